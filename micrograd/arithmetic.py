@@ -1,0 +1,175 @@
+"""Chapter 0: functions of numbers of any kind, on which the engine's operations are built.
+
+A float takes the fast path into Python's `math`. Any other kind of number that knows a function, as
+`Value` itself or a number that only records what is done to it, is asked to do it, by a method of
+the same name. A fraction stays a fraction where that is exact, and is refused where it is not.
+
+The file ends with what is said when arithmetic fails.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Number = Any  # a float, or whatever computes like one
+
+
+def as_number(x: Any) -> Number:
+    """A float for Python's and NumPy's plain real numbers, other kinds of number as they are.
+
+    Returns NotImplemented for what is no real number: text, lists, arrays, complex numbers.
+
+    >>> from fractions import Fraction
+    >>> as_number(True), as_number(Fraction(1, 3)), as_number("1")
+    (1.0, Fraction(1, 3), NotImplemented)
+    """
+    if getattr(x, "shape", None) == ():  # a NumPy scalar, or an array of no dimensions
+        x = x.item()
+    if isinstance(x, (float, int)) or (isinstance(x, numbers.Real) and hasattr(x, "dtype")):
+        return float(x)
+    is_complex = isinstance(x, numbers.Complex) and not isinstance(x, numbers.Real)
+    return x if isinstance(x, numbers.Number) and not is_complex else NotImplemented
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """`a` where the condition holds, else `b`: the only choice on data in this package.
+
+    A bool picks; any other condition, such as a recording number's, answers `.where(a, b)` itself.
+
+    >>> where(3.0 > 2.0, "above", "below")
+    'above'
+    """
+    if hasattr(condition, "where"):
+        return condition.where(a, b)
+    return a if condition else b
+
+
+def take(table: Any, index: Any) -> Any:
+    """`table[index]`, 0 <= index < len(table); a recording index answers `.take(table)` itself.
+
+    Raises:
+        IndexError: the index is outside the table (negative ones do not count from the end).
+        TypeError: the index is no integer.
+
+    >>> take(["zero", "one"], 1)
+    'one'
+    """
+    if hasattr(index, "take") and not isinstance(index, numbers.Real):
+        return index.take(table)
+    try:
+        position = operator.index(index)
+    except TypeError:
+        raise TypeError(f"take expects an integer as index, got {index!r}: use int()") from None
+    if not 0 <= position < len(table):
+        raise IndexError(f"take expects 0 <= index < {len(table)}, got {position}")
+    return table[position]
+
+
+def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number], Number]:
+    def function(x: Number) -> Number:
+        if isinstance(x, (float, int)):
+            return of_float(x)
+        if hasattr(x, name):
+            return getattr(x, name)()
+        raise TypeError(
+            f"{name} is not defined on {x!r}: a {type(x).__name__} is exact through + - * /, whole "
+            "powers, abs, relu, maximum and minimum alone; convert it with float()"
+        )
+
+    return function
+
+
+def _sigmoid(x: float) -> float:
+    e = math.exp(-abs(x))  # at most 1, where exp(-x) would overflow at x = -1000
+    return (e if x < 0 else 1.0) / (1.0 + e)
+
+
+exp = _function("exp", math.exp)
+log = _function("log", math.log)
+sqrt = _function("sqrt", math.sqrt)
+sin = _function("sin", math.sin)
+cos = _function("cos", math.cos)
+tanh = _function("tanh", math.tanh)
+sigmoid = _function("sigmoid", _sigmoid)
+
+
+def relu(x: Number) -> Number:
+    """The larger of x and 0.
+
+    >>> relu(-2.0), relu(3.0)
+    (0.0, 3.0)
+    """
+    if isinstance(x, float):
+        return 0.0 if x < 0.0 else x
+    return x.relu() if hasattr(x, "relu") else where(x < 0, 0, x)
+
+
+def maximum(x: Number, y: Number) -> Number:
+    """The larger of x and y, their mean where they are equal (and NaN where one is).
+
+    >>> maximum(2, 3.0)
+    3.0
+    """
+    return where(x > y, x, where(x < y, y, x / 2 + y / 2))
+
+
+def minimum(x: Number, y: Number) -> Number:
+    """The smaller of x and y, their mean where they are equal (and NaN where one is).
+
+    >>> minimum(2, 3.0)
+    2
+    """
+    return where(x < y, x, where(x > y, y, x / 2 + y / 2))
+
+
+def power(x: Number, y: Number) -> Number:
+    """The power x ** y, a real number of the same kind as x.
+
+    Raises:
+        ValueError: x is negative and y fractional, where Python would go on with a complex number.
+        TypeError: x is a fraction and y no whole number, where Python would go on with a float.
+
+    >>> from fractions import Fraction
+    >>> power(Fraction(2, 3), -2)
+    Fraction(9, 4)
+    """
+    z = x**y
+    if isinstance(z, complex):
+        raise ValueError(f"{x!r} to the power {y!r} is not real")
+    if isinstance(z, float) and not isinstance(x, (float, int)) and isinstance(x, numbers.Rational):
+        raise TypeError(f"{x!r} ** {y!r} is not exact: use an int as exponent, or float()")
+    return z
+
+
+advice = {  # why an operation fails where it does, and the way out; the engine adds its own
+    "** ZeroDivisionError": "0 has no negative power; keep x away from 0, for example x + 1e-8",
+    "** OverflowError": "the power passes the largest float, 1.8e308; keep x and the exponent small",
+    "** ValueError": "a fractional power, like the derivative by an exponent that is a Value, needs "
+    "x > 0; use x.maximum(1e-8), or a whole number as exponent",
+}
+
+
+def explained(error: Exception, op: str, operands: Sequence[Any], when: str = "") -> Exception:
+    """The same error in Python's own class, naming the operation, its operands and the way out.
+
+    >>> from micrograd.engine import Value
+    >>> print(explained(ValueError("not so"), "f", [Value(1.0), Value(0.0, label="rest")]))
+    f(x, y) with x = 1.0 and y = 0.0 ('rest'): not so
+    """
+    kinds = (ZeroDivisionError, OverflowError, ArithmeticError, ValueError)
+    kind: type[Exception] = next(k for k in kinds if isinstance(error, k))
+    names = "xyzuvw"[: len(operands)]
+    symbol = op[:2]  # ** also of **0.5, which has its exponent in its name
+    formula = f"x {symbol} {op[2:] or names[1:]}"
+    if op.isidentifier():
+        formula = f"{op}({', '.join(names)})"
+    known = " and ".join(
+        f"{name} = {a.data!r}" + (f" ({a.label!r})" if a.label else "")
+        for name, a in zip(names, operands, strict=False)
+    )
+    why = advice.get(f"{symbol} {kind.__name__}") or advice.get(op) or error
+    return kind(f"{when}{formula} with {known}: {why}")

@@ -1,0 +1,449 @@
+"""Chapter 1: `Value`, a number that remembers how it was computed.
+
+Arithmetic on Values builds a graph, in which each result points at its operands. `backward()` walks
+it from the last result to the first inputs and leaves in `grad` the derivative of the one by each.
+
+    >>> a, b = Value(2.0), Value(-3.0)
+    >>> loss = (a * b + 10.0) ** 2
+    >>> loss.backward()
+    >>> loss.data, a.grad, b.grad
+    (16.0, -24.0, 16.0)
+
+Derivatives stand in one kind of place only: the `_backward` function inside each operation. It
+holds the operands, is handed the upstream gradient d loss / d result, and by the chain rule gives
+
+    d loss / d operand  +=  d result / d operand  *  d loss / d result
+                            (local derivative)       (upstream gradient)
+
+to each, with += because the ways by which an operand reaches the loss add up. No operation asks
+what kind of number its data is or says `if` of it: arithmetic, `<`, `>` and chapter 0 must do. So
+data may be a float, a fraction (exact gradients), another Value (derivatives of derivatives), or a
+number that only writes down what is done to it. Letters: a, b are operands; x, y their data.
+"""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from threading import get_ident
+from typing import Any, NoReturn
+
+from micrograd import arithmetic
+from micrograd.arithmetic import Number, as_number, power, take, where
+
+__all__ = ["Constant", "Value", "no_grad", "take", "topological_order", "where"]
+
+Rule = tuple[Number, Any]  # what an operation returns: the data of its result and its _backward
+
+# ---- 1. Recording: from a function of numbers to a node of the graph
+
+_paused_threads: set[int] = set()  # those inside no_grad()
+_new = object.__new__
+
+
+def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Callable[..., Value]]:
+    """Makes an operation of Value from a function of its operands that returns `data, _backward`.
+
+    Around it, plain numbers become Constants, arithmetic errors say what to do, and the result is
+    recorded. The default arguments of `_backward` are the operands, and the tuple that holds them
+    serves as `_prev`. A closure is handed the upstream gradient and so need not know its result: as
+    nothing in a graph points forward, there is no cycle for Python's garbage collector to look for,
+    and the whole graph goes away with the last reference to the loss.
+    """
+    arithmetic.advice[op] = advice
+
+    def decorate(rule: Callable[..., Rule]) -> Callable[..., Value]:
+        def unary(a: Value) -> Value:
+            try:
+                data, closure = rule(a)
+            except (ArithmeticError, ValueError) as error:
+                raise arithmetic.explained(error, op, (a,)) from None
+            return _node(Value, data, closure.__defaults__, op, closure)
+
+        def binary(a: Value, b: Any) -> Any:
+            if not isinstance(b, Value):
+                b = _as_value(b, op)
+                if b is NotImplemented:
+                    return b
+            try:
+                data, closure = rule(a, b)
+            except (ArithmeticError, ValueError) as error:
+                raise arithmetic.explained(error, op, (a, b)) from None
+            return _node(Value, data, closure.__defaults__, op, closure)
+
+        return wraps(rule)(unary if rule.__code__.co_argcount == 1 else binary)
+
+    return decorate
+
+
+def _node(kind: Any, data: Number, operands: tuple[Value, ...], op: str, closure: Any) -> Value:
+    if _paused_threads and get_ident() in _paused_threads:
+        operands, op, closure = (), "", _leaf
+    node: Value = _new(kind)
+    node.data = data
+    node.grad = 0
+    node._prev = operands
+    node._op = op
+    node._closure = closure
+    return node
+
+
+def _leaf(upstream: Number) -> None:
+    """The closure of a leaf, which has nobody to hand a gradient on to."""
+
+
+def _as_value(x: Any, op: str = "") -> Any:
+    # An operator that returns NotImplemented steps back: Python asks the other operand instead, and
+    # a NumPy array answers by taking the operation to each of its elements.
+    if isinstance(x, Value):
+        return x
+    if type(x) is not float and type(x) is not int:  # an int stays exact beside fractions
+        x = int(x) if isinstance(x, numbers.Integral) else as_number(x)
+    if x is NotImplemented and op.isidentifier():
+        raise TypeError(f"{op} expects a Value or a number as its second operand")
+    return x if x is NotImplemented else _node(Constant, x, (), "", _leaf)
+
+
+def _reflected(method: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    def reflected(self: Value, other: Any) -> Any:
+        other = _as_value(other)
+        return other if other is NotImplemented else method(other, self)
+
+    return reflected
+
+
+def _comparison(of_numbers: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def comparison(self: Value, other: Any) -> Any:
+        return of_numbers(self.data, other.data if isinstance(other, Value) else other)
+
+    return comparison
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """For evaluation: in this block, or a function under `@no_grad()`, nothing is recorded.
+
+    Holds for the thread that entered it, may be nested, and ends with the block, even by an error.
+
+    >>> with no_grad():
+    ...     y = Value(2.0) * 3.0
+    >>> y._prev
+    ()
+    """
+    thread = get_ident()
+    outermost = thread not in _paused_threads
+    _paused_threads.add(thread)
+    try:
+        yield
+    finally:
+        if outermost:
+            _paused_threads.discard(thread)
+
+
+def topological_order(*roots: Value) -> list[Value]:
+    """All nodes that the roots were computed from, and the roots themselves, operands first.
+
+    A depth-first walk that lists a node once its operands are listed. Its path is kept in a list,
+    since Python's call stack would overflow on a deep graph. A cycle tied by hand is a ValueError.
+
+    >>> a = Value(2.0)
+    >>> b = a * a
+    >>> c = b + a
+    >>> topological_order(c) == [a, b, c]
+    True
+    """
+    order: list[Value] = []
+    listed: dict[Value, bool] = {}  # False while a node is on the path
+    path: list[Any] = []  # (node, its operands yet to be looked at), from a root downwards
+    node, operands = None, iter(roots)
+    while True:
+        for operand in operands:
+            if operand not in listed:
+                path.append((node, operands))
+                node, operands = operand, iter(operand._prev)
+                listed[node] = False
+                break
+            if not listed[operand]:
+                raise ValueError(f"the graph has a cycle: {operand!r} is computed from itself")
+        else:
+            if node is None:
+                return order
+            listed[node] = True
+            order.append(node)
+            node, operands = path.pop()
+
+
+class Value:
+    """A scalar node of a computational graph.
+
+    Attributes:
+        data: the number; Python's and NumPy's real ones become floats, other kinds are kept.
+        grad: d root / d self after `root.backward()`; leaves add up over several calls.
+        label: a name for drawings and messages.
+        _prev, _op: operands and operation; () and '' for a leaf.
+
+    An operation of your own is `out = Value(data, _children, _op)` and then `out._backward = f`,
+    where f takes no argument and adds to the grad of each operand. A TypeError refuses other data.
+
+    >>> x = Value(3.0, label="x")
+    >>> y = x * x
+    >>> y.backward()
+    >>> y, x
+    (Value(data=9.0, grad=1), Value(data=3.0, grad=6.0))
+    """
+
+    # Slots for what all nodes have, since size is speed. What few have (a label, attributes hung on
+    # by users, a _backward of their own) goes to __dict__, which Python makes when it is needed.
+    __slots__ = ("__dict__", "__weakref__", "_closure", "_op", "_prev", "data", "grad")
+    label: str = ""
+
+    def __init__(
+        self, data: Number, _children: Iterable[Value] = (), _op: str = "", label: str = ""
+    ) -> None:
+        self.data: Number = data if type(data) is float else as_number(data)
+        if self.data is NotImplemented:
+            raise TypeError(
+                f"a Value holds one real number, got {type(data).__name__} {data!r:.40}: convert a "
+                "string with float(), make one Value of each element of a list or an array"
+            )
+        self.grad: Number = 0
+        self._prev: tuple[Value, ...] = tuple(_children)
+        self._op = _op
+        self._closure: Callable[[Number], None] = _leaf
+        if label:
+            self.label = label
+
+    # ---- 2. The operations: what they compute and what they owe to their operands, side by side
+    @_operation("+")
+    def __add__(a: Value, b: Value) -> Rule:
+        """The sum a + b;  d/da = 1,  d/db = 1."""
+        def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
+            a.grad += upstream
+            b.grad += upstream
+        return a.data + b.data, _backward
+
+    @_operation("-")
+    def __sub__(a: Value, b: Value) -> Rule:
+        """The difference a - b;  d/da = 1,  d/db = -1."""
+        def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
+            a.grad += upstream
+            b.grad -= upstream
+        return a.data - b.data, _backward
+
+    @_operation("*")
+    def __mul__(a: Value, b: Value) -> Rule:
+        """The product a * b;  d/da = b,  d/db = a."""
+        def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
+            a.grad += b.data * upstream
+            b.grad += a.data * upstream
+        return a.data * b.data, _backward
+
+    @_operation("/", "the quotient is not defined; keep y away from 0, for example y + 1e-8")
+    def __truediv__(a: Value, b: Value) -> Rule:
+        """The quotient q = a / b;  d/da = 1 / b,  d/db = -q / b."""
+        q = a.data / b.data
+        def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
+            a.grad += upstream / b.data
+            b.grad -= q / b.data * upstream
+        return q, _backward
+
+    @_operation("**")
+    def _power(a: Value, b: Value) -> Rule:
+        """The power p = a ** b;  d/da = b a^(b-1), which is 0 for b = 0;  d/db = p log a."""
+        p = power(a.data, b.data)
+        def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
+            x, y = a.data, b.data
+            # y = 0 gives 0 * x^0 in place of 0 * x^-1; x = 0 gives p * log 1 in place of p * log 0
+            a.grad += y * power(x, where(y > 0, y - 1, where(y < 0, y - 1, 0))) * upstream
+            b.grad += p * arithmetic.log(where(x > 0, x, where(x < 0, x, 1))) * upstream
+        return p, _backward
+
+    def __pow__(self, other: Number) -> Value:
+        """The power a ** b; a plain number n as exponent is part of the operation, as in `**2`."""
+        if not isinstance(other, (int, float, numbers.Real)):
+            return self._power(other)
+        n = other if type(other) in (int, float) else _as_value(other).data
+        def _backward(upstream: Number, a: Value = self) -> None:
+            a.grad += n * power(a.data, n - 1 if n else 0) * upstream
+        try:
+            return _node(Value, power(self.data, n), (self,), f"**{n}", _backward)
+        except (ArithmeticError, ValueError) as error:
+            raise arithmetic.explained(error, f"**{n}", (self,)) from None
+
+    @_operation("neg")
+    def __neg__(a: Value) -> Rule:
+        """The negative -a;  d/da = -1."""
+        def _backward(upstream: Number, a: Value = a) -> None:
+            a.grad -= upstream
+        return -a.data, _backward
+
+    @_operation("abs")
+    def __abs__(a: Value) -> Rule:
+        """The absolute value |a|;  d/da = 1 for a > 0, -1 for a < 0, 0 at 0."""
+        def _backward(upstream: Number, a: Value = a) -> None:
+            a.grad += where(a.data > 0, upstream, where(a.data < 0, -upstream, 0))
+        return abs(a.data), _backward
+
+    __rsub__, __rmul__ = _reflected(__sub__), _reflected(__mul__)
+    __rtruediv__, __rpow__ = _reflected(__truediv__), _reflected(_power)
+
+    def __radd__(self, other: Number) -> Value:
+        """The sum; the int 0 adds no node, because Python's sum() starts from it."""
+        return self if type(other) is int and other == 0 else _reflected(Value.__add__)(self, other)
+
+    # Functions bear the names of NumPy's, so that np.tanh(array_of_values) finds them.
+
+    @_operation("exp", "the result passes the largest float, 1.8e308; keep x below 709")
+    def exp(a: Value) -> Rule:
+        """The exponential e = e^a;  d/da = e."""
+        e = arithmetic.exp(a.data)
+        def _backward(upstream: Number, a: Value = a) -> None:
+            a.grad += e * upstream
+        return e, _backward
+
+    @_operation("log", "the logarithm needs x > 0; use for example x.maximum(1e-12).log()")
+    def log(a: Value) -> Rule:
+        """The natural logarithm log a, for a > 0;  d/da = 1 / a."""
+        def _backward(upstream: Number, a: Value = a) -> None:
+            a.grad += upstream / a.data
+        return arithmetic.log(a.data), _backward
+
+    @_operation("sqrt", "the root needs x >= 0, its derivative x > 0; use (x + 1e-12).sqrt()")
+    def sqrt(a: Value) -> Rule:
+        """The square root r = a^(1/2), for a >= 0;  d/da = 1 / (2 r), not defined at 0."""
+        r = arithmetic.sqrt(a.data)
+        def _backward(upstream: Number, a: Value = a) -> None:
+            a.grad += upstream / (2 * r)
+        return r, _backward
+
+    @_operation("sin", "not defined at infinity; find the operation before it that overflowed")
+    def sin(a: Value) -> Rule:
+        """The sine of a, in radians;  d/da = cos a."""
+        def _backward(upstream: Number, a: Value = a) -> None:
+            a.grad += arithmetic.cos(a.data) * upstream
+        return arithmetic.sin(a.data), _backward
+
+    @_operation("cos", "not defined at infinity; find the operation before it that overflowed")
+    def cos(a: Value) -> Rule:
+        """The cosine of a, in radians;  d/da = -sin a."""
+        def _backward(upstream: Number, a: Value = a) -> None:
+            a.grad -= arithmetic.sin(a.data) * upstream
+        return arithmetic.cos(a.data), _backward
+
+    @_operation("tanh")
+    def tanh(a: Value) -> Rule:
+        """The hyperbolic tangent t = tanh a;  d/da = 1 - t^2."""
+        t = arithmetic.tanh(a.data)
+        def _backward(upstream: Number, a: Value = a) -> None:
+            a.grad += (1 - t * t) * upstream
+        return t, _backward
+
+    @_operation("sigmoid")
+    def sigmoid(a: Value) -> Rule:
+        """The logistic function s = 1 / (1 + e^-a);  d/da = s (1 - s)."""
+        s = arithmetic.sigmoid(a.data)
+        def _backward(upstream: Number, a: Value = a) -> None:
+            a.grad += s * (1 - s) * upstream
+        return s, _backward
+
+    @_operation("ReLU")
+    def relu(a: Value) -> Rule:
+        """The rectifier max(a, 0);  d/da = 1 for a > 0, else 0, at 0 too."""
+        def _backward(upstream: Number, a: Value = a) -> None:
+            a.grad += where(a.data > 0, upstream, 0)
+        return arithmetic.relu(a.data), _backward
+
+    @_operation("maximum")
+    def maximum(a: Value, b: Value) -> Rule:
+        """The larger of a and b;  the derivative is that of the larger, half to each if equal."""
+        def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
+            a.grad += where(a.data > b.data, upstream, where(a.data < b.data, 0, upstream / 2))
+            b.grad += where(b.data > a.data, upstream, where(b.data < a.data, 0, upstream / 2))
+        return arithmetic.maximum(a.data, b.data), _backward
+
+    @_operation("minimum")
+    def minimum(a: Value, b: Value) -> Rule:
+        """The smaller of a and b;  the derivative is that of the smaller, half to each if equal."""
+        def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
+            a.grad += where(a.data < b.data, upstream, where(a.data > b.data, 0, upstream / 2))
+            b.grad += where(b.data < a.data, upstream, where(b.data > a.data, 0, upstream / 2))
+        return arithmetic.minimum(a.data, b.data), _backward
+
+    # ---- 3. Backpropagation
+    def _backward(self) -> None:
+        """One step of the chain rule: adds to the grad of each operand what this node owes it."""
+        self._closure(self.grad)
+
+    def backward(self, gradient: Number = 1) -> None:
+        """The derivative of this node by every node it was computed from, into their `grad`.
+
+        A node may hand its gradient on when it is complete, that is after all nodes that use it:
+        so the closures run in reversed topological order. Interior nodes start from 0 each time,
+        leaves add up over calls until they are reset: two calls give exactly twice. `gradient` is
+        the upstream gradient of this node. A derivative that does not exist, as that of sqrt at 0,
+        is an error of Python's own class that names the operation.
+
+        >>> x = Value(3.0)
+        >>> (x * x).backward()
+        >>> x.grad
+        6.0
+        """
+        order = topological_order(self)
+        for node in order:
+            if node._prev:
+                node.grad = 0
+        if isinstance(self.data, numbers.Rational):
+            gradient += 0 * self.data  # a fraction from the start, since 1 / 2 would be a float
+        self.grad += gradient
+        try:
+            for node in reversed(order):
+                node._backward()
+        except (ArithmeticError, ValueError) as error:
+            place = "in the backward pass of "
+            raise arithmetic.explained(error, node._op, node._prev, place) from error
+
+    # ---- 4. A Value as a Python object
+    def item(self) -> float:
+        """The number as a float."""
+        return self.data.item() if isinstance(self.data, Value) else float(self.data)
+
+    def detach(self) -> Value:
+        """A leaf with the same data: a constant, as far as derivatives are concerned."""
+        return Value(self.data)
+
+    # == and hash stay those of objects: a Value is a node, and two nodes may hold equal numbers.
+    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
+    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
+
+    def __bool__(self) -> bool:
+        return bool(self.data)
+
+    def __float__(self) -> NoReturn:
+        reason = "float(), int() and the functions of math would leave the graph"
+        raise TypeError(f"{reason}: take .item() for the number, or .exp() in place of math.exp")
+
+    __int__ = __float__
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        return f"Value(data={self.data}, grad={self.grad})"
+
+    def __getstate__(self) -> object:
+        if self._prev:
+            reason = f"the result of {self._op!r} is tied to its graph and cannot be copied"
+            raise TypeError(f"{reason}: copy the leaves it was computed from, or its .detach()")
+        return object.__getstate__(self)
+
+
+class Constant(Value):
+    """The leaf that a plain number becomes when it meets a Value, as the 2 in `2 * x`."""
+
+    __slots__ = ()
+
+
+numbers.Number.register(Value)  # so that data may be a Value
