@@ -147,8 +147,8 @@ def power(x: Number, y: Number) -> Number:
 
 advice = {  # why an operation fails where it does, and the way out; the engine adds its own
     "** ZeroDivisionError": "0 has no negative power; keep x away from 0, for example x + 1e-8",
-    "** OverflowError": "the power passes the largest float, 1.8e308; keep x and the exponent small",
-    "** ValueError": "a fractional power, like the derivative by an exponent that is a Value, needs "
+    "** OverflowError": "the power passes the largest float, 1.8e308; scale x down",
+    "** ValueError": "a fractional power, and the derivative by an exponent that is a Value, need "
     "x > 0; use x.maximum(1e-8), or a whole number as exponent",
 }
 
