@@ -1,0 +1,85 @@
+"""The table of operations: every test that must hold for all of them runs over its rows.
+
+A row is a function of Values, the same function of floats from an independent source (`math` and
+Python's operators), and points at which both are defined. A new operation needs one new row.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    function: Callable
+    reference: Callable
+    points: tuple
+    exact: bool = False  # keeps fractions
+    smooth: bool = True  # has derivatives of all orders at the points
+
+    def __str__(self):
+        return self.name
+
+
+def logistic(x):
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+
+
+ONE = ((0.5,), (-1.5,), (3.0,))
+POSITIVE = ((0.5,), (1.0,), (7.0,))
+TWO = ((2.0, -3.0), (0.5, 4.0), (-1.25, -0.75))
+
+TABLE = [
+    Row("a + b", lambda a, b: a + b, lambda a, b: a + b, TWO, exact=True),
+    Row("a - b", lambda a, b: a - b, lambda a, b: a - b, TWO, exact=True),
+    Row("a * b", lambda a, b: a * b, lambda a, b: a * b, TWO, exact=True),
+    Row("a / b", lambda a, b: a / b, lambda a, b: a / b, TWO, exact=True),
+    Row("a ** b", lambda a, b: a**b, lambda a, b: a**b, ((2.0, -3.0), (0.5, 4.0), (1.5, 0.5))),
+    Row("a + 3", lambda a: a + 3, lambda a: a + 3, ONE, exact=True),
+    Row("3 + a", lambda a: 3 + a, lambda a: 3 + a, ONE, exact=True),
+    Row("a - 3", lambda a: a - 3, lambda a: a - 3, ONE, exact=True),
+    Row("3 - a", lambda a: 3 - a, lambda a: 3 - a, ONE, exact=True),
+    Row("a * 3", lambda a: a * 3, lambda a: a * 3, ONE, exact=True),
+    Row("3 * a", lambda a: 3 * a, lambda a: 3 * a, ONE, exact=True),
+    Row("a / 3", lambda a: a / 3, lambda a: a / 3, ONE, exact=True),
+    Row("3 / a", lambda a: 3 / a, lambda a: 3 / a, ONE, exact=True),
+    Row("a ** 0", lambda a: a**0, lambda a: a**0, (*ONE, (0.0,)), exact=True),
+    Row("a ** 1", lambda a: a**1, lambda a: a**1, (*ONE, (0.0,)), exact=True),
+    Row("a ** 2", lambda a: a**2, lambda a: a**2, (*ONE, (0.0,)), exact=True),
+    Row("a ** -3", lambda a: a**-3, lambda a: a**-3, ONE, exact=True),
+    Row("a ** 0.5", lambda a: a**0.5, lambda a: a**0.5, POSITIVE),
+    Row("2 ** a", lambda a: 2**a, lambda a: 2**a, ONE),
+    Row("a * a", lambda a: a * a, lambda a: a * a, ONE, exact=True),
+    Row("a + a", lambda a: a + a, lambda a: a + a, ONE, exact=True),
+    Row("a - a", lambda a: a - a, lambda a: a - a, ONE, exact=True),
+    Row("-a", lambda a: -a, lambda a: -a, ONE, exact=True),
+    Row("abs(a)", abs, abs, ONE, exact=True),
+    Row("exp", lambda a: a.exp(), math.exp, ONE),
+    Row("log", lambda a: a.log(), math.log, POSITIVE),
+    Row("sqrt", lambda a: a.sqrt(), math.sqrt, POSITIVE),
+    Row("sin", lambda a: a.sin(), math.sin, ONE),
+    Row("cos", lambda a: a.cos(), math.cos, ONE),
+    Row("tanh", lambda a: a.tanh(), math.tanh, ONE),
+    Row("sigmoid", lambda a: a.sigmoid(), logistic, ONE),
+    Row("relu", lambda a: a.relu(), lambda a: max(a, 0), ONE, exact=True),
+    Row("maximum", lambda a, b: a.maximum(b), max, TWO, exact=True),
+    Row("minimum", lambda a, b: a.minimum(b), min, TWO, exact=True),
+    Row("maximum of 1", lambda a: a.maximum(1), lambda a: max(a, 1), ONE, exact=True),
+]
+
+CASES = [(row, point) for row in TABLE for point in row.points]
+EXACT_CASES = [
+    (row, tuple(Fraction(x) + Fraction(1, 3) for x in point))
+    for row in TABLE
+    if row.exact
+    for point in row.points
+]
+
+
+def name_of(argument):
+    """The id of a parametrised test: its row, its point."""
+    if isinstance(argument, tuple):
+        return ",".join(str(x) for x in argument)
+    return str(argument)

@@ -1,0 +1,673 @@
+"""Chapter 1. What holds for every operation runs over the table in operations.py."""
+
+import copy
+import gc
+import math
+import numbers
+import pickle
+import threading
+import weakref
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from operations import CASES, EXACT_CASES, name_of
+
+from micrograd.engine import Constant, Value, no_grad, take, topological_order, where
+
+
+def run(function, point):
+    """The data of function(*point) and its gradients, by the engine."""
+    leaves = [Value(x) for x in point]
+    out = function(*leaves)
+    out.backward()
+    return out.data, [leaf.grad for leaf in leaves]
+
+
+def slope(function, point, i, step=1e-5):
+    """The central difference of a function of floats in its i-th argument."""
+    shifted = [list(point), list(point)]
+    shifted[0][i] += step
+    shifted[1][i] -= step
+    return (function(*shifted[0]) - function(*shifted[1])) / (2 * step)
+
+
+# ---- every operation, on every kind of number
+
+
+@pytest.mark.parametrize(("row", "point"), CASES, ids=name_of)
+def test_value_and_gradients_agree_with_python_and_central_differences(row, point):
+    data, gradients = run(row.function, point)
+    assert data == pytest.approx(row.reference(*point), rel=1e-14)
+    for i, gradient in enumerate(gradients):
+        assert gradient == pytest.approx(slope(row.reference, point, i), rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize(("row", "point"), CASES, ids=name_of)
+def test_values_inside_values_give_the_same_and_the_second_derivative(row, point):
+    inner = [Value(x) for x in point]
+    outer = [Value(x) for x in inner]
+    out = row.function(*outer)
+    out.backward()
+    data, gradients = run(row.function, point)
+    assert out.item() == data
+    for i, leaf in enumerate(outer):
+        first = leaf.grad
+        assert (first.item() if isinstance(first, Value) else first) == gradients[i]
+        for x in inner:
+            x.grad = 0
+        if isinstance(first, Value):
+            first.backward()
+        for j, x in enumerate(inner):
+            expected = slope(lambda *at, i=i: run(row.function, at)[1][i], point, j)
+            assert (x.grad if isinstance(first, Value) else 0) == pytest.approx(
+                expected, rel=1e-6, abs=1e-6
+            )
+
+
+@pytest.mark.parametrize(("row", "point"), EXACT_CASES, ids=name_of)
+def test_fractions_stay_exact(row, point):
+    data, gradients = run(row.function, point)
+    assert isinstance(data, (Fraction, int))
+    assert data == row.reference(*point)
+    floats = run(row.function, [float(x) for x in point])[1]
+    for exact, rounded in zip(gradients, floats, strict=True):
+        assert isinstance(exact, (Fraction, int))
+        assert float(exact) == pytest.approx(rounded, rel=1e-12)
+
+
+class Recording(numbers.Number):
+    """A number without a value: it writes down what is done to it, as Python source."""
+
+    def __init__(self, source):
+        self.source = source
+
+    def __bool__(self):
+        raise AssertionError(f"the engine asked for the truth of {self.source}")
+
+    __float__ = __int__ = __index__ = __bool__
+    __hash__ = None
+
+
+def _source(x):
+    return x.source if isinstance(x, Recording) else repr(x)
+
+
+def _infix(op):
+    def forward(self, other):
+        if not isinstance(other, (Recording, int, float)):
+            return NotImplemented
+        return Recording(f"({_source(self)} {op} {_source(other)})")
+
+    def reflected(self, other):
+        return Recording(f"({_source(other)} {op} {_source(self)})")
+
+    return forward, reflected
+
+
+for _name, _op in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**"}.items():
+    _forward, _reflected = _infix(_op)
+    setattr(Recording, f"__{_name}__", _forward)
+    setattr(Recording, f"__r{_name}__", _reflected)
+Recording.__lt__, _ = _infix("<")
+Recording.__gt__, _ = _infix(">")
+Recording.__neg__ = lambda self: Recording(f"(-{self.source})")
+Recording.__abs__ = lambda self: Recording(f"abs({self.source})")
+Recording.where = lambda self, a, b: Recording(f"({_source(a)} if {self.source} else {_source(b)})")
+for _name in ("exp", "log", "sqrt", "sin", "cos", "tanh"):
+    setattr(Recording, _name, lambda self, f=_name: Recording(f"math.{f}({self.source})"))
+Recording.sigmoid = lambda self: Recording(f"(1 / (1 + math.exp(-{self.source})))")
+
+
+@pytest.mark.parametrize(("row", "point"), CASES, ids=name_of)
+def test_a_number_that_only_records_goes_through_operation_and_closure(row, point):
+    letters = "xy"[: len(point)]
+    data, gradients = run(row.function, [Recording(letter) for letter in letters])
+    names = {"math": math, **dict(zip(letters, point, strict=True))}
+    expected, expected_gradients = run(row.function, point)
+    assert eval(_source(data), names) == pytest.approx(expected, rel=1e-14)
+    for gradient, number in zip(gradients, expected_gradients, strict=True):
+        assert eval(_source(gradient), names) == pytest.approx(number, rel=1e-14)
+
+
+# ---- conventions
+
+
+@pytest.mark.parametrize(
+    ("function", "point", "gradient"),
+    [
+        (Value.relu, 0.0, 0),
+        (abs, 0.0, 0),
+        (lambda a: a**0, 0.0, 0),
+        (lambda a: a ** Value(0.0), 0.0, 0),
+        (lambda a: 0 ** (a + 2), 1.0, 0),
+        (lambda a: a.maximum(2.0), 2.0, 0.5),
+        (lambda a: a.minimum(2.0), 2.0, 0.5),
+        (lambda a: a.maximum(a), 2.0, 1.0),
+    ],
+)
+def test_conventions_at_kinks(function, point, gradient):
+    assert run(function, [point])[1] == [gradient]
+
+
+@pytest.mark.parametrize("x", [-math.inf, -1000.0, 1000.0, math.inf])
+def test_tanh_and_sigmoid_far_out(x):
+    assert run(Value.tanh, [x]) == (math.copysign(1.0, x), [0.0])
+    assert run(Value.sigmoid, [x]) == (1.0 if x > 0 else 0.0, [0.0])
+
+
+def test_sigmoid_keeps_its_digits_where_it_is_tiny():
+    assert Value(-100.0).sigmoid().data == pytest.approx(math.exp(-100.0), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: a + 1,
+        lambda a: 2 * a,
+        lambda a: a / 3,
+        Value.relu,
+        Value.exp,
+        Value.log,
+        Value.tanh,
+        Value.sigmoid,
+        Value.sqrt,
+        lambda a: a.maximum(1.0),
+        lambda a: Value(1.0).maximum(a),
+        lambda a: a.minimum(1.0),
+        lambda a: Value(1.0).minimum(a),
+        lambda a: a**2,
+        abs,
+    ],
+)
+def test_nan_flows_through(function):
+    assert math.isnan(function(Value(math.nan)).data)
+
+
+def test_infinities_flow_through():
+    assert Value(-math.inf).relu().data == 0.0
+    assert Value(math.inf).maximum(math.inf).data == math.inf
+    assert Value(-math.inf).minimum(5.0).data == -math.inf
+    assert Value(1e308).maximum(1e308).data == 1e308
+    assert (Value(1e308) * 10).data == math.inf
+
+
+def test_quotient_of_tiny_numbers_has_its_derivative():
+    assert run(lambda a, b: a / b, [1e-200, 1e-200])[1] == [1e200, -1e200]
+
+
+# ---- the graph
+
+
+def test_the_graph_is_what_was_typed():
+    a, b = Value(2.0), Value(3.0)
+    assert (a - b)._op == "-"
+    assert (a - b)._prev == (a, b)
+    assert (a / b)._op == "/"
+    assert (-a)._op == "neg"
+    assert (a * a)._prev == (a, a)
+    assert (a**2)._op == "**2"
+    assert (a**2)._prev == (a,)
+    assert (a**b)._op == "**"
+    assert (a**b)._prev == (a, b)
+    assert a.relu()._op == "ReLU"
+    assert [v.data for v in (5 - a)._prev] == [5, 2.0]
+
+
+def test_sum_leaves_no_phantom_zero():
+    values = [Value(float(i)) for i in range(3)]
+    assert len(topological_order(sum(values))) == 5
+    assert sum([values[0]]) is values[0]
+    start = Value(10.0)
+    assert sum(values, start)._prev[0]._prev[0]._prev == (start, values[0])
+    assert len(topological_order(0.0 + values[0])) == 3
+
+
+def test_a_number_beside_a_value_is_a_constant_and_results_are_plain():
+    class Mine(Value):
+        pass
+
+    out = 2 * Mine(3.0)
+    assert type(out._prev[0]) is Constant
+    assert type(out._prev[1]) is Mine
+    assert type(out) is Value
+    assert out._prev[0]._op == ""
+    assert repr(out._prev[0]) == "Value(data=2, grad=0)"
+
+
+def test_topological_order_lists_operands_first_and_each_node_once():
+    a, b = Value(1.0), Value(2.0)
+    c = a + b
+    d = c * a
+    e = d - c
+    assert topological_order(e) == [a, b, c, d, e]
+    assert topological_order(c, e) == [a, b, c, d, e]
+    assert topological_order() == []
+
+
+def test_a_cycle_tied_by_hand_is_an_error():
+    a = Value(1.0)
+    b = a + 1
+    c = b * 2
+    a._prev = (c,)
+    with pytest.raises(ValueError, match="the graph has a cycle: Value"):
+        c.backward()
+    a._prev = (a,)
+    with pytest.raises(ValueError, match="computed from itself"):
+        a.backward()
+
+
+# ---- backward
+
+
+def test_published_example():
+    a, b = Value(-4.0), Value(2.0)
+    c = a + b
+    d = a * b + b**3
+    c += c + 1
+    c += 1 + c + (-a)
+    d += d * 2 + (b + a).relu()
+    d += 3 * d + (b - a).relu()
+    e = c - d
+    f = e**2
+    g = f / 2.0
+    g += 10.0 / f
+    g.backward()
+    assert f"{g.data:.4f} {a.grad:.4f} {b.grad:.4f}" == "24.7041 138.8338 645.5773"
+
+
+def test_second_backward_gives_exactly_twice_at_the_leaves_and_once_inside():
+    a, b = Value(0.1), Value(0.7)
+    inside = a * b
+    out = (inside + a).tanh() * inside
+    out.backward()
+    once = (a.grad, b.grad, inside.grad, out.grad)
+    out.backward()
+    assert (a.grad, b.grad, inside.grad, out.grad) == (2 * once[0], 2 * once[1], *once[2:])
+
+
+def test_backward_of_a_leaf_and_with_a_gradient():
+    a = Value(3.0)
+    a.backward()
+    a.backward()
+    assert a.grad == 2
+    b = Value(2.0)
+    (b * b).backward(10.0)
+    assert b.grad == 40.0
+
+
+def test_one_step_by_hand():
+    x, w, b = Value(2.0), Value(-3.0), Value(6.88)
+    xw = x * w
+    n = xw + b
+    o = n.tanh()
+    o.grad = 1.0
+    for node in (o, n, b, xw, x):
+        node._backward()
+    by_hand = (x.grad, w.grad, b.grad, n.grad)
+    for leaf in (x, w, b):
+        leaf.grad = 0.0
+    o.backward()
+    assert (x.grad, w.grad, b.grad, n.grad) == by_hand
+
+
+def test_an_operation_of_ones_own():
+    def cube(self):
+        out = Value(self.data**3, (self,), "cube")
+
+        def _backward():
+            self.grad += 3 * self.data**2 * out.grad
+
+        out._backward = _backward
+        return out
+
+    x = Value(2.0)
+    y = cube(x) * 5
+    assert y._prev[0]._backward.__name__ == "_backward"
+    y.backward()
+    assert x.grad == 60.0
+
+
+def test_derivatives_that_do_not_exist_are_found_in_the_backward_pass():
+    x = Value(0.0, label="x0")
+    for function in (Value.sqrt, lambda a: a**0.5):
+        with pytest.raises(ZeroDivisionError, match=r"in the backward pass of .*'x0'.*keep|use"):
+            function(x).backward()
+    with pytest.raises(ValueError, match=r"in the backward pass of x \*\* y with x = -2.0"):
+        (Value(-2.0) ** Value(2.0)).backward()
+
+    y = Value(1.0)
+    out = Value(1.0, (y,), "mine")
+
+    def _backward():
+        raise ZeroDivisionError("no such slope")
+
+    out._backward = _backward
+    with pytest.raises(
+        ZeroDivisionError, match=r"backward pass of mine\(x\) with x = 1.0: no such"
+    ):
+        (out * 2).backward()
+
+
+# ---- memory, depth, threads
+
+
+@pytest.fixture
+def without_collector():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_the_graph_goes_with_the_last_reference_to_the_loss(without_collector):
+    x = Value(0.5, label="x")
+    y = x.exp().log() + x.tanh() * x.sigmoid() / (x**2 + 1) - abs(x).sqrt().sin().cos().relu()
+    z = ((abs(y) + 1) ** x).maximum(x).minimum(2 * x) - (-y)
+    z.backward()
+    inside = [weakref.ref(node) for node in topological_order(z) if node._prev]
+    assert len(inside) > 15
+    assert all(ref() is not None for ref in inside)
+    del y, z
+    assert [ref() for ref in inside if ref() is not None] == []
+    assert gc.collect() == 0
+
+
+def chain(length):
+    x = Value(1.0)
+    y = x
+    for _ in range(length // 2):
+        y = (y + x) * 0.5
+    y.backward()
+    return x.grad
+
+
+def test_a_million_operations_deep():
+    assert chain(1_000_000) == 1.0
+
+
+def test_deep_also_in_a_thread_with_a_small_stack():
+    found = []
+    before = threading.stack_size(256 * 1024)
+    try:
+        thread = threading.Thread(target=lambda: found.append(chain(1_000_000)))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert found == [1.0]
+
+
+def test_no_grad_records_nothing_nests_and_ends_with_an_error():
+    x = Value(2.0)
+    with no_grad():
+        with no_grad():
+            assert (x * x)._prev == ()
+        assert (x * x)._prev == ()
+        assert (3 + x) ** 2 > 24
+    assert (x * x)._prev == (x, x)
+    with pytest.raises(KeyError), no_grad():
+        raise KeyError
+    assert (x * x)._prev == (x, x)
+
+    @no_grad()
+    def square(v):
+        return v * v
+
+    assert (square(x).data, square(x)._prev) == (4.0, ())
+    assert (x * x)._prev == (x, x)
+
+
+def test_no_grad_holds_for_its_own_thread_only():
+    x, seen = Value(2.0), []
+    with no_grad():
+        thread = threading.Thread(target=lambda: seen.append((x * x)._prev))
+        thread.start()
+        thread.join()
+    assert seen == [(x, x)]
+
+
+# ---- what may become a Value
+
+
+@pytest.mark.parametrize(
+    "data",
+    [3, True, 3.0, np.float64(3), np.float32(3), np.int8(3), np.bool_(True), np.array(3),
+     np.longdouble(3), np.float16(3)],
+)  # fmt: skip
+def test_plain_numbers_become_floats(data):
+    value = Value(data)
+    assert type(value.data) is float
+    assert value.data == float(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ("3", "got str '3': convert a string with float"),
+        (None, "got NoneType None"),
+        (1j, "got complex 1j"),
+        (np.complex128(1j), "got complex128"),
+        ([1, 2], r"got list \[1, 2\].*make one Value of each element"),
+        (np.ones(3), "got ndarray array"),
+        (np.array(1j), "got ndarray"),
+    ],
+)
+def test_other_data_is_refused(data, shown):
+    with pytest.raises(TypeError, match=f"a Value holds one real number, {shown}"):
+        Value(data)
+
+
+@pytest.mark.parametrize("other", ["3", None, 1j, [1.0]])
+def test_operators_refuse_what_is_no_number(other):
+    for operation in (lambda a: a + other, lambda a: other - a, lambda a: a * other,
+                      lambda a: a / other, lambda a: a**other, lambda a: a < other):  # fmt: skip
+        with pytest.raises(TypeError):
+            operation(Value(2.0))
+    with pytest.raises(TypeError, match="maximum expects a Value or a number"):
+        Value(2.0).maximum(other)
+
+
+@pytest.mark.parametrize("number", [np.float64(3), np.float32(3), np.int64(3), np.array(3.0)])
+def test_numpy_numbers_on_either_side(number):
+    a = Value(2.0)
+    for out, data in (
+        (a + number, 5), (number + a, 5), (a - number, -1), (number - a, 1), (a * number, 6),
+        (number * a, 6), (a / number, 2 / 3), (number / a, 1.5), (a**number, 8), (number**a, 9),
+    ):  # fmt: skip
+        assert type(out) is Value
+        assert type(out.data) is float
+        assert out.data == data
+
+
+def test_arrays_broadcast_over_operators_in_both_orders():
+    a, row = Value(2.0), np.array([1.0, 4.0])
+    for out, data in (
+        (a - row, [1, -2]),
+        (row - a, [-1, 2]),
+        (row / a, [0.5, 2]),
+        (a**row, [2, 16]),
+    ):
+        assert [v.data for v in out] == data
+    values = np.array([Value(0.5), Value(1.5)])
+    assert [v.data for v in np.tanh(values)] == [math.tanh(0.5), math.tanh(1.5)]
+    assert (values @ row).data == 6.5
+    assert np.exp(values)[0]._op == "exp"
+    assert (a > row).tolist() == [True, False]
+
+
+def test_exact_fractions_need_exact_operations():
+    third = Value(Fraction(1, 3))
+    assert (2 * third + 1) ** 2 / 5 > 0
+    for operation in (Value.exp, Value.log, Value.tanh, Value.sqrt, Value.sigmoid, Value.sin):
+        with pytest.raises(
+            TypeError, match=r"not defined on Fraction\(1, 3\).*convert it with float"
+        ):
+            operation(third)
+    with pytest.raises(TypeError, match="is not exact: use an int as exponent"):
+        third**0.5
+    with pytest.raises(ZeroDivisionError, match=r"x / y with x = Fraction\(1, 3\) and y = 0"):
+        third / 0
+
+
+# ---- errors of arithmetic
+
+
+@pytest.mark.parametrize(
+    ("operation", "error", "message"),
+    [
+        (lambda x: 3 / x(0.0), ZeroDivisionError,
+         "x / y with x = 3 and y = 0.0 ('it'): the quotient is not defined; keep y away from 0, "
+         "for example y + 1e-8"),
+        (lambda x: x(0.0).log(), ValueError,
+         "log(x) with x = 0.0 ('it'): the logarithm needs x > 0; use for example x.maximum(1e-12)"),
+        (lambda x: x(-1.0).log(), ValueError,
+         "log(x) with x = -1.0 ('it'): the logarithm needs x > 0"),
+        (lambda x: x(-8.0) ** (1 / 3), ValueError,
+         "x ** 0.3333333333333333 with x = -8.0 ('it'): a fractional power"),
+        (lambda x: x(0.0) ** -1, ZeroDivisionError,
+         "x ** -1 with x = 0.0 ('it'): 0 has no negative power; keep x away from 0"),
+        (lambda x: x(0.0) ** Value(-1), ZeroDivisionError,
+         "x ** y with x = 0.0 ('it') and y = -1.0: 0 has no negative power"),
+        (lambda x: x(-8.0) ** Value(0.5), ValueError,
+         "x ** y with x = -8.0 ('it') and y = 0.5: a fractional power"),
+        (lambda x: x(10.0) ** 400, OverflowError,
+         "x ** 400 with x = 10.0 ('it'): the power passes the largest float, 1.8e308; scale x"),
+        (lambda x: x(-4.0).sqrt(), ValueError,
+         "sqrt(x) with x = -4.0 ('it'): the root needs x >= 0, its derivative x > 0; use (x + "),
+        (lambda x: x(1000.0).exp(), OverflowError,
+         "exp(x) with x = 1000.0 ('it'): the result passes the largest float, 1.8e308; keep x"),
+        (lambda x: x(math.inf).sin(), ValueError,
+         "sin(x) with x = inf ('it'): not defined at infinity; find the operation before it"),
+        (lambda x: x(-math.inf).cos(), ValueError,
+         "cos(x) with x = -inf ('it'): not defined at infinity"),
+    ],
+)  # fmt: skip
+def test_errors_name_operation_operands_and_the_way_out(operation, error, message):
+    with pytest.raises(error) as caught:
+        operation(lambda data: Value(data, label="it"))
+    assert str(caught.value).startswith(message)
+    assert type(caught.value) is error
+
+
+# ---- a Value as a Python object
+
+
+def test_comparisons_look_at_data_and_equality_at_identity():
+    a, b = Value(1.0), Value(2.0)
+    assert a < b
+    assert b > 1
+    assert a <= 1.0
+    assert b <= 2
+    assert max([a, b]) is b
+    assert sorted([b, a]) == [a, b]
+    assert Value(1.0) != a
+    assert len({a, Value(1.0)}) == 2
+    assert bool(a)
+    assert not Value(0.0)
+
+
+def test_conversions():
+    v = Value(2.5, label="v")
+    assert (v.item(), Value(Value(2.5)).item(), Value(Fraction(5, 2)).item()) == (2.5, 2.5, 2.5)
+    assert f"{v:.4f} {v}" == "2.5000 Value(data=2.5, grad=0)"
+    assert f"{Value(Fraction(1, 4)):.2f}" == "0.25"
+    assert repr(Value(3)) == "Value(data=3.0, grad=0)"
+    for convert in (float, int, math.exp):
+        with pytest.raises(TypeError, match=r"\.item\(\).*\.exp\(\)"):
+            convert(v)
+    w = (v * v).detach()
+    assert (w.data, w._prev, w is v) == (6.25, (), False)
+
+
+def test_users_may_hang_things_on_a_value_and_write_its_attributes():
+    v = Value(1.0)
+    v.m = 0.5
+    v.label = "renamed"
+    v.data += 1.0
+    v.grad = 0.25
+    v._op = "mine"
+    assert (v.m, v.label, v.data, v.grad, v._op) == (0.5, "renamed", 2.0, 0.25, "mine")
+    assert Value(1.0).label == ""
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))]
+)
+def test_leaves_can_be_copied(duplicate):
+    leaf = Value(1.5, label="w")
+    leaf.grad, leaf.m = 2.0, 0.1
+    twin = duplicate(leaf)
+    assert twin is not leaf
+    assert (twin.data, twin.grad, twin.label, twin.m) == (1.5, 2.0, "w", 0.1)
+    (twin * 2).backward()
+    assert (twin.grad, leaf.grad) == (4.0, 2.0)
+    with pytest.raises(TypeError, match=r"result of '\*' is tied to its graph.*detach"):
+        duplicate(leaf * 2)
+
+
+def test_where_and_take():
+    a, b = Value(1.0), Value(2.0)
+    assert where(a < b, a, b) is a
+    assert where(a > b, a, b) is b
+    assert where(np.bool_(True), a, b) is a
+    assert take([a, b], np.int64(1)) is b
+    for index in (2, -1):
+        with pytest.raises(IndexError, match=f"0 <= index < 2, got {index}"):
+            take([a, b], index)
+    with pytest.raises(TypeError, match=r"expects an integer as index, got 1.0: use int\(\)"):
+        take([a, b], 1.0)
+
+
+# ---- random graphs
+
+
+def build(leaves, steps, functions):
+    """A graph in which every step applies some function to two earlier nodes."""
+    nodes = list(leaves)
+    for choice, i, j in steps:
+        nodes.append(
+            functions[choice % len(functions)](nodes[i % len(nodes)], nodes[j % len(nodes)])
+        )
+    return nodes[-1]
+
+
+SMOOTH = [
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b * 0.5,
+    lambda a, b: a / (b * b + 1.0),
+    lambda a, b: a.tanh() + b,
+    lambda a, b: a.sigmoid() * b,
+    lambda a, b: a.sin() - b.cos(),
+    lambda a, b: (a * a + b * b + 1.0) ** 0.5,
+    lambda a, b: (-a).tanh().exp() * b,
+    lambda a, b: (a * a + 0.5).log() - b,
+]
+STEPS = st.lists(st.tuples(*[st.integers(0, 99)] * 3), min_size=1, max_size=12)
+POINT = st.lists(st.floats(-2, 2), min_size=3, max_size=3)
+
+
+@given(STEPS, POINT)
+def test_random_graphs_against_central_differences(steps, point):
+    _, gradients = run(lambda *leaves: build(leaves, steps, SMOOTH), point)
+    for i, gradient in enumerate(gradients):
+        found = slope(lambda *at: build([Value(x) for x in at], steps, SMOOTH).data, point, i)
+        assert gradient == pytest.approx(found, rel=1e-4, abs=1e-4)
+
+
+@given(STEPS, POINT)
+def test_random_graphs_against_pytorch(steps, point):
+    torch = pytest.importorskip("torch")
+    leaves = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in point]
+    out = build(leaves, steps, SMOOTH)
+    data, gradients = run(lambda *leaves: build(leaves, steps, SMOOTH), point)
+    assert data == pytest.approx(out.item(), rel=1e-12, abs=1e-12)
+    if not out.requires_grad:
+        return
+    out.backward()
+    for gradient, leaf in zip(gradients, leaves, strict=True):
+        expected = 0.0 if leaf.grad is None else leaf.grad.item()
+        assert gradient == pytest.approx(expected, rel=1e-10, abs=1e-10)

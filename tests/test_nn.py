@@ -1,0 +1,197 @@
+"""Chapter 3, and with it the published run of the original package's demo."""
+
+import copy
+import csv
+import pickle
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from micrograd.engine import Value
+from micrograd.nn import MLP, Layer, Module, Neuron
+
+MOONS = Path(__file__).parent / "published_moons.csv"  # make_moons(100, noise=0.1), NumPy seed 1337
+
+
+def published_moons():
+    with MOONS.open() as file:
+        rows = list(csv.reader(file))[1:]
+    return [[float(x1), float(x2)] for x1, x2, _ in rows], [2 * int(k) - 1 for *_, k in rows]
+
+
+def test_the_recorded_moons_are_those_of_scikit_learn():
+    datasets = pytest.importorskip("sklearn.datasets")
+    np.random.seed(1337)
+    X, y = datasets.make_moons(n_samples=100, noise=0.1)
+    recorded = published_moons()
+    assert np.allclose(X, recorded[0], rtol=1e-13, atol=1e-15)
+    assert (2 * y - 1).tolist() == recorded[1]
+
+
+def published_run(steps):
+    """Loss and accuracy of each step of the original package's demo, in its own words of code."""
+    random.seed(1337)
+    model = MLP(2, [16, 16, 1])
+    X, y = published_moons()
+    for k in range(steps):
+        inputs = [list(map(Value, xrow)) for xrow in X]
+        scores = list(map(model, inputs))
+        losses = [(1 + -yi * scorei).relu() for yi, scorei in zip(y, scores)]  # noqa: B905
+        data_loss = sum(losses) * (1.0 / len(losses))
+        reg_loss = 1e-4 * sum(p * p for p in model.parameters())
+        total_loss = data_loss + reg_loss
+        accuracy = [(yi > 0) == (scorei.data > 0) for yi, scorei in zip(y, scores)]  # noqa: B905
+        model.zero_grad()
+        total_loss.backward()
+        learning_rate = 1.0 - 0.9 * k / 100
+        for p in model.parameters():
+            p.data -= learning_rate * p.grad
+        yield total_loss.data, sum(accuracy) / len(accuracy)
+
+
+def test_published_run_comes_out_as_published():
+    run = list(published_run(100))
+    assert run[0][0] == pytest.approx(0.8958441028683222, rel=1e-13)
+    assert run[1][0] == pytest.approx(1.7235905336972022, rel=1e-13)
+    assert run[99][0] == pytest.approx(0.010978370135492717, rel=1e-13)
+    assert run[99][1] == 1.0
+
+
+def test_the_same_digits_in_every_run():
+    assert list(published_run(2)) == list(published_run(2))
+
+
+def test_reprs_and_order_of_random_numbers_are_the_originals():
+    random.seed(7)
+    expected = [random.uniform(-1, 1) for _ in range(2 * 3 + 3)]
+    random.seed(7)
+    model = MLP(2, [3, 1])
+    assert str(model) == (
+        "MLP of [Layer of [ReLUNeuron(2), ReLUNeuron(2), ReLUNeuron(2)], "
+        "Layer of [LinearNeuron(3)]]"
+    )
+    drawn = [w.data for layer in model.layers for n in layer.neurons for w in n.w]
+    assert drawn == expected
+    assert [n.b.data for layer in model.layers for n in layer.neurons] == [0.0] * 4
+    first = model.layers[0].neurons[0]
+    assert model.parameters()[:3] == [*first.w, first.b]
+    assert len(model.parameters()) == 13
+
+
+def test_a_neuron_computes_its_formula():
+    neuron = Neuron(2)
+    neuron.w[0].data, neuron.w[1].data, neuron.b.data = 1.0, -2.0, 0.5
+    assert neuron([3.0, 1.0]).data == 1.5
+    assert neuron([0.0, 1.0]).data == 0.0
+    assert Neuron(2, nonlin=False)([0.0, 0.0])._op == "+"
+    assert [Neuron(2, activation=a)([1.0, 1.0])._op for a in ("relu", "tanh", "sigmoid")] == [
+        "ReLU",
+        "tanh",
+        "sigmoid",
+    ]
+    assert repr(Neuron(2, activation="linear")) == "LinearNeuron(2)"
+    assert repr(Neuron(3, nonlin=False, activation="tanh")) == "LinearNeuron(3)"
+    assert not Neuron(3, nonlin=False).nonlin
+
+
+@pytest.mark.parametrize("x", [(1.0, 2.0), np.array([1.0, 2.0]), [Value(1.0), 2], iter([1.0, 2.0])])
+def test_inputs_may_be_any_sequence(x):
+    assert [v.data for v in Layer(2, 3)(x)] != []
+
+
+def test_one_output_is_a_value_and_goes_on_as_one_input():
+    assert isinstance(Layer(2, 1)([1.0, 2.0]), Value)
+    assert isinstance(MLP(1, [1, 1])(0.5), Value)
+    assert len(MLP(2, [1, 3])([1.0, 2.0])) == 3
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Neuron(3)([1.0, 2.0]), "Neuron expects 3 inputs, got 2: was its layer built with"),
+        (lambda: MLP(2, [2, 1])([1.0, 2.0, 3.0]), "Neuron expects 2 inputs, got 3"),
+        (lambda: Neuron(0), "at least one input, got nin=0"),
+        (lambda: Layer(2, 0), "at least one neuron, got nout=0"),
+        (lambda: MLP(2, []), "at least one layer"),
+        (
+            lambda: MLP(2, [1], activation="gelu"),
+            "'gelu' is not one of relu, tanh, sigmoid, linear",
+        ),
+    ],
+)
+def test_wrong_sizes_and_names_are_errors(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_named_parameters_reach_everything_once():
+    class Net(Module):
+        def __init__(self):
+            self.scale = Value(2.0)
+            self.tied = self.scale
+            self.body = MLP(1, [2])
+            self.tables = {"a": [Value(1.0)], "b": (Neuron(1),)}
+            self.size = 3
+
+    names = [name for name, _ in Net().named_parameters()]
+    assert names == [
+        "scale",
+        "body.layers[0].neurons[0].w[0]",
+        "body.layers[0].neurons[0].b",
+        "body.layers[0].neurons[1].w[0]",
+        "body.layers[0].neurons[1].b",
+        "tables['a'][0]",
+        "tables['b'][0].w[0]",
+        "tables['b'][0].b",
+    ]
+    net = Net()
+    for name, p in net.named_parameters():
+        assert eval(f"net.{name}") is p
+    assert net.parameters() == [p for _, p in net.named_parameters()]
+    assert Module().parameters() == []
+
+
+def test_a_subclass_may_list_its_parameters_itself():
+    class Old(Module):
+        def __init__(self):
+            self.a, self.b = Value(1.0), Value(2.0)
+
+        def parameters(self):
+            return [self.a]
+
+    net = Old()
+    net.a.grad = net.b.grad = 1.0
+    net.zero_grad()
+    assert (net.a.grad, net.b.grad) == (0, 1.0)
+
+
+def test_state_is_saved_and_loaded_whole_or_not_at_all():
+    a, b = MLP(2, [3, 1]), MLP(2, [3, 1])
+    state = a.state_dict()
+    assert all(type(number) is float for number in state.values())
+    b.load_state_dict(state)
+    assert b.state_dict() == state
+    before = dict(state)
+    for wrong, error, message in (
+        (
+            {**state, "layers[9].b": 1.0},
+            ValueError,
+            r"has 13 parameters, the state has 14.*unknown l",
+        ),
+        (dict(list(state.items())[1:]), ValueError, r"missing layers\[0\].neurons\[0\].w\[0\]"),
+        ({}, ValueError, "and 10 more, unknown none"),
+        ({**state, "layers[1].neurons[0].b": "x"}, TypeError, r"at layers\[1\].neurons\[0\].b"),
+    ):
+        with pytest.raises(error, match=message):
+            b.load_state_dict(wrong)
+        assert b.state_dict() == before
+
+
+def test_models_can_be_copied_and_pickled():
+    model = MLP(2, [2, 1])
+    x = [0.3, -0.4]
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert twin(x).data == model(x).data
+        assert not set(twin.parameters()) & set(model.parameters())

@@ -1,0 +1,103 @@
+"""What holds for the package as a whole: what loads when, and who may import whom."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import micrograd
+
+PACKAGE = Path(micrograd.__file__).parent
+CHAPTERS = [
+    *("arithmetic", "engine", "derivatives", "nn", "losses", "optim", "arrays", "datasets"),
+    *("trace", "graph", "render", "draw", "steps", "plot", "compiler", "grade", "__main__"),
+]
+APART = {"nn", "losses", "optim", "arrays", "datasets"}  # these do not import one another
+
+
+def imports_of(path):
+    """The chapters that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "micrograd":
+            yield from (alias.name for alias in node.names if alias.name in CHAPTERS)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("micrograd."):
+            yield node.module.split(".")[1]
+        elif isinstance(node, ast.Import):
+            yield from (a.name.split(".")[1] for a in node.names if a.name.startswith("micrograd."))
+
+
+def chapter_of(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=chapter_of)
+def test_a_chapter_imports_earlier_chapters_only(path):
+    chapter = chapter_of(path)
+    if chapter == "__init__":
+        return
+    for imported in imports_of(path):
+        assert CHAPTERS.index(imported) <= CHAPTERS.index(chapter), f"{chapter} imports {imported}"
+        assert not (imported != chapter and {imported, chapter} <= APART), f"{chapter}: {imported}"
+
+
+def fresh(code):
+    """What a fresh interpreter prints for this code."""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout
+
+
+def test_import_loads_the_standard_library_only():
+    loaded = set(fresh("import sys, micrograd; print(*sys.modules)").split())
+    bare = set(fresh("import sys; print(*sys.modules)").split())
+    new = {name.split(".")[0] for name in loaded - bare}
+    assert new - set(sys.stdlib_module_names) == {"micrograd"}
+
+
+def test_the_interpreter_is_left_as_it_was():
+    settings = (
+        "(gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), sys.getrecursionlimit())"
+    )
+    out = fresh(
+        f"import gc, sys; a = {settings}\nimport micrograd, micrograd.nn\nprint(a == {settings})"
+    )
+    assert out == "True\n"
+
+
+def test_the_facade_names_everything_it_promises_and_no_module():
+    for name in micrograd.__all__:
+        assert getattr(micrograd, name) is not None
+        assert name in dir(micrograd)
+        assert name not in CHAPTERS
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = micrograd.nonsense
+
+
+def test_the_engine_can_be_read_in_one_sitting():
+    lines = (PACKAGE / "engine.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 450
+    assert max(map(len, lines)) <= 100
+
+
+def test_derivative_rules_stand_in_closures_only():
+    """Outside its `_backward` functions the engine writes a grad only to reset or to seed it."""
+    source = (PACKAGE / "engine.py").read_text(encoding="utf-8")
+    closures = [
+        range(node.lineno, node.end_lineno + 1)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and node.name == "_backward"
+    ]
+    assert len(closures) > 17
+    others = [
+        line.strip()
+        for number, line in enumerate(source.splitlines(), 1)
+        if re.search(r"\.grad\b[^.,()]*=", line) and not any(number in c for c in closures)
+    ]
+    assert sorted(others) == [
+        "node.grad = 0",
+        "node.grad = 0",
+        "self.grad += gradient",
+        "self.grad: Number = 0",
+    ]
