@@ -155,25 +155,22 @@ def topological_order(*roots: Value) -> list[Value]:
     >>> topological_order(c) == [a, b, c]
     True
     """
-    order: list[Value] = []
-    listed: dict[Value, bool] = {}  # False while a node is on the path
-    path: list[Any] = []  # (node, its operands yet to be looked at), from a root downwards
-    node, operands = None, iter(roots)
-    while True:
-        for operand in operands:
-            if operand not in listed:
-                path.append((node, operands))
-                node, operands = operand, iter(operand._prev)
-                listed[node] = False
-                break
-            if not listed[operand]:
-                raise ValueError(f"the graph has a cycle: {operand!r} is computed from itself")
-        else:
-            if node is None:
-                return order
-            listed[node] = True
-            order.append(node)
-            node, operands = path.pop()
+    listed: dict[Value, None] = {}  # a set that remembers its order
+    longest = 1000
+    for root in roots:
+        path = [root]
+        while path:
+            for operand in path[-1]._prev:
+                if operand not in listed:
+                    path.append(operand)
+                    break
+            else:
+                listed[path.pop()] = None
+            if len(path) > longest:  # in a cycle it grows for ever: look whenever it has doubled
+                longest = 2 * len(path)
+                if len(set(path)) < len(path):
+                    raise ValueError(f"the graph has a cycle: {path[-1]!r} is computed from itself")
+    return list(listed)
 
 
 class Value:

@@ -1,0 +1,353 @@
+"""Chapter 2. Reverse, forward and numeric derivatives agree; nothing is disturbed by asking."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from operations import CASES, TABLE, name_of
+from test_engine import POINT, SMOOTH, STEPS, build
+
+from micrograd.derivatives import (
+    GradientError,
+    check_gradients,
+    count_passes,
+    derivative,
+    gradient,
+    hessian,
+    jacobian,
+    jvp,
+    local_derivatives,
+    sum_over_paths,
+    vjp,
+)
+from micrograd.engine import Value, topological_order
+
+
+def article():
+    """f(x, y) = 3x^2 + xy + 5y^2 at (2, 3), in the steps of the article on both modes."""
+    x, y = Value(2.0, label="x"), Value(3.0, label="y")
+    a, b, c = x**2, x * y, y**2
+    d, e = 3 * a, 5 * c
+    return x, y, d + b + e
+
+
+# ---- local derivatives
+
+
+@pytest.mark.parametrize(("row", "point"), CASES, ids=name_of)
+def test_local_derivatives_times_upstream_are_what_the_closure_adds(row, point):
+    leaves = [Value(x) for x in point]
+    out = row.function(*leaves)
+    out.backward()
+    found = local_derivatives(out)
+    assert len(found) == len(out._prev)
+    for leaf in leaves:
+        owed = sum(d for d, v in zip(found, out._prev, strict=True) if v is leaf)
+        assert owed == leaf.grad
+
+
+def test_local_derivatives_of_an_operand_that_stands_twice():
+    x = Value(3.0)
+    assert local_derivatives(x * x) == (3.0, 3.0)
+    assert local_derivatives(x - x) == (1, -1)
+    assert local_derivatives(x / x) == (1 / 3, -1 / 3)
+    assert local_derivatives(x) == ()
+
+
+def own(operands, function, backward):
+    """An operation made the lecture's way."""
+    out = Value(function(*[v.data for v in operands]), operands, "own")
+
+    def _backward():
+        backward(out.grad, *operands)
+
+    out._backward = _backward
+    return out
+
+
+def test_local_derivatives_of_an_operation_of_ones_own():
+    def both_at_once(upstream, a, b):
+        a.grad = upstream * (a.data + b.data) + a.grad
+
+    def crossed(upstream, a, b):
+        b.grad -= 7.0 * upstream
+        a.grad = a.grad + 2.0 * upstream
+        a.grad += 3.0 * upstream
+
+    def overwriting(upstream, a, b):
+        a.grad = 5.0 * upstream
+
+    x, y = Value(3.0), Value(4.0)
+    assert local_derivatives(own((x, x), lambda a, b: a * b, both_at_once)) == (6.0, 0)
+    assert local_derivatives(own((x, y), lambda a, b: a * b, crossed)) == (5.0, -7.0)
+    assert local_derivatives(own((x, y), lambda a, b: a * b, overwriting)) == (5.0, 0)
+
+
+def test_no_gradient_is_disturbed_even_by_an_error():
+    x, y, f = article()
+    f.backward()
+    before = [v.grad for v in topological_order(f)]
+    for ask in (
+        lambda: [local_derivatives(v) for v in topological_order(f)],
+        lambda: jvp(f, {x: 1.0}),
+        lambda: vjp(f),
+        lambda: jacobian(f, [x, y], mode="forward"),
+        lambda: sum_over_paths(f, x),
+    ):
+        ask()
+        assert [v.grad for v in topological_order(f)] == before
+
+    zero = Value(0.0, label="z")
+    zero.grad = 5.0
+    root = zero.sqrt()
+    root.grad = 7.0
+    with pytest.raises(ZeroDivisionError, match=r"in the derivatives of sqrt\(x\) .* \('z'\)"):
+        local_derivatives(root)
+    assert (zero.grad, root.grad) == (5.0, 7.0)
+
+
+# ---- both modes
+
+
+def test_forward_against_reverse_mode():
+    x, y, f = article()
+    assert f.data == 63.0
+    assert (jvp(f, {x: 1.0}), jvp(f, {y: 1.0})) == (15.0, 32.0)
+    assert jvp(f, {x: 1.0, y: -2.0}) == 15.0 - 64.0
+    assert vjp(f) == {x: 15.0, y: 32.0}
+    assert jacobian(f, [x, y]) == jacobian(f, [x, y], mode="forward") == [[15.0, 32.0]]
+    cost = count_passes(f, [x, y])
+    assert (cost.inputs, cost.outputs, cost.forward) == (2, 1, 2 * cost.reverse)
+    assert cost.reverse == sum(len(v._prev) for v in topological_order(f)) == 12
+    assert str(cost).splitlines() == [
+        "mode     walks  multiplications",
+        "forward      2               24",
+        "reverse      1               12",
+    ]
+
+
+@pytest.mark.parametrize(("row", "point"), CASES, ids=name_of)
+def test_both_modes_agree_on_every_operation(row, point):
+    leaves = [Value(x) for x in point]
+    out = row.function(*leaves)
+    assert jacobian(out, leaves) == jacobian(out, leaves, mode="forward")
+
+
+@given(STEPS, POINT)
+def test_both_modes_agree_on_random_graphs(steps, point):
+    leaves = [Value(x) for x in point]
+    out = build(leaves, steps, SMOOTH)
+    inner = [v for v in topological_order(out) if v._prev][:2]
+    reverse = jacobian([out, *inner], [*leaves, *inner])
+    forward = jacobian([out, *inner], [*leaves, *inner], mode="forward")
+    for row, other in zip(reverse, forward, strict=True):
+        assert row == pytest.approx(other, rel=1e-9, abs=1e-9)
+    out.backward()
+    owed = vjp(out)
+    for leaf, entry in zip(leaves, reverse[0][:3], strict=True):
+        assert entry == pytest.approx(leaf.grad, rel=1e-12, abs=1e-12)
+        assert owed.get(leaf, 0) == pytest.approx(leaf.grad, rel=1e-12, abs=1e-12)
+
+
+def test_products_for_several_outputs_at_once():
+    x, y = Value(2.0), Value(3.0)
+    outputs = [x * y, x - y, x * y * y]
+    upstream = [1.0, 10.0, 100.0]
+    owed = vjp(outputs, upstream)
+    matrix = jacobian(outputs, [x, y])
+    assert owed == {
+        leaf: sum(u * row[j] for u, row in zip(upstream, matrix, strict=True))
+        for j, leaf in enumerate((x, y))
+    }
+    assert vjp([x, x], [1.0, 2.0]) == {x: 3.0}
+    outputs[2].backward(100.0)
+    assert (x.grad, y.grad) == (900.0, 1200.0)
+    assert jvp(outputs, {x: 1.0}) == [3.0, 1.0, 9.0]
+    assert jvp(x * 2, {y: 1.0}) == 0
+
+
+def test_an_output_that_overflows_does_not_spoil_another():
+    x = Value(1e-200)
+    assert jacobian([x * 2, (1.0 / x) / x], [x]) == [[2.0], [-math.inf]]
+
+
+def test_wrong_questions():
+    x, y = Value(2.0), Value(3.0)
+    with pytest.raises(ValueError, match="tangents of leaves alone"):
+        jvp(x * y + 1, {x * y: 1.0})
+    with pytest.raises(ValueError, match="expects 2 upstream gradients, got 1"):
+        vjp([x, y], [1.0])
+    with pytest.raises(ValueError, match="'reverse' or 'forward', got 'sideways'"):
+        jacobian(x * y, [x], mode="sideways")
+
+
+# ---- derivatives of functions
+
+
+def test_derivatives_of_tanh_up_to_the_sixth():
+    t = math.tanh(0.3)
+    expected = [
+        t,
+        1 - t**2,
+        -2 * t + 2 * t**3,
+        -2 + 8 * t**2 - 6 * t**4,
+        16 * t - 40 * t**3 + 24 * t**5,
+        16 - 136 * t**2 + 240 * t**4 - 120 * t**6,
+        -272 * t + 1232 * t**3 - 1680 * t**5 + 720 * t**7,
+    ]
+    for order, number in enumerate(expected):
+        assert derivative(Value.tanh, 0.3, order) == pytest.approx(number, rel=1e-12)
+
+
+def test_derivatives_of_other_functions():
+    assert derivative(Value.exp, 0.0, 9) == 1.0
+    assert derivative(Value.sin, 0.0, 5) == 1.0
+    assert derivative(lambda x: x**4, 2.0, 4) == 24.0
+    assert derivative(lambda x: x**4, 2.0, 5) == 0.0
+    assert derivative(lambda x: x * x.relu(), 0.0, 2) == 0.0
+    assert derivative(lambda x: 3.0, 1.0) == 0.0
+    assert derivative(lambda x: x + 1, 1.0) == 1.0
+    assert type(derivative(lambda x: x + 1, 1.0)) is float
+    assert derivative(lambda x: x + 1, 1.0, 2) == 0.0
+    assert derivative(lambda x: x, 2.0, 0) == 2.0
+    with pytest.raises(ValueError, match="order >= 0, got -1"):
+        derivative(Value.exp, 0.0, -1)
+
+
+def test_exact_derivatives_of_fractions():
+    third = Fraction(1, 3)
+    assert derivative(lambda x: x**3 / (1 + x), third) == Fraction(11, 48)
+    assert derivative(lambda x: x**3 / (1 + x), third, 2) == Fraction(37, 32)
+    assert gradient(lambda x, y: x.maximum(y) * 3, [third, third]) == [Fraction(3, 2)] * 2
+    assert hessian(lambda x, y: x * y * y, [third, third]) == [
+        [0.0, Fraction(2, 3)],
+        [Fraction(2, 3), Fraction(2, 3)],
+    ]
+
+
+def test_gradient_and_hessian_touch_no_other_gradient():
+    w = Value(2.0)
+    assert gradient(lambda x: w * x, [3.0]) == [2.0]
+    assert hessian(lambda x: w * x * x, [3.0]) == [[4.0]]
+    assert derivative(lambda x: w * x, 3.0) == 2.0
+    assert w.grad == 0
+    assert gradient(lambda x, y: x, [1.0, 2.0]) == [1.0, 0.0]
+    assert gradient(lambda x: 5.0, [1.0]) == [0.0]
+    assert hessian(lambda x, y: x + y, [1.0, 2.0]) == [[0.0, 0.0], [0.0, 0.0]]
+
+
+@given(st.floats(-2, 2), st.floats(-2, 2))
+def test_hessian_is_symmetric_and_agrees_with_differences(a, b):
+    def f(x, y):
+        return (x * y).sigmoid() + (x - 2 * y).tanh() * x**2 + (y * y + 1).log()
+
+    found = hessian(f, [a, b])
+    assert found[0][1] == pytest.approx(found[1][0], rel=1e-10, abs=1e-10)
+    h = 1e-5
+    for j, (above, below) in enumerate((([a + h, b], [a - h, b]), ([a, b + h], [a, b - h]))):
+        up, down = gradient(f, above), gradient(f, below)
+        column = [(u - d) / (2 * h) for u, d in zip(up, down, strict=True)]
+        assert [row[j] for row in found] == pytest.approx(column, rel=1e-6, abs=1e-6)
+
+
+# ---- the checker
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.smooth], ids=str)
+def test_the_checker_passes_every_operation(row):
+    for point in row.points:
+        assert check_gradients(row.function, point) == [
+            pytest.approx(float(d)) for d in gradient(row.function, point)
+        ]
+
+
+def test_the_checker_finds_a_wrong_closure_and_names_it():
+    def wrong_cube(v):
+        out = Value(v.data**3, (v,), "cube")
+
+        def _backward():
+            v.grad += 2 * v.data**2 * out.grad
+
+        out._backward = _backward
+        return out
+
+    def volume(x, y):
+        return (wrong_cube(x * y) + x).tanh() * 0.1
+
+    with pytest.raises(GradientError) as caught:
+        check_gradients(volume, [0.5, 0.8])
+    message = str(caught.value)
+    assert message.startswith("d volume(0.5, 0.8) / d argument 0 is ")
+    assert "the first operation that is off is 'cube' of (0.4)" in message
+    assert "local derivatives (0.32)" in message
+    assert "differences give 0.384" in message.replace("0.3840", "0.384")
+
+
+def test_the_checker_says_what_else_may_be_wrong():
+    with pytest.raises(GradientError, match=r"'ReLU' of .*at a kink, as of relu at 0"):
+        check_gradients(lambda x: x.relu(), [0.0])
+    with pytest.raises(GradientError, match="use where"):
+        check_gradients(lambda x: x * x if x > 0 else x, [0.0])
+    with pytest.raises(TypeError, match="expects f to return a Value, got float"):
+        check_gradients(lambda x: x.data, [0.0])
+
+
+# ---- sums over paths
+
+
+def test_the_gradient_is_the_sum_over_paths():
+    x, y, f = article()
+    f.backward()
+    for leaf, paths in ((x, 2), (y, 2)):
+        found = sum_over_paths(f, leaf)
+        assert (found.count, found.total) == (paths, leaf.grad)
+        assert sum(math.prod(factors) for factors in found.factors) == leaf.grad
+        assert all(path[0] == leaf.label for path in found.paths)
+    assert sum_over_paths(f, f).count == 1
+    assert sum_over_paths(f, f).total == 1
+    nothing = sum_over_paths(f, Value(1.0))
+    assert (nothing.count, nothing.total, nothing.paths) == (0, 0, ())
+    assert str(nothing) == "d v10 / d leaf = 0, the sum over 0 paths"
+
+
+def test_sum_over_paths_as_text_and_latex():
+    a = Value(3.0, label="a")
+    b = -a
+    c = b + b
+    found = sum_over_paths(c, a, names={b: "b_1", c: "c"})
+    assert str(found) == (
+        "d c / d a = -2, the sum over 2 paths\n"
+        "  a -> b_1 -> c:  -1 * 1 = -1\n"
+        "  a -> b_1 -> c:  -1 * 1 = -1"
+    )
+    term = (
+        r"\frac{\partial \mathrm{c}}{\partial \mathrm{b\_1}} "
+        r"\frac{\partial \mathrm{b\_1}}{\partial \mathrm{a}}"
+    )
+    assert found.latex == (
+        r"\frac{\partial \mathrm{c}}{\partial \mathrm{a}} = "
+        rf"{term} + {term} = (1) \cdot (-1) + (1) \cdot (-1) = -2"
+    )
+    assert found._repr_latex_() == f"${found.latex}$"
+
+
+def test_many_paths_are_counted_and_not_listed():
+    x = Value(1.0, label="x")
+    y = x
+    for _ in range(50):
+        y = y + y
+    found = sum_over_paths(y, x)
+    assert (found.count, found.paths) == (2**50, ())
+    assert found.total == 2.0**50
+    assert str(found).endswith("the sum over 1,125,899,906,842,624 paths, too many to list")
+    assert "1125899906842624" in found.latex
+
+
+def test_sum_over_paths_on_a_deep_graph():
+    x = Value(1.0, label="x")
+    y = x
+    for _ in range(20_000):
+        y = y * 1.0
+    assert sum_over_paths(y, x).count == 1
