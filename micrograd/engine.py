@@ -155,22 +155,26 @@ def topological_order(*roots: Value) -> list[Value]:
     >>> topological_order(c) == [a, b, c]
     True
     """
-    listed: dict[Value, None] = {}  # a set that remembers its order
+    order: list[Value] = []
+    listed: set[Value] = set()
     longest = 1000
-    for root in roots:
-        path = [root]
-        while path:
-            for operand in path[-1]._prev:
-                if operand not in listed:
-                    path.append(operand)
+    for node in roots:
+        path: list[Value] = []
+        while node not in listed:
+            for operand in node._prev:
+                if operand not in listed:  # go down
+                    path.append(node)
+                    node = operand
                     break
-            else:
-                listed[path.pop()] = None
+            else:  # go up
+                listed.add(node)
+                order.append(node)
+                node = path.pop() if path else node
             if len(path) > longest:  # in a cycle it grows for ever: look whenever it has doubled
                 longest = 2 * len(path)
                 if len(set(path)) < len(path):
-                    raise ValueError(f"the graph has a cycle: {path[-1]!r} is computed from itself")
-    return list(listed)
+                    raise ValueError(f"the graph has a cycle: {node!r} is computed from itself")
+    return order
 
 
 class Value:
