@@ -61,7 +61,7 @@ class Module:
         ['neurons[0].w[0]', 'neurons[0].b', 'neurons[1].w[0]', 'neurons[1].b']
         """
         seen: set[Value] = set()
-        for name, value in _values_in(vars(self), "", attributes=True):
+        for name, value in _found(Value, vars(self), "", attributes=True):
             if value not in seen:
                 seen.add(value)
                 yield name, value
@@ -85,6 +85,29 @@ class Module:
         """
         for p in self.parameters():
             p.grad = 0
+
+    def summary(self) -> str:
+        """A table of the parts of this module, one a line, with the number of their parameters.
+
+        >>> print(MLP(2, [3, 1]).summary())
+        part       kind                parameters
+        layers[0]  Layer of 3 neurons           9
+        layers[1]  Layer of 1 neuron            4
+        total                                  13
+        """
+        parts = [
+            (name, module._kind(), len(module.parameters()))
+            for name, module in _found(Module, vars(self), "", attributes=True)
+        ]
+        rows = [*parts, ("total", "", len(self.parameters()))]
+        name_width = max(len(name) for name, *_ in rows)
+        kind_width = max(len(kind) for _, kind, _ in rows)
+        head = f"{'part':{name_width}}  {'kind':{kind_width}}  parameters"
+        lines = [f"{name:{name_width}}  {kind:{kind_width}}  {n:>10,}" for name, kind, n in rows]
+        return "\n".join([head, *lines])
+
+    def _kind(self) -> str:
+        return repr(self) if type(self).__repr__ is not object.__repr__ else type(self).__name__
 
     def state_dict(self) -> dict[str, Any]:
         """The data of all parameters by name: what is worth saving of a trained model."""
@@ -143,7 +166,7 @@ class Neuron(Module):
         self.activation = activation if nonlin else "linear"
         self.nonlin = self.activation != "linear"
 
-    def __call__(self, x: Sequence[Any] | Value) -> Value:
+    def __call__(self, x: Any) -> Value:
         """The output for n inputs, numbers or Values; for n = 1 the input may stand alone."""
         x = _inputs(x)
         if len(x) != len(self.w):
@@ -171,7 +194,7 @@ class Layer(Module):
             raise ValueError(f"a Layer needs at least one neuron, got nout={nout}")
         self.neurons = [Neuron(nin, **kwargs) for _ in range(nout)]
 
-    def __call__(self, x: Sequence[Any] | Value) -> Any:
+    def __call__(self, x: Any) -> Any:
         """The list of the neurons' outputs; of a layer of one neuron, its output alone."""
         x = _inputs(x)
         out = [neuron(x) for neuron in self.neurons]
@@ -179,6 +202,9 @@ class Layer(Module):
 
     def __repr__(self) -> str:
         return f"Layer of [{', '.join(str(neuron) for neuron in self.neurons)}]"
+
+    def _kind(self) -> str:
+        return f"Layer of {len(self.neurons)} neuron{'s' * (len(self.neurons) != 1)}"
 
 
 class MLP(Module):
@@ -202,7 +228,7 @@ class MLP(Module):
             for i in range(len(nouts))
         ]
 
-    def __call__(self, x: Sequence[Any] | Value) -> Any:
+    def __call__(self, x: Any) -> Any:
         """The outputs of the last layer: a list, or a single Value if that has one neuron."""
         for layer in self.layers:
             x = layer(x)
@@ -212,23 +238,160 @@ class MLP(Module):
         return f"MLP of [{', '.join(str(layer) for layer in self.layers)}]"
 
 
+class Linear(Module):
+    """The affine map y = W x + b, initialised as in PyTorch, always with a list as its output.
+
+    Args:
+        n_in: number of inputs.
+        n_out: number of outputs.
+        bias: False for y = W x.
+
+    Attributes:
+        weight: n_out rows of n_in Values, uniform in +-1 / sqrt(n_in).
+        bias: n_out Values, from the same interval; [] without bias.
+
+    >>> layer = Linear(2, 1)
+    >>> layer.load_state_dict({"weight[0][0]": 3.0, "weight[0][1]": -1.0, "bias[0]": 0.5})
+    >>> layer([1.0, 2.0])
+    [Value(data=1.5, grad=0)]
+    """
+
+    def __init__(self, n_in: int, n_out: int, bias: bool = True) -> None:
+        if n_in < 1 or n_out < 1:
+            raise ValueError(f"Linear expects n_in and n_out of at least 1, got {n_in} and {n_out}")
+        bound = n_in**-0.5
+        self.weight = [
+            [Value(random.uniform(-bound, bound)) for _ in range(n_in)] for _ in range(n_out)
+        ]
+        self.bias = [Value(random.uniform(-bound, bound)) for _ in range(n_out if bias else 0)]
+
+    def __call__(self, x: Any) -> list[Value]:
+        """The n_out outputs for n_in inputs, numbers or Values."""
+        x = _inputs(x)
+        n_in = len(self.weight[0])
+        if len(x) != n_in:
+            raise ValueError(f"Linear expects {n_in} inputs, got {len(x)}: build it as Linear"
+                             f"({len(x)}, {len(self.weight)}) for these")  # fmt: skip
+        products = [[w * xi for w, xi in zip(row, x, strict=True)] for row in self.weight]
+        starts: list[Any] = self.bias or [0] * len(products)
+        return [sum(terms, start) for terms, start in zip(products, starts, strict=True)]
+
+    def __repr__(self) -> str:
+        return f"Linear({len(self.weight[0])}, {len(self.weight)})"
+
+
+class Activation(Module):
+    """A function applied to each of its inputs: 'relu', 'tanh', 'sigmoid' or 'linear'.
+
+    >>> Activation("relu")([Value(-1.0), Value(2.0)])
+    [Value(data=0.0, grad=0), Value(data=2.0, grad=0)]
+    """
+
+    def __init__(self, name: str) -> None:
+        if name not in ACTIVATIONS:
+            raise ValueError(f"activation {name!r} is not one of {', '.join(ACTIVATIONS)}")
+        self.name = name
+
+    def __call__(self, x: Any) -> list[Value]:
+        """A list of as many outputs as inputs."""
+        return [ACTIVATIONS[self.name](xi) for xi in _inputs(x)]
+
+    def __repr__(self) -> str:
+        return f"Activation({self.name!r})"
+
+
+class Sequential(Module):
+    """Modules in a row, each fed with what the one before it returns.
+
+    >>> model = Sequential(Linear(2, 8), Activation("tanh"), Linear(8, 1))
+    >>> len(model.parameters()), len(model([0.5, -0.5]))
+    (33, 1)
+    """
+
+    def __init__(self, *modules: Callable[[Any], Any]) -> None:
+        self.modules = list(modules)
+
+    def __call__(self, x: Any) -> Any:
+        """What the last module returns."""
+        for module in self.modules:
+            x = module(x)
+        return x
+
+    def __repr__(self) -> str:
+        return f"Sequential({', '.join(map(repr, self.modules))})"
+
+
+# ---- how well a model does
+
+
+def predicted_class(scores: Any) -> int:
+    """The class that scores stand for: of several the index of the largest, of one score > 0.
+
+    >>> predicted_class([0.1, 2.0, -1.0]), predicted_class(Value(0.3)), predicted_class(-0.3)
+    (1, 1, 0)
+    """
+    if not hasattr(scores, "__len__"):
+        return int(scores > 0)
+    if len(scores) == 1:
+        return int(scores[0] > 0)
+    return max(range(len(scores)), key=lambda k: scores[k])
+
+
+def accuracy(scores: Iterable[Any], labels: Iterable[int]) -> float:
+    """The fraction of examples whose predicted class is their label.
+
+    Args:
+        scores: of each example, a score for each class, or a single score with the boundary at 0.
+        labels: class indices; -1 counts as class 0 beside single scores.
+
+    >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
+    0.6666666666666666
+    """
+    pairs = _pairs(scores, labels)
+    return sum(predicted == label for predicted, label in pairs) / len(pairs)
+
+
+def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) -> list[list[int]]:
+    """Counts of examples: row i, column j holds those of class i that were taken for class j.
+
+    >>> confusion([Value(2.0), Value(-1.0), Value(0.5)], [1, 0, 0])
+    [[1, 1], [0, 1]]
+    """
+    pairs = _pairs(scores, labels)
+    largest = max(max(pair) for pair in pairs)
+    if largest >= classes:
+        raise ValueError(f"confusion expects classes below {classes}, got {largest}: pass classes=")
+    counts = [[0] * classes for _ in range(classes)]
+    for predicted, label in pairs:
+        counts[label][predicted] += 1
+    return counts
+
+
+def _pairs(scores: Iterable[Any], labels: Iterable[int]) -> list[tuple[int, int]]:
+    predicted, expected = [predicted_class(s) for s in scores], [max(0, int(k)) for k in labels]
+    if len(predicted) != len(expected) or not expected:
+        raise ValueError(f"expected a label for each score, got {len(expected)} labels for "
+                         f"{len(predicted)} scores")  # fmt: skip
+    return list(zip(predicted, expected, strict=True))
+
+
 def _inputs(x: Any) -> Any:
     if hasattr(x, "__len__"):
         return x
     return tuple(x) if isinstance(x, Iterable) else (x,)
 
 
-def _values_in(thing: Any, name: str, attributes: bool = False) -> Iterator[tuple[str, Value]]:
-    if isinstance(thing, Value):
+def _found(kind: Any, thing: Any, name: str, attributes: bool = False) -> Iterator[tuple[str, Any]]:
+    if isinstance(thing, kind):
         yield name, thing
     elif isinstance(thing, Module):
-        yield from _values_in(vars(thing), f"{name}.", attributes=True)
+        yield from _found(kind, vars(thing), f"{name}.", attributes=True)
     elif isinstance(thing, Mapping):
         for key, entry in thing.items():
-            yield from _values_in(entry, f"{name}{key}" if attributes else f"{name}[{key!r}]")
+            yield from _found(kind, entry, f"{name}{key}" if attributes else f"{name}[{key!r}]")
     elif isinstance(thing, (list, tuple)):
         for i, entry in enumerate(thing):
-            yield from _values_in(entry, f"{name}[{i}]")
+            yield from _found(kind, entry, f"{name}[{i}]")
 
 
 def _some(names: list[str]) -> str:

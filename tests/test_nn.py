@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 from micrograd.engine import Value
-from micrograd.nn import MLP, Layer, Module, Neuron
+from micrograd.nn import (
+    MLP,
+    Activation,
+    Layer,
+    Linear,
+    Module,
+    Neuron,
+    Sequential,
+    accuracy,
+    confusion,
+    predicted_class,
+)
 
 MOONS = Path(__file__).parent / "published_moons.csv"  # make_moons(100, noise=0.1), NumPy seed 1337
 
@@ -195,3 +206,54 @@ def test_models_can_be_copied_and_pickled():
     for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert twin(x).data == model(x).data
         assert not set(twin.parameters()) & set(model.parameters())
+
+
+def test_linear_sequential_and_activation():
+    random.seed(3)
+    expected = [random.uniform(-0.5, 0.5) for _ in range(8 + 2)]
+    random.seed(3)
+    layer = Linear(4, 2)
+    assert [p.data for p in layer.parameters()] == expected
+    x = [1.0, -2.0, 0.5, 3.0]
+    weights = np.array([[w.data for w in row] for row in layer.weight])
+    bias = np.array([b.data for b in layer.bias])
+    assert np.allclose([v.data for v in layer(x)], weights @ x + bias, rtol=1e-14)
+    assert Linear(3, 2, bias=False).bias == []
+    assert len(Linear(3, 2, bias=False).parameters()) == 6
+    assert Linear(1, 1)(Value(1.0))[0].data != 0
+    model = Sequential(layer, Activation("relu"), sum)
+    assert model(x).data == sum(max(y, 0.0) for y in weights @ x + bias)
+    assert repr(model).startswith("Sequential(Linear(4, 2), Activation('relu'), <built-in")
+    assert [name for name, _ in model.named_parameters()][-1] == "modules[0].bias[1]"
+    for wrong, message in (
+        (lambda: layer([1.0]), r"expects 4 inputs, got 1: build it as Linear\(1, 2\)"),
+        (lambda: Linear(0, 1), "at least 1, got 0 and 1"),
+        (lambda: Activation("gelu"), "'gelu' is not one of relu"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            wrong()
+
+
+def test_summary_counts_what_is_there():
+    model = Sequential(Linear(2, 8), Activation("tanh"), Linear(8, 3))
+    assert model.summary().splitlines() == [
+        "part        kind                parameters",
+        "modules[0]  Linear(2, 8)                24",
+        "modules[1]  Activation('tanh')           0",
+        "modules[2]  Linear(8, 3)                27",
+        "total                                   51",
+    ]
+    assert Neuron(2).summary().splitlines()[-1].split() == ["total", "3"]
+
+
+def test_accuracy_and_confusion():
+    scores = [[1.0, 2.0, 0.0], [Value(3.0), Value(0.0), Value(0.0)], [0.0, 0.0, 1.0]]
+    assert accuracy(scores, [1, 0, 1]) == 2 / 3
+    assert confusion(scores, [1, 0, 1], classes=3) == [[1, 0, 0], [0, 1, 1], [0, 0, 0]]
+    assert [predicted_class(s) for s in ([0.5], [-0.5], Value(0.0))] == [1, 0, 0]
+    assert accuracy(np.array([[0.1, 0.9], [0.9, 0.1]]), np.array([1, 1])) == 0.5
+    with pytest.raises(ValueError, match="classes below 2, got 2: pass classes="):
+        confusion(scores, [1, 0, 2])
+    for wrong in ([1, 0], []):
+        with pytest.raises(ValueError, match="a label for each score"):
+            accuracy(scores, wrong)
