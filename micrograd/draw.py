@@ -1,0 +1,237 @@
+"""Chapter 10b: pictures of graphs.
+
+`draw_dot(loss)` draws all that `loss` was computed from: a card for each Value with its name, its
+data and its gradient, and an arrow from each operand. Form and colour tell what a card stands for:
+
+    input       round corners, blue
+    parameter   square corners, orange
+    constant    the number alone, on grey: nobody turns it, so its gradient is left out
+    operation   a strip with the sign; the operands enter it in the order of the formula, downwards
+                or to the right, so that a - b and b - a differ
+    result      a bold frame, green
+    a name      alone, in italics: in place of an arrow that would come from very far away
+
+    >>> from micrograd.engine import Value
+    >>> a, b = Value(2.0), Value(0.5)
+    >>> dot = draw_dot(a - b, names=locals())
+    >>> [line.strip() for line in dot.source.splitlines() if "->" in line]
+    ['v0 -> v2:p0:w', 'v1 -> v2:p1:w']
+"""
+
+from __future__ import annotations
+
+import html
+import numbers
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from micrograd.engine import Value
+from micrograd.graph import Node, graph
+from micrograd.render import Digraph
+
+LARGEST = 3000  # nodes: a layout of seconds; its time grows with the square and more
+REACH = 3000  # steps that all arrows may span together: Graphviz lays out each step of each
+NEAR = 8  # steps: so short an arrow is always drawn
+NOISE = 1e-15  # about what rounding leaves of a difference of ordinary numbers that should be 0
+
+# Where arrows enter and leave a card.
+SIDES = {"LR": ("w", "e"), "RL": ("e", "w"), "TB": ("n", "s"), "BT": ("s", "n")}
+MINUS = "\N{MINUS SIGN}"
+SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": "\N{MULTIPLICATION SIGN}", "/": "/"}
+
+# Frame and background; with the text dark, a card looks the same on a light and on a dark page.
+COLOURS = {
+    "input": ("#2f6f9f", "#e3eff8"),
+    "parameter": ("#b0700f", "#fcf0dc"),
+    "constant": ("#e8eaed", "#e8eaed"),
+    "operation": ("#7d8590", "#ffffff"),
+    "result": ("#1c7a5a", "#e2f3ea"),
+}
+STRIP, FAINT = "#e8eaed", "#555b63"
+EDGE = "#7d8590"  # of arrows and caption, which lie on the page itself: seen on white and on black
+FONT = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "10"}
+
+
+def draw_dot(
+    root: Value | Sequence[Value],
+    format: str = "svg",
+    rankdir: str = "LR",
+    names: Mapping[str, Any] | None = None,
+) -> Digraph:
+    """The picture of the graph that leads to `root`, as a `graphviz.Digraph`.
+
+    In a notebook it shows itself; `.render("gout")` writes the files gout and gout.svg, `.pipe()`
+    is the picture as bytes, `.source` its DOT text, the same whenever the program is the same.
+
+    Args:
+        root: a Value, or a list of several results.
+        format: what `render` and `pipe` make: 'svg', 'png', 'pdf' and more.
+        rankdir: the direction of reading: 'LR', 'RL', 'TB' (downwards) or 'BT'.
+        names: where to look for names, usually `locals()`; see `micrograd.graph.graph`.
+
+    Raises:
+        TypeError: the root is not a Value.
+        ValueError: no such format or direction, or more than 3000 nodes, whose layout would take
+            minutes and nobody could read.
+
+    >>> x = Value(3.0)
+    >>> draw_dot(x * x, names={"x": x}).pipe(encoding="utf-8").count('class="edge"')
+    2
+    """
+    if rankdir not in SIDES:
+        raise ValueError(f"rankdir {rankdir!r} is not one of {', '.join(SIDES)}")
+    roots = root if isinstance(root, (list, tuple)) and root else [root]
+    drawn = graph(*roots, names=names)
+    if len(drawn.nodes) > LARGEST:
+        raise ValueError(
+            f"the graph has {len(drawn.nodes)} nodes, a drawing at most {LARGEST}: draw a part, "
+            "such as the loss of a single example, or a smaller network"
+        )
+    enter, leave = SIDES[rankdir]
+    far = _far_operands(drawn.nodes)
+    captions = [] if drawn.has_gradients else ["no gradients yet: call backward()"]
+    if far:
+        captions.append("a name alone stands for an arrow from far away")
+    dot = Digraph(
+        format=format,
+        graph_attr={
+            "rankdir": rankdir,
+            "bgcolor": "transparent",
+            "nodesep": "0.2",
+            "ranksep": "0.5",
+            "label": "\\n".join(captions),
+            "fontcolor": EDGE,
+            **FONT,
+        },
+        node_attr={"shape": "plain", **FONT},
+        edge_attr={"color": EDGE, "arrowsize": "0.6", "tailport": leave},
+    )
+    data_floor = _floor(node.data for node in drawn.nodes)
+    grad_floor = _floor(node.grad for node in drawn.nodes)
+    named = {operand for _, _, operand in far}
+    label_of = {node.name: node.label or node.name * (node.name in named) for node in drawn.nodes}
+    for node in drawn.nodes:
+        data = number(node.data, data_floor if node.operands else 0.0)
+        card = _card(node, label_of[node.name], data, number(node.grad, grad_floor), enter)
+        dot.node(node.name, f"<{card}>")
+    for node in drawn.nodes:
+        for i, operand in enumerate(node.operands):
+            start = operand
+            if (node.name, i, operand) in far:
+                start = f"{node.name}_{i}"
+                dot.node(start, f"<{_tag('I', _escaped(label_of[operand]))}>", fontcolor=EDGE)
+            dot.edge(start, f"{node.name}:p{i}:{enter}")
+    return dot
+
+
+def _far_operands(nodes: Sequence[Node]) -> set[tuple[str, int, str]]:
+    # The longest arrows, as (node, place, operand), so many that the others keep within REACH. A
+    # result stands one step after its last operand, a leaf one step before its first user.
+    step: dict[str, int] = {}
+    before_first_user: dict[str, int] = {}
+    for node in nodes:
+        step[node.name] = 1 + max((step[operand] for operand in node.operands), default=-1)
+        for operand in node.operands:
+            known = before_first_user.get(operand, step[node.name])
+            before_first_user[operand] = min(known, step[node.name] - 1)
+    arrows = [
+        (step[node.name] - (step[operand] or before_first_user[operand]), node.name, i, operand)
+        for node in nodes
+        for i, operand in enumerate(node.operands)
+    ]
+    far: set[tuple[str, int, str]] = set()
+    left = sum(span for span, *_ in arrows)
+    for span, name, i, operand in sorted(arrows, reverse=True):
+        if left <= REACH or span <= NEAR:
+            break
+        far.add((name, i, operand))
+        left -= span
+    return far
+
+
+def number(x: Any, floor: float = 0.0) -> str:
+    """A number as it is drawn: a float with 4 significant digits, a short fraction as it is.
+
+    Args:
+        x: a number of any kind; of a Value its data, of what is no number its text.
+        floor: below it a float is noise and drawn as 0. `draw_dot` takes 1e-15, and in a picture
+            where no number reaches 1, 1e-15 of the largest, apart for data and gradients: so
+            0.1 + 0.2 - 0.3 is drawn as 0, and a gradient of 3.2e-9 as it is. What was typed, the
+            data of leaves, is never noise.
+
+    >>> number(0.1 + 0.2), number(-0.0), number(1234567.0)
+    ('0.3', '0', '1.235e6')
+    >>> number(0.1 + 0.2 - 0.3, floor=1e-15)
+    '0'
+    """
+    x = _innermost(x)
+    text = str(x)
+    if isinstance(x, numbers.Rational) and len(text) <= 9:
+        return text.replace("-", MINUS)
+    try:
+        x = float(x)
+    except (TypeError, ValueError, OverflowError):
+        return text if len(text) <= 24 else f"{text[:23]}…"
+    digits = f"{0.0 if abs(x) < floor else x + 0.0:.4g}"  # adding 0.0 turns -0.0 into 0.0
+    return re.sub(r"e(-?)\+?0*", r"e\1", digits).replace("-", MINUS)
+
+
+def _innermost(x: Any) -> Any:
+    while isinstance(x, Value):
+        x = x.data
+    return x
+
+
+def _floor(xs: Iterable[Any]) -> float:
+    sizes = (abs(x) for x in map(_innermost, xs) if isinstance(x, float))
+    return NOISE * min(1.0, max(sizes, default=0.0))
+
+
+def _card(node: Node, label: str, data: str, grad: str, side: str) -> str:
+    # An HTML-like label of Graphviz: tables within a table, since rows and columns side by side
+    # would have to be of the same height.
+    colour, ground = COLOURS[node.kind]
+    look = {"BORDER": 1, "COLOR": colour, "BGCOLOR": ground, "CELLPADDING": 3}
+    if node.kind == "constant":
+        return _table([[_tag("TD", _escaped(data))]], **look, STYLE="ROUNDED")
+    rows = [
+        [_tag("TD", _tag("FONT", name, COLOR=FAINT), ALIGN="LEFT", WIDTH=26),
+         _tag("TD", _escaped(text), ALIGN="RIGHT", WIDTH=36)]
+        for name, text in (("data", data), ("grad", grad))
+    ]  # fmt: skip
+    if label:
+        # Other machines have other fonts: room for a name that comes out wider than measured here.
+        name = _tag("B", _escaped(label)) + "&#160;" * (1 + len(label) // 10)
+        rows.insert(0, [_tag("TD", name, ALIGN="LEFT", COLSPAN=2)])
+    body = _tag("TD", _table(rows, BORDER=0, CELLPADDING=1))
+    if not node.operands:
+        return _table([[body]], **look, STYLE="ROUNDED" if node.kind == "input" else "SOLID")
+    look["BORDER"] = 2 if node.kind == "result" else 1
+    size = 13 if node.op in SIGNS else 10
+    sign = _tag("FONT", _tag("B", _escaped(SIGNS.get(node.op, node.op))), **{"POINT-SIZE": size})
+    ports = [_tag("TD", "", PORT=f"p{i}") for i in range(len(node.operands))]
+    ports = [ports[0], _tag("TD", sign), *ports[1:]] if ports[1:] else [_tag("TD", sign, PORT="p0")]
+    across = side in "we"
+    strip = _table([[port] for port in ports] if across else [ports], BORDER=0, CELLPADDING=3)
+    cells = [_tag("TD", strip, BGCOLOR=STRIP, CELLPADDING=0), body]
+    if side in "es":
+        cells.reverse()
+    return _table([cells] if across else [[cell] for cell in cells], **look)
+
+
+def _table(rows: Iterable[Iterable[str]], **attributes: object) -> str:
+    content = "".join(_tag("TR", "".join(row)) for row in rows)
+    return _tag("TABLE", content, CELLBORDER=0, CELLSPACING=0, **attributes)
+
+
+def _tag(name: str, content: str, **attributes: object) -> str:
+    settings = "".join(f' {key}="{value}"' for key, value in attributes.items())
+    return f"<{name}{settings}>{content}</{name}>"
+
+
+def _escaped(text: str) -> str:
+    # A backslash starts an escape even here, and what is no character in XML cannot be drawn.
+    text = re.sub(r"[^\n\r\t -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+    lines = html.escape(text.replace("\\", "\\\\")).splitlines()
+    return '<BR ALIGN="LEFT"/>'.join(lines)

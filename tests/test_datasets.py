@@ -1,0 +1,277 @@
+import csv
+import math
+import random
+import statistics
+
+import pytest
+
+from micrograd.datasets import (
+    blobs,
+    circles,
+    linear_regression,
+    moons,
+    read_csv,
+    spirals,
+    split,
+    xor,
+    yin_yang,
+)
+
+CLASSES = {moons: 2, circles: 2, spirals: 2, xor: 2, yin_yang: 3, blobs: 3}
+
+
+# ---- 1. Classes in the plane
+
+
+@pytest.mark.parametrize("make", CLASSES)
+@pytest.mark.parametrize("n", [7, 100])
+def test_points_are_lists_of_two_floats_and_classes_as_equal_as_can_be(make, n):
+    points, labels = make(n)
+    assert len(points) == len(labels) == n
+    assert all(type(point) is list and [type(x) for x in point] == [float] * 2 for point in points)
+    sizes = [labels.count(k) for k in range(CLASSES[make])]
+    assert sum(sizes) == n
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("make", [*CLASSES, linear_regression])
+def test_the_seed_decides_and_the_global_stream_is_left_alone(make):
+    random.seed(5)
+    before = random.getstate()
+    assert make(30, seed=1) == make(30, seed=1)
+    assert make(30, seed=1) != make(30, seed=2)
+    assert random.getstate() == before
+
+
+@pytest.mark.parametrize("make", CLASSES)
+def test_classes_come_in_random_order(make):
+    labels = make(60)[1]
+    assert labels != sorted(labels)
+    assert set(labels[:20]) == set(labels)
+
+
+@pytest.mark.parametrize("make", CLASSES)
+def test_noise_is_the_standard_deviation_of_what_moves_the_points(make):
+    still, labels = make(2000, noise=0.0)
+    moved, same_labels = make(2000, noise=0.5)
+    assert labels == same_labels
+    for i in range(2):
+        way = [after[i] - before[i] for before, after in zip(still, moved, strict=True)]
+        assert statistics.fmean(way) == pytest.approx(0.0, abs=0.05)
+        assert statistics.pstdev(way) == pytest.approx(0.5, rel=0.05)
+
+
+def test_moons_and_circles_are_those_of_scikit_learn():
+    datasets = pytest.importorskip("sklearn.datasets")
+    for ours, theirs in (
+        (moons(40, noise=0.0), datasets.make_moons(40)),
+        (circles(40, noise=0.0, factor=0.3), datasets.make_circles(40, factor=0.3)),
+    ):
+        examples, expected = (
+            {(*(round(float(x), 9) + 0.0 for x in X[i]), int(y[i])) for i in range(40)}
+            for X, y in (ours, theirs)
+        )
+        assert examples == expected
+
+
+@pytest.mark.parametrize(("classes", "turns"), [(2, 1.0), (3, 0.5), (5, 2.0)])
+def test_spirals_wind_evenly_around_each_other(classes, turns):
+    for (x1, x2), label in zip(*spirals(100, 0.0, 0, classes, turns), strict=True):
+        radius = math.hypot(x1, x2)
+        assert 0.1 - 1e-12 <= radius <= 1 + 1e-12
+        angle = 2 * math.pi * (turns * (radius - 0.1) / 0.9 + label / classes)
+        assert (x1, x2) == pytest.approx((radius * math.cos(angle), radius * math.sin(angle)))
+
+
+def test_xor_is_true_where_one_coordinate_is_negative():
+    points, labels = xor(400)
+    for (x1, x2), label in zip(points, labels, strict=True):
+        assert (x1 < 0) ^ (x2 < 0) == label
+        assert 0.1 <= abs(x1) <= 1
+        assert 0.1 <= abs(x2) <= 1
+    assert len({(x1 < 0, x2 < 0) for x1, x2 in points}) == 4
+
+
+def test_yin_and_yang_are_each_other_turned_around_with_dots_in_them():
+    points, labels = yin_yang(3000)
+    of = {
+        label: [point for point, k in zip(points, labels, strict=True) if k == label]
+        for label in range(3)
+    }
+    assert all(math.hypot(*point) <= 1 for point in points)
+    assert all(min(math.hypot(x1 - 0.5, x2), math.hypot(x1 + 0.5, x2)) < 0.2 for x1, x2 in of[2])
+    for label, side in ((0, 1), (1, -1)):  # the head of yang, class 1, is on the left
+        for x1, x2 in of[label]:
+            head, tail = math.hypot(x1 - 0.5 * side, x2), math.hypot(x1 + 0.5 * side, x2)
+            assert head >= 0.2
+            assert tail >= 0.5 - 1e-12
+            assert head <= 0.5 or x2 * side <= 0
+
+
+def test_blobs_stand_on_a_circle():
+    points, labels = blobs(40, noise=0.0, classes=4)
+    centres = dict(zip(labels, points, strict=True))
+    assert [centres[k] for k in range(4)] == [
+        pytest.approx(centre, abs=1e-12) for centre in ([1, 0], [0, 1], [-1, 0], [0, -1])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: moons(1), "a point for each of 2 classes at least, got n=1"),
+        (lambda: yin_yang(2), "a point for each of 3 classes at least, got n=2"),
+        (lambda: blobs(classes=1), "at least two classes, got classes=1"),
+        (lambda: circles(noise=-0.1), r"at least 0, got -0\.1"),
+        (lambda: moons(noise=math.nan), "at least 0, got nan"),
+        (lambda: linear_regression(0), "at least one point, got n=0"),
+        (lambda: linear_regression(weights=[]), "at least one weight, got none"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+# ---- 2. Regression
+
+
+def test_linear_regression_is_a_line_with_noise():
+    weights = [1.0, -2.0, 0.5]
+    points, targets = linear_regression(2000, weights, bias=3.0, noise=0.25, seed=4)
+    rests = [
+        target - 3.0 - sum(w * x for w, x in zip(weights, point, strict=True))
+        for point, target in zip(points, targets, strict=True)
+    ]
+    assert statistics.fmean(rests) == pytest.approx(0.0, abs=0.03)
+    assert statistics.pstdev(rests) == pytest.approx(0.25, rel=0.05)
+    coordinates = [x for point in points for x in point]
+    assert statistics.fmean(coordinates) == pytest.approx(0.0, abs=0.05)
+    assert statistics.pstdev(coordinates) == pytest.approx(1.0, rel=0.05)
+
+
+# ---- 3. Training and validation
+
+
+def test_split_deals_every_example_to_one_set_with_its_label():
+    points, labels = [[float(i), 0.0] for i in range(10)], [str(i) for i in range(10)]
+    training, validation = split(points, labels, validation=0.3, seed=2)
+    assert (len(training[0]), len(validation[0])) == (7, 3)
+    dealt = [*zip(*training, strict=True), *zip(*validation, strict=True)]
+    assert sorted(dealt) == list(zip(points, labels, strict=True))
+    assert training[1] != sorted(training[1])
+    assert split(points, labels, 0.3, seed=2) == (training, validation)
+    assert split(points, labels, 0.3, seed=3) != (training, validation)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.999])
+def test_split_leaves_no_set_empty(share):
+    training, validation = split([[0.0, 0.0]] * 2, [0, 1], validation=share)
+    assert len(training[1]) == len(validation[1]) == 1
+
+
+def test_split_refuses_what_it_cannot_deal():
+    with pytest.raises(ValueError, match="as many points as labels, at least 2: 3, 2"):
+        split([[0.0, 0.0]] * 3, [0, 1])
+    with pytest.raises(ValueError, match="at least 2: 1, 1"):
+        split([[0.0, 0.0]], [0])
+    for share in (0.0, 1.0, math.nan):
+        with pytest.raises(ValueError, match=f"a share between 0 and 1, got {share}"):
+            split([[0.0, 0.0]] * 3, [0, 1, 0], validation=share)
+
+
+# ---- 4. Files
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_bytes(content):
+        path = tmp_path / "points.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read_csv(path)
+
+    return read_bytes
+
+
+POINTS = ([[1.0, 2.0], [-0.5, 1000.0]], [1, 0])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "1,2,red\n-0.5,1e3,blue\n",
+        "x1,x2,label\n1,2,red\n-0.5,1e3,blue",
+        "\ufeffx1,x2,label\r\n1,2,red\r\n-0.5,1e3,blue\r\n",
+        "\ufeff1,2,red\r-0.5,1e3,blue\r",
+        "\n  \n1,2,red\n\n\n-0.5,1e3,blue\n\n",
+        '"x, first","x, second",colour\n 1 ,2,red\n-0.5,1e3, blue \n',
+        '"1","2","red"\n"-0.5","1e3","blue"\n',
+        "# x1,x2,label\n1,2,red\n-0.5,1e3,blue\n",
+    ],
+)
+def test_headers_blank_lines_line_ends_marks_and_quotes_make_no_difference(read, content):
+    assert read(content) == (*POINTS, ["blue", "red"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "indices", "names"),
+    [
+        (["0", "1", "0"], [0, 1, 0], ["0", "1"]),
+        (["1", "-1", "1"], [1, 0, 1], ["-1", "1"]),
+        (["10", "9", "9.50"], [2, 0, 1], ["9", "9.5", "10"]),
+        (["1", "1.0", "2"], [0, 0, 1], ["1", "2"]),
+        (["10", "9", "none"], [0, 1, 2], ["10", "9", "none"]),
+        (["ü, é", "a b", "ü, é"], [1, 0, 1], ["a b", "ü, é"]),
+        (["", "x", "x"], None, None),
+    ],
+)
+def test_labels_become_indices_in_the_order_of_numbers_or_the_alphabet(
+    read, labels, indices, names
+):
+    content = "".join(f'1,2,"{label}"\n' for label in labels)
+    if indices is None:
+        with pytest.raises(ValueError, match=r"line 1: expected a label after .*, got '1,2,'"):
+            read(content)
+    else:
+        assert read(content)[1:] == (indices, names)
+
+
+def test_what_was_written_is_read(tmp_path):
+    points, labels = moons(20)
+    path = tmp_path / "moons.csv"
+    with path.open("w", newline="") as file:
+        rows = zip(points, labels, strict=True)
+        csv.writer(file).writerows([*point, label] for point, label in rows)
+    assert read_csv(str(path)) == (points, labels, ["0", "1"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1,2,a\n1,2\n", "line 2: expected x1,x2,label separated by commas, got '1,2'"),
+        ("1,2,a\n\n1,2,b,4\n", "line 3: expected x1,x2,label separated by commas, got '1,2,b,4'"),
+        ("1;2;a\n3;4;b\n", "line 1: expected x1,x2,label separated by commas, got '1;2;a'"),
+        ("x1,x2,label\n1,two,a\n", "line 2: expected x1 and x2 to be numbers.*got '1,two,a'"),
+        ("1,two,a\n1,2,b\n", "line 1: expected x1 and x2 to be numbers"),
+        ("1,2,a\nx1,x2,label\n", "line 2: expected x1 and x2 to be numbers"),
+        ("1,2,a\n,,\n", "line 2: expected x1 and x2 to be numbers"),
+        ("1,2,a\nnan,2,b\n", "line 2: expected finite numbers, got 'nan,2,b'"),
+        ("1,-inf,a\n1,2,b\n", "line 1: expected finite numbers"),
+        ("1,1e999,a\n1,2,b\n", "line 1: expected finite numbers"),
+        ("1,2,0\n1,2,nan\n", "line 2: expected finite numbers"),
+        ("", "at least two classes, but there are no rows"),
+        ("x1,x2,label\n", "at least two classes, but there are no rows"),
+        ("1,2,a\n3,4,a\n", "at least two classes, but all 2 labels are 'a'"),
+        ('1,2,a\n1,2,"b', "line 2: unexpected end of data"),
+        ("1,2,é\n".encode("latin-1"), "is not text in UTF-8"),
+        ("1,2,a\n".encode("utf-16"), "is not text in UTF-8"),
+    ],
+)
+def test_bad_files_are_refused_with_the_line(read, content, message):
+    with pytest.raises(ValueError, match=r"points\.csv.*" + message):
+        read(content)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*nowhere\.csv"):
+        read_csv(tmp_path / "nowhere.csv")

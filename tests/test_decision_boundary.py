@@ -1,0 +1,135 @@
+"""The demo as a user runs it: in a process and a folder of its own."""
+
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DEMO = ROOT / "demos" / "decision_boundary.py"
+SMALL = ["--points", "20", "--hidden", "4"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+
+
+def run(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-W", "error", str(DEMO), *arguments],
+        cwd=folder, env=ENVIRONMENT, capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+
+
+def assert_drawn(result, picture, points):
+    assert result.returncode == 0, result.stderr
+    last = result.stdout.splitlines()[-1]
+    match = re.fullmatch(r"accuracy (\d+\.\d)% on (\d+) points, picture in (.*)", last)
+    assert match, last
+    assert (int(match[2]), match[3]) == (points, str(picture))
+    return float(match[1])
+
+
+@pytest.mark.parametrize("data", ["moons", "circles"])
+def test_points_are_made_learned_and_drawn(tmp_path, data):
+    result = run(tmp_path, *SMALL, "--data", data, "--steps", "40", "--noise", "0.02")
+    assert assert_drawn(result, "decision_boundary.png", 20) >= 80
+    assert [path.name for path in tmp_path.iterdir()] == ["decision_boundary.png"]
+    assert (tmp_path / "decision_boundary.png").read_bytes().startswith(b"\x89PNG")
+    assert re.search(r"40/40.*loss 0\.\d{4}, accuracy \d+\.\d%", result.stderr)
+
+
+def test_all_arguments_at_once(tmp_path):
+    picture = tmp_path / "picture.svg"
+    arguments = "--points 12 --noise 0 --hidden 3 2 --activation relu --steps 2 --lr 0.01 --seed 3"
+    result = run(tmp_path, *arguments.split(), "--out", str(picture))
+    assert_drawn(result, picture, 12)
+    assert picture.read_bytes().startswith(b"<?xml")
+
+
+def test_the_seed_decides(tmp_path):
+    pictures = []
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        run(tmp_path, *SMALL, "--steps", "1", "--seed", seed, "--out", f"{name}.png")
+        pictures.append((tmp_path / f"{name}.png").read_bytes())
+    assert pictures[0] == pictures[1] != pictures[2]
+
+
+def test_a_file_of_points_in_any_unit_is_learned_and_drawn(tmp_path):
+    rows = [f"{i},{0.001 * (i % 7)},{'near' if i < 500 else 'far'}" for i in range(0, 1000, 40)]
+    (tmp_path / "points.csv").write_text("mm,m,place\n" + "\n".join(rows))
+    result = run(tmp_path, "--data", "points.csv", "--hidden", "--out", "p.svg", "--steps", "30")
+    assert assert_drawn(result, "p.svg", 25) >= 95
+
+
+def test_a_network_that_was_not_trained_is_drawn(tmp_path):
+    assert_drawn(run(tmp_path, *SMALL, "--steps", "0"), "decision_boundary.png", 20)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent in another way")
+def test_ctrl_c_keeps_what_has_been_learned_and_draws(tmp_path):
+    program = (
+        "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        f"sys.argv[0] = {str(DEMO)!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *SMALL, "--steps", "1000000"],
+        cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        seen = b""
+        while b"loss" not in seen:
+            part = os.read(process.stderr.fileno(), 1000)
+            assert part, seen
+            seen += part
+        process.send_signal(signal.SIGINT)
+        out, rest = process.communicate()
+    result = subprocess.CompletedProcess([], process.returncode, out.decode(), rest.decode())
+    assert_drawn(result, "decision_boundary.png", 20)
+    assert re.search(r"\nstopped after [1-9]\d* steps\n", result.stderr)
+    assert (tmp_path / "decision_boundary.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_training_that_runs_away_is_told_without_a_traceback(tmp_path):
+    result = run(tmp_path, *SMALL, "--lr", "1e300", "--steps", "9")
+    assert result.returncode == 1
+    assert re.search(r"\nno picture: the gradient of parameter \d+ is nan, .*lower", result.stderr)
+    assert "Traceback" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--steps -1", "--steps is at least 0, got -1"),
+        ("--steps many", "argument --steps: invalid int value: 'many'"),
+        ("--data squares", "--data expects moons, circles or a file .csv, got 'squares'"),
+        ("--data nowhere.csv", "there is no file nowhere.csv"),
+        ("--data broken.csv", "broken.csv, line 2: expected x1 and x2 to be numbers"),
+        ("--data three.csv", "three.csv: expected two classes, got 3: a, b, c"),
+        ("--data two.csv --points 10", "--points and --noise are for points that are made"),
+        ("--data two.csv --noise 0", "--points and --noise are for points that are made"),
+        ("--points 1", "expected a point for each of 2 classes at least, got n=1"),
+        ("--noise -1", "noise is a standard deviation of at least 0, got -1.0"),
+        ("--hidden 4 0", "a Layer needs at least one neuron, got nout=0"),
+        ("--activation cubic", "invalid choice: 'cubic'"),
+        ("--lr -0.1", "lr expects a number in [0, inf), got -0.1"),
+        ("--out picture.docx", "picture.docx: expected one of the endings"),
+        ("--out nowhere/picture.png", "cannot write nowhere/picture.png: its folder does not"),
+    ],
+)
+def test_bad_arguments_fail_at_once(tmp_path, monkeypatch, capsys, arguments, message):
+    (tmp_path / "two.csv").write_text("1,2,a\n2,1,b\n")
+    (tmp_path / "three.csv").write_text("1,2,a\n2,1,b\n3,3,c\n")
+    (tmp_path / "broken.csv").write_text("1,2,a\n2,one,b\n")
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(DEMO), *arguments.split()])
+    main = runpy.run_path(str(DEMO))["main"]
+    main.__globals__["train"] = lambda *_: pytest.fail("training has begun")
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,0 +1,321 @@
+"""The drawings. `python tests/test_draw.py` writes the snapshots anew; then look at the diff."""
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Number
+from pathlib import Path
+
+import graphviz
+import pytest
+
+import micrograd
+from micrograd.draw import COLOURS, LARGEST, MINUS, draw_dot, number
+from micrograd.engine import Value
+from micrograd.nn import MLP, Neuron
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+def difference():
+    a, b = Value(2.0), Value(0.5)
+    return draw_dot(a - b, names={"a": a, "b": b})
+
+
+def square_downwards():
+    x = Value(3.0, label="x")
+    y = x * x
+    y.backward()
+    return draw_dot(y, rankdir="TB", format="png")
+
+
+def neuron():
+    neuron = Neuron(2, activation="tanh")
+    neuron.w[0].data, neuron.w[1].data, neuron.b.data = -3.0, 1.0, 6.88
+    x = [Value(2.0), Value(0.0)]
+    loss = (neuron(x) - 1.0) ** 2
+    loss.backward()
+    return draw_dot(loss, names=locals())
+
+
+PROGRAMS = (difference, square_downwards, neuron)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_the_dot_text_is_as_it_was(program):
+    snapshot = SNAPSHOTS / f"{program.__name__}.gv"
+    assert program().source == snapshot.read_text(encoding="utf-8")
+
+
+def texts(dot):
+    """The texts of the drawing, in the order in which they were drawn."""
+    svg = ET.fromstring(dot.pipe(format="svg", encoding="utf-8"))
+    return [
+        "".join(e.itertext()).rstrip("\xa0") for e in svg.iter("{http://www.w3.org/2000/svg}text")
+    ]
+
+
+def edges(dot):
+    return re.findall(r"^\t(\w+) -> (\S+)$", dot.source, re.MULTILINE)
+
+
+def card(dot, name):
+    """The line of the DOT text that declares a node."""
+    return next(line for line in dot.source.splitlines() if line.startswith(f"\t{name} ["))
+
+
+@pytest.fixture(autouse=True)
+def _in_process(monkeypatch):
+    """Drawn by the library on every machine; test_render shows that the program does the same."""
+    monkeypatch.setenv("PATH", "")
+
+
+def test_it_is_a_digraph_of_graphviz_and_the_facade_has_it():
+    dot = micrograd.draw_dot(Value(1.0) + 1.0)
+    assert isinstance(dot, graphviz.Digraph)
+    assert dot.format == "svg"
+    assert micrograd.draw_dot is draw_dot
+
+
+def test_the_cells_of_the_lecture(tmp_path):
+    a, b, c = Value(2.0, label="a"), Value(-3.0, label="b"), Value(10.0, label="c")
+    e = a * b
+    e.label = "e"
+    d = e + c
+    d.label = "d"
+    dot = draw_dot(d)
+    assert dot.render(tmp_path / "gout") == str(tmp_path / "gout.svg")
+    assert dot._repr_mimebundle_()["image/svg+xml"].startswith("<?xml")
+    assert {"a", "b", "c", "d", "e", "+", TIMES, f"{MINUS}6"} <= set(texts(dot))
+
+
+def test_what_is_typed_twice_has_two_edges():
+    x = Value(3.0)
+    assert edges(draw_dot(x * x)) == [("v0", "v1:p0:w"), ("v0", "v1:p1:w")]
+
+
+@pytest.mark.parametrize(("rankdir", "side"), [("LR", "w"), ("RL", "e"), ("TB", "n"), ("BT", "s")])
+def test_operands_enter_in_the_order_of_the_formula(rankdir, side):
+    a, b = Value(1.0), Value(2.0)
+    dot = draw_dot(b - a, names=locals(), rankdir=rankdir)
+    assert edges(dot) == [("v0", f"v2:p0:{side}"), ("v1", f"v2:p1:{side}")]
+    svg = ET.fromstring(dot.pipe(encoding="utf-8"))
+    place = {
+        "".join(t.itertext()).strip("\xa0"): (float(t.get("x")), -float(t.get("y")))
+        for t in svg.iter("{http://www.w3.org/2000/svg}text")
+    }
+    # b first: to the left of a where the graph is read downwards, above it where to the right
+    if rankdir in ("TB", "BT"):
+        assert place["b"][0] < place["a"][0]
+    else:
+        assert place["b"][1] > place["a"][1]
+
+
+def test_an_operation_of_ones_own_with_three_operands():
+    operands = [Value(float(i)) for i in range(3)]
+    dot = draw_dot(Value(3.0, operands, "my & op"))
+    assert [head for _, head in edges(dot)] == ["v3:p0:w", "v3:p1:w", "v3:p2:w"]
+    assert "my & op" in texts(dot)
+
+
+def test_kinds_differ_in_form_and_not_by_colour_alone():
+    neuron, x = Neuron(1, nonlin=False), Value(1.0)
+    dot = draw_dot(neuron([x]) * 2, names={"x": x, "neuron": neuron})
+    bare = dot.source
+    for pair in COLOURS.values():
+        for colour in pair:
+            bare = bare.replace(colour, "")
+    seen = {}
+    for line in bare.splitlines():
+        if "TABLE" in line:
+            form = re.findall(r'STYLE="\w+"|BORDER="2"|PORT', line), line.count(">data<")
+            seen[str(form)] = line
+    assert len(seen) == 5
+
+
+def test_a_caption_until_a_gradient_has_been_computed():
+    y = Value(2.0) * 3.0
+    assert "no gradients yet: call backward()" in texts(draw_dot(y))
+    y.backward()
+    assert not any("no gradients" in text for text in texts(draw_dot(y)))
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (0.30000000000000004, "0.3"), (-0.0, "0"), (2.0, "2"), (0.123456, "0.1235"),
+        (-1.5, "-1.5"), (3.2e-9, "3.2e-9"), (1e100, "1e100"), (-1234567.0, "-1.235e6"),
+        (1e-17, "1e-17"), (math.inf, "inf"), (-math.inf, "-inf"), (math.nan, "nan"),
+        (1, "1"), (Fraction(-1, 3), "-1/3"), (Fraction(1, 3**30), "4.857e-15"),
+        (10**400, "1" + "0" * 22 + "…"), (Decimal("0.5"), "0.5"), (Value(Value(0.25)), "0.25"),
+    ],
+)  # fmt: skip
+def test_numbers_have_four_significant_digits(x, text):
+    assert number(x) == text.replace("-", MINUS)
+
+
+def test_what_rounding_leaves_is_drawn_as_0():
+    y = Value(0.1) + 0.2 - 0.3
+    assert y.data == 5.551115123125783e-17
+    assert card(draw_dot(y), "v4").count(">0<") == 2
+
+
+def test_what_is_small_beside_large_numbers_stays_visible():
+    tiny = Value(1e-17)
+    y = 1.0 / (tiny * 3.2e8)
+    y.backward()
+    dot = draw_dot(y)
+    assert f">1e{MINUS}17<" in card(dot, "v1")
+    assert f">3.2e{MINUS}9<" in card(dot, "v3")
+    assert ">1<" in card(dot, "v4")
+
+
+def test_a_picture_of_small_numbers_only_has_no_noise():
+    y = Value(1e-20) + Value(2e-20)
+    y.backward(1e-30)
+    assert f">3e{MINUS}20<" in card(draw_dot(y), "v2")
+    assert f">1e{MINUS}30<" in card(draw_dot(y), "v0")
+
+
+def test_a_small_gradient_stays_visible():
+    x = Value(1.0)
+    y = x * 3.2e-9
+    y.backward()
+    assert f">3.2e{MINUS}9<" in card(draw_dot(y), "v0")
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "{a|b}", "<b>", "</TD>", "a<b & c>d", '"quoted"', "it's", r"\N", r"\l \G \\", "\\", '"\\',
+        "größe Ω 損失", "عربي", "&amp; &#65;", "]]>", "</script>", "x" * 200, "%", "node", "->",
+    ],
+)  # fmt: skip
+def test_labels_come_out_as_they_are(label):
+    assert label in texts(draw_dot(Value(1.0, label=label)))
+
+
+def test_lines_and_what_is_no_character():
+    assert texts(draw_dot(Value(1.0, label="one\ntwo\r\nthree")))[1:4] == ["one", "two", "three"]
+    assert "a\ufffdb\ufffd" in texts(draw_dot(Value(1.0, label="a\0b\ud800")))
+
+
+class Recorded(Number):
+    """A number that only writes down what is done to it."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __str__(self):
+        return self.text
+
+    def __mul__(self, other):
+        return Recorded(f"{self}*{other}")
+
+    def __add__(self, other):
+        return Recorded(f"{self}+{other}")
+
+    __radd__ = __add__
+
+
+@pytest.mark.parametrize("data", [Fraction(2, 3), Value(2.0), Recorded("<x>"), Decimal("0.5")])
+def test_data_of_every_kind_is_drawn(data):
+    x = Value(data, label="x")
+    y = x * x
+    y.backward()
+    drawn = texts(draw_dot(y))
+    assert number(data) in drawn
+    assert number(x.grad) in drawn
+
+
+def test_several_results_in_one_picture():
+    x = Value(1.0)
+    dot = draw_dot([x + 1.0, x * 2.0])
+    assert dot.source.count('BORDER="2"') == 2
+    assert edges(dot) == edges(draw_dot((x + 1.0, x * 2.0)))
+
+
+def test_clear_errors():
+    y = Value(1.0) + 1.0
+    for wrong in (3.0, [], [3.0], None, "y"):
+        with pytest.raises(TypeError, match="a graph starts from a Value, got"):
+            draw_dot(wrong)
+    with pytest.raises(ValueError, match="rankdir 'lr' is not one of LR, RL, TB, BT"):
+        draw_dot(y, rankdir="lr")
+    with pytest.raises(ValueError, match=r"'jpeg2' can be made here\. Use one of: .*svg"):
+        draw_dot(y, format="jpeg2")
+    with pytest.raises(TypeError, match=r"use names=locals\(\)"):
+        draw_dot(y, names=["y"])
+
+
+def test_a_graph_too_large_to_lay_out_is_refused_at_once():
+    x = Value(1.0)
+    for _ in range(LARGEST):
+        x = -x
+    with pytest.raises(ValueError, match=f"has {LARGEST + 1} nodes, a drawing at most {LARGEST}"):
+        draw_dot(x)
+
+
+def chain(size):
+    x = Value(0.5)
+    for _ in range(size // 2):
+        x = x * 1.01
+    return x
+
+
+def wide_sum(size):
+    return sum((Value(float(i)) for i in range(size // 2)), Value(0.0))
+
+
+def network(size):
+    out = MLP(2, [16, 16, 1])([Value(1.0), Value(-1.0)])
+    return out + chain(size - 980)
+
+
+@pytest.mark.parametrize("program", [chain, wide_sum, network])
+def test_a_graph_of_a_thousand_nodes_is_drawn(program):
+    root = program(1000)
+    root.backward()
+    dot = draw_dot(root)
+    svg = dot.pipe(encoding="utf-8")
+    nodes = dot.source.count("[label=<")
+    assert nodes >= 1000
+    assert svg.count('class="node"') == nodes
+    assert svg.count('class="edge"') == len(edges(dot))
+
+
+if __name__ == "__main__":
+    SNAPSHOTS.mkdir(exist_ok=True)
+    for program in PROGRAMS:
+        (SNAPSHOTS / f"{program.__name__}.gv").write_text(program().source, encoding="utf-8")
+
+
+def test_a_name_stands_for_an_arrow_from_very_far():
+    x = Value(1.0, label="x")
+    h = y = x.tanh()
+    for _ in range(100):
+        y = (y + x) * h
+    dot = draw_dot(y)
+    names = [line for line in dot.source.splitlines() if "<<I>" in line]
+    assert any("<I>x</I>" in line for line in names)
+    assert any("<I>v1</I>" in line for line in names)  # h has no label, so that its card gets one
+    assert ">v1<" in card(dot, "v1")
+    assert "a name alone stands for an arrow from far away" in dot.source
+    drawn = edges(dot)
+    assert len(drawn) == 2 * 200 + 1
+    assert 20 < len(names) < 400
+    for n in (5, 50):  # near operands keep their arrows
+        y = x
+        for _ in range(n):
+            y = y * x
+        assert "<<I>" not in draw_dot(y).source
+
+
+def test_deep_graphs_with_arrows_all_the_way_are_drawn(monkeypatch):
+    x = y = Value(1.0, label="x")
+    for _ in range(500):
+        y = (y + x) * x
+    assert draw_dot(y).pipe().startswith(b"<?xml")

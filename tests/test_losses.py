@@ -1,0 +1,296 @@
+import itertools
+import math
+import numbers
+import random
+from fractions import Fraction
+
+import pytest
+
+from micrograd.engine import Value
+from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
+
+LOGITS = [-1000.0, -30.0, -1.5, 0.0, 0.7, 30.0, 1000.0]
+
+
+def sigmoid(z):
+    return 1 / (1 + math.exp(-z)) if z > -700 else 0.0
+
+
+def softmax(zs):
+    powers = [math.exp(z - max(zs)) for z in zs]
+    return [power / sum(powers) for power in powers]
+
+
+def with_gradient(loss, *inputs):
+    values = [Value(x) for x in inputs]
+    result = loss(*values)
+    result.backward()
+    return result.item(), [value.grad for value in values]
+
+
+def slope(f, x, h=1e-5):
+    return (f(x + h) - f(x - h)) / (2 * h)
+
+
+# ---- values and first derivatives
+
+
+@pytest.mark.parametrize(("p", "t"), [(3.0, 1.0), (-2.0, 0.5), (1.0, 1.0), (1e6, -1e6)])
+def test_squared_error_is_the_square_of_the_difference(p, t):
+    assert with_gradient(lambda p: squared_error(p, t), p) == ((p - t) ** 2, [2 * (p - t)])
+
+
+@pytest.mark.parametrize("s", [-1000.0, -1.0, 0.0, 0.5, 1.0, 2.0, 1000.0])
+@pytest.mark.parametrize("t", [-1, 1])
+def test_hinge_grows_below_the_margin_and_is_flat_at_and_above_it(s, t):
+    expected = max(0.0, 1 - t * s), [-t if t * s < 1 else 0]
+    assert with_gradient(lambda s: hinge(s, t), s) == expected
+
+
+@pytest.mark.parametrize("z", [-3.0, -0.5, 0.0, 0.5, 3.0, 20.0])
+@pytest.mark.parametrize("t", [0, 0.25, 1])
+def test_binary_cross_entropy_is_minus_log_probability(z, t):
+    loss, (gradient,) = with_gradient(lambda z: binary_cross_entropy(z, t), z)
+    p = sigmoid(z)
+    assert loss == pytest.approx(-t * math.log(p) - (1 - t) * math.log1p(-p), rel=1e-7)
+    assert gradient == pytest.approx(p - t, abs=1e-15)
+    numeric = slope(lambda z: binary_cross_entropy(z, t).item(), z)
+    assert gradient == pytest.approx(numeric, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("z", "t", "loss", "gradient"),
+    [
+        (1000.0, 0, 1000.0, 1.0),
+        (1000.0, 1, 0.0, 0.0),
+        (-1000.0, 0, 0.0, 0.0),
+        (-1000.0, 1, 1000.0, -1.0),
+        (0.0, 0, math.log(2), 0.5),
+        (0.0, 1, math.log(2), -0.5),
+        (0.0, 0.25, math.log(2), 0.25),
+        (-0.0, 1, math.log(2), -0.5),
+    ],
+)
+def test_binary_cross_entropy_is_right_far_out_and_at_zero(z, t, loss, gradient):
+    assert with_gradient(lambda z: binary_cross_entropy(z, t), z) == (loss, [gradient])
+
+
+@pytest.mark.parametrize(
+    "zs", [[0.0, 1.0], [2.0, -1.0, 0.5], [1.0, 1.0, 1.0], [1.0, 3.0, 3.0], [-4.0], [0.0, 0.0]]
+)
+def test_cross_entropy_is_minus_log_softmax(zs):
+    for label in range(len(zs)):
+        loss, gradient = with_gradient(lambda *zs, k=label: cross_entropy(zs, k), *zs)
+        p = softmax(zs)
+        assert loss == pytest.approx(-math.log(p[label]), abs=1e-14)
+        assert gradient == pytest.approx([pk - (k == label) for k, pk in enumerate(p)], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("zs", "label", "loss", "gradient"),
+    [
+        ([1000.0, -1000.0], 0, 0.0, [0.0, 0.0]),
+        ([1000.0, -1000.0], 1, 2000.0, [1.0, -1.0]),
+        ([1000.0, 1000.0], 0, math.log(2), [-0.5, 0.5]),
+        ([-1000.0, -1000.0], 1, math.log(2), [0.5, -0.5]),
+        ([-1000.0, 1000.0, 1000.0], 0, 2000 + math.log(2), [-1.0, 0.5, 0.5]),
+    ],
+)
+def test_cross_entropy_is_right_far_out_and_at_ties(zs, label, loss, gradient):
+    assert with_gradient(lambda *zs: cross_entropy(zs, label), *zs) == (loss, gradient)
+
+
+def test_two_classes_are_the_case_of_one_logit_and_zero():
+    for z, t in itertools.product(LOGITS, [0, 1]):
+        one = binary_cross_entropy(Value(z), t).item()
+        two = cross_entropy([Value(0.0), Value(z)], t).item()
+        assert one == pytest.approx(two, abs=1e-12)
+
+
+def test_losses_agree_with_pytorch():
+    torch = pytest.importorskip("torch")
+    functional = torch.nn.functional
+    for z, t in itertools.product(LOGITS, [0.0, 0.3, 1.0]):
+        theirs = torch.tensor(z, dtype=torch.float64, requires_grad=True)
+        expected = functional.binary_cross_entropy_with_logits(theirs, torch.full_like(theirs, t))
+        expected.backward()
+        loss, (gradient,) = with_gradient(lambda z, t=t: binary_cross_entropy(z, t), z)
+        assert loss == pytest.approx(expected.item(), abs=1e-12)
+        assert gradient == pytest.approx(theirs.grad.item(), abs=1e-15)
+    for zs in itertools.product(LOGITS, repeat=3):
+        theirs = torch.tensor([zs], dtype=torch.float64, requires_grad=True)
+        expected = functional.cross_entropy(theirs, torch.tensor([1]))
+        expected.backward()
+        loss, gradient = with_gradient(lambda *zs: cross_entropy(zs, 1), *zs)
+        assert loss == pytest.approx(expected.item(), abs=1e-12)
+        assert gradient == pytest.approx(theirs.grad[0].tolist(), abs=1e-15)
+
+
+# ---- numbers of other kinds
+
+
+@pytest.mark.parametrize("z", [-1000.0, -1.0, 0.0, 2.0, 1000.0])
+def test_binary_cross_entropy_has_exact_second_and_third_derivatives(z):
+    innermost = Value(z)
+    inner = Value(innermost)
+    outer = Value(inner)
+    binary_cross_entropy(outer, 1).backward()
+    outer.grad.backward()  # d loss / d z, as a Value of a Value
+    inner.grad.backward()
+    s = sigmoid(z)
+    assert outer.grad.item() == pytest.approx(s - 1, abs=1e-15)
+    assert inner.grad.item() == pytest.approx(s * (1 - s), abs=1e-15)
+    assert innermost.grad == pytest.approx(s * (1 - s) * (1 - 2 * s), abs=1e-15)
+
+
+@pytest.mark.parametrize("zs", [[0.0, 0.0], [1.0, 1.0, -1.0], [1000.0, 0.0], [0.5, -0.25, 2.0]])
+def test_cross_entropy_has_an_exact_hessian_also_at_ties(zs):
+    p = softmax(zs)
+    for i in range(len(zs)):
+        inner = [Value(z) for z in zs]
+        outer = [Value(z) for z in inner]
+        cross_entropy(outer, 0).backward()
+        outer[i].grad.backward()
+        row = [p[i] * ((i == j) - p[j]) for j in range(len(zs))]
+        assert [z.grad for z in inner] == pytest.approx(row, abs=1e-15)
+
+
+def test_squared_error_and_hinge_are_exact_on_fractions():
+    third = Fraction(1, 3)
+    assert with_gradient_data(lambda x: squared_error(x, Fraction(1, 2)), third) == (
+        Fraction(1, 36),
+        Fraction(-1, 3),
+    )
+    assert with_gradient_data(lambda x: hinge(x, 1), third) == (Fraction(2, 3), -1)
+
+
+def with_gradient_data(loss, x):
+    value = Value(x)
+    result = loss(value)
+    result.backward()
+    return result.data, value.grad
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [squared_error, hinge, binary_cross_entropy, lambda z, t: cross_entropy([z, -z], t)],
+)
+def test_plain_numbers_give_a_value_too(loss):
+    assert isinstance(loss(0.5, 1), Value)
+    assert loss(0.5, 1).item() == loss(Value(0.5), 1).item()
+
+
+class Recording(numbers.Number):
+    """A number that is not known yet: `at(inputs)` computes it once the inputs are."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def __bool__(self):
+        raise AssertionError("a choice on data that are not known yet")
+
+    def __float__(self):
+        raise AssertionError("data that are not known yet are no float")
+
+    __index__ = __int__ = __float__
+    __hash__ = None
+
+    def __eq__(self, other):
+        raise AssertionError("ties are told by < and >")
+
+    def where(self, a, b):
+        return Recording(lambda inputs: at(a, inputs) if self.at(inputs) else at(b, inputs))
+
+    def take(self, table):
+        # 1 for the entry that the index picks, 0 for the others
+        picks = [
+            Value(Recording(lambda inputs, k=k: float(self.at(inputs) == k)))
+            for k in range(len(table))
+        ]
+        return sum(pick * entry for pick, entry in zip(picks, table, strict=True))
+
+
+def at(x, inputs):
+    return x.at(inputs) if isinstance(x, Recording) else x
+
+
+def recorder(f):
+    return lambda *xs: Recording(lambda inputs: f(*(at(x, inputs) for x in xs)))
+
+
+for name, function in {
+    "__add__": lambda x, y: x + y,
+    "__radd__": lambda x, y: y + x,
+    "__sub__": lambda x, y: x - y,
+    "__rsub__": lambda x, y: y - x,
+    "__mul__": lambda x, y: x * y,
+    "__rmul__": lambda x, y: y * x,
+    "__truediv__": lambda x, y: x / y,
+    "__rtruediv__": lambda x, y: y / x,
+    "__pow__": lambda x, y: x**y,
+    "__lt__": lambda x, y: x < y,
+    "__gt__": lambda x, y: x > y,
+    "__neg__": lambda x: -x,
+    "exp": math.exp,
+    "log": math.log,
+}.items():
+    setattr(Recording, name, recorder(function))
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_inputs", "targets"),
+    [
+        (lambda zs, t: squared_error(zs[0], t), 1, [-1.0, 0.0, 2.5]),
+        (lambda zs, t: hinge(zs[0], t), 1, [-1, 1]),
+        (lambda zs, t: binary_cross_entropy(zs[0], t), 1, [0, 0.3, 1]),
+        (cross_entropy, 3, [0, 1, 2]),
+    ],
+    ids=["squared_error", "hinge", "binary_cross_entropy", "cross_entropy"],
+)
+def test_what_is_recorded_once_is_right_for_all_inputs(loss, n_inputs, targets):
+    zs = [Value(Recording(lambda inputs, i=i: inputs[i])) for i in range(n_inputs)]
+    recorded = loss(zs, Recording(lambda inputs: inputs[-1]))
+    recorded.backward()
+    points = list(itertools.product([-1000.0, -1.0, 0.0, 1.0, 3.0, 1000.0], repeat=n_inputs))
+    for inputs in random.Random(0).sample(points, min(len(points), 60)):
+        for target in targets:
+            expected, gradient = with_gradient(lambda *zs, t=target: loss(zs, t), *inputs)
+            known = (*inputs, target)
+            assert recorded.data.at(known) == pytest.approx(expected, abs=1e-12)
+            assert [at(z.grad, known) for z in zs] == pytest.approx(gradient, abs=1e-15)
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize("target", [0, 0.5, 2, math.nan])
+def test_hinge_refuses_targets_other_than_minus_one_and_one(target):
+    with pytest.raises(ValueError, match=f"expects a target of -1 or 1, got {target}.*2 \\* y - 1"):
+        hinge(Value(1.0), target)
+
+
+@pytest.mark.parametrize("target", [-1, 1.5, math.nan])
+def test_binary_cross_entropy_refuses_targets_outside_0_to_1(target):
+    with pytest.raises(ValueError, match=f"expects a target from 0 to 1, got {target}"):
+        binary_cross_entropy(Value(1.0), target)
+
+
+@pytest.mark.parametrize("label", [-1, 2])
+def test_cross_entropy_refuses_a_label_that_is_no_class(label):
+    with pytest.raises(IndexError, match=f"0 <= index < 2, got {label}"):
+        cross_entropy([Value(1.0), Value(2.0)], label)
+
+
+def test_cross_entropy_refuses_other_mistakes():
+    with pytest.raises(TypeError, match=r"expects an integer as index, got 1\.0"):
+        cross_entropy([Value(1.0), Value(2.0)], 1.0)
+    with pytest.raises(TypeError, match=r"a list of logits.*got a single Value.*binary_cross_en"):
+        cross_entropy(Value(1.0), 0)
+    with pytest.raises(ValueError, match="at least one logit, got none"):
+        cross_entropy([], 0)
+
+
+def test_a_list_as_prediction_is_refused():
+    for loss in (squared_error, hinge, binary_cross_entropy):
+        with pytest.raises(TypeError, match="a Value holds one real number, got list"):
+            loss([Value(1.0)], 1)

@@ -1,0 +1,318 @@
+"""Chapter 5. The reference is PyTorch: step by step where it is installed, and as recorded."""
+
+import math
+import random
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+
+from micrograd import optim
+from micrograd.engine import Value
+from micrograd.nn import MLP
+from micrograd.optim import SGD, Adam, AdamW, clip_grad_norm, constant, cosine, linear
+
+START = [1.0, -2.0, 0.5, 0.25]
+
+
+def gradients(step, data):
+    """Those of a bowl around 0 that is shaken: little, more, a lot; the last direction is flat."""
+    shaken = [
+        0.2 * x + size * math.sin(0.3 * step + size)
+        for x, size in zip(data[:3], [0.1, 1.0, 10.0], strict=True)
+    ]
+    return [*shaken, 0.0]
+
+
+
+# Where 100 steps of PyTorch 2.13.0 end, in float64.
+CASES = [
+    (
+        "SGD",
+        {},
+        [0.9799043657930369, -1.9597308076928883, 0.5016088009198056, 0.25],
+    ),
+    (
+        "SGD",
+        {"lr": 0.1},
+        [0.13390645934981968, 0.003615601844618203, -1.5717578940142807, 0.25],
+    ),
+    (
+        "SGD",
+        {"lr": 0.05, "momentum": 0.9},
+        [-0.05328607850743396, -0.01993370021775753, 2.8107693901266635, 0.25],
+    ),
+    (
+        "SGD",
+        {"lr": 0.05, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        [-0.04044312673197499, 0.19894479281238694, 0.9416892361869493, -0.0009957028449095672],
+    ),
+    (
+        "SGD",
+        {"lr": 0.05, "momentum": 0.5, "dampening": 0.25, "maximize": True},
+        [4.409426331877994, -7.925002580680398, -7.582562103642793, 0.25],
+    ),
+    (
+        "Adam",
+        {},
+        [0.9091173867922361, -1.962313955723886, 0.5091650887077805, 0.25],
+    ),
+    (
+        "Adam",
+        {"lr": 0.1, "betas": (0.8, 0.95), "eps": 1e-3, "weight_decay": 0.1},
+        [-0.050340157674576086, 0.020957962189504076, 0.9167282576918296, 8.361254000521444e-07],
+    ),
+    (
+        "Adam",
+        {"lr": 0.1, "amsgrad": True, "maximize": True},
+        [14.19063158168224, -8.244761686225928, -0.657385750143711, 0.25],
+    ),
+    (
+        "AdamW",
+        {},
+        [0.9081824153967051, -1.960346023616158, 0.5086573479158875, 0.24975012370958594],
+    ),
+    (
+        "AdamW",
+        {"lr": 0.1, "weight_decay": 0.5, "betas": (0.5, 0.9)},
+        [0.3479100158770079, 0.3533296309532613, -0.19922454521409874, 0.0014801323050834992],
+    ),
+    (
+        "AdamW",
+        {"lr": 0.1, "amsgrad": True, "maximize": True, "weight_decay": 0},
+        [14.19063158168224, -8.244761686225928, -0.657385750143711, 0.25],
+    ),
+]
+
+
+class Reference:
+    """A tensor of PyTorch that gets and gives plain numbers."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    data = property(lambda self: self.tensor.item())
+    grad = property(None, lambda self, g: setattr(self.tensor, "grad", self.tensor.new_tensor(g)))
+
+
+def take_step(optimizer, parameters, step):
+    for p, g in zip(parameters, gradients(step, [p.data for p in parameters]), strict=True):
+        p.grad = g
+    optimizer.step()
+
+
+@pytest.mark.parametrize(("name", "arguments", "recorded"), CASES)
+def test_100_steps_end_where_pytorchs_were_recorded_to_end(name, arguments, recorded):
+    parameters = [Value(x) for x in START]
+    optimizer = getattr(optim, name)(parameters, **arguments)
+    for step in range(100):
+        take_step(optimizer, parameters, step)
+    assert [p.data for p in parameters] == pytest.approx(recorded, rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize(("name", "arguments", "recorded"), CASES)
+def test_every_one_of_100_steps_is_pytorchs(name, arguments, recorded):
+    torch = pytest.importorskip("torch")
+    tensors = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in START]
+    theirs = getattr(torch.optim, name)(tensors, **arguments)
+    parameters = [Value(x) for x in START]
+    ours = getattr(optim, name)(parameters, **arguments)
+    references = [Reference(tensor) for tensor in tensors]
+    schedule = cosine(ours.lr, 0.1 * ours.lr, steps=100)
+    for step in range(100):
+        ours.lr = theirs.param_groups[0]["lr"] = schedule(step)
+        take_step(ours, parameters, step)
+        take_step(theirs, references, step)
+        expected = [p.data for p in references]
+        assert [p.data for p in parameters] == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+def test_defaults_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    for name in ("SGD", "Adam", "AdamW"):
+        ours = getattr(optim, name)([Value(1.0)])
+        theirs = getattr(torch.optim, name)([torch.zeros(1)]).defaults
+        shared = vars(ours).keys() & theirs.keys()
+        assert shared >= {"lr", "weight_decay", "maximize"}
+        assert {key: getattr(ours, key) for key in shared} == {key: theirs[key] for key in shared}
+
+
+def test_a_network_learns_with_each_of_them():
+    for make in (
+        lambda p: SGD(p, lr=0.05, momentum=0.9),
+        lambda p: Adam(p, lr=0.05),
+        lambda p: AdamW(p, lr=0.05),
+    ):
+        random.seed(1)
+        model = MLP(1, [4, 1], activation="tanh")
+        optimizer = make(model.parameters())
+        losses = []
+        for _ in range(60):
+            loss = sum((model(x) - x * x) ** 2 for x in (-1.0, -0.5, 0.0, 0.5, 1.0))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.data)
+        assert losses[-1] < 0.5 * losses[0]
+
+
+def test_zero_grad_resets():
+    p = Value(1.0)
+    p.grad = 3.0
+    SGD([p]).zero_grad()
+    assert p.grad == 0
+
+
+def test_plain_gradient_descent_is_exact_on_fractions():
+    p = Value(Fraction(1, 3))
+    p.grad = Fraction(1, 2)
+    SGD([p], lr=Fraction(1, 3)).step()
+    assert p.data == Fraction(1, 6)
+
+
+def test_adam_stands_still_where_there_was_never_a_gradient():
+    p = Value(1.0)
+    Adam([p], eps=0).step()
+    assert p.data == 1.0
+
+
+# ---- what is refused
+
+OPTIMIZERS = [SGD, Adam, AdamW]
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_gradient_that_is_not_finite_changes_nothing_and_names_the_parameter(optimizer, bad):
+    a, b, c = Value(1.0), Value(2.0, label="w"), Value(3.0)
+    ours, untroubled = optimizer([a, b, c], lr=0.1), optimizer([Value(1.0)], lr=0.1)
+    a.grad = 1.0
+    b.grad = bad
+    with pytest.raises(ValueError, match=rf"gradient of parameter 1 \('w'\) is {bad}, so no param"):
+        ours.step()
+    assert (a.data, b.data, c.data) == (1.0, 2.0, 3.0)
+    b.grad = 0.0  # and the optimizer goes on as if nothing had been
+    untroubled.parameters[0].grad = 1.0
+    ours.step()
+    untroubled.step()
+    assert a.data == untroubled.parameters[0].data != 1.0
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_parameters_that_cannot_be_are_refused(optimizer):
+    name, p = optimizer.__name__, Value(1.0, label="w")
+    with pytest.raises(ValueError, match=f"{name} expects at least one parameter, got none"):
+        optimizer([])
+    with pytest.raises(ValueError, match=r"parameter 2 \('w'\) twice, as number 0 too"):
+        optimizer([p, Value(1.0), p])
+    with pytest.raises(TypeError, match=r"got MLP: model.parameters\(\) gives those"):
+        optimizer(MLP(1, [1]))
+    with pytest.raises(TypeError, match=r"with data and grad, got 2\.0 as number 1"):
+        optimizer([p, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: SGD(p, lr=-1), r"lr expects a number in \[0, inf\), got -1"),
+        (lambda p: Adam(p, lr=math.nan), "lr expects .* got nan"),
+        (lambda p: SGD(p, momentum=-0.1), "momentum expects .* got -0.1"),
+        (lambda p: AdamW(p, weight_decay=-1), "weight_decay expects .* got -1"),
+        (lambda p: Adam(p, betas=(1.0, 0.9)), r"betas\[0\] expects a number in \[0, 1\), got 1.0"),
+        (lambda p: Adam(p, betas=(0.9, -0.1)), r"betas\[1\] expects .* got -0.1"),
+        (lambda p: Adam(p, eps=-1e-8), "eps expects .* got -1e-08"),
+        (lambda p: SGD(p, nesterov=True), "nesterov needs momentum > 0"),
+        (lambda p: SGD(p, momentum=0.9, dampening=0.1, nesterov=True), "dampening=0.1"),
+    ],
+)
+def test_arguments_outside_their_range_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make([Value(1.0)])
+
+
+# ---- clipping
+
+
+def with_grads(*grads):
+    parameters = [Value(0.0) for _ in grads]
+    for p, g in zip(parameters, grads, strict=True):
+        p.grad = g
+    return parameters
+
+
+def test_long_gradients_are_shortened_and_short_ones_left():
+    parameters = with_grads(3.0, -4.0)
+    assert clip_grad_norm(parameters, 10.0) == 5.0
+    assert [p.grad for p in parameters] == [3.0, -4.0]
+    assert clip_grad_norm(parameters, 1.0) == 5.0
+    assert [p.grad for p in parameters] == pytest.approx([0.6, -0.8], rel=1e-15)
+
+
+def test_clipping_survives_gradients_whose_squares_overflow():
+    parameters = with_grads(3e200, 4e200)
+    assert clip_grad_norm(parameters, 1.0) == pytest.approx(5e200)
+    assert [p.grad for p in parameters] == pytest.approx([0.6, 0.8])
+
+
+def test_clipping_agrees_with_pytorch():
+    torch = pytest.importorskip("torch")
+    grads = [0.3, -2.0, 1.5]
+    tensors = [torch.zeros((), dtype=torch.float64, requires_grad=True) for _ in grads]
+    for tensor, g in zip(tensors, grads, strict=True):
+        tensor.grad = torch.tensor(g, dtype=torch.float64)
+    parameters = with_grads(*grads)
+    expected = torch.nn.utils.clip_grad_norm_(tensors, 0.5).item()
+    assert clip_grad_norm(parameters, 0.5) == pytest.approx(expected, rel=1e-14)
+    assert [p.grad for p in parameters] == pytest.approx([t.grad.item() for t in tensors], rel=1e-6)
+
+
+def test_clipping_refuses_what_it_cannot_scale():
+    parameters = with_grads(1.0, math.nan)
+    with pytest.raises(ValueError, match="gradient of parameter 1 is nan"):
+        clip_grad_norm(parameters, 0.5)
+    assert parameters[0].grad == 1.0
+    for max_norm in (0.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match=f"max_norm > 0, got {max_norm}"):
+            clip_grad_norm(with_grads(1.0), max_norm)
+    with pytest.raises(ValueError, match="clip_grad_norm expects at least one parameter"):
+        clip_grad_norm([], 1.0)
+
+
+# ---- schedules
+
+
+def test_schedules_go_from_start_to_end_and_stay_there():
+    for make in (linear, cosine):
+        schedule = make(0.5, 0.125, steps=8)
+        rates = [schedule(step) for step in range(12)]
+        assert rates[0] == 0.5
+        assert rates[4] == pytest.approx(0.3125)
+        assert rates[8:] == [0.125] * 4
+        assert all(a > b for a, b in pairwise(rates[:9]))
+    assert [constant(0.5)(step) for step in (0, 1, 1000)] == [0.5, 0.5, 0.5]
+
+
+def test_linear_is_the_schedule_of_the_original_demo():
+    schedule = linear(1.0, 0.1, steps=100)
+    for k in range(100):
+        assert schedule(k) == pytest.approx(1.0 - 0.9 * k / 100, rel=1e-15)
+
+
+def test_cosine_is_pytorchs():
+    torch = pytest.importorskip("torch")
+    theirs = torch.optim.SGD([torch.zeros(1)], lr=0.3)
+    annealing = torch.optim.lr_scheduler.CosineAnnealingLR(theirs, T_max=20, eta_min=0.01)
+    schedule = cosine(0.3, 0.01, steps=20)
+    for step in range(20):
+        assert schedule(step) == pytest.approx(theirs.param_groups[0]["lr"], rel=1e-12)
+        theirs.step()
+        annealing.step()
+
+
+def test_schedules_refuse_what_is_no_step():
+    with pytest.raises(ValueError, match="at least one step, got steps=0"):
+        linear(1.0, 0.0, steps=0)
+    with pytest.raises(ValueError, match="starts at step 0, got step -1"):
+        cosine(1.0, 0.0, steps=5)(-1)
+    with pytest.raises(ValueError, match=r"end expects a number in .* got -1\.0"):
+        linear(1.0, -1.0, steps=5)
