@@ -10,8 +10,6 @@ is the standard deviation of Gaussian noise, added to both coordinates of a poin
 settled. The same arguments give the same points, and nothing here touches `random.seed()`.
 """
 
-# ruff: noqa: N803, N806 (X is a matrix)
-
 from __future__ import annotations
 
 import csv

@@ -208,6 +208,9 @@ class PassCounts:
     """What a whole Jacobian costs in each mode: walks over the graph, and multiplications.
 
     A walk multiplies once for each edge. `print` shows a table.
+
+    >>> PassCounts(inputs=3, outputs=1, edges=10).forward
+    30
     """
 
     inputs: int
@@ -317,7 +320,12 @@ def _plain(y: Any) -> Number:
 
 
 class GradientError(ArithmeticError):
-    """The derivatives in a closure are not those of its forward line."""
+    """The derivatives in a closure are not those of its forward line.
+
+    >>> raise GradientError("d f / d x is 2 by its closures and 3 by central differences")
+    Traceback (most recent call last):
+    micrograd.derivatives.GradientError: d f / d x is 2 by its closures and 3 by central differences
+    """
 
 
 def check_gradients(
@@ -402,6 +410,10 @@ class PathSum:
         total: the derivative.
         paths: of each path, the names of its nodes from leaf to output; () above the limit.
         factors: of each path, the local derivatives along it.
+
+    >>> print(PathSum("y", "x", 1, 3.0, (("x", "y"),), ((3.0,),)))
+    d y / d x = 3, the sum over 1 path
+      x -> y:  3 = 3
     """
 
     output: str

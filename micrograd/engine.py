@@ -189,11 +189,13 @@ class Value:
     An operation of your own is `out = Value(data, _children, _op)` and then `out._backward = f`,
     where f takes no argument and adds to the grad of each operand. A TypeError refuses other data.
 
-    >>> x = Value(3.0, label="x")
-    >>> y = x * x
-    >>> y.backward()
-    >>> y, x
-    (Value(data=9.0, grad=1), Value(data=3.0, grad=6.0))
+    >>> x = Value(0.25, label="x")
+    >>> [round(f(x).data, 3) for f in (Value.exp, Value.log, Value.sqrt, Value.sin, Value.cos)]
+    [1.284, -1.386, 0.5, 0.247, 0.969]
+    >>> [round(f(x).data, 3) for f in (Value.tanh, Value.sigmoid, Value.relu, abs)]
+    [0.245, 0.562, 0.25, 0.25]
+    >>> x.maximum(1.0).item(), x.minimum(1.0).item(), (x * 2.0).detach()
+    (1.0, 0.25, Value(data=0.5, grad=0))
     """
 
     # Slots for what all nodes have, since size is speed. What few have (a label, attributes hung on
@@ -384,13 +386,7 @@ class Value:
         A node may hand its gradient on when it is complete, that is after all nodes that use it:
         so the closures run in reversed topological order. Interior nodes start from 0 each time,
         leaves add up over calls until they are reset: two calls give exactly twice. `gradient` is
-        the upstream gradient of this node. A derivative that does not exist, as that of sqrt at 0,
-        is an error of Python's own class that names the operation.
-
-        >>> x = Value(3.0)
-        >>> (x * x).backward()
-        >>> x.grad
-        6.0
+        that of this node. An ArithmeticError or ValueError tells of a derivative that is not there.
         """
         order = topological_order(self)
         for node in order:
@@ -442,7 +438,11 @@ class Value:
 
 
 class Constant(Value):
-    """The leaf that a plain number becomes when it meets a Value, as the 2 in `2 * x`."""
+    """The leaf that a plain number becomes when it meets a Value.
+
+    >>> isinstance((2 * Value(3.0))._prev[0], Constant)
+    True
+    """
 
     __slots__ = ()
 

@@ -32,6 +32,9 @@ class Node:
         op: the operation as in `_op`; '' for a leaf.
         operands: names of the operands in their order; a node stands twice in `x * x`.
         data, grad: the numbers, of whatever kind.
+
+    >>> graph(Value(1.0, label="a")).nodes[0]
+    Node(name='v0', label='a', kind='input', op='', operands=(), data=1.0, grad=0)
     """
 
     name: str
@@ -45,7 +48,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Graph:
-    """The nodes that one or more results were computed from, operands first."""
+    """The nodes that one or more results were computed from, operands first.
+
+    >>> len(graph(Value(1.0) + Value(2.0)).nodes)
+    3
+    """
 
     nodes: tuple[Node, ...]
 

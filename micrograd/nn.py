@@ -196,7 +196,7 @@ class Layer(Module):
 
     def __call__(self, x: Any) -> Any:
         """The list of the neurons' outputs; of a layer of one neuron, its output alone."""
-        x = _inputs(x)
+        x = _values(x)
         out = [neuron(x) for neuron in self.neurons]
         return out[0] if len(out) == 1 else out
 
@@ -267,7 +267,7 @@ class Linear(Module):
 
     def __call__(self, x: Any) -> list[Value]:
         """The n_out outputs for n_in inputs, numbers or Values."""
-        x = _inputs(x)
+        x = _values(x)
         n_in = len(self.weight[0])
         if len(x) != n_in:
             raise ValueError(f"Linear expects {n_in} inputs, got {len(x)}: build it as Linear"
@@ -379,6 +379,11 @@ def _inputs(x: Any) -> Any:
     if hasattr(x, "__len__"):
         return x
     return tuple(x) if isinstance(x, Iterable) else (x,)
+
+
+def _values(x: Any) -> list[Value]:
+    # A number is made a Value once, and not a constant of its own in every neuron that it enters.
+    return [xi if isinstance(xi, Value) else Value(xi) for xi in _inputs(x)]
 
 
 def _found(kind: Any, thing: Any, name: str, attributes: bool = False) -> Iterator[tuple[str, Any]]:

@@ -42,6 +42,10 @@ class Optimizer:
         weight_decay: factor of the pull of parameters towards 0.
         maximize: climb in place of descend.
         steps: number of steps taken.
+
+    >>> class SignDescent(Optimizer):
+    ...     def _update(self, i, p, g):
+    ...         p.data -= math.copysign(self.lr, g)
     """
 
     def __init__(

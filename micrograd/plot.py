@@ -13,15 +13,12 @@ a backend, changes a setting of Matplotlib, or leaves a figure open.
 The classes differ in colour (safe for colour-blind readers), in lightness and in marker.
 """
 
-# ruff: noqa: N803 (X is a matrix)
-
 from __future__ import annotations
 
 import io
 import math
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import matplotlib
@@ -33,6 +30,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
 from micrograd.engine import no_grad
+from micrograd.render import write_whole
 
 __all__ = ["check_path", "decision_boundary", "loss_curve", "save", "training_figure"]
 
@@ -203,16 +201,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with matplotlib.rc_context({"svg.hashsalt": "micrograd"}):
         figure.savefig(content, format=kind, dpi=200, metadata=undated.get(kind))
-    target = os.path.realpath(path)
-    part = f"{target}.{os.getpid()}.part"
-    try:
-        with open(part, "xb") as file:
-            file.write(content.getvalue())
-        os.replace(part, target)
-    except BaseException:
-        with suppress(OSError):
-            os.remove(part)
-        raise
+    write_whole(path, content.getvalue())
 
 
 def check_path(path: str | os.PathLike[str]) -> None:

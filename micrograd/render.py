@@ -110,7 +110,13 @@ def _stderr_of_c() -> Iterator[list[str]]:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Writes a file whole or not at all: what stood there stays until all of it is on the disk."""
+    """Writes a file whole or not at all: what stood there stays until all of it is on the disk.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder, "a.txt"), b"all of it")
+    ...     Path(folder, "a.txt").read_bytes()
+    b'all of it'
+    """
     target = os.path.realpath(path)
     part = f"{target}.{secrets.token_hex(4)}.part"
     try:

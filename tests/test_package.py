@@ -75,6 +75,27 @@ def test_the_facade_names_everything_it_promises_and_no_module():
         _ = micrograd.nonsense
 
 
+def public_names(path):
+    """Functions and classes of a file, and the methods of the classes, that do not begin with _."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            yield node, node.name
+            for member in node.body if isinstance(node, ast.ClassDef) else ():
+                if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
+                    yield member, f"{node.name}.{member.name}"
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=chapter_of)
+def test_every_public_name_has_a_docstring_and_stands_in_a_doctest(path):
+    source = path.read_text(encoding="utf-8")
+    examples = " ".join(re.findall(r"^\s*(?:>>>|\.\.\.) (.*)$", source, re.MULTILINE))
+    for node, name in public_names(path):
+        docstring = ast.get_docstring(node)
+        assert docstring, f"{name} has no docstring"
+        last = name.split(".")[-1]
+        assert ">>>" in docstring or re.search(rf"\b{last}\b", examples), f"{name}: no doctest"
+
+
 def test_the_engine_can_be_read_in_one_sitting():
     lines = (PACKAGE / "engine.py").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 450

@@ -1,0 +1,487 @@
+"""Worked examples: each demo runs as a script, and its heart agrees with its reference."""
+
+import gc
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from micrograd.derivatives import count_passes
+from micrograd.nn import accuracy
+
+DEMOS = Path(__file__).parent.parent / "demos"
+
+
+def load(name):
+    """The functions of a demo, as a module."""
+    spec = importlib.util.spec_from_file_location(f"demo_{name}", DEMOS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(folder, name, *options, code=0):
+    """What a demo prints, run from another folder, where any warning ends it."""
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONWARNINGS": "error"}
+    process = subprocess.run(
+        [sys.executable, str(DEMOS / f"{name}.py"), *options],
+        cwd=folder, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert process.returncode == code, process.stderr
+    return process.stdout if code == 0 else process.stderr
+
+
+# ---- as scripts
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "tolerance"),
+    [
+        ("least_squares", ["--epochs", "200"], 1e-7),
+        ("relu_regression", ["--recorded"], 1e-9),
+        ("minibatch_regression", [], 1e-12),
+    ],
+)
+def test_it_prints_how_far_it_is_from_its_reference(name, options, tolerance, tmp_path):
+    found = re.findall(r"^largest difference.* (\S+)$", run(tmp_path, name, *options), re.M)
+    assert len(found) == 1
+    assert float(found[0]) <= tolerance
+
+
+def test_forward_and_reverse_prints_both_modes(tmp_path):
+    out = run(tmp_path, "forward_and_reverse")
+    for line in (
+        "f               63        63        63           0",
+        "df/dx           15        15        15           0",
+        "df/dy           32        32        32           0",
+        "forward      2               24",
+        "reverse      1               12",
+    ):
+        assert line in out.splitlines()
+
+
+def test_softmax_and_sigmoid_prints_both_sides(tmp_path):
+    out = run(tmp_path, "softmax_and_sigmoid")
+    differences = [float(x) for x in re.findall(r" (\d\.\de[+-]\d\d)$", out, re.M)]
+    assert len(differences) == 12 + 1 + 8 + 1 + 3
+    assert max(differences) <= 1e-12
+
+
+def test_topological_orders_prints_four_and_the_wrong_gradient(tmp_path):
+    out = run(tmp_path, "topological_orders")
+    assert re.search(r"^topological orders +4 +4 +0$", out, re.M)
+    assert re.search(r"^along a topological order +-2 +-2 +0$", out, re.M)
+    assert re.search(r"^plain recursion, edge by edge +-4 +-2 +-2$", out, re.M)
+    assert "The article lists three" in out
+
+
+def test_cost_prints_slopes_and_draws(tmp_path):
+    out = run(tmp_path, "cost", "--largest", "4000", "--rounds", "1", "--out", "cost.svg")
+    assert re.search(r"^ +slope( +\d\.\d{3}){4}$", out, re.M)
+    assert re.search(r"^ +reference( +1\.000){4}$", out, re.M)
+    assert "<svg" in (tmp_path / "cost.svg").read_text(encoding="utf-8")
+
+
+def test_circle_prints_a_row_for_each_width_and_draws(tmp_path):
+    out = run(tmp_path, "circle", "--points", "40", "--epochs", "2", "--largest", "2")
+    assert re.search(r"^1( +\d\.\d{3}){2}( +[\d.]+%){2} +65\.1% +[+-][\d.]+%$", out, re.M)
+    assert re.search(r"^2( +\d\.\d{3}){2}( +[\d.]+%){2} +75\.2% +[+-][\d.]+%$", out, re.M)
+    assert (tmp_path / "circle.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_digits_prints_both_classifiers(tmp_path):
+    pytest.importorskip("sklearn")
+    out = run(tmp_path, "digits", "--images", "20", "--epochs", "1")
+    assert "2,410 parameters, 20 images, mini-batches: 1" in out
+    assert len(re.findall(r"^(?:training|validation)( +[\d.]+%){2} +[+-][\d.]+%$", out, re.M)) == 2
+    assert sum(int(n) for row in out.splitlines()[-10:] for n in re.findall(r"\d+", row[3:])) == 300
+
+
+def test_digits_refuses_more_images_than_there_are(tmp_path):
+    pytest.importorskip("sklearn")
+    message = run(tmp_path, "digits", "--images", "1498", code=2)
+    assert "--images is from 20 to 1497" in message
+
+
+def test_digits_says_how_to_get_scikit_learn():
+    hide = "import runpy, sys; sys.modules['sklearn'] = None; runpy.run_path(sys.argv[1])"
+    process = subprocess.run(
+        [sys.executable, "-c", hide, str(DEMOS / "digits.py")], capture_output=True, text=True
+    )
+    assert process.returncode == 1
+    assert process.stderr == (
+        'digits.py needs scikit-learn for its images: pip install -e ".[demos]"\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("least_squares", ["--epochs", "0"], "--epochs is at least 1, got 0"),
+        ("relu_regression", ["--recorded", "--renew"], "not allowed with"),
+        ("cost", ["--largest", "10"], "--largest is at least 2000 nodes"),
+        ("cost", ["--out", "cost.docx"], "expected one of the endings"),
+        ("circle", ["--epochs", "0"], "--epochs and --largest at least 1"),
+        ("circle", ["--out", "nowhere/circle.png"], "its folder does not exist"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(name, options, message, tmp_path):
+    assert message in run(tmp_path, name, *options, code=2)
+    assert not list(tmp_path.iterdir())
+
+
+# ---- 1. forward and reverse
+
+
+def test_tangents_and_adjoints_of_every_node():
+    demo = load("forward_and_reverse")
+    nodes = demo.nodes_at(2.0, 3.0)
+    names = "xyabcdesf"
+    assert {name: node.label for name, node in nodes.items()} == {name: name for name in names}
+    assert [nodes[name].data for name in names] == [2, 3, 4, 6, 9, 12, 45, 18, 63]
+    by_x, by_y = demo.tangents(nodes, "x"), demo.tangents(nodes, "y")
+    assert [by_x[name] for name in names] == [1, 0, 4, 3, 0, 12, 0, 15, 15]
+    assert [by_y[name] for name in names] == [0, 1, 0, 2, 6, 0, 30, 2, 32]
+    adjoints = demo.adjoints(nodes)
+    assert [adjoints[name] for name in names] == [15, 32, 3, 1, 5, 1, 1, 1, 1]
+    counts = count_passes(nodes["f"], [nodes["x"], nodes["y"]])
+    assert (counts.inputs, counts.outputs, counts.forward) == (2, 1, 2 * counts.reverse)
+
+
+@pytest.mark.parametrize(("x", "y"), [(2.0, 3.0), (-1.5, 0.25), (0.0, 0.0)])
+def test_both_modes_agree_with_pencil_and_paper(x, y):
+    demo = load("forward_and_reverse")
+    nodes = demo.nodes_at(x, y)
+    expected = demo.by_hand(x, y)
+    reverse = demo.adjoints(nodes)
+    assert nodes["f"].data == pytest.approx(expected["f"], rel=1e-14)
+    for variable in "xy":
+        derivative = pytest.approx(expected[f"df/d{variable}"], rel=1e-14)
+        assert demo.tangents(nodes, variable)["f"] == derivative
+        assert reverse[variable] == derivative
+
+
+# ---- 2. least squares
+
+
+def test_gradient_descent_ends_where_the_normal_equations_do():
+    demo = load("least_squares")
+    X, y = demo.data()
+    assert X.shape == (100, 5)
+    solution = demo.normal_equations(X, y)
+    assert 0.04 < np.std(y - X @ solution) < 0.06
+    history = demo.gradient_descent(X, y, epochs=1000)
+    assert history.shape == (1001, 5)
+    assert abs(history[-1] - solution).max() <= 1e-7
+    distance = np.linalg.norm(history - solution, axis=1)
+    assert np.all(distance[1:50] <= distance[:49] * demo.contraction(X) * (1 + 1e-9))
+
+
+# ---- 3. ReLU regression
+
+
+def test_weights_after_training_are_those_recorded():
+    demo = load("relu_regression")
+    model = demo.network()
+    before = model.state_dict()
+    losses = demo.train(model, *demo.data())
+    assert (len(losses), len(before)) == (20, 71)
+    assert losses[-1] < 0.3 * losses[0]
+    assert model.state_dict() == pytest.approx(demo.recorded(), rel=0, abs=1e-9)
+    assert before != pytest.approx(demo.recorded(), rel=0, abs=1e-2)
+
+
+def test_weights_after_training_are_those_of_pytorch(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("torch")
+    demo = load("relu_regression")
+    monkeypatch.setattr(demo, "RECORDED", tmp_path / "record.json")
+    monkeypatch.setattr(sys, "argv", ["relu_regression.py", "--renew"])
+    demo.main()
+    found = re.findall(r"^largest difference of all 71 .* (\S+)$", capsys.readouterr().out, re.M)
+    assert float(found[0]) <= 1e-9
+    renewed = json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
+    recorded = json.loads((DEMOS / "relu_regression.json").read_text(encoding="utf-8"))
+    assert renewed["source"] == recorded["source"]
+    assert renewed["weights"] == pytest.approx(recorded["weights"], rel=0, abs=1e-12)
+
+
+def test_without_pytorch_the_record_is_the_reference(monkeypatch, capsys):
+    demo = load("relu_regression")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr(sys, "argv", ["relu_regression.py"])
+    demo.main()
+    out, err = capsys.readouterr()
+    assert "PyTorch (recorded)" in out
+    assert "PyTorch is not installed" in err
+    monkeypatch.setattr(sys, "argv", ["relu_regression.py", "--renew"])
+    with pytest.raises(SystemExit, match="pip install torch"):
+        demo.main()
+
+
+# ---- 4. mini-batches
+
+
+@pytest.mark.parametrize("size", [20, 50, 120])  # 50 leaves a rest of 20
+def test_gradients_on_minibatches_are_those_of_the_formula(size):
+    demo = load("minibatch_regression")
+    X, Y = demo.data()
+    W = demo.values(np.zeros(demo.TRUE_WEIGHTS.shape))
+    batches = list(demo.gradients(W, X, Y, size=size))
+    assert len(batches) == -(-120 // size)
+    for _, engine, by_hand in batches:
+        np.testing.assert_allclose(engine, by_hand, rtol=0, atol=1e-12)
+        assert abs(by_hand).max() > 0.1
+    losses = [loss for loss, *_ in batches]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_minibatches_together_are_the_data():
+    demo = load("minibatch_regression")
+    X, Y = demo.data(n=7)
+    batches = list(demo.minibatches(X, Y, size=3))
+    assert [len(x) for x, _ in batches] == [3, 3, 1]
+    rows = np.hstack([np.vstack(part) for part in zip(*batches, strict=True)])
+    expected = np.hstack([X, Y])
+    np.testing.assert_array_equal(rows[rows[:, 0].argsort()], expected[expected[:, 0].argsort()])
+
+
+# ---- 5. softmax and sigmoid
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        ("softmax_gradients", {"z": (6, 3), "W": (3, 2), "b": (3,)}),
+        ("sigmoid_gradients", {"z": (6, 2), "W": (2, 2), "b": (2,)}),
+    ],
+)
+def test_gradients_of_cross_entropy_are_p_minus_y(function, shapes):
+    engine, by_hand = getattr(load("softmax_and_sigmoid"), function)()
+    assert {name: array.shape for name, array in by_hand.items()} == shapes
+    for name, expected in by_hand.items():
+        np.testing.assert_allclose(engine[name], expected, rtol=0, atol=1e-12)
+        assert np.all(expected != 0)
+
+
+def test_gradients_of_cross_entropy_far_out():
+    rows = load("softmax_and_sigmoid").far_out()
+    assert [reference for *_, reference in rows] == [1, 1, -1]
+    assert [found for _, found, _ in rows] == [1, 1, -1]
+
+
+# ---- 6. cost
+
+
+def test_size_and_memory_of_a_chain():
+    demo = load("cost")
+    assert demo.size(demo.chain(999)) == 999 + 2 * 998
+    graph_bytes, backward_bytes = zip(*map(demo.memory, (1000, 4000, 16000)), strict=True)
+    assert demo.slope((1000, 4000, 16000), graph_bytes) == pytest.approx(1, abs=0.1)
+    assert all(0 < b < g for b, g in zip(backward_bytes, graph_bytes, strict=True))
+
+
+def test_slope_is_the_exponent_of_a_power_law():
+    sizes = np.array([10.0, 100.0, 5000.0])
+    assert load("cost").slope(sizes, 3 * sizes**1.5) == pytest.approx(1.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("collector", [True, False])
+def test_the_collector_is_left_as_it_was(collector, monkeypatch):
+    demo = load("cost")
+    during = []
+    seconds = demo.seconds
+    monkeypatch.setattr(demo, "seconds", lambda n: (during.append(gc.isenabled()), seconds(n))[1])
+    before = gc.isenabled()
+    try:
+        gc.enable() if collector else gc.disable()
+        size, forward, backward, graph, beside = demo.measure(1001, rounds=2)
+        assert gc.isenabled() == collector
+        monkeypatch.setattr(demo, "seconds", lambda n: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            demo.measure(1001, rounds=2)
+        assert gc.isenabled() == collector
+    finally:
+        gc.enable() if before else gc.disable()
+    assert during == [False, False]
+    assert size == 1001 + 2 * 1000
+    assert min(forward, backward, graph, beside) > 0
+
+
+# ---- 7. the circle
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 4, 9])
+def test_straight_lines_do_as_well_as_the_best_polygon_found_by_trial(lines):
+    demo = load("circle")
+    axis = (np.arange(400) + 0.5) / 400 * demo.SIDE - demo.SIDE / 2
+    x1, x2 = np.meshgrid(axis, axis)
+    inside = np.hypot(x1, x2) < 1
+    turned = [np.pi / 4 + 2 * np.pi * k / lines for k in range(lines)]
+    if lines == 2:
+        turned = [0.0, np.pi]
+    farthest = np.max([x1 * np.cos(a) + x2 * np.sin(a) for a in turned], axis=0)
+    best = max(np.mean(inside == (farthest < r)) for r in np.linspace(0.5, 1, 101))
+    if lines == 1:
+        best = np.mean(~inside)
+    assert demo.straight_line_accuracy(lines) == pytest.approx(best, abs=2e-3)
+
+
+def test_one_neuron_cannot_enclose_the_circle_and_four_can():
+    demo = load("circle")
+    training, validation = demo.split(*demo.circle(400), validation=0.5)
+    reached = {}
+    for hidden in (1, 4):
+        demo.random.seed(hidden)
+        one = demo.Run(hidden, demo.network(hidden))
+        losses = list(demo.train(one, training, validation, epochs=20))
+        assert losses == [curve[0] for curve in one.curves]
+        assert len(losses) == len(one.weights) == 20
+        assert one.weights[0] != one.weights[-1] == one.model.state_dict()
+        assert losses[-1] < losses[0]
+        reached[hidden] = one.curves[-1][3]
+    assert reached[1] < 0.75 < 0.9 < reached[4]
+
+
+def test_boundaries_are_those_of_the_network_after_an_epoch():
+    demo = load("circle")
+    points = demo.circle(30)
+    one = demo.Run(2, demo.network(2))
+    list(demo.train(one, points, points, epochs=2))
+    axis, logits = demo.boundary_logits(one, epoch=1, resolution=5)
+    assert logits.shape == (5, 5)
+    assert logits[3, 0] == one.model([axis[0], axis[3]]).data
+    assert (demo.boundary_logits(one, epoch=0, resolution=5)[1] != logits).any()
+    assert len(demo.draw([one], *points).subfigs) == 2
+
+
+@pytest.mark.parametrize(("calls", "epochs_run"), [(1, []), (5, [2]), (7, [2, 1])])
+def test_ctrl_c_keeps_the_circles_learned_so_far(calls, epochs_run, monkeypatch, capsys):
+    demo = load("circle")
+    points = demo.circle(20)
+    count = iter(range(calls))
+    measured = demo.loss_and_accuracy
+
+    def interrupted(*arguments):
+        if next(count, None) is None:
+            raise KeyboardInterrupt
+        return measured(*arguments)
+
+    monkeypatch.setattr(demo, "loss_and_accuracy", interrupted)
+    runs = demo.train_all(points, points, largest=3, epochs=2)
+    assert [len(one.curves) for one in runs] == epochs_run
+    assert "stopped early" in capsys.readouterr().err
+
+
+# ---- 8. topological orders
+
+
+def test_levels_and_orders_of_the_graph_of_the_article():
+    demo = load("topological_orders")
+    loss = demo.article_graph()
+    level_of = demo.levels(loss)
+    named = {node.label: level_of[node] for node in demo.variables(loss)}
+    assert named == {"a": 0, "b": 0, "c": 1, "d": 2, "e": 2, "f": 3, "g": 4, "loss": 5}
+    orders = [" ".join(node.label for node in order) for order in demo.topological_orders(loss)]
+    assert sorted(orders) == [
+        "a b c d e f g loss",
+        "a b c e d f g loss",
+        "b a c d e f g loss",
+        "b a c e d f g loss",
+    ]
+    assert demo.orders_by_trial(loss) == 4
+
+
+def test_every_order_gives_the_same_gradients_and_recursion_wrong_ones():
+    demo = load("topological_orders")
+    loss = demo.article_graph()
+    for order in demo.topological_orders(loss):
+        gradients = demo.gradients_along(order)
+        assert (gradients["a"], gradients["b"], gradients["loss"]) == (-3, -3, 1)
+    assert demo.gradient_by_hand(2.0, 1.0) == -3
+    assert demo.gradient_by_order() == -2
+    assert demo.gradient_by_recursion() == -4
+
+
+# ---- 9. digits
+
+
+@pytest.fixture(scope="module")
+def digits():
+    pytest.importorskip("sklearn")
+    return load("digits")
+
+
+def backward_in_numpy(model, X, y):
+    """What `eager_backward` does, as arrays: the gradients of the mean loss, and that loss."""
+    hidden, _, output = model.modules
+    (W, b), (V, c) = (
+        (np.array([[w.data for w in row] for row in layer.weight]), [p.data for p in layer.bias])
+        for layer in (hidden, output)
+    )
+    X = np.array(X)
+    H = np.maximum(X @ W.T + b, 0)
+    Z = H @ V.T + c
+    P = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
+    d_Z = (P - np.eye(10)[y]) / len(X)
+    d_H = (d_Z @ V) * (H > 0)
+    parts = [(hidden, d_H.T @ X, d_H.sum(axis=0)), (output, d_Z.T @ H, d_Z.sum(axis=0))]
+    for layer, by_weight, by_bias in parts:
+        weights = [w for row in layer.weight for w in row]
+        for p, d in zip(weights, by_weight.ravel().tolist(), strict=True):
+            p.grad += d
+        for p, d in zip(layer.bias, by_bias.tolist(), strict=True):
+            p.grad += d
+    return -np.log(P[range(len(y)), y]).mean()
+
+
+def test_gradients_of_the_digits_are_those_of_arrays(digits):
+    (X, y), _ = digits.images(20, 10)
+    gradients, losses = [], []
+    for backward in (digits.eager_backward, backward_in_numpy):
+        model = digits.classifier()
+        losses.append(backward(model, X[:5], y[:5]))
+        gradients.append([p.grad for p in model.parameters()])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-12)
+    np.testing.assert_allclose(*gradients, rtol=0, atol=1e-12)
+    assert np.abs(gradients[0]).max() > 0.1
+
+
+def test_another_engine_may_take_the_place_of_the_eager_one(digits):
+    (X, y), _ = digits.images(40, 10)
+    eager, arrays = digits.classifier(), digits.classifier()
+    losses = digits.train(eager, X, y, epochs=1)
+    np.testing.assert_allclose(losses, digits.train(arrays, X, y, 1, backward_in_numpy), rtol=1e-9)
+    assert eager.state_dict() == pytest.approx(arrays.state_dict(), rel=0, abs=1e-9)
+
+
+def test_the_classifier_learns_the_digits(digits):
+    (X, y), (X_validation, y_validation) = digits.images(500, 300)
+    assert len(X) == len(y) == 500
+    assert len(X_validation) == len(y_validation) == 300
+    assert all(0 <= pixel <= 1 for x in X for pixel in x)
+    model = digits.classifier()
+    digits.train(model, X, y, epochs=6, backward=backward_in_numpy)
+    with digits.no_grad():
+        logits = [digits.logits_of(model, x) for x in X_validation[:100]]
+    assert accuracy(logits, y_validation[:100]) > 0.85
+
+
+def test_ctrl_c_keeps_the_digits_learned_so_far(digits, capsys):
+    (X, y), _ = digits.images(60, 10)
+    model = digits.classifier()
+    calls = iter(range(2))
+
+    def interrupted(*arguments):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return backward_in_numpy(*arguments)
+
+    assert len(digits.train(model, X, y, epochs=5, backward=interrupted)) == 2
+    assert model.state_dict() != digits.classifier().state_dict()
+    assert "stopped after 2 mini-batches" in capsys.readouterr().err
