@@ -7,8 +7,8 @@
     >>> x.grad
     6.0
 
-This file only names what users type. Names that need NumPy, Matplotlib or Graphviz load their
-chapter when they are first used, so that `import micrograd` needs the standard library alone.
+This file only names what users type. Names of later chapters load theirs when they are first used,
+so that `import micrograd` needs the standard library alone and takes a few milliseconds.
 """
 
 from importlib import import_module as _import_module
@@ -17,11 +17,49 @@ from typing import TYPE_CHECKING
 from micrograd.engine import Value, no_grad, take, topological_order, where
 
 if TYPE_CHECKING:
+    from micrograd.derivatives import (
+        check_gradients,
+        derivative,
+        gradient,
+        hessian,
+        jacobian,
+        jvp,
+        local_derivatives,
+        sum_over_paths,
+        vjp,
+    )
     from micrograd.draw import draw_dot
 
-__all__ = ["Value", "draw_dot", "no_grad", "take", "topological_order", "where"]
+__all__ = [
+    "Value",
+    "check_gradients",
+    "derivative",
+    "draw_dot",
+    "gradient",
+    "hessian",
+    "jacobian",
+    "jvp",
+    "local_derivatives",
+    "no_grad",
+    "sum_over_paths",
+    "take",
+    "topological_order",
+    "vjp",
+    "where",
+]
 
-_chapter_of = {"draw_dot": "draw"}
+_chapter_of = {
+    "check_gradients": "derivatives",
+    "derivative": "derivatives",
+    "draw_dot": "draw",
+    "gradient": "derivatives",
+    "hessian": "derivatives",
+    "jacobian": "derivatives",
+    "jvp": "derivatives",
+    "local_derivatives": "derivatives",
+    "sum_over_paths": "derivatives",
+    "vjp": "derivatives",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -438,7 +438,12 @@ class PathSum:
 
     @property
     def latex(self) -> str:
-        """The sum as LaTeX, without dollar signs."""
+        r"""The sum as LaTeX, without dollar signs.
+
+        >>> path = PathSum("y", "x", 1, 3.0, (("x", "y"),), ((3.0,),))
+        >>> print(path.latex.rsplit("=", 2)[-2:])
+        [' (3) ', ' 3']
+        """
         head = _partial(self.output, self.leaf)
         if self.count > len(self.paths):
             return rf"{head} = {_number(self.total)} \quad ({self.count}\ \text{{paths}})"
