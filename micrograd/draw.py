@@ -26,8 +26,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from micrograd.engine import Value
-from micrograd.graph import Node, graph
+from micrograd.derivatives import local_derivatives
+from micrograd.engine import Value, topological_order
+from micrograd.graph import Graph, Node, graph
 from micrograd.render import Digraph
 
 LARGEST = 3000  # nodes: a layout of seconds; its time grows with the square and more
@@ -37,8 +38,8 @@ NOISE = 1e-15  # about what rounding leaves of a difference of ordinary numbers 
 
 # Where arrows enter and leave a card.
 SIDES = {"LR": ("w", "e"), "RL": ("e", "w"), "TB": ("n", "s"), "BT": ("s", "n")}
-MINUS = "\N{MINUS SIGN}"
-SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": "\N{MULTIPLICATION SIGN}", "/": "/"}
+MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
+SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}
 
 # Frame and background; with the text dark, a card looks the same on a light and on a dark page.
 COLOURS = {
@@ -58,6 +59,7 @@ def draw_dot(
     format: str = "svg",
     rankdir: str = "LR",
     names: Mapping[str, Any] | None = None,
+    edges: str = "plain",
 ) -> Digraph:
     """The picture of the graph that leads to `root`, as a `graphviz.Digraph`.
 
@@ -69,11 +71,15 @@ def draw_dot(
         format: what `render` and `pipe` make: 'svg', 'png', 'pdf' and more.
         rankdir: the direction of reading: 'LR', 'RL', 'TB' (downwards) or 'BT'.
         names: where to look for names, usually `locals()`; see `micrograd.graph.graph`.
+        edges: 'plain', or 'derivatives' for the chain rule on each arrow, local derivative times
+            upstream gradient = contribution, where the upstream gradient is that of the node the
+            arrow leads to, and the contributions of a node sum to its gradient. Before a backward
+            pass there is only the local derivative to tell.
 
     Raises:
         TypeError: the root is not a Value.
-        ValueError: no such format or direction, or more than 3000 nodes, whose layout would take
-            minutes and nobody could read.
+        ValueError: no such format, direction or kind of edges; or more than 3000 nodes, whose
+            layout would take minutes and nobody could read.
 
     >>> x = Value(3.0)
     >>> draw_dot(x * x, names={"x": x}).pipe(encoding="utf-8").count('class="edge"')
@@ -81,7 +87,9 @@ def draw_dot(
     """
     if rankdir not in SIDES:
         raise ValueError(f"rankdir {rankdir!r} is not one of {', '.join(SIDES)}")
-    roots = root if isinstance(root, (list, tuple)) and root else [root]
+    if edges not in ("plain", "derivatives"):
+        raise ValueError(f"edges {edges!r} is not one of plain, derivatives")
+    roots: Any = root if isinstance(root, (list, tuple)) and root else [root]
     drawn = graph(*roots, names=names)
     if len(drawn.nodes) > LARGEST:
         raise ValueError(
@@ -105,10 +113,18 @@ def draw_dot(
             **FONT,
         },
         node_attr={"shape": "plain", **FONT},
-        edge_attr={"color": EDGE, "arrowsize": "0.6", "tailport": leave},
+        edge_attr={
+            "color": EDGE,
+            "arrowsize": "0.6",
+            "tailport": leave,
+            **FONT,
+            "fontsize": "9",
+            "fontcolor": EDGE,
+        },
     )
     data_floor = _floor(node.data for node in drawn.nodes)
     grad_floor = _floor(node.grad for node in drawn.nodes)
+    chain_rule = _chain_rules(roots, drawn, grad_floor) if edges == "derivatives" else {}
     named = {operand for _, _, operand in far}
     label_of = {node.name: node.label or node.name * (node.name in named) for node in drawn.nodes}
     for node in drawn.nodes:
@@ -121,8 +137,34 @@ def draw_dot(
             if (node.name, i, operand) in far:
                 start = f"{node.name}_{i}"
                 dot.node(start, f"<{_tag('I', _escaped(label_of[operand]))}>", fontcolor=EDGE)
-            dot.edge(start, f"{node.name}:p{i}:{enter}")
+            rule = chain_rule.get((node.name, i))
+            label = {"label": f"<{_beside_arrow(rule, enter)}>"} if rule else {}
+            dot.edge(start, f"{node.name}:p{i}:{enter}", **label)
     return dot
+
+
+def _chain_rules(
+    roots: Iterable[Value], drawn: Graph, floor: float
+) -> dict[tuple[str, int], str]:
+    # By node and place of the operand: local derivative x upstream gradient = contribution.
+    constants = {node.name for node in drawn.nodes if node.kind == "constant"}
+    rules = {}
+    for value, node in zip(topological_order(*roots), drawn.nodes, strict=True):
+        for i, local in enumerate(local_derivatives(value)):
+            if node.operands[i] not in constants:
+                text = number(local)
+                if drawn.has_gradients:
+                    share = number(local * value.grad, floor)
+                    text += f" {TIMES} {number(value.grad, floor)} = {share}"
+                rules[node.name, i] = text
+    return rules
+
+
+def _beside_arrow(text: str, side: str) -> str:
+    # Graphviz centres a label where its arrow may pass: empty space keeps the arrow off the text.
+    if side in "we":
+        return text + "<BR/>" + _tag("FONT", "&#160;", **{"POINT-SIZE": 7})
+    return "&#160;&#160;" + text
 
 
 def _far_operands(nodes: Sequence[Node]) -> set[tuple[str, int, str]]:

@@ -287,10 +287,41 @@ def test_a_graph_of_a_thousand_nodes_is_drawn(program):
     assert svg.count('class="edge"') == len(edges(dot))
 
 
-if __name__ == "__main__":
-    SNAPSHOTS.mkdir(exist_ok=True)
-    for program in PROGRAMS:
-        (SNAPSHOTS / f"{program.__name__}.gv").write_text(program().source, encoding="utf-8")
+def rules(dot):
+    """The texts on the arrows, in the order of the arrows."""
+    found = [
+        re.search(r"label=<(?:&#160;)*(.*?)(?:<BR/>.*)?> *[\],]", line) for line in arrows(dot)
+    ]
+    return [match[1] if match else None for match in found]
+
+
+def arrows(dot):
+    return [line for line in dot.source.splitlines() if "->" in line]
+
+
+@pytest.mark.parametrize("rankdir", ["LR", "TB"])
+def test_the_chain_rule_on_the_arrows(rankdir):
+    a = Value(3.0, label="a")
+    c = a * a - 2 * a
+    before = draw_dot(c, rankdir=rankdir, edges="derivatives")
+    assert sorted(filter(None, rules(before))) == sorted(["3", "3", "2", "1", f"{MINUS}1"])
+    assert rules(before).count(None) == 1  # the constant is not moved by anything
+    c.backward()
+    gradients = [v.grad for v in micrograd.topological_order(c)]
+    after = draw_dot(c, rankdir=rankdir, edges="derivatives")
+    assert sorted(filter(None, rules(after))) == sorted(
+        [
+            f"3 {TIMES} 1 = 3",
+            f"3 {TIMES} 1 = 3",
+            f"2 {TIMES} {MINUS}1 = {MINUS}2",
+            f"1 {TIMES} 1 = 1",
+            f"{MINUS}1 {TIMES} 1 = {MINUS}1",
+        ]
+    )
+    assert [v.grad for v in micrograd.topological_order(c)] == gradients
+    assert not any(rules(draw_dot(c, rankdir=rankdir)))
+    with pytest.raises(ValueError, match="edges 'all' is not one of plain, derivatives"):
+        draw_dot(c, edges="all")
 
 
 def test_a_name_stands_for_an_arrow_from_very_far():
@@ -314,8 +345,14 @@ def test_a_name_stands_for_an_arrow_from_very_far():
         assert "<<I>" not in draw_dot(y).source
 
 
-def test_deep_graphs_with_arrows_all_the_way_are_drawn(monkeypatch):
+def test_deep_graphs_with_arrows_all_the_way_are_drawn():
     x = y = Value(1.0, label="x")
     for _ in range(500):
         y = (y + x) * x
     assert draw_dot(y).pipe().startswith(b"<?xml")
+
+
+if __name__ == "__main__":
+    SNAPSHOTS.mkdir(exist_ok=True)
+    for program in PROGRAMS:
+        (SNAPSHOTS / f"{program.__name__}.gv").write_text(program().source, encoding="utf-8")
