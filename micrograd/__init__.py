@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         sum_over_paths,
         vjp,
     )
-    from micrograd.draw import draw_dot
+    from micrograd.draw import draw_dot, mermaid
 
 __all__ = [
     "Value",
@@ -40,6 +40,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "local_derivatives",
+    "mermaid",
     "no_grad",
     "sum_over_paths",
     "take",
@@ -57,6 +58,7 @@ _chapter_of = {
     "jacobian": "derivatives",
     "jvp": "derivatives",
     "local_derivatives": "derivatives",
+    "mermaid": "draw",
     "sum_over_paths": "derivatives",
     "vjp": "derivatives",
 }

@@ -23,7 +23,7 @@ from __future__ import annotations
 import html
 import numbers
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from micrograd.derivatives import local_derivatives
@@ -33,6 +33,7 @@ from micrograd.render import Digraph
 
 LARGEST = 3000  # nodes: a layout of seconds; its time grows with the square and more
 REACH = 3000  # steps that all arrows may span together: Graphviz lays out each step of each
+MOST_ARROWS = 500  # of a Mermaid diagram, by Mermaid's own default
 NEAR = 8  # steps: so short an arrow is always drawn
 NOISE = 1e-15  # about what rounding leaves of a difference of ordinary numbers that should be 0
 
@@ -48,6 +49,13 @@ COLOURS = {
     "constant": ("#e8eaed", "#e8eaed"),
     "operation": ("#7d8590", "#ffffff"),
     "result": ("#1c7a5a", "#e2f3ea"),
+}
+BRACKETS = {  # of Mermaid's shapes: an oval, a box, round corners, a box, a double frame
+    "input": ("([", "])"),
+    "parameter": ("[", "]"),
+    "constant": ("(", ")"),
+    "operation": ("[", "]"),
+    "result": ("[[", "]]"),
 }
 STRIP, FAINT = "#e8eaed", "#555b63"
 EDGE = "#7d8590"  # of arrows and caption, which lie on the page itself: seen on white and on black
@@ -85,11 +93,9 @@ def draw_dot(
     >>> draw_dot(x * x, names={"x": x}).pipe(encoding="utf-8").count('class="edge"')
     2
     """
-    if rankdir not in SIDES:
-        raise ValueError(f"rankdir {rankdir!r} is not one of {', '.join(SIDES)}")
+    roots = _roots(root, rankdir)
     if edges not in ("plain", "derivatives"):
         raise ValueError(f"edges {edges!r} is not one of plain, derivatives")
-    roots: Any = root if isinstance(root, (list, tuple)) and root else [root]
     drawn = graph(*roots, names=names)
     if len(drawn.nodes) > LARGEST:
         raise ValueError(
@@ -122,15 +128,11 @@ def draw_dot(
             "fontcolor": EDGE,
         },
     )
-    data_floor = _floor(node.data for node in drawn.nodes)
-    grad_floor = _floor(node.grad for node in drawn.nodes)
-    chain_rule = _chain_rules(roots, drawn, grad_floor) if edges == "derivatives" else {}
+    chain_rule = _chain_rules(roots, drawn) if edges == "derivatives" else {}
     named = {operand for _, _, operand in far}
     label_of = {node.name: node.label or node.name * (node.name in named) for node in drawn.nodes}
-    for node in drawn.nodes:
-        data = number(node.data, data_floor if node.operands else 0.0)
-        card = _card(node, label_of[node.name], data, number(node.grad, grad_floor), enter)
-        dot.node(node.name, f"<{card}>")
+    for node, data, grad in _with_texts(drawn):
+        dot.node(node.name, f"<{_card(node, label_of[node.name], data, grad, enter)}>")
     for node in drawn.nodes:
         for i, operand in enumerate(node.operands):
             start = operand
@@ -143,10 +145,75 @@ def draw_dot(
     return dot
 
 
-def _chain_rules(
-    roots: Iterable[Value], drawn: Graph, floor: float
-) -> dict[tuple[str, int], str]:
+def mermaid(
+    root: Value | Sequence[Value], rankdir: str = "LR", names: Mapping[str, Any] | None = None
+) -> str:
+    """The same graph as Mermaid text, which GitHub, blogs and many editors draw by themselves.
+
+    Arguments are those of `draw_dot`. Operands that may not be swapped have their place, 1 or 2, on
+    the arrow.
+
+    Raises:
+        ValueError: more than 500 arrows, which viewers of Mermaid refuse to draw.
+
+    >>> x = Value(3.0)
+    >>> print(mermaid(x / 2, names={"x": x}).split("classDef")[0])
+    flowchart LR
+        v0(["x<br>data 3<br>grad 0"])
+        v1("2")
+        v2[["#47;<br>data 1.5<br>grad 0"]]
+        v0 -->|1| v2
+        v1 -->|2| v2
+    <BLANKLINE>
+    """
+    drawn = graph(*_roots(root, rankdir), names=names)
+    arrows = sum(len(node.operands) for node in drawn.nodes)
+    if arrows > MOST_ARROWS:
+        raise ValueError(
+            f"the graph has {arrows} arrows, viewers of Mermaid draw at most {MOST_ARROWS}: use "
+            "draw_dot, or draw a part of the graph"
+        )
+    lines = [f"flowchart {rankdir}"]
+    for node, data, grad in _with_texts(drawn):
+        head = " ".join(filter(None, [SIGNS.get(node.op, node.op), node.label]))
+        text = [data] if node.kind == "constant" else [head, f"data {data}", f"grad {grad}"]
+        left, right = BRACKETS[node.kind]
+        shown = "<br>".join(_for_mermaid(line) for line in text if line)
+        lines.append(f'    {node.name}{left}"{shown}"{right}')
+    for node in drawn.nodes:
+        ordered = node.op in ("-", "/", "**")
+        for i, operand in enumerate(node.operands, 1):
+            lines.append(f"    {operand} -->{f'|{i}|' if ordered else ''} {node.name}")
+    for kind, (frame, ground) in COLOURS.items():
+        members = ",".join(node.name for node in drawn.nodes if node.kind == kind)
+        if members:
+            lines.append(f"    classDef {kind} fill:{ground},stroke:{frame},color:#111")
+            lines.append(f"    class {members} {kind}")
+    return "\n".join(lines) + "\n"
+
+
+def _for_mermaid(text: str) -> str:
+    # Mermaid reads #35; and the like where HTML has &#35;, and some punctuation as its own.
+    return "".join(c if c.isalnum() or c in " .,_-+" or c > "\x7f" else f"#{ord(c)};" for c in text)
+
+
+def _roots(root: Any, rankdir: str) -> Any:
+    if rankdir not in SIDES:
+        raise ValueError(f"rankdir {rankdir!r} is not one of {', '.join(SIDES)}")
+    return root if isinstance(root, (list, tuple)) and root else [root]
+
+
+def _with_texts(drawn: Graph) -> Iterator[tuple[Node, str, str]]:
+    data_floor = _floor(node.data for node in drawn.nodes)
+    grad_floor = _floor(node.grad for node in drawn.nodes)
+    for node in drawn.nodes:
+        floor = data_floor if node.operands else 0.0
+        yield node, number(node.data, floor), number(node.grad, grad_floor)
+
+
+def _chain_rules(roots: Iterable[Value], drawn: Graph) -> dict[tuple[str, int], str]:
     # By node and place of the operand: local derivative x upstream gradient = contribution.
+    floor = _floor(node.grad for node in drawn.nodes)
     constants = {node.name for node in drawn.nodes if node.kind == "constant"}
     rules = {}
     for value, node in zip(topological_order(*roots), drawn.nodes, strict=True):

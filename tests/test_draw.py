@@ -352,6 +352,53 @@ def test_deep_graphs_with_arrows_all_the_way_are_drawn():
     assert draw_dot(y).pipe().startswith(b"<?xml")
 
 
+def test_mermaid_text_of_a_neuron():
+    neuron = Neuron(1, activation="tanh")
+    neuron.w[0].data, neuron.b.data = 2.0, -0.5
+    x = Value(1.0, label="x")
+    assert micrograd.mermaid(neuron(x) - 1, names={"n": neuron}).splitlines() == [
+        "flowchart LR",
+        f'    v0["n.b<br>data {MINUS}0.5<br>grad 0"]',
+        '    v1["n.w#91;0#93;<br>data 2<br>grad 0"]',
+        '    v2(["x<br>data 1<br>grad 0"])',
+        f'    v3["{TIMES}<br>data 2<br>grad 0"]',
+        '    v4["+<br>data 1.5<br>grad 0"]',
+        '    v5["tanh<br>data 0.9051<br>grad 0"]',
+        '    v6("1")',
+        f'    v7[["{MINUS}<br>data {MINUS}0.09485<br>grad 0"]]',
+        "    v1 --> v3",
+        "    v2 --> v3",
+        "    v0 --> v4",
+        "    v3 --> v4",
+        "    v4 --> v5",
+        "    v5 -->|1| v7",
+        "    v6 -->|2| v7",
+        "    classDef input fill:#e3eff8,stroke:#2f6f9f,color:#111",
+        "    class v2 input",
+        "    classDef parameter fill:#fcf0dc,stroke:#b0700f,color:#111",
+        "    class v0,v1 parameter",
+        "    classDef constant fill:#e8eaed,stroke:#e8eaed,color:#111",
+        "    class v6 constant",
+        "    classDef operation fill:#ffffff,stroke:#7d8590,color:#111",
+        "    class v3,v4,v5 operation",
+        "    classDef result fill:#e2f3ea,stroke:#1c7a5a,color:#111",
+        "    class v7 result",
+    ]
+
+
+def test_mermaid_escapes_labels_and_knows_its_limits():
+    hostile = Value(1.0, label='<b> "q" `x`; # {|} é')
+    line = micrograd.mermaid(hostile).splitlines()[1]
+    inside = line.partition('"')[2].rpartition('"')[0].replace("<br>", "")
+    assert not set(inside.replace("#", "")) & set('<>"`{}|()[]')
+    assert "é" in inside
+    assert micrograd.mermaid(hostile, rankdir="TB").startswith("flowchart TB\n")
+    with pytest.raises(ValueError, match="rankdir 'XY' is not one of"):
+        micrograd.mermaid(hostile, rankdir="XY")
+    with pytest.raises(ValueError, match="502 arrows, viewers of Mermaid draw at most 500"):
+        micrograd.mermaid(chain(502))
+
+
 if __name__ == "__main__":
     SNAPSHOTS.mkdir(exist_ok=True)
     for program in PROGRAMS:
