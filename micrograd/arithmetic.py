@@ -30,9 +30,36 @@ def as_number(x: Any) -> Number:
     if getattr(x, "shape", None) == ():  # a NumPy scalar, or an array of no dimensions
         x = x.item()
     if isinstance(x, (float, int)) or (isinstance(x, numbers.Real) and hasattr(x, "dtype")):
-        return float(x)
+        try:
+            return float(x)
+        except OverflowError:
+            reason = "an int above the largest float, 1.8e308"
+            raise OverflowError(f"{reason}: pass it as a Fraction, which stays exact") from None
     is_complex = isinstance(x, numbers.Complex) and not isinstance(x, numbers.Real)
     return x if isinstance(x, numbers.Number) and not is_complex else NotImplemented
+
+
+def as_exact(x: Any) -> Number:
+    """An int for Python's and NumPy's integers, what `as_number` makes of all else.
+
+    >>> as_exact(True), as_exact(0.5)
+    (1, 0.5)
+    """
+    if type(x) is int or type(x) is float:
+        return x
+    return int(x) if isinstance(x, numbers.Integral) else as_number(x)
+
+
+def as_kind_of(beside: Number, x: Any) -> Number:
+    """The plain number x as the kind of number that it meets, so that fractions stay exact.
+
+    >>> from fractions import Fraction
+    >>> as_kind_of(2.0, 3), as_kind_of(Fraction(1, 2), 3)
+    (3.0, Fraction(3, 1))
+    """
+    x = as_number(x) if isinstance(beside, float) else as_exact(x)
+    is_exact: Any = isinstance(x, int) and isinstance(beside, numbers.Rational)
+    return beside * 0 + x if is_exact else x
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
@@ -58,12 +85,12 @@ def take(table: Any, index: Any) -> Any:
     >>> take(["zero", "one"], 1)
     'one'
     """
-    if hasattr(index, "take") and not isinstance(index, numbers.Real):
-        return index.take(table)
     try:
         position = operator.index(index)
     except TypeError:
-        raise TypeError(f"take expects an integer as index, got {index!r}: use int()") from None
+        if hasattr(index, "take") and not hasattr(index, "dtype"):
+            return index.take(table)
+        raise TypeError(f"take expects an int as index, got {index!r}") from None
     if not 0 <= position < len(table):
         raise IndexError(f"take expects 0 <= index < {len(table)}, got {position}")
     return table[position]
@@ -76,7 +103,7 @@ def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number
         if hasattr(x, name):
             return getattr(x, name)()
         raise TypeError(
-            f"{name} is not defined on {x!r}: a {type(x).__name__} is exact through + - * /, whole "
+            f"{name} is not defined on {x!r}: other numbers than floats go through + - * /, whole "
             "powers, abs, relu, maximum and minimum alone; convert it with float()"
         )
 
@@ -103,8 +130,9 @@ def relu(x: Number) -> Number:
     >>> relu(-2.0), relu(3.0)
     (0.0, 3.0)
     """
-    if isinstance(x, float):
-        return 0.0 if x < 0.0 else x
+    if isinstance(x, (float, numbers.Rational)):
+        zero: Any = type(x)
+        return zero() if x < 0 else x
     return x.relu() if hasattr(x, "relu") else where(x < 0, 0, x)
 
 
@@ -124,6 +152,15 @@ def minimum(x: Number, y: Number) -> Number:
     2
     """
     return where(x < y, x, where(x > y, y, x / 2 + y / 2))
+
+
+def half(x: Number) -> Number:
+    """Half of x, where an even int stays an int: 0 / 2 would be a float among fractions.
+
+    >>> half(0), half(3.0)
+    (0, 1.5)
+    """
+    return x // 2 if isinstance(x, int) and x % 2 == 0 else x / 2
 
 
 def power(x: Number, y: Number) -> Number:
@@ -147,7 +184,7 @@ def power(x: Number, y: Number) -> Number:
 
 advice = {  # why an operation fails where it does, and the way out; the engine adds its own
     "** ZeroDivisionError": "0 has no negative power; keep x away from 0, for example x + 1e-8",
-    "** OverflowError": "the power passes the largest float, 1.8e308; scale x down",
+    "** OverflowError": "the power passes the largest float, 1.8e308; bring x nearer to 1",
     "** ValueError": "a fractional power, and the derivative by an exponent that is a Value, need "
     "x > 0; use x.maximum(1e-8), or a whole number as exponent",
 }
@@ -172,4 +209,5 @@ def explained(error: Exception, op: str, operands: Sequence[Any], when: str = ""
         for name, a in zip(names, operands, strict=False)
     )
     why = advice.get(f"{symbol} {kind.__name__}") or advice.get(op) or error
-    return kind(f"{when}{formula} with {known}: {why}")
+    place = f"in the {when} of " if when else ""
+    return kind(f"{place}{formula} with {known}: {why}")

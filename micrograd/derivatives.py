@@ -67,7 +67,7 @@ def local_derivatives(node: Value) -> tuple[Number, ...]:
         node._backward()
         entries = {v: getattr(v.grad, "entries", (v.grad,)) for v in operands}
     except (ArithmeticError, ValueError) as error:
-        raise explained(error, node._op, node._prev, "in the derivatives of ") from error
+        raise explained(error, node._op, node._prev, "derivatives") from error
     finally:
         for v, grad in before:
             v.grad = grad

@@ -32,7 +32,7 @@ from threading import get_ident
 from typing import Any, NoReturn
 
 from micrograd import arithmetic
-from micrograd.arithmetic import Number, as_number, power, take, where
+from micrograd.arithmetic import Number, as_exact, as_number, half, power, take, where
 
 __all__ = ["Constant", "Value", "no_grad", "take", "topological_order", "where"]
 
@@ -65,7 +65,7 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
 
         def binary(a: Value, b: Any) -> Any:
             if not isinstance(b, Value):
-                b = _as_value(b, op)
+                b = _as_value(b, a.data, op)
                 if b is NotImplemented:
                     return b
             try:
@@ -95,13 +95,15 @@ def _leaf(upstream: Number) -> None:
     """The closure of a leaf, which has nobody to hand a gradient on to."""
 
 
-def _as_value(x: Any, op: str = "") -> Any:
+def _as_value(x: Any, beside: Number, op: str = "") -> Any:
     # An operator that returns NotImplemented steps back: Python asks the other operand instead, and
     # a NumPy array answers by taking the operation to each of its elements.
     if isinstance(x, Value):
         return x
-    if type(x) is not float and type(x) is not int:  # an int stays exact beside fractions
-        x = int(x) if isinstance(x, numbers.Integral) else as_number(x)
+    if isinstance(beside, Value):
+        x = _as_value(x, beside.data, op)
+    elif type(x) is not float:
+        x = arithmetic.as_kind_of(beside, x)
     if x is NotImplemented and op.isidentifier():
         raise TypeError(f"{op} expects a Value or a number as its second operand")
     return x if x is NotImplemented else _node(Constant, x, (), "", _leaf)
@@ -109,7 +111,7 @@ def _as_value(x: Any, op: str = "") -> Any:
 
 def _reflected(method: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     def reflected(self: Value, other: Any) -> Any:
-        other = _as_value(other)
+        other = _as_value(other, self.data)
         return other if other is NotImplemented else method(other, self)
 
     return reflected
@@ -187,7 +189,7 @@ class Value:
         _prev, _op: operands and operation; () and '' for a leaf.
 
     An operation of your own is `out = Value(data, _children, _op)` and then `out._backward = f`,
-    where f takes no argument and adds to the grad of each operand. A TypeError refuses other data.
+    where f takes no argument and adds to the grad of each operand. Other data is a TypeError.
 
     >>> x = Value(0.25, label="x")
     >>> [round(f(x).data, 3) for f in (Value.exp, Value.log, Value.sqrt, Value.sin, Value.cos)]
@@ -265,10 +267,10 @@ class Value:
         return p, _backward
 
     def __pow__(self, other: Number) -> Value:
-        """The power a ** b; a plain number n as exponent is part of the operation, as in `**2`."""
-        if not isinstance(other, (int, float, numbers.Real)):
+        """The power a ** b; a plain exponent is part of the operation, as in `**2`.  a ** 0 = 1."""
+        n = as_exact(other)
+        if not isinstance(n, (float, int, numbers.Real)):
             return self._power(other)
-        n = other if type(other) in (int, float) else _as_value(other).data
         def _backward(upstream: Number, a: Value = self) -> None:
             a.grad += n * power(a.data, n - 1 if n else 0) * upstream
         try:
@@ -338,7 +340,7 @@ class Value:
 
     @_operation("tanh")
     def tanh(a: Value) -> Rule:
-        """The hyperbolic tangent t = tanh a;  d/da = 1 - t^2."""
+        """The hyperbolic tangent t = tanh a, right up to infinity;  d/da = 1 - t^2."""
         t = arithmetic.tanh(a.data)
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad += (1 - t * t) * upstream
@@ -346,7 +348,7 @@ class Value:
 
     @_operation("sigmoid")
     def sigmoid(a: Value) -> Rule:
-        """The logistic function s = 1 / (1 + e^-a);  d/da = s (1 - s)."""
+        """The logistic s = 1 / (1 + e^-a), right up to infinity;  d/da = s (1 - s)."""
         s = arithmetic.sigmoid(a.data)
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad += s * (1 - s) * upstream
@@ -363,16 +365,16 @@ class Value:
     def maximum(a: Value, b: Value) -> Rule:
         """The larger of a and b;  the derivative is that of the larger, half to each if equal."""
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
-            a.grad += where(a.data > b.data, upstream, where(a.data < b.data, 0, upstream / 2))
-            b.grad += where(b.data > a.data, upstream, where(b.data < a.data, 0, upstream / 2))
+            a.grad += where(a.data > b.data, upstream, where(a.data < b.data, 0, half(upstream)))
+            b.grad += where(b.data > a.data, upstream, where(b.data < a.data, 0, half(upstream)))
         return arithmetic.maximum(a.data, b.data), _backward
 
     @_operation("minimum")
     def minimum(a: Value, b: Value) -> Rule:
         """The smaller of a and b;  the derivative is that of the smaller, half to each if equal."""
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
-            a.grad += where(a.data < b.data, upstream, where(a.data > b.data, 0, upstream / 2))
-            b.grad += where(b.data < a.data, upstream, where(b.data > a.data, 0, upstream / 2))
+            a.grad += where(a.data < b.data, upstream, where(a.data > b.data, 0, half(upstream)))
+            b.grad += where(b.data < a.data, upstream, where(b.data > a.data, 0, half(upstream)))
         return arithmetic.minimum(a.data, b.data), _backward
 
     # ---- 3. Backpropagation
@@ -399,8 +401,7 @@ class Value:
             for node in reversed(order):
                 node._backward()
         except (ArithmeticError, ValueError) as error:
-            place = "in the backward pass of "
-            raise arithmetic.explained(error, node._op, node._prev, place) from error
+            raise arithmetic.explained(error, node._op, node._prev, "backward pass") from error
 
     # ---- 4. A Value as a Python object
     def item(self) -> float:
@@ -421,7 +422,6 @@ class Value:
     def __float__(self) -> NoReturn:
         reason = "float(), int() and the functions of math would leave the graph"
         raise TypeError(f"{reason}: take .item() for the number, or .exp() in place of math.exp")
-
     __int__ = __float__
 
     def __format__(self, spec: str) -> str:

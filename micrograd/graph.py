@@ -58,7 +58,9 @@ class Graph:
 
     @property
     def has_gradients(self) -> bool:
-        """Whether a gradient has been computed: one of them is something else than a plain 0.
+        """Whether a gradient has been computed: one that is not a plain 0, leaves left aside.
+
+        Leaves keep the gradients of earlier backward passes, of other graphs.
 
         >>> x = Value(2.0)
         >>> y = x * 3.0
@@ -68,7 +70,8 @@ class Graph:
         >>> graph(y).has_gradients
         True
         """
-        return any(not isinstance(n.grad, (int, float)) or n.grad != 0 for n in self.nodes)
+        inside = [n for n in self.nodes if n.operands] or self.nodes
+        return any(not isinstance(n.grad, (int, float)) or n.grad != 0 for n in inside)
 
 
 def graph(*roots: Value, names: Mapping[str, Any] | None = None) -> Graph:

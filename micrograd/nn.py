@@ -168,14 +168,16 @@ class Neuron(Module):
 
     def __call__(self, x: Any) -> Value:
         """The output for n inputs, numbers or Values; for n = 1 the input may stand alone."""
-        x = _inputs(x)
+        return self._output(_values(x))
+
+    def _output(self, x: list[Value]) -> Value:
         if len(x) != len(self.w):
             raise ValueError(
                 f"Neuron expects {len(self.w)} inputs, got {len(x)}: "
                 f"was its layer built with nin={len(x)}?"
             )
-        activation = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)
-        return ACTIVATIONS[self.activation](activation)
+        total = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)
+        return ACTIVATIONS[self.activation](total)
 
     def __repr__(self) -> str:
         kind = "ReLU" if self.activation == "relu" else self.activation.capitalize()
@@ -197,7 +199,7 @@ class Layer(Module):
     def __call__(self, x: Any) -> Any:
         """The list of the neurons' outputs; of a layer of one neuron, its output alone."""
         x = _values(x)
-        out = [neuron(x) for neuron in self.neurons]
+        out = [neuron._output(x) for neuron in self.neurons]
         return out[0] if len(out) == 1 else out
 
     def __repr__(self) -> str:
@@ -294,7 +296,7 @@ class Activation(Module):
 
     def __call__(self, x: Any) -> list[Value]:
         """A list of as many outputs as inputs."""
-        return [ACTIVATIONS[self.name](xi) for xi in _inputs(x)]
+        return [ACTIVATIONS[self.name](xi) for xi in _values(x)]
 
     def __repr__(self) -> str:
         return f"Activation({self.name!r})"

@@ -17,7 +17,6 @@ class Row:
     reference: Callable
     points: tuple
     exact: bool = False  # keeps fractions
-    smooth: bool = True  # has derivatives of all orders at the points
 
     def __str__(self):
         return self.name
@@ -69,11 +68,27 @@ TABLE = [
     Row("maximum of 1", lambda a: a.maximum(1), lambda a: max(a, 1), ONE, exact=True),
 ]
 
+# Several operations in a row, in which a number that is no fraction any more would be passed on.
+COMPOSED = [
+    Row("relu, + 1, / 3", lambda a: (a.relu() + 1) / 3, lambda a: (max(a, 0 * a) + 1) / 3, ONE),
+    Row(
+        "/ 3, relu",
+        lambda a: (a / 3).relu() + a / 3,
+        lambda a: max(a / 3, 0 * a) + a / 3,
+        ONE,
+    ),
+    Row(
+        "maximum, / 7, relu, minimum, / 3",
+        lambda a: (a.maximum(2) / 7).relu().minimum(a) * a / 3,
+        lambda a: min(max(max(a, 2 + 0 * a) / 7, 0 * a), a) * a / 3,
+        ONE,
+    ),
+]
+
 CASES = [(row, point) for row in TABLE for point in row.points]
 EXACT_CASES = [
     (row, tuple(Fraction(x) + Fraction(1, 3) for x in point))
-    for row in TABLE
-    if row.exact
+    for row in [*(row for row in TABLE if row.exact), *COMPOSED]
     for point in row.points
 ]
 

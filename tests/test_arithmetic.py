@@ -43,6 +43,14 @@ def test_other_numbers_are_asked():
         tanh(Knowing())
 
 
+def test_take_with_indices_of_every_kind():
+    for index in (1, np.int64(1), np.array(1), True):
+        assert take([7, 8], index) == 8
+    for index in (np.array([1]), np.float64(1.0), 1.0, "1", None):
+        with pytest.raises(TypeError, match="take expects an int as index"):
+            take([7, 8], index)
+
+
 def test_fractions_and_ints_stay_exact():
     third = Fraction(1, 3)
     for exact in (relu(third), relu(-third), maximum(third, 0), minimum(third, 1), power(third, 2)):

@@ -234,7 +234,7 @@ def test_a_number_beside_a_value_is_a_constant_and_results_are_plain():
     assert type(out._prev[1]) is Mine
     assert type(out) is Value
     assert out._prev[0]._op == ""
-    assert repr(out._prev[0]) == "Value(data=2, grad=0)"
+    assert repr(out._prev[0]) == "Value(data=2.0, grad=0)"
 
 
 def test_topological_order_lists_operands_first_and_each_node_once():
@@ -508,7 +508,7 @@ def test_exact_fractions_need_exact_operations():
             operation(third)
     with pytest.raises(TypeError, match="is not exact: use an int as exponent"):
         third**0.5
-    with pytest.raises(ZeroDivisionError, match=r"x / y with x = Fraction\(1, 3\) and y = 0"):
+    with pytest.raises(ZeroDivisionError, match=r"x / y with x = Fraction\(1, 3\) and y = Fr"):
         third / 0
 
 
@@ -519,7 +519,7 @@ def test_exact_fractions_need_exact_operations():
     ("operation", "error", "message"),
     [
         (lambda x: 3 / x(0.0), ZeroDivisionError,
-         "x / y with x = 3 and y = 0.0 ('it'): the quotient is not defined; keep y away from 0, "
+         "x / y with x = 3.0 and y = 0.0 ('it'): the quotient is not defined; keep y away from 0, "
          "for example y + 1e-8"),
         (lambda x: x(0.0).log(), ValueError,
          "log(x) with x = 0.0 ('it'): the logarithm needs x > 0; use for example x.maximum(1e-12)"),
@@ -534,7 +534,7 @@ def test_exact_fractions_need_exact_operations():
         (lambda x: x(-8.0) ** Value(0.5), ValueError,
          "x ** y with x = -8.0 ('it') and y = 0.5: a fractional power"),
         (lambda x: x(10.0) ** 400, OverflowError,
-         "x ** 400 with x = 10.0 ('it'): the power passes the largest float, 1.8e308; scale x"),
+         "x ** 400 with x = 10.0 ('it'): the power passes the largest float, 1.8e308; bring x"),
         (lambda x: x(-4.0).sqrt(), ValueError,
          "sqrt(x) with x = -4.0 ('it'): the root needs x >= 0, its derivative x > 0; use (x + "),
         (lambda x: x(1000.0).exp(), OverflowError,
@@ -617,7 +617,7 @@ def test_where_and_take():
     for index in (2, -1):
         with pytest.raises(IndexError, match=f"0 <= index < 2, got {index}"):
             take([a, b], index)
-    with pytest.raises(TypeError, match=r"expects an integer as index, got 1.0: use int\(\)"):
+    with pytest.raises(TypeError, match=r"expects an int as index, got 1\.0"):
         take([a, b], 1.0)
 
 

@@ -184,3 +184,14 @@ def test_topological_orders_of_a_deep_graph_come_one_by_one():
     orders = topological_orders(y)
     assert next(orders) == topological_order(y)
     assert next(orders, None) is None
+
+
+def test_gradients_left_by_an_earlier_pass_do_not_count():
+    w = Value(2.0)
+    (w * 3.0).backward()
+    second = w * 5.0
+    assert w.grad == 3.0
+    assert not graph(second).has_gradients
+    second.backward()
+    assert graph(second).has_gradients
+    assert graph(w).has_gradients
