@@ -207,7 +207,8 @@ def jacobian(
 class PassCounts:
     """What a whole Jacobian costs in each mode: walks over the graph, and multiplications.
 
-    A walk multiplies once for each edge. `print` shows a table.
+    A walk multiplies once for each edge, those that lead from constants left out. `print` shows a
+    table.
 
     >>> PassCounts(inputs=3, outputs=1, edges=10).forward
     30
@@ -245,7 +246,11 @@ def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> P
     reverse      1                4
     """
     outputs = _list(outputs)
-    edges = sum(len(v._prev) for v in topological_order(*outputs))
+    edges = sum(
+        not isinstance(operand, Constant)
+        for node in topological_order(*outputs)
+        for operand in node._prev
+    )
     return PassCounts(len(inputs), len(outputs), edges)
 
 
@@ -333,9 +338,11 @@ def check_gradients(
 ) -> list[float]:
     """The gradient of f(*xs), once it has been found to agree with central differences.
 
-        df/dx  =  (f(x + h) - f(x - h)) / 2h  +  O(h^2)         h = 6e-6 max(1, |x|)
+        df/dx  =  (f(x + h) - f(x - h)) / 2h  +  O(h^2)             h = 6e-6 * scale
 
-    6e-6 is the cube root of the precision of a float, where truncation and rounding balance.
+    6e-6 is the cube root of the precision of a float, where truncation and rounding balance if f
+    changes over distances of `scale`. Scales tried are 1, |x| and their geometric mean, from the
+    largest down; one at which both agree is enough, since a wrong closure agrees at none.
 
     Args:
         f: a function of Values that returns a Value, smooth around xs.
@@ -345,6 +352,7 @@ def check_gradients(
     Raises:
         GradientError: they differ. It names the argument, both numbers and the first operation of
             the graph whose local derivatives are off.
+        TypeError: f does not return a Value.
 
     >>> check_gradients(lambda x, y: x * y + x.sin(), [0.0, 2.0])
     [3.0, 0.0]
@@ -356,18 +364,29 @@ def check_gradients(
     nodes = topological_order(y)
     found = [float(d) for d in jacobian(y, leaves)[0]]
     for i, x in enumerate(xs):
-        h = 6e-6 * max(1.0, abs(x))
-        above, below = (
-            topological_order(f(*map(Value, [*xs[:i], x + step, *xs[i + 1 :]])))
-            for step in (h, -h)
-        )
-        expected = (above[-1].item() - below[-1].item()) / (2 * h)
-        if not _agree(found[i], expected, tolerance):
+        failures = []
+        for scale in sorted({1.0, abs(x), abs(x) ** 0.5} - {0.0}, reverse=True):
+            h = 6e-6 * scale
+            try:
+                above, below = (
+                    topological_order(f(*map(Value, [*xs[:i], x + step, *xs[i + 1 :]])))
+                    for step in (h, -h)
+                )
+            except (ArithmeticError, ValueError):  # f is not defined as far away as that
+                continue
+            expected = (above[-1].item() - below[-1].item()) / (2 * h)
+            if _agree(found[i], expected, tolerance):
+                break
+            position, reason = _first_wrong(nodes, above, below, 2 * h, tolerance)
+            failures.append((position, expected, reason))
+        else:
+            # Where the scale is right, the first operation that is off is the latest one.
+            end = (-3, float("nan"), "f is not defined on both sides of it")
+            _, expected, reason = max(failures, default=end)
             name = getattr(f, "__name__", repr(f))
             raise GradientError(
                 f"d {name}{tuple(xs)} / d argument {i} is {found[i]:.8g} by its closures and "
-                f"{expected:.8g} by central differences; "
-                + _first_wrong(nodes, above, below, 2 * h, tolerance)
+                f"{expected:.8g} by central differences; {reason}"
             )
     return found
 
@@ -378,23 +397,23 @@ def _agree(found: float, expected: float, tolerance: float) -> bool:
 
 def _first_wrong(
     nodes: list[Value], above: list[Value], below: list[Value], width: float, tolerance: float
-) -> str:
+) -> tuple[int, str]:
     if not len(nodes) == len(above) == len(below):
-        return "the graph has another shape on either side of it: use where() in place of if"
+        return -1, "the graph has another shape on either side of it: use where() in place of if"
     ends = zip(nodes, above, below, strict=True)
     slope = {v: (a.item() - b.item()) / width for v, a, b in ends}
-    for v in nodes:
+    for position, v in enumerate(nodes):
         local = local_derivatives(v)
         by_closure = sum(float(d) * slope[u] for d, u in zip(local, v._prev, strict=True))
         if v._prev and not _agree(by_closure, slope[v], tolerance):
             operands = ", ".join(f"{u.data:.8g}" for u in v._prev)
             derivatives = ", ".join(f"{float(d):.8g}" for d in local)
-            return (
+            return position, (
                 f"the first operation that is off is {v._op!r} of ({operands}): with the local "
                 f"derivatives ({derivatives}) of its _backward the slope here is {by_closure:.8g}, "
                 f"differences give {slope[v]:.8g} (at a kink, as of relu at 0, neither is wrong)"
             )
-    return "no single operation is off: f is rounded too much, or has no derivative here"
+    return -2, "no single operation is off: f is rounded too much, or has no derivative here"
 
 
 # ---- 5. The gradient as a sum over paths
@@ -463,7 +482,7 @@ class PathSum:
 
 
 def sum_over_paths(
-    output: Value, leaf: Value, names: Mapping[Value, str] | None = None, limit: int = 16
+    output: Value, leaf: Value, names: Mapping[str, Any] | None = None, limit: int = 16
 ) -> PathSum:
     """The derivative of output by leaf as the sum, over all paths, of products along the path.
 
@@ -474,7 +493,8 @@ def sum_over_paths(
     Args:
         output: the node at the end of the paths.
         leaf: the node at their beginning.
-        names: names for nodes; others go by their label, or v0, v1, ... in topological order.
+        names: names of Values, as `locals()`; the first that does not begin with `_` counts. Labels
+            set by hand win; what has no name is called v0, v1, ... in topological order.
         limit: up to how many paths are listed; above, only their number is told.
 
     >>> a = Value(3.0, label="a")
@@ -486,9 +506,13 @@ def sum_over_paths(
       a -> c:  -3 = -3
     """
     tape = _Tape.of(output)
-    name = {v: v.label or f"v{i}" for i, (v, _) in enumerate(tape.nodes)} | dict(names or {})
-    if leaf not in name:
-        name[leaf] = leaf.label or "leaf"
+    variables: dict[Any, str] = {}
+    for variable, thing in list((names or {}).items()):
+        if isinstance(thing, Value) and not variable.startswith("_"):
+            variables.setdefault(thing, variable)
+    name = {leaf: leaf.label or variables.get(leaf, "leaf")}
+    for i, (v, _) in enumerate(tape.nodes):
+        name[v] = v.label or variables.get(v, f"v{i}")
     ways = {v: 0 for v, _ in tape.nodes} | {leaf: 1}  # from the leaf to each node
     edges_of = dict(tape.nodes)
     for v, _ in tape.nodes:

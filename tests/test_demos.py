@@ -60,8 +60,8 @@ def test_forward_and_reverse_prints_both_modes(tmp_path):
         "f               63        63        63           0",
         "df/dx           15        15        15           0",
         "df/dy           32        32        32           0",
-        "forward      2               24",
-        "reverse      1               12",
+        "forward      2               20",
+        "reverse      1               10",
     ):
         assert line in out.splitlines()
 
