@@ -107,6 +107,8 @@ def serve():
             start = time.perf_counter()
             training_step(Value, model, setup["points"], setup["targets"])
             answer = time.perf_counter() - start
+            if not setup["collector"]:
+                gc.collect()  # not timed: memory that piles up would slow the next step
         elif question == "memory":
             answer = bytes_per_node(Value, model, setup["points"])
         elif question == "growth":

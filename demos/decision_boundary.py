@@ -18,7 +18,7 @@ from tqdm import tqdm
 from micrograd import no_grad, plot
 from micrograd.datasets import circles, moons, read_csv
 from micrograd.losses import binary_cross_entropy
-from micrograd.nn import ACTIVATIONS, MLP
+from micrograd.nn import ACTIVATIONS, MLP, accuracy
 from micrograd.optim import AdamW
 
 DATASETS = {"moons": moons, "circles": circles}
@@ -70,11 +70,6 @@ def train(model, optimizer, X, y, steps):
     except KeyboardInterrupt:
         print(f"\nstopped after {len(losses)} steps", file=sys.stderr)
     return losses
-
-
-def accuracy(logits, y):
-    """The share of points on the right side: logit above 0 for label 1."""
-    return sum((z > 0) == (label == 1) for z, label in zip(logits, y, strict=True)) / len(y)
 
 
 def load(data, n, noise, seed):

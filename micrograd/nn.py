@@ -42,8 +42,8 @@ ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
 class Module:
     """What has parameters: the Values among its attributes, and those of the Modules among them.
 
-    A subclass sets attributes and defines `__call__`; lists, tuples and dicts of Values or Modules
-    count as well.
+    A subclass sets attributes and defines `__call__`; lists, tuples, dicts and NumPy arrays of
+    Values or Modules count as well.
 
     >>> class Line(Module):
     ...     def __init__(self):
@@ -388,17 +388,27 @@ def _values(x: Any) -> list[Value]:
     return [xi if isinstance(xi, Value) else Value(xi) for xi in _inputs(x)]
 
 
-def _found(kind: Any, thing: Any, name: str, attributes: bool = False) -> Iterator[tuple[str, Any]]:
+def _found(
+    kind: Any, thing: Any, name: str, attributes: bool = False, around: tuple[Any, ...] = ()
+) -> Iterator[tuple[str, Any]]:
+    # `around` is what encloses the thing: a child may know its parent, by self.parent = parent
     if isinstance(thing, kind):
         yield name, thing
-    elif isinstance(thing, Module):
-        yield from _found(kind, vars(thing), f"{name}.", attributes=True)
-    elif isinstance(thing, Mapping):
+        return
+    if isinstance(thing, Module):
+        thing, name, attributes = vars(thing), f"{name}.", True
+    elif str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
+        thing = thing.tolist()
+    if any(thing is outer for outer in around):
+        return
+    around = (*around, thing)
+    if isinstance(thing, Mapping):
         for key, entry in thing.items():
-            yield from _found(kind, entry, f"{name}{key}" if attributes else f"{name}[{key!r}]")
+            place = f"{name}{key}" if attributes else f"{name}[{key!r}]"
+            yield from _found(kind, entry, place, around=around)
     elif isinstance(thing, (list, tuple)):
         for i, entry in enumerate(thing):
-            yield from _found(kind, entry, f"{name}[{i}]")
+            yield from _found(kind, entry, f"{name}[{i}]", around=around)
 
 
 def _some(names: list[str]) -> str:

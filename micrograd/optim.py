@@ -36,6 +36,9 @@ Schedule = Callable[[float], float]
 class Optimizer:
     """What all optimizers share; a subclass defines `_update(i, p, g)`.
 
+    Parameters are given as `model.parameters()`, or as `model.named_parameters()`, whose names then
+    stand in messages.
+
     Attributes:
         parameters: the list of parameters.
         lr: learning rate; may be set between steps.
@@ -51,7 +54,7 @@ class Optimizer:
     def __init__(
         self, parameters: Iterable[Any], lr: float, weight_decay: float, maximize: bool
     ) -> None:
-        self.parameters = _checked(parameters, type(self).__name__)
+        self._names, self.parameters = _checked(parameters, type(self).__name__)
         _check_range("lr", lr)
         _check_range("weight_decay", weight_decay)
         self.lr = lr
@@ -65,7 +68,7 @@ class Optimizer:
         Raises:
             ValueError: a gradient is infinite or NaN; no parameter has been moved.
         """
-        _check_finite(self.parameters)
+        _check_finite(self._names, self.parameters)
         self.steps += 1
         for i, p in enumerate(self.parameters):
             self._update(i, p, self._decayed(p, -p.grad if self.maximize else p.grad))
@@ -251,10 +254,10 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
     >>> clip_grad_norm([p], max_norm=2.0), p.grad
     (8.0, -2.0)
     """
-    parameters = _checked(parameters, "clip_grad_norm")
+    names, parameters = _checked(parameters, "clip_grad_norm")
     if not max_norm > 0:
         raise ValueError(f"clip_grad_norm expects max_norm > 0, got {max_norm}")
-    _check_finite(parameters)
+    _check_finite(names, parameters)
     norm = math.hypot(*(p.grad for p in parameters))
     if norm > max_norm:
         for p in parameters:
@@ -310,13 +313,18 @@ def _schedule(shape: Callable[[float], float], start: float, end: float, steps: 
     return lr
 
 
-def _checked(parameters: Iterable[Any], name: str) -> list[Any]:
+def _checked(parameters: Iterable[Any], name: str) -> tuple[list[str], list[Any]]:
     if not isinstance(parameters, Iterable):
         raise TypeError(
             f"{name} expects a list of parameters, got {type(parameters).__name__}: "
             "model.parameters() gives those of a model"
         )
-    checked = list(parameters)
+    pairs = [p if isinstance(p, tuple) and len(p) == 2 else ("", p) for p in parameters]
+    checked = [p for _, p in pairs]
+    names = []
+    for i, (given, p) in enumerate(pairs):
+        label = given or getattr(p, "label", "")
+        names.append(f"parameter {i} ({label!r})" if label else f"parameter {i}")
     if not checked:
         raise ValueError(f"{name} expects at least one parameter, got none: nothing could learn")
     first: dict[int, int] = {}
@@ -328,10 +336,10 @@ def _checked(parameters: Iterable[Any], name: str) -> list[Any]:
             )
         if first.setdefault(id(p), i) != i:
             raise ValueError(
-                f"{name} got {_name(i, p)} twice, as number {first[id(p)]} too: "
+                f"{name} got {names[i]} twice, as number {first[id(p)]} too: "
                 "it would move twice in a step; list every parameter once"
             )
-    return checked
+    return names, checked
 
 
 def _check_range(name: str, number: float, below: float = math.inf) -> None:
@@ -339,15 +347,10 @@ def _check_range(name: str, number: float, below: float = math.inf) -> None:
         raise ValueError(f"{name} expects a number in [0, {below}), got {number}")
 
 
-def _check_finite(parameters: list[Any]) -> None:
-    for i, p in enumerate(parameters):
+def _check_finite(names: list[str], parameters: list[Any]) -> None:
+    for name, p in zip(names, parameters, strict=True):
         if not math.isfinite(p.grad):
             raise ValueError(
-                f"the gradient of {_name(i, p)} is {p.grad}, so no parameter was changed: a lower "
+                f"the gradient of {name} is {p.grad}, so no parameter was changed: a lower "
                 "learning rate or clip_grad_norm keeps training from running away"
             )
-
-
-def _name(i: int, p: Any) -> str:
-    label = getattr(p, "label", "")
-    return f"parameter {i} ({label!r})" if label else f"parameter {i}"

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import secrets
 import shutil
 import subprocess
@@ -81,8 +80,17 @@ def _by_library(source: str, format: str, engine: str) -> tuple[bytes, str]:
             data = drawing.draw(format=format, prog=engine)
         except (TypeError, ValueError):  # TypeError: it looks into a result that is not there
             data = b""
-    # Graphviz's own words, without the fonts' library grumbling about the machine's settings.
-    return data, "".join(re.findall(r"^(?:Error|Warning): .*\n?", said[0], re.MULTILINE))
+    # Graphviz's own words, without the fonts' library grumbling about the machine's settings; what
+    # other threads wrote meanwhile goes where it was meant to go.
+    graphviz_said, others = [], []
+    for line in said[0].splitlines(keepends=True):
+        if line.startswith(("Error: ", "Warning: ")):
+            graphviz_said.append(line)
+        elif not line.startswith("Fontconfig "):
+            others.append(line)
+    if others:
+        os.write(2, "".join(others).encode())
+    return data, "".join(graphviz_said)
 
 
 def _is_bitmap(format: str) -> bool:

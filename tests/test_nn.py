@@ -109,7 +109,11 @@ def test_a_neuron_computes_its_formula():
 
 @pytest.mark.parametrize("x", [(1.0, 2.0), np.array([1.0, 2.0]), [Value(1.0), 2], iter([1.0, 2.0])])
 def test_inputs_may_be_any_sequence(x):
-    assert [v.data for v in Layer(2, 3)(x)] != []
+    layer = Layer(2, 3, nonlin=False)
+    found = [v.data for v in layer(x)]
+    assert found == [v.data for v in layer([1.0, 2.0])]
+    first = layer.neurons[0]
+    assert found[0] == first.w[0].data * 1.0 + first.w[1].data * 2.0
 
 
 def test_one_output_is_a_value_and_goes_on_as_one_input():
@@ -162,6 +166,26 @@ def test_named_parameters_reach_everything_once():
         assert eval(f"net.{name}") is p
     assert net.parameters() == [p for _, p in net.named_parameters()]
     assert Module().parameters() == []
+
+
+def test_arrays_of_values_and_parents_among_the_attributes():
+    class Child(Module):
+        def __init__(self, parent):
+            self.parent = parent
+            self.table = np.array([[Value(1.0), Value(2.0)]])
+            self.sizes = np.array([3, 4])
+
+    class Parent(Module):
+        def __init__(self):
+            self.child = Child(self)
+            self.loop = [self]
+
+    assert [name for name, _ in Parent().named_parameters()] == [
+        "child.table[0][0]",
+        "child.table[0][1]",
+    ]
+    child = Parent().child
+    assert [name for name, _ in child.named_parameters()] == ["table[0][0]", "table[0][1]"]
 
 
 def test_a_subclass_may_list_its_parameters_itself():

@@ -316,3 +316,14 @@ def test_schedules_refuse_what_is_no_step():
         cosine(1.0, 0.0, steps=5)(-1)
     with pytest.raises(ValueError, match=r"end expects a number in .* got -1\.0"):
         linear(1.0, -1.0, steps=5)
+
+
+def test_errors_name_the_parameter_as_the_model_does():
+    model = MLP(2, [2, 1])
+    optimizer = SGD(model.named_parameters(), lr=0.1)
+    assert optimizer.parameters == model.parameters()
+    before = model.state_dict()
+    model.layers[1].neurons[0].b.grad = float("nan")
+    with pytest.raises(ValueError, match=r"parameter 8 \('layers\[1\].neurons\[0\].b'\) is nan"):
+        optimizer.step()
+    assert model.state_dict() == before

@@ -61,9 +61,24 @@ def test_a_warning_about_the_text_is_passed_on_unless_quiet(way, capsys):
 
 
 def test_what_others_write_to_stderr_meanwhile_comes_out_afterwards(way, capfd):
-    picture(DOT, "svg")
-    os.write(2, b"after")
-    assert capfd.readouterr().err == "after"
+    stop = threading.Event()
+    written = []
+
+    def chatter():
+        while not stop.is_set():
+            written.append(f"line {len(written)}")
+            os.write(2, f"{written[-1]}\n".encode())
+            stop.wait(0.001)
+
+    thread = threading.Thread(target=chatter)
+    thread.start()
+    try:
+        for _ in range(20):
+            picture(DOT, "svg")
+    finally:
+        stop.set()
+        thread.join()
+    assert sorted(capfd.readouterr().err.splitlines()) == sorted(written)
 
 
 @pytest.mark.parametrize("format", ["bmpx", "xyz"])
