@@ -102,6 +102,8 @@ def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number
             return of_float(x)
         if hasattr(x, name):
             return getattr(x, name)()
+        if isinstance(as_number(x), float):  # a NumPy number, assigned to data by hand
+            return of_float(float(x))
         raise TypeError(
             f"{name} is not defined on {x!r}: other numbers than floats go through + - * /, whole "
             "powers, abs, relu, maximum and minimum alone; convert it with float()"
@@ -142,6 +144,8 @@ def maximum(x: Number, y: Number) -> Number:
     >>> maximum(2, 3.0)
     3.0
     """
+    if isinstance(x, float) and isinstance(y, float):
+        return x if x > y or x != x else y  # only NaN differs from itself
     return where(x > y, x, where(x < y, y, x / 2 + y / 2))
 
 
@@ -151,6 +155,8 @@ def minimum(x: Number, y: Number) -> Number:
     >>> minimum(2, 3.0)
     2
     """
+    if isinstance(x, float) and isinstance(y, float):
+        return x if x < y or x != x else y
     return where(x < y, x, where(x > y, y, x / 2 + y / 2))
 
 

@@ -21,7 +21,8 @@ What works, besides shapes, slices, indices and masks (`reshape`, `T`, `concaten
     dot inner outer einsum kron convolve tensordot, linalg.norm
     exp log sqrt sin cos tanh square reciprocal abs negative power
     max min sort argmax argsort      choices by data, where the derivative is that of the chosen
-    where clip maximum minimum       element (np.maximum gives ties to the first)
+    where clip maximum minimum       element (np.maximum gives ties to the first); a number that is
+                                     chosen stays a plain number: np.maximum(A, Value(0.0))
 
 What does not, and what does instead:
 

@@ -26,7 +26,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from micrograd.arithmetic import Number, explained
+from micrograd.arithmetic import Number, as_number, explained
 from micrograd.engine import Constant, Value, topological_order
 
 # ---- 1. From closures to numbers on edges
@@ -270,7 +270,8 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
         order: n >= 0.
 
     Raises:
-        ValueError: order is negative.
+        ValueError: order is negative, or this is the inside of a `no_grad()`.
+        TypeError: f returns neither a Value nor a number.
 
     >>> derivative(lambda x: x**3, 2.0), derivative(lambda x: x**3, 2.0, order=2)
     (12.0, 12.0)
@@ -310,7 +311,11 @@ def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
 
 
 def _gradients(y: Any, leaves: Sequence[Value]) -> list[Any]:
+    if not (Value(0.0) + 1.0)._prev:
+        raise ValueError("derivatives need the graph, which no_grad() keeps from being recorded")
     if not isinstance(y, Value):  # a plain number depends on nothing
+        if as_number(y) is NotImplemented:
+            raise TypeError(f"expected a function that returns a Value, got {type(y).__name__}")
         return [0] * len(leaves)
     owed = vjp(y)
     return [owed.get(leaf, 0) for leaf in leaves]
@@ -467,11 +472,11 @@ class PathSum:
         if self.count > len(self.paths):
             return rf"{head} = {_number(self.total)} \quad ({self.count}\ \text{{paths}})"
         symbols = [
-            " ".join(_partial(b, a) for a, b in reversed(list(pairwise(path))))
+            " ".join(_partial(b, a) for a, b in reversed(list(pairwise(path)))) or "1"
             for path in self.paths
         ]
         numbers = [
-            r" \cdot ".join(f"({_number(factor)})" for factor in reversed(factors))
+            r" \cdot ".join(f"({_number(factor)})" for factor in reversed(factors)) or "1"
             for factors in self.factors
         ]
         total = _number(self.total)

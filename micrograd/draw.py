@@ -102,6 +102,11 @@ def draw_dot(
             f"the graph has {len(drawn.nodes)} nodes, a drawing at most {LARGEST}: draw a part, "
             "such as the loss of a single example, or a smaller network"
         )
+    arrows = sum(len(node.operands) for node in drawn.nodes)
+    if arrows > 2 * LARGEST:
+        raise ValueError(
+            f"the graph has {arrows} arrows, a drawing at most {2 * LARGEST}: draw a part of it"
+        )
     enter, leave = SIDES[rankdir]
     far = _far_operands(drawn.nodes)
     captions = [] if drawn.has_gradients else ["no gradients yet: call backward()"]
@@ -318,7 +323,8 @@ def _card(node: Node, label: str, data: str, grad: str, side: str) -> str:
         return _table([[body]], **look, STYLE="ROUNDED" if node.kind == "input" else "SOLID")
     look["BORDER"] = 2 if node.kind == "result" else 1
     size = 13 if node.op in SIGNS else 10
-    sign = _tag("FONT", _tag("B", _escaped(SIGNS.get(node.op, node.op))), **{"POINT-SIZE": size})
+    text = _escaped(SIGNS.get(node.op, node.op or "?"))
+    sign = _tag("FONT", _tag("B", text), **{"POINT-SIZE": size})
     ports = [_tag("TD", "", PORT=f"p{i}") for i in range(len(node.operands))]
     ports = [ports[0], _tag("TD", sign), *ports[1:]] if ports[1:] else [_tag("TD", sign, PORT="p0")]
     across = side in "we"
@@ -343,4 +349,4 @@ def _escaped(text: str) -> str:
     # A backslash starts an escape even here, and what is no character in XML cannot be drawn.
     text = re.sub(r"[^\n\r\t -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
     lines = html.escape(text.replace("\\", "\\\\")).splitlines()
-    return '<BR ALIGN="LEFT"/>'.join(lines)
+    return '<BR ALIGN="LEFT"/>'.join(lines) or "&#160;"  # Graphviz refuses an empty text

@@ -48,10 +48,10 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
     """Makes an operation of Value from a function of its operands that returns `data, _backward`.
 
     Around it, plain numbers become Constants, arithmetic errors say what to do, and the result is
-    recorded. The default arguments of `_backward` are the operands, and the tuple that holds them
-    serves as `_prev`. A closure is handed the upstream gradient and so need not know its result: as
-    nothing in a graph points forward, there is no cycle for Python's garbage collector to look for,
-    and the whole graph goes away with the last reference to the loss.
+    recorded. The default arguments of `_backward` are the operands; the tuple that holds them is
+    `_prev` too. A closure is handed the upstream gradient and need not know its result: as nothing
+    points forward, Python's garbage collector has no cycle to look for, and the whole graph goes
+    away with the last reference to the loss.
     """
     arithmetic.advice[op] = advice
 
@@ -118,17 +118,12 @@ def _reflected(method: Callable[..., Any]) -> Callable[[Any, Any], Any]:
 
 
 def _comparison(of_numbers: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def comparison(self: Value, other: Any) -> Any:
-        return of_numbers(self.data, other.data if isinstance(other, Value) else other)
-
-    return comparison
+    return lambda a, b: of_numbers(a.data, b.data if isinstance(b, Value) else b)
 
 
 @contextmanager
 def no_grad() -> Iterator[None]:
-    """For evaluation: in this block, or a function under `@no_grad()`, nothing is recorded.
-
-    Holds for the thread that entered it, may be nested, and ends with the block, even by an error.
+    """For evaluation: in this block, or a function under `@no_grad()`, operations record nothing.
 
     >>> with no_grad():
     ...     y = Value(2.0) * 3.0
@@ -164,18 +159,22 @@ def topological_order(*roots: Value) -> list[Value]:
         path: list[Value] = []
         while node not in listed:
             for operand in node._prev:
-                if operand not in listed:  # go down
+                if operand in listed:
+                    continue
+                if operand._prev:  # go down
                     path.append(node)
                     node = operand
+                    if len(path) > longest:  # for ever in a cycle: look whenever it has doubled
+                        longest = 2 * len(path)
+                        if len(set(path)) < len(path):
+                            raise ValueError(f"the graph has a cycle: {node!r} leads to itself")
                     break
+                listed.add(operand)
+                order.append(operand)
             else:  # go up
                 listed.add(node)
                 order.append(node)
                 node = path.pop() if path else node
-            if len(path) > longest:  # in a cycle it grows for ever: look whenever it has doubled
-                longest = 2 * len(path)
-                if len(set(path)) < len(path):
-                    raise ValueError(f"the graph has a cycle: {node!r} is computed from itself")
     return order
 
 
@@ -410,7 +409,7 @@ class Value:
 
     def detach(self) -> Value:
         """A leaf with the same data: a constant, as far as derivatives are concerned."""
-        return Value(self.data)
+        return Value(self.data.detach() if isinstance(self.data, Value) else self.data)
 
     # == and hash stay those of objects: a Value is a node, and two nodes may hold equal numbers.
     __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)

@@ -57,12 +57,14 @@ class Module:
     def named_parameters(self) -> Iterator[tuple[str, Value]]:
         """Pairs of a name, as one would type it after `model.`, and a parameter; each one once.
 
+        Results of operations are no parameters, should a model keep its last output, say.
+
         >>> [name for name, p in Layer(1, 2).named_parameters()]
         ['neurons[0].w[0]', 'neurons[0].b', 'neurons[1].w[0]', 'neurons[1].b']
         """
         seen: set[Value] = set()
         for name, value in _found(Value, vars(self), "", attributes=True):
-            if value not in seen:
+            if value not in seen and not value._prev:
                 seen.add(value)
                 yield name, value
 
@@ -392,23 +394,25 @@ def _found(
     kind: Any, thing: Any, name: str, attributes: bool = False, around: tuple[Any, ...] = ()
 ) -> Iterator[tuple[str, Any]]:
     # `around` is what encloses the thing: a child may know its parent, by self.parent = parent
-    if isinstance(thing, kind):
-        yield name, thing
-        return
     if isinstance(thing, Module):
         thing, name, attributes = vars(thing), f"{name}.", True
     elif str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
         thing = thing.tolist()
+    if isinstance(thing, dict):
+        places = [f"{name}{key}" if attributes else f"{name}[{key!r}]" for key in thing]
+        entries = list(thing.values())
+    elif isinstance(thing, (list, tuple)):
+        places = [f"{name}[{i}]" for i in range(len(thing))]
+        entries = list(thing)
+    else:
+        return
     if any(thing is outer for outer in around):
         return
-    around = (*around, thing)
-    if isinstance(thing, Mapping):
-        for key, entry in thing.items():
-            place = f"{name}{key}" if attributes else f"{name}[{key!r}]"
-            yield from _found(kind, entry, place, around=around)
-    elif isinstance(thing, (list, tuple)):
-        for i, entry in enumerate(thing):
-            yield from _found(kind, entry, f"{name}[{i}]", around=around)
+    for place, entry in zip(places, entries, strict=True):
+        if isinstance(entry, kind):
+            yield place, entry
+        else:
+            yield from _found(kind, entry, place, around=(*around, thing))
 
 
 def _some(names: list[str]) -> str:

@@ -62,7 +62,7 @@ def test_fractions_and_ints_stay_exact():
 
 def test_equal_numbers_and_nan():
     for pick in (maximum, minimum):
-        for x in (0.0, 5.0, -1e308, math.inf, -math.inf):
+        for x in (0.0, 5.0, 5e-324, -1e308, math.inf, -math.inf):
             assert pick(x, x) == x
         assert math.isnan(pick(math.nan, 1.0))
         assert math.isnan(pick(1.0, math.nan))
@@ -78,6 +78,11 @@ def test_sigmoid_never_overflows():
 @pytest.mark.parametrize("x", ["1", None, [1], 1j, np.complex64(1), np.ones(1), np.array("1"), {}])
 def test_what_is_no_real_number(x):
     assert as_number(x) is NotImplemented
+
+
+def test_numpy_numbers_assigned_by_hand():
+    assert tanh(np.float32(0.0)) == 0.0
+    assert exp(np.int64(0)) == 1.0
 
 
 def test_other_kinds_of_number_are_kept():

@@ -22,7 +22,7 @@ from micrograd.derivatives import (
     sum_over_paths,
     vjp,
 )
-from micrograd.engine import Value, topological_order
+from micrograd.engine import Value, no_grad, topological_order
 
 
 def article():
@@ -378,3 +378,17 @@ def test_sum_over_paths_on_a_deep_graph():
     for _ in range(20_000):
         y = y * 1.0
     assert sum_over_paths(y, x).count == 1
+
+
+def test_what_cannot_be_derived_is_an_error():
+    for f in (lambda x: [x], lambda x: None, lambda x: "x"):
+        for ask in (lambda f: gradient(f, [1.0]), lambda f: derivative(f, 1.0)):
+            with pytest.raises(TypeError, match="expected a function that returns a Value, got"):
+                ask(f)
+    with no_grad(), pytest.raises(ValueError, match=r"no_grad\(\) keeps from being recorded"):
+        gradient(lambda x: x * x, [1.0])
+
+
+def test_a_detached_value_is_constant_at_every_level():
+    assert derivative(lambda x: x.detach() * x, 2.0, order=2) == 0.0
+    assert hessian(lambda x: x.detach() * x, [2.0]) == [[0.0]]

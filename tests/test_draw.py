@@ -399,6 +399,21 @@ def test_mermaid_escapes_labels_and_knows_its_limits():
         micrograd.mermaid(chain(502))
 
 
+@pytest.mark.parametrize(("op", "label"), [("", ""), ("\n", "\n"), (" ", "")])
+def test_an_operation_without_a_name_is_drawn(op, label):
+    a, b = Value(2.0), Value(3.0)
+    drawing = draw_dot(Value(6.0, (a, b), op, label)).pipe(encoding="utf-8")
+    assert drawing.count('class="edge"') == 2
+    assert ">6<" in drawing
+
+
+def test_too_many_arrows_are_refused_at_once():
+    leaves = [Value(1.0) for _ in range(100)]
+    root = Value(1.0, [Value(1.0, leaves, "f") for _ in range(100)], "g")
+    with pytest.raises(ValueError, match="10100 arrows, a drawing at most 6000"):
+        draw_dot(root)
+
+
 if __name__ == "__main__":
     SNAPSHOTS.mkdir(exist_ok=True)
     for program in PROGRAMS:

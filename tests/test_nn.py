@@ -168,6 +168,19 @@ def test_named_parameters_reach_everything_once():
     assert Module().parameters() == []
 
 
+def test_what_a_model_keeps_of_its_results_is_no_parameter():
+    class Keeping(MLP):
+        def __call__(self, x):
+            self.out = super().__call__(x)
+            return self.out
+
+    model = Keeping(2, [2, 1])
+    names = [name for name, _ in model.named_parameters()]
+    model([1.0, 2.0])
+    assert [name for name, _ in model.named_parameters()] == names
+    assert len(names) == 9
+
+
 def test_arrays_of_values_and_parents_among_the_attributes():
     class Child(Module):
         def __init__(self, parent):
