@@ -85,11 +85,11 @@ def take(table: Any, index: Any) -> Any:
     >>> take(["zero", "one"], 1)
     'one'
     """
+    if hasattr(index, "take") and not hasattr(index, "dtype"):  # NumPy's take is another one
+        return index.take(table)
     try:
         position = operator.index(index)
     except TypeError:
-        if hasattr(index, "take") and not hasattr(index, "dtype"):
-            return index.take(table)
         raise TypeError(f"take expects an int as index, got {index!r}") from None
     if not 0 <= position < len(table):
         raise IndexError(f"take expects 0 <= index < {len(table)}, got {position}")

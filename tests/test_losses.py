@@ -282,7 +282,7 @@ def test_cross_entropy_refuses_a_label_that_is_no_class(label):
 
 
 def test_cross_entropy_refuses_other_mistakes():
-    with pytest.raises(TypeError, match=r"expects an integer as index, got 1\.0"):
+    with pytest.raises(TypeError, match=r"expects an int as index, got 1\.0"):
         cross_entropy([Value(1.0), Value(2.0)], 1.0)
     with pytest.raises(TypeError, match=r"a list of logits.*got a single Value.*binary_cross_en"):
         cross_entropy(Value(1.0), 0)
