@@ -9,7 +9,7 @@ mini-batches of 20 images with Adam:
 Each image takes 7,276 nodes, so that eager mode manages only a part of the 1,797 images: 500
 to train on and 300 to validate. The reference is scikit-learn's own classifier of the same size,
 with the same images, epochs and optimizer, from other initial weights; a difference of some percent
-is luck. Takes some 35 seconds; Ctrl-C ends the training early and reports what has been learned so
+is luck. Takes some 40 seconds; Ctrl-C ends the training early and reports what has been learned so
 far.
 """
 
