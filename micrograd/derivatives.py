@@ -50,20 +50,33 @@ class _Ledger:
 def local_derivatives(node: Value) -> tuple[Number, ...]:
     """The derivatives of a node by its operands, one for each edge, in operand order.
 
-    Read off the node's own closure, which may be a user's; no gradient is disturbed. Where an
-    operand stands twice and the closure adds both contributions at once, their sum stands at the
-    first edge and 0 at the other.
+    Read off the node's own closure, which may be a user's; no gradient is disturbed.
 
     >>> x = Value(3.0)
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
     ((3.0, 3.0), (1, -1))
+    """
+    return contributions(node, node.data * 0 + 1 if isinstance(node.data, Fraction) else 1)
+
+
+def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
+    """What a node hands on to its operands when it is owed `upstream`: one number for each edge.
+
+        contribution  =  local derivative * upstream gradient
+
+    Where an operand stands twice and the closure adds both contributions at once, their sum stands
+    at the first edge and 0 at the other.
+
+    >>> x = Value(3.0)
+    >>> contributions(x * x, 10.0)
+    (30.0, 30.0)
     """
     operands = set(node._prev)
     before = [(v, v.grad) for v in (node, *operands)]
     try:
         for operand in operands:
             operand.grad = _Ledger()
-        node.grad = node.data * 0 + 1 if isinstance(node.data, Fraction) else 1
+        node.grad = upstream
         node._backward()
         entries = {v: getattr(v.grad, "entries", (v.grad,)) for v in operands}
     except (ArithmeticError, ValueError) as error:

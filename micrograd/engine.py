@@ -40,6 +40,7 @@ Rule = tuple[Number, Any]  # what an operation returns: the data of its result a
 
 # ---- 1. Recording: from a function of numbers to a node of the graph
 
+operations: dict[str, Callable[..., Value]] = {}  # by the name that `_op` of a result bears
 _paused_threads: set[int] = set()  # those inside no_grad()
 _new = object.__new__
 
@@ -50,8 +51,7 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
     Around it, plain numbers become Constants, arithmetic errors say what to do, and the result is
     recorded. The default arguments of `_backward` are the operands; the tuple that holds them is
     `_prev` too. A closure is handed the upstream gradient and need not know its result: as nothing
-    points forward, Python's garbage collector has no cycle to look for, and the whole graph goes
-    away with the last reference to the loss.
+    points forward, no cycle keeps a graph alive, and all goes with the last reference to the loss.
     """
     arithmetic.advice[op] = advice
 
@@ -74,7 +74,8 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
                 raise arithmetic.explained(error, op, (a, b)) from None
             return _node(Value, data, closure.__defaults__, op, closure)
 
-        return wraps(rule)(unary if rule.__code__.co_argcount == 1 else binary)
+        operations[op] = wraps(rule)(unary if rule.__code__.co_argcount == 1 else binary)
+        return operations[op]
 
     return decorate
 

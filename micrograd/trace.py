@@ -1,0 +1,462 @@
+"""Chapter 8: numbers that write down what is done to them, and the program that they leave behind.
+
+The engine never asks what kind of number it computes with. So let the data of the leaves be numbers
+that only record. The operations of chapter 1, run on them, write down the forward pass; their
+closures, run on what came out, write down the backward pass. What is left is one flat list of
+instructions (a Wengert list) for both, in which nobody has repeated a derivative rule.
+
+    >>> x, w = Value(2.0, label="x"), Value(0.5, label="w")
+    >>> print(trace((w * x).tanh()).python(), end="")
+    from micrograd.arithmetic import tanh
+    <BLANKLINE>
+    def program(w, x):
+        v2 = w * x
+        v3 = tanh(v2)
+    <BLANKLINE>
+        w_grad = x_grad = v2_grad = v3_grad = 0
+        v3_grad += 1
+        v2_grad += (1 - v3 * v3) * v3_grad
+        w_grad += x * v2_grad
+        x_grad += w * v2_grad
+        return v3, [w_grad, x_grad]
+
+Source: R. E. Wengert, A simple automatic derivative evaluation program (1964).
+"""
+
+from __future__ import annotations
+
+import keyword
+import numbers
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from micrograd.arithmetic import Number, as_number
+from micrograd.derivatives import contributions, local_derivatives
+from micrograd.engine import Value, operations, topological_order
+
+# ---- 1. Instructions, and numbers that record them
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One step of a program: a primitive operation on the results of earlier steps.
+
+    Attributes:
+        op: 'input', 'constant', or what is done: '+', '<', 'neg', 'exp', 'where', ...
+        operands: places of earlier instructions in the list.
+        number: that of a constant, and of an input when it was recorded.
+        node: what it is done for, as a place in the topological order of the graph.
+        role: 'leaf' or 'forward', when it is part of the node's data; 'start', the 0 that gradients
+            begin with; 'seed', the gradient of the root; 'contribution', when it is part of what
+            the node's closure gives to an operand; 'accumulation', when it adds one to the node's
+            gradient.
+        edge: of an accumulation, the node that gives and which of its operands this one is.
+
+    >>> trace(-Value(2.0)).instructions[1]
+    Instruction(op='neg', operands=(0,), number=None, node=1, role='forward', edge=None)
+    """
+
+    op: str
+    operands: tuple[int, ...] = ()
+    number: Any = None
+    node: int = -1
+    role: str = "forward"
+    edge: tuple[int, int] | None = None
+
+
+class Recording:
+    """A growing list of instructions; `node`, `role` and `edge` are noted on those to come.
+
+    >>> recording = Recording()
+    >>> recording.note(node=0, role="leaf")
+    >>> x = recording.input(3.0)
+    >>> recording.constant(2.0) * x, recording.record("tanh", x)
+    (Traced(* of 1, 0), Traced(tanh of 0))
+    >>> [step.op for step in recording.instructions]
+    ['input', 'constant', '*', 'tanh']
+    """
+
+    def __init__(self) -> None:
+        self.instructions: list[Instruction] = []
+        self.node, self.role, self.edge = -1, "forward", None
+
+    def note(self, node: int, role: str, edge: Any = None) -> None:
+        """Says what the next instructions are for."""
+        self.node, self.role, self.edge = node, role, edge
+
+    def input(self, number: Number) -> Traced:
+        """A number that will be another one when the program runs."""
+        return self._add("input", (), number)
+
+    def constant(self, number: Number) -> Traced:
+        """A number that stays what it is."""
+        return self._add("constant", (), number)
+
+    def record(self, op: str, *operands: Any) -> Any:
+        """The result of an operation; NotImplemented if an operand is no number.
+
+        Raises:
+            ValueError: an operand was recorded elsewhere.
+        """
+        places = []
+        for x in operands:
+            if not isinstance(x, Traced):
+                number = x if isinstance(x, int) else as_number(x)
+                if number is NotImplemented or isinstance(x, Value):
+                    return NotImplemented
+                x = self.constant(number)
+            elif x.recording is not self:
+                raise ValueError(f"{x!r} belongs to another recording: pass in a plain number")
+            places.append(x.place)
+        return self._add(op, tuple(places))
+
+    def _add(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
+        self.instructions.append(
+            Instruction(op, operands, number, self.node, self.role, self.edge)
+        )
+        return Traced(self, len(self.instructions) - 1)
+
+
+class TraceError(TypeError):
+    """A program asked a number that is only recorded for its value, as `if x > 0` does.
+
+    >>> try:
+    ...     bool(Recording().input(3.0))
+    ... except TraceError as error:
+    ...     print(str(error).split(" at ")[0])
+    bool() of a number that is only recorded,
+    """
+
+
+def _records(op: str, reflected: bool = False) -> Callable[..., Any]:
+    def method(x: Traced, *others: Any) -> Any:
+        operands = (*others, x) if reflected else (x, *others)
+        return x.recording.record(op, *operands)
+
+    return method
+
+
+def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
+    def method(*_: Any) -> NoReturn:
+        raise TraceError(f"{what} of a number that is only recorded, at {_users_line()}: {remedy}")
+
+    return method
+
+
+def _users_line() -> str:
+    frame: Any = sys._getframe()
+    package = os.path.dirname(__file__)
+    while frame.f_back and os.path.dirname(frame.f_code.co_filename).startswith(package):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
+
+
+_CHOICE = (
+    "if, while, and, or, max() and sorting would decide once for all numbers; use "
+    "where(condition, a, b), .maximum(), .minimum() or .relu()"
+)
+_FUNCTION = "it would become a constant; use the methods of Value, such as .exp() for math.exp"
+
+
+class Traced:
+    """A number, or a condition, of which only the way it is computed is known.
+
+    >>> recording = Recording()
+    >>> x = recording.input(3.0)
+    >>> (x < 4).where(x, 4), x.take([1.0, 2.0])
+    (Traced(where of 2, 0, 3), Traced(take of 0, 5, 6))
+    """
+
+    __slots__ = ("place", "recording")
+
+    def __init__(self, recording: Recording, place: int) -> None:
+        self.recording = recording
+        self.place = place
+
+    __add__, __radd__ = _records("+"), _records("+", reflected=True)
+    __sub__, __rsub__ = _records("-"), _records("-", reflected=True)
+    __mul__, __rmul__ = _records("*"), _records("*", reflected=True)
+    __truediv__, __rtruediv__ = _records("/"), _records("/", reflected=True)
+    __pow__, __rpow__ = _records("**"), _records("**", reflected=True)
+    __neg__, __abs__ = _records("neg"), _records("abs")
+    __lt__, __le__, __gt__, __ge__ = map(_records, ("<", "<=", ">", ">="))
+    exp, log, sqrt, sin, cos = map(_records, ("exp", "log", "sqrt", "sin", "cos"))
+    tanh, sigmoid, relu, where = map(_records, ("tanh", "sigmoid", "relu", "where"))
+
+    def take(self, table: Sequence[Any]) -> Any:
+        """`table[self]`, recorded."""
+        return self.recording.record("take", self, *table)
+
+    __bool__ = _refuses("bool()", _CHOICE)
+    __eq__ = __ne__ = _refuses("==", "ties are written with < and >, as in where(a < b, a, b)")
+    __float__, __int__ = _refuses("float()", _FUNCTION), _refuses("int()", _FUNCTION)
+    __round__ = __trunc__ = __floor__ = __ceil__ = _refuses("rounding", "it has no derivative")
+    __index__ = _refuses("the index", "use take(table, index)")
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        instruction = self.recording.instructions[self.place]
+        of = ", ".join(map(str, instruction.operands)) or repr(instruction.number)
+        return f"Traced({instruction.op} of {of})"
+
+
+numbers.Number.register(Traced)  # so that it may be the data of a Value
+
+
+# ---- 2. From a graph to its program
+
+
+@dataclass(frozen=True)
+class Program:
+    """What `trace` has recorded: forward and backward of a graph as a list of instructions.
+
+    Attributes:
+        instructions: all of them, operands before results.
+        order: the nodes of the graph in topological order, the root last.
+        data, grad: for each node the place of the instruction that completes it.
+        unknown: nodes whose forward pass could not be recorded, since they were made by operations
+            of the user's own; their data and local derivatives are constants of the program.
+
+    >>> x = Value(3.0)
+    >>> len(trace(x * x).order)
+    2
+    """
+
+    instructions: tuple[Instruction, ...]
+    order: tuple[Value, ...]
+    data: tuple[int, ...]
+    grad: tuple[int, ...]
+    unknown: tuple[int, ...]
+
+    def contributions(self) -> list[tuple[int, int, int, int]]:
+        """In their order, (giver, which of its operands, receiver, place of the contribution).
+
+        >>> x = Value(3.0)
+        >>> trace(x * x).contributions()
+        [(1, 0, 0, 4), (1, 1, 0, 5)]
+        """
+        return [
+            (*step.edge, step.node, step.operands[1])
+            for step in self.instructions
+            if step.role == "accumulation" and step.edge
+        ]
+
+    def python(self, names: Sequence[str] | None = None) -> str:
+        """The program as Python text: a function of the leaves, giving result and gradients.
+
+        Args:
+            names: one for each node, made fit for Python where needed; labels by default.
+        """
+        names = _identifiers(names or [v.label or f"v{i}" for i, v in enumerate(self.order)])
+        grads = _identifiers([f"{name}_grad" for name in names], taken=names)
+        known = self._names(lambda i: names[i], lambda i: grads[i])
+        texts = _expressions(self.instructions, known, _PYTHON)
+        leaves = [i for i, v in enumerate(self.order) if not v._prev]
+        lines = [f"{names[i]} = {texts[p]}" for i, p in enumerate(self.data) if i not in leaves]
+        lines.append("")
+        for start in range(0, len(grads), 6):
+            lines.append(" = ".join([*grads[start : start + 6], "0"]))
+        lines.append(f"{grads[-1]} += 1")
+        for _, _, receiver, place in self.contributions():
+            lines.append(f"{grads[receiver]} += {known.get(place) or texts[place]}")
+        found = ", ".join(grads[i] for i in leaves)
+        lines.append(f"return {names[-1]}, [{found}]")
+        used = sorted({step.op for step in self.instructions} & set(_FUNCTIONS) - {"abs"})
+        head = f"from micrograd.arithmetic import {', '.join(used)}\n\n" if used else ""
+        body = "".join(f"    {line}".rstrip() + "\n" for line in lines)
+        return f"{head}def program({', '.join(names[i] for i in leaves)}):\n{body}"
+
+    def javascript(self) -> str:
+        """The program as a JavaScript expression: a function of two arrays, d and g.
+
+        d[i] and g[i] are data and gradient of node i. The function gives an object of two lists:
+        `forward` has {node, data()} for each result, `backward` has {node, shares} for each
+        closure, and each of its shares {edge, node, share()} for an operand. Nothing is written
+        into d and g: whoever runs the program does that, in order or out of it. The primitives
+        that JavaScript has not under these names are expected as functions around it.
+
+        >>> print(trace(-Value(2.0)).javascript())
+        (d, g) => ({
+          forward: [
+            {node: 1, data: () => -d[0]},
+          ],
+          backward: [
+            {node: 1, shares: [
+              {edge: 0, node: 0, share: () => -g[1]},
+            ]},
+          ],
+        })
+        """
+        known = self._names(lambda i: f"d[{i}]", lambda i: f"g[{i}]")
+        texts = _expressions(self.instructions, known, _JAVASCRIPT)
+        forward = [
+            f"    {{node: {i}, data: () => {texts[self.data[i]]}}},"
+            for i, v in enumerate(self.order)
+            if v._prev
+        ]
+        backward, last = [], None
+        for giver, edge, receiver, place in self.contributions():
+            if giver != last:
+                backward += ["    ]},"] * (last is not None) + [f"    {{node: {giver}, shares: ["]
+                last = giver
+            text = known.get(place) or texts[place]
+            backward.append(f"      {{edge: {edge}, node: {receiver}, share: () => {text}}},")
+        backward += ["    ]},"] * (last is not None)
+        lines = ["  forward: [", *forward, "  ],", "  backward: [", *backward, "  ],"]
+        return "\n".join(["(d, g) => ({", *lines, "})"])
+
+    def _names(self, data: Callable[[int], str], grad: Callable[[int], str]) -> dict[int, str]:
+        # What stands in an expression for the result of an instruction that completes something.
+        known = {place: data(i) for i, place in enumerate(self.data)}
+        for place, step in enumerate(self.instructions):
+            if step.role in ("accumulation", "seed"):
+                known[place] = grad(step.node)
+        return known
+
+
+def trace(root: Value) -> Program:
+    """The program of the graph that leads to `root`: its forward pass and its backward pass.
+
+    Each operation is run again, on recording numbers, and then each closure of what came out. The
+    graph itself is left as it is.
+
+    >>> a, b = Value(2.0), Value(3.0)
+    >>> [step.role for step in trace(a * b).instructions[:6]]
+    ['leaf', 'leaf', 'forward', 'start', 'seed', 'contribution']
+    """
+    recording = Recording()
+    order = topological_order(root)
+    twin: dict[Value, Value] = {}
+    unknown = []
+    for i, node in enumerate(order):
+        operands = [twin[operand] for operand in node._prev]
+        recording.note(i, "forward" if operands else "leaf")
+        if not operands:
+            twin[node] = Value(recording.input(node.data))
+        elif _is_known(node):
+            twin[node] = _again(node._op, operands)
+        else:
+            unknown.append(i)
+            twin[node] = _as_it_is(node, operands, recording)
+    data = [twin[node].data.place for node in order]
+
+    recording.note(-1, "start")
+    grads = dict.fromkeys(twin.values(), recording.constant(0))
+    recording.note(len(order) - 1, "seed")
+    grads[twin[root]] = recording.constant(1)
+    place_of = {twin[node]: i for i, node in enumerate(order)}
+    for i, node in reversed(list(enumerate(order))):
+        giver = twin[node]
+        recording.note(i, "contribution")
+        shares = contributions(giver, grads[giver])
+        for edge, (receiver, share) in enumerate(zip(giver._prev, shares, strict=True)):
+            recording.note(place_of[receiver], "accumulation", (i, edge))
+            grads[receiver] = recording.record("+", grads[receiver], share)
+    grad = [grads[twin[node]].place for node in order]
+    return Program(
+        tuple(recording.instructions), tuple(order), tuple(data), tuple(grad), tuple(unknown)
+    )
+
+
+def _is_known(node: Value) -> bool:
+    is_ours = node._closure.__defaults__ == node._prev and "_backward" not in vars(node)
+    return is_ours and (node._op in operations or node._op.startswith("**"))
+
+
+def _again(op: str, operands: Sequence[Value]) -> Value:
+    if op in operations:
+        return operations[op](*operands)
+    exponent = op.removeprefix("**")  # a plain exponent is part of the operation's name
+    kinds: list[Any] = [int, float, Fraction]
+    for kind in kinds:
+        try:
+            number = kind(exponent)
+        except ValueError:
+            continue
+        return operands[0] ** number  # type: ignore[no-any-return]  # kind is Any
+    raise ValueError(f"{op!r} is no power by a plain number")
+
+
+def _as_it_is(node: Value, operands: Sequence[Value], recording: Recording) -> Value:
+    # An operation of the user's own knows its data for these operands alone: they stay constants,
+    # and so do its local derivatives.
+    local = local_derivatives(node)
+
+    def closure(upstream: Number) -> None:
+        for operand, derivative in zip(operands, local, strict=True):
+            operand.grad += derivative * upstream
+
+    twin = Value(recording.constant(node.data), operands, node._op)
+    twin._closure = closure
+    return twin
+
+
+# ---- 3. From a program to text
+
+
+_FUNCTIONS = (
+    *("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "abs", "where", "take"),
+)
+_PYTHON = {"inf": "float('inf')", "-inf": "-float('inf')", "nan": "float('nan')"}
+_JAVASCRIPT = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
+
+# Both languages agree on these. A sum of sums keeps its brackets, since rounding depends on them.
+_RANKS = {"<": 1, "<=": 1, ">": 1, ">=": 1, "+": 2, "-": 2, "*": 3, "/": 3, "neg": 4, "**": 5}
+_ATOM = 6
+
+
+def _expressions(
+    instructions: Sequence[Instruction], known: Mapping[int, str], spelling: Mapping[str, str]
+) -> list[str]:
+    # For each instruction, the text of what it computes. Operands that are known by a name stand by
+    # it, the others are written out in their place. `spelling` is that of numbers without digits.
+    texts: list[tuple[str, int]] = []
+
+    def operand(place: int, rank: int) -> str:
+        text, own = (known[place], _ATOM) if place in known else texts[place]
+        return text if own >= rank else f"({text})"
+
+    for step in instructions:
+        op, places, rank = step.op, step.operands, _RANKS.get(step.op, _ATOM)
+        if op in ("input", "constant"):
+            text = _number(step.number, spelling)
+            rank = _RANKS["neg"] if text.startswith("-") else _ATOM
+        elif op == "neg":
+            text = f"-{operand(places[0], rank + 1)}"
+        elif op == "**":
+            text = f"{operand(places[0], rank + 1)} ** {operand(places[1], _RANKS['neg'])}"
+        elif op in _RANKS:
+            text = f"{operand(places[0], rank)} {op} {operand(places[1], rank + 1)}"
+        elif op == "take":
+            index, *table = (operand(place, 0) for place in places)
+            text = f"take([{', '.join(table)}], {index})"
+        else:
+            text = f"{op}({', '.join(operand(place, 0) for place in places)})"
+        texts.append((text, rank))
+    return [text for text, _ in texts]
+
+
+def _number(x: Any, spelling: Mapping[str, str]) -> str:
+    if not isinstance(x, int) or abs(x) > 2**53:  # JavaScript's limit of whole numbers
+        x = float(x.item() if isinstance(x, Value) else x)
+    return spelling.get(repr(x), repr(x))
+
+
+def _identifiers(labels: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    # Names fit for Python, each one once: layers[0].b becomes layers_0_b.
+    used = {*taken, *_FUNCTIONS, "program"}
+    names = []
+    for i, label in enumerate(labels):
+        name = re.sub(r"\W+", "_", label).strip("_") or f"v{i}"
+        if not name.isidentifier() or keyword.iskeyword(name):
+            name = f"v_{name}"
+        while name in used:
+            name += "_"
+        used.add(name)
+        names.append(name)
+    return names

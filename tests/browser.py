@@ -1,0 +1,44 @@
+"""Pages opened as their readers open them: from a file, in a real browser, here Chromium."""
+
+import shutil
+from contextlib import contextmanager
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
+
+
+@contextmanager
+def running():
+    """A headless Chromium; the tests that ask for it are skipped where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install -e '.[browser]'")
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if not program:
+        pytest.skip("no Chromium on this machine: on Debian, apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(browser, path, width=1280, height=800, **options):
+    """The page of a file. Leaving the block fails on any error it met and on anything it fetched.
+
+    Options are those of Playwright's new_context: color_scheme="dark", has_touch=True, ...
+    """
+    context = browser.new_context(viewport={"width": width, "height": height}, **options)
+    page = context.new_page()
+    problems = []
+    page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+    page.on("console", lambda said: problems.append(f"console: {said.text}"))
+    page.on("request", lambda request: problems.append(f"fetched: {request.url:.200}"))
+    address = path.resolve().as_uri()
+    page.goto(address)
+    try:
+        yield page
+        problems.remove(f"fetched: {address:.200}")
+        assert not problems, problems
+    finally:
+        context.close()

@@ -1,0 +1,214 @@
+"""Chapter 8. What was recorded computes the same numbers, for other inputs too."""
+
+import math
+from fractions import Fraction
+from operator import neg
+
+import numpy as np
+import pytest
+from hypothesis import given
+from operations import TABLE, name_of
+from test_engine import POINT, SMOOTH, STEPS, build
+
+from micrograd.engine import Value, take, where
+from micrograd.nn import MLP
+from micrograd.trace import Recording, TraceError, trace
+
+
+def executed(source, numbers):
+    """Result and gradients of the leaves, by the Python text of a program."""
+    scope = {}
+    exec(source, scope)
+    return scope["program"](*numbers)
+
+
+def engine(root, leaves):
+    """The same by the engine; gradients of all leaves of the graph, constants included."""
+    for leaf in leaves:
+        leaf.grad = 0
+    root.backward()
+    return root.data, [leaf.grad for leaf in leaves]
+
+
+def leaves_of(program):
+    return [v for v in program.order if not v._prev]
+
+
+@pytest.mark.parametrize("row", TABLE, ids=name_of)
+def test_each_operation_recorded_at_one_point_is_right_at_all(row):
+    program = trace(row.function(*map(Value, row.points[0])))
+    for point in row.points:
+        root = row.function(*map(Value, point))
+        leaves = leaves_of(trace(root))
+        found = executed(program.python(), [leaf.data for leaf in leaves])
+        assert found == engine(root, leaves)
+
+
+@given(STEPS, POINT, POINT)
+def test_random_programs_recorded_at_one_point_are_right_at_another(steps, point, other):
+    program = trace(build([Value(x) for x in point], steps, SMOOTH))
+    root = build([Value(x) for x in other], steps, SMOOTH)
+    leaves = leaves_of(trace(root))
+    data, gradients = executed(program.python(), [leaf.data for leaf in leaves])
+    expected, expected_gradients = engine(root, leaves)
+    assert data == expected
+    assert gradients == pytest.approx(expected_gradients, rel=1e-13, abs=1e-13)
+
+
+def test_a_network_and_the_graph_it_leaves_alone():
+    model = MLP(2, [4, 4, 1], activation="tanh")
+    loss = model([0.5, -0.3]) ** 2
+    loss.backward()
+    before = [(v.data, v.grad, v._prev, v._op) for v in trace(loss).order]
+    program = trace(loss)
+    assert [(v.data, v.grad, v._prev, v._op) for v in program.order] == before
+    leaves = leaves_of(program)
+    assert executed(program.python(), [v.data for v in leaves]) == engine(loss, leaves)
+
+
+def test_every_instruction_bears_its_node_and_its_role():
+    x = Value(3.0)
+    y = (x * x).tanh()
+    program = trace(y)
+    roles = [(step.node, step.op, step.role) for step in program.instructions]
+    assert roles[:3] == [(0, "input", "leaf"), (1, "*", "forward"), (2, "tanh", "forward")]
+    assert roles[3:5] == [(-1, "constant", "start"), (2, "constant", "seed")]
+    accumulated = [(s.node, s.edge) for s in program.instructions if s.role == "accumulation"]
+    assert accumulated == [(1, (2, 0)), (0, (1, 0)), (0, (1, 1))]
+    assert {s.node for s in program.instructions if s.role == "contribution"} == {1, 2}
+
+
+def test_fractions_stay_exact():
+    a, b = Value(Fraction(1, 3)), Value(Fraction(2, 7))
+    program = trace((a * b - a / b) ** 2)
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    data, gradients = executed(program.python(), [half, third])
+    expected = [Value(half), Value(third)]
+    root = (expected[0] * expected[1] - expected[0] / expected[1]) ** 2
+    assert (data, gradients) == engine(root, expected)
+    assert isinstance(gradients[0], Fraction)
+
+
+def test_powers_by_a_fraction_and_by_infinity():
+    program = trace(Value(4.0) ** Fraction(1, 2))
+    assert executed(program.python(), [9.0]) == (3.0, [0.5 * 9.0**-0.5])
+    assert "Infinity" in trace(Value(0.5) ** math.inf).javascript()
+    assert executed(trace(Value(0.5) ** math.inf).python(), [0.25])[0] == 0.0
+
+
+def own(x, name="cube"):
+    out = Value(x.data**3, (x,), name)
+
+    def _backward():
+        x.grad += 3 * x.data**2 * out.grad
+
+    out._backward = _backward
+    return out
+
+
+@pytest.mark.parametrize("name", ["cube", "tanh", "+"])
+def test_an_operation_of_the_users_own_stays_a_constant(name):
+    x = Value(2.0)
+    root = own(x, name) * 5.0
+    program = trace(root)
+    assert program.unknown == (1,)
+    leaves = leaves_of(program)
+    assert executed(program.python(), [v.data for v in leaves]) == engine(root, leaves)
+
+
+def test_a_closure_that_adds_both_contributions_at_once():
+    x = Value(3.0)
+    out = Value(9.0, (x, x), "square")
+
+    def _backward():
+        x.grad += 2 * x.data * out.grad
+
+    out._backward = _backward
+    assert executed(trace(out).python(), [3.0]) == (9.0, [6.0])
+
+
+def test_a_node_that_is_its_own_root_and_an_int_that_is_large():
+    assert executed(trace(Value(2.0)).python(), [7.0]) == (7.0, [1])
+    assert "1e+20" in trace(Value(0.5) ** 10**20).javascript()
+
+
+def test_labels_become_names_fit_for_python():
+    labels = ["x", "x", "class", "2nd", "layers[0].b", "größe", "", "tanh", "x_grad", "a\nb", "')"]
+    values = [Value(1.0, label=label) for label in labels]
+    source = trace(sum(values)).python()
+    data, gradients = executed(source, [1.0] * len(labels))
+    assert (data, gradients) == (len(labels), [1] * len(labels))
+    assert "layers_0_b_grad += " in source
+
+
+def test_brackets_keep_the_order_of_rounding():
+    a, b, c = (Value(x, label=x_) for x, x_ in ((0.1, "a"), (0.2, "b"), (0.3, "c")))
+    recording = Recording()
+    x, y, z = map(recording.input, (0.1, 0.2, 0.3))
+    for f in (
+        lambda a, b, c: a + (b + c),
+        lambda a, b, c: a - (b - c),
+        lambda a, b, c: a / (b / c),
+        lambda a, b, c: (a**b) ** c,
+        lambda a, b, c: a ** (b**c),
+        lambda a, b, c: -neg(neg(a)) * -(b - c),
+        lambda a, b, c: (-a * b) ** 2 + (a + 1) ** -3,
+    ):
+        program = trace(f(a, b, c))
+        numbers = [leaf.data for leaf in leaves_of(program)]
+        assert executed(program.python(), numbers)[0] == f(0.1, 0.2, 0.3)
+        assert f(x, y, z).recording is recording
+
+
+def test_numpy_numbers_and_functions_are_recorded():
+    recording = Recording()
+    x = recording.input(1.0)
+    np.float64(2.0) * x
+    np.exp(x)
+    assert [step.op for step in recording.instructions] == ["input", "constant", "*", "exp"]
+
+
+@pytest.mark.parametrize(
+    ("misuse", "what", "remedy"),
+    [
+        (lambda x: 1 if x > 0 else 2, "bool", "where"),
+        (lambda x: max(x, 1.0), "bool", "maximum"),
+        (lambda x: sorted([x, x]), "bool", "sorting"),
+        (lambda x: x == 1.0, "==", "where"),
+        (lambda x: x != 1.0, "==", "where"),
+        (lambda x: math.exp(x), "float", r"\.exp\(\)"),
+        (lambda x: int(x), "int", "methods of Value"),
+        (lambda x: [1, 2][x], "index", "take"),
+        (lambda x: round(x), "rounding", "derivative"),
+        (lambda x: Value(x).item(), "float", "constant"),
+        (lambda x: bool(Value(x)), "bool", "where"),
+    ],
+)
+def test_what_would_freeze_a_choice_is_refused_with_file_line_and_remedy(misuse, what, remedy):
+    x = Recording().input(1.0)
+    line = misuse.__code__.co_firstlineno
+    with pytest.raises(TraceError, match=rf"{what}.*test_trace\.py, line {line}: .*{remedy}"):
+        misuse(x)
+
+
+def test_where_take_and_comparisons():
+    recording = Recording()
+    x, i = recording.input(1.0), recording.input(0)
+    assert repr(where(x > 0, x, 0)) == "Traced(where of 3, 0, 4)"
+    assert repr(take([x, 2.0], i)) == "Traced(take of 1, 0, 6)"
+    assert repr(x) == "Traced(input of 1.0)"
+
+
+def test_numbers_of_two_recordings_do_not_mix():
+    with pytest.raises(ValueError, match="another recording"):
+        Recording().input(1.0) + Recording().input(2.0)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        Recording().input(1.0) + "text"
+
+
+def test_a_deep_graph_needs_no_recursion():
+    y = x = Value(1.0)
+    for _ in range(5000):
+        y = y.sin()
+    assert len(trace(y).order) == 5001
+    assert executed(trace(y).python(), [1.0]) == engine(y, [x])
