@@ -29,12 +29,14 @@ if TYPE_CHECKING:
         vjp,
     )
     from micrograd.draw import draw_dot, mermaid
+    from micrograd.steps import explain
 
 __all__ = [
     "Value",
     "check_gradients",
     "derivative",
     "draw_dot",
+    "explain",
     "gradient",
     "hessian",
     "jacobian",
@@ -53,6 +55,7 @@ _chapter_of = {
     "check_gradients": "derivatives",
     "derivative": "derivatives",
     "draw_dot": "draw",
+    "explain": "steps",
     "gradient": "derivatives",
     "hessian": "derivatives",
     "jacobian": "derivatives",
