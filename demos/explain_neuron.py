@@ -1,9 +1,12 @@
-"""Writes a page that steps through a neuron, forward and backward: `python demos/explain_neuron.py`.
+"""Writes a page that steps through a neuron, forward and backward.
 
-The neuron of the lecture, o = tanh(x1 w1 + x2 w2 + b), as one HTML file for any browser: step through
-it with the arrow keys, turn its weights, make the classic mistakes. With --diamond the page is that
-of r = p q + q with p = a^2 and q = p + a, in which nodes are used more than once, so that += and the
-topological order matter.
+    python demos/explain_neuron.py
+    python demos/explain_neuron.py --diamond --out diamond.html
+
+The neuron of the lecture, o = tanh(x1 w1 + x2 w2 + b), as one HTML file for any browser: step
+through it with the arrow keys, turn its weights, make the classic mistakes. With --diamond the page
+is that of r = p q + q with p = a^2 and q = p + a, in which nodes are used more than once: there +=
+and the topological order matter.
 """
 
 import argparse
