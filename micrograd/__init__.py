@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from micrograd.draw import draw_dot, mermaid
+    from micrograd.network import draw_network
     from micrograd.steps import explain
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "check_gradients",
     "derivative",
     "draw_dot",
+    "draw_network",
     "explain",
     "gradient",
     "hessian",
@@ -55,6 +57,7 @@ _chapter_of = {
     "check_gradients": "derivatives",
     "derivative": "derivatives",
     "draw_dot": "draw",
+    "draw_network": "network",
     "explain": "steps",
     "gradient": "derivatives",
     "hessian": "derivatives",

@@ -37,6 +37,8 @@ ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
     "sigmoid": Value.sigmoid,
     "linear": _linear,
 }
+# What a drawing asks a module about each of its neurons: where it is, weights, bias, activation.
+NeuronParts = tuple[str, list[Value], Value | None, str]
 
 
 class Module:
@@ -108,6 +110,9 @@ class Module:
         lines = [f"{name:{name_width}}  {kind:{kind_width}}  {n:>10,}" for name, kind, n in rows]
         return "\n".join([head, *lines])
 
+    def _neurons(self) -> list[NeuronParts]:
+        return []
+
     def _kind(self) -> str:
         return repr(self) if type(self).__repr__ is not object.__repr__ else type(self).__name__
 
@@ -170,7 +175,8 @@ class Neuron(Module):
 
     def __call__(self, x: Any) -> Value:
         """The output for n inputs, numbers or Values; for n = 1 the input may stand alone."""
-        return self._output(_values(x))
+        x = _values(x)
+        return _noted([self._output(x)], self, x)[0]
 
     def _output(self, x: list[Value]) -> Value:
         if len(x) != len(self.w):
@@ -180,6 +186,9 @@ class Neuron(Module):
             )
         total = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)
         return ACTIVATIONS[self.activation](total)
+
+    def _neurons(self) -> list[NeuronParts]:
+        return [("", self.w, self.b, self.activation)]
 
     def __repr__(self) -> str:
         kind = "ReLU" if self.activation == "relu" else self.activation.capitalize()
@@ -201,8 +210,15 @@ class Layer(Module):
     def __call__(self, x: Any) -> Any:
         """The list of the neurons' outputs; of a layer of one neuron, its output alone."""
         x = _values(x)
-        out = [neuron._output(x) for neuron in self.neurons]
+        out = _noted([neuron._output(x) for neuron in self.neurons], self, x)
         return out[0] if len(out) == 1 else out
+
+    def _neurons(self) -> list[NeuronParts]:
+        return [
+            (f".neurons[{i}]", w, b, activation)
+            for i, neuron in enumerate(self.neurons)
+            for _, w, b, activation in neuron._neurons()
+        ]
 
     def __repr__(self) -> str:
         return f"Layer of [{', '.join(str(neuron) for neuron in self.neurons)}]"
@@ -278,7 +294,14 @@ class Linear(Module):
                              f"({len(x)}, {len(self.weight)}) for these")  # fmt: skip
         products = [[w * xi for w, xi in zip(row, x, strict=True)] for row in self.weight]
         starts: list[Any] = self.bias or [0] * len(products)
-        return [sum(terms, start) for terms, start in zip(products, starts, strict=True)]
+        out = [sum(terms, start) for terms, start in zip(products, starts, strict=True)]
+        return _noted(out, self, x)
+
+    def _neurons(self) -> list[NeuronParts]:
+        return [
+            (f"[{i}]", row, self.bias[i] if self.bias else None, "linear")
+            for i, row in enumerate(self.weight)
+        ]
 
     def __repr__(self) -> str:
         return f"Linear({len(self.weight[0])}, {len(self.weight)})"
@@ -298,7 +321,10 @@ class Activation(Module):
 
     def __call__(self, x: Any) -> list[Value]:
         """A list of as many outputs as inputs."""
-        return [ACTIVATIONS[self.name](xi) for xi in _values(x)]
+        inputs = _values(x)
+        if self.name == "linear":  # the inputs themselves, which are somebody else's results
+            return inputs
+        return _noted([ACTIVATIONS[self.name](xi) for xi in inputs], self, inputs)
 
     def __repr__(self) -> str:
         return f"Activation({self.name!r})"
@@ -388,6 +414,16 @@ def _inputs(x: Any) -> Any:
 def _values(x: Any) -> list[Value]:
     # A number is made a Value once, and not a constant of its own in every neuron that it enters.
     return [xi if isinstance(xi, Value) else Value(xi) for xi in _inputs(x)]
+
+
+def _noted(out: list[Value], module: Module, x: list[Value]) -> list[Value]:
+    # By this note drawings group the graph: which module made a result, from which inputs. The
+    # results of a call share one tuple, as Python's collector visits every tuple that there is.
+    if out and out[0]._prev:  # under no_grad() nobody may hold on to the inputs
+        note = (module, *x)
+        for result in out:
+            result._made_by = note  # type: ignore[attr-defined]
+    return out
 
 
 def _found(

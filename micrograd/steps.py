@@ -21,13 +21,14 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from micrograd.draw import draw_dot
+from micrograd.draw import NUMBER, draw_dot
 from micrograd.engine import Value
 from micrograd.graph import graph
 from micrograd.render import write_whole
 from micrograd.trace import trace
 
 LARGEST = 1000  # nodes: above, neither the layout nor a reader gets through
+WIDEST = 52  # points, for a number like -1.235e-67 on a card
 
 
 class Explanation:
@@ -113,9 +114,13 @@ def explain(
         }
         for i, node in enumerate(drawn.nodes)
     ]
+    # The first name of a Value counts; what the user's own names add is who owns which parameter.
     called = dict(zip(labels, program.order, strict=True))
-    dot = draw_dot(loss, names=called)
+    owners = {f"names[{name!r}]": thing for name, thing in (names or {}).items()}
+    dot = draw_dot(loss, names=called | owners)
     dot.graph_attr["label"] = ""  # what a drawing says of gradients not computed yet
+    # Numbers change while the page is read: room for the widest.
+    dot.body = [line.replace(f'WIDTH="{NUMBER}"', f'WIDTH="{WIDEST}"') for line in dot.body]
     picture = dot.pipe(encoding="utf-8")
     title = title or "Backpropagation, step by step"
     page = _filled(

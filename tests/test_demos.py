@@ -66,6 +66,32 @@ def test_forward_and_reverse_prints_both_modes(tmp_path):
         assert line in out.splitlines()
 
 
+def test_forward_and_reverse_draws_both_modes(tmp_path):
+    assert "pictures in" not in run(tmp_path, "forward_and_reverse")
+    out = run(tmp_path, "forward_and_reverse", "--pictures", ".")
+    assert out.splitlines()[-1] == "pictures in forward.svg reverse.svg"
+    assert {path.name for path in tmp_path.iterdir()} == {"forward.svg", "reverse.svg"}
+    forward, reverse = ((tmp_path / f"{x}.svg").read_text("utf-8") for x in ("forward", "reverse"))
+    assert (forward.count(">tangent<"), reverse.count(">grad<")) == (9, 9)
+    for products, picture in (
+        ({"4 × 1 = 4", "3 × 4 = 12", "2 × 0 = 0", "1 × 15 = 15"}, forward),
+        ({"4 × 3 = 12", "3 × 1 = 3", "2 × 1 = 2", "6 × 5 = 30"}, reverse),
+    ):
+        assert all(f">{product}<" in picture for product in products)
+
+
+def test_three_views_draws_four_pictures(tmp_path):
+    out = run(tmp_path, "three_views", "--out-dir", ".")
+    rows = [line.split() for line in out.splitlines()[1:]]
+    assert [row[0] for row in rows] == ["op", "neuron", "layer", "network"]
+    assert {path.name for path in tmp_path.iterdir()} == {f"{row[0]}.svg" for row in rows}
+    boxes, arrows = ({row[0]: int(row[i]) for row in rows} for i in (1, 2))
+    assert boxes["op"] > boxes["neuron"] > boxes["layer"]
+    assert arrows["network"] == 2 * 3 + 3 * 2 + 2 * 1
+    run(tmp_path, "three_views", "--format", "png")
+    assert (tmp_path / "network.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_softmax_and_sigmoid_prints_both_sides(tmp_path):
     out = run(tmp_path, "softmax_and_sigmoid")
     differences = [float(x) for x in re.findall(r" (\d\.\de[+-]\d\d)$", out, re.M)]
@@ -127,6 +153,9 @@ def test_digits_says_how_to_get_scikit_learn():
         ("relu_regression", ["--recorded", "--renew"], "not allowed with"),
         ("cost", ["--largest", "10"], "--largest is at least 2000 nodes"),
         ("cost", ["--out", "cost.docx"], "expected one of the endings"),
+        ("forward_and_reverse", ["--pictures", "nowhere"], "there is no nowhere"),
+        ("three_views", ["--out-dir", "nowhere"], "there is no nowhere"),
+        ("three_views", ["--format", "jpeg2"], "no picture of format 'jpeg2' can be made here"),
         ("circle", ["--epochs", "0"], "--epochs and --largest at least 1"),
         ("circle", ["--out", "nowhere/circle.png"], "its folder does not exist"),
     ],

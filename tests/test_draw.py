@@ -12,9 +12,21 @@ import graphviz
 import pytest
 
 import micrograd
-from micrograd.draw import COLOURS, LARGEST, MINUS, draw_dot, number
-from micrograd.engine import Value
-from micrograd.nn import MLP, Neuron
+from micrograd.draw import (
+    COLOURS,
+    LARGEST,
+    MINUS,
+    NEGATIVE,
+    POSITIVE,
+    draw_dot,
+    largest,
+    line,
+    number,
+    shade,
+)
+from micrograd.engine import Value, topological_order
+from micrograd.network import draw_network
+from micrograd.nn import MLP, Activation, Layer, Linear, Neuron, Sequential
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -41,7 +53,41 @@ def neuron():
     return draw_dot(loss, names=locals())
 
 
-PROGRAMS = (difference, square_downwards, neuron)
+def small_network():
+    """A network of 2-2-1 neurons, its inputs, and the loss after the backward pass, by name."""
+    model = MLP(2, [2, 1], activation="tanh")
+    for i, p in enumerate(model.parameters()):
+        p.data = (-1) ** i * 0.25 * (i + 1)
+    x = [Value(1.0), Value(-0.5)]
+    loss = (model(x) - 1.0) ** 2
+    loss.backward()
+    return {"model": model, "x": x, "loss": loss}
+
+
+def neuron_level():
+    names = small_network()
+    return draw_dot(names["loss"], names=names, level="neuron")
+
+
+def layer_level():
+    names = small_network()
+    return draw_dot(names["loss"], names=names, level="layer")
+
+
+def network_with_answers():
+    names = small_network()
+    return draw_network(names["model"], names["x"])
+
+
+def forward_mode():
+    x, y = Value(2.0, label="x"), Value(3.0, label="y")
+    return draw_dot(3 * x**2 + x * y, edges="derivatives", tangents={x: 1.0})
+
+
+PROGRAMS = (
+    *(difference, square_downwards, neuron),
+    *(neuron_level, layer_level, network_with_answers, forward_mode),
+)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
@@ -129,10 +175,10 @@ def test_kinds_differ_in_form_and_not_by_colour_alone():
         for colour in pair:
             bare = bare.replace(colour, "")
     seen = {}
-    for line in bare.splitlines():
-        if "TABLE" in line:
-            form = re.findall(r'STYLE="\w+"|BORDER="2"|PORT', line), line.count(">data<")
-            seen[str(form)] = line
+    for row in bare.splitlines():
+        if "TABLE" in row:
+            form = re.findall(r'STYLE="\w+"|BORDER="2"|PORT', row), row.count(">data<")
+            seen[str(form)] = row
     assert len(seen) == 5
 
 
@@ -289,9 +335,8 @@ def test_a_graph_of_a_thousand_nodes_is_drawn(program):
 
 def rules(dot):
     """The texts on the arrows, in the order of the arrows."""
-    found = [
-        re.search(r"label=<(?:&#160;)*(.*?)(?:<BR/>.*)?> *[\],]", line) for line in arrows(dot)
-    ]
+    label = re.compile(r"label=<(?:&#160;)*(.*?)(?:<BR/>.*?)?>(?: \w+=|\])")
+    found = [label.search(text) for text in arrows(dot)]
     return [match[1] if match else None for match in found]
 
 
@@ -412,6 +457,236 @@ def test_too_many_arrows_are_refused_at_once():
     root = Value(1.0, [Value(1.0, leaves, "f") for _ in range(100)], "g")
     with pytest.raises(ValueError, match="10100 arrows, a drawing at most 6000"):
         draw_dot(root)
+
+
+# ---- neurons, layers and networks
+
+
+def lines(dot):
+    """Of each arrow or line the two ends, the colour and the width, where it has its own."""
+    found = {}
+    for text in arrows(dot):
+        ends = tuple(re.search(r"(\w+) -> (\w+)", text).groups())
+        colour, width = re.search(r'color="(.+?)"', text), re.search(r"penwidth=([\d.]+)", text)
+        found[ends] = (colour and colour[1], width and float(width[1]))
+    return found
+
+
+def test_lines_into_neurons_tell_sign_and_size_of_the_weight():
+    neuron = Neuron(3, nonlin=False)
+    for w, data in zip(neuron.w, (2.0, -1.0, 0.0), strict=True):
+        w.data = data
+    found = lines(draw_dot(neuron([1.0, 2.0, 3.0]), level="neuron"))
+    assert [colour for colour, _ in found.values()] == [POSITIVE, NEGATIVE, POSITIVE]
+    assert [width for _, width in found.values()] == [2.6, 1.4, 0.2]
+    neuron.w[2] = neuron.w[0] * 2.0
+    found = lines(draw_dot(neuron([1.0, 2.0, 3.0]), level="neuron"))
+    assert list(found.values()).count((None, None)) == 3  # to the product, and from it
+
+
+def test_neurons_are_shaded_by_how_strongly_they_fired():
+    layer = Layer(1, 4, nonlin=False)
+    for neuron, w in zip(layer.neurons, (4.0, 2.0, 0.0, -4.0), strict=True):
+        neuron.w[0].data = w
+    dot = draw_dot(layer([1.0]), level="neuron")
+    grounds = [re.search(r'BGCOLOR="(.+?)"', card(dot, f"n{i}"))[1] for i in range(4)]
+    assert grounds == [shade(x, 4.0) for x in (4.0, 2.0, 0.0, -4.0)]
+    assert grounds == ["#86bde8", "#c2def4", "#ffffff", "#f4b86e"]
+
+
+@pytest.mark.parametrize(
+    "x", [math.nan, math.inf, -math.inf, Fraction(1, 3), Value(-2.0), None, "x", 10**400]
+)
+def test_any_number_has_a_shade_and_a_width(x):
+    assert re.fullmatch("#[0-9a-f]{6}", shade(x, largest([x, 1.0])))
+    assert 0.2 <= float(line(x, largest([x])).get("penwidth")) <= 2.6
+
+
+@pytest.mark.parametrize("rankdir", ["LR", "RL", "TB", "BT"])
+@pytest.mark.parametrize("level", ["op", "neuron", "layer"])
+def test_each_level_is_drawn_in_each_direction(level, rankdir):
+    names = small_network()
+    dot = draw_dot(names["loss"], names=names, level=level, rankdir=rankdir)
+    svg = dot.pipe(encoding="utf-8")
+    assert svg.count('class="edge"') == len(arrows(dot))
+    assert "loss" in texts(dot)
+
+
+def test_the_levels_tell_what_they_are_there_for():
+    names = small_network()
+    neurons = texts(draw_dot(names["loss"], names=names, level="neuron"))
+    assert {"model.layers[0].neurons[1]", "tanh", "linear", "x[0]"} <= set(neurons)
+    assert any("lines are weights" in text for text in neurons)
+    layers = texts(draw_dot(names["loss"], names=names, level="layer"))
+    assert {"2 inputs", "model.layers[0]", "Layer, tanh", "2 → 2", "6 parameters"} <= set(layers)
+    assert {"model.layers[1]", "Layer, linear", "2 → 1", "3 parameters"} <= set(layers)
+    batch = sum(names["model"](x) for x in ([1.0, 2.0], [3.0, 4.0]))
+    assert texts(draw_dot(batch, level="layer")).count("2 examples") == 3
+
+
+def test_what_is_within_a_neuron_has_no_card():
+    names = small_network()
+    dot = draw_dot(names["loss"], names=names, level="neuron")
+    order = topological_order(names["loss"])
+    outside = {f"v{i}" for i, v in enumerate(order) if v in names["x"] or i >= len(order) - 3}
+    assert set(re.findall(r"^\t(\w+) \[", dot.source, re.M)) == {
+        *("graph", "node", "edge", "n0", "n1", "n2"), *outside,
+    }  # fmt: skip
+
+
+def test_derivatives_through_a_neuron():
+    names = small_network()
+    dot = draw_dot(names["loss"], level="neuron", edges="derivatives")
+    hidden, (out,) = (layer.neurons for layer in names["model"].layers)
+    h = [neuron(names["x"]).data for neuron in hidden]
+    upstream = 2 * (out(h).data - 1.0)
+    expected = []
+    for neuron, w, t in zip(hidden, out.w, h, strict=True):
+        for wi in neuron.w:
+            local, above = wi.data * (1 - t * t), w.data * upstream
+            expected.append(f"{number(local)} {TIMES} {number(above)} = {number(local * above)}")
+    expected += [
+        f"{number(w.data)} {TIMES} {number(upstream)} = {number(w.data * upstream)}" for w in out.w
+    ]
+    assert rules(dot)[: len(expected)] == expected
+    forward = rules(draw_dot(names["loss"], level="neuron", edges="derivatives",
+                             tangents={names["x"][1]: 10.0}))  # fmt: skip
+    local = hidden[0].w[1].data * (1 - h[0] ** 2)
+    assert f"{number(local)} {TIMES} 10 = {number(10 * local)}" in forward
+    assert not [rule for rule in rules(draw_dot(names["model"]([1.0, 2.0]), level="layer",
+                                                edges="derivatives")) if rule]  # fmt: skip
+
+
+def test_tangents_in_place_of_gradients():
+    x, y = Value(2.0, label="x"), Value(3.0, label="y")
+    f = 3 * x**2 + x * y
+    dot = draw_dot(f, edges="derivatives", tangents={x: 1.0})
+    assert sorted(filter(None, rules(dot))) == sorted(
+        [f"4 {TIMES} 1 = 4", f"3 {TIMES} 4 = 12", f"3 {TIMES} 1 = 3", f"2 {TIMES} 0 = 0",
+         f"1 {TIMES} 12 = 12", f"1 {TIMES} 3 = 3"]
+    )  # fmt: skip
+    shown = texts(dot)
+    assert shown.count("tangent") == 6
+    assert not {"grad", "no gradients yet: call backward()"} & set(shown)
+    assert [v.grad for v in topological_order(f)] == [0] * 7
+    assert not any(rules(draw_dot(f, tangents={x: 1.0})))
+    for wrong in (x, [x], {"x": 1.0}):
+        with pytest.raises(TypeError, match=r"use tangents=\{x: 1\.0\}"):
+            draw_dot(f, tangents=wrong)
+    with pytest.raises(ValueError, match="tangents of leaves alone"):
+        draw_dot(f, tangents={f: 1.0})
+
+
+def training_loss(examples, model):
+    return sum((model([i / examples, 0.5]) - 1.0).relu() for i in range(examples))
+
+
+@pytest.mark.parametrize(
+    ("examples", "level", "first"), [(2, "op", "v0"), (8, "neuron", "n0"), (30, "layer", "l0")]
+)
+def test_a_large_graph_is_drawn_at_the_next_level_which_it_says(examples, level, first):
+    model = MLP(2, [16, 16, 1])
+    loss = training_loss(examples, model)
+    loss.backward()
+    dot = draw_dot(loss, names={"model": model}, edges="derivatives" if level == "op" else "plain")
+    caption = f"too large for level 'op': drawn at level '{level}'"
+    assert (caption in dot.source) is (level != "op")
+    assert f"\t{first} [" in dot.source
+    assert level == "op" or caption in texts(dot)
+
+
+def test_it_never_falls_back_to_a_level_that_is_no_smaller():
+    model = MLP(2, [2, 1])
+    penalty = sum(p * p for p in Linear(100, 20).parameters())
+    with pytest.raises(ValueError, match=r"even at level 'layer' has \d+ nodes.*: draw a part"):
+        draw_dot(model([1.0, 2.0]) + penalty)
+    with pytest.raises(ValueError, match="level 'neurons' is not one of op, neuron, layer"):
+        draw_dot(model([1.0, 2.0]), level="neurons")
+    x = Value(1.0)
+    assert "no neurons of micrograd.nn in this graph" in draw_dot(x * x, level="layer").source
+
+
+def test_layers_in_a_circle_are_drawn():
+    cell, h = Layer(2, 2), [Value(0.5), Value(-0.5)]
+    for _ in range(50):
+        h = [a + 1.0 for a in cell(h)]
+    dot = draw_dot(h, level="layer")
+    assert dot.pipe().startswith(b"<?xml")
+    assert "50 examples" in texts(dot)
+
+
+@pytest.mark.parametrize("level", ["neuron", "layer"])
+@pytest.mark.parametrize("label", ['"<b>&', "{a|b}", "\\N \\", "عربي", "x" * 200, "a\nb", "]]>"])
+def test_hostile_names_of_models_do_no_harm(label, level):
+    model = MLP(1, [2, 1])
+    drawn = " ".join(texts(draw_dot(model([1.0]), names={label: model}, level=level)))
+    assert label.split("\n")[-1] in drawn
+
+
+def test_the_classic_picture():
+    dot = draw_network(MLP(2, [4, 4, 1], activation="tanh"))
+    svg = dot.pipe(encoding="utf-8")
+    assert (svg.count("<ellipse"), svg.count('class="edge"')) == (11, 2 * 4 + 4 * 4 + 4)
+    assert [t for t in texts(dot) if t[0] in "0123456789"] == [
+        "2 inputs", "4 tanh", "4 tanh", "1 linear",
+    ]  # fmt: skip
+    columns = {
+        re.search(r'pos="([\d.-]+),', row)[1] for row in dot.source.splitlines() if "pos=" in row
+    }
+    assert len(columns) == 4
+    assert micrograd.draw_network is draw_network
+
+
+def test_lines_of_the_classic_picture_are_weights():
+    model = Sequential(Linear(2, 1), Activation("relu"))
+    model.modules[0].weight[0][0].data, model.modules[0].weight[0][1].data = -1.0, 0.5
+    assert lines(draw_network(model)) == {
+        ("c0_0", "c1_0"): (NEGATIVE, 2.6),
+        ("c0_1", "c1_0"): (POSITIVE, 1.4),
+    }
+    assert "1 relu" in texts(draw_network(model))
+
+
+def test_circles_tell_what_their_neurons_answer():
+    model = Sequential(Linear(1, 2), Activation("relu"), Linear(2, 1, bias=False))
+    for p, data in zip(model.parameters(), (2.0, -2.0, 0.5, 0.0, 1.0, 1.0), strict=True):
+        p.data = data
+    dot = draw_network(model, x=[1])
+    labels = dict(re.findall(r"(c\d_\d) \[.*?label=(\S+)", dot.source))
+    assert labels == {"c0_0": "1", "c1_0": "2.5", "c1_1": "0", "c2_0": "2.5"}
+    assert dot.source.count(shade(2.5, 2.5)) == 2
+    neuron = Neuron(1, nonlin=False)
+    assert "0.5" in texts(draw_network(neuron, 0.5))
+    assert not [p for p in neuron.parameters() if hasattr(p, "_made_by")]
+
+
+@pytest.mark.parametrize("size", [64, 784])
+def test_wide_layers_show_the_first_and_the_last(size):
+    model = Sequential(Linear(size, 32), Activation("relu"), Linear(32, 10))
+    dot = draw_network(model)
+    shown = texts(dot)
+    assert {f"{size} inputs", str(size - 8), "32 relu", "24", "10 linear"} <= set(shown)
+    assert dot.pipe(encoding="utf-8").count("<ellipse") == 8 + 8 + 10
+    assert f"c0_{size - 1} " in dot.source
+    places = re.findall('pos="(.+?)"', dot.source)
+    assert len(places) == len(set(places)) == 8 + 8 + 10 + 3 + 2
+    assert draw_network(model, widest=2).pipe(encoding="utf-8").count("<ellipse") == 2 + 2 + 2
+
+
+def test_what_is_no_network_of_columns_is_refused():
+    for model, message in (
+        (Sequential(Linear(2, 1), sum), "got <built-in function sum>: pass the part of the model"),
+        (Sequential(), "needs neurons to begin with"),
+        (Activation("relu"), "needs neurons to begin with"),
+        (Sequential(Linear(2, 3), Linear(4, 1)), r"Linear\(4, 1\) expects 4 inputs after 3"),
+        (3.0, "got 3.0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            draw_network(model)
+    with pytest.raises(ValueError, match="widest of at least 2, got 1"):
+        draw_network(Linear(2, 2), widest=1)
+    with pytest.raises(ValueError, match="expects 2 inputs, got 3"):
+        draw_network(Linear(2, 2), [1.0, 2.0, 3.0])
 
 
 if __name__ == "__main__":

@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from micrograd.engine import Value, topological_order
-from micrograd.graph import Graph, Node, graph, levels, topological_orders
-from micrograd.nn import MLP, Module, Neuron
+from micrograd.graph import (
+    Graph,
+    LayerBox,
+    NeuronBox,
+    Node,
+    graph,
+    levels,
+    topological_orders,
+)
+from micrograd.nn import MLP, Activation, Layer, Linear, Module, Neuron, Sequential
 
 
 def labels(*roots, **options):
@@ -195,3 +203,211 @@ def test_gradients_left_by_an_earlier_pass_do_not_count():
     second.backward()
     assert graph(second).has_gradients
     assert graph(w).has_gradients
+
+
+# ---- neurons and layers
+
+
+def boxes(kind, *roots, **options):
+    level = "neuron" if kind is NeuronBox else "layer"
+    return [n for n in graph(*roots, level=level, **options).nodes if isinstance(n, kind)]
+
+
+def of_one_example():
+    model, x = MLP(2, [3, 1], activation="tanh"), [Value(1.0), Value(-2.0)]
+    loss = (model(x) - 1.0) ** 2
+    loss.backward()
+    return model, x, loss
+
+
+def test_a_neuron_holds_its_operations_and_nothing_else():
+    model, x, loss = of_one_example()
+    nodes = graph(loss, names={"model": model, "x": x}, level="neuron").nodes
+    assert [n.name for n in nodes if isinstance(n, NeuronBox)] == ["n0", "n1", "n2", "n3"]
+    by_op_name = {n.name: n for n in graph(loss).nodes}
+    inside = [by_op_name[name].op for n in nodes[2:5] for name in n.nodes]
+    assert inside == ["*", "+", "*", "+", "tanh"] * 3
+    first, last = nodes[2], nodes[5]
+    neuron = model.layers[0].neurons[0]
+    assert (first.label, first.activation) == ("model.layers[0].neurons[0]", "tanh")
+    assert first.operands == (nodes[0].name, nodes[1].name)
+    assert (nodes[0].label, nodes[1].label) == ("x[0]", "x[1]")
+    assert first.weights == tuple(w.data for w in neuron.w)
+    assert first.bias == neuron.b.data
+    assert (first.data, first.grad) == (by_op_name[first.nodes[-1]].data, first.grad)
+    assert first.grad == by_op_name[first.nodes[-1]].grad != 0
+    assert last.operands == ("n0", "n1", "n2")
+    assert (last.activation, last.kind) == ("linear", "neuron")
+    assert [(n.op, n.kind) for n in nodes[6:]] == [
+        ("", "constant"), ("-", "operation"), ("**2", "result"),
+    ]  # fmt: skip
+    assert nodes[7].operands == ("n3", nodes[6].name)
+
+
+def test_operations_are_in_one_neuron_or_none():
+    _, _, loss = of_one_example()
+    level = graph(loss, level="neuron").nodes
+    inside = [name for n in level if isinstance(n, NeuronBox) for name in n.nodes]
+    outside = [n.name for n in level if isinstance(n, Node) and n.operands]
+    assert sorted(inside + outside) == sorted(n.name for n in graph(loss).nodes if n.operands)
+
+
+def test_layers_with_their_sizes():
+    model, x, loss = of_one_example()
+    found = graph(loss, names={"model": model, "x": x}, level="layer").nodes
+    inputs, first, second = (n for n in found if isinstance(n, LayerBox))
+    assert (inputs.name, inputs.kind, inputs.n_out, inputs.examples) == ("i0", "inputs", 2, 1)
+    assert first == LayerBox(
+        "l0", "model.layers[0]", "Layer", "tanh", 2, 3, 9, 1, ("i0",), ("n0", "n1", "n2")
+    )
+    assert (second.label, second.n_in, second.n_out, second.parameters) == (
+        "model.layers[1]", 3, 1, 4,
+    )  # fmt: skip
+    assert second.operands == ("l0",)
+    assert [n.operands[0] for n in found if isinstance(n, Node) and n.op == "-"] == ["l1"]
+
+
+def test_a_batch_has_a_neuron_for_each_call_and_one_layer():
+    model = MLP(2, [3, 1])
+    batch = [[float(i), 1.0] for i in range(8)]
+    loss = sum((model(x) - 1.0) ** 2 for x in batch)
+    neurons = boxes(NeuronBox, loss)
+    assert len(neurons) == 8 * 4
+    assert [n.layer for n in neurons].count("l0") == 8 * 3
+    layers = boxes(LayerBox, loss)
+    assert sorted((n.name, n.n_out, n.examples) for n in layers) == [
+        ("i0", 2, 8), ("l0", 3, 8), ("l1", 1, 8),
+    ]  # fmt: skip
+    order = [n.name for n in graph(loss, level="layer").nodes]
+    assert order.index("i0") < order.index("l0") < order.index("l1")
+
+
+def test_an_activation_belongs_to_the_neuron_before_it():
+    layer = Linear(2, 3)
+    hidden = Sequential(layer, Activation("sigmoid"))([1.0, 2.0])
+    assert [n.activation for n in boxes(NeuronBox, *hidden)] == ["sigmoid"] * 3
+    (box,) = (n for n in boxes(LayerBox, *hidden) if n.kind != "inputs")
+    assert (box.kind, box.activation, box.n_in, box.n_out, box.parameters) == (
+        "Linear", "sigmoid", 2, 3, 9,
+    )  # fmt: skip
+    before = layer([1.0, 2.0])
+    after = Activation("relu")(before)
+    shared = boxes(NeuronBox, sum(after) + before[0])  # the first has a second use
+    assert [n.activation for n in shared] == ["linear", "relu", "relu"]
+    assert [n.activation for n in boxes(NeuronBox, *after, before[1])].count("linear") == 1
+    same = Activation("linear")(before)
+    assert [n.activation for n in boxes(NeuronBox, *same)] == ["linear"] * 3
+    alone = graph(*Activation("tanh")([Value(1.0)]), level="neuron").nodes
+    assert [type(n) for n in alone] == [Node, Node]
+    twice = Activation("tanh")(after)
+    assert [n.activation for n in boxes(NeuronBox, *twice)] == ["relu"] * 3
+
+
+def test_names_of_neurons():
+    model = Sequential(Linear(2, 2, bias=False), Linear(2, 1))
+    neuron = Neuron(1)
+    labels = [n.label for n in boxes(NeuronBox, neuron(model([1.0, 2.0])), names=locals())]
+    assert labels == [
+        "model.modules[0][0]", "model.modules[0][1]", "model.modules[1][0]", "neuron",
+    ]  # fmt: skip
+    y = neuron(1.0)
+    assert [n.label for n in boxes(NeuronBox, y, names=locals())] == ["y"]
+    assert [n.label for n in boxes(NeuronBox, y)] == [""]
+    assert [n.label for n in boxes(LayerBox, y, names={"w": neuron.w, "n": neuron})] == ["", "n"]
+
+
+def test_parameters_used_elsewhere_stay():
+    neuron = Neuron(2)
+    loss = neuron([1.0, 2.0]) + neuron.w[0] ** 2
+    kept = [n.label for n in graph(loss, names={"n": neuron}, level="neuron").nodes]
+    assert [label for label in kept if label.startswith("n.")] == ["n.w[0]"]
+
+
+def test_weights_that_were_computed_are_operands():
+    neuron = Neuron(2)
+    scale = Value(3.0)
+    neuron.w[1] = scale * 2.0
+    (box,) = boxes(NeuronBox, neuron([1.0, 2.0]))
+    assert box.weights == (neuron.w[0].data, 6.0, None)
+    assert len(box.operands) == 3
+    assert len(box.nodes) == 5
+
+
+def test_one_input_twice_and_inputs_that_were_computed():
+    x = Value(0.5)
+    twice = x * 2.0
+    y = Layer(3, 2)([twice, twice, x])
+    for box in boxes(NeuronBox, *y):
+        assert box.operands[0] == box.operands[1] != box.operands[2]
+        assert len(box.nodes) == 7
+    layer, *rest = boxes(LayerBox, *y)
+    assert not rest  # x is used by an operation too, and stays as it is
+    assert len(layer.operands) == 2
+
+
+def test_a_part_of_a_layer_has_the_sizes_of_the_whole():
+    model = Layer(2, 3)
+    y = model([1.0, 2.0])[2]
+    (neuron,) = boxes(NeuronBox, y, names={"model": model})
+    assert (neuron.label, neuron.kind) == ("model.neurons[2]", "result")
+    layer = boxes(LayerBox, y)[-1]
+    assert (layer.n_out, layer.parameters, layer.neurons) == (3, 9, ("n0",))
+
+
+def test_a_neuron_that_leaves_an_input_out_stays_operations():
+    class Deaf(Neuron):
+        def _output(self, x):
+            return self.w[0] * x[0] + self.b
+
+    y = Deaf(2)([1.0, 2.0])
+    assert graph(y, level="neuron").nodes == graph(y).nodes
+
+
+def test_a_root_stays_wherever_it_is():
+    neuron = Neuron(2)
+    roots = [neuron.w[0], neuron([1.0, 2.0])]
+    kept = graph(*roots, names={"neuron": neuron}, level="layer").nodes
+    assert [n.label for n in kept if n.kind == "parameter"] == ["neuron.w[0]"]
+
+
+def test_operands_come_first_at_every_level():
+    model = MLP(2, [3, 1])
+    batch = [[Value(i) * 0.5, Value(1.0) - i] for i in range(3)]
+    loss = sum(model(x) for x in batch)
+    for level in ("op", "neuron", "layer"):
+        seen = set()
+        for node in graph(loss, level=level).nodes:
+            assert seen >= set(node.operands)
+            seen.add(node.name)
+
+
+def test_a_layer_that_feeds_itself():
+    layer = Layer(2, 2)
+    h = layer(layer([1.0, 2.0]))
+    (box,) = (n for n in boxes(LayerBox, *h) if n.kind == "Layer")
+    assert (box.operands, box.examples) == (("i0", "l0"), 2)
+    assert len(boxes(NeuronBox, *h)) == 4
+
+
+def test_graphs_without_neurons_are_the_same_at_every_level():
+    x = Value(2.0)
+    y = x * x + 1.0
+    for level in ("neuron", "layer"):
+        assert graph(y, level=level).nodes == graph(y).nodes
+    with pytest.raises(ValueError, match="level 'neurons' is not one of op, neuron, layer"):
+        graph(y, level="neurons")
+    assert graph(x, Neuron(1)([x]), level="layer").nodes[0].kind == "input"
+
+
+def test_gradients_of_neurons_count_and_layers_have_none():
+    y = Neuron(1, nonlin=False)([2.0])
+    assert not graph(y, level="neuron").has_gradients
+    y.backward()
+    assert graph(y, level="neuron").has_gradients
+    assert not graph(y, level="layer").has_gradients
+
+
+def test_wide_layers():
+    model = Linear(200, 50)
+    found = boxes(LayerBox, *model([0.5] * 200))
+    assert [(n.n_in, n.n_out, n.parameters) for n in found] == [(0, 200, 0), (200, 50, 10050)]

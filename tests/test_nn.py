@@ -2,14 +2,16 @@
 
 import copy
 import csv
+import gc
 import pickle
 import random
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from micrograd.engine import Value
+from micrograd.engine import Value, no_grad, topological_order
 from micrograd.nn import (
     MLP,
     Activation,
@@ -294,3 +296,75 @@ def test_accuracy_and_confusion():
     for wrong in ([1, 0], []):
         with pytest.raises(ValueError, match="a label for each score"):
             accuracy(scores, wrong)
+
+
+# ---- what results know of where they come from
+
+
+def made_by(v):
+    module, *inputs = v._made_by
+    return module, inputs
+
+
+def test_results_know_their_module_and_its_inputs():
+    layer, x = Layer(2, 3), [Value(1.0), Value(2.0)]
+    h = layer(x)
+    assert [made_by(v) for v in h] == [(layer, x)] * 3
+    assert h[0]._made_by is h[1]._made_by
+    assert layer([*x])[0]._made_by is not h[0]._made_by
+    linear, tanh = Linear(3, 1, bias=False), Activation("tanh")
+    y = linear(h)
+    assert made_by(y[0]) == (linear, h)
+    assert made_by(tanh(y)[0]) == (tanh, y)
+    assert Activation("linear")(y) == y
+    assert made_by(y[0]) == (linear, h)
+    neuron = Neuron(1)
+    assert made_by(neuron(x[0])) == (neuron, [x[0]])
+    assert Activation("relu")([]) == []
+
+
+def test_only_results_know_it_and_not_without_a_graph():
+    model, x = MLP(1, [2, 1]), Value(1.0)
+    y = model(x)
+    noted = [v for v in topological_order(y) if hasattr(v, "_made_by")]
+    assert len(noted) == 3
+    assert all(v._prev for v in noted)
+    Activation("linear")([x])
+    assert not hasattr(x, "_made_by")
+    with no_grad():
+        assert not hasattr(model(x), "_made_by")
+    assert [name for name, _ in model.named_parameters()][:2] == [
+        "layers[0].neurons[0].w[0]", "layers[0].neurons[0].b",
+    ]  # fmt: skip
+    assert set(vars(model.layers[0].neurons[0])) == {"w", "b", "activation", "nonlin"}
+    twin = pickle.loads(pickle.dumps(copy.deepcopy(model)))
+    assert twin.state_dict() == model.state_dict()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [lambda: MLP(2, [3, 1]), lambda: Sequential(Linear(2, 3), Activation("tanh"), Linear(3, 1))],
+)
+def test_the_graph_of_a_model_goes_away_with_its_last_result(build):
+    model, x = build(), [Value(1.0), Value(2.0)]
+    gc.collect()
+    gc.disable()
+    try:
+        out = model(x)
+        loss = out[0] ** 2 if isinstance(out, list) else out**2
+        nodes = [weakref.ref(v) for v in topological_order(loss) if v._prev]
+        loss.backward()
+        del loss, out
+        assert not any(node() for node in nodes)
+    finally:
+        gc.enable()
+
+
+def test_a_deep_recurrent_network_goes_away_without_recursion():
+    cell = Neuron(1, activation="tanh")
+    h = Value(0.5)
+    for _ in range(50_000):
+        h = cell([h])
+    h.backward()
+    del h
+    assert cell.b.grad != 0

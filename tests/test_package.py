@@ -13,7 +13,8 @@ import micrograd
 PACKAGE = Path(micrograd.__file__).parent
 CHAPTERS = [
     *("arithmetic", "engine", "derivatives", "nn", "losses", "optim", "arrays", "datasets"),
-    *("trace", "graph", "render", "draw", "steps", "plot", "compiler", "grade", "__main__"),
+    *("trace", "graph", "render", "draw", "network", "steps", "plane", "film", "plot", "compiler"),
+    *("grade", "__main__"),
 ]
 APART = {"nn", "losses", "optim", "arrays", "datasets"}  # these do not import one another
 
