@@ -438,6 +438,24 @@ def test_three_lines_in_a_notebook(opened, tmp_path):
         assert frame.locator("#count").inner_text() == "3 / 3"
 
 
+def test_in_a_frame_that_is_not_on_the_screen_yet(opened, tmp_path):
+    cell = explain(neuron()[0])._repr_html_()
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<div style='display: none'>{cell}</div>", encoding="utf-8")
+    with opened(path) as page:
+        frame = page.frames[1]
+        frame.wait_for_function("typeof played === 'object'")
+        page.evaluate("document.querySelector('div').style.display = ''")
+        for kind in ("data", "grad"):
+            boxes = frame.evaluate(
+                "kind => [...cards.values()].map(({group, [kind]: text}) => [text, group]"
+                ".map(part => part.getBoundingClientRect()).map(({left, right}) => [left, right]))",
+                kind,
+            )
+            for text, card in boxes:
+                assert card[0] < text[0] < text[1] < card[1]
+
+
 def test_a_single_leaf_and_numbers_that_are_not_finite(shown):
     with shown(Value(2.0)) as page:
         page.click("#last")

@@ -1,0 +1,243 @@
+"""Five classic mistakes, each in an engine with one wrong line.
+
+    python demos/break_it.py
+    python demos/break_it.py --out pictures
+
+A variation takes one method of the package's own classes and changes one line of it; the right line
+stands beside the wrong one. Both engines then run the same program, on the smallest graph on which
+the mistake shows, and the table has their numbers side by side. With --out there is a drawing for
+each lesson, 1.svg to 5.svg, of the right graph and the wrong one. Takes less than a second.
+
+Cover the last line of a lesson and explain the wrong number yourself.
+"""
+
+import argparse
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from micrograd import Value, draw_dot
+from micrograd.nn import Module
+
+# ---- 1. Five variations
+
+
+class Overwriting(Value):
+    """Gradients are replaced, not added up."""
+
+    def __add__(self, other):
+        """The sum a + b."""
+        out = Value(self.data + other.data, (self, other), "+")
+
+        def _backward():
+            self.grad = out.grad  # right: self.grad += out.grad
+            other.grad = out.grad  # right: other.grad += out.grad
+
+        out._backward = _backward
+        return out
+
+
+class Unsorted(Value):
+    """Backward visits the nodes that are nearest to the result first."""
+
+    def backward(self):
+        """The derivatives by all nodes, into their `grad`."""
+        nearest_first = [self]
+        for node in nearest_first:
+            nearest_first += [v for v in node._prev if v not in nearest_first]
+        self.grad = 1
+        for node in nearest_first:  # right: for node in reversed(topological_order(self)):
+            node._backward()
+
+
+class Forgetful(Module):
+    """A model whose gradients nobody resets."""
+
+    def zero_grad(self):
+        """Does nothing."""
+        pass  # right: for p in self.parameters(): p.grad = 0
+
+
+class Unswapped(Value):
+    """In `1 - a` Python asks a, the right operand, to compute the difference."""
+
+    def __rsub__(self, other):
+        """The difference other - a."""
+        return self - other  # right: return Unswapped(other) - self
+
+
+class InASet(Value):
+    """Operands are kept in a set, where no node is twice and none comes first."""
+
+    def __mul__(self, other):
+        """The product a * b;  d/d operand = product / operand."""
+        operands = {self, other}  # right: operands = (self, other)
+        out = Value(self.data * other.data, operands, "*")
+
+        def _backward():
+            for operand in operands:
+                operand.grad += out.data / operand.data * out.grad
+
+        out._backward = _backward
+        return out
+
+
+# ---- 2. The smallest graphs on which they fail: numbers by name, and the result to draw
+
+
+def twice(kind):
+    """A sum of a node with itself."""
+    a = kind(3.0, label="a")
+    s = a + a
+    kind.backward(s)
+    return {"s": s.data, "ds/da": a.grad}, s
+
+
+def detour(kind, detour_first=False):
+    """A node that reaches the result directly and by way of another node."""
+    a = kind(3.0, label="a")
+    b = -a
+    c = b * b
+    b.label, c.label = "b", "c"
+    d = c + b if detour_first else b + c
+    kind.backward(d)
+    return {"d": d.data, "dd/db": b.grad, "dd/da": a.grad}, d
+
+
+def detour_in_both_orders(kind):
+    """The same, and once more with the operands of the last sum exchanged."""
+    numbers, d = detour(kind)
+    exchanged, _ = detour(kind, detour_first=True)
+    return numbers | {"dd/da of d = c + b": exchanged["dd/da"]}, d
+
+
+def descent(kind):
+    """Three steps of gradient descent on w * w."""
+    model = kind()
+    model.w = Value(1.0, label="w")
+    numbers = {}
+    for step in (1, 2, 3):
+        loss = model.w * model.w
+        model.zero_grad()
+        loss.backward()
+        numbers[f"gradient in step {step}"] = model.w.grad
+        if step < 3:
+            model.w.data -= 0.25 * model.w.grad
+            numbers[f"w after step {step}"] = model.w.data
+    return numbers, loss
+
+
+def one_minus(kind):
+    """A difference whose left operand is a plain number."""
+    a = kind(3.0, label="a")
+    s = 1 - a
+    kind.backward(s)
+    return {"s": s.data, "ds/da": a.grad}, s
+
+
+def square(kind):
+    """A product of a node with itself."""
+    a = kind(3.0, label="a")
+    s = a * a
+    kind.backward(s)
+    return {"s": s.data, "ds/da": a.grad, "arrows into s": len(s._prev)}, s
+
+
+# ---- 3. The lessons
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A mistake: what is run, by which class it goes right, by which variation wrong, and why."""
+
+    title: str
+    program: str
+    example: Callable
+    right: type
+    wrong: type
+    method: str
+    reason: str
+
+    def lines(self):
+        """The pairs of a wrong line and what should stand there."""
+        source = inspect.getsource(getattr(self.wrong, self.method))
+        return re.findall(r"^ *(.*?)  # right: (.*)$", source, re.MULTILINE)
+
+    def picture(self):
+        """The graph of the right engine and that of the wrong one."""
+        (_, right), (_, wrong) = self.example(self.right), self.example(self.wrong)
+        names = {"right": right, "wrong": wrong}
+        return draw_dot([wrong, right], names=names, edges="derivatives")
+
+    def __str__(self):
+        """The wrong line, both columns of numbers, and the reason."""
+        (right, _), (wrong, _) = self.example(self.right), self.example(self.wrong)
+        rows = [f"{self.title}: {self.program}", ""]
+        for wrong_line, right_line in self.lines():
+            rows += [f"    wrong   {wrong_line}", f"    right   {right_line}", ""]
+        rows.append(f"    {'':22}{'right':>8}{'wrong':>8}")
+        for name in right:
+            mark = "" if right[name] == wrong[name] else "  <--"
+            rows.append(f"    {name:22}{right[name]:>8g}{wrong[name]:>8g}{mark}")
+        return "\n".join([*rows, "", textwrap.indent(textwrap.fill(self.reason, 90), "    ")])
+
+
+LESSONS = [
+    Lesson(
+        "1. = for +=", "s = a + a at a = 3",
+        twice, Value, Overwriting, "__add__",
+        "Two ways lead from a to s and each brings a gradient of 1. They add up; with = the "
+        "second replaces the first. Where every node is used once, nobody notices.",
+    ),
+    Lesson(
+        "2. No topological order", "b = -a, c = b * b, d = b + c at a = 3",
+        detour_in_both_orders, Value, Unsorted, "backward",
+        "b is nearer to d than c is, and hands its gradient on to a before the part by way of c "
+        "has come in. Typed as c + b, the same function goes right, by luck.",
+    ),
+    Lesson(
+        "3. Forgotten zero_grad()", "loss = w * w, w = w - 0.25 dloss/dw, from w = 1",
+        descent, Module, Forgetful, "zero_grad",
+        "The first step is right. After it the old gradient is still there and the new one is "
+        "added to it: w shoots past the minimum at 0.",
+    ),
+    Lesson(
+        "4. A reflected subtraction left unswapped", "s = 1 - a at a = 3",
+        one_minus, Value, Unswapped, "__rsub__",
+        "The number 1 knows nothing of Values, so Python calls a.__rsub__(1): self is the right "
+        "operand. For + and * it makes no difference, for - and / the result is another one.",
+    ),
+    Lesson(
+        "5. Operands in a set", "s = a * a at a = 3",
+        square, Value, InASet, "__mul__",
+        "In a set a stands once: one arrow is drawn, and whatever walks along the arrows passes "
+        "one in place of two. A set has no order either: a - b may be drawn as b - a, and "
+        "differently in the next run.",
+    ),
+]  # fmt: skip
+
+
+def main():
+    """Prints the lessons, and draws them where that is asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", metavar="FOLDER", help="where to write 1.svg to 5.svg")
+    folder = parser.parse_args().out
+    if folder is not None:
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            for i, lesson in enumerate(LESSONS, 1):
+                lesson.picture().render(outfile=Path(folder, f"{i}.svg"), cleanup=True)
+        except OSError as error:
+            parser.error(f"cannot write into {folder}: {error.strerror or error}")
+    print(*LESSONS, sep="\n\n\n")
+    if folder is not None:
+        print(f"\npictures in {folder}: 1.svg to {len(LESSONS)}.svg")
+
+
+if __name__ == "__main__":
+    main()

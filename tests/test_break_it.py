@@ -1,0 +1,123 @@
+"""Lessons by breaking things: the broken engines really compute the wrong numbers."""
+
+import inspect
+import os
+import subprocess
+import sys
+
+import pytest
+from test_demos import DEMOS, load
+
+# By hand, and of the wrong engine what its one wrong line comes to.
+NUMBERS = [
+    ({"s": 6, "ds/da": 2}, {"ds/da": 1}),
+    (
+        {"d": 6, "dd/db": -5, "dd/da": 5, "dd/da of d = c + b": 5},  # d = a^2 - a
+        {"dd/da": -1},
+    ),
+    (
+        {
+            "gradient in step 1": 2,
+            "w after step 1": 0.5,
+            "gradient in step 2": 1,
+            "w after step 2": 0.25,
+            "gradient in step 3": 0.5,
+        },
+        {"gradient in step 2": 3, "w after step 2": -0.25, "gradient in step 3": 2.5},
+    ),
+    ({"s": -2, "ds/da": -1}, {"s": 2, "ds/da": 1}),
+    ({"s": 9, "ds/da": 6, "arrows into s": 2}, {"ds/da": 3, "arrows into s": 1}),
+]
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return load("break_it")
+
+
+def test_there_are_five_lessons(demo):
+    assert len(demo.LESSONS) == len(NUMBERS) == 5
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_right_and_wrong_numbers(demo, i):
+    lesson, (expected, changed) = demo.LESSONS[i], NUMBERS[i]
+    right, _ = lesson.example(lesson.right)
+    wrong, _ = lesson.example(lesson.wrong)
+    assert right == expected
+    assert wrong == expected | changed
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_a_variation_is_ten_lines_with_the_right_line_beside_the_wrong_one(demo, i):
+    lesson = demo.LESSONS[i]
+    source = inspect.getsource(getattr(lesson.wrong, lesson.method))
+    assert len([line for line in source.splitlines() if line.strip() and '"""' not in line]) <= 10
+    assert lesson.lines()
+    for wrong, right in lesson.lines():
+        assert wrong != right
+        assert f"    wrong   {wrong}\n    right   {right}\n" in str(lesson)
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_the_right_line_repairs_the_engine(demo, i):
+    # The class is built again from its source, with right lines in place of wrong ones.
+    lesson, (expected, _) = demo.LESSONS[i], NUMBERS[i]
+    path = DEMOS / "break_it.py"
+    source = path.read_text(encoding="utf-8")
+    for wrong, right in lesson.lines():
+        assert source.count(f"{wrong}  # right: {right}\n") == 1
+        source = source.replace(f"{wrong}  # right: {right}\n", f"{right}\n")
+    source = source.replace("import Value,", "import Value, topological_order,")
+    repaired = {"__name__": "repaired"}
+    module = type(sys)("repaired")
+    sys.modules["repaired"] = module  # where dataclasses look up annotations
+    try:
+        exec(compile(source, str(path), "exec"), repaired)
+    finally:
+        del sys.modules["repaired"]
+    again = repaired["LESSONS"][i]
+    assert again.example(again.wrong)[0] == expected
+
+
+def test_pictures_show_both_graphs(demo):
+    for lesson in demo.LESSONS:
+        svg = lesson.picture().pipe(encoding="utf-8")
+        assert ">right<" in svg
+        assert ">wrong<" in svg
+    *_, swapped, as_set = demo.LESSONS
+    first_operands = [
+        line.split()[0] for line in swapped.picture().source.splitlines() if ":p0:" in line
+    ]
+    assert first_operands == ["v0", "v3"]  # wrong: a comes first; right: the number does
+    assert as_set.picture().source.count("->") == 3
+
+
+def run(folder, *options):
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONWARNINGS": "error"}
+    return subprocess.run(
+        [sys.executable, str(DEMOS / "break_it.py"), *options],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_it_prints_the_lessons_and_writes_nothing_unasked(tmp_path):
+    process = run(tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert "ds/da                        2       1  <--" in process.stdout
+    assert process.stdout.count("<--") == 1 + 1 + 3 + 2 + 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_out_is_a_folder_of_pictures(tmp_path):
+    process = run(tmp_path, "--out", "new/pictures")
+    assert process.returncode == 0, process.stderr
+    names = sorted(path.name for path in (tmp_path / "new" / "pictures").iterdir())
+    assert names == [f"{i}.svg" for i in range(1, 6)]
+
+
+def test_out_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "taken").write_text("", encoding="utf-8")
+    process = run(tmp_path, "--out", "taken")
+    assert process.returncode == 2
+    assert "cannot write into taken: File exists" in process.stderr
