@@ -1,27 +1,37 @@
-"""Trains a small network to tell two classes of points apart, and draws what it has learned.
+"""Trains a small network to tell classes of points apart, and draws what it has learned.
 
     python demos/decision_boundary.py
     python demos/decision_boundary.py --data circles --noise 0.05 --hidden 4 --out circles.svg
     python demos/decision_boundary.py --data points.csv
+    python demos/decision_boundary.py --data spirals --animate spirals.html
 
 A CSV file has a row x1,x2,label for each point; a header is optional. Ctrl-C ends the training
-early and draws what has been learned so far. As it stands it takes some 5 seconds.
+early and draws what has been learned so far. As it stands it takes some 5 seconds. --animate adds
+the way there, step by step: as a GIF, or as a page with a slider that opens in any browser.
 """
 
 import argparse
 import random
 import statistics
 import sys
+from functools import partial
+from pathlib import Path
 
 from tqdm import tqdm
 
-from micrograd import no_grad, plot
-from micrograd.datasets import circles, moons, read_csv
-from micrograd.losses import binary_cross_entropy
-from micrograd.nn import ACTIVATIONS, MLP, accuracy
+from micrograd import plot
+from micrograd.datasets import blobs, circles, moons, read_csv, spirals
+from micrograd.losses import binary_cross_entropy, cross_entropy
+from micrograd.nn import ACTIVATIONS, MLP, Sequential, accuracy
 from micrograd.optim import AdamW
+from micrograd.plane import CLASSES
 
-DATASETS = {"moons": moons, "circles": circles}
+DATASETS = {  # the last two have three classes
+    "moons": moons,
+    "circles": circles,
+    "blobs": partial(blobs, noise=0.3),
+    "spirals": partial(spirals, noise=0.03, classes=3, turns=0.7),
+}
 
 
 def main():
@@ -31,9 +41,14 @@ def main():
         if options.steps < 0:
             raise ValueError(f"--steps is at least 0, got {options.steps}")
         plot.check_path(options.out)
+        if options.animate:
+            plot.check_path(options.animate, plot.FILMS)
+            if Path(options.animate).resolve() == Path(options.out).resolve():
+                raise ValueError("--out and --animate name the same file: give them two")
         X, y, names = load(options.data, options.points, options.noise, options.seed)
         random.seed(options.seed)
-        network = MLP(2, [*options.hidden, 1], activation=options.activation)
+        outputs = 1 if len(names) == 2 else len(names)
+        network = MLP(2, [*options.hidden, outputs], activation=options.activation)
         optimizer = AdamW(network.parameters(), lr=options.lr, weight_decay=0.1)
     except (ValueError, OSError) as error:
         parser.error(str(error))
@@ -42,28 +57,43 @@ def main():
     means = [statistics.fmean(column) for column in zip(*X, strict=True)]
     spreads = [statistics.pstdev(column) or 1.0 for column in zip(*X, strict=True)]
 
-    def model(point):
-        return network([(x - m) / s for x, m, s in zip(point, means, spreads, strict=True)])
+    def standardized(point):
+        return [(x - m) / s for x, m, s in zip(point, means, spreads, strict=True)]
 
+    model = Sequential(standardized, network)
     try:
-        losses = train(model, optimizer, X, y, options.steps)
-        with no_grad():
-            reached = accuracy([model(point) for point in X], y)
+        film = plot.animate(model, X, y, names=names) if options.animate else None
+        losses = train(model, optimizer, X, y, options.steps, film)
+        loss, logits = mean_loss(model, X, y)
         plot.save(plot.training_figure(model, X, y, losses, names=names), options.out)
+        if film:
+            optimizer.zero_grad()
+            loss.backward()
+            film.record(loss)
+            film.save(options.animate)
+            print(f"animation in {options.animate}")
     except (ValueError, ArithmeticError, OSError) as error:
         sys.exit(f"no picture: {error}")
-    print(f"accuracy {reached:.1%} on {len(X)} points, picture in {options.out}")
+    print(f"accuracy {accuracy(logits, y):.1%} on {len(X)} points, picture in {options.out}")
 
 
-def train(model, optimizer, X, y, steps):
+def mean_loss(model, X, y):
+    """The mean loss over all points, and the logits of each of them."""
+    logits = [model(point) for point in X]
+    loss_of = cross_entropy if isinstance(logits[0], list) else binary_cross_entropy
+    return sum(map(loss_of, logits, y)) / len(X), logits
+
+
+def train(model, optimizer, X, y, steps, film=None):
     """Steps downhill on the mean loss over all points; the loss before each of them."""
     losses = []
     try:
         for _ in (bar := tqdm(range(steps), unit="step")):
-            logits = [model(point) for point in X]
-            loss = sum(map(binary_cross_entropy, logits, y)) / len(X)
+            loss, logits = mean_loss(model, X, y)
             optimizer.zero_grad()
             loss.backward()
+            if film:
+                film.record(loss)
             optimizer.step()
             losses.append(loss.data)
             bar.set_postfix_str(f"loss {loss:.4f}, accuracy {accuracy(logits, y):.1%}")
@@ -73,17 +103,20 @@ def train(model, optimizer, X, y, steps):
 
 
 def load(data, n, noise, seed):
-    """Points, labels 0 or 1, and the names of the two classes."""
+    """Points, labels 0, 1, ..., and the names of the classes."""
     if data in DATASETS:
-        made = DATASETS[data](100 if n is None else n, 0.1 if noise is None else noise, seed)
-        return *made, ["0", "1"]
+        given = {} if noise is None else {"noise": noise}
+        X, y = DATASETS[data](100 if n is None else n, seed=seed, **given)
+        return X, y, [str(label) for label in sorted(set(y))]
     if not data.lower().endswith(".csv"):
         raise ValueError(f"--data expects {', '.join(DATASETS)} or a file .csv, got {data!r}")
     if n is not None or noise is not None:
         raise ValueError("--points and --noise are for points that are made, not for a file")
     X, y, names = read_csv(data)
-    if len(names) > 2:
-        raise ValueError(f"{data}: expected two classes, got {len(names)}: {', '.join(names[:9])}")
+    if len(names) > len(CLASSES):
+        shown = ", ".join(names[:9])
+        raise ValueError(f"{data}: expected at most {len(CLASSES)} classes, which a picture can "
+                         f"tell apart, got {len(names)}: {shown}, ...")  # fmt: skip
     return X, y, names
 
 
@@ -93,15 +126,16 @@ def arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--data", default="moons", help="moons, circles or FILE.csv (default: moons)")
+    add("--data", default="moons", help=f"{', '.join(DATASETS)} or FILE.csv (default: moons)")
     add("--points", type=int, metavar="N", help="number of points to make (100)")
-    add("--noise", type=float, metavar="SD", help="standard deviation of their noise (0.1)")
+    add("--noise", type=float, metavar="SD", help="standard deviation of their noise")
     add("--hidden", type=int, nargs="*", default=[8, 8], metavar="N", help="layer widths (8 8)")
     add("--activation", choices=ACTIVATIONS, default="tanh", help="of the hidden layers (tanh)")
     add("--steps", type=int, default=60, metavar="N", help="steps of training (60)")
     add("--lr", type=float, default=0.1, help="learning rate of AdamW (0.1)")
     add("--seed", type=int, default=0, help="another one: other points and weights (0)")
     add("--out", default="decision_boundary.png", metavar="FILE", help="(decision_boundary.png)")
+    add("--animate", metavar="FILE", help="the training as well, as FILE.gif or FILE.html")
     return parser.parse_args(), parser
 
 

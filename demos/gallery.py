@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from micrograd import Value, draw_dot
@@ -12,7 +13,7 @@ GALLERY = DEMOS / "gallery"
 
 
 def neuron_picture() -> str:
-    """The path of neuron.svg: the neuron tanh(b + w1 x1 + w2 x2) after its backward pass."""
+    """The path of neuron.svg: the neuron tanh(b + w1 x1 + w2 x2), the chain rule on its arrows."""
     neuron = Neuron(2, activation="tanh")
     w1, w2, b = neuron.parameters()
     w1.data, w2.data, b.data = -3.0, 1.0, 6.8813735870195432
@@ -20,7 +21,8 @@ def neuron_picture() -> str:
     o = neuron([x1, x2])
     o.backward()
     names = {"x1": x1, "x2": x2, "w1": w1, "w2": w2, "b": b, "o": o, "neuron": neuron}
-    return draw_dot(o, names=names).render(outfile=GALLERY / "neuron.svg", cleanup=True)
+    picture = draw_dot(o, names=names, edges="derivatives")
+    return picture.render(outfile=GALLERY / "neuron.svg", cleanup=True)
 
 
 def moons_picture() -> str:
@@ -31,7 +33,18 @@ def moons_picture() -> str:
     return path
 
 
-PICTURES = [neuron_picture, moons_picture]
+def boundary_film() -> str:
+    """The path of boundary.gif: how the same demo learns the three arms of a spiral."""
+    path = str(GALLERY / "boundary.gif")
+    demo = str(DEMOS / "decision_boundary.py")
+    with tempfile.TemporaryDirectory() as folder:
+        last = str(Path(folder, "last.png"))
+        arguments = ["--data", "spirals", "--points", "120", "--out", last, "--animate", path]
+        subprocess.run([sys.executable, demo, *arguments], check=True)
+    return path
+
+
+PICTURES = [neuron_picture, moons_picture, boundary_film]
 
 
 if __name__ == "__main__":

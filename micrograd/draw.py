@@ -63,10 +63,11 @@ BRACKETS = {  # of Mermaid's shapes: an oval, a box, round corners, a box, a dou
     "operation": ("[", "]"),
     "result": ("[[", "]]"),
 }
-# Of weights and of what neurons answer; blue and orange are told apart by the colour-blind too.
-POSITIVE, NEGATIVE = "#3d86c6", "#cf7a1c"  # lines, seen on white and on black
-DEEPEST = {POSITIVE: (0x86, 0xBD, 0xE8), NEGATIVE: (0xF4, 0xB8, 0x6E)}  # still behind dark text
-LEGEND = "blue is positive, orange negative, the stronger the larger"
+# Of weights and of what neurons answer, as of classes on a decision boundary, where a score above 0
+# is orange; the colour-blind tell it from blue too.
+POSITIVE, NEGATIVE = "#cf7a1c", "#3d86c6"  # lines, seen on white and on black
+DEEPEST = {POSITIVE: (0xF4, 0xB8, 0x6E), NEGATIVE: (0x86, 0xBD, 0xE8)}  # still behind dark text
+LEGEND = "orange is positive, blue negative, the stronger the larger"
 NUMBER = 36  # width of a number's cell, where the number is not wider
 STRIP, FAINT = "#e8eaed", "#555b63"
 EDGE = "#7d8590"  # of arrows and caption, which lie on the page itself: seen on white and on black
@@ -378,17 +379,17 @@ def line(weight: Any, heaviest: float) -> dict[str, str]:
     """How an arrow or a line is drawn for a weight: its colour and width as Graphviz attributes.
 
     >>> line(-1.0, heaviest=2.0)
-    {'color': '#cf7a1c', 'penwidth': '1.4'}
+    {'color': '#3d86c6', 'penwidth': '1.4'}
     """
     colour, strength = _strength(weight, heaviest)
     return {"color": colour, "penwidth": f"{0.2 + 2.4 * strength:.2g}"}
 
 
 def shade(x: Any, strongest: float) -> str:
-    """The background for what a neuron answers, from white for 0 to blue or orange.
+    """The background for what a neuron answers, from white for 0 to orange or blue.
 
     >>> shade(0.0, strongest=1.0), shade(1.0, strongest=1.0)
-    ('#ffffff', '#86bde8')
+    ('#ffffff', '#f4b86e')
     """
     colour, strength = _strength(x, strongest)
     return "#" + "".join(f"{round(255 + strength * (c - 255)):02x}" for c in DEEPEST[colour])

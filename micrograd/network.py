@@ -42,7 +42,7 @@ class _Column:
 def draw_network(model: Module, x: Any = None, format: str = "svg", widest: int = 16) -> Digraph:
     """The network as circles in columns, inputs first, and a line for each weight.
 
-    Lines are blue for positive weights and orange for negative ones, and the wider the larger.
+    Lines are orange for positive weights and blue for negative ones, and the wider the larger.
     Biases are left out. Beside inputs x, each circle tells what its neuron answers, and is shaded
     by it.
 

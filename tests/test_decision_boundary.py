@@ -1,5 +1,7 @@
 """The demo as a user runs it: in a process and a folder of its own."""
 
+import base64
+import json
 import os
 import re
 import runpy
@@ -8,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -64,6 +67,43 @@ def test_a_file_of_points_in_any_unit_is_learned_and_drawn(tmp_path):
     assert assert_drawn(result, "p.svg", 25) >= 95
 
 
+@pytest.mark.parametrize("data", ["blobs", "spirals"])
+def test_three_classes_are_learned_and_drawn(tmp_path, data):
+    arguments = ("--points", "30", "--hidden", "8", "--data", data, "--steps", "40")
+    assert assert_drawn(run(tmp_path, *arguments), "decision_boundary.png", 30) >= 80
+
+
+def test_a_file_with_three_classes_is_learned_and_drawn(tmp_path):
+    rows = [f"{i},{i % 5},{'abc'[i // 10]}" for i in range(30)]
+    (tmp_path / "points.csv").write_text("\n".join(rows))
+    result = run(tmp_path, "--data", "points.csv", "--hidden", "4", "--steps", "40")
+    assert assert_drawn(result, "decision_boundary.png", 30) >= 90
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.gif", b"GIF89a"), ("a.HTML", b"<!doctype html>")])
+def test_the_training_is_animated_as_well(tmp_path, name, start):
+    plain = run(tmp_path, *SMALL, "--steps", "3", "--out", "plain.png")
+    result = run(tmp_path, *SMALL, "--steps", "3", "--out", "still.png", "--animate", name)
+    assert_drawn(result, "still.png", 20)
+    assert result.stdout.splitlines()[0] == f"animation in {name}"
+    assert result.stdout.splitlines()[1:] == [plain.stdout.strip().replace("plain", "still")]
+    assert (tmp_path / name).read_bytes().startswith(start)
+    assert (tmp_path / "still.png").read_bytes() == (tmp_path / "plain.png").read_bytes()
+
+
+def test_the_last_frame_has_its_loss_and_gradients(tmp_path):
+    run(tmp_path, *SMALL, "--steps", "3", "--animate", "a.html")
+    page = (tmp_path / "a.html").read_text()
+    film = json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1])
+    assert film["steps"] == [0, 1, 2, 3]
+    assert None not in film["losses"]
+    assert film["hasGradients"] == [True] * 4
+    gradients = np.frombuffer(base64.b64decode(film["gradients"]), "<i2").reshape(4, -1)
+    assert gradients.any(axis=1).all()
+    assert film["sizes"] == [2, 4, 1]
+    assert "maps" in film
+
+
 def test_a_network_that_was_not_trained_is_drawn(tmp_path):
     assert_drawn(run(tmp_path, *SMALL, "--steps", "0"), "decision_boundary.png", 20)
 
@@ -74,8 +114,9 @@ def test_ctrl_c_keeps_what_has_been_learned_and_draws(tmp_path):
         "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
         f"sys.argv[0] = {str(DEMO)!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
     )
+    arguments = [*SMALL, "--steps", "1000000", "--animate", "a.html"]
     with subprocess.Popen(
-        [sys.executable, "-c", program, *SMALL, "--steps", "1000000"],
+        [sys.executable, "-c", program, *arguments],
         cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         seen = b""
@@ -87,7 +128,10 @@ def test_ctrl_c_keeps_what_has_been_learned_and_draws(tmp_path):
         out, rest = process.communicate()
     result = subprocess.CompletedProcess([], process.returncode, out.decode(), rest.decode())
     assert_drawn(result, "decision_boundary.png", 20)
-    assert re.search(r"\nstopped after [1-9]\d* steps\n", result.stderr)
+    steps = int(re.search(r"\nstopped after ([1-9]\d*) steps\n", result.stderr)[1])
+    page = (tmp_path / "a.html").read_text()
+    recorded = int(re.search(r'"steps":\[[\d,]*?(\d+)\]', page)[1])
+    assert steps <= recorded <= steps + 1  # it may come between recording and taking a step
     assert (tmp_path / "decision_boundary.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -104,10 +148,10 @@ def test_training_that_runs_away_is_told_without_a_traceback(tmp_path):
     [
         ("--steps -1", "--steps is at least 0, got -1"),
         ("--steps many", "argument --steps: invalid int value: 'many'"),
-        ("--data squares", "--data expects moons, circles or a file .csv, got 'squares'"),
+        ("--data squares", "moons, circles, blobs, spirals or a file .csv, got 'squares'"),
         ("--data nowhere.csv", "there is no file nowhere.csv"),
         ("--data broken.csv", "broken.csv, line 2: expected x1 and x2 to be numbers"),
-        ("--data three.csv", "three.csv: expected two classes, got 3: a, b, c"),
+        ("--data nine.csv", "nine.csv: expected at most 8 classes, which a picture can tell apart"),
         ("--data two.csv --points 10", "--points and --noise are for points that are made"),
         ("--data two.csv --noise 0", "--points and --noise are for points that are made"),
         ("--points 1", "expected a point for each of 2 classes at least, got n=1"),
@@ -116,12 +160,16 @@ def test_training_that_runs_away_is_told_without_a_traceback(tmp_path):
         ("--activation cubic", "invalid choice: 'cubic'"),
         ("--lr -0.1", "lr expects a number in [0, inf), got -0.1"),
         ("--out picture.docx", "picture.docx: expected one of the endings"),
+        ("--animate film.mp4", "film.mp4: expected one of the endings .gif .html"),
+        ("--animate nowhere/film.gif", "cannot write nowhere/film.gif: its folder does not exist"),
+        ("--out a.gif --animate ./a.gif", "--out and --animate name the same file: give them two"),
+        ("--points 2 --data blobs", "expected a point for each of 3 classes at least, got n=2"),
         ("--out nowhere/picture.png", "cannot write nowhere/picture.png: its folder does not"),
     ],
 )
 def test_bad_arguments_fail_at_once(tmp_path, monkeypatch, capsys, arguments, message):
     (tmp_path / "two.csv").write_text("1,2,a\n2,1,b\n")
-    (tmp_path / "three.csv").write_text("1,2,a\n2,1,b\n3,3,c\n")
+    (tmp_path / "nine.csv").write_text("".join(f"{i},{i * i},{i}\n" for i in range(9)))
     (tmp_path / "broken.csv").write_text("1,2,a\n2,one,b\n")
     before = sorted(tmp_path.iterdir())
     monkeypatch.chdir(tmp_path)

@@ -491,7 +491,7 @@ def test_neurons_are_shaded_by_how_strongly_they_fired():
     dot = draw_dot(layer([1.0]), level="neuron")
     grounds = [re.search(r'BGCOLOR="(.+?)"', card(dot, f"n{i}"))[1] for i in range(4)]
     assert grounds == [shade(x, 4.0) for x in (4.0, 2.0, 0.0, -4.0)]
-    assert grounds == ["#86bde8", "#c2def4", "#ffffff", "#f4b86e"]
+    assert grounds == ["#f4b86e", "#fadcb6", "#ffffff", "#86bde8"]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from micrograd.datasets import moons
+from micrograd.datasets import blobs, moons
 from micrograd.engine import Value
 from micrograd.nn import MLP
+from micrograd.plane import CLASSES
 from micrograd.plot import check_path, decision_boundary, loss_curve, save, training_figure
 
 POINTS, LABELS = [[-1.0, 0.0], [0.0, -1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
@@ -207,6 +208,112 @@ def test_points_on_top_of_each_other_are_drawn(points):
 def test_shapes_and_labels_that_cannot_be_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         decision_boundary(line, **{"X": POINTS, "y": LABELS, **arguments})
+
+
+# ---- three classes and more
+
+CORNERS = [[0.0, 0.0], [1.0, 0.0], [0.5, 1.0], [0.5, 0.4]]
+
+
+def thirds(points):
+    """Scores of three classes: left and right of x1 = 0.5, and above x2 = 0.6 and both lines."""
+    x1, x2 = points[:, 0] - 0.5, points[:, 1] - 0.6
+    return np.stack([-4 * x1, 4 * x1, 8 * x2], axis=1)
+
+
+def three_neurons():
+    """A network that computes the same, point by point."""
+    network = MLP(2, [3])
+    for neuron, weights, bias in zip(
+        network.layers[0].neurons, ([-4, 0], [4, 0], [0, 8]), (2, -2, -4.8), strict=True
+    ):
+        neuron.w[0].data, neuron.w[1].data, neuron.b.data = *map(float, weights), float(bias)
+    return network
+
+
+@pytest.mark.parametrize("predict", [thirds, three_neurons(), lambda p: thirds(np.array([p]))[0]])
+def test_each_region_has_the_colour_of_the_class_with_the_largest_score(predict):
+    ax = decision_boundary(predict, CORNERS, [0, 1, 2, 2], resolution=20)
+    shades = np.asarray(ax.images[0].get_array())
+    left, right, bottom, top = ax.images[0].get_extent()
+    rows, columns, _ = shades.shape
+    x1 = left + (np.arange(columns) + 0.5) / columns * (right - left)
+    x2 = bottom + (np.arange(rows) + 0.5) / rows * (top - bottom)
+    grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
+    scores = thirds(grid)
+    shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    second, first = np.sort(shares, axis=1)[:, 1:].T
+    colours = np.array([to_rgb(shade) for *_, shade in CLASSES])[scores.argmax(axis=1)]
+    expected = 1 - (first - second)[:, None] * (1 - colours)
+    assert np.allclose(shades.reshape(-1, 3), expected, atol=0.02)
+
+
+def test_lines_run_where_the_two_largest_scores_are_equal():
+    vertices = boundary(decision_boundary(thirds, CORNERS, [0, 1, 2, 2], resolution=20))
+    scores = np.sort(thirds(vertices), axis=1)
+    assert np.abs(scores[:, 2] - scores[:, 1]).max() < 0.2
+    leaders = {tuple(np.sort(np.argsort(s)[1:]).tolist()) for s in thirds(vertices)}
+    assert leaders == {(0, 1), (0, 2), (1, 2)}
+
+
+@pytest.mark.parametrize("k", range(3, 9))
+def test_up_to_eight_classes_differ_in_colour_and_marker_and_have_names(k):
+    X, y = blobs(5 * k, classes=k)
+    names = [f"kind {i}" for i in range(k)]
+    ax = decision_boundary(lambda points: np.ones((len(points), k)), X, y, names=names)
+    drawn = [c for c in ax.collections if type(c).__name__ == "PathCollection"]
+    assert [len(c.get_offsets()) for c in drawn] == [5] * k
+    assert len({tuple(c.get_facecolor()[0]) for c in drawn}) == k
+    assert len({c.get_paths()[0].vertices.tobytes() for c in drawn}) == k
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"class {n}" for n in names
+    ]
+
+
+def test_a_class_without_points_has_a_region_all_the_same():
+    ax = decision_boundary(thirds, CORNERS, [0, 1, 1, 0], names=["a", "b", "c"])
+    assert len(ax.get_legend().get_texts()) == 3
+
+
+def test_scores_of_classes_without_bounds_are_drawn():
+    ax = decision_boundary(lambda p: np.inf * np.sign(thirds(p)), CORNERS, [0, 1, 2, 2])
+    assert np.isfinite(np.asarray(ax.images[0].get_array())).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": [0, 1, 2, 8]}, r"got \[0, 1, 2, 8\]; of k classes, at most 8, the labels are 0, 1"),
+        ({"y": [0, 1, 2, 0.5]}, r"got \[0\.0, 0\.5, 1\.0, 2\.0\]"),
+        ({"y": [0, 1, 3, 1], "names": "abc"}, r"got \[0, 1, 3\]"),
+        ({"y": [-1, 1, 1, 1], "names": "abc"}, r"got \[-1, 1\]"),
+        ({"names": "abcdefghi"}, r"of two classes, or of up to 8, got 9: \['a', 'b'"),
+        ({"predict": lambda p: [1.0, 2.0]}, r"\(n, 3\), or a point .* 3 scores; .* got shape \(2,"),
+        ({"predict": lambda p: thirds(p).T}, r"of 3 scores each, got shape \(3, \d{4}\)"),
+        ({"predict": lambda p: thirds(p) * np.nan}, "is NaN: did training diverge"),
+    ],
+)
+def test_classes_and_scores_that_cannot_be_are_refused(arguments, message):
+    given = {"predict": thirds, "X": CORNERS, "y": [0, 1, 2, 2], **arguments}
+    with pytest.raises(ValueError, match=message):
+        decision_boundary(**given)
+
+
+def test_the_training_figure_of_several_classes_has_no_scale_of_two():
+    figure = training_figure(thirds, CORNERS, [0, 1, 2, 2], [0.7, 0.5], names=["$a", "b" * 99, ""])
+    left, right = figure.axes
+    assert (left.get_xlabel(), right.get_xlabel()) == ("x1", "step")
+    assert len(left.get_legend().get_texts()) == 3
+
+
+def test_a_trial_cannot_write_into_the_points():
+    # np.hypot(a, b, out): three points look like two operands and a place for the result
+    ax = decision_boundary(lambda p: float(np.hypot(*p)) - 0.5, POINTS, LABELS, resolution=9)
+    x1, x2 = boundary(ax).T
+    assert np.allclose(np.hypot(x1, x2), 0.5, atol=0.05)
+
+
+# ---- loss
 
 
 def test_loss_curve_counts_steps_from_one():
