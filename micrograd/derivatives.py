@@ -47,19 +47,23 @@ class _Ledger:
         return _Ledger((*self.entries, -contribution))
 
 
-def local_derivatives(node: Value) -> tuple[Number, ...]:
+def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...]:
     """The derivatives of a node by its operands, one for each edge, in operand order.
 
-    Read off the node's own closure, which may be a user's; no gradient is disturbed.
+    Read off the node's own closure, which may be a user's; no gradient is disturbed. A closure that
+    sets a gradient, with =, is read as if it added to it, or if `strict` is a ValueError.
 
     >>> x = Value(3.0)
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
     ((3.0, 3.0), (1, -1))
     """
-    return contributions(node, node.data * 0 + 1 if isinstance(node.data, Fraction) else 1)
+    upstream = node.data * 0 + 1 if isinstance(node.data, Fraction) else 1
+    return contributions(node, upstream, strict=strict)
 
 
-def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
+def contributions(
+    node: Value, upstream: Number, *, strict: bool = False
+) -> tuple[Number, ...]:
     """What a node hands on to its operands when it is owed `upstream`: one number for each edge.
 
         contribution  =  local derivative * upstream gradient
@@ -78,6 +82,8 @@ def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
             operand.grad = _Ledger()
         node.grad = upstream
         node._backward()
+        if strict and not all(isinstance(v.grad, _Ledger) for v in operands):
+            raise ValueError("it sets the gradient of an operand, =, and should add to it, +=")
         entries = {v: getattr(v.grad, "entries", (v.grad,)) for v in operands}
     except (ArithmeticError, ValueError) as error:
         raise explained(error, node._op, node._prev, "derivatives") from error

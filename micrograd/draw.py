@@ -325,7 +325,7 @@ def _chain_rules(
             continue
         for i, (d, operand) in enumerate(zip(local, node.operands, strict=True)):
             along = operand if forward else node.name
-            if operand not in constants and along in rate:
+            if d is not None and operand not in constants and along in rate:
                 text = number(d)
                 if rates_known:
                     share = number(d * rate[along], floor)
@@ -337,13 +337,13 @@ def _chain_rules(
 def _through_neuron(
     neuron: NeuronBox, value_of: Mapping[str, Value], values: Sequence[Value]
 ) -> list[Any]:
-    # d output / d operand, by reverse mode inside; of equal operands the sum stands at the first.
+    # d output / d operand, by reverse mode inside; of equal operands the first has it all.
     inside = [values[int(name[1:])] for name in neuron.nodes]
     adjoint: dict[Value, Any] = {inside[-1]: 1}
     for value in reversed(inside):
         for d, operand in zip(local_derivatives(value), value._prev, strict=True):
             adjoint[operand] = adjoint.get(operand, 0) + d * adjoint[value]
-    return [adjoint.pop(value_of[operand], 0) for operand in neuron.operands]
+    return [adjoint.pop(value_of[operand], None) for operand in neuron.operands]
 
 
 def _values_of(drawn: Graph, values: Sequence[Value]) -> dict[str, Value]:

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
@@ -51,7 +53,7 @@ class Explanation:
         >>> explain(Value(1.0) + 2.0).save("backprop.html")  # doctest: +SKIP
         'backprop.html'
         """
-        write_whole(path, self.html.encode())
+        write_whole(path, self.html.encode(errors="replace"))
         return os.fspath(path)
 
     def _repr_html_(self) -> str:
@@ -63,7 +65,7 @@ class Explanation:
 
     def __repr__(self) -> str:
         return (
-            f"<page of {self._nodes} nodes and {self._steps} steps: "
+            f"<page of {self._nodes} node{'s' * (self._nodes != 1)} and {self._steps} steps: "
             ".save('backprop.html') writes it>"
         )
 
@@ -73,9 +75,10 @@ def explain(
 ) -> Explanation:
     """A page that steps through the forward pass, the seed and the backward pass of a graph.
 
-    It needs no network, no server and no installation: the file can be sent by mail. Leaves have
-    knobs, except those that lead to an operation of the user's own, whose forward pass is nowhere
-    recorded. The graph itself is left as it is, gradients included.
+    It needs no network, no server and no installation: the file can be sent by mail. The forward
+    pass is run again, from the leaves as they are now, and gradients begin at 0; the graph itself
+    is left as it is. Leaves have knobs, except those that lead to an operation of the user's own,
+    whose forward pass is nowhere recorded.
 
     Args:
         loss: the result to start from.
@@ -85,7 +88,7 @@ def explain(
 
     Raises:
         TypeError: the loss is not a Value.
-        ValueError: more than 1000 nodes.
+        ValueError: more than 1000 nodes; or what `micrograd.trace.trace` refuses.
 
     >>> a, b = Value(2.0), Value(3.0)
     >>> page = explain(a * b, names={"a": a, "b": b})
@@ -105,7 +108,9 @@ def explain(
         {
             "id": node.name,
             "name": labels[i],
+            "label": node.label if node.label != labels[i] else None,
             "op": node.op,
+            "own": i in program.unknown,
             "kind": node.kind,
             "operands": operands[i],
             "uses": sum(uses.count(i) for uses in operands),
@@ -116,18 +121,22 @@ def explain(
     ]
     # The first name of a Value counts; what the user's own names add is who owns which parameter.
     called = dict(zip(labels, program.order, strict=True))
-    owners = {f"names[{name!r}]": thing for name, thing in (names or {}).items()}
+    shown = {name: thing for name, thing in (names or {}).items() if not name.startswith("_")}
+    owners = {f"names[{name!r}]": thing for name, thing in shown.items()}
     dot = draw_dot(loss, names=called | owners)
-    dot.graph_attr["label"] = ""  # what a drawing says of gradients not computed yet
+    # The page computes all gradients, also those of a graph that has none yet.
+    caption = dot.graph_attr["label"].replace("no gradients yet: call backward()", "")
+    dot.graph_attr["label"] = caption.removeprefix("\\n")
     # Numbers change while the page is read: room for the widest.
     dot.body = [line.replace(f'WIDTH="{NUMBER}"', f'WIDTH="{WIDEST}"') for line in dot.body]
     picture = dot.pipe(encoding="utf-8")
-    title = title or "Backpropagation, step by step"
+    title = str(title or "Backpropagation, step by step")
+    told = loss.item() if math.isfinite(loss.item()) else None
     page = _filled(
         resources.files("micrograd").joinpath("steps.html").read_text(encoding="utf-8"),
         title=html.escape(title),
         svg=picture[picture.index("<svg") :],
-        data=json.dumps({"title": title, "nodes": nodes}).replace("<", r"\u003c"),
+        data=json.dumps({"title": title, "nodes": nodes, "result": told}).replace("<", r"\u003c"),
         program=program.javascript(),
     )
     results = sum(bool(node.operands) for node in drawn.nodes)
@@ -140,13 +149,20 @@ def _filled(template: str, **contents: str) -> str:
 
 
 def _distinct(labels: list[str]) -> list[str]:
-    used: set[str] = set()
-    for i, label in enumerate(labels):
-        while label in used:
-            label += "\N{PRIME}"
-        used.add(label)
-        labels[i] = label
-    return labels
+    # The second of the same name is called x (2).
+    used = set(labels)
+    seen: set[str] = set()
+    distinct = []
+    counts = Counter[str]()
+    for label in labels:
+        counts[label] += 1
+        name = label
+        while name in seen or (name != label and name in used):
+            name = f"{label} ({counts[label]})"
+            counts[label] += name in seen or name in used
+        seen.add(name)
+        distinct.append(name)
+    return distinct
 
 
 def _behind(places: tuple[int, ...], operands: list[list[int]]) -> set[int]:

@@ -30,6 +30,7 @@ import numbers
 import os
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -151,7 +152,7 @@ def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
 def _users_line() -> str:
     frame: Any = sys._getframe()
     package = os.path.dirname(__file__)
-    while frame.f_back and os.path.dirname(frame.f_code.co_filename).startswith(package):
+    while frame.f_back and frame.f_code.co_filename.startswith(package + os.sep):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
 
@@ -251,13 +252,19 @@ class Program:
 
         Args:
             names: one for each node, made fit for Python where needed; labels by default.
+
+        Raises:
+            ValueError: there are not as many names as nodes.
         """
+        if names and len(names) != len(self.order):
+            raise ValueError(f"expected {len(self.order)} names, one for each node of `order`")
         names = _identifiers(names or [v.label or f"v{i}" for i, v in enumerate(self.order)])
         grads = _identifiers([f"{name}_grad" for name in names], taken=names)
         known = self._names(lambda i: names[i], lambda i: grads[i])
         texts = _expressions(self.instructions, known, _PYTHON)
         leaves = [i for i, v in enumerate(self.order) if not v._prev]
-        lines = [f"{names[i]} = {texts[p]}" for i, p in enumerate(self.data) if i not in leaves]
+        results = ((i, p) for i, p in enumerate(self.data) if self.order[i]._prev)
+        lines = [f"{names[i]} = {texts[p]}" for i, p in results]
         lines.append("")
         for start in range(0, len(grads), 6):
             lines.append(" = ".join([*grads[start : start + 6], "0"]))
@@ -325,10 +332,17 @@ def trace(root: Value) -> Program:
     Each operation is run again, on recording numbers, and then each closure of what came out. The
     graph itself is left as it is.
 
+    Raises:
+        TypeError: the root is not a Value.
+        ValueError: a `no_grad()` is around this; or the closure of an operation of the user's own
+            sets the gradient of an operand, with =, where it should add to it.
+
     >>> a, b = Value(2.0), Value(3.0)
     >>> [step.role for step in trace(a * b).instructions[:6]]
     ['leaf', 'leaf', 'forward', 'start', 'seed', 'contribution']
     """
+    if not isinstance(root, Value):
+        raise TypeError(f"trace starts from a Value, got {type(root).__name__} {root!r:.40}")
     recording = Recording()
     order = topological_order(root)
     twin: dict[Value, Value] = {}
@@ -337,12 +351,14 @@ def trace(root: Value) -> Program:
         operands = [twin[operand] for operand in node._prev]
         recording.note(i, "forward" if operands else "leaf")
         if not operands:
-            twin[node] = Value(recording.input(node.data))
+            twin[node] = Value(recording.input(_innermost(node.data)))
         elif _is_known(node):
             twin[node] = _again(node._op, operands)
         else:
             unknown.append(i)
             twin[node] = _as_it_is(node, operands, recording)
+    if root._prev and not twin[root]._prev:
+        raise ValueError("tracing needs the graph, which no_grad() keeps from being recorded")
     data = [twin[node].data.place for node in order]
 
     recording.note(-1, "start")
@@ -385,15 +401,21 @@ def _again(op: str, operands: Sequence[Value]) -> Value:
 def _as_it_is(node: Value, operands: Sequence[Value], recording: Recording) -> Value:
     # An operation of the user's own knows its data for these operands alone: they stay constants,
     # and so do its local derivatives.
-    local = local_derivatives(node)
+    local = [_innermost(derivative) for derivative in local_derivatives(node, strict=True)]
 
     def closure(upstream: Number) -> None:
         for operand, derivative in zip(operands, local, strict=True):
             operand.grad += derivative * upstream
 
-    twin = Value(recording.constant(node.data), operands, node._op)
+    twin = Value(recording.constant(_innermost(node.data)), operands, node._op)
     twin._closure = closure
     return twin
+
+
+def _innermost(x: Any) -> Any:
+    while isinstance(x, Value):
+        x = x.data
+    return x
 
 
 # ---- 3. From a program to text
@@ -443,18 +465,19 @@ def _expressions(
 
 def _number(x: Any, spelling: Mapping[str, str]) -> str:
     if not isinstance(x, int) or abs(x) > 2**53:  # JavaScript's limit of whole numbers
-        x = float(x.item() if isinstance(x, Value) else x)
+        x = float(_innermost(x))
     return spelling.get(repr(x), repr(x))
 
 
 def _identifiers(labels: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     # Names fit for Python, each one once: layers[0].b becomes layers_0_b.
-    used = {*taken, *_FUNCTIONS, "program"}
+    used = {*taken, *_FUNCTIONS, "program", "float"}
     names = []
     for i, label in enumerate(labels):
-        name = re.sub(r"\W+", "_", label).strip("_") or f"v{i}"
+        label = unicodedata.normalize("NFKC", label)  # as Python does with its names
+        name = re.sub(r"\W+", "_", label).strip("_")
         if not name.isidentifier() or keyword.iskeyword(name):
-            name = f"v_{name}"
+            name = f"v_{name}" if f"v_{name}".isidentifier() else f"v{i}"
         while name in used:
             name += "_"
         used.add(name)

@@ -6,12 +6,11 @@ import pytest
 from operations import TABLE
 from test_engine import SMOOTH, build
 
-from micrograd import Value, topological_order
+from micrograd import Value, no_grad, topological_order
 from micrograd.derivatives import local_derivatives
 from micrograd.nn import MLP
 from micrograd.steps import explain
 
-PRIME = "\N{PRIME}"  # what tells a second node of the same name apart
 HOSTILE = [
     "</script><script>document.title = 'broken'</script>", "<img src=x onerror=alert(1)>", '"', "'",
     "\\", "{{svg}}", "${1}", "`", "-->", "<!--", "]]>", "&amp;", "عربي", "\u202etfel", "\u2028",
@@ -297,8 +296,9 @@ def test_a_knob_turned_out_of_the_domain_is_told_and_can_be_turned_back(shown):
     with shown(x.log()) as page:
         page.get_by_label("x", exact=True).fill("-1")
         page.locator("#slider").fill("1")
-        assert "turn a knob back" in page.locator("#about").inner_text()
+        assert page.locator("#alarm").inner_text() == "v1 is nan from step 1 on: turn a knob back."
         page.get_by_label("x", exact=True).fill("2")
+        assert page.locator("#alarm").is_hidden()
         assert page.locator("#lines").inner_text() == "v1 = log(x) = log(2) = 0.6931"
 
 
@@ -397,7 +397,7 @@ def test_hostile_labels_do_no_harm(shown):
         assert page.title() == HOSTILE[0]
         assert page.locator("img").count() == 0
         names = page.evaluate("nodes.map(n => n.name)")
-        assert {*HOSTILE, HOSTILE[0] + PRIME} <= set(names)
+        assert {*HOSTILE, HOSTILE[0] + " (2)"} <= set(names)
         assert page.locator("h1").text_content() == HOSTILE[0]
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         compared(page, root)
@@ -446,6 +446,7 @@ def test_in_a_frame_that_is_not_on_the_screen_yet(opened, tmp_path):
         frame = page.frames[1]
         frame.wait_for_function("typeof played === 'object'")
         page.evaluate("document.querySelector('div').style.display = ''")
+        frame.wait_for_function("svg.getBoundingClientRect().width > 100")
         for kind in ("data", "grad"):
             boxes = frame.evaluate(
                 "kind => [...cards.values()].map(({group, [kind]: text}) => [text, group]"
@@ -463,6 +464,141 @@ def test_a_single_leaf_and_numbers_that_are_not_finite(shown):
     with shown(Value(float("inf")) * Value(float("nan"))) as page:
         page.click("#last")
         assert rows(page)["v2"][1] == "nan"
+
+
+def test_a_constant_that_is_turned_is_called_by_its_new_number(shown):
+    x = Value(3.0, label="x")
+    with shown(x * 2.0) as page:
+        page.locator("#knobs summary").click()
+        page.get_by_label("constant 2", exact=True).fill("5")
+        page.click("#next")
+        assert page.locator("#lines").inner_text() == "v2 = x * 5 = 3 * 5 = 15"
+        assert rows(page)["v2"][0] == "x * 5"
+
+
+def test_the_second_of_two_nodes_with_one_label_is_told_apart_on_its_card_too(shown):
+    a, b = Value(2.0, label="x"), Value(3.0, label="x")
+    with shown(a * b) as page:
+        texts = page.locator("#graph text").all_text_contents()
+        assert texts.count("x") == 1
+        assert texts.count("x (2)") == 1
+        assert page.evaluate("nodes.map(n => n.name)") == ["x", "x (2)", "v2"]
+
+
+def test_small_gradients_are_shown_and_not_taken_for_noise(shown):
+    x = Value(1.0, label="x")
+    y = x
+    for _ in range(30):
+        y = y * 1e-3
+    with shown(y) as page:
+        page.click("#last")
+        assert rows(page)["x"][2] == "1e−90"
+        assert page.locator("#leaves .rate").inner_text() == "1e−90"
+
+
+def test_numbers_in_formulas_and_exponents_are_written_as_elsewhere(shown):
+    x = Value(2.0, label="x")
+    with shown(x**1e-5) as page:
+        page.click("#next")
+        assert page.locator("#lines").inner_text() == "v1 = x ** 1e−5 = 2 ** 1e−5 = 1"
+
+
+def test_a_graph_whose_leaves_have_moved_since_says_so(shown):
+    w = Value(1.0, label="w")
+    loss = (w - 2) ** 2
+    with shown(loss) as page:
+        assert page.locator("#stale").is_hidden()
+    w.data = 7.0
+    with shown(loss) as page:
+        assert page.locator("#stale").inner_text().endswith("v3 was 1 and is 25.")
+
+
+def test_an_operation_of_ones_own_is_called_by_its_name(shown):
+    a, b = Value(3.0, label="a"), Value(4.0, label="b")
+    h = Value(5.0, (a, b), "hypot", label="h")
+
+    def _backward():
+        a.grad += a.data / h.data * h.grad
+        b.grad += b.data / h.data * h.grad
+
+    h._backward = _backward
+    with shown(h * 2.0) as page:
+        page.click("#next")
+        assert page.locator("#about").inner_text().startswith("An operation of your own")
+        assert page.locator("#lines").inner_text() == "h = hypot(a, b) = hypot(3, 4) = 5"
+        assert rows(page)["h"][0] == "hypot(a, b)"
+
+
+def test_a_maximum_is_called_by_its_name_and_played_by_its_program(shown):
+    a, b = Value(3.0, label="a"), Value(4.0, label="b")
+    with shown(a.maximum(b)) as page:
+        page.click("#next")
+        assert page.locator("#lines").inner_text() == "v2 = maximum(a, b) = maximum(3, 4) = 4"
+        page.click("#last")
+        assert page.locator("#lines li").all_inner_texts()[0].startswith("a.grad += where(a > b, ")
+
+
+def test_only_the_card_of_the_step_is_on_the_way_of_the_tab_key(shown):
+    with shown(*neuron()) as page:
+        assert page.locator("#graph [tabindex='0']").count() == 1
+        page.locator("#slider").fill("3")
+        focusable = page.locator("#graph [tabindex='0']")
+        assert focusable.get_attribute("aria-label") == "v6, data −6, grad 0"
+        focusable.click()
+        assert focusable.get_attribute("aria-pressed") == "true"
+
+
+def test_the_transcript_leads_to_its_steps_and_follows_the_knobs(shown):
+    with shown(*neuron()) as page:
+        page.locator("#transcript summary").click()
+        page.locator("#transcript button").nth(4).click()
+        assert page.locator("#count").inner_text() == "4 / 11"
+        assert page.locator("#transcript [aria-current=step]").count() == 1
+        page.get_by_label("x1", exact=True).fill("4")
+        assert "x1 * w1 = 4 * (−3) = −12" in page.locator("#transcript").inner_text()
+
+
+def test_reset_brings_back_sliders_and_boxes(shown):
+    with shown(*neuron()) as page:
+        box, slider = page.get_by_label("x1", exact=True), page.get_by_label("x1, slider")
+        box.fill("3.5")
+        assert slider.input_value() == "3.5"
+        page.click("#reset")
+        assert (box.input_value(), slider.input_value()) == ("2", "2")
+
+
+def test_playing_from_the_end_begins_anew(shown):
+    with shown(*neuron()) as page:
+        page.click("#last")
+        page.click("#play")
+        assert page.locator("#count").inner_text() == "0 / 11"
+
+
+def test_zoom_stays_when_only_the_height_changes(shown):
+    with shown(*neuron()) as page:
+        page.click("#larger")
+        before = page.evaluate("scale")
+        page.set_viewport_size({"width": 1280, "height": 700})
+        assert page.evaluate("scale") == before
+        page.set_viewport_size({"width": 800, "height": 700})
+        page.wait_for_function("before => scale !== before", arg=before)
+
+
+def test_what_trace_refuses_explain_refuses():
+    x = Value(2.0)
+    y = x * x
+    with no_grad(), pytest.raises(ValueError, match="no_grad"):
+        explain(y)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_can_be_read_on_light_and_on_dark(shown, scheme):
+    with shown(*neuron(), color_scheme=scheme) as page:
+        colours = page.evaluate(
+            "['color', 'background-color'].map(c => getComputedStyle(document.body)[c === 'color'"
+            " ? 'color' : 'backgroundColor'].match(/\\d+/g).map(Number).reduce((a, b) => a + b))"
+        )
+    assert abs(colours[0] - colours[1]) > 500
 
 
 def test_300_nodes(shown):

@@ -10,7 +10,7 @@ from hypothesis import given
 from operations import TABLE, name_of
 from test_engine import POINT, SMOOTH, STEPS, build
 
-from micrograd.engine import Value, take, where
+from micrograd.engine import Value, no_grad, take, where
 from micrograd.nn import MLP
 from micrograd.trace import Recording, TraceError, trace
 
@@ -132,12 +132,52 @@ def test_a_node_that_is_its_own_root_and_an_int_that_is_large():
     assert "1e+20" in trace(Value(0.5) ** 10**20).javascript()
 
 
+def test_a_closure_that_sets_a_gradient_in_place_of_adding_to_it_is_refused():
+    a = Value(2.0)
+    out = Value(4.0, (a,), "sq")
+
+    def _backward():
+        a.grad = 4 * out.grad
+
+    out._backward = _backward
+    with pytest.raises(ValueError, match=r"derivatives of sq\(x\).*=, and should add to it"):
+        trace(out + a)
+
+
+def test_what_only_looks_like_an_operation_of_the_engine_stays_a_constant():
+    a = Value(2.0)
+    shadowed = a * 3.0
+    shadowed._backward = lambda: None
+    assert trace(shadowed).unknown == (2,)
+    assert trace(Value(5.0, (a, a), "+")).unknown == (1,)
+
+
+def test_nested_values_are_taken_for_their_innermost_number():
+    x = Value(Value(2.0))
+    program = trace(own(x) * x)
+    assert executed(program.python(), [2.0])[0] == 16.0
+
+
+def test_what_cannot_be_traced_is_told():
+    x = Value(2.0)
+    y = x * x
+    with no_grad(), pytest.raises(ValueError, match="no_grad"):
+        trace(y)
+    with pytest.raises(TypeError, match="starts from a Value, got float"):
+        trace(1.0)
+    with pytest.raises(ValueError, match="expected 2 names"):
+        trace(y).python(["a"])
+
+
 def test_labels_become_names_fit_for_python():
-    labels = ["x", "x", "class", "2nd", "layers[0].b", "größe", "", "tanh", "x_grad", "a\nb", "')"]
+    labels = ["x", "x", "class", "2nd", "layers[0].b", "größe", "", "tanh", "x_grad", "a\nb", "')",
+              "x²", "²", "ﬁ", "fi", "float"]  # fmt: skip
     values = [Value(1.0, label=label) for label in labels]
-    source = trace(sum(values)).python()
-    data, gradients = executed(source, [1.0] * len(labels))
-    assert (data, gradients) == (len(labels), [1] * len(labels))
+    root = sum(values).tanh() * math.inf  # a function and a number that names could hide
+    source = trace(root).python()
+    data, gradients = executed(source, [1.0] * len(labels) + [0.0])
+    assert data == 0.0
+    assert len(gradients) == len(labels) + 1
     assert "layers_0_b_grad += " in source
 
 
