@@ -1,0 +1,229 @@
+"""The programs that both classes run: tables of them, the plan of all checks, and what runs them.
+
+Programs are text in a small part of Python, so that what runs is what the reader is shown.
+
+>>> made = run("a = Value(3.0); b = a * a; b.backward()", Value)
+>>> made["a"].grad, made["b"].data
+(6.0, 9.0)
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+from micrograd.engine import Value
+
+UPSTREAM = -4.0  # the gradient that the checks of the chain rule send into an operation
+
+# ---- 1. Tables: the operations, the numbers they are tried with, and graphs of several
+
+ONE, POSITIVE, TWO = ((1.5,), (-0.75,)), ((0.5,), (3.0,)), ((2.0, -3.5), (7, 2))
+CORE = {"a + b": TWO, "a * b": TWO}
+OTHERS = {
+    "-a": ONE, "a - b": TWO, "a ** 2": ONE, "a ** 3": ONE, "a ** -1": ONE, "a ** 0.5": POSITIVE,
+    "a / b": TWO, "a.relu()": ONE, "a.exp()": ONE, "a.tanh()": ONE, "a.sigmoid()": ONE,
+    "a.log()": POSITIVE, "a.sqrt()": POSITIVE, "a.sin()": ONE, "a.cos()": ONE, "abs(a)": ONE,
+    "a.maximum(b)": TWO, "a.minimum(b)": TWO, "a ** b": ((2.0, -3.0), (0.5, 1.5)), "2.0 ** a": ONE,
+}  # fmt: skip
+CORE_BESIDE_NUMBERS = {"a + 2.0": "wrap", "a * 2.0": "wrap", "2.0 + a": "reflected",
+                       "2.0 * a": "reflected", "sum([a, b])": "reflected"}  # fmt: skip
+OTHERS_BESIDE_NUMBERS = {"a - 2.0": "wrap", "a / 2.0": "wrap", "2.0 - a": "reflected",
+                         "2.0 / a": "reflected"}  # fmt: skip
+EXPRESSIONS = {*CORE, *OTHERS, *CORE_BESIDE_NUMBERS, *OTHERS_BESIDE_NUMBERS}
+
+OF_ONE_NODE = (
+    ("Value", "number and gradient of a new one", "construct", "a = Value(2.5)"),
+    ("backward", "of a single node", "seed", "a = Value(3.0); a.backward()"),
+    ("Value", "gradient not shared", "fresh", "a = Value(3.0); b = Value(5.0); a.backward()"),
+    ("Value", "operands not shared", "fresh", "a = Value(3.0); b = a + a; c = Value(5.0)"),
+)
+OF_SHARED_NODES = (
+    ("graph", "a + a", "operands", "a = Value(3.0); b = a + a; b.backward()"),
+    ("graph", "a * a", "operands", "a = Value(3.0); b = a * a; b.backward()"),
+    ("graph", "an inner node used twice", "once",
+     "a = Value(3.0); b = a * a; c = b + b; c.backward()"),
+    ("graph", "an inner node used at two depths, the near use first", "order",
+     "a = Value(3.0); b = a * a; c = b + a; d = b * c; d.backward()"),
+    ("graph", "an inner node used at two depths, the far use first", "order",
+     "a = Value(3.0); b = a * a; c = b + a; d = c * a; e = d * b; e.backward()"),
+    ("graph", "a diamond", "order",
+     "a = Value(3.0); b = a * a; c = b + a; d = b * a; e = c * d; e.backward()"),
+    ("graph", "two nodes with equal numbers", "identity",
+     "a = Value(2.0); b = Value(2.0); c = a * a; d = b * b; e = c * d; e.backward()"),
+)  # fmt: skip
+_doublings = "; ".join(f"{b} = {a} + {a}" for a, b in pairwise("abcdefghijklm"))
+AT_LAST = (
+    ("NumPy", "float64 inside", "numpy", "a = Value(np.float64(3.0)); b = a * a; b.backward()"),
+    ("NumPy", "float32 on the right", "numpy",
+     "a = Value(3.0); b = a * np.float32(2.0); b.backward()"),
+    ("NumPy", "int64 on the right", "numpy", "a = Value(3.0); b = a + np.int64(2); b.backward()"),
+    ("NumPy", "float64 on the left", "numpy",
+     "a = Value(3.0); b = np.float64(2.0) * a; b.backward()"),
+    ("backward", "again, with the leaf set to 0", "again",
+     "a = Value(3.0); b = a * a; b.backward(); a.grad = 0.0; b.backward()"),
+    ("backward", "twice", "twice",
+     "a = Value(3.0); b = a * a; c = b * a; c.backward(); c.backward()"),
+    ("backward", "work", "paths", f"a = Value(1.0); {_doublings}; m.backward()"),
+    ("backward", "deep chain", "depth",
+     "a = Value(3.0); b = sum([a] * 5000, a); b.backward()"),
+)  # fmt: skip
+
+
+# ---- 2. The plan
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the plan: one check, of the programs that it tries in turn.
+
+    >>> next(plan()).programs
+    ('a = Value(2.5)',)
+    """
+
+    operation: str
+    aspect: str
+    mistake: str  # the rule that is broken where the numbers do not tell
+    programs: tuple[str, ...]
+    expression: str = ""  # a program with the operation and nothing else
+
+
+def plan() -> Iterator[Row]:
+    """All checks, in the order in which they are made: what is basic comes before what needs it.
+
+    >>> len(list(plan()))
+    125
+    """
+    yield from _graphs(OF_ONE_NODE)
+    yield from _expressions(CORE, "value", "gradient")  # of both, since what follows needs both
+    yield from _expressions(CORE, "chain rule", "adding up")
+    yield from _graphs(OF_SHARED_NODES)
+    yield from _beside_numbers(CORE_BESIDE_NUMBERS)
+    yield from _expressions(OTHERS, "value", "gradient", "chain rule", "adding up")
+    yield from _beside_numbers(OTHERS_BESIDE_NUMBERS)
+    yield from _graphs(AT_LAST)
+
+
+def _graphs(table: Iterable[tuple[str, str, str, str]]) -> Iterator[Row]:
+    for operation, aspect, mistake, program in table:
+        yield Row(operation, aspect, mistake, (program,))
+
+
+def _expressions(table: Mapping[str, Any], *aspects: str) -> Iterator[Row]:
+    for expression, points in table.items():
+        alone = _program(expression, "value", points[0])
+        for aspect in aspects:
+            programs = tuple(_program(expression, aspect, point) for point in points)
+            yield Row(expression, aspect, "", programs, alone)
+
+
+def _beside_numbers(table: Mapping[str, str]) -> Iterator[Row]:
+    points = {expression: TWO if "b" in expression else ONE for expression in table}
+    for row in _expressions(points, "value", "gradient"):
+        yield replace(row, mistake=table[row.operation])
+
+
+def _program(expression: str, aspect: str, point: Sequence[float]) -> str:
+    """For example 'a = Value(1.5); b = a.tanh(); w = Value(-4.0); c = b * w; c.backward()'."""
+    leaves = "ab"[: len(point)]
+    out, last = ("b", "c") if len(point) == 1 else ("c", "d")
+    steps = [f"{leaf} = Value({x})" for leaf, x in zip(leaves, point, strict=True)]
+    steps.append(f"{out} = {expression}")
+    if aspect == "chain rule":
+        steps += [f"w = Value({UPSTREAM})", f"{last} = {out} * w"]
+    if aspect == "adding up":
+        steps += [f"{last} = {out} * a"]
+    if aspect != "value":
+        steps.append(f"{steps[-1][0]}.backward()")
+    return "; ".join(steps)
+
+
+# ---- 3. What a program says, and what it does
+
+OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.Pow: operator.pow, ast.USub: operator.neg,
+}  # fmt: skip
+
+
+def root_of(program: str) -> str:
+    """The name of the Value that backward() starts from, or of the last one.
+
+    >>> root_of("a = Value(3.0); b = a + a; b.backward(); a.grad = 0.0; b.backward()")
+    'b'
+    """
+    last = program.split("; ")[-1]
+    return last.partition(" ")[0].partition(".")[0]
+
+
+@cache
+def methods_in(program: str) -> set[str]:
+    """What a program asks of the class, but for backward().
+
+    >>> sorted(methods_in("a = Value(-3.0); b = sum([a, -a]); c = b.exp(); c.backward()"))
+    ['__add__', '__neg__', 'exp']
+    """
+    found = set()
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.BinOp) or (
+            isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant)
+        ):
+            found.add(f"__{OPERATORS[type(node.op)].__name__}__")
+        elif isinstance(node, ast.Attribute) and hasattr(Value, node.attr):
+            found.add(node.attr)
+        elif isinstance(node, ast.Name) and node.id in ("sum", "abs"):
+            found.add({"sum": "__add__", "abs": "__abs__"}[node.id])
+    return found - {"backward"}
+
+
+def run(program: str, kind: Any, backward: bool = True) -> dict[str, Any]:
+    """The Values that a program makes with a class `kind`, by name; forward alone if asked for.
+
+    >>> run("a = Value(3.0); b = a + a; b.backward()", Value, backward=False)["a"].grad
+    0
+    """
+    names: dict[str, Any] = {"Value": kind, "abs": abs, "sum": sum}
+    if "np." in program:
+        import numpy
+
+        names["np"] = numpy
+    made = {}
+    for step in _steps(program):
+        match step:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                names[name] = made[name] = _evaluated(value, names)
+            case ast.Assign(targets=[ast.Attribute(value=owner, attr=name)], value=value):
+                if backward:
+                    setattr(_evaluated(owner, names), name, _evaluated(value, names))
+            case ast.Expr(value=call) if backward:
+                _evaluated(call, names)
+    return made
+
+
+@cache
+def _steps(program: str) -> list[ast.stmt]:
+    return ast.parse(program).body
+
+
+def _evaluated(node: Any, names: Mapping[str, Any]) -> Any:
+    match node:
+        case ast.Constant(value=x):
+            return x
+        case ast.Name(id=name):
+            return names[name]
+        case ast.List(elts=elements):
+            return [_evaluated(element, names) for element in elements]
+        case ast.Attribute(value=owner, attr=name):
+            return getattr(_evaluated(owner, names), name)
+        case ast.UnaryOp(op=op, operand=a):
+            return OPERATORS[type(op)](_evaluated(a, names))
+        case ast.BinOp(left=a, op=op, right=b):
+            return OPERATORS[type(op)](_evaluated(a, names), _evaluated(b, names))
+        case ast.Call(func=function, args=arguments):
+            return _evaluated(function, names)(*[_evaluated(x, names) for x in arguments])
+    raise SyntaxError(f"no part of the programs here: {ast.dump(node)}")
