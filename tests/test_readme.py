@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from test_package import CHAPTERS
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -24,6 +25,28 @@ def test_examples_print_what_they_say(elsewhere):
     assert attempted > 5
     assert failed == 0
     assert "<svg" in (elsewhere / "neuron.svg").read_text(encoding="utf-8")
+    assert "<svg" in (elsewhere / "neuron.html").read_text(encoding="utf-8")
+
+
+def toured(text):
+    """The README with the line counts of the tour as they are."""
+
+    def row(match):
+        path = ROOT / match[1]
+        files = sorted(path.glob("*.py")) if path.is_dir() else [path]
+        count = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+        return f"| `{match[1]}` | {count} |"
+
+    return re.sub(r"^\| `(micrograd/\S+)` \| \d+ \|", row, text, flags=re.M)
+
+
+def test_the_tour_has_all_files_in_reading_order_and_counts_their_lines():
+    text = README.read_text(encoding="utf-8")
+    assert text == toured(text), "python tests/test_readme.py counts anew"
+    files = re.findall(r"^\| `micrograd/(\w+)(?:\.py|/)` \| \d+ \|", text, re.M)
+    package = {path.stem for path in (ROOT / "micrograd").iterdir() if path.suffix in ("", ".py")}
+    assert files == [chapter for chapter in CHAPTERS if chapter in package]
+    assert set(files) == package - {"__init__", "__pycache__", "py"} - {"py.typed"}
 
 
 def test_there_are_two_commands():
@@ -42,3 +65,7 @@ def test_pictures_and_files_it_names_exist():
     assert len(named) > 8
     for path in named:
         assert (ROOT / path).exists(), path
+
+
+if __name__ == "__main__":
+    README.write_text(toured(README.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")

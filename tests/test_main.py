@@ -1,0 +1,266 @@
+"""Chapter 15. The command line: what it writes, what it says, and what it refuses."""
+
+import doctest
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import micrograd.__main__ as command_line
+from micrograd import Value
+from micrograd.__main__ import FUNCTIONS, ExpressionError, evaluated, main
+
+NEURON = "(x1*w1 + x2*w2 + b).tanh()"
+NUMBERS = ["x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88"]
+
+
+def test_examples_in_the_docstrings():
+    assert doctest.testmod(command_line).failed == 0  # pytest passes over files named __main__
+
+
+# ---- expressions
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x + y * 2", 7.0),
+        ("(x + y) * 2", 10.0),
+        ("-x ** 2", -9.0),
+        ("2 ** -y", 0.25),
+        ("x - y - 1", 0.0),
+        ("x / y / 2", 0.75),
+        ("+x", 3.0),
+        ("1 - 2", -1.0),
+        ("7", 7.0),
+        ("maximum(x, y) + x.minimum(y)", 5.0),
+        ("abs(-x)", 3.0),
+        ("x.relu().sqrt() ** 2", pytest.approx(3.0)),
+        ("n = x * y; m = n + 1\nm * n", 42.0),
+        ("n = x * y", 6.0),
+        ("(x\n + y)", 5.0),
+        ("größe + x", 4.0),
+    ],
+)
+def test_an_expression_is_what_it_is_in_python(text, expected):
+    assert evaluated(text, {"x": 3.0, "y": 2.0, "größe": 1.0})[0].data == expected
+
+
+def test_every_function_works_in_both_ways_of_writing():
+    for name in FUNCTIONS:
+        more = ["0.25"] if name in ("maximum", "minimum") else []
+        function = evaluated(f"{name}({', '.join(['x', *more])})", {"x": 0.5})[0]
+        method = evaluated(f"x.{name}({', '.join(more)})", {"x": 0.5})[0]
+        assert function.data == method.data == FUNCTIONS[name](Value(0.5), *map(float, more)).data
+
+
+def test_the_same_name_is_the_same_value():
+    result, names = evaluated("x * x", {"x": 3.0})
+    result.backward()
+    assert names["x"].grad == 6.0
+    assert list(names) == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "mark"),
+    [
+        ("x @ y", "not known here", "@"),
+        ("x + y // 2", "not known here", "// 2"),
+        ("x if y else 2", "not known here", "x if"),
+        ("x < y", "not known here", "x < y"),
+        ("[x]", "not known here", "[x]"),
+        ("x.data", "not known here", "x.data"),
+        ("lambda: x", "not known here", "lambda"),
+        ("x and y", "not known here", "x and"),
+        ("~x", "not known here", "~x"),
+        ("f'{x}'", "not known here", "f'"),
+        ("x + 'a'", "a number is expected", "'a'"),
+        ("x + True", "a number is expected", "True"),
+        ("x + 2j", "a number is expected", "2j"),
+        ("x + z", "z has no value: add z=1.0", "z"),
+        ("x + tanh", "tanh is a function", "tanh"),
+        ("x + eval(y)", "eval is no function here", "eval(y)"),
+        ("__import__('os').system('x')", "system is no function", "__import__"),
+        ("x + tanh(x, y)", "tanh takes 1 operand", "tanh(x, y)"),
+        ("maximum(x)", "maximum takes 2 operands", "maximum"),
+        ("tanh(x=1)", "tanh takes 1 operand", "tanh"),
+        ("(lambda: x)()", "this is no function", "(lambda"),
+        ("x = 3", "the name 'x' is taken", "x = 3"),
+        ("tanh = 3", "the name 'tanh' is taken", "tanh"),
+        ("a = b = 3", "only expressions", "a = b"),
+        ("a, b = 3", "only expressions", "a, b"),
+        ("x += 3", "only expressions", "x += 3"),
+        ("import os", "only expressions", "import"),
+        ("x; del x", "only expressions", "del x"),
+        ("größe + größe @ x", "not known here", "@ x"),
+        ("(x +\n y @ x)", "not known here", "@ x)"),
+        ("x / (y - 2)", "the quotient is not defined", "x / (y"),
+        ("x + log(-y)", "the logarithm needs x > 0", "log(-y)"),
+        ("x + ", "invalid syntax", ""),
+        ("x + (y", "was never closed", "(y"),
+        ("x $ y", "invalid syntax", "$"),
+        ("", "an expression is expected", ""),
+        ("# nothing", "an expression is expected", ""),
+        ("1_000 + 0x", "invalid hexadecimal", ""),
+        ("x\0", "null bytes", ""),
+        ("+".join(["x"] * 20_000), "cannot be read|too many", ""),
+        ("(" * 300 + "x" + ")" * 300, "too many nested", ""),
+        ("-" * 5000 + "x", "cannot be read|too many", ""),
+    ],
+)
+def test_what_is_no_arithmetic_is_refused_with_a_mark_at_the_place(text, message, mark):
+    with pytest.raises(ExpressionError, match=message) as error:
+        evaluated(text, {"x": 3.0, "y": 2.0, "größe": 1.0})
+    if mark:
+        *_, line, below = str(error.value).splitlines()
+        assert line[below.index("^") :].startswith(mark)
+
+
+# ---- draw
+
+
+@pytest.mark.parametrize(
+    ("ending", "beginning"),
+    [("svg", b"<?xml"), ("png", b"\x89PNG"), ("html", b"<!doctype html>"), ("mmd", b"flowchart")],
+)
+def test_draw_writes_what_the_ending_says(tmp_path, capsys, ending, beginning):
+    path = tmp_path / f"neuron.{ending}"
+    assert main(["draw", NEURON, *NUMBERS, "-o", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path}\n"
+    content = path.read_bytes()
+    assert content.startswith(beginning)
+    if ending != "png":
+        assert b"w1" in content
+        assert b"grad" in content
+
+
+def test_draw_takes_edges_and_direction(tmp_path):
+    path = tmp_path / "x.svg"
+    assert main(["draw", "x * 2", "x=3", "-o", str(path), "--edges", "derivatives"]) == 0
+    assert "2 \N{MULTIPLICATION SIGN} 1 = 2" in path.read_text(encoding="utf-8")
+    assert main(["draw", "x * 2", "x=3", "-o", str(path), "--rankdir", "TB"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-o", "x.html", "--edges", "derivatives"], "--edges is for pictures"),
+        (["-o", "x.mmd", "--level", "op"], "--level is for pictures"),
+        (["-o", "x"], "needs an ending"),
+        (["-o", "x.docx"], "docx"),
+        (["-o", "nowhere/x.svg"], "nowhere"),
+        (["-o", "x.svg", "--edges", "nonsense"], "'nonsense' is not one of"),
+        (["y=3"], "not in the expression: y"),
+        (["y"], "such as x=1.5"),
+        (["y=a"], "such as x=1.5"),
+        (["2=3"], "such as x=1.5"),
+    ],
+)
+def test_draw_refuses_with_code_2_and_writes_nothing(
+    tmp_path, monkeypatch, capsys, options, message
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["draw", "x * 2", "x=3", *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("micrograd: ")
+    assert message in captured.err
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- derive
+
+
+def test_derive_prints_value_gradients_and_the_check(capsys):
+    assert main(["derive", "3*x**2 + x*y + 5*y**2", "x=2", "y=3"]) == 0
+    assert capsys.readouterr().out.split("\n") == [
+        "value 63",
+        "leaf  data  gradient",
+        "x        2        15",
+        "y        3        32",
+        "central differences agree",
+        "",
+    ]
+
+
+def test_derive_ends_with_code_1_when_a_closure_is_wrong(monkeypatch, capsys):
+    def wrong(a):
+        out = Value(a.data**3, (a,), "cube")
+
+        def _backward():
+            a.grad += 2 * a.data * out.grad
+
+        out._backward = _backward
+        return out
+
+    monkeypatch.setitem(FUNCTIONS, "exp", wrong)
+    assert main(["derive", "exp(x)", "x=2"]) == 1
+    assert "do not agree" in capsys.readouterr().out
+
+
+def test_minus_signs_and_standard_input(monkeypatch, capsys):
+    assert main(["derive", "-x * 2", "x=-1.5"]) == 0
+    assert capsys.readouterr().out.startswith("value 3\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("n = log(x)\nn / x\n"))
+    assert main(["derive", "-", "x=1"]) == 0
+    assert capsys.readouterr().out.startswith("value 0\n")
+    assert main(["derive", "7"]) == 0
+    assert capsys.readouterr().out == "value 7\n"
+
+
+# ---- as a process
+
+
+def run(*arguments, stdin="", code=0):
+    process = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "micrograd", *arguments],
+        input=stdin.encode(), capture_output=True, env=os.environ | {"PYTHONUTF8": "1"},
+    )  # fmt: skip
+    assert process.returncode == code, process.stderr.decode()
+    return process.stdout, process.stderr.decode()
+
+
+def test_as_a_process_with_pipes():
+    out, err = run("draw", "-", "x=2", "-o", "-", stdin="x * x")
+    assert out.startswith(b"<?xml")
+    assert err == ""
+    _, err = run("draw", "x @ x", "x=2", code=2)
+    assert err.splitlines()[1:] == ["  x @ x", "    ^"]
+    _, err = run("nonsense", code=2)
+    assert "invalid choice" in err
+
+
+@pytest.mark.parametrize("command", [[], ["draw"], ["derive"], ["train"], ["grade"]])
+def test_help_has_examples(command):
+    out, _ = run(*command, "--help")
+    assert b"python " in out
+    assert len(out.splitlines()) > 5
+
+
+def test_train_is_the_demo(tmp_path):
+    path = tmp_path / "circles.png"
+    out, _ = run("train", "--data", "circles", "--steps", "1", "--hidden", "2", "--out", str(path))
+    assert out.startswith(b"accuracy ")
+    assert path.read_bytes().startswith(b"\x89PNG")
+    _, err = run("train", "--data", "nonsense", code=2)
+    assert "--data expects" in err
+
+
+# ---- grade
+
+
+def test_grade_prints_the_report_and_its_code_tells_the_outcome(tmp_path, capsys):
+    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    good.write_text("from micrograd.engine import Value\n")
+    bad.write_text("class Value:\n    pass\n")
+    assert main(["grade", str(good)]) == 0
+    assert "failed" not in capsys.readouterr().out
+    assert main(["grade", str(bad), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["passed"] is False
+    assert main(["grade", str(tmp_path / "missing.py")]) == 2
+    assert "missing.py" in capsys.readouterr().err
+    assert main(["grade", str(good), "--seconds", "0"]) == 2
+    assert main(["grade", str(good), "--name", "Other"]) == 1
