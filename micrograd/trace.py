@@ -34,7 +34,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from micrograd.arithmetic import Number, as_number
 from micrograd.derivatives import contributions, local_derivatives
@@ -43,8 +43,7 @@ from micrograd.engine import Value, operations, topological_order
 # ---- 1. Instructions, and numbers that record them
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(NamedTuple):
     """One step of a program: a primitive operation on the results of earlier steps.
 
     Attributes:

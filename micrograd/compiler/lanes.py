@@ -1,0 +1,90 @@
+"""Pass 2: what is computed in every lane, what once, and what not at all.
+
+One example of the batch is a lane. An instruction is uniform if it depends on parameters and
+constants alone: it is computed once, else in every lane. The result of a program and the gradient
+of a parameter are means over lanes; a mean may move inwards as long as it meets what is uniform,
+
+    mean(u + x) = u + mean(x)        mean(u x) = u mean(x)        mean(x / u) = mean(x) / u
+
+which takes a penalty on the weights, and all of its derivatives, out of the lanes. What no result
+needs is left out.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> p, x = recording.input(2.0), recording.input(3.0)
+    >>> [mean] = averaged(recording, [(x.tanh() + p * p).place], parameters={0})
+    >>> [recording.instructions[i].op for i in needed(recording.instructions, [mean])]
+    ['input', 'input', 'tanh', '*', 'mean', '+']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from micrograd.compiler.simplify import Simplified
+from micrograd.trace import Instruction
+
+
+def in_lanes(instructions: Sequence[Instruction], parameters: Collection[int]) -> list[bool]:
+    """Of each instruction, whether it has another result in every lane.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> p, x = recording.input(2.0), recording.input(3.0)
+    >>> _ = p * p, p * x
+    >>> in_lanes(recording.instructions, parameters={0})
+    [False, True, False, True]
+    """
+    lanes: list[bool] = []
+    for place, step in enumerate(instructions):
+        if step.op == "input":
+            lanes.append(place not in parameters)
+        else:
+            lanes.append(step.op != "mean" and any(lanes[i] for i in step.operands))
+    return lanes
+
+
+def averaged(
+    recording: Simplified, places: Sequence[int], parameters: Collection[int]
+) -> list[int]:
+    """Where the means over lanes of the results at these places are; they are recorded, too."""
+    lanes = in_lanes(recording.instructions, parameters)
+    steps = list(recording.instructions)
+
+    def moves_inwards(place: int) -> bool:
+        op, operands = steps[place].op, steps[place].operands
+        if op in ("+", "-", "*"):
+            return not all(lanes[i] for i in operands)
+        return op == "neg" or (op == "/" and not lanes[operands[1]])
+
+    wanted = set(places)
+    for place in range(len(steps) - 1, -1, -1):  # results before operands
+        if place in wanted and lanes[place] and moves_inwards(place):
+            wanted.update(steps[place].operands)
+    mean: dict[int, int] = {}
+    for place in sorted(wanted):
+        if not lanes[place]:
+            mean[place] = place
+        elif moves_inwards(place):
+            operands = tuple(mean[i] for i in steps[place].operands)
+            mean[place] = recording.simplified(steps[place].op, operands)
+        else:
+            mean[place] = recording.simplified("mean", (place,))
+    return [mean[place] for place in places]
+
+
+def needed(instructions: Sequence[Instruction], results: Iterable[int]) -> list[int]:
+    """The places of all instructions that these results are computed from, in order.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> x = recording.input(3.0)
+    >>> _, y = x.exp(), x.sin()
+    >>> needed(recording.instructions, [y.place])
+    [0, 2]
+    """
+    found = set(results)
+    for place in range(len(instructions) - 1, -1, -1):
+        if place in found:
+            found.update(instructions[place].operands)
+    return sorted(found)
