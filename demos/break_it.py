@@ -170,7 +170,7 @@ class Lesson:
         """The graph of the right engine and that of the wrong one."""
         (_, right), (_, wrong) = self.example(self.right), self.example(self.wrong)
         names = {"right": right, "wrong": wrong}
-        return draw_dot([wrong, right], names=names, edges="derivatives")
+        return draw_dot([wrong, right], names=names)
 
     def __str__(self):
         """The wrong line, both columns of numbers, and the reason."""

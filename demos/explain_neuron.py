@@ -21,7 +21,8 @@ def neuron():
     b = Value(6.8813735870195432)
     x1w1 = x1 * w1
     x2w2 = x2 * w2
-    n = x1w1 + x2w2 + b
+    total = x1w1 + x2w2
+    n = total + b
     o = n.tanh()
     return explain(o, names=locals(), title="A neuron, step by step")
 

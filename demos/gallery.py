@@ -1,4 +1,4 @@
-"""Makes the pictures in demos/gallery, which the README shows: `python demos/gallery.py`."""
+"""Makes the pictures in demos/gallery, those of the README too: `python demos/gallery.py`."""
 
 import subprocess
 import sys
@@ -6,22 +6,19 @@ import tempfile
 from pathlib import Path
 
 from micrograd import Value, draw_dot
-from micrograd.nn import Neuron
 
 DEMOS = Path(__file__).resolve().parent
 GALLERY = DEMOS / "gallery"
 
 
 def neuron_picture() -> str:
-    """The path of neuron.svg: the neuron tanh(b + w1 x1 + w2 x2), the chain rule on its arrows."""
-    neuron = Neuron(2, activation="tanh")
-    w1, w2, b = neuron.parameters()
-    w1.data, w2.data, b.data = -3.0, 1.0, 6.8813735870195432
+    """The path of neuron.svg: the neuron of the README, the chain rule on its arrows."""
     x1, x2 = Value(2.0), Value(0.0)
-    o = neuron([x1, x2])
+    w1, w2 = Value(-3.0), Value(1.0)
+    b = Value(6.88)
+    o = (x1 * w1 + x2 * w2 + b).tanh()
     o.backward()
-    names = {"x1": x1, "x2": x2, "w1": w1, "w2": w2, "b": b, "o": o, "neuron": neuron}
-    picture = draw_dot(o, names=names, edges="derivatives")
+    picture = draw_dot(o, names=locals(), edges="derivatives")
     return picture.render(outfile=GALLERY / "neuron.svg", cleanup=True)
 
 

@@ -282,6 +282,9 @@ for name in ("x1", "w1", "x2", "w2", "b"):
 explain(o, names=neuron, title="A neuron, step by step")
 
 # %% [markdown]
+# With $x_2$ the sum $n$ grows, to where $\tanh$ is flatter: all gradients shrink with $1 - o^2$,
+# that of $x_1$ by most. Only that of $w_2$ grows, from 0, since it is $x_2$ times what $n$ is owed.
+#
 # ### Why a topological order
 #
 # "From right to left" is clear on a picture and not in a program. The rule behind it: a node may
@@ -619,8 +622,8 @@ figure.tight_layout()
 #
 # 1. Move the bias of the neuron in part 3 to 0. Which gradients become small, and why?
 # 2. Write `relu` as an operation of your own. What do you do at 0? Ask `check_gradients` there.
-# 3. In part 4, add a node $s = r \cdot p$ and list all orders that are topological
-#    (`micrograd.graph.topological_orders`).
+# 3. List all topological orders of $s = a\,b + b\,c$ (`micrograd.graph.topological_orders`). Why
+#    does it not matter which of them `backward()` takes?
 # 4. Call `backward()` of `a + b`, and then of `a * b` with the same leaves. What is in `a.grad`?
 # 5. Train with a learning rate of 0.5 in place of 0.05. What do you see, and what does the gradient
 #    promise only for small steps?

@@ -21,11 +21,13 @@ from __future__ import annotations
 
 import argparse
 import ast
+import math
 import os
 import re
 import runpy
 import sys
 import sysconfig
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -108,7 +110,7 @@ def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Val
     except SyntaxError as error:
         lines = text.splitlines(keepends=True)
         column = sum(map(len, lines[: (error.lineno or 1) - 1])) + (error.offset or 1) - 1
-        message = str(error.msg).split(". Perhaps")[0]
+        message = str(error.msg).split(". Perhaps")[0] + _hint(text, column)
         raise ExpressionError(message, text, max(0, min(column, len(text)))) from None
     except (RecursionError, MemoryError, ValueError) as error:
         raise ExpressionError(f"this cannot be read: {error}", text[:60], 0) from None
@@ -116,11 +118,24 @@ def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Val
         raise ExpressionError("an expression is expected, such as 'x * y'", text, 0)
     reader = _Reader(text, numbers)
     try:
-        for statement in statements:
-            result = reader.statement(statement)
+        for statement in statements[:-1]:
+            if isinstance(statement, ast.Expr):
+                use = "give it a name, or put brackets around an expression of several lines"
+                reader.fail(f"nobody uses this result: {use}", statement)
+            reader.statement(statement)
+        result = reader.statement(statements[-1])
     except RecursionError:
         raise ExpressionError("too many operations within one another", text[:60], 0) from None
     return result, reader.named
+
+
+def _hint(text: str, column: int) -> str:
+    # What people mean by what no Python can read.
+    found = text[column : column + 1]
+    signs = {"\N{MULTIPLICATION SIGN}": "*", "\N{MINUS SIGN}": "-", "\N{DIVISION SIGN}": "/"}
+    if found in signs:
+        return f": write {signs[found]} for {found}"
+    return ": write 2*x for 2x" if re.search(r"\d[A-Za-z_(]", text) else ""
 
 
 class _Reader:
@@ -139,7 +154,7 @@ class _Reader:
         place = "end_" * behind
         line, offset = getattr(node, f"{place}lineno"), getattr(node, f"{place}col_offset")
         column = len(self.text.encode()[: self.starts[line - 1] + offset].decode(errors="replace"))
-        while behind and self.text[column].isspace():
+        while behind and self.text[column] in ") \t\r\n":
             column += 1
         raise ExpressionError(message, self.text, column)
 
@@ -177,8 +192,17 @@ class _Reader:
         if isinstance(node, ast.Call):
             return self.call(node)
         known = f"names, numbers, brackets, + - * / ** and {', '.join(FUNCTIONS)}"
-        place = node.left if isinstance(node, ast.BinOp) else node
-        self.fail(f"this is not known here; known are {known}", place, behind=place is not node)
+        place: ast.expr = node
+        what = "this is not known here"
+        if isinstance(node, ast.BinOp):
+            place = node.left
+            if isinstance(node.op, ast.BitXor):
+                what = "a power is written **"
+        elif isinstance(node, ast.Attribute):
+            place = node.value
+            if node.attr in FUNCTIONS:
+                what = f"{node.attr} is a function: write .{node.attr}()"
+        self.fail(f"{what}; known are {known}", place, behind=place is not node)
 
     def name(self, node: ast.Name) -> Value:
         name = node.id
@@ -198,7 +222,9 @@ class _Reader:
         elif isinstance(node.func, ast.Attribute):
             name, arguments = node.func.attr, [node.func.value, *node.args]
         if name not in FUNCTIONS:
-            self.fail(f"{name} is no function here; known are {', '.join(FUNCTIONS)}", node)
+            message = f"{name} is no function here; known are {', '.join(FUNCTIONS)}"
+            receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+            self.fail(message, receiver or node, behind=receiver is not None)
         expected = 2 if name in ("maximum", "minimum") else 1
         if len(arguments) != expected or node.keywords:
             self.fail(f"{name} takes {expected} operand{'s' * (expected > 1)}", node)
@@ -230,7 +256,7 @@ def draw(options: argparse.Namespace) -> int:
     for option in given.keys() - allowed:
         raise ValueError(f"--{option} is for pictures, and not for a file .{kind}")
     if kind == "html":
-        content = explain(result, names=names, title=options.expression).html.encode()
+        content = explain(result, names=names, title=_title(options)).html.encode()
     elif kind == "mmd":
         content = mermaid(result, names=names, **given).encode()
     else:
@@ -238,15 +264,24 @@ def draw(options: argparse.Namespace) -> int:
     if options.out == "-":
         sys.stdout.buffer.write(content)
     else:
+        folder = os.path.dirname(options.out)
+        if not os.path.isdir(folder or "."):
+            raise ValueError(f"cannot write {options.out}: there is no folder {folder}")
         write_whole(options.out, content)
         print(options.out)
     return 0
 
 
+def _title(options: argparse.Namespace) -> str:
+    text = " ".join(options.expression.split())
+    return text if len(text) <= 80 else f"{text[:79]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def derive(options: argparse.Namespace) -> int:
     """Prints value and gradients of an expression, and whether central differences agree."""
     result, names = _evaluated(options)
-    leaves = {name: v for name, v in names.items() if not v._prev}
+    given = [_assigned(assignment)[0] for assignment in options.numbers]
+    leaves = {name: v for name, v in names.items() if name in given}
     rows = [(name, f"{v.data:.6g}", f"{v.grad:.6g}") for name, v in leaves.items()]
     print(f"value {result.data:.10g}")
     if not rows:
@@ -255,12 +290,15 @@ def derive(options: argparse.Namespace) -> int:
     first, second, third = (max(map(len, column)) for column in zip(*rows, strict=True))
     print("\n".join(f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows))
 
-    def function(*xs: Value) -> Value:
+    def f(*xs: Value) -> Value:
         again: Value = evaluated(options.expression, dict(zip(leaves, xs, strict=True)))[0]
         return again
 
+    if not all(math.isfinite(x) for v in leaves.values() for x in (v.data, v.grad, result.data)):
+        print("central differences say nothing where a number is not finite")
+        return 0
     try:
-        check_gradients(function, [v.data for v in leaves.values()])
+        check_gradients(f, [v.data for v in leaves.values()])
     except GradientError as error:
         print(f"central differences do not agree: {error}")
         return 1
@@ -301,7 +339,7 @@ def _evaluated(options: argparse.Namespace) -> tuple[Any, dict[str, Value]]:
         options.expression = sys.stdin.read()
     numbers: dict[str, float] = {}
     for assignment in options.numbers:
-        name, _, number = (part.strip() for part in assignment.partition("="))
+        name, number = _assigned(assignment)
         try:
             numbers[name] = float(number)
         except ValueError:
@@ -311,8 +349,17 @@ def _evaluated(options: argparse.Namespace) -> tuple[Any, dict[str, Value]]:
     result, names = evaluated(options.expression, numbers)
     if unused := numbers.keys() - names.keys():
         raise ValueError(f"not in the expression: {', '.join(sorted(unused))}")
-    result.backward()
+    try:
+        result.backward()
+    except ArithmeticError as error:  # a derivative that is not there, as of sqrt at 0
+        raise ValueError(str(error)) from None
     return result, names
+
+
+def _assigned(assignment: str) -> tuple[str, str]:
+    # Python reads names in this form, in which two ways of writing the same letter are one.
+    name, _, number = assignment.partition("=")
+    return unicodedata.normalize("NFKC", name.strip()), number
 
 
 # ---- 3. The command line
@@ -329,10 +376,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[:1] == ["train"]:
         return train(given[1:])
     # An expression like -x*2 is no option: a space before it tells argparse so.
-    given = [f" {a}" if re.match(r"-(?!o$|h$|-|$)", a) else a for a in given]
+    if len(given) > 1 and re.match(r"-(?!h$|o$|-|$)", given[1]):
+        given[1] = f" {given[1]}"
     options = _parser().parse_args(given)
     try:
         return int(options.command(options))
+    except BrokenPipeError:  # whoever reads has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
     except (ValueError, OSError) as error:
         print(f"micrograd: {error}", file=sys.stderr)
         return 2

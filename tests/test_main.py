@@ -72,7 +72,15 @@ def test_the_same_name_is_the_same_value():
         ("x if y else 2", "not known here", "x if"),
         ("x < y", "not known here", "x < y"),
         ("[x]", "not known here", "[x]"),
-        ("x.data", "not known here", "x.data"),
+        ("x.data", "not known here", ".data"),
+        ("x.tanh + 1", "tanh is a function: write .tanh", ".tanh"),
+        ("(x + y).tan()", "tan is no function here", ".tan"),
+        ("x ^ 2", r"a power is written \*\*", "^"),
+        ("2x + y", "write 2\\*x for 2x", ""),
+        ("x × y", "write \\* for ×", "×"),
+        ("x − y", "write - for −", "−"),
+        ("x*y\n+ x", "nobody uses this result", "x*y"),
+        ("x; y", "nobody uses this result", "x; y"),
         ("lambda: x", "not known here", "lambda"),
         ("x and y", "not known here", "x and"),
         ("~x", "not known here", "~x"),
@@ -83,7 +91,7 @@ def test_the_same_name_is_the_same_value():
         ("x + z", "z has no value: add z=1.0", "z"),
         ("x + tanh", "tanh is a function", "tanh"),
         ("x + eval(y)", "eval is no function here", "eval(y)"),
-        ("__import__('os').system('x')", "system is no function", "__import__"),
+        ("__import__('os').system('x')", "system is no function", ".system"),
         ("x + tanh(x, y)", "tanh takes 1 operand", "tanh(x, y)"),
         ("maximum(x)", "maximum takes 2 operands", "maximum"),
         ("tanh(x=1)", "tanh takes 1 operand", "tanh"),
@@ -94,7 +102,7 @@ def test_the_same_name_is_the_same_value():
         ("a, b = 3", "only expressions", "a, b"),
         ("x += 3", "only expressions", "x += 3"),
         ("import os", "only expressions", "import"),
-        ("x; del x", "only expressions", "del x"),
+        ("n = x; del n", "only expressions", "del n"),
         ("größe + größe @ x", "not known here", "@ x"),
         ("(x +\n y @ x)", "not known here", "@ x)"),
         ("x / (y - 2)", "the quotient is not defined", "x / (y"),
@@ -151,7 +159,7 @@ def test_draw_takes_edges_and_direction(tmp_path):
         (["-o", "x.mmd", "--level", "op"], "--level is for pictures"),
         (["-o", "x"], "needs an ending"),
         (["-o", "x.docx"], "docx"),
-        (["-o", "nowhere/x.svg"], "nowhere"),
+        (["-o", "nowhere/x.svg"], "there is no folder nowhere"),
         (["-o", "x.svg", "--edges", "nonsense"], "'nonsense' is not one of"),
         (["y=3"], "not in the expression: y"),
         (["y"], "such as x=1.5"),
@@ -199,6 +207,24 @@ def test_derive_ends_with_code_1_when_a_closure_is_wrong(monkeypatch, capsys):
     monkeypatch.setitem(FUNCTIONS, "exp", wrong)
     assert main(["derive", "exp(x)", "x=2"]) == 1
     assert "do not agree" in capsys.readouterr().out
+
+
+def test_derive_where_there_is_no_derivative_or_no_number(capsys):
+    assert main(["derive", "sqrt(x)", "x=0"]) == 2
+    assert capsys.readouterr().err.startswith("micrograd: in the backward pass of sqrt(x)")
+    assert main(["derive", "x * x", "x=inf"]) == 0
+    assert "not finite" in capsys.readouterr().out
+    assert main(["derive", "a = 2; a * x", "x=3"]) == 0
+    assert "\na " not in capsys.readouterr().out
+    assert main(["derive", "\N{MICRO SIGN} * 2", "\N{MICRO SIGN}=3"]) == 0
+    assert capsys.readouterr().out.startswith("value 6\n")
+
+
+def test_a_pipe_that_closes_early_is_no_error():
+    command = [sys.executable, "-m", "micrograd", "derive", "x * x", "x=2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
 
 
 def test_minus_signs_and_standard_input(monkeypatch, capsys):

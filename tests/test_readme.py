@@ -3,10 +3,14 @@
 import doctest
 import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 from test_package import CHAPTERS
+from wrong_engines import edited
+
+from micrograd.__main__ import main
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -47,6 +51,21 @@ def test_the_tour_has_all_files_in_reading_order_and_counts_their_lines():
     package = {path.stem for path in (ROOT / "micrograd").iterdir() if path.suffix in ("", ".py")}
     assert files == [chapter for chapter in CHAPTERS if chapter in package]
     assert set(files) == package - {"__init__", "__pycache__", "py"} - {"py.typed"}
+
+
+def test_commands_of_the_command_line_run_and_say_what_is_shown(elsewhere, capsys):
+    text = README.read_text(encoding="utf-8")
+    blocks = [block for _, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)]
+    commands = next(block for block in blocks if block.startswith("python -m micrograd"))
+    shown = next(block for block in blocks if block.startswith("1. "))
+    engine = edited(("            self.grad += out.grad\n", "            self.grad = out.grad\n"))
+    Path("my_engine.py").write_text(engine, encoding="utf-8")
+    codes = [main(shlex.split(line)[3:]) for line in commands.splitlines()]
+    assert codes == [0, 0, 1]
+    out = capsys.readouterr().out
+    for line in shown.splitlines():
+        assert line.strip() in out
+    assert "<svg" in Path("neuron.html").read_text(encoding="utf-8")
 
 
 def test_there_are_two_commands():
