@@ -63,6 +63,13 @@ def test_the_class_of_the_first_half_of_the_lecture_lacks_operations_and_is_righ
     assert {"-a", "a - b", "a / b", "a ** 2", "a.tanh()", "2.0 - a", "a / 2.0"} <= missing
 
 
+def test_the_lectures_value_needs_no_reflected_difference_and_quotient():
+    report = grade(class_of(edited(("__rsub__", "rsub"), ("__rtruediv__", "rtruediv"))))
+    assert report.passed, report
+    missing = {check.operation for check in report.checks if check.status == "not found"}
+    assert {"2.0 - a", "2.0 / a"} <= missing
+
+
 @pytest.mark.parametrize(
     "edits",
     [
@@ -97,7 +104,7 @@ def test_the_mistake_is_named_and_no_other(wrong):
 
 def test_the_catalogue_breaks_every_rule_but_those_that_need_a_file():
     assert {wrong.rule for wrong in MISTAKES} | {rule for _, rule, _ in FILES.values()} | {
-        *("memory", "twice", "depth")
+        *("memory", "twice", "kept", "depth")
     } == set(RULES)
     assert len({wrong.name for wrong in MISTAKES}) == len(MISTAKES) >= 12
 
@@ -149,7 +156,7 @@ def test_derivatives_by_the_book_come_from_the_docstrings_of_our_operations():
     ("names", "rules"),
     [
         (("= in place of +=", "quotient with the wrong sign"), ["accumulate", "derivative"]),
-        (("preorder", "no __rsub__"), ["order", "reflected"]),
+        (("preorder", "__rsub__ unswapped"), ["order", "swapped"]),
         (("tanh squared forgotten", "exp as if it were a power"), ["derivative", "derivative"]),
         (("no seed", "relu the wrong way round"), ["seed", "value"]),
     ],
@@ -172,6 +179,14 @@ def test_a_second_backward_is_no_note_where_the_first_is_wrong_already():
     for name, notes in (("no seed", ["depth"]), ("tanh squared forgotten", ["twice", "depth"])):
         report = grade(class_of(mistake(name).source))
         assert [note.mistake for note in report.notes] == notes
+
+
+def test_a_second_backward_may_give_too_little_as_well():
+    setting = "        self.grad = 1.0\n"
+    report = grade(class_of(edited((setting, "        for v in order: v.grad = 0\n" + setting))))
+    assert report.passed
+    assert [note.mistake for note in report.notes] == ["kept", "depth"]
+    assert "too much" not in report.notes[0].way_out
 
 
 def test_every_failure_has_a_message_with_all_its_parts():
@@ -208,7 +223,7 @@ def test_a_report_survives_json():
 
 def test_the_text_begins_with_a_count_and_ends_with_a_table():
     text = str(grade(class_of(mistake("tanh squared forgotten").source)))
-    assert text.startswith("Value: 80 passed, 3 failed, 2 noted, 40 not found\n\n1. The derivative")
+    assert text.startswith("Value: 85 passed, 3 failed, 2 noted, 40 not found\n\n1. The derivative")
     row = "a.tanh()      value ok   gradient FAILED   chain rule FAILED   adding up FAILED"
     assert row in text.splitlines()
     assert text.splitlines()[-1].startswith("not found: a.sigmoid(), a.log()")
@@ -251,7 +266,7 @@ def test_pytest_runs_each_check_as_a_test(tmp_path):
         capture_output=True,
         text=True,
     )
-    assert "3 failed, 80 passed, 42 skipped" in run.stdout, run.stdout + run.stderr
+    assert "3 failed, 85 passed, 42 skipped" in run.stdout, run.stdout + run.stderr
     assert "test_my_value[a.tanh(): gradient]" in run.stdout
     assert "The derivative in the _backward of a.tanh() is wrong." in run.stdout
 
@@ -325,6 +340,7 @@ def test_another_name_of_the_class(tmp_path):
     report = grade_file(path, SECONDS)
     assert lead(report).found == "no such class; classes there: Scalar"
     assert lead(report).expected == "a class Value"
+    assert "--name" in lead(report).way_out
 
 
 def test_an_error_while_loading_is_told_with_its_line(tmp_path):
@@ -353,8 +369,10 @@ def test_too_much_memory_is_a_finding(tmp_path):
 
 
 def test_arguments_of_grade_file_are_checked(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"expects a Python file, got .*nothing\.py"):
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*nothing\.py: grade"):
         grade_file(tmp_path / "nothing.py")
+    with pytest.raises(FileNotFoundError, match="is a folder: grade expects a Python file"):
+        grade_file(tmp_path)
     path = write(tmp_path, RIGHT)
     with pytest.raises(ValueError, match="seconds=0"):
         grade_file(path, seconds=0)

@@ -9,7 +9,7 @@ that shows, and the way out. `grade_file("my_engine.py")` does so in a process o
     ...     def backward(self, gradient=1):
     ...         pass
     >>> print(str(grade(MyValue)).split("Way out")[0])
-    MyValue: 123 passed, 2 failed
+    MyValue: 128 passed, 2 failed
     <BLANKLINE>
     1. The gradient of the node on which backward() is called is 1.
            a = Value(3.0); a.backward()

@@ -64,7 +64,8 @@ def grade_file(
     """
     file = Path(path).resolve()
     if not file.is_file():
-        raise FileNotFoundError(f"grade_file expects a Python file, got {os.fspath(path)!r}")
+        what = "{} is a folder" if file.is_dir() else "there is no file {}"
+        raise FileNotFoundError(f"{what.format(os.fspath(path))}: grade expects a Python file")
     if seconds <= 0 or (megabytes is not None and megabytes <= 0):
         raise ValueError(f"limits must be above 0, got seconds={seconds}, megabytes={megabytes}")
     with tempfile.TemporaryDirectory() as folder:
@@ -150,10 +151,13 @@ def _child() -> None:
         kind: Any = getattr(module, class_name, None)
         if not isinstance(kind, type):
             classes = ", ".join(x for x, y in vars(module).items() if isinstance(y, type)) or "none"
-            loading = replace(failed, found=f"no such class; classes there: {classes}")
+            mistake = "load" if classes == "none" else "name"
+            found = f"no such class; classes there: {classes}"
+            loading = replace(failed, mistake=mistake, found=found)
     except (Exception, SystemExit) as error:
         found, place = told(error)
-        mistake = "memory" if isinstance(error, MemoryError) else "load"
+        kinds = {MemoryError: "memory", SyntaxError: "syntax"}
+        mistake = next((x for kind, x in kinds.items() if isinstance(error, kind)), "load")
         place = "" if isinstance(error, SyntaxError) else place  # its text has the line
         loading = replace(failed, mistake=mistake, found=found, place=place)
     write(loading)

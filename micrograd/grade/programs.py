@@ -43,6 +43,12 @@ OF_ONE_NODE = (
     ("Value", "gradient not shared", "fresh", "a = Value(3.0); b = Value(5.0); a.backward()"),
     ("Value", "operands not shared", "fresh", "a = Value(3.0); b = a + a; c = Value(5.0)"),
 )
+OF_INNER_NODES = tuple(
+    ("graph", f"an inner node on the {side} of {sign}", "children",
+     f"a = Value(3.0); b = Value(2.0); w = Value(7.0); c = a {sign} b; d = {last}; d.backward()")
+    for sign in "+*"
+    for side, last in (("left", f"c {sign} w"), ("right", f"w {sign} c"))
+)  # fmt: skip
 OF_SHARED_NODES = (
     ("graph", "a + a", "operands", "a = Value(3.0); b = a + a; b.backward()"),
     ("graph", "a * a", "operands", "a = Value(3.0); b = a * a; b.backward()"),
@@ -67,6 +73,8 @@ AT_LAST = (
      "a = Value(3.0); b = np.float64(2.0) * a; b.backward()"),
     ("backward", "again, with the leaf set to 0", "again",
      "a = Value(3.0); b = a * a; b.backward(); a.grad = 0.0; b.backward()"),
+    ("backward", "of a new graph over the same leaf", "again",
+     "a = Value(3.0); b = a * a; b.backward(); a.grad = 0.0; c = a + a; c.backward()"),
     ("backward", "twice", "twice",
      "a = Value(3.0); b = a * a; c = b * a; c.backward(); c.backward()"),
     ("backward", "work", "paths", f"a = Value(1.0); {_doublings}; m.backward()"),
@@ -97,11 +105,12 @@ def plan() -> Iterator[Row]:
     """All checks, in the order in which they are made: what is basic comes before what needs it.
 
     >>> len(list(plan()))
-    125
+    130
     """
     yield from _graphs(OF_ONE_NODE)
     yield from _expressions(CORE, "value", "gradient")  # of both, since what follows needs both
     yield from _expressions(CORE, "chain rule", "adding up")
+    yield from _graphs(OF_INNER_NODES)
     yield from _graphs(OF_SHARED_NODES)
     yield from _beside_numbers(CORE_BESIDE_NUMBERS)
     yield from _expressions(OTHERS, "value", "gradient", "chain rule", "adding up")
@@ -118,7 +127,8 @@ def _expressions(table: Mapping[str, Any], *aspects: str) -> Iterator[Row]:
     for expression, points in table.items():
         alone = _program(expression, "value", points[0])
         for aspect in aspects:
-            programs = tuple(_program(expression, aspect, point) for point in points)
+            again = "ab"[: len(points[0])] if aspect == "adding up" else "a"
+            programs = tuple(_program(expression, aspect, x, y) for x in points for y in again)
             yield Row(expression, aspect, "", programs, alone)
 
 
@@ -128,7 +138,7 @@ def _beside_numbers(table: Mapping[str, str]) -> Iterator[Row]:
         yield replace(row, mistake=table[row.operation])
 
 
-def _program(expression: str, aspect: str, point: Sequence[float]) -> str:
+def _program(expression: str, aspect: str, point: Sequence[float], again: str = "a") -> str:
     """For example 'a = Value(1.5); b = a.tanh(); w = Value(-4.0); c = b * w; c.backward()'."""
     leaves = "ab"[: len(point)]
     out, last = ("b", "c") if len(point) == 1 else ("c", "d")
@@ -137,7 +147,7 @@ def _program(expression: str, aspect: str, point: Sequence[float]) -> str:
     if aspect == "chain rule":
         steps += [f"w = Value({UPSTREAM})", f"{last} = {out} * w"]
     if aspect == "adding up":
-        steps += [f"{last} = {out} * a"]
+        steps += [f"{last} = {out} * {again}"]
     if aspect != "value":
         steps.append(f"{steps[-1][0]}.backward()")
     return "; ".join(steps)

@@ -241,9 +241,11 @@ def _drawing(check: Check) -> str:
 
 # ---- Which failures belong together
 
-OF_ONE_OPERATION = {"value", "derivative", "closure", "chain", "runs", "result", "operands"}
+OF_EVERYTHING = {"load", "syntax", "name", "construct"}
+OF_ONE_OPERATION = {"value", "derivative", "closure", "chain", "runs", "result", "operands",
+                    "exchanged"}  # fmt: skip
 OF_NUMBERS_BESIDE = {"wrap", "reflected", "swapped"}
-OF_ALL_GRADIENTS = {"seed", "fresh", "walk", "number", "untouched", "identity"}
+OF_ALL_GRADIENTS = {"seed", "fresh", "walk", "number", "untouched", "identity", "children"}
 OF_USES = {"accumulate", "operands", "once", "order"}
 
 
@@ -252,7 +254,7 @@ def _follows(later: Check, group: Sequence[Check]) -> bool:
     first, mistake = group[0], group[0].mistake
     if later.expected == "no error" and _error(later) in map(_error, group):
         return True
-    if mistake in ("load", "construct") or (later.place and later.place == first.place):
+    if mistake in OF_EVERYTHING or (later.place and later.place == first.place):
         return True
     if later.mistake == mistake and mistake not in ("value", "derivative", "runs"):
         return True
@@ -273,7 +275,7 @@ def _error(check: Check) -> str:
 
 def _clearest_first(group: list[Check]) -> list[Check]:
     # A node that is used more than once: a + a shows it in fewer steps than what was found first.
-    if group[0].mistake not in OF_USES:
+    if group[0].mistake not in OF_USES or group[0].aspect == "gradient":
         return group
     same = [check for check in group if check.mistake == group[0].mistake]
     first = min(same, key=lambda check: check.program.count(";"))

@@ -8,10 +8,14 @@
 RULES = {  # by the name of the mistake: the rule, and the way out
     "load": ("The file must load by itself and define the class.",
         "keep definitions at its top level, and all else below if __name__ == '__main__':"),
+    "syntax": ("The file must be a Python program.",
+        "mend the line that the error names; often the mistake is at the end of the line before"),
+    "name": ("The file must define the class that is graded.",
+        "say which class it is: --name and what it is called there (class_name= in Python)"),
     "construct": ("A new Value keeps its number in .data and starts with 0 in .grad.",
         "write self.data = data and self.grad = 0.0 in __init__"),
     "seed": ("The gradient of the node on which backward() is called is 1.",
-        "write self.grad = 1.0 in backward(), before the first _backward runs"),
+        "write self.grad = 1.0 in backward(), once, before the loop in which each _backward runs"),
     "fresh": ("Each Value has a grad and operands of its own.",
         "set self.grad and self._prev in __init__, not on the class, and let no default argument "
         "be set() or [], which all calls would share: () is safe"),
@@ -30,15 +34,20 @@ RULES = {  # by the name of the mistake: the rule, and the way out
         "by the book: {formula}"),
     "closure": ("The result of {operation} must know how to hand its gradient back.",
         "define _backward inside the operation, and write out._backward = _backward, without "
-        "parentheses, before return out"),
+        "parentheses, before return out; inside, read out.grad, not self.grad"),
     "derivative": ("The derivative in the _backward of {operation} is wrong.",
         "by the book: {formula}"),
+    "exchanged": (
+        "The derivative in the _backward of {operation} is wrong: the two are swapped.",
+        "give each operand its own derivative, by the book: {formula}"),
     "chain": (
         "{operation} hands back its local derivative times the gradient of its result (the chain "
         "rule).",
         "in _backward, multiply by out.grad"),
     "walk": ("backward() must reach all nodes below the root, each result before its operands.",
         "list the nodes, operands first, and then: for node in reversed(topo): node._backward()"),
+    "children": ("All operands of an operation stand in its _children (_prev).",
+        "write Value(number, (self, other), '+'): backward() goes on only to what stands there"),
     "untouched": ("backward() changes gradients and leaves all data as they are.",
         "in backward() and in _backward assign to .grad alone"),
     "accumulate": (
@@ -71,6 +80,10 @@ RULES = {  # by the name of the mistake: the rule, and the way out
         "begin backward() by setting to 0 the grad of all nodes that have operands (the original "
         "micrograd gives too much here as well; with a new graph for each backward(), and the grad "
         "of leaves set to 0 before it, all is right)"),
+    "kept": (
+        "A second backward() adds the same gradients once more: leaves then hold exactly twice as "
+        "much.",
+        "let backward() keep the grad of leaves, and set to 0 that of nodes with operands alone"),
     "paths": (
         "The work of backward() grows with the nodes, not with the paths, which double with every "
         "reuse.",
