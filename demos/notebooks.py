@@ -9,8 +9,8 @@ compared, since fonts differ from machine to machine, nor are outputs of cells t
 which need a package that may be missing.
 
 What a notebook tells of the machine it ran on (versions, times, addresses in memory) is left out,
-so that a second run gives the same file. Needs jupytext, nbclient and ipykernel. Takes half a
-minute.
+so that a second run gives the same file. Needs jupytext, nbclient and ipykernel. Takes some ten
+seconds.
 """
 
 import argparse

@@ -34,7 +34,6 @@ from typing import Any, NoReturn
 
 from micrograd.derivatives import GradientError, check_gradients
 from micrograd.engine import Value
-from micrograd.render import write_whole
 
 FUNCTIONS = {
     **{f: getattr(Value, f) for f in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid")},
@@ -135,7 +134,8 @@ def _hint(text: str, column: int) -> str:
     signs = {"\N{MULTIPLICATION SIGN}": "*", "\N{MINUS SIGN}": "-", "\N{DIVISION SIGN}": "/"}
     if found in signs:
         return f": write {signs[found]} for {found}"
-    return ": write 2*x for 2x" if re.search(r"\d[A-Za-z_(]", text) else ""
+    number_and_name = r"(?<![\w.])\d+(\.\d*)?(?!e[-+\d])[A-Za-z_(]"
+    return ": write 2*x for 2x" if re.search(number_and_name, text) else ""
 
 
 class _Reader:
@@ -245,6 +245,7 @@ class _Reader:
 def draw(options: argparse.Namespace) -> int:
     """Writes the picture, the page or the Mermaid text of an expression's graph."""
     from micrograd.draw import draw_dot, mermaid  # Graphviz: the other commands do without
+    from micrograd.render import write_whole
     from micrograd.steps import explain
 
     kind = "svg" if options.out == "-" else os.path.splitext(options.out)[1][1:].lower()

@@ -61,9 +61,7 @@ def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...
     return contributions(node, upstream, strict=strict)
 
 
-def contributions(
-    node: Value, upstream: Number, *, strict: bool = False
-) -> tuple[Number, ...]:
+def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tuple[Number, ...]:
     """What a node hands on to its operands when it is owed `upstream`: one number for each edge.
 
         contribution  =  local derivative * upstream gradient

@@ -301,7 +301,11 @@ class Stack:
 
     def __init__(self, model: Any) -> None:
         self._stages = _stages(model)
-        layers = [neurons for stage in self._stages if (neurons := _neurons(stage))]
+        layers = [
+            [(weights, bias) for _, weights, bias, _ in stage._neurons()]
+            for stage in self._stages
+            if isinstance(stage, (Layer, Linear))
+        ]
         inputs, outputs = [len(layer[0][0]) for layer in layers], [len(layer) for layer in layers]
         fits = inputs[1:] == outputs[:-1]  # else something in between makes other numbers
         self.layers = layers if fits else []
@@ -352,12 +356,3 @@ def _stages(model: Any) -> list[Any]:
         parts = model.layers if isinstance(model, MLP) else model.modules
         return [stage for part in parts for stage in _stages(part)]
     return [model]
-
-
-def _neurons(stage: Any) -> list[tuple[list[Value], Value | None]]:
-    if isinstance(stage, Layer):
-        return [(neuron.w, neuron.b) for neuron in stage.neurons]
-    if isinstance(stage, Linear):
-        biases: list[Any] = stage.bias or [None] * len(stage.weight)
-        return list(zip(stage.weight, biases, strict=True))
-    return []

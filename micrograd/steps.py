@@ -27,7 +27,7 @@ from micrograd.draw import NUMBER, draw_dot
 from micrograd.engine import Value
 from micrograd.graph import graph
 from micrograd.render import write_whole
-from micrograd.trace import trace
+from micrograd.trace import distinct, trace
 
 LARGEST = 1000  # nodes: above, neither the layout nor a reader gets through
 WIDEST = 52  # points, for a number like -1.235e-67 on a card
@@ -102,7 +102,8 @@ def explain(
     program = trace(loss)
     place = {node.name: i for i, node in enumerate(drawn.nodes)}
     operands = [[place[name] for name in node.operands] for node in drawn.nodes]
-    labels = _distinct([node.label or node.name for node in drawn.nodes])
+    labels = distinct([node.label or node.name for node in drawn.nodes], "{} ({})")
+    uses = Counter(i for of_node in operands for i in of_node)
     fixed = _behind(program.unknown, operands)
     nodes = [
         {
@@ -113,8 +114,7 @@ def explain(
             "own": i in program.unknown,
             "kind": node.kind,
             "operands": operands[i],
-            "uses": sum(uses.count(i) for uses in operands),
-            "number": "" if node.operands else _number(program.order[i]),
+            "uses": uses[i],
             "free": not node.operands and i not in fixed,
         }
         for i, node in enumerate(drawn.nodes)
@@ -148,23 +148,6 @@ def _filled(template: str, **contents: str) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda gap: contents[gap[1]], template)
 
 
-def _distinct(labels: list[str]) -> list[str]:
-    # The second of the same name is called x (2).
-    used = set(labels)
-    seen: set[str] = set()
-    distinct = []
-    counts = Counter[str]()
-    for label in labels:
-        counts[label] += 1
-        name = label
-        while name in seen or (name != label and name in used):
-            name = f"{label} ({counts[label]})"
-            counts[label] += name in seen or name in used
-        seen.add(name)
-        distinct.append(name)
-    return distinct
-
-
 def _behind(places: tuple[int, ...], operands: list[list[int]]) -> set[int]:
     # The nodes from which one of these is reached.
     found = set(places)
@@ -172,8 +155,3 @@ def _behind(places: tuple[int, ...], operands: list[list[int]]) -> set[int]:
         if i in found:
             found.update(operands[i])
     return found
-
-
-def _number(leaf: Value) -> str:
-    text = repr(leaf.item())
-    return {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(text, text)

@@ -31,7 +31,8 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, NoReturn
@@ -280,14 +281,18 @@ class Program:
     def javascript(self) -> str:
         """The program as a JavaScript expression: a function of two arrays, d and g.
 
-        d[i] and g[i] are data and gradient of node i. The function gives an object of two lists:
-        `forward` has {node, data()} for each result, `backward` has {node, shares} for each
-        closure, and each of its shares {edge, node, share()} for an operand. Nothing is written
-        into d and g: whoever runs the program does that, in order or out of it. The primitives
-        that JavaScript has not under these names are expected as functions around it.
+        d[i] and g[i] are data and gradient of node i. The function gives an object of three lists:
+        `leaves` has {node, number} for each leaf, `forward` has {node, data()} for each result,
+        `backward` has {node, shares} for each closure, and each of its shares {edge, node, share()}
+        for an operand. Nothing is written into d and g: whoever runs the program does that, in
+        order or out of it. The primitives that JavaScript has not under these names are expected as
+        functions around it.
 
         >>> print(trace(-Value(2.0)).javascript())
         (d, g) => ({
+          leaves: [
+            {node: 0, number: 2.0},
+          ],
           forward: [
             {node: 1, data: () => -d[0]},
           ],
@@ -300,6 +305,11 @@ class Program:
         """
         known = self._names(lambda i: f"d[{i}]", lambda i: f"g[{i}]")
         texts = _expressions(self.instructions, known, _JAVASCRIPT)
+        leaves = [
+            f"    {{node: {i}, number: {texts[self.data[i]]}}},"
+            for i, v in enumerate(self.order)
+            if not v._prev
+        ]
         forward = [
             f"    {{node: {i}, data: () => {texts[self.data[i]]}}},"
             for i, v in enumerate(self.order)
@@ -313,7 +323,8 @@ class Program:
             text = known.get(place) or texts[place]
             backward.append(f"      {{edge: {edge}, node: {receiver}, share: () => {text}}},")
         backward += ["    ]},"] * (last is not None)
-        lines = ["  forward: [", *forward, "  ],", "  backward: [", *backward, "  ],"]
+        lines = ["  leaves: [", *leaves, "  ],", "  forward: [", *forward, "  ],"]
+        lines += ["  backward: [", *backward, "  ],"]
         return "\n".join(["(d, g) => ({", *lines, "})"])
 
     def _names(self, data: Callable[[int], str], grad: Callable[[int], str]) -> dict[int, str]:
@@ -470,15 +481,32 @@ def _number(x: Any, spelling: Mapping[str, str]) -> str:
 
 def _identifiers(labels: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     # Names fit for Python, each one once: layers[0].b becomes layers_0_b.
-    used = {*taken, *_FUNCTIONS, "program", "float"}
     names = []
     for i, label in enumerate(labels):
         label = unicodedata.normalize("NFKC", label)  # as Python does with its names
         name = re.sub(r"\W+", "_", label).strip("_")
         if not name.isidentifier() or keyword.iskeyword(name):
             name = f"v_{name}" if f"v_{name}".isidentifier() else f"v{i}"
-        while name in used:
-            name += "_"
-        used.add(name)
         names.append(name)
-    return names
+    return distinct(names, "{}_{}", {*taken, *_FUNCTIONS, "program", "float"})
+
+
+def distinct(names: Sequence[str], numbered: str, taken: Collection[str] = ()) -> list[str]:
+    """The names, each one once: the first keeps its name, the others get a number.
+
+    >>> distinct(["x", "x", "x (2)", "x"], numbered="{} ({})")
+    ['x', 'x (3)', 'x (2)', 'x (4)']
+    """
+    reserved = {*taken, *names}  # a numbered name gives way to one that somebody chose
+    used = set(taken)
+    count: Counter[str] = Counter()
+    found = []
+    for name in names:
+        count[name] += 1
+        unique = name
+        while unique in used or (unique != name and unique in reserved):
+            count[name] += unique != name
+            unique = numbered.format(name, max(2, count[name]))
+        used.add(unique)
+        found.append(unique)
+    return found

@@ -77,6 +77,7 @@ def test_the_same_name_is_the_same_value():
         ("(x + y).tan()", "tan is no function here", ".tan"),
         ("x ^ 2", r"a power is written \*\*", "^"),
         ("2x + y", "write 2\\*x for 2x", ""),
+        ("x1w1 + 1e-5 +", "invalid syntax\\n", ""),
         ("x × y", "write \\* for ×", "×"),
         ("x − y", "write - for −", "−"),
         ("x*y\n+ x", "nobody uses this result", "x*y"),

@@ -5,7 +5,6 @@ The files are its passes, in the order in which they run:
     simplify    a recording that writes nothing down twice, and nothing that changes nothing
     lanes       what is computed in every lane, what once, and what not at all
     dots        sums of products as one instruction
-    groups      instructions that run together, and grids of them that are matrix products
 
 No pass knows a derivative: forward and backward are recorded alike, by chapter 8.
 """
