@@ -1,23 +1,33 @@
-"""Speed and memory of the eager engine, beside those of the original package.
+"""Speed and memory of this package, beside the original package and beside array frameworks.
 
     pip install --target original micrograd==0.1.0
     python demos/benchmark.py --original original
+    python demos/benchmark.py --only peers --workloads W1 W2
 
-Each package runs in a process of its own, because both are called `micrograd`. A round asks every
-process for one training step in turn, so that a machine that slows down slows all of them, and the
-table shows medians over the rounds. The step is that of the original's demo: a network of 2-16-16-1
-neurons on 100 points, hinge loss and L2 penalty, forward, backward and update.
+Whatever is measured runs in a process of its own (two of the packages are called `micrograd`). A
+round asks every process in turn, so that a machine that slows down slows all of them, and the
+tables show medians over the rounds.
 
-Python's cyclic garbage collector runs as it comes, or is off, or off while a step is measured and
-run between the steps: where it is off, the garbage of the original piles up and slows its later
-steps. Without --original only this package is measured.
+The tables of the eager engine: the step is that of the original's demo, a network of 2-16-16-1
+neurons on 100 points, hinge loss and L2 penalty, forward, backward and update. Python's cyclic
+garbage collector runs as it comes, or is off, or off while a step is measured and run between the
+steps: where it is off, the garbage of the original piles up and slows its later steps. Without
+--original only this package is measured.
+
+The tables of the peers: three workloads, which `peers.py` describes, in whatever is installed, all
+in float64 on the same single core. A first step is compared with the one written by hand in NumPy;
+who differs is named, and not timed.
 """
 
 import argparse
+import importlib
 import json
+import math
+import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from statistics import median
@@ -125,24 +135,111 @@ def serve():
         print(json.dumps(answer), flush=True)
 
 
+def seconds_per_step(step, count):
+    """How long a step takes, as a mean over so many, and half as many before them to warm up."""
+    if count > 1:
+        run(step, count // 2)
+    start = time.perf_counter()
+    run(step, count)
+    return (time.perf_counter() - start) / count
+
+
+def run(step, count):
+    """Does so many steps, to the end: JAX answers before it has computed, unless asked for it."""
+    for _ in range(count):
+        loss = step()
+    float(loss)
+
+
+def first_step(setup):
+    """A peer that has done one step, and what there is to say about that."""
+    import numpy as np
+    from peers import PEERS, Original, Workload
+
+    matrices = {name: np.array(rows) for name, rows in setup["matrices"].items()}
+    inputs, targets = np.array(setup["inputs"]), np.array(setup["targets"])
+    workload = Workload(setup["name"], matrices, inputs, targets, setup["lr"])
+    peer = next((peer for peer in PEERS if peer.name == setup["peer"]), None)
+    if peer and peer.package:
+        importlib.import_module(peer.package)  # what is timed is building, not importing
+    start = time.perf_counter()
+    trained = peer.build(workload) if peer else Original(workload, setup["folder"])
+    loss = float(trained.step())
+    seconds = time.perf_counter() - start
+    return trained, {"seconds": seconds, "loss": loss, "parameters": trained.parameters().tolist()}
+
+
+def stay_on_one_core():
+    """Binds this process to one core, the same for all, where the system can do that."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def serve_peer():
+    """Builds one peer, then answers each line, a number of steps, with the seconds a step takes."""
+    stay_on_one_core()
+    answers, sys.stdout = sys.stdout, sys.stderr  # what a peer prints is no answer
+    setup = json.loads(sys.stdin.readline())
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache  # an old one would hide what compiling takes
+        try:
+            trained, answer = first_step(setup)
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {str(error).partition(chr(10))[0]:.100}"}
+        print(json.dumps(answer), file=answers, flush=True)
+        for line in sys.stdin:
+            print(seconds_per_step(trained.step, int(line)), file=answers, flush=True)
+
+
+def serve_peak():
+    """Answers with the floating-point operations per second that this core can do."""
+    stay_on_one_core()
+    from peers import peak
+
+    print(json.dumps(peak()), flush=True)
+
+
 # ---- what asks
 
 
-class Process:
-    """A process that measures the `micrograd` in a folder ('' for the installed one)."""
+ONE_CORE = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}
 
-    def __init__(self, folder, collector, points, targets):
+
+class Process:
+    """A process that answers a line of JSON with another.
+
+    Args:
+        task: a key of SERVICES.
+        setup: the first line it gets.
+        environment: variables it sees beside those that are set.
+    """
+
+    def __init__(self, task, setup, environment=None):
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE), "--serve"],
+            [sys.executable, str(HERE), task], env=os.environ | (environment or {}),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
-        setup = {"folder": folder, "collector": collector, "points": points, "targets": targets}
-        self.process.stdin.write(json.dumps(setup) + "\n")
+        self.send(setup)
+
+    def send(self, question):
+        """Hands over a line."""
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
 
     def ask(self, question, argument=0):
         """The answer to one question."""
-        self.process.stdin.write(json.dumps([question, argument]) + "\n")
-        self.process.stdin.flush()
+        self.send([question, argument])
+        return self.answer()
+
+    def answer(self):
+        """The next line that comes back."""
         line = self.process.stdout.readline()
         if not line:
             raise SystemExit("benchmark: a measuring process died; its own message stands above")
@@ -164,42 +261,31 @@ def machine():
     return f"{name}, {platform.system()}, CPython {platform.python_version()}"
 
 
-def main():
-    """Prints the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--original", metavar="DIR", help="folder with the original package")
-    parser.add_argument("--rounds", type=int, default=15, help="training steps of each (15)")
-    parser.add_argument("--largest", type=int, default=1_000_000, help="largest graph (1000000)")
-    options = parser.parse_args()
-    if options.rounds < 1 or options.largest < 1000:
-        parser.error("--rounds must be at least 1, --largest at least 1000")
-    if options.original and not (Path(options.original) / "micrograd" / "engine.py").exists():
-        parser.error(
-            f"no package micrograd in {options.original}: "
-            f"pip install --target {options.original} micrograd==0.1.0"
-        )
-
+def eager_tables(options):
+    """Prints what a step, a node and its memory take in eager mode."""
     from micrograd.datasets import moons
 
     points, classes = moons(100, noise=0.1, seed=1337)
     targets = [2 * k - 1 for k in classes]
+    rounds = options.rounds or 15
     folders = {"this package": ""}
     if options.original:
         folders["original 0.1.0"] = str(Path(options.original).resolve())
 
-    def processes(collector):
-        return {
-            name: Process(folder, collector, points, targets) for name, folder in folders.items()
-        }
+    def started(folder, collector):
+        setup = {"folder": folder, "collector": collector, "points": points, "targets": targets}
+        return Process("--serve", setup)
 
-    print(machine())
-    print(f"\nOne training step (2-16-16-1, 100 points), median of {options.rounds} rounds")
+    def processes(collector):
+        return {name: started(folder, collector) for name, folder in folders.items()}
+
+    print(f"\nOne training step (2-16-16-1, 100 points), median of {rounds} rounds")
     print(f"{'':24}{'collector on':>16}{'collector off':>16}{'off, but between':>18}")
     times = {name: [] for name in folders}
     for collector in ("on", "off", "between"):
         asked = processes(collector)
         samples = {name: [] for name in folders}
-        for _ in range(options.rounds):
+        for _ in range(rounds):
             for name, process in asked.items():
                 samples[name].append(process.ask("step"))
         for name, process in asked.items():
@@ -227,7 +313,7 @@ def main():
     print("\nNanoseconds per node of a graph of so many nodes, this package")
     print(f"{'':16}{'collector on':^36}{'collector off':^36}")
     print(f"{'nodes':16}" + 2 * f"{'forward':>12}{'backward':>12}{'freeing':>12}")
-    asked = [Process("", collector, points, targets) for collector in ("on", "off")]
+    asked = [started("", collector) for collector in ("on", "off")]
     nodes = 1000
     while nodes <= options.largest:
         print(f"{nodes:<16,}", end="")
@@ -240,8 +326,174 @@ def main():
         process.close()
 
 
+SAMPLE, PATIENCE = 0.004, 5.0  # seconds: at least of a sample, at most of all samples of a peer
+ORIGINAL = "original micrograd, eager"
+
+
+def step_by_hand(workload):
+    """The loss and the parameters after one step, and the largest entry of the gradient."""
+    from peers import NumPy
+
+    reference = NumPy(workload)
+    before = reference.parameters()
+    loss = reference.step()
+    after = reference.parameters()
+    return loss, after, abs(after - before).max() / workload.lr
+
+
+def built(names, key, workload, folder):
+    """Processes of the peers whose first step is right, and what the first step took, by name."""
+    from tqdm import tqdm
+
+    loss, expected, scale = step_by_hand(workload)
+    setup = workload._asdict() | {
+        "matrices": {name: A.tolist() for name, A in workload.matrices.items()},
+        "inputs": workload.inputs.tolist(),
+        "targets": workload.targets.tolist(),
+        "folder": folder,
+    }
+    processes, seconds = {}, {}
+    for name in tqdm(names, desc=f"building for {key}", leave=False):
+        process = Process("--serve-peer", setup | {"peer": name}, ONE_CORE)
+        answer = process.answer()
+        wrong = answer.get("error")
+        if not wrong:
+            off = abs(expected - answer["parameters"]).max() / workload.lr / scale
+            if not (off < 1e-9 and math.isclose(answer["loss"], loss, rel_tol=1e-9)):
+                wrong = f"its loss is off by {answer['loss'] - loss:.0e}, its gradient by {off:.0e}"
+        if wrong:
+            print(f"left out: {name}, {key}: {wrong}")
+            process.close()
+        else:
+            processes[name], seconds[name] = process, answer["seconds"]
+    return processes, seconds
+
+
+def step_times(processes, rounds):
+    """Seconds per step of each peer, medians over interleaved rounds."""
+    samples = {name: [] for name in processes}
+    counts = dict.fromkeys(processes, 1)
+    for warm in [False] * 5 + [True] * rounds:
+        for name, process in processes.items():
+            if sum(samples[name]) * counts[name] > PATIENCE:
+                continue
+            process.send(counts[name])
+            seconds = process.answer()
+            if warm or seconds > PATIENCE:
+                samples[name].append(seconds)
+            else:
+                counts[name] = max(1, math.ceil(SAMPLE / seconds))
+    return {name: median(times) for name, times in samples.items()}
+
+
+def table(names, columns, cell):
+    """Prints a row for each name and a cell for each workload that has one."""
+    for name in names:
+        cells = [cell(column, name) if name in column else "-" for column in columns]
+        print((f"{name:28}" + "".join(f"{text:>22}" for text in cells)).rstrip())
+
+
+def row_names():
+    """The names of all peers."""
+    from peers import PEERS
+
+    return [ORIGINAL, *(peer.name for peer in PEERS)]
+
+
+def chosen(names, parts):
+    """The names that have one of these parts in them, in capitals or not."""
+    return [name for name in names if any(part.lower() in name.lower() for part in parts)]
+
+
+def peer_tables(options):
+    """Prints what a training step takes in each peer, and what the first one took."""
+    from peers import PEERS, WORKLOADS
+
+    rows = chosen(row_names(), options.peers)
+    peers = [peer for peer in PEERS if peer.name in rows]
+    missing = {peer.name: peer.missing() for peer in peers if peer.missing()}
+    names = [peer.name for peer in peers if not peer.missing()]
+    if options.original and ORIGINAL in rows:
+        names.insert(0, ORIGINAL)
+    frameworks = {peer.name for peer in peers if peer.kind == "framework"}
+    folder = options.original and str(Path(options.original).resolve())
+    rounds = options.rounds or 50
+
+    process = Process("--serve-peak", {}, ONE_CORE)
+    fastest = process.answer()
+    process.close()
+    steps, builds, works = [], [], []
+    print()
+    for key in options.workloads:
+        workload = WORKLOADS[key]()
+        quick = [name for name in names if options.slow or (name, key) not in SLOW]
+        processes, seconds = built(quick, key, workload, folder)
+        builds.append(seconds)
+        steps.append(step_times(processes, rounds))
+        works.append(workload.operations / fastest)
+        for process in processes.values():
+            process.close()
+    for name, reason in missing.items():
+        print(f"not installed: {name} ({reason})")
+    for (name, key), reason in SLOW.items():
+        if not options.slow and name in names and key in options.workloads:
+            print(f"left out: {name}, {key}: {reason}")
+
+    heads = "".join(f"{key + ' ' + WORKLOADS[key].__name__:>22}" for key in options.workloads)
+    print(f"\nMicroseconds of a training step, median of {rounds} rounds", end="")
+    bars = [min((t for name, t in c.items() if name in frameworks), default=None) for c in steps]
+    print(" (times the fastest framework)" if any(bars) else "")
+    print(f"{'':28}{heads}")
+    bound = f"products at {fastest / 1e9:.0f} GFLOP/s"
+
+    def cell(column, name):
+        bar = bars[next(i for i, c in enumerate(columns) if c is column)]
+        ratio = column[name] / bar if bar else 0
+        shown = f"({ratio:,.{0 if ratio > 99 else 2}f})" if bar else ""
+        return f"{column[name] * 1e6:,.1f}{shown:>10}"
+
+    columns = [{bound: work} | column for work, column in zip(works, steps, strict=True)]
+    table([bound, *names], columns, cell)
+    print("\nSeconds from the workload to the end of the first step: tracing, compiling, running")
+    print(f"{'':28}{heads}")
+    table(names, builds, lambda column, name: f"{column[name]:.2f}")
+
+
+SLOW = {("CasADi, generated C", "W3"): "gcc takes minutes over it; --slow waits"}
+
+
+def main():
+    """Prints the tables."""
+    all_workloads = ["W1", "W2", "W3"]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", choices=["eager", "peers"], help="one set of tables")
+    parser.add_argument("--original", metavar="DIR", help="folder with the original package")
+    parser.add_argument("--rounds", type=int, help="of the eager engine (15), of the peers (50)")
+    parser.add_argument("--largest", type=int, default=1_000_000, help="largest graph (1000000)")
+    parser.add_argument("--workloads", nargs="+", choices=all_workloads,
+                        default=all_workloads, help="of the peers (all three)")  # fmt: skip
+    parser.add_argument("--peers", nargs="+", metavar="NAME", default=[""],
+                        help="those whose names have one of these in them (all)")  # fmt: skip
+    parser.add_argument("--slow", action="store_true", help="also what takes minutes to compile")
+    options = parser.parse_args()
+    if (options.rounds is not None and options.rounds < 1) or options.largest < 1000:
+        parser.error("--rounds must be at least 1, --largest at least 1000")
+    if options.original and not (Path(options.original) / "micrograd" / "engine.py").exists():
+        parser.error(
+            f"no package micrograd in {options.original}: "
+            f"pip install --target {options.original} micrograd==0.1.0"
+        )
+    unknown = [part for part in options.peers if not chosen(row_names(), [part])]
+    if unknown:
+        parser.error(f"no peer has {unknown[0]!r} in its name: there are {'; '.join(row_names())}")
+    print(machine())
+    if options.only != "peers":
+        eager_tables(options)
+    if options.only != "eager":
+        peer_tables(options)
+
+
+SERVICES = {"--serve": serve, "--serve-peer": serve_peer, "--serve-peak": serve_peak}
+
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--serve"]:
-        serve()
-    else:
-        main()
+    SERVICES.get(" ".join(sys.argv[1:]), main)()

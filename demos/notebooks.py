@@ -34,7 +34,7 @@ except ImportError as missing:
     ) from missing
 
 HERE = Path(__file__).resolve().parent
-NAMES = ("lecture", "backprop_in_pictures")
+NAMES = ("lecture", "backprop_in_pictures", "from_scalars_to_arrays")
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 PICTURES = ("image/svg+xml", "image/png")
 DRAWN = (*PICTURES, "text/html")  # where fonts tell: a page of explain() has a picture inside

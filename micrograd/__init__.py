@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from micrograd.engine import Value, no_grad, take, topological_order, where
 
 if TYPE_CHECKING:
+    from micrograd.compiler.function import compile
     from micrograd.derivatives import (
         check_gradients,
         derivative,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Value",
     "check_gradients",
+    "compile",
     "derivative",
     "draw_dot",
     "draw_network",
@@ -55,6 +57,7 @@ __all__ = [
 
 _chapter_of = {
     "check_gradients": "derivatives",
+    "compile": "compiler.function",
     "derivative": "derivatives",
     "draw_dot": "draw",
     "draw_network": "network",

@@ -146,6 +146,9 @@ def maximum(x: Number, y: Number) -> Number:
     """
     if isinstance(x, float) and isinstance(y, float):
         return x if x > y or x != x else y  # only NaN differs from itself
+    for one, other in ((x, y), (y, x)):
+        if hasattr(one, "maximum"):
+            return one.maximum(other)
     return where(x > y, x, where(x < y, y, x / 2 + y / 2))
 
 
@@ -157,6 +160,9 @@ def minimum(x: Number, y: Number) -> Number:
     """
     if isinstance(x, float) and isinstance(y, float):
         return x if x < y or x != x else y
+    for one, other in ((x, y), (y, x)):
+        if hasattr(one, "minimum"):
+            return one.minimum(other)
     return where(x < y, x, where(x > y, y, x / 2 + y / 2))
 
 

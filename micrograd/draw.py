@@ -75,7 +75,7 @@ FONT = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "10"}
 
 
 def draw_dot(
-    root: Value | Sequence[Value],
+    root: Any,
     format: str = "svg",
     rankdir: str = "LR",
     names: Mapping[str, Any] | None = None,
@@ -89,7 +89,8 @@ def draw_dot(
     is the picture as bytes, `.source` its DOT text, the same whenever the program is the same.
 
     Args:
-        root: a Value, or a list of several results.
+        root: a Value, or a list of several results; or a compiled function, whose groups are drawn
+            and to which the other arguments but format and rankdir do not apply.
         format: what `render` and `pipe` make: 'svg', 'png', 'pdf' and more.
         rankdir: the direction of reading: 'LR', 'RL', 'TB' (downwards) or 'BT'.
         names: where to look for names, usually `locals()`; see `micrograd.graph.graph`.
@@ -115,6 +116,9 @@ def draw_dot(
     >>> draw_dot(x * x, names={"x": x}).pipe(encoding="utf-8").count('class="edge"')
     2
     """
+    if hasattr(root, "picture") and rankdir in SIDES:  # draws itself: this chapter is earlier
+        drawn_by_itself: Digraph = root.picture(format, rankdir)
+        return drawn_by_itself
     roots = _roots(root, rankdir)
     if edges not in ("plain", "derivatives"):
         raise ValueError(f"edges {edges!r} is not one of plain, derivatives")

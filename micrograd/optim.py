@@ -11,8 +11,11 @@
     >>> p.data
     0.75
 
-Nothing here knows what a Value is: a parameter is whatever has a `data` and a `grad`. Arguments,
-defaults and update rules are PyTorch's. A learning-rate schedule is a function of the step:
+Nothing here knows what a Value is: a parameter is whatever has a `data` and a `grad`. Those of a
+compiled function live side by side in one array; then the row of all of them is taken for a single
+parameter, whose numbers are arrays, and the same rules, being arithmetic, move all at once.
+Arguments, defaults and update rules are PyTorch's. A learning-rate schedule is a function of the
+step:
 
     >>> schedule = linear(1.0, 0.0, steps=4)
     >>> [schedule(step) for step in range(5)]
@@ -26,6 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
 __all__ = ["SGD", "Adam", "AdamW", "clip_grad_norm", "constant", "cosine", "linear"]
@@ -61,6 +65,8 @@ class Optimizer:
         self.weight_decay = weight_decay
         self.maximize = maximize
         self.steps = 0
+        self._row: Any = None
+        self._states: dict[str, Any] = {}  # running means and the like, a number for each parameter
 
     def step(self) -> None:
         """Moves every parameter once.
@@ -68,20 +74,37 @@ class Optimizer:
         Raises:
             ValueError: a gradient is infinite or NaN; no parameter has been moved.
         """
-        _check_finite(self._names, self.parameters)
+        row = self._row_of_all()
+        _check_finite(self._names, self.parameters, row)
         self.steps += 1
-        for i, p in enumerate(self.parameters):
-            self._update(i, p, self._decayed(p, -p.grad if self.maximize else p.grad))
+        with nullcontext() if row is None else row.quietly():
+            for i, p in enumerate(self.parameters) if row is None else [(slice(None), row)]:
+                self._update(i, p, self._decayed(p, -p.grad if self.maximize else p.grad))
 
     def zero_grad(self) -> None:
         """Resets the gradients, which would otherwise add up from one backward pass to the next."""
-        for p in self.parameters:
+        row = self._row_of_all()
+        for p in self.parameters if row is None else [row]:
             p.grad = 0
+
+    def _row_of_all(self) -> Any:
+        # All parameters as one, where they live in one array and the rule is one of ours.
+        if type(self) not in (SGD, Adam, AdamW):
+            return None
+        if self._row is None or not self._row.is_current:
+            was_there = self._row is not None
+            self._row = _row(self.parameters)
+            for name, state in self._states.items():
+                if self._row is not None:
+                    self._states[name] = self._row.data * 0 + state
+                elif was_there:
+                    self._states[name] = state.tolist()
+        return self._row
 
     def _decayed(self, p: Any, g: Any) -> Any:
         return g + self.weight_decay * p.data if self.weight_decay else g
 
-    def _update(self, i: int, p: Any, g: Any) -> None:
+    def _update(self, i: Any, p: Any, g: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define _update(i, p, g)")
 
 
@@ -126,13 +149,16 @@ class SGD(Optimizer):
         self.momentum = momentum
         self.dampening = dampening
         self.nesterov = nesterov
-        self._v: dict[int, Any] = {}
+        self._states["v"] = [0.0] * len(self.parameters)
+        self._first_step = 0  # the first one with momentum
 
-    def _update(self, i: int, p: Any, g: Any) -> None:
+    def _update(self, i: Any, p: Any, g: Any) -> None:
         if self.momentum:
-            v = self.momentum * self._v[i] + (1 - self.dampening) * g if i in self._v else g
-            self._v[i] = v
-            g = g + self.momentum * v if self.nesterov else v
+            self._first_step = self._first_step or self.steps
+            v = self._states["v"]
+            is_first = self.steps == self._first_step
+            v[i] = g if is_first else self.momentum * v[i] + (1 - self.dampening) * g
+            g = g + self.momentum * v[i] if self.nesterov else v[i]
         p.data -= self.lr * g
 
 
@@ -185,20 +211,21 @@ class Adam(Optimizer):
         self.betas = betas
         self.eps = eps
         self.amsgrad = amsgrad
-        self._m = [0.0] * len(self.parameters)
-        self._s = [0.0] * len(self.parameters)
-        self._largest_s = [0.0] * len(self.parameters)
+        for name in ("m", "s", "largest s"):
+            self._states[name] = [0.0] * len(self.parameters)
 
-    def _update(self, i: int, p: Any, g: Any) -> None:
+    def _update(self, i: Any, p: Any, g: Any) -> None:
         beta1, beta2 = self.betas
-        m = self._m[i] = beta1 * self._m[i] + (1 - beta1) * g
-        s = self._s[i] = beta2 * self._s[i] + (1 - beta2) * g * g
+        m, s, largest = (self._states[name] for name in ("m", "s", "largest s"))
+        m[i] = beta1 * m[i] + (1 - beta1) * g
+        s[i] = beta2 * s[i] + (1 - beta2) * g * g
         if self.amsgrad:
-            s = self._largest_s[i] = max(self._largest_s[i], s)
-        mean = m / (1 - beta1**self.steps)
-        divisor = math.sqrt(s / (1 - beta2**self.steps)) + self.eps
-        if divisor:  # else 0 / 0, where eps and all gradients so far are 0
-            p.data -= self.lr * mean / divisor
+            largest[i] = s[i] * (s[i] > largest[i]) + largest[i] * (s[i] <= largest[i])
+            s = largest
+        mean = m[i] / (1 - beta1**self.steps)
+        divisor = (s[i] / (1 - beta2**self.steps)) ** 0.5 + self.eps
+        # + 1 where it would be 0 / 0, since eps and all gradients so far are 0
+        p.data -= self.lr * mean / (divisor + (divisor == 0))
 
 
 class AdamW(Adam):
@@ -257,10 +284,11 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
     names, parameters = _checked(parameters, "clip_grad_norm")
     if not max_norm > 0:
         raise ValueError(f"clip_grad_norm expects max_norm > 0, got {max_norm}")
-    _check_finite(names, parameters)
-    norm = math.hypot(*(p.grad for p in parameters))
+    row = _row(parameters)
+    _check_finite(names, parameters, row)
+    norm = math.hypot(*((p.grad for p in parameters) if row is None else row.grad))
     if norm > max_norm:
-        for p in parameters:
+        for p in parameters if row is None else [row]:
             p.grad *= max_norm / norm
     return norm
 
@@ -347,10 +375,18 @@ def _check_range(name: str, number: float, below: float = math.inf) -> None:
         raise ValueError(f"{name} expects a number in [0, {below}), got {number}")
 
 
-def _check_finite(names: list[str], parameters: list[Any]) -> None:
+def _check_finite(names: list[str], parameters: list[Any], row: Any) -> None:
+    if row is not None and math.isfinite(row.grad @ row.grad):  # quick, and right if it says so
+        return
     for name, p in zip(names, parameters, strict=True):
         if not math.isfinite(p.grad):
             raise ValueError(
                 f"the gradient of {name} is {p.grad}, so no parameter was changed: a lower "
                 "learning rate or clip_grad_norm keeps training from running away"
             )
+
+
+def _row(parameters: list[Any]) -> Any:
+    # A parameter that lives in an array knows how to find the row of all, if there is one.
+    row_of = next((p.row_of for p in parameters if hasattr(p, "row_of")), None)
+    return row_of(parameters) if row_of else None

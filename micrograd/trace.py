@@ -39,7 +39,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from micrograd.arithmetic import Number, as_number
 from micrograd.derivatives import contributions, local_derivatives
-from micrograd.engine import Value, operations, topological_order
+from micrograd.engine import Constant, Value, _node, operations, topological_order
 
 # ---- 1. Instructions, and numbers that record them
 
@@ -83,8 +83,13 @@ class Recording:
     """
 
     def __init__(self) -> None:
-        self.instructions: list[Instruction] = []
+        self._steps: list[Any] = []
         self.node, self.role, self.edge = -1, "forward", None
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """What has been recorded so far."""
+        return self._steps
 
     def note(self, node: int, role: str, edge: Any = None) -> None:
         """Says what the next instructions are for."""
@@ -117,10 +122,8 @@ class Recording:
         return self._add(op, tuple(places))
 
     def _add(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
-        self.instructions.append(
-            Instruction(op, operands, number, self.node, self.role, self.edge)
-        )
-        return Traced(self, len(self.instructions) - 1)
+        self._steps.append(Instruction(op, operands, number, self.node, self.role, self.edge))
+        return Traced(self, len(self._steps) - 1)
 
 
 class TraceError(TypeError):
@@ -136,10 +139,12 @@ class TraceError(TypeError):
 
 def _records(op: str, reflected: bool = False) -> Callable[..., Any]:
     def method(x: Traced, *others: Any) -> Any:
-        operands = (*others, x) if reflected else (x, *others)
-        return x.recording.record(op, *operands)
+        return x.recording.record(op, x, *others)
 
-    return method
+    def reflected_method(x: Traced, other: Any) -> Any:
+        return x.recording.record(op, other, x)
+
+    return reflected_method if reflected else method
 
 
 def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
@@ -152,7 +157,9 @@ def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
 def _users_line() -> str:
     frame: Any = sys._getframe()
     package = os.path.dirname(__file__)
-    while frame.f_back and frame.f_code.co_filename.startswith(package + os.sep):
+    ours, numpys = package + os.sep, f"{os.sep}numpy{os.sep}"
+    while frame.f_back and (frame.f_code.co_filename.startswith(ours)
+                            or numpys in frame.f_code.co_filename):  # fmt: skip
         frame = frame.f_back
     return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
 
@@ -187,11 +194,52 @@ class Traced:
     __neg__, __abs__ = _records("neg"), _records("abs")
     __lt__, __le__, __gt__, __ge__ = map(_records, ("<", "<=", ">", ">="))
     exp, log, sqrt, sin, cos = map(_records, ("exp", "log", "sqrt", "sin", "cos"))
-    tanh, sigmoid, relu, where = map(_records, ("tanh", "sigmoid", "relu", "where"))
+    tanh, sigmoid, relu = map(_records, ("tanh", "sigmoid", "relu"))
+    maximum, minimum = map(_records, ("maximum", "minimum"))
+
+    def where(self, a: Any, b: Any) -> Any:
+        """`a` where this condition holds, else `b`; between Values, an operation with its closure.
+
+        >>> recording = Recording()
+        >>> a, b = Value(recording.input(3.0)), Value(recording.input(4.0))
+        >>> (a < b).where(a, 0).data
+        Traced(where of 2, 0, 3)
+        """
+        if not (isinstance(a, Value) or isinstance(b, Value)):
+            return self.recording.record("where", self, a, b)
+
+        a, b = _value(a), _value(b)
+
+        def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
+            a.grad += self.where(upstream, 0)
+            b.grad += self.where(0, upstream)
+
+        return _node(Value, self.where(a.data, b.data), (a, b), "where", _backward)
 
     def take(self, table: Sequence[Any]) -> Any:
-        """`table[self]`, recorded."""
-        return self.recording.record("take", self, *table)
+        """`table[self]`; of Values, an operation with its closure; of rows, a row.
+
+        >>> recording = Recording()
+        >>> taken = recording.input(1).take([Value(2.0), Value(3.0)])
+        >>> taken.data, len(taken._prev)
+        (Traced(take of 0, 1, 2), 2)
+        """
+        if not len(table):
+            raise IndexError("take expects a table with at least one entry")
+        if all(hasattr(entry, "__len__") for entry in table):
+            if len(set(map(len, table))) > 1:
+                raise ValueError("take expects rows of one length in a table of rows")
+            return [self.take(column) for column in zip(*table, strict=True)]
+        if not any(isinstance(entry, Value) for entry in table):
+            return self.recording.record("take", self, *table)
+        entries = tuple(map(_value, table))
+
+        def _backward(upstream: Number) -> None:
+            for position, entry in enumerate(entries):
+                entry.grad += self.recording.record("is", self, position).where(upstream, 0)
+
+        data = self.take([entry.data for entry in entries])
+        return _node(Value, data, entries, "take", _backward)
 
     __bool__ = _refuses("bool()", _CHOICE)
     __eq__ = __ne__ = _refuses("==", "ties are written with < and >, as in where(a < b, a, b)")
@@ -200,6 +248,8 @@ class Traced:
     __index__ = _refuses("the index", "use take(table, index)")
     __hash__ = object.__hash__
 
+    __format__ = _refuses("format()", "its value is known only when the program runs")
+
     def __repr__(self) -> str:
         instruction = self.recording.instructions[self.place]
         of = ", ".join(map(str, instruction.operands)) or repr(instruction.number)
@@ -207,6 +257,10 @@ class Traced:
 
 
 numbers.Number.register(Traced)  # so that it may be the data of a Value
+
+
+def _value(x: Any) -> Value:
+    return x if isinstance(x, Value) else Constant(x)
 
 
 # ---- 2. From a graph to its program
@@ -433,6 +487,7 @@ def _innermost(x: Any) -> Any:
 
 _FUNCTIONS = (
     *("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "abs", "where", "take"),
+    *("maximum", "minimum"),
 )
 _PYTHON = {"inf": "float('inf')", "-inf": "-float('inf')", "nan": "float('nan')"}
 _JAVASCRIPT = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}

@@ -1,5 +1,6 @@
 """What all tests share: hypothesis times nothing, and tries the same examples in every run."""
 
+import importlib.util
 from functools import partial
 
 import browser
@@ -8,6 +9,12 @@ from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("steady")
+
+
+def pytest_configure(config):
+    """Skips the doctests of the compiler's kernel, which is all numba, where there is none."""
+    if importlib.util.find_spec("numba") is None:
+        config.option.doctest_ignore_import_errors = True
 
 
 @pytest.fixture(scope="session")

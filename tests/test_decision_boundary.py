@@ -3,12 +3,14 @@
 import base64
 import json
 import os
+import random
 import re
 import runpy
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -80,10 +82,40 @@ def test_a_file_with_three_classes_is_learned_and_drawn(tmp_path):
     assert assert_drawn(result, "decision_boundary.png", 30) >= 90
 
 
+def test_eager_training_prints_the_same(tmp_path):
+    arguments = ["--data", "circles", *SMALL, "--steps", "15"]
+    eager, compiled = run(tmp_path, *arguments, "--eager"), run(tmp_path, *arguments)
+    assert_drawn(eager, "decision_boundary.png", 20)
+    assert eager.stdout == compiled.stdout
+    shown = [re.findall(r"loss .*%", result.stderr)[-1] for result in (eager, compiled)]
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("data", ["moons", "spirals"])
+def test_eager_and_compiled_training_have_the_same_losses(data):
+    demo = SimpleNamespace(**runpy.run_path(str(DEMO)))
+    X, y, names = demo.load(data, 30, None, seed=1)
+    losses, logits, weights = [], [], []
+    for backward_of in (demo.eager_backward, demo.compiled_backward):
+        random.seed(2)
+        network = demo.MLP(2, [5, 1 if len(names) == 2 else len(names)], activation="tanh")
+        optimizer = demo.AdamW(network.parameters(), lr=0.1, weight_decay=0.1)
+        backward = backward_of(network, X, y)
+        losses.append(demo.train(optimizer, backward, y, steps=25))
+        logits.append([[float(z) for z in np.ravel([getattr(z, "data", z) for z in point])]
+                       for point in backward()[1]])  # fmt: skip
+        weights.append(network.state_dict())
+    assert losses[0][-1] < 0.8 * losses[0][0]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-9)
+    np.testing.assert_allclose(*logits, rtol=1e-9, atol=1e-9)
+    assert weights[0] == pytest.approx(weights[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("mode", [[], ["--eager"]])
 @pytest.mark.parametrize(("name", "start"), [("a.gif", b"GIF89a"), ("a.HTML", b"<!doctype html>")])
-def test_the_training_is_animated_as_well(tmp_path, name, start):
-    plain = run(tmp_path, *SMALL, "--steps", "3", "--out", "plain.png")
-    result = run(tmp_path, *SMALL, "--steps", "3", "--out", "still.png", "--animate", name)
+def test_the_training_is_animated_as_well(tmp_path, name, start, mode):
+    plain = run(tmp_path, *SMALL, "--steps", "3", "--out", "plain.png", *mode)
+    result = run(tmp_path, *SMALL, "--steps", "3", "--out", "still.png", "--animate", name, *mode)
     assert_drawn(result, "still.png", 20)
     assert result.stdout.splitlines()[0] == f"animation in {name}"
     assert result.stdout.splitlines()[1:] == [plain.stdout.strip().replace("plain", "still")]
@@ -91,8 +123,9 @@ def test_the_training_is_animated_as_well(tmp_path, name, start):
     assert (tmp_path / "still.png").read_bytes() == (tmp_path / "plain.png").read_bytes()
 
 
-def test_the_last_frame_has_its_loss_and_gradients(tmp_path):
-    run(tmp_path, *SMALL, "--steps", "3", "--animate", "a.html")
+@pytest.mark.parametrize("mode", [[], ["--eager"]])
+def test_the_last_frame_has_its_loss_and_gradients(tmp_path, mode):
+    run(tmp_path, *SMALL, "--steps", "3", "--animate", "a.html", *mode)
     page = (tmp_path / "a.html").read_text()
     film = json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1])
     assert film["steps"] == [0, 1, 2, 3]
@@ -135,8 +168,15 @@ def test_ctrl_c_keeps_what_has_been_learned_and_draws(tmp_path):
     assert (tmp_path / "decision_boundary.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_training_that_runs_away_is_told_without_a_traceback(tmp_path):
-    result = run(tmp_path, *SMALL, "--lr", "1e300", "--steps", "9")
+@pytest.mark.parametrize(
+    "mode",
+    [
+        [],
+        ["--eager"],
+    ],
+)
+def test_training_that_runs_away_is_told_without_a_traceback(tmp_path, mode):
+    result = run(tmp_path, *SMALL, "--lr", "1e300", "--steps", "9", *mode)
     assert result.returncode == 1
     assert re.search(r"\nno picture: the gradient of parameter \d+ is nan, .*lower", result.stderr)
     assert "Traceback" not in result.stderr

@@ -121,18 +121,31 @@ def test_circle_prints_a_row_for_each_width_and_draws(tmp_path):
     assert (tmp_path / "circle.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_digits_prints_both_classifiers(tmp_path):
+@pytest.mark.parametrize("mode", [[], ["--eager"]])
+def test_digits_prints_both_classifiers(tmp_path, mode):
     pytest.importorskip("sklearn")
-    out = run(tmp_path, "digits", "--images", "20", "--epochs", "1")
-    assert "2,410 parameters, 20 images, mini-batches: 1" in out
-    assert len(re.findall(r"^(?:training|validation)( +[\d.]+%){2} +[+-][\d.]+%$", out, re.M)) == 2
-    assert sum(int(n) for row in out.splitlines()[-10:] for n in re.findall(r"\d+", row[3:])) == 300
+    out = run(tmp_path, "digits", "--images", "20", "--epochs", "1", *mode)
+    assert "2,410 parameters, 20 images, mini-batches: 1\n" in out
+    assert rows_of_accuracies(out) == ["training", "validation"]
+    assert sum(confusion_of(out)) == 360
 
 
-def test_digits_refuses_more_images_than_there_are(tmp_path):
+def test_digits_prints_every_split_and_their_mean(tmp_path):
     pytest.importorskip("sklearn")
-    message = run(tmp_path, "digits", "--images", "1498", code=2)
-    assert "--images is from 20 to 1497" in message
+    out = run(tmp_path, "digits", "--images", "45", "--epochs", "2", "--splits", "3")
+    assert "2,410 parameters, 45 images, mini-batches: 18\n" in out
+    assert rows_of_accuracies(out) == ["training", "validation", "split 0", "split 1", "split 2"]
+    _, mean, *splits = map(float, re.findall(r"^ *[a-z]+[ 012]+ ([\d.]+)%", out, re.M))
+    assert mean == pytest.approx(sum(splits) / 3, abs=0.1)
+    assert sum(confusion_of(out)) == 3 * 360
+
+
+def rows_of_accuracies(out):
+    return re.findall(r"^ *([a-z]+(?: \d)?) +[\d.]+% +[\d.]+% +[+-][\d.]+%$", out, re.M)
+
+
+def confusion_of(out):
+    return [int(n) for row in out.splitlines()[-10:] for n in re.findall(r"\d+", row[3:])]
 
 
 def test_digits_says_how_to_get_scikit_learn():
@@ -158,9 +171,14 @@ def test_digits_says_how_to_get_scikit_learn():
         ("three_views", ["--format", "jpeg2"], "no picture of format 'jpeg2' can be made here"),
         ("circle", ["--epochs", "0"], "--epochs and --largest at least 1"),
         ("circle", ["--out", "nowhere/circle.png"], "its folder does not exist"),
+        ("digits", ["--images", "1438"], "--images is from 20 to 1437, the others validate, got"),
+        ("digits", ["--epochs", "0", "--eager"], "--epochs is at least 1, got 0"),
+        ("digits", ["--splits", "0"], "--splits is at least 1, got 0"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(name, options, message, tmp_path):
+    if name == "digits":
+        pytest.importorskip("sklearn")
     assert message in run(tmp_path, name, *options, code=2)
     assert not list(tmp_path.iterdir())
 
@@ -446,70 +464,90 @@ def digits():
     return load("digits")
 
 
-def backward_in_numpy(model, X, y):
+def backward_in_numpy(model):
     """What `eager_backward` does, as arrays: the gradients of the mean loss, and that loss."""
-    hidden, _, output = model.modules
-    (W, b), (V, c) = (
-        (np.array([[w.data for w in row] for row in layer.weight]), [p.data for p in layer.bias])
-        for layer in (hidden, output)
-    )
-    X = np.array(X)
-    H = np.maximum(X @ W.T + b, 0)
-    Z = H @ V.T + c
-    P = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
-    d_Z = (P - np.eye(10)[y]) / len(X)
-    d_H = (d_Z @ V) * (H > 0)
-    parts = [(hidden, d_H.T @ X, d_H.sum(axis=0)), (output, d_Z.T @ H, d_Z.sum(axis=0))]
-    for layer, by_weight, by_bias in parts:
-        weights = [w for row in layer.weight for w in row]
-        for p, d in zip(weights, by_weight.ravel().tolist(), strict=True):
-            p.grad += d
-        for p, d in zip(layer.bias, by_bias.tolist(), strict=True):
-            p.grad += d
-    return -np.log(P[range(len(y)), y]).mean()
+
+    def backward(X, y):
+        hidden, _, output = model.modules
+        (W, b), (V, c) = (
+            ([[w.data for w in row] for row in layer.weight], [p.data for p in layer.bias])
+            for layer in (hidden, output)
+        )
+        H = np.maximum(X @ np.transpose(W) + b, 0)
+        Z = H @ np.transpose(V) + c
+        P = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
+        d_Z = (P - np.eye(10)[y]) / len(X)
+        d_H = (d_Z @ V) * (H > 0)
+        parts = [(hidden, d_H.T @ X, d_H.sum(axis=0)), (output, d_Z.T @ H, d_Z.sum(axis=0))]
+        for layer, by_weight, by_bias in parts:
+            weights = [w for row in layer.weight for w in row]
+            for p, d in zip(weights, by_weight.ravel().tolist(), strict=True):
+                p.grad += d
+            for p, d in zip(layer.bias, by_bias.tolist(), strict=True):
+                p.grad += d
+        return -np.log(P[range(len(y)), y]).mean()
+
+    return backward
 
 
 def test_gradients_of_the_digits_are_those_of_arrays(digits):
-    (X, y), _ = digits.images(20, 10)
+    (X, y), _ = digits.images()
     gradients, losses = [], []
-    for backward in (digits.eager_backward, backward_in_numpy):
+    for backward_of in (backward_in_numpy, digits.eager_backward, digits.compiled_backward):
         model = digits.classifier()
-        losses.append(backward(model, X[:5], y[:5]))
+        losses.append(backward_of(model)(X[:5], y[:5]))
         gradients.append([p.grad for p in model.parameters()])
-    assert losses[0] == pytest.approx(losses[1], rel=1e-12)
-    np.testing.assert_allclose(*gradients, rtol=0, atol=1e-12)
+    for i in (1, 2):
+        assert losses[0] == pytest.approx(losses[i], rel=1e-12)
+        np.testing.assert_allclose(gradients[0], gradients[i], rtol=0, atol=1e-12)
     assert np.abs(gradients[0]).max() > 0.1
 
 
-def test_another_engine_may_take_the_place_of_the_eager_one(digits):
-    (X, y), _ = digits.images(40, 10)
-    eager, arrays = digits.classifier(), digits.classifier()
-    losses = digits.train(eager, X, y, epochs=1)
-    np.testing.assert_allclose(losses, digits.train(arrays, X, y, 1, backward_in_numpy), rtol=1e-9)
-    assert eager.state_dict() == pytest.approx(arrays.state_dict(), rel=0, abs=1e-9)
+def test_the_digits_are_learned_alike_eager_compiled_and_in_arrays(digits):
+    (X, y), (X_validation, _) = digits.images(n_training=45)
+    losses, logits = [], []
+    for backward_of in (backward_in_numpy, digits.eager_backward, digits.compiled_backward):
+        model = digits.classifier()
+        losses.append(digits.train(model, X, y, 1, backward_of(model)))
+        logits += [
+            [[getattr(z, "data", z) for z in scores] for scores in predict(X_validation[:10])]
+            for predict in (digits.eager_logits(model), digits.compiled_logits(model))
+        ]
+    assert len(losses[0]) == 3
+    for i in (1, 2):
+        assert losses[0] == pytest.approx(losses[i], rel=1e-9)
+    for found in logits[1:]:
+        np.testing.assert_allclose(logits[0], found, rtol=0, atol=1e-9)
 
 
 def test_the_classifier_learns_the_digits(digits):
-    (X, y), (X_validation, y_validation) = digits.images(500, 300)
-    assert len(X) == len(y) == 500
-    assert len(X_validation) == len(y_validation) == 300
-    assert all(0 <= pixel <= 1 for x in X for pixel in x)
+    (X, y), (X_validation, y_validation) = digits.images()
+    assert X.shape == (1437, 64)
+    assert X_validation.shape == (360, 64)
+    assert 0 <= X.min() < X.max() <= 1
+    assert len(np.unique([*map(bytes, X), *map(bytes, X_validation)])) == 1797
     model = digits.classifier()
-    digits.train(model, X, y, epochs=6, backward=backward_in_numpy)
-    with digits.no_grad():
-        logits = [digits.logits_of(model, x) for x in X_validation[:100]]
-    assert accuracy(logits, y_validation[:100]) > 0.85
+    digits.train(model, X, y, 10, digits.compiled_backward(model))
+    assert accuracy(digits.compiled_logits(model)(X_validation), y_validation) > 0.9
+
+
+def test_splits_have_other_images_to_validate(digits):
+    (_, (first, _)), (_, (second, _)) = (digits.images(seed=seed) for seed in (0, 1))
+    assert not np.array_equal(first, second)
+    assert digits.images(20)[0][0].shape == (20, 64)
+    assert np.array_equal(digits.images(20)[1][0], first)
 
 
 def test_ctrl_c_keeps_the_digits_learned_so_far(digits, capsys):
-    (X, y), _ = digits.images(60, 10)
+    (X, y), _ = digits.images(60)
     model = digits.classifier()
     calls = iter(range(2))
+    backward = digits.compiled_backward(model)
 
     def interrupted(*arguments):
         if next(calls, None) is None:
             raise KeyboardInterrupt
-        return backward_in_numpy(*arguments)
+        return backward(*arguments)
 
     assert len(digits.train(model, X, y, epochs=5, backward=interrupted)) == 2
     assert model.state_dict() != digits.classifier().state_dict()

@@ -1,117 +1,326 @@
-"""Pass 3: sums of products as one instruction.
+"""Pass 3: chains of instructions as one.
 
 A neuron is a sum of products, and so is what it is owed: the activation w1 x1 + ... + wn xn + b,
 the upstream gradient of x over all neurons that hear it, the gradient of a weight over all places
 where it stands. In the recording these are chains of + and *. Here a tree of additions whose inner
-nodes nobody else uses becomes one `Dot`: a list of products and a list of terms that are added as
-they are. Only the order of rounding changes.
+nodes nobody else uses becomes one instruction of any number of operands:
+
+    dot         sign * (left1 right1 + left2 right2 + ...) + added - subtracted
+    mean        the mean over lanes of such a sum of products
+    largest     x1.maximum(x2).maximum(x3) ..., and `smallest`
+    scatter     what an entry of a table is owed by all who took it: the sum of those x whose index
+                is the entry's position; `scatter mean` is the mean of that over lanes
+
+Only the order of rounding changes. The bias of a neuron is one more weight, of an input that is 1
+in every lane. A list of operands is uniform or in lanes as a whole; what does not fit is computed
+beside it.
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
     >>> w, x, v, y, b = (recording.input(0.5) for _ in range(5))
-    >>> result = w * x + v * y - b
-    >>> places = list(range(len(recording.instructions)))
-    >>> fused(recording.instructions, places, [result.place], parameters={0, 2, 4})
-    {8: Dot(products=((0, 1, 1), (2, 3, 1)), terms=((4, -1),))}
+    >>> result = w * x + v * y + b
+    >>> fused(recording.instructions, [result.place], parameters={0, 2, 4}).units
+    {8: Unit(op='dot', operands=((0, 2, 4), (1, 3, -1), (), ()), sign=1, length=0)}
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from micrograd.compiler.lanes import in_lanes
+from micrograd.compiler.lanes import in_lanes, needed
 from micrograd.trace import Instruction
 
+ONE = -1  # the place of an input that is 1 in every lane
 SIGNS = {"+": (1, 1), "-": (1, -1), "neg": (-1,)}
+CHAINS = {"maximum": "largest", "minimum": "smallest"}
 
 
-@dataclass(frozen=True)
-class Dot:
-    """The sum of products and of terms, each with its sign.
+class Unit(NamedTuple):
+    """An instruction of any number of operands, which come in lists of places.
 
-    Attributes:
-        products: (place of a factor, place of the other, sign).
-        terms: (place, sign).
+    Those of a dot are left, right, added, subtracted; of a mean left and right; of a scatter the
+    indices, what is owed, and the position in a table of some length; of a take the index, and the
+    table.
 
-    >>> Dot(((0, 1, 1),), ((2, -1),)).sources
-    (0, 1, 2)
+    >>> Unit("dot", ((0, 1), (2, 3), (), (4,))).sources
+    (0, 1, 2, 3, 4)
     """
 
-    products: tuple[tuple[int, int, int], ...]
-    terms: tuple[tuple[int, int], ...] = ()
+    op: str
+    operands: tuple[tuple[int, ...], ...]
+    sign: int = 1
+    length: int = 0
 
     @property
     def sources(self) -> tuple[int, ...]:
         """The places that it is computed from."""
-        factors = [place for a, b, _ in self.products for place in (a, b)]
-        return (*factors, *(place for place, _ in self.terms))
+        return tuple(place for places in self.operands for place in places)
+
+
+class Fused(NamedTuple):
+    """What is left of a recording.
+
+    Attributes:
+        units: by their place, operands before results; places beyond those of the recording are
+            those of parts.
+        lanes: of each place, whether it has another result in every lane.
+
+    A dot has products of one kind. Here x * x is no weight times an input, so it makes a part, in
+    place 8, which the dot in place 7 adds.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> w, v, x = (recording.input(0.5) for _ in range(3))
+    >>> result = w * x + v * x + x * x
+    >>> units, lanes = fused(recording.instructions, [result.place], parameters={0, 1})
+    >>> for place, unit in units.items():
+    ...     print(place, unit.operands)
+    8 ((2,), (2,), (), ())
+    7 ((0, 1), (2, 2), (8,), ())
+    >>> lanes
+    [False, False, True, True, True, True, True, True, True]
+    """
+
+    units: dict[int, Unit]
+    lanes: list[bool]
 
 
 def fused(
-    instructions: Sequence[Instruction],
-    places: Sequence[int],
-    results: Collection[int],
-    parameters: Collection[int],
-) -> dict[int, Dot]:
-    """The sums of products among the instructions at `places`, by the place of the whole sum.
+    instructions: Sequence[Instruction], results: Sequence[int], parameters: Collection[int]
+) -> Fused:
+    """The units that these results need.
 
-    A sum of two terms without a product stays the instruction that it is. A single product stands
-    here if a mean is taken of it, since that is a sum of products, too: over the lanes.
+    A sum of two terms without a product stays the operation that it is.
 
     Args:
         instructions: those of a recording.
-        places: of those that are needed, in order.
         results: places of results, which must not disappear in a sum.
         parameters: places of inputs that are the same in every lane.
     """
-    lanes = in_lanes(instructions, parameters)
-    uses = Counter(i for place in places for i in instructions[place].operands)
-    uses.update(results)
-
-    def disappears_in(whole: int, part: int) -> bool:
-        # What is uniform is not drawn into the lanes: it is computed once.
-        return uses[part] == 1 and lanes[part] == lanes[whole]
-
-    dots: dict[int, Dot] = {}
-    inside: set[int] = set()
+    places = needed(instructions, results)
+    fusion = _Fusion(instructions, places, results, parameters)
     for place in reversed(places):  # the whole before its parts
-        op, operands = instructions[place].op, instructions[place].operands
-        if place in inside:
-            continue
-        if op in SIGNS:
-            dot, parts = _sum(instructions, place, disappears_in)
-            if dot.products or len(dot.terms) > 2:
-                dots[place] = dot
-                inside |= parts
-        elif op == "mean" and instructions[operands[0]].op == "*" and uses[operands[0]] == 1:
-            a, b = instructions[operands[0]].operands
-            dots[operands[0]] = Dot(((a, b, 1),))
-    return dots
+        if place not in fusion.inside and instructions[place].operands:
+            fusion.fuse(place)
+    return Fused(_in_order(fusion.found, results), fusion.lanes)
 
 
-def _sum(
-    instructions: Sequence[Instruction], place: int, disappears_in: Callable[[int, int], bool]
-) -> tuple[Dot, set[int]]:
-    # The sum that ends at `place`, and the places of what has disappeared in it.
-    products, terms, inside = [], [], set()
-    waiting = [(place, 1)]
-    while waiting:
-        whole, sign = waiting.pop()
-        step = instructions[whole]
-        for part, own in zip(step.operands, SIGNS[step.op], strict=True):
-            inner = instructions[part]
-            if not disappears_in(place, part):
-                terms.append((part, sign * own))
-                continue
-            if inner.op in SIGNS:
-                waiting.append((part, sign * own))
-            elif inner.op == "*":
-                a, b = inner.operands
-                products.append((a, b, sign * own))
+def _in_order(units: Mapping[int, Unit], results: Sequence[int]) -> dict[int, Unit]:
+    # Those that the results need, operands before results: by a walk as in `topological_order`.
+    order: dict[int, Unit] = {}
+    for result in results:
+        path = [result] if result in units else []
+        while path:
+            place = path[-1]
+            waiting = [i for i in units[place].sources if i in units and i not in order]
+            if waiting and place not in order:
+                path += reversed(waiting)
             else:
-                terms.append((part, sign * own))
-                continue
-            inside.add(part)
-    return Dot(tuple(sorted(products)), tuple(sorted(terms))), inside
+                order.setdefault(place, units[place])
+                path.pop()
+    return order
+
+
+class _Fusion:
+    def __init__(
+        self,
+        instructions: Sequence[Instruction],
+        places: Sequence[int],
+        results: Sequence[int],
+        parameters: Collection[int],
+    ) -> None:
+        self.steps = instructions
+        self.lanes = in_lanes(instructions, parameters)
+        self.found: dict[int, Unit] = {}
+        self.copies: dict[int, int] = {}  # in lanes, of what is uniform
+        self.inside: set[int] = set()  # what has disappeared in a whole
+        self.uses = Counter(i for place in places for i in instructions[place].operands)
+        self.uses.update(results)
+        self.lengths: dict[int, int] = {}  # of the longest table, by the place of its index
+        for step in instructions:
+            if step.op == "take":
+                index, length = step.operands[0], len(step.operands) - 1
+                self.lengths[index] = max(length, self.lengths.get(index, 0))
+        self.depth: list[int] = []
+        for step in instructions:
+            self.depth.append(1 + max([self.depth[i] for i in step.operands], default=-1))
+
+    def fuse(self, place: int) -> None:
+        op, operands = self.steps[place].op, self.steps[place].operands
+        if op in SIGNS:
+            self.sum(place)
+        elif op == "mean":
+            self.mean(place)
+        elif op in CHAINS:
+            self.chain(place)
+        elif op == "take":
+            self.found[place] = Unit(op, (operands[:1], self.alike(operands[1:])))
+        else:
+            self.found[place] = Unit(op, tuple((i,) for i in operands))
+
+    def part(self, unit: Unit, lanes: bool) -> int:
+        """A new place, for what is computed beside a whole."""
+        self.lanes.append(lanes)
+        self.found[len(self.lanes) - 1] = unit
+        return len(self.lanes) - 1
+
+    def disappears(self, part: int, whole: int) -> bool:
+        # What is uniform is not drawn into the lanes: it is computed once.
+        return self.uses[part] == 1 and self.lanes[part] == self.lanes[whole]
+
+    def alike(self, operands: Sequence[int]) -> tuple[int, ...]:
+        """The operands; those that are uniform are copied into the lanes if others are there."""
+        if not any(self.lanes[i] for i in operands):
+            return tuple(operands)
+        for i in operands:
+            if not self.lanes[i] and i not in self.copies:
+                self.copies[i] = self.part(Unit("copy", ((i,),)), True)
+        return tuple(self.copies.get(i, i) for i in operands)
+
+    def chain(self, place: int) -> None:
+        op = self.steps[place].op
+        operands, waiting = [], [*self.steps[place].operands]
+        while waiting:
+            part = waiting.pop()
+            if self.steps[part].op == op and self.disappears(part, place):
+                waiting += self.steps[part].operands
+                self.inside.add(part)
+            else:
+                operands.append(part)
+        self.found[place] = Unit(CHAINS[op], (self.alike(sorted(operands)),))
+
+    # ---- sums
+
+    def terms(self, whole: int) -> tuple[_Terms, _Terms, set[int]]:
+        """Products and other terms of the tree of additions that ends here, and its inside."""
+        products: _Terms = []
+        terms: _Terms = []
+        inside: set[int] = set()
+        waiting = [(whole, 1)]
+        while waiting:
+            place, sign = waiting.pop()
+            step = self.steps[place]
+            if place != whole and not self.disappears(place, whole):
+                terms.append((place, sign))
+            elif step.op in SIGNS:
+                signs = SIGNS[step.op]
+                waiting += [(i, sign * own) for i, own in zip(step.operands, signs, strict=True)]
+                inside.add(place)
+            elif step.op == "*":
+                products.append((place, sign))
+                inside.add(place)
+            else:
+                terms.append((place, sign))
+        return products, sorted(terms), inside - {whole}
+
+    def sum(self, place: int) -> None:
+        products, terms, inside = self.terms(place)
+        as_it_is = Unit(self.steps[place].op, tuple((i,) for i in self.steps[place].operands))
+        if not products and len(terms) <= 2:
+            self.found[place] = as_it_is
+            return
+        scattered = self.scattered(terms, place) if not products else None
+        if scattered:
+            self.inside |= inside | {i for i, _ in terms}
+            self.found[place] = scattered
+            return
+        once = [(i, sign) for i, sign in terms if self.lanes[place] and not self.lanes[i]]
+        main, *others = self.classes(products)
+        is_neuron = main.sign > 0 and bool(main.left) and not self.lanes[main.left[0]]
+        if once and len(products) + len(terms) == 2 and not is_neuron:
+            self.found[place] = as_it_is  # 1 - x y is no dot: its product stays, too
+            return
+        self.inside |= inside
+        added = [i for i, sign in terms if sign > 0 and (i, sign) not in once]
+        subtracted = [i for i, sign in terms if sign < 0 and (i, sign) not in once]
+        for other in others:
+            part = self.part(other.dot(), self.lanes[place])
+            (added if other.sign > 0 else subtracted).append(part)
+        if not once:
+            self.found[place] = main.dot(added, subtracted, main.sign)
+            return
+        bias, sign = once[0]
+        if len(once) > 1:
+            plus = tuple(i for i, sign in once if sign > 0)
+            minus = tuple(i for i, sign in once if sign < 0)
+            bias, sign = self.part(Unit("dot", ((), (), plus, minus)), False), 1
+        if is_neuron and sign > 0:
+            neuron = _Products(1, [*main.left, bias], [*main.right, ONE])
+            self.found[place] = neuron.dot(added, subtracted)
+        else:
+            rest = self.part(main.dot(added, subtracted, main.sign), True)
+            self.found[place] = Unit("+" if sign > 0 else "-", ((rest,), (bias,)))
+
+    def mean(self, place: int) -> None:
+        [whole] = self.steps[place].operands
+        products: _Terms = []
+        terms: _Terms = [(whole, 1)]
+        inside: set[int] = set()
+        if self.uses[whole] == 1 and self.steps[whole].op in ("*", *SIGNS):
+            products, terms, inside = self.terms(whole)
+        sums = self.classes(products)
+        scattered = self.scattered(terms, whole) if not products else None
+        if scattered:
+            self.inside |= inside | {whole, *(i for i, _ in terms)}
+            self.found[place] = scattered._replace(op="scatter mean")
+        elif products and not terms and len(sums) == 1:
+            self.inside |= inside | {whole}
+            left, right = tuple(sums[0].left), tuple(sums[0].right)
+            self.found[place] = Unit("mean", (left, right), sums[0].sign)
+        else:
+            self.found[place] = Unit("mean", ((ONE,), (whole,)))
+
+    def classes(self, products: _Terms) -> list[_Products]:
+        """The products by sign and by what is in lanes, the largest class first.
+
+        In all of them what is uniform stands left of what is in lanes, and what was computed
+        earlier left of what was computed later: then the neurons of a layer look alike.
+        """
+        found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
+        for place, sign in products:
+            a, b = self.steps[place].operands
+            if (self.lanes[b], self.depth[b]) < (self.lanes[a], self.depth[a]):
+                a, b = b, a
+            found[sign, self.lanes[a], self.lanes[b]].append((a, b))
+        ordered = sorted(found.items(), key=lambda item: (-len(item[1]), -item[0][0]))
+        return [
+            _Products(sign, *map(list, zip(*sorted(pairs), strict=True)))
+            for (sign, *_), pairs in ordered
+        ] or [_Products(1, [], [])]
+
+    def scattered(self, terms: _Terms, whole: int) -> Unit | None:
+        """The scatter that these terms are, if each of them is where(index is position, x, 0)."""
+        indices, owed, positions = [], [], set()
+        for place, sign in terms:
+            step = self.steps[place]
+            if step.op != "where" or sign < 0 or not self.disappears(place, whole):
+                return None
+            condition, x, other = step.operands
+            if self.steps[condition].op != "is" or self.steps[other].number != 0:
+                return None
+            index, position = self.steps[condition].operands
+            indices.append(index)
+            owed.append(x)
+            positions.add(position)
+        if len(positions) != 1 or self.steps[min(positions)].op != "constant" or len(terms) < 2:
+            return None
+        # An index may name an entry that is owed nothing, as a constant at the end of the table.
+        known = [self.lengths.get(index, 0) for index in indices]
+        length = max(1 + int(self.steps[min(positions)].number), *known)
+        operands = self.alike(indices), self.alike(owed), tuple(positions)
+        return Unit("scatter", operands, length=length)
+
+
+_Terms = list[tuple[int, int]]  # places with signs
+
+
+class _Products(NamedTuple):
+    sign: int
+    left: list[int]
+    right: list[int]
+
+    def dot(self, added: Sequence[int] = (), subtracted: Sequence[int] = (), sign: int = 1) -> Unit:
+        operands = (tuple(self.left), tuple(self.right), tuple(added), tuple(subtracted))
+        return Unit("dot", operands, sign)

@@ -40,7 +40,7 @@ def in_lanes(instructions: Sequence[Instruction], parameters: Collection[int]) -
         if step.op == "input":
             lanes.append(place not in parameters)
         else:
-            lanes.append(step.op != "mean" and any(lanes[i] for i in step.operands))
+            lanes.append(step.op != "mean" and True in [lanes[i] for i in step.operands])
     return lanes
 
 

@@ -7,7 +7,10 @@ on the way:
 
     constants           2 * 3 is computed here and now
     neutral elements    x + 0, x - 0, 1 * x, x / 1, x ** 1 are x; -1 * x is -x, -(-x) is x
-    powers              x ** 2 is x * x, x ** 0 is 1, x ** -1 is 1 / x, x ** 0.5 is sqrt(x)
+    signs               x + -y is x - y, x - -y is x + y
+    twice the same      x + x is 2 * x
+    powers              x ** 2 is x * x, x ** 0 is 1, x ** -1 is 1 / x, x ** 0.5 is sqrt(x),
+                        x ** -0.5 is 1 / sqrt(x)
     one answer          where(c, x, x) is x
     repetition          an operation on the same operands has the same result
 
@@ -18,7 +21,7 @@ It never turns x * 0 into 0: were x infinite or not a number, eager arithmetic w
     >>> x = Value(recording.input(3.0))
     >>> (x * x).backward()
     >>> x.grad
-    Traced(+ of 0, 0)
+    Traced(* of 4, 0)
 """
 
 from __future__ import annotations
@@ -28,8 +31,9 @@ from collections.abc import Callable
 from typing import Any
 
 from micrograd import arithmetic
-from micrograd.arithmetic import Number
-from micrograd.trace import Recording, Traced
+from micrograd.arithmetic import Number, as_number
+from micrograd.engine import Value
+from micrograd.trace import Instruction, Recording, Traced
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
@@ -43,12 +47,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+    "is": operator.eq,
     "where": arithmetic.where,
     **{
         name: getattr(arithmetic, name)
         for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu")
     },
+    "maximum": arithmetic.maximum,
+    "minimum": arithmetic.minimum,
 }
+CONDITIONS = ("<", "<=", ">", ">=", "is")
 NEUTRAL = {  # by operation, place and number: what is left, as the place of an operand
     ("+", 0, 0): 1, ("+", 1, 0): 0, ("-", 1, 0): 0, ("*", 0, 1): 1, ("*", 1, 1): 0,
     ("/", 1, 1): 0, ("**", 1, 1): 0,
@@ -62,26 +70,56 @@ class Simplified(Recording):
     >>> x = recording.input(3.0)
     >>> 0 + x * 1, x + 2, 2 + x
     (Traced(input of 3.0), Traced(+ of 0, 3), Traced(+ of 0, 3))
+    >>> recording.record("**", x, 2)
+    Traced(* of 0, 0)
+    >>> [step.op for step in recording.instructions]
+    ['input', 'constant', 'constant', 'constant', '+', '*']
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._places: dict[Any, int] = {}  # of instructions, by what they do
+        self._made: list[Instruction] = []
+        self._places: dict[Any, int] = {}  # of results, by what was asked for
         self._numbers: dict[int, Number] = {}  # of constants, by their place
+        self._notable: set[int] = set()  # constants, negatives, conditions: others never simplify
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """What has been recorded so far."""
+        # Plain tuples of plain things are no concern of Python's collector: while the graph is
+        # there, which is large enough, instructions are such, and they get their names afterwards.
+        self._made += [Instruction(*step) for step in self._steps[len(self._made) :]]
+        return self._made
 
     def constant(self, number: Number) -> Traced:
         """A number that stays what it is; equal ones share a place."""
-        key = ("constant", repr(float(number)))  # by repr -0.0 is not 0.0, and nan is itself
-        place = self._places.get(key)
-        if place is None:
-            place = self._places[key] = super().constant(number).place
-            self._numbers[place] = number
-        return Traced(self, place)
+        return Traced(self, self._constant(number))
 
-    def _add(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
-        if not operands:
-            return super()._add(op, operands, number)
-        return Traced(self, self.simplified(op, operands))
+    def place(self, number: Number) -> int:
+        """Where a number stands, a recorded one or a constant; of a condition 1 or 0."""
+        return self._number(number.place if type(number) is Traced else self._constant(number))
+
+    def record(self, op: str, *operands: Any) -> Any:
+        """The result of an operation; NotImplemented if an operand is no number.
+
+        Raises:
+            ValueError: an operand was recorded elsewhere.
+        """
+        places = tuple([
+            x.place if type(x) is Traced and x.recording is self else self._place_beside(x)
+            for x in operands
+        ])  # fmt: skip
+        if None in places:
+            return NotImplemented
+        return Traced(self, self.simplified(op, places))
+
+    def _place_beside(self, x: Any) -> Any:
+        if isinstance(x, Traced):
+            raise ValueError(f"{x!r} belongs to another recording: pass in a plain number")
+        number = x if isinstance(x, int) else as_number(x)
+        if number is NotImplemented or isinstance(x, Value):
+            return None
+        return self._constant(number)
 
     def simplified(self, op: str, operands: tuple[int, ...]) -> int:
         """The place of the result of an operation on the results at some places.
@@ -91,22 +129,48 @@ class Simplified(Recording):
         >>> recording.simplified("*", (one.place, x.place))
         0
         """
-        place = self._simpler(op, operands)
+        place = self._places.get((op, operands))
         if place is None:
-            place = self._places.get((op, operands))
-        if place is None and op in ("+", "*"):
-            place = self._places.get((op, operands[::-1]))
+            if op == "+" and operands[0] == operands[1]:
+                place = self.simplified("*", (self._constant(2), operands[0]))
+            elif op == "where" or not self._notable.isdisjoint(operands):
+                place = self._simpler(op, operands)
+            if place is None and op in ("+", "*"):  # in either order the same
+                place = self._places.get((op, operands[::-1]))
+            if place is None:
+                place = len(self._steps)
+                self._steps.append((op, operands, None))
+                if op == "neg" or op in CONDITIONS:
+                    self._notable.add(place)
+            self._places[op, operands] = place
+        return place
+
+    def _constant(self, number: Number) -> int:
+        # By repr -0.0 is not 0.0, and NaN is itself.
+        key = number if type(number) is int else ("constant", repr(float(number)))
+        place = self._places.get(key)
         if place is None:
-            place = self._places[op, operands] = super()._add(op, operands).place
+            key = ("constant", repr(float(number)))
+            place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = len(self._steps)
+            self._steps.append(("constant", (), number))
+            self._numbers[place] = number
+            self._notable.add(place)
+        if type(number) is int:
+            self._places[number] = place
         return place
 
     def _simpler(self, op: str, operands: tuple[int, ...]) -> int | None:
         numbers = [self._numbers.get(place) for place in operands]
         if None not in numbers and op in FUNCTIONS:
             try:
-                return self.constant(FUNCTIONS[op](*numbers)).place
+                return self._constant(FUNCTIONS[op](*numbers))
             except (ArithmeticError, ValueError):
                 return None  # what the program gives there is decided when it runs
+        proper = self._proper(op, operands)
+        if proper != operands:
+            return self.simplified(op, proper)
         first, last = operands[0], operands[-1]
         for i, number in enumerate(numbers):
             if number is None:
@@ -117,21 +181,42 @@ class Simplified(Recording):
                 return self.simplified("neg", (operands[1 - i],))
             if op == "-" and i == 0 and number == 0:
                 return self.simplified("neg", (last,))
-            if op == "**" and i == 1 and number in (0, 2, -1, 0.5):
+            if op == "**" and i == 1 and number in (0, 2, -1, 0.5, -0.5):
                 return self._power(first, number)
-        if op == "neg" and self.instructions[first].op == "neg":
-            return self.instructions[first].operands[0]
+        opposite_of_first, opposite_of_last = self._opposite(first), self._opposite(last)
+        if op == "neg" and opposite_of_first is not None:
+            return opposite_of_first
+        if op in ("+", "-") and opposite_of_last is not None:
+            return self.simplified("-" if op == "+" else "+", (first, opposite_of_last))
+        if op == "+" and opposite_of_first is not None:
+            return self.simplified("-", (last, opposite_of_first))
         if op == "where":
-            _, a, b = operands
+            condition, a, b = operands
+            if self._steps[condition][0] not in CONDITIONS and numbers[0] is None:
+                is_zero = self.simplified("is", (condition, self._constant(0)))
+                return self.simplified("where", (is_zero, b, a))
             if a == b or numbers[0] is not None:
                 return b if a == b or not numbers[0] else a
         return None
 
+    def _opposite(self, place: int) -> int | None:
+        op, operands = self._steps[place][:2]
+        return operands[0] if op == "neg" else None
+
+    def _proper(self, op: str, operands: tuple[int, ...]) -> tuple[int, ...]:
+        # A condition may only be asked by a where; elsewhere it is the number 1 or 0.
+        first = operands[:1] if op == "where" else ()
+        return first + tuple(self._number(place) for place in operands[len(first) :])
+
+    def _number(self, place: int) -> int:
+        if self._steps[place][0] not in CONDITIONS:
+            return place
+        return self.simplified("where", (place, self._constant(1), self._constant(0)))
+
     def _power(self, x: int, exponent: Number) -> int:
         if exponent == 0:
-            return self.constant(1).place
+            return self._constant(1)
         if exponent == 2:
             return self.simplified("*", (x, x))
-        if exponent == -1:
-            return self.simplified("/", (self.constant(1).place, x))
-        return self.simplified("sqrt", (x,))
+        root = x if exponent == -1 else self.simplified("sqrt", (x,))
+        return root if exponent > 0 else self.simplified("/", (self._constant(1), root))

@@ -1,0 +1,303 @@
+"""A small GPT that learns from a list of names to invent new ones, one scalar at a time.
+
+    python demos/microgpt.py
+    python demos/microgpt.py --input names.txt --steps 3000 --temperature 0.8
+    python demos/microgpt.py --eager --steps 200
+
+A token is a letter, or END, which stands before and behind every name. The model reads the tokens
+of a name from left to right and gives each time a score (logit) to every token that may follow. For
+token t at position p, with 16 numbers in each x:
+
+    x = token_table[t] + position_table[p]                        embedding
+    x = x + W_projection attention(norm(x))                       what earlier positions tell
+    x = x + W_2 max(0, W_1 norm(x))                               what to make of it
+    logits = W_output x
+
+    norm(x) = x / sqrt(mean of x_i^2 + 1e-5)
+
+Each branch adds to x, the residual, and none replaces it. In attention, position p makes of its
+norm(x) a query, a key and a value, by a matrix each, cut into 4 heads of 4 numbers. A head mixes
+the values v_j of the positions j = 0, ..., p by how well their keys k_j answer the query q of p;
+what comes later is not there to be read:
+
+    weights = softmax over j of q . k_j / sqrt(4)                 head = sum_j weights_j v_j
+
+The loss of a name is the mean over its positions of -log softmax(logits)[token that follows]. Adam
+takes a step for each name, with a learning rate that falls linearly to 0. Other than GPT-2 this has
+one layer, ReLU for GELU, no biases, RMSNorm without gain for layer norm, and no norm at the end.
+With 26 letters there are 4,192 parameters.
+
+The loss is compiled: traced once for each length of name, then run as a program over numbers. With
+--eager it runs as it is written, a graph of some 8,000 nodes a letter, and takes minutes. Ctrl-C
+ends the training early and goes on to inventing with what has been learned so far.
+
+Sources: Vaswani et al., "Attention is all you need", 2017, section 3.2; Radford et al., "Language
+models are unsupervised multitask learners", 2019, section 2.3 (GPT-2, the norm before each branch);
+Zhang and Sennrich, "Root mean square layer normalization", 2019, equation 4.
+"""
+
+import argparse
+import math
+import random
+import sys
+import unicodedata
+from functools import reduce
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+from tqdm import tqdm
+
+import micrograd
+from micrograd import Value, no_grad, take
+from micrograd.losses import cross_entropy
+from micrograd.nn import Activation, Linear, Module, Sequential
+from micrograd.optim import Adam, linear
+
+SIZE, HEADS, HIDDEN, BLOCK = 16, 4, 64, 16  # numbers in x, heads, neurons of the MLP, positions
+HEAD_SIZE = SIZE // HEADS
+LONGEST = BLOCK - 1  # letters in a name, since END takes the first position
+EPSILON = 1e-5
+LR, BETAS = 0.01, (0.85, 0.99)
+RECENT = 100  # the loss of one name says little, so what is shown is the mean of the last ones
+
+NAMES = """
+    aaron abel adam adrian agatha alex alice amanda amber amelia amos amy andrea andrew angela
+    anita anna april ariel arthur astrid barbara basil beatrice benjamin bernard bianca brenda
+    brian carmen caroline cecilia celia cesar clara claudia conrad cora dahlia david deborah dennis
+    diana edgar edith edmund elena elias elisa eloise elsa elvira emil emily emma eugene eva fabian
+    felix fiona flora frances frederick frida gabriel george gerald gilbert grace greta gustav
+    harold harriet harvey hector hedwig helen henry hugo ines irene iris irma isaac isabel jacob
+    jasmine jenny jerome joel jonas josephine joy julia julian juliet karen karl katherine keith
+    kevin klara kurt lara laura lena leo lilian linda louis louise lucas lucia ludwig lydia mabel
+    magnus marco maria marian mario marta martin matilda maurice max michael milo mira miranda
+    monica nadia nancy naomi nicholas nina noah nora norman olga oliver olivia oscar otto patricia
+    patrick paul paula penelope philip phoebe quincy rachel ralph regina rex richard rita robert
+    robin roland roman rosa rosalind rudolf rufus sabina sally samuel sandra sara sebastian selma
+    serena simon sofia teresa theodore thomas tim ulrich valentin valerie vera victor victoria
+    vincent viola violet vivian walter wanda william willow winona xavier yolanda zachary zelda zoe
+"""
+
+
+class GPT(Module):
+    """The model: matrices, and what is done with them at each position.
+
+    A memory is the list of a key and a value, each 16 Values, for each position that has been read.
+    """
+
+    def __init__(self, tokens):
+        self.token_table = _table(tokens)
+        self.position_table = _table(BLOCK)
+        self.query = Linear(SIZE, SIZE, bias=False)
+        self.key = Linear(SIZE, SIZE, bias=False)
+        self.value = Linear(SIZE, SIZE, bias=False)
+        self.projection = Linear(SIZE, SIZE, bias=False)
+        self.mlp = Sequential(
+            Linear(SIZE, HIDDEN, bias=False),
+            Activation("relu"),
+            Linear(HIDDEN, SIZE, bias=False),
+        )
+        self.output = Linear(SIZE, tokens, bias=False)
+        for name, p in self.named_parameters():
+            p.label = name
+
+    def __call__(self, token, memory):
+        """The logits of what follows the token; the memory grows by its key and its value."""
+        position = len(memory)
+        x = added(take(self.token_table, token), self.position_table[position])
+        x = added(x, self.attention(norm(x), memory))
+        x = added(x, self.mlp(norm(x)))
+        return self.output(x)
+
+    def attention(self, x, memory):
+        """What the latest position, which is x, reads in itself and in the ones before it."""
+        query = [q * HEAD_SIZE**-0.5 for q in self.query(x)]
+        memory.append((self.key(x), self.value(x)))
+        heads = []
+        for start in range(0, SIZE, HEAD_SIZE):
+            head = slice(start, start + HEAD_SIZE)
+            weights = softmax([dot(query[head], key[head]) for key, _ in memory])
+            values = zip(*(value[head] for _, value in memory), strict=True)
+            heads += [dot(weights, numbers) for numbers in values]
+        return self.projection(heads)
+
+    def logits(self, tokens):
+        """The logits at each position."""
+        memory = []
+        return [self(token, memory) for token in tokens]
+
+    def loss(self, tokens, targets):
+        """The mean over positions of the cross-entropy; targets[p] is what follows tokens[p]."""
+        pairs = zip(self.logits(tokens), targets, strict=True)
+        return sum(cross_entropy(logits, target) for logits, target in pairs) / len(targets)
+
+
+def _table(rows):
+    return [[Value(random.gauss(0, 0.1)) for _ in range(SIZE)] for _ in range(rows)]
+
+
+def added(a, b):
+    """The sum of two vectors."""
+    return [ai + bi for ai, bi in zip(a, b, strict=True)]
+
+
+def dot(a, b):
+    """The sum of the products of two vectors, number by number."""
+    return sum(ai * bi for ai, bi in zip(a, b, strict=True))
+
+
+def norm(x):
+    """A vector scaled to a mean square of about 1, so that no branch sees how large x has grown."""
+    scale = 1 / (dot(x, x) / len(x) + EPSILON).sqrt()
+    return [scale * xi for xi in x]
+
+
+def softmax(scores):
+    """Positive weights with a sum of 1.
+
+        w_j = e^(z_j - m) / sum_k e^(z_k - m)
+
+    The largest score m keeps the exponentials from overflowing, and cancels: hence a constant.
+    """
+    m = reduce(Value.maximum, scores).detach()
+    exponentials = [(z - m).exp() for z in scores]
+    total = sum(exponentials)
+    return [e / total for e in exponentials]
+
+
+def eager_backward(model):
+    """A function that adds the gradients of an example's loss to the parameters; the loss."""
+
+    def backward(tokens, targets):
+        loss = model.loss(tokens, targets)
+        loss.backward()
+        return loss.data
+
+    return backward
+
+
+def compiled_backward(model):
+    """The same by a compiled loss, which takes a batch of examples: here always one."""
+    compiled = micrograd.compile(model.loss)
+
+    def backward(tokens, targets):
+        batch = compiled(np.array([tokens]), np.array([targets]))
+        batch.backward()
+        return batch.data
+
+    return backward
+
+
+def train(model, examples, steps, backward):
+    """A step for each example, over and over; the losses, fewer after Ctrl-C."""
+    optimizer = Adam(model.parameters(), lr=LR, betas=BETAS)
+    rate = linear(LR, 0.0, max(1, steps))
+    losses = []
+    try:
+        for step in (bar := tqdm(range(steps), unit="name")):
+            optimizer.lr = rate(step)
+            optimizer.zero_grad()
+            loss = backward(*examples[step % len(examples)])
+            optimizer.step()
+            losses.append(loss)
+            bar.set_postfix_str(f"loss {fmean(losses[-RECENT:]):.3f}", refresh=False)
+    except KeyboardInterrupt:
+        print(f"\nstopped after {len(losses)} steps", file=sys.stderr)
+    return losses
+
+
+def example(name, letters):
+    """The tokens of a name, and the token that follows each; END is the last one, len(letters)."""
+    end = len(letters)
+    codes = [letters.index(letter) for letter in name]
+    return [end, *codes], [*codes, end]
+
+
+@no_grad()
+def invented(model, letters, temperature, rng):
+    """A new name: each token is drawn by its probability softmax(logits / temperature)."""
+    end = token = len(letters)
+    name, memory = "", []
+    while len(name) < LONGEST:
+        logits = model(token, memory)
+        if not name:
+            logits = logits[:end]  # no name without a letter
+        weights = [w.data for w in softmax([z / temperature for z in logits])]
+        [token] = rng.choices(range(len(weights)), weights)
+        if token == end:
+            break
+        name += letters[token]
+    return name
+
+
+def read_names(path):
+    """The names in a text file, one a line, in lower case; whatever else a line holds is a letter.
+
+    Raises:
+        ValueError: there is no such file, it is no text, it has no names, or too long a one.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is no text in UTF-8: save it as such") from None
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}") from None
+    names = []
+    for number, line in enumerate(text.split("\n"), 1):
+        # An accent may be part of its letter or a character of its own: in both cases one letter.
+        name = unicodedata.normalize("NFC", line.strip().lower())
+        if len(name) > LONGEST:
+            raise ValueError(
+                f"{path}, line {number}: expected a name of at most {LONGEST} letters, got "
+                f"{len(name)}, {name!r:.40}: shorten it or leave it out"
+            )
+        if name:
+            names.append(name)
+    if not names:
+        raise ValueError(f"{path} has no names: expected one a line")
+    return names
+
+
+def main():
+    """Reads the arguments, trains, invents."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--input", metavar="FILE", help="names, one a line (200 common ones)")
+    add("--steps", type=int, default=1000, metavar="N", help="names to train on (1000)")
+    add("--samples", type=int, default=20, metavar="N", help="names to invent (20)")
+    add("--temperature", type=float, default=0.5, metavar="T", help="low: likely, high: wild (0.5)")
+    add("--seed", type=int, default=0, help="another one: other weights and other names (0)")
+    add("--eager", action="store_true", help="without the compiler")
+    options = parser.parse_args()
+    try:  # whatever is wrong with the arguments is said before training
+        for option in ("steps", "samples"):
+            if getattr(options, option) < 0:
+                raise ValueError(f"--{option} is at least 0, got {getattr(options, option)}")
+        if not 0.01 <= options.temperature <= 100:
+            raise ValueError(f"--temperature is from 0.01 to 100, got {options.temperature}")
+        names = NAMES.split() if options.input is None else read_names(options.input)
+    except ValueError as error:
+        parser.error(str(error))
+
+    random.seed(options.seed)
+    letters = sorted(set("".join(names)))
+    model = GPT(tokens=len(letters) + 1)
+    print(f"names: {len(names):,}, letters: {len(letters)}, "
+          f"parameters: {len(model.parameters()):,}")  # fmt: skip
+    examples = [example(name, letters) for name in random.sample(names, len(names))]
+    backward = eager_backward(model) if options.eager else compiled_backward(model)
+    losses = train(model, examples, options.steps, backward)
+
+    if losses:
+        print(f"loss {fmean(losses[-RECENT:]):.3f}, by guessing {math.log(len(letters) + 1):.3f}")
+    sys.stdout.reconfigure(errors="replace")  # a letter unknown to the terminal ends nothing
+    rng = random.Random(options.seed)
+    for _ in range(options.samples):
+        name = invented(model, letters, options.temperature, rng)
+        print(f"  {name}  (in the list)" if name in names else f"  {name}")
+
+
+if __name__ == "__main__":
+    main()

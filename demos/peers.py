@@ -1,0 +1,813 @@
+"""One training step in every manner: this package's peers in the table of `benchmark.py`.
+
+Three workloads, each from the same numbers for every peer, float64, plain gradient descent:
+
+    W1  moons      perceptron 2-16-16-1 on 100 points, hinge loss and an L2 penalty
+    W2  digits     perceptron 64-32-10 on 128 images, softmax cross-entropy
+    W3  document   a one-layer GPT of 4,192 parameters on the 7 positions of one document
+
+A peer is built from a workload. Its `step()` goes forward, backward and once against the gradient,
+
+    p = p - lr d loss / d p        for all parameters p,
+
+and returns the loss before that; `parameters()` tells where they are now. So what is tested is what
+is timed: the gradient is how far a step went, divided by lr. Calculus is done
+
+    by hand, in NumPy                    section 3
+    by PyTorch and JAX, on arrays        section 4
+    by scalar engines, on one program    section 5, the program in section 2
+
+Letters: A matrix of a layer, a row for each neuron, its bias last; W weights, b biases; X inputs, H
+hidden values, Z scores or logits, d_Z the derivative of the loss by Z.
+"""
+
+import math
+import operator
+import shutil
+import subprocess
+import sys
+import tempfile
+import timeit
+from functools import partial, reduce
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+# ---- 1. The workloads
+
+PENALTY, EPSILON = 1e-4, 1e-5
+CLASSES, PIXELS = 10, 64
+TOKENS, POSITIONS, WIDTH, HEADS = 27, 16, 16, 4
+HEAD_WIDTH = WIDTH // HEADS
+
+
+class Workload(NamedTuple):
+    """What is trained on what.
+
+    Attributes:
+        name: 'moons', 'digits' or 'document'.
+        matrices: the parameters, by name, in the order of this package's `parameters()`.
+        inputs: an example a row.
+        targets: one for each example; of a document, a row of one for each position.
+        lr: learning rate.
+    """
+
+    name: str
+    matrices: dict
+    inputs: np.ndarray
+    targets: np.ndarray
+    lr: float = 0.01
+
+    @property
+    def operations(self):
+        """Additions and multiplications in the matrix products of a step, at their least.
+
+        A product with a matrix is done once forward and twice backward, for the derivatives by the
+        matrix and by what it meets; the latter falls away where that is the data.
+        """
+        if self.name == "document":
+            length = self.inputs.size
+            projections = sum(A.size for A in list(self.matrices.values())[2:])
+            pairs = length * (length + 1) // 2  # a position attends to itself and those before
+            return 3 * 2 * (length * projections + pairs * 2 * WIDTH)
+        sizes = [A.size for A in self.matrices.values()]
+        inner = [len(A) * (A.shape[1] - 1) for A in list(self.matrices.values())[1:]]
+        return 2 * len(self.inputs) * (2 * sum(sizes) + sum(inner))
+
+
+def perceptron(rng, *sizes):
+    """Matrices of the layers between these sizes, uniform in +-1 / sqrt(inputs)."""
+    return {
+        f"layers[{i}]": rng.uniform(-1, 1, (n_out, n_in + 1)) / math.sqrt(n_in)
+        for i, (n_in, n_out) in enumerate(pairwise(sizes))
+    }
+
+
+def moons():
+    """W1, with labels -1 and 1."""
+    from micrograd.datasets import moons as points
+
+    X, y = points(100, noise=0.1, seed=1337)
+    matrices = perceptron(np.random.default_rng(1), 2, 16, 16, 1)
+    return Workload("moons", matrices, np.array(X), 2.0 * np.array(y) - 1)
+
+
+def digits():
+    """W2, with random images and random labels: speed does not depend on what they show."""
+    rng = np.random.default_rng(2)
+    images, labels = rng.uniform(0, 1, (128, PIXELS)), rng.integers(0, CLASSES, 128)
+    return Workload("digits", perceptron(rng, PIXELS, 32, CLASSES), images, labels)
+
+
+def document():
+    """W3, with a document in which tokens occur more than once: token 0, a word, token 0."""
+    rng = np.random.default_rng(3)
+    shapes = {
+        "token": (TOKENS, WIDTH),
+        "position": (POSITIONS, WIDTH),
+        "attention": (3 * WIDTH, WIDTH),  # queries, keys and values, one below the other
+        "output": (WIDTH, WIDTH),
+        "up": (4 * WIDTH, WIDTH),
+        "down": (WIDTH, 4 * WIDTH),
+        "head": (TOKENS, WIDTH),
+    }
+    matrices = {name: rng.normal(0, 0.2, shape) for name, shape in shapes.items()}
+    word = np.array([[0, 1, 14, 14, 1, 2, 5, 0]])
+    return Workload("document", matrices, word[:, :-1], word[:, 1:])
+
+
+WORKLOADS = {"W1": moons, "W2": digits, "W3": document}
+
+
+# ---- 2. The losses of one example, in scalars, for every engine that has + - * / **
+
+
+class Functions(NamedTuple):
+    """What a scalar program needs beside arithmetic; the choices are the engine's own."""
+
+    relu: object
+    exp: object
+    log: object
+    largest: object  # of a list; it only shifts, so an engine may take it for a constant
+    take: object  # table, index
+
+
+def dot(a, b):
+    """The sum of the products of two lists."""
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def layer(matrix, x):
+    """The weighted sums of x, one for each row; a row that is longer has its bias last."""
+    return [dot(row[: len(x)], x) + row[-1] if len(row) > len(x) else dot(row, x) for row in matrix]
+
+
+def exponentials(scores, use):
+    """What a softmax is made of: the shifted scores, their exponentials, the sum of these."""
+    largest = use.largest(scores)
+    shifted = [z - largest for z in scores]
+    powers = [use.exp(z) for z in shifted]
+    return shifted, powers, sum(powers)
+
+
+def cross_entropy(logits, label, use):
+    """The negative log probability of the label."""
+    shifted, _, total = exponentials(logits, use)
+    return use.log(total) - use.take(shifted, label)
+
+
+def scores_of(matrices, x, use):
+    """The outputs of a perceptron."""
+    *hidden, last = matrices
+    for matrix in hidden:
+        x = [use.relu(z) for z in layer(matrix, x)]
+    return layer(last, x)
+
+
+def scalar_moons(matrices, x, y, use):
+    """The hinge loss of a point."""
+    return use.relu(1 - y * scores_of(matrices, x, use)[0])
+
+
+def scalar_digits(matrices, x, label, use):
+    """The cross-entropy of an image."""
+    return cross_entropy(scores_of(matrices, x, use), label, use)
+
+
+def normalised(x):
+    """The vector x divided by its root mean square."""
+    scale = (dot(x, x) / len(x) + EPSILON) ** -0.5
+    return [xi * scale for xi in x]
+
+
+def attended(query, keys, values, use):
+    """The mean of the values, weighted by how well their keys fit the query."""
+    scores = [dot(query, key) * HEAD_WIDTH**-0.5 for key in keys]
+    _, powers, total = exponentials(scores, use)
+    weights = [power / total for power in powers]
+    return [dot(weights, column) for column in zip(*values, strict=True)]
+
+
+def scalar_document(matrices, tokens, targets, use):
+    """The mean cross-entropy of the tokens that follow, each told from those before."""
+    token_table, position_table, attention, output, up, down, head = matrices
+    heads = [slice(i, i + HEAD_WIDTH) for i in range(0, WIDTH, HEAD_WIDTH)]
+    keys, values, losses = [], [], []
+    for position, (token, target) in enumerate(zip(tokens, targets, strict=True)):
+        embedding, place = use.take(token_table, token), position_table[position]
+        x = [a + b for a, b in zip(embedding, place, strict=True)]
+        projected = layer(attention, normalised(x))
+        query = projected[:WIDTH]
+        keys.append(projected[WIDTH : 2 * WIDTH])
+        values.append(projected[2 * WIDTH :])
+        mixed = []
+        for part in heads:
+            head_keys, head_values = ([row[part] for row in rows] for rows in (keys, values))
+            mixed += attended(query[part], head_keys, head_values, use)
+        x = [a + b for a, b in zip(x, layer(output, mixed), strict=True)]
+        hidden = [use.relu(z) for z in layer(up, normalised(x))]
+        x = [a + b for a, b in zip(x, layer(down, hidden), strict=True)]
+        losses.append(cross_entropy(layer(head, x), target, use))
+    return sum(losses) / len(losses)
+
+
+SCALAR_LOSSES = {"moons": scalar_moons, "digits": scalar_digits, "document": scalar_document}
+
+
+def penalty(name, matrices):
+    """What the loss has beside the mean over the examples: the L2 penalty of W1, else 0."""
+    if name != "moons":
+        return 0
+    return PENALTY * sum(p * p for matrix in matrices for row in matrix for p in row)
+
+
+# ---- 3. NumPy by hand
+
+
+class NumPy:
+    """Whole matrices, written by hand, forward and backward.
+
+    All parameters are one vector and all gradients another, so that the update is one operation;
+    matrices are windows on them. An example is a column, since sums and maxima over the classes
+    then run along whole rows; a row of ones makes the biases a part of the products.
+    """
+
+    def __init__(self, workload):
+        self.lr = workload.lr
+        matrices = workload.matrices.values()
+        self.vector = np.concatenate([A.ravel() for A in matrices])
+        self.gradient = np.zeros_like(self.vector)
+        ends = np.cumsum([A.size for A in matrices])[:-1]
+        self.A, self.G = (
+            [part.reshape(A.shape) for part, A in zip(np.split(v, ends), matrices, strict=True)]
+            for v in (self.vector, self.gradient)
+        )
+        self.loss_and_gradient = getattr(self, workload.name)
+        if workload.name == "document":
+            self.tokens, self.targets = workload.inputs[0], workload.targets[0]
+            length = len(self.tokens)
+            self.one_hot = np.eye(TOKENS)[self.tokens].T.copy()
+            self.future = np.triu(np.full((length, length), -np.inf), 1)
+        else:
+            n = len(workload.inputs)
+            self.X = np.vstack([workload.inputs.T, np.ones(n)])
+            self.H = [np.ones((len(A) + 1, n)) for A in self.A[:-1]]
+            self.targets = workload.targets
+        self.columns = np.arange(len(self.targets))
+
+    def step(self):
+        """The loss, after which the parameters have moved."""
+        loss = self.loss_and_gradient()
+        self.gradient *= self.lr
+        self.vector -= self.gradient
+        return loss
+
+    def parameters(self):
+        """All parameters."""
+        return self.vector.copy()
+
+    def forward(self):
+        """The scores of a perceptron; the hidden values are left in H."""
+        X = self.X
+        for A, H in zip(self.A, self.H, strict=False):
+            np.maximum(A @ X, 0, out=H[:-1])
+            X = H
+        return self.A[-1] @ X
+
+    def backward(self, d_Z):
+        """From the derivatives by the scores to those by the matrices, which are left in G."""
+        for i in range(len(self.A) - 1, 0, -1):
+            H = self.H[i - 1]
+            np.matmul(d_Z, H.T, out=self.G[i])
+            d_Z = self.A[i][:, :-1].T @ d_Z
+            d_Z *= H[:-1] > 0
+        np.matmul(d_Z, self.X.T, out=self.G[0])
+
+    def moons(self):
+        """Loss and gradient of W1."""
+        y = self.targets
+        shortfall = 1 - y * self.forward()
+        self.backward((shortfall > 0) * (y / -len(y)))
+        self.gradient += 2 * PENALTY * self.vector
+        return np.maximum(shortfall, 0).mean() + PENALTY * (self.vector @ self.vector)
+
+    def digits(self):
+        """Loss and gradient of W2."""
+        loss, d_Z = self.cross_entropy(self.forward())
+        self.backward(d_Z)
+        return loss
+
+    def cross_entropy(self, Z):
+        """The mean cross-entropy of columns of logits, and its derivative by them."""
+        n = len(self.targets)
+        Z = Z - Z.max(axis=0)
+        P = np.exp(Z)
+        total = P.sum(axis=0)
+        loss = (np.log(total).sum() - Z[self.targets, self.columns].sum()) / n
+        P /= total * n
+        P[self.targets, self.columns] -= 1 / n
+        return loss, P
+
+    def document(self):
+        """Loss and gradient of W3; the heads are the first axis of a stack of matrices."""
+        token, position, attention, output, up, down, head = self.A
+        d_token, d_position, d_attention, d_output, d_up, d_down, d_head = self.G
+        length = len(self.tokens)
+        scale = HEAD_WIDTH**-0.5
+
+        x = token[self.tokens] + position[:length]
+        n, by_root = rms_normalised(x)
+        Q, K, V = (n @ attention.T).reshape(length, 3, HEADS, HEAD_WIDTH).transpose(1, 2, 0, 3)
+        S = Q @ K.transpose(0, 2, 1)
+        S *= scale
+        S += self.future
+        S -= S.max(axis=2, keepdims=True)
+        P = np.exp(S, out=S)
+        P /= P.sum(axis=2, keepdims=True)
+        mixed = (P @ V).transpose(1, 0, 2).reshape(length, WIDTH)
+        x = x + mixed @ output.T
+        m, by_second_root = rms_normalised(x)
+        H = m @ up.T
+        np.maximum(H, 0, out=H)
+        x += H @ down.T
+        loss, d_Z = self.cross_entropy(head @ x.T)
+
+        np.matmul(d_Z, x, out=d_head)
+        d_x = d_Z.T @ head
+        np.matmul(d_x.T, H, out=d_down)
+        d_H = d_x @ down
+        d_H *= H > 0
+        np.matmul(d_H.T, m, out=d_up)
+        d_x += rms_derivative(d_H @ up, m, by_second_root)
+        np.matmul(d_x.T, mixed, out=d_output)
+        d_mixed = (d_x @ output).reshape(length, HEADS, HEAD_WIDTH).transpose(1, 0, 2)
+        d_P = d_mixed @ V.transpose(0, 2, 1)
+        d_P *= P
+        d_S = d_P - P * d_P.sum(axis=2, keepdims=True)
+        d_S *= scale
+        d_QKV = np.empty((length, 3, HEADS, HEAD_WIDTH))
+        d_Q, d_K, d_V = d_QKV.transpose(1, 2, 0, 3)
+        np.matmul(d_S, K, out=d_Q)
+        np.matmul(d_S.transpose(0, 2, 1), Q, out=d_K)
+        np.matmul(P.transpose(0, 2, 1), d_mixed, out=d_V)
+        d_QKV = d_QKV.reshape(length, 3 * WIDTH)
+        np.matmul(d_QKV.T, n, out=d_attention)
+        d_x += rms_derivative(d_QKV @ attention, n, by_root)
+        np.matmul(self.one_hot, d_x, out=d_token)
+        d_position[:length] = d_x
+        return loss
+
+
+def rms_normalised(x):
+    """Rows divided by their root mean square, and one over that."""
+    by_root = 1 / np.sqrt(np.einsum("ij,ij->i", x, x)[:, None] / WIDTH + EPSILON)
+    return x * by_root, by_root
+
+
+def rms_derivative(d_n, n, by_root):
+    """The derivative by x of what depends on n = x by_root."""
+    return (d_n - n * (np.einsum("ij,ij->i", d_n, n)[:, None] / WIDTH)) * by_root
+
+
+# ---- 4. Array frameworks
+
+
+def split(workload):
+    """The parameters as frameworks keep them: weights and biases apart."""
+    if workload.name == "document":
+        return list(workload.matrices.values())
+    parts = [(A[:, :-1], A[:, -1]) for A in workload.matrices.values()]
+    return [np.ascontiguousarray(part) for pair in parts for part in pair]
+
+
+def joined(workload, arrays):
+    """All parameters in one vector, in this package's order, from arrays as `split` gives them."""
+    arrays = [np.asarray(array) for array in arrays]
+    if workload.name != "document":
+        arrays = [np.column_stack(wb) for wb in zip(arrays[::2], arrays[1::2], strict=True)]
+    return np.concatenate([array.ravel() for array in arrays])
+
+
+class PyTorch:
+    """PyTorch, operation by operation."""
+
+    def __init__(self, workload):
+        import torch
+
+        torch.set_num_threads(1)
+        self.torch, self.workload = torch, workload
+        self.weights = [torch.tensor(array, requires_grad=True) for array in split(workload)]
+        self.inputs, self.targets = (
+            torch.tensor(array[0] if workload.name == "document" else array)
+            for array in (workload.inputs, workload.targets)
+        )
+        self.loss = getattr(self, workload.name)
+
+    def step(self):
+        """The loss, after which the parameters have moved."""
+        loss = self.loss(self.weights)
+        loss.backward()
+        with self.torch.no_grad():
+            for p in self.weights:
+                p.sub_(p.grad, alpha=self.workload.lr)
+                p.grad = None
+        return loss.detach()
+
+    def parameters(self):
+        """All parameters."""
+        return joined(self.workload, [p.detach().numpy() for p in self.weights])
+
+    def forward(self, weights):
+        """The scores of a perceptron."""
+        F = self.torch.nn.functional
+        *hidden, (W, b) = zip(weights[::2], weights[1::2], strict=True)
+        X = self.inputs
+        for V, c in hidden:
+            X = F.relu(F.linear(X, V, c))
+        return F.linear(X, W, b)
+
+    def moons(self, weights):
+        """The loss of W1."""
+        shortfall = 1 - self.targets * self.forward(weights)[:, 0]
+        flat = self.torch.nn.utils.parameters_to_vector(weights)
+        return shortfall.relu().mean() + PENALTY * (flat @ flat)
+
+    def digits(self, weights):
+        """The loss of W2."""
+        return self.torch.nn.functional.cross_entropy(self.forward(weights), self.targets)
+
+    def document(self, weights):
+        """The loss of W3."""
+        F = self.torch.nn.functional
+        token, position, attention, output, up, down, head = weights
+        length = len(self.inputs)
+        x = token[self.inputs] + position[:length]
+        projected = F.linear(F.rms_norm(x, (WIDTH,), eps=EPSILON), attention)
+        Q, K, V = projected.view(1, length, 3, HEADS, HEAD_WIDTH).permute(2, 0, 3, 1, 4)
+        mixed = F.scaled_dot_product_attention(Q, K, V, is_causal=True)
+        x = x + F.linear(mixed[0].transpose(0, 1).reshape(length, WIDTH), output)
+        hidden = F.relu(F.linear(F.rms_norm(x, (WIDTH,), eps=EPSILON), up))
+        return F.cross_entropy(F.linear(x + F.linear(hidden, down), head), self.targets)
+
+
+class CompiledPyTorch(PyTorch):
+    """PyTorch, the whole step compiled."""
+
+    def __init__(self, workload):
+        super().__init__(workload)
+        self.weights = [p.detach() for p in self.weights]
+        loss_and_gradient = self.torch.func.grad_and_value(self.loss)
+
+        def step(weights):
+            gradient, loss = loss_and_gradient(weights)
+            for p, g in zip(weights, gradient, strict=True):
+                p.sub_(g, alpha=workload.lr)
+            return loss
+
+        compiled = self.torch.compile(step, options={"cpp_wrapper": True})  # calls cost less
+        self.step = partial(compiled, self.weights)
+
+
+class JAX:
+    """JAX, the whole step compiled; one vector of all parameters, since every argument costs."""
+
+    def __init__(self, workload):
+        import jax
+        from jax.flatten_util import ravel_pytree
+
+        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_platforms", "cpu")
+        self.jax, self.workload = jax, workload
+        self.vector, self.unravel = ravel_pytree(split(workload))
+        document = workload.name == "document"
+        data = (workload.inputs[0], workload.targets[0]) if document else workload[2:4]
+        self.data = [jax.numpy.array(array) for array in data]
+        loss = getattr(self, workload.name)
+
+        def step(vector, inputs, targets):
+            loss_and_gradient = jax.value_and_grad(lambda v: loss(self.unravel(v), inputs, targets))
+            loss_before, gradient = loss_and_gradient(vector)
+            return loss_before, vector - workload.lr * gradient
+
+        self.compiled = jax.jit(step, donate_argnums=0)  # it may overwrite what it is handed
+
+    def step(self):
+        """The loss, after which the parameters have moved."""
+        loss, self.vector = self.compiled(self.vector, *self.data)
+        return loss
+
+    def parameters(self):
+        """All parameters."""
+        return joined(self.workload, self.unravel(self.vector))
+
+    def forward(self, weights, X):
+        """The scores of a perceptron."""
+        *hidden, (W, b) = zip(weights[::2], weights[1::2], strict=True)
+        for V, c in hidden:
+            X = self.jax.nn.relu(X @ V.T + c)
+        return X @ W.T + b
+
+    def moons(self, weights, X, y):
+        """The loss of W1."""
+        shortfall = 1 - y * self.forward(weights, X)[:, 0]
+        squares = sum((p * p).sum() for p in weights)
+        return self.jax.nn.relu(shortfall).mean() + PENALTY * squares
+
+    def digits(self, weights, X, labels):
+        """The loss of W2."""
+        return self.cross_entropy(self.forward(weights, X), labels)
+
+    def cross_entropy(self, logits, labels):
+        """The mean cross-entropy of rows of logits."""
+        np, nn = self.jax.numpy, self.jax.nn
+        return -np.take_along_axis(nn.log_softmax(logits), labels[:, None], axis=1).mean()
+
+    def document(self, weights, tokens, targets):
+        """The loss of W3."""
+        np, nn = self.jax.numpy, self.jax.nn
+        token, position, attention, output, up, down, head = weights
+        length = len(tokens)
+
+        def normalised(x):
+            return x / np.sqrt((x * x).mean(axis=1, keepdims=True) + EPSILON)
+
+        x = token[tokens] + position[:length]
+        projected = (normalised(x) @ attention.T).reshape(length, 3, HEADS, HEAD_WIDTH)
+        Q, K, V = projected.transpose(1, 2, 0, 3)
+        S = Q @ K.transpose(0, 2, 1) * HEAD_WIDTH**-0.5
+        S = np.where(np.tri(length, dtype=bool), S, -np.inf)
+        mixed = nn.softmax(S) @ V
+        x = x + mixed.transpose(1, 0, 2).reshape(length, WIDTH) @ output.T
+        x = x + nn.relu(normalised(x) @ up.T) @ down.T
+        return self.cross_entropy(x @ head.T, targets)
+
+
+# ---- 5. Scalar engines
+
+
+class Eager:
+    """The engine of this package as it is: a graph for each example, a node for each operation."""
+
+    def __init__(self, workload):
+        from micrograd.engine import Value, take
+
+        def largest(scores):
+            return reduce(Value.maximum, scores).detach()
+
+        self.prepare(workload, Value, Functions(Value.relu, Value.exp, Value.log, largest, take))
+
+    def prepare(self, workload, Value, use):
+        """Makes the Values; `use` are the functions of their engine."""
+        self.name, self.lr, self.use = workload.name, workload.lr, use
+        self.inputs, self.targets = workload.inputs.tolist(), workload.targets.tolist()
+        self.matrices = [
+            [[Value(p) for p in row] for row in A.tolist()] for A in workload.matrices.values()
+        ]
+        self.leaves = [p for matrix in self.matrices for row in matrix for p in row]
+
+    def loss_of(self, x, target):
+        """The loss of an example, without the penalty."""
+        return SCALAR_LOSSES[self.name](self.matrices, x, target, self.use)
+
+    def step(self):
+        """The loss, after which the parameters have moved.
+
+        There is never more than the graph of one example, which spares memory and the collector.
+        """
+        for p in self.leaves:
+            p.grad = 0
+        total = 0.0
+        for x, target in zip(self.inputs, self.targets, strict=True):
+            loss = self.loss_of(x, target) / len(self.inputs)
+            loss.backward()
+            total += loss.data
+        rest = penalty(self.name, self.matrices)
+        if rest:
+            rest.backward()
+            total += rest.data
+        for p in self.leaves:
+            p.data -= self.lr * p.grad
+        return total
+
+    def parameters(self):
+        """All parameters."""
+        return np.array([p.data for p in self.leaves])
+
+
+class Original(Eager):
+    """Karpathy's micrograd, with exp and log added as its lecture adds operations.
+
+    Args:
+        workload: what is trained.
+        folder: where the package is; the process must not have imported another micrograd.
+    """
+
+    def __init__(self, workload, folder):
+        sys.path.insert(0, folder)
+        from micrograd.engine import Value
+
+        sys.setrecursionlimit(10**6)  # its topological sort calls itself, node by node
+
+        def exp(x):
+            out = Value(math.exp(x.data), (x,), "exp")
+
+            def _backward():
+                x.grad += out.data * out.grad
+
+            out._backward = _backward
+            return out
+
+        def log(x):
+            out = Value(math.log(x.data), (x,), "log")
+
+            def _backward():
+                x.grad += out.grad / x.data
+
+            out._backward = _backward
+            return out
+
+        def largest(scores):
+            return max(z.data for z in scores)
+
+        self.prepare(workload, Value, Functions(Value.relu, exp, log, largest, operator.getitem))
+
+
+class Compiled(Eager):
+    """The compiler of this package, on the same scalar program."""
+
+    def __init__(self, workload, executor):
+        import micrograd
+        from micrograd.optim import SGD
+
+        super().__init__(workload)
+        self.inputs, self.targets = workload.inputs, workload.targets
+
+        def loss(x, target):
+            return self.loss_of(x, target) + penalty(self.name, self.matrices)
+
+        self.compiled = micrograd.compile(loss, executor=executor)
+        self.optimizer = SGD(self.leaves, lr=self.lr)
+
+    def step(self):
+        """The loss, after which the parameters have moved."""
+        batch = self.compiled(self.inputs, self.targets)
+        self.optimizer.zero_grad()
+        batch.backward()
+        self.optimizer.step()
+        return batch.data
+
+
+class CasADi:
+    """CasADi: the scalar program as a symbolic expression, run by its virtual machine.
+
+    The expression is that of one example; CasADi maps it over the batch. Labels of images come in
+    as rows of 0 and 1; the tokens of the document are a part of the expression.
+    """
+
+    def __init__(self, workload):
+        import casadi
+
+        self.casadi = casadi
+        name, shapes = workload.name, [A.shape for A in workload.matrices.values()]
+        p = casadi.SX.sym("p", sum(rows * columns for rows, columns in shapes))
+        numbers = iter(casadi.vertsplit(p))
+        matrices = [[[next(numbers) for _ in range(n)] for _ in range(rows)] for rows, n in shapes]
+
+        def largest(scores):
+            return reduce(casadi.fmax, scores)
+
+        def take(table, index):
+            return table[index] if isinstance(index, int) else dot(table, index)
+
+        use = Functions(lambda x: casadi.fmax(x, 0), casadi.exp, casadi.log, largest, take)
+        if name == "document":
+            X = Y = np.empty((1, 0))
+            x = y = casadi.SX(0, 1)
+            arguments = workload.inputs[0].tolist(), workload.targets[0].tolist()
+        else:
+            X = workload.inputs
+            Y = np.eye(CLASSES)[workload.targets] if name == "digits" else workload.targets[:, None]
+            x, y = casadi.SX.sym("x", X.shape[1]), casadi.SX.sym("y", Y.shape[1])
+            parts = casadi.vertsplit(y)
+            arguments = casadi.vertsplit(x), parts if name == "digits" else parts[0]
+        loss = SCALAR_LOSSES[name](matrices, *arguments, use)
+        rest = casadi.SX(penalty(name, matrices))
+        example = casadi.Function("example", [p, x, y], [loss, casadi.gradient(loss, p)])
+        uniform = casadi.Function("uniform", [p], [rest, casadi.gradient(rest, p)])
+        self.function = self.step_function(workload, example, uniform, X.shape, Y.shape)
+
+        self.vector = np.concatenate([A.ravel() for A in workload.matrices.values()])
+        self.moved, self.loss = np.empty_like(self.vector), np.empty(1)
+        buffer, self.run = self.function.buffer()
+        self.memory = [buffer, *map(np.ascontiguousarray, (X, Y))]  # an example is a column to it
+        for i, array in enumerate((self.vector, *self.memory[1:])):
+            buffer.set_arg(i, memoryview(array))
+        buffer.set_res(0, memoryview(self.loss))
+        buffer.set_res(1, memoryview(self.moved))
+
+    def step_function(self, workload, example, uniform, X_shape, Y_shape):
+        """The whole step, from parameters and data to the loss and the moved parameters."""
+        MX = self.casadi.MX
+        n = X_shape[0]
+        p = MX.sym("p", example.size1_in(0))
+        X, Y = MX.sym("X", *X_shape[::-1]), MX.sym("Y", *Y_shape[::-1])
+        batch = example if n == 1 else example.map("batch", "serial", n, [0], [0, 1])
+        loss, gradient = batch(p, X, Y)
+        rest, slope = uniform(p)
+        results = [loss / n + rest, p - workload.lr * (gradient / n + slope)]
+        return self.casadi.Function("step", [p, X, Y], results)
+
+    def step(self):
+        """The loss, after which the parameters have moved."""
+        self.run()
+        self.vector[:] = self.moved
+        return self.loss[0]
+
+    def parameters(self):
+        """All parameters."""
+        return self.vector.copy()
+
+
+class CompiledCasADi(CasADi):
+    """CasADi: the same expression as C, compiled."""
+
+    FLAGS = ("-O2", "-march=native", "-fPIC", "-shared")
+
+    def step_function(self, *arguments):
+        """The whole step, in machine code."""
+        function = super().step_function(*arguments)
+        with tempfile.TemporaryDirectory() as folder:
+            source, library = Path(folder) / "step.c", Path(folder) / "step.so"
+            code = self.casadi.CodeGenerator(source.name)
+            code.add(function)
+            code.generate(folder + "/")
+            subprocess.run(["gcc", *self.FLAGS, source, "-o", library, "-lm"], check=True)
+            return self.casadi.external("step", str(library))
+
+
+# ---- 6. All of them
+
+
+class Peer(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        name: what stands in it.
+        build: the class above, to be called with a workload.
+        kind: 'scalar', 'framework', 'array' or 'compiled'.
+        package: what it needs, as one imports it; '' for nothing.
+        install: how pip gets that.
+    """
+
+    name: str
+    build: object
+    kind: str
+    package: str = ""
+    install: str = ""
+
+    def missing(self):
+        """Why it cannot run here, '' if it can."""
+        if self.package and find_spec(self.package) is None:
+            return f"pip install {self.install}"
+        if self.build is CompiledCasADi and not shutil.which("gcc"):
+            return "needs gcc"
+        if self.build is CompiledPyTorch and not shutil.which("g++"):
+            return "needs g++"
+        if self.kind == "compiled":
+            import micrograd
+
+            return "" if hasattr(micrograd, "compile") else "there is no micrograd.compile yet"
+        return ""
+
+
+TORCH = ("framework", "torch", "torch")
+CASADI = ("scalar", "casadi", "casadi")
+PEERS = [
+    Peer("this package, eager", Eager, "scalar"),
+    Peer("CasADi, virtual machine", CasADi, *CASADI),
+    Peer("CasADi, generated C", CompiledCasADi, *CASADI),
+    Peer("PyTorch, eager", PyTorch, *TORCH),
+    Peer("PyTorch, torch.compile", CompiledPyTorch, *TORCH),
+    Peer("JAX, jit", JAX, "framework", "jax", "jax"),
+    Peer("NumPy, by hand", NumPy, "array"),
+    Peer("compiled, plain Python", partial(Compiled, executor="python"), "compiled"),
+    Peer("compiled, NumPy", partial(Compiled, executor="numpy"), "compiled"),
+    Peer("compiled, numba", partial(Compiled, executor="numba"), "compiled", "numba", "numba"),
+]
+
+
+def peak():
+    """Floating-point operations per second of this core, in the best large matrix product here."""
+    n = 1024
+    A = np.random.default_rng(0).uniform(-1, 1, (n, n))
+    products = [partial(np.matmul, A, A, out=np.empty_like(A))]
+    if find_spec("torch"):
+        import torch
+
+        torch.set_num_threads(1)
+        B = torch.tensor(A)
+        products.append(partial(torch.mm, B, B, out=torch.empty_like(B)))
+    return max(2 * n**3 / min(timeit.repeat(product, number=1, repeat=10)) for product in products)

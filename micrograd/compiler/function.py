@@ -1,0 +1,439 @@
+"""`micrograd.compile`: a function of scalars that runs over a whole batch.
+
+    >>> w = Value(2.0, label="w")
+    >>> @compile
+    ... def loss(x, y):
+    ...     return (w * x - y) ** 2
+    >>> batch = loss([1.0, 2.0, 3.0], [3.0, 3.0, 3.0])  # three examples
+    >>> batch.data, batch.lanes
+    (3.6666666666666665, array([1., 1., 9.]))
+    >>> batch.backward()
+    >>> w.grad
+    6.666666666666666
+
+The function is recorded when it is called with examples of a new shape, then each pass of this
+chapter runs once. What it met on the way is part of the program: constants, the structure of the
+model, the branches that Python took. Parameters are not: their data are read at each call.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, update_wrapper
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from micrograd.compiler.parameters import Row
+from micrograd.compiler.program import Program, Shapes
+from micrograd.compiler.record import Shape, is_paused
+from micrograd.compiler.run_numba import why_not
+from micrograd.compiler.schedule import Group
+from micrograd.engine import Value
+from micrograd.trace import Instruction, Traced
+
+if TYPE_CHECKING:
+    from micrograd.render import Digraph
+
+LATER = object()  # in place of a function that is still to come
+EXECUTORS = ("numba", "numpy", "python")
+
+__all__ = ["Batch", "Compiled", "compile"]
+
+Array = npt.NDArray[Any]
+
+
+class Batch:
+    """The results of a compiled function for some examples.
+
+    Attributes:
+        n: number of examples.
+        data: the mean of the result over the examples; of a function that returns a list, a list
+            of means.
+
+    >>> w = Value(2.0)
+    >>> both = compile(lambda x: [w * x, w + x])([1.0, 3.0])
+    >>> both.data, both.lanes
+    ([4.0, 4.0], array([[2., 3.],
+           [6., 5.]]))
+    >>> both[1].item()
+    4.0
+    >>> both[1].backward()
+    >>> w.grad
+    1.0
+    """
+
+    def __init__(
+        self,
+        n: int,
+        data: Any,
+        lanes: Array | Callable[[], Array],
+        gradients: Callable[[], tuple[Row, Array]],
+        elements: Sequence[Batch] | None = None,
+    ) -> None:
+        self.n = n
+        self.data = data
+        self._lanes = lanes
+        self._gradients = gradients
+        self._elements = elements
+
+    @property
+    def lanes(self) -> Array:
+        """The result of each example: (n,), or (n, k) of a function that returns a list of k."""
+        if callable(self._lanes):
+            self._lanes = self._lanes()
+        return self._lanes
+
+    def backward(self, gradient: float = 1.0) -> None:
+        """Adds the gradients of the mean to the `grad` of each parameter, as Value.backward() does.
+
+        Raises:
+            TypeError: the function returns a list: an element of the batch has a backward().
+            RuntimeError: the function was called inside `no_grad()`.
+        """
+        row, gradients = self._gradients()
+        with np.errstate(all="ignore"):
+            row.add_to_grad(gradients if gradient == 1 else gradient * gradients)
+
+    def item(self) -> float:
+        """The mean, as a float."""
+        return float(self.data)
+
+    def __len__(self) -> int:
+        if self._elements is None:
+            raise TypeError("the function returns one Value: its results are batch.lanes")
+        return len(self._elements)
+
+    def __getitem__(self, i: int) -> Batch:
+        if self._elements is None:
+            raise TypeError("the function returns one Value: its results are batch.lanes")
+        return self._elements[i]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.lanes, dtype=dtype)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        return f"Batch(data={self.data}, n={self.n})"
+
+
+class Compiled:
+    """A function of scalars that runs over a batch; made by `compile`.
+
+    It is called with arrays whose first axis is that of the examples: (n,) gives the function a
+    number, (n, d) a list of d numbers. An argument without axes is the same in every example.
+    Called with Values it is the function itself.
+
+    Attributes:
+        function: what was compiled.
+        programs: by the shapes of the arguments, for one example.
+        executor: what runs them, 'numba', 'numpy' or 'python'.
+        reason: why it is not numba, if nothing was asked for.
+
+    >>> w = Value(2.0, label="w")
+    >>> @compile
+    ... def square(x):
+    ...     return (w * x) ** 2
+    >>> square([1.0, 3.0]).data
+    20.0
+    >>> print(square.source, end="")
+    def program(parameters, rows):
+        (w,) = parameters
+    <BLANKLINE>
+        # in every example
+        square = w_grad = 0.0
+        for (x,) in rows:
+            v1 = w * x
+            square += v1 * v1
+            w_grad += x * (2.0 * v1)
+    <BLANKLINE>
+        # means over the examples
+        n = len(rows)
+        square /= n
+        w_grad /= n
+        return square, [w_grad]
+    >>> [step.op for step in square.instructions if step.operands]  # the last '*': by x
+    ['*', '*', '*', '*', '*', 'mean', 'mean']
+    >>> square.groups
+    [* of 1 in lanes, * of 1 in lanes, * of 1 in lanes, 2 means of 1 product]
+    >>> square.picture().source.count("->")  # from w and x, and from group to group
+    7
+    >>> number = ()
+    >>> square.program((number,)).parameters == [w]
+    True
+    >>> square.clear()
+    >>> square.programs
+    {}
+    """
+
+    def __init__(self, function: Callable[..., Any], executor: str = "") -> None:
+        if not callable(function):
+            raise TypeError(
+                f"compile expects a function, got {type(function).__name__} {function!r:.40}"
+            )
+        self.function = function
+        self.programs: dict[Shapes, Program] = {}
+        self.executor, self.reason = _chosen(executor)
+        self._others: dict[tuple[Shapes, int], Program] = {}  # for further results of a list
+        self._by_name: dict[tuple[str, ...], Compiled] = {}
+        self._known: dict[Any, tuple[int, Shapes, Program]] = {}  # by kinds of arrays
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+        update_wrapper(self, function, updated=())
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """A Batch.
+
+        Raises:
+            TypeError: an argument is no array of numbers, or an index no whole number.
+            ValueError: arrays are of unequal length, or empty.
+            IndexError: an index lies outside of its table.
+        """
+        kinds = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in arguments])
+        known = self._known.get(kinds) if not named else None
+        if known is not None:  # arrays as in an earlier call: nothing is left to check
+            arrays: Sequence[Array] = arguments
+            n, shapes, program = known
+        else:
+            if named:
+                return self._called_by_name(arguments, named)
+            if any(map(_has_values, arguments)):
+                return self.function(*arguments)
+            arrays = [_as_array(i, a) for i, a in enumerate(arguments)]
+            n = _number_of_examples(arrays)
+            shapes = tuple(a.shape[1:] for a in arrays)
+            program = self.program(shapes)
+            if None not in kinds:
+                self._known[kinds] = n, shapes, program
+        columns = [_columns(a, n) for a in arrays]
+        if self.executor != "numba":
+            _check_indices(program, columns)
+        try:
+            return self._computed(program, shapes, columns, n)
+        except IndexError:  # the kernel looks at each index itself, but does not say which it was
+            _check_indices(program, columns)
+            raise
+
+    def _computed(
+        self, program: Program, shapes: Shapes, columns: Sequence[Array], n: int
+    ) -> Batch:
+        if program.is_list or is_paused() or not program.parameters:
+            return self._without_gradients(program, shapes, columns, n)
+        parameters = program.row.data
+        mean, gradients, lanes = program.with_gradients(parameters, columns, n)
+        found: Any = lanes
+        if lanes is None:  # computed apart, should anybody ask
+            given = parameters.copy(), [a.copy() for a in columns], n
+            found = lambda: program.results(*given)[0]  # noqa: E731
+        return Batch(n, mean, found, lambda: (program.row, gradients))
+
+    def _called_by_name(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        bound = inspect.signature(self.function).bind(*arguments, **named)
+        if not bound.kwargs:
+            return self(*bound.args)
+        names = tuple(bound.kwargs)  # of keyword-only ones, and of those behind one left out
+        if names not in self._by_name:
+            n = len(bound.args)
+            given = [*inspect.signature(self.function).parameters][:n]
+
+            def positional(*values: Any) -> Any:
+                return self.function(*values[:n], **dict(zip(names, values[n:], strict=True)))
+
+            positional.__name__ = self.__name__
+            kind = inspect.Parameter.POSITIONAL_ONLY
+            parameters = [inspect.Parameter(name, kind) for name in (*given, *names)]
+            positional.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+            self._by_name[names] = Compiled(positional, self.executor)
+        return self._by_name[names](*bound.args, *bound.kwargs.values())
+
+    def _without_gradients(
+        self, program: Program, shapes: Shapes, columns: Sequence[Array], n: int
+    ) -> Batch:
+        parameters = program.row.data.copy()
+        lanes = program.results(parameters, columns, n)
+        with np.errstate(all="ignore"):
+            means = [float(row.mean()) for row in lanes]
+        givers: list[Callable[[], tuple[Row, Array]]]
+        if is_paused():
+            givers = [_refusing(RuntimeError, "was computed inside no_grad(): no gradients")]
+            givers *= len(lanes)
+        else:
+            columns = [a.copy() for a in columns]  # the backward pass may come later
+            givers = [
+                partial(self._gradients, shapes, i, parameters, columns, n)
+                for i in range(len(lanes))
+            ]
+        elements = list(map(Batch, itertools.repeat(n), means, lanes, givers))
+        if not program.is_list:
+            return elements[0]
+        advice = f"has {len(lanes)} results, and backward() starts from one: batch[0].backward()"
+        return Batch(n, means, lanes.T, _refusing(TypeError, advice), elements)
+
+    def _gradients(
+        self, shapes: Shapes, output: int, parameters: Array, columns: Sequence[Array], n: int
+    ) -> tuple[Row, Array]:
+        program = self.program(shapes, output)
+        _, gradients, _ = program.with_gradients(parameters, columns, n)
+        return program.row, gradients
+
+    def program(self, shapes: Shapes, output: int = 0) -> Program:
+        """The program for examples of these shapes; made when it is first asked for."""
+        programs: dict[Any, Program] = self._others if output else self.programs
+        key = (shapes, output) if output else shapes
+        if key not in programs:
+            try:
+                programs[key] = Program(self.function, shapes, self.executor, output)
+            except Exception as error:
+                given = ", ".join(map(_described, shapes))
+                error.add_note(f"(while compiling {self.__name__} for examples of {given})")
+                raise
+        return programs[key]
+
+    def clear(self) -> None:
+        """Forgets all programs: the function is recorded anew, with the constants of today."""
+        self.programs.clear()
+        self._others.clear()
+        self._by_name.clear()
+        self._known.clear()
+
+    @property
+    def _latest(self) -> Program:
+        if not self.programs:
+            raise RuntimeError(
+                f"{self.__name__} is compiled when it is first called, since a program depends on "
+                "the shapes of its arguments: call it once, then look"
+            )
+        return next(reversed(self.programs.values()))
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """The instructions of the program that was compiled last."""
+        return self._latest.instructions
+
+    @property
+    def source(self) -> str:
+        """The program that was compiled last, as Python text."""
+        return self._latest.source(self.__name__, with_gradients=not self._latest.is_list)
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups of the program that was compiled last."""
+        return self._latest.schedule.groups
+
+    def picture(self, format: str = "svg", rankdir: str = "LR") -> Digraph:
+        """The groups of the program that was compiled last; what `draw_dot` draws of a function."""
+        from micrograd.compiler.picture import picture  # loads Graphviz, which few need here
+
+        return picture(self._latest.schedule, self._latest.widths, format, rankdir)
+
+    def __get__(self, owner: Any, kind: Any = None) -> Compiled:
+        if owner is None:
+            return self
+        # A method: compiled once for each object, with the object's own parameters.
+        method = Compiled(self.function.__get__(owner), self.executor)
+        owner.__dict__[self.__name__] = method
+        return method
+
+    def __reduce__(self) -> Any:
+        return Compiled, (self.function, self.executor)  # a copy compiles with its own parameters
+
+    def __repr__(self) -> str:
+        return f"Compiled({self.__name__})"
+
+
+def compile(function: Any = LATER, *, executor: str = "") -> Any:
+    """Compiles a function of scalars, as a decorator or by itself: a `Compiled`.
+
+    Args:
+        function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It
+            may use Values of its surroundings: leaves among them are its parameters.
+        executor: 'numba' (the extra `fast`), 'numpy', or 'python', the standard library alone; by
+            default numba where it can be had, else NumPy.
+
+    Raises:
+        TypeError: it is no function.
+        ValueError: there is no such executor, or it cannot be had here.
+
+    >>> model = Value(3.0)
+    >>> compile(lambda x: model * x)([1.0, 2.0]).lanes
+    array([3., 6.])
+    """
+    if function is LATER:  # as in @compile(executor="python")
+        return partial(Compiled, executor=executor)
+    return Compiled(function, executor)
+
+
+def _chosen(executor: str) -> tuple[str, str]:
+    if executor not in ("", *EXECUTORS):
+        raise ValueError(f"executor {executor!r} is not one of {', '.join(EXECUTORS)}")
+    if executor in ("numpy", "python"):
+        return executor, ""
+    reason = why_not()
+    if executor and reason:
+        raise ValueError(reason)
+    return ("numpy", reason) if reason else ("numba", "")
+
+
+def _refusing(kind: type[Exception], reason: str) -> Callable[[], NoReturn]:
+    def refused() -> NoReturn:
+        raise kind(f"this batch {reason}")
+
+    return refused
+
+
+def _has_values(x: Any) -> bool:
+    if isinstance(x, np.ndarray):
+        return x.dtype == object and _has_values(x.tolist())
+    if isinstance(x, (list, tuple)):
+        return any(map(_has_values, x))
+    return isinstance(x, (Value, Traced))
+
+
+def _as_array(i: int, x: Any) -> Array:
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        raise ValueError(
+            f"argument {i} has examples of different lengths: all have the same structure in a "
+            "batch; call the function once for each length"
+        ) from None
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"argument {i}: expected an array of real numbers, got {array.dtype} {x!r:.40}"
+        )
+    return array
+
+
+def _number_of_examples(arrays: Sequence[Array]) -> int:
+    lengths = [len(a) for a in arrays if a.ndim]
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            "expected arrays with a row for each example, got "
+            f"{' and '.join(map(str, lengths))} rows"
+        )
+    if lengths and not lengths[0]:
+        raise ValueError("expected at least one example, got none")
+    return lengths[0] if lengths else 1
+
+
+def _columns(a: Array, n: int) -> Array:
+    return a.reshape(n, -1).T if a.ndim else np.broadcast_to(a, (1, n))
+
+
+def _check_indices(program: Program, columns: Sequence[Array]) -> None:
+    for argument, rows, length in program.indices:
+        index = columns[argument][rows]
+        if index.dtype.kind == "f" and (index != np.floor(index)).any():
+            wrong = index[index != np.floor(index)][0]
+            raise TypeError(f"expected whole numbers as indices, got {wrong}")
+        if index.min() < 0 or index.max() >= length:
+            wrong = index.min() if index.min() < 0 else index.max()
+            raise IndexError(f"take expects 0 <= index < {length}, got {wrong:g}")
+
+
+def _described(shape: Shape) -> str:
+    return " x ".join(map(str, shape)) + " numbers" if shape else "one number"

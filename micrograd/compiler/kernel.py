@@ -1,0 +1,817 @@
+"""Pass 5, the kernel: a program as an array of integers, and one interpreter of all programs.
+
+Compiling every program anew would take seconds, to run for microseconds. An interpreter compiled
+once, as Python's own, spends a hundred times longer on finding out what to do than on doing it. But
+the instructions of this machine are whole groups: one finding-out for some hundreds of numbers, and
+nothing is left to be compiled. So a new program is ready at once, and as fast as one of its own.
+
+    program     three numbers, a header for each group, the slots of the operands of all groups
+    memory      U, a number per slot, and S, a row of lanes per slot; an operand is rows of either
+
+Almost all arithmetic of a network is sums of products, and nearly as many of its numbers wait to be
+loaded. `_matrix_tile` keeps a tile of sums in the processor's registers, so that each number loaded
+serves several sums. Its vectors run over lanes; where there is but one, over neighbouring results.
+
+    >>> import numpy as np
+    >>> double = Group("+", Block(True, np.array([1])), (Block(True, np.array([0])),) * 2)
+    >>> U, S = np.zeros(0), np.array([[1.0, 2.0], [0.0, 0.0]])
+    >>> run(encode([double], len(U), len(S)), U, S)
+    0
+    >>> S[1].tolist()
+    [2.0, 4.0]
+
+Source of the tiles: K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication
+(2008), sections 4 and 6.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from llvmlite import binding, ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from micrograd.compiler.schedule import Block, Group
+
+# ---- 1. Memory: an address is an int, in bytes; an index counts numbers from there
+
+NUMBER, INDEX, SHORT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+WHOLE = types.int64
+F = TypeVar("F", bound=Callable[..., Any])
+FUSED = ("contract",)  # a * b + c is rounded once; all else is as the IEEE standard has it
+
+OPTIONS: dict[str, Any] = {"fastmath": set(FUSED), "error_model": "numpy"}
+INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # Python calls none
+
+
+def _compiled(function: F) -> F:
+    """The function as a part of the kernel."""
+    return cast(F, numba.njit(**OPTIONS, **INNER)(function))
+
+
+def _instruction(result: Any, *operands: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Makes an instruction of the kernel, of these types, out of what builds its LLVM code."""
+
+    def of(build: Callable[..., Any]) -> Any:
+        def code(context: Any, builder: Any, _: Any, values: Any) -> Any:
+            built = build(builder, *values)
+            return context.get_dummy_value() if built is None else built
+
+        def typed(typing: Any, *_: Any) -> Any:
+            return result(*operands), code
+
+        typed.__signature__ = inspect.signature(build)  # type: ignore[attr-defined]
+        return intrinsic(typed)
+
+    return of
+
+
+def _pointer(builder: Any, address: Any, index: Any, kind: Any = NUMBER) -> Any:
+    return builder.gep(builder.inttoptr(address, ir.PointerType()), [index], source_etype=kind)
+
+
+@_instruction(types.float64, WHOLE, WHOLE)
+def _get(builder: Any, address: Any, index: Any) -> Any:
+    """The number at an index."""
+    return builder.load(_pointer(builder, address, index), typ=NUMBER)
+
+
+@_instruction(types.void, WHOLE, WHOLE, types.float64)
+def _put(builder: Any, address: Any, index: Any, number: Any) -> None:
+    """Stores the number at an index."""
+    builder.store(number, _pointer(builder, address, index))
+
+
+def _integer(builder: Any, program: Any, index: Any) -> Any:
+    pointer = _pointer(builder, program, index, SHORT)
+    return builder.sext(builder.load(pointer, typ=SHORT), INDEX)
+
+
+_entry = _instruction(WHOLE, WHOLE, WHOLE)(_integer)  # the integer at an index of a program
+
+
+# ---- 2. Functions of one to three numbers; without a branch, so that they run on vectors
+
+LOG2, LOG2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+ROUNDER = 1.5 * 2.0**52  # added to a number, it leaves the nearest whole one in the last bits
+ROOT_HALF = int(np.float64(0.5**0.5).view(np.int64))
+
+
+def _polynomial(coefficients: Sequence[float]) -> Any:
+    """The function c0 + c1 x + c2 x^2 + ..."""
+    first, rest = coefficients[0], coefficients[1:]
+    if not rest:
+        return _compiled(lambda x: first)
+    following = _polynomial(rest)
+    return _compiled(lambda x: first + x * following(x))
+
+
+_exp_series = _polynomial([1 / math.factorial(n) for n in range(2, 14)])
+_log_series = _polynomial([2 / n for n in range(3, 24, 2)])
+
+
+@_compiled
+def _power_of_two(exponent: float) -> float:
+    """2 ** exponent, a whole number between -1022 and 1023."""
+    bits = np.float64(exponent + ROUNDER).view(np.int64) << 52
+    return np.int64(bits + (1023 << 52)).view(np.float64)
+
+
+@_compiled
+def _split_exp(x: float) -> tuple[float, float]:
+    """(e, k) with exp(x) = (1 + e) 2^k, k whole and e between -0.3 and 0.42."""
+    k = (x * 1.4426950408889634 + ROUNDER) - ROUNDER
+    rest = (x - k * LOG2) - k * LOG2_REST
+    return rest + rest * rest * _exp_series(rest), k
+
+
+@_compiled
+def _exp(x: float) -> float:
+    """The exponential, from 0 below -746 to infinity above 710."""
+    bounded = 710.0 if x > 710.0 else (-746.0 if x < -746.0 else x)
+    e, k = _split_exp(bounded)
+    half = (k * 0.5 + ROUNDER) - ROUNDER  # 2^k alone may be no float where exp(x) is one
+    return (1.0 + e) * _power_of_two(half) * _power_of_two(k - half)
+
+
+@_compiled
+def _tanh(x: float) -> float:
+    """The hyperbolic tangent: with m = exp(-2 |x|) - 1 it is -m / (m + 2)."""
+    size = 20.0 if abs(x) > 20.0 else abs(x)
+    e, k = _split_exp(-2.0 * size)
+    scale = _power_of_two(k)
+    m = e * scale + (scale - 1.0)
+    return (m if x < 0.0 else -m) / (m + 2.0)
+
+
+@_compiled
+def _sigmoid(x: float) -> float:
+    """1 / (1 + exp(-x)), stable at both ends."""
+    e = _exp(-abs(x))
+    return (e if x < 0.0 else 1.0) / (1.0 + e)
+
+
+@_compiled
+def _log(x: float) -> float:
+    """The natural logarithm: x = 2^k m with m near 1, log m = 2 artanh s, s = (m - 1) / (m + 1)."""
+    denormal = x < 2.2250738585072014e-308
+    bits = np.float64(x * 2.0**54 if denormal else x).view(np.int64)
+    whole = (bits - ROOT_HALF) >> 52
+    m = np.int64(bits - (whole << 52)).view(np.float64)
+    k = whole - (54.0 if denormal else 0.0)
+    s = (m - 1.0) / (m + 1.0)
+    result = k * LOG2 + (2.0 * s + (s * s * s * _log_series(s * s) + k * LOG2_REST))
+    outside = x if x > 0.0 else (-np.inf if x == 0.0 else np.nan)
+    return result if 0.0 < x < np.inf else outside
+
+
+@_compiled
+def _larger(x: float, y: float) -> float:
+    """The maximum, NaN where one of the two is."""
+    return x if x > y or x != x else y
+
+
+@_compiled
+def _smaller(x: float, y: float) -> float:
+    """The minimum, NaN where one of the two is."""
+    return x if x < y or x != x else y
+
+
+FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "+": lambda x, y, z: x + y,
+    "-": lambda x, y, z: x - y,
+    "*": lambda x, y, z: x * y,
+    "/": lambda x, y, z: x / y,
+    "**": lambda x, y, z: x**y,
+    "neg": lambda x, y, z: -x,
+    "abs": lambda x, y, z: abs(x),
+    "<": lambda x, y, z: 1.0 if x < y else 0.0,
+    "<=": lambda x, y, z: 1.0 if x <= y else 0.0,
+    ">": lambda x, y, z: 1.0 if x > y else 0.0,
+    ">=": lambda x, y, z: 1.0 if x >= y else 0.0,
+    "is": lambda x, y, z: 1.0 if x == y else 0.0,
+    "where": lambda x, y, z: y if x != 0.0 else z,
+    "exp": lambda x, y, z: _exp(x),
+    "log": lambda x, y, z: _log(x),
+    "sqrt": lambda x, y, z: math.sqrt(x),
+    "sin": lambda x, y, z: math.sin(x),
+    "cos": lambda x, y, z: math.cos(x),
+    "tanh": lambda x, y, z: _tanh(x),
+    "sigmoid": lambda x, y, z: _sigmoid(x),
+    "relu": lambda x, y, z: 0.0 if x <= 0.0 else x,
+    "maximum": lambda x, y, z: _larger(x, y),
+    "minimum": lambda x, y, z: _smaller(x, y),
+    "copy": lambda x, y, z: x,
+}
+OPS = (*FUNCTIONS, "dot", "mean", "largest", "smallest", "take", "scatter", "scatter mean")
+PRODUCTS = ("dot", "mean")
+DOT, MEAN, LARGEST, SMALLEST, TAKE, SCATTER, SCATTER_MEAN = range(len(FUNCTIONS), len(OPS))
+
+
+def _one_of(functions: Sequence[Callable[..., Any]], first: int = 0) -> Any:
+    """A loop over numbers for each function, and the choice of one by its place."""
+    function, place = _compiled(functions[0]), first
+    others = _one_of(functions[1:], first + 1) if functions[1:] else None
+
+    @_compiled
+    def loop(n: int, out: int, x: int, y: int, z: int) -> None:
+        for i in range(n):
+            _put(out, i, function(_get(x, i), _get(y, i), _get(z, i)))
+
+    if others is None:
+        return _compiled(lambda op, n, out, x, y, z: loop(n, out, x, y, z))
+
+    @_compiled
+    def choice(op: int, n: int, out: int, x: int, y: int, z: int) -> None:
+        if op == place:
+            loop(n, out, x, y, z)
+        else:
+            others(op, n, out, x, y, z)
+
+    return choice
+
+
+_elementwise = _one_of(list(FUNCTIONS.values()))
+
+# ---- 3. Tiles of sums of products
+
+_features = binding.get_host_cpu_features()
+if _features.get("avx512f"):
+    WIDTH, ROWS, VECTORS = 8, 4, 4  # numbers of a vector; rows, and vectors of a row, of a tile
+elif _features.get("avx"):
+    WIDTH, ROWS, VECTORS = 4, 4, 3  # 16 registers: 12 sums, and what they are made of
+else:
+    WIDTH, ROWS, VECTORS = 2, 4, 4
+VECTOR = ir.VectorType(NUMBER, WIDTH)
+EACH_ITS_OWN = 0  # as the height of a tile: one row, whose left numbers differ from lane to lane
+
+
+def _vector(builder: Any, address: Any, index: Any) -> Any:
+    return builder.load(_pointer(builder, address, index), typ=VECTOR, align=8)
+
+
+def _everywhere(builder: Any, number: Any, kind: Any = VECTOR) -> Any:
+    # The vector that holds the number in all places.
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, INDEX(0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), None))
+
+
+def _zeros(builder: Any, n: int) -> list[Any]:
+    zero = ir.Constant(VECTOR, None)
+    variable: Any = cgutils.alloca_once  # LLVM finds a register for each
+    sums = [variable(builder, VECTOR) for _ in range(n)]
+    for total in sums:
+        builder.store(zero, total)
+    return sums
+
+
+def _add_product(builder: Any, total: Any, x: Any, y: Any) -> None:
+    product = builder.fmul(x, y, flags=FUSED)
+    builder.store(builder.fadd(builder.load(total, typ=VECTOR), product, flags=FUSED), total)
+
+
+def _each_shape(
+    builder: Any, shape: tuple[Any, Any], heights: Any, widths: Any, build: Callable[..., None]
+) -> None:
+    # A tile of its own for each shape, and the choice of one when the program runs.
+    done = builder.append_basic_block()
+    chosen = builder.switch(builder.add(builder.mul(shape[0], INDEX(8)), shape[1]), done)
+    for height, width in itertools.product(heights, widths):
+        block = builder.append_basic_block()
+        chosen.add_case(INDEX(height * 8 + width), block)
+        with builder.goto_block(block):
+            build(builder, height, width)
+            builder.branch(done)
+    builder.position_at_end(done)
+
+
+@_instruction(types.void, *[WHOLE] * 9, types.float64, WHOLE, WHOLE)
+def _matrix_tile(
+    builder: Any, height: Any, vectors: Any, terms: Any, left: Any, left_slots: Any, right: Any,
+    right_slots: Any, step: Any, last: Any, factor: Any, out: Any, out_step: Any
+) -> None:  # fmt: skip
+    """A few rows of vectors: factor * sum_k left[i, k] right[k, j].
+
+    Height and vectors are those of the tile: EACH_ITS_OWN, 1 or ROWS; at most VECTORS. The others:
+
+        terms               how many products a sum has
+        left, right         addresses of slot 0; right, of the lane where the tile begins
+        *_slots             addresses of the slots, `terms` for each row, and `terms`
+        step                from one right slot to the next, in numbers
+        last                the lane of the last vector, which may overlap with the one before
+        factor, out         of the sums; the address of the first one
+        out_step            from one row of results to the next, in numbers
+    """
+
+    def tile(builder: Any, height: int, vectors: int) -> None:
+        rows = range(height or 1)
+        lanes = [INDEX(v * WIDTH) for v in range(vectors - 1)] + [last]
+        sums = _zeros(builder, len(rows) * vectors)
+        with cgutils.for_range(builder, terms) as loop:
+            first = builder.mul(_integer(builder, right_slots, loop.index), step)
+            xs = [_vector(builder, right, builder.add(first, lane)) for lane in lanes]
+            for i in rows:
+                place = builder.add(builder.mul(INDEX(i), terms), loop.index)
+                slot = _integer(builder, left_slots, place)
+                if height == EACH_ITS_OWN:
+                    slot = builder.mul(slot, step)
+                    ws = [_vector(builder, left, builder.add(slot, lane)) for lane in lanes]
+                else:
+                    w = builder.load(_pointer(builder, left, slot), typ=NUMBER)
+                    ws = [_everywhere(builder, w)] * vectors
+                for v in range(vectors):
+                    _add_product(builder, sums[i * vectors + v], ws[v], xs[v])
+        factors = _everywhere(builder, factor)
+        for i in rows:
+            for v, lane in enumerate(lanes):
+                place = builder.add(builder.mul(INDEX(i), out_step), lane)
+                result = builder.fmul(builder.load(sums[i * vectors + v], typ=VECTOR), factors)
+                builder.store(result, _pointer(builder, out, place), align=8)
+
+    _each_shape(builder, (height, vectors), (EACH_ITS_OWN, 1, ROWS), range(1, VECTORS + 1), tile)
+
+
+@_instruction(types.void, *[WHOLE] * 8, types.float64, WHOLE, WHOLE)
+def _mean_tile(
+    builder: Any, height: Any, breadth: Any, terms: Any, left: Any, left_slots: Any, right: Any,
+    right_slots: Any, lanes: Any, factor: Any, out: Any, out_step: Any
+) -> None:  # fmt: skip
+    """A few rows of numbers: factor * sum over k and all lanes of left[i, k] right[j, k].
+
+    As `_matrix_tile`, but height and breadth are 1 or ROWS each, and there are WIDTH lanes or more.
+    """
+
+    def tile(builder: Any, height: int, breadth: int) -> None:
+        rows, columns = range(height), range(breadth)
+        sums = _zeros(builder, height * breadth)
+        rest = builder.and_(lanes, INDEX(WIDTH - 1))
+        full = builder.sub(lanes, rest)
+        places = ir.Constant(ir.VectorType(INDEX, WIDTH), list(range(WIDTH)))
+        seen = builder.sub(INDEX(WIDTH), rest)  # so many of the last vector are in the one before
+        new = builder.icmp_signed(">=", places, _everywhere(builder, seen, places.type))
+        zero = ir.Constant(VECTOR, None)
+
+        def add_products(lane: Any, xs: Any, ys: Any, mask: Any = None) -> None:
+            vectors = [_vector(builder, x, lane) for x in xs + ys]
+            if mask is not None:
+                vectors = [builder.select(mask, x, zero) for x in vectors]
+            for i in rows:
+                for j in columns:
+                    total = sums[i * breadth + j]
+                    _add_product(builder, total, vectors[i], vectors[height + j])
+
+        def row(address: Any, slots: Any, i: int, k: Any) -> Any:
+            slot = _integer(builder, slots, builder.add(builder.mul(INDEX(i), terms), k))
+            return builder.add(address, builder.mul(builder.mul(slot, lanes), INDEX(8)))
+
+        with cgutils.for_range(builder, terms) as loop:
+            xs = [row(left, left_slots, i, loop.index) for i in rows]
+            ys = [row(right, right_slots, j, loop.index) for j in columns]
+            with cgutils.for_range_slice(builder, INDEX(0), full, INDEX(WIDTH), INDEX) as (lane, _):
+                add_products(lane, xs, ys)
+            with builder.if_then(builder.icmp_signed("!=", rest, INDEX(0))):
+                add_products(builder.sub(lanes, INDEX(WIDTH)), xs, ys, new)
+        totals = [builder.load(total, typ=VECTOR) for total in sums]
+        totals += [zero] * (-len(totals) % WIDTH)
+        part = min(WIDTH, breadth)
+        for first in range(0, height * breadth, WIDTH):
+            vector = _across(builder, totals[first : first + WIDTH])
+            vector = builder.fmul(vector, _everywhere(builder, factor))
+            for at in range(0, min(WIDTH, height * breadth), part):
+                i, j = divmod(first + at, breadth)
+                place = builder.add(builder.mul(INDEX(i), out_step), INDEX(j))
+                result = _places(builder, vector, vector, range(at, at + part))
+                builder.store(result, _pointer(builder, out, place), align=8)
+
+    _each_shape(builder, (height, breadth), (1, ROWS), (1, ROWS), tile)
+
+
+def _places(builder: Any, x: Any, y: Any, places: Sequence[int]) -> Any:
+    # The vector of what stands at these places of x, continued by y.
+    kind = ir.VectorType(ir.IntType(32), len(places))
+    return builder.shuffle_vector(x, y, ir.Constant(kind, list(places)))
+
+
+def _across(builder: Any, vectors: list[Any]) -> Any:
+    # The vector of the sums of WIDTH vectors: neighbours are added until one vector is left.
+    while len(vectors) > 1:
+        vectors = [
+            builder.fadd(
+                _places(builder, x, y, range(0, 2 * WIDTH, 2)),
+                _places(builder, x, y, range(1, 2 * WIDTH, 2)),
+            )
+            for x, y in zip(vectors[::2], vectors[1::2], strict=True)
+        ]
+    return vectors[0]
+
+
+# ---- 4. Groups
+
+CHUNK = 1024  # numbers of an operand that are brought together at a time
+OP, WIDE, LANES, RESULT, COUNT, ROW_COUNT, COLUMN_COUNT, TERMS, SIGN, OPERANDS = range(10)
+IN_LANES, SLOTS, EACH, REGULAR, OPERAND = range(5)  # of each of four operands
+HEAD = OPERANDS + 4 * OPERAND
+
+
+@_compiled
+def _located(program: int, operand: int, width: int, u: int, s: int) -> tuple[int, int, int]:
+    """Of an operand the address of slot 0, and the steps to the next slot and the next lane."""
+    if _entry(program, operand + IN_LANES):
+        return s, width, 1
+    return u, 1, 0
+
+
+@_compiled
+def _gathered(
+    program: int, operand: int, first: int, n: int, width: int, u: int, s: int, scratch: int
+) -> Any:
+    """Address of n rows in sequence: in place, or copied; what is uniform is repeated."""
+    source, step, move = _located(program, operand, width, u, s)
+    place = _entry(program, operand + SLOTS) + first
+    if _entry(program, operand + REGULAR):
+        return source + 8 * step * _entry(program, place)
+    if width == 1:
+        for i in range(n):
+            _put(scratch, i, _get(source, _entry(program, place + i)))
+        return scratch
+    for i in range(n):
+        x, row = source + 8 * step * _entry(program, place + i), scratch + 8 * i * width
+        if move:
+            for lane in range(width):
+                _put(row, lane, _get(x, lane))
+        else:
+            number = _get(x, 0)
+            for lane in range(width):
+                _put(row, lane, number)
+    return scratch
+
+
+@_compiled
+def _matrix_product(
+    program: int, own: bool, rows: int, n: int, terms: int, left: int, left_slots: int, right: int,
+    right_slots: int, step: int, factor: float, out: int, out_step: int,
+) -> None:  # fmt: skip
+    """All tiles of a matrix product whose rows have n >= WIDTH numbers."""
+    vectors = (n + WIDTH - 1) // WIDTH
+    tiles = (vectors + VECTORS - 1) // VECTORS
+    start = 0
+    for tile in range(tiles):
+        size = (vectors - start // WIDTH + tiles - tile - 1) // (tiles - tile)
+        last = min((size - 1) * WIDTH, n - WIDTH - start)
+        height = EACH_ITS_OWN if own else (ROWS if rows >= ROWS else 1)
+        row = 0
+        while row < rows:
+            row = min(row, rows - max(height, 1))
+            offset = 8 * start
+            _matrix_tile(
+                height, size, terms, left + (offset if own else 0),
+                program + 4 * (left_slots + row * terms), right + offset, program + 4 * right_slots,
+                step, last, factor, out + offset + 8 * row * out_step, out_step,
+            )  # fmt: skip
+            row += max(height, 1)
+        start += size * WIDTH
+
+
+@_compiled
+def _mean_product(
+    program: int, rows: int, columns: int, terms: int, left: int, left_slots: int, right: int,
+    right_slots: int, lanes: int, factor: float, out: int, out_step: int,
+) -> None:  # fmt: skip
+    """All tiles of a matrix of means over lanes."""
+    height = ROWS if rows >= ROWS else 1
+    breadth = ROWS if columns >= ROWS else 1
+    row = 0
+    while row < rows:
+        row = min(row, rows - height)
+        column = 0
+        while column < columns:
+            column = min(column, columns - breadth)
+            _mean_tile(
+                height, breadth, terms, left, program + 4 * (left_slots + row * terms), right,
+                program + 4 * (right_slots + column * terms), lanes, factor,
+                out + 8 * (row * out_step + column), out_step,
+            )  # fmt: skip
+            column += breadth
+        row += height
+
+
+@_compiled
+def _plain_products(
+    program: int, at: int, width: int, u: int, s: int, factor: float, out: int, i: int
+) -> None:
+    """The i-th matrix of a group too small or too odd for tiles, one sum after another."""
+    x, y = at + OPERANDS, at + OPERANDS + OPERAND
+    rows, columns = _entry(program, at + ROW_COUNT), _entry(program, at + COLUMN_COUNT)
+    terms = _entry(program, at + TERMS)
+    left, left_step, left_move = _located(program, x, width, u, s)
+    right, right_step, right_move = _located(program, y, width, u, s)
+    together = _entry(program, at + LANES) == 0
+    rights = _entry(program, y + SLOTS) + i * rows * terms
+    for _ in range(rows):
+        lefts = _entry(program, x + SLOTS) + i * columns * terms
+        for _ in range(columns):
+            total = 0.0
+            for lane in range(width):
+                for k in range(terms):
+                    a = _get(left, _entry(program, lefts + k) * left_step + lane * left_move)
+                    b = _get(right, _entry(program, rights + k) * right_step + lane * right_move)
+                    total += a * b
+                if not together:
+                    _put(out, lane, factor * total)
+                    total = 0.0
+            if together:
+                _put(out, 0, factor * total)
+            out += 8 if together else 8 * width
+            lefts += terms
+        rights += terms
+
+
+@_compiled
+def _add_terms(
+    program: int, operand: int, n: int, width: int, u: int, s: int, sign: float, out: int
+) -> None:
+    """Adds its terms to each of n results, or takes them away."""
+    source, step, move = _located(program, operand, width, u, s)
+    each = _entry(program, operand + EACH)
+    for i in range(n):
+        row, first = out + 8 * i * width, _entry(program, operand + SLOTS) + i * each
+        if width == 1:
+            total = 0.0
+            for k in range(first, first + each):
+                total += _get(source, _entry(program, k))
+            _put(row, 0, _get(row, 0) + sign * total)
+            continue
+        for k in range(first, first + each):
+            x = source + 8 * step * _entry(program, k)
+            if move:
+                for lane in range(width):
+                    _put(row, lane, _get(row, lane) + sign * _get(x, lane))
+            else:
+                number = sign * _get(x, 0)
+                for lane in range(width):
+                    _put(row, lane, _get(row, lane) + number)
+
+
+@_compiled
+def _dot(program: int, at: int, width: int, u: int, s: int, out: int, scratch: int) -> None:
+    """A group of dots, or of means of products."""
+    count, rows = _entry(program, at + COUNT), _entry(program, at + ROW_COUNT)
+    columns, terms = _entry(program, at + COLUMN_COUNT), _entry(program, at + TERMS)
+    x, y = at + OPERANDS, at + OPERANDS + OPERAND
+    left, _, left_move = _located(program, x, width, u, s)
+    right, _, right_move = _located(program, y, width, u, s)
+    together = width > 1 and not _entry(program, at + LANES)
+    factor = _entry(program, at + SIGN) / (width if together else 1)
+    out_width = 1 if together else width
+    for i in range(count):
+        here = out + 8 * i * rows * columns * out_width
+        a = _entry(program, x + SLOTS) + i * columns * terms
+        b = _entry(program, y + SLOTS) + i * rows * terms
+        if width == 1 and columns >= WIDTH:
+            source, source_slots, step = left, a, 1
+            if not _entry(program, x + REGULAR):
+                source, source_slots, step = scratch, _entry(program, 1), columns
+                for column in range(columns):
+                    for k in range(terms):
+                        number = _get(left, _entry(program, a + column * terms + k))
+                        _put(scratch, k * columns + column, number)
+            _matrix_product(
+                program, False, rows, columns, terms, right, b, source, source_slots, step,
+                factor, here, columns,
+            )  # fmt: skip
+        elif width >= WIDTH and together and left_move and right_move:
+            _mean_product(
+                program, rows, columns, terms, right, b, left, a, width, factor, here, columns
+            )
+        elif width >= WIDTH and not together and right_move:
+            for row in range(rows):
+                _matrix_product(
+                    program, left_move == 1, columns, width, terms, left, a, right, b + row * terms,
+                    width, factor, here + 8 * row * columns * width, width,
+                )  # fmt: skip
+        elif width >= WIDTH and not together and left_move:
+            for column in range(columns):
+                _matrix_product(
+                    program, False, rows, width, terms, right, b, left, a + column * terms,
+                    width, factor, here + 8 * column * width, columns * width,
+                )  # fmt: skip
+        else:
+            _plain_products(program, at, width, u, s, factor, here, i)
+    n = count * rows * columns
+    for operand, sign in ((y + OPERAND, 1.0), (y + 2 * OPERAND, -1.0)):
+        if _entry(program, operand + EACH):
+            _add_terms(program, operand, n, out_width, u, s, sign, out)
+
+
+@_compiled
+def _extremes(program: int, at: int, width: int, u: int, s: int, out: int) -> None:
+    """The largest or the smallest of several numbers each."""
+    x = at + OPERANDS
+    each, largest = _entry(program, x + EACH), _entry(program, at + OP) == LARGEST
+    source, step, _ = _located(program, x, width, u, s)
+    for i in range(_entry(program, at + COUNT)):
+        first, row = _entry(program, x + SLOTS) + i * each, out + 8 * i * width
+        for k in range(first, first + each):
+            numbers = source + 8 * step * _entry(program, k)
+            found = numbers if k == first else row
+            for lane in range(width):
+                a, b = _get(found, lane), _get(numbers, lane)
+                _put(row, lane, _larger(a, b) if largest else _smaller(a, b))
+
+
+@_compiled
+def _take(program: int, at: int, width: int, u: int, s: int, out: int) -> bool:
+    """Numbers out of tables; False if an index is outside of its table."""
+    x, y = at + OPERANDS, at + OPERANDS + OPERAND
+    index, index_step, index_move = _located(program, x, width, u, s)
+    table, step, move = _located(program, y, width, u, s)
+    for i in range(_entry(program, at + COUNT)):
+        index_slot = _entry(program, _entry(program, x + SLOTS) + i)
+        first = i * _entry(program, y + EACH)
+        for lane in range(width):
+            place = _get(index, index_slot * index_step + lane * index_move)
+            if not 0.0 <= place < _entry(program, y + EACH) or place != int(place):
+                return False
+            slot = _entry(program, _entry(program, y + SLOTS) + first + int(place))
+            _put(out, i * width + lane, _get(table, slot * step + lane * move))
+    return True
+
+
+@_compiled
+def _scatter(program: int, at: int, width: int, u: int, s: int, out: int) -> bool:
+    """Numbers added up at places of tables; False if an index is outside of its table."""
+    x, y = at + OPERANDS, at + OPERANDS + OPERAND
+    index, index_step, index_move = _located(program, x, width, u, s)
+    source, step, move = _located(program, y, width, u, s)
+    each, n = _entry(program, x + EACH), _entry(program, at + ROW_COUNT)
+    out_width, out_move = (width, 1) if _entry(program, at + LANES) else (1, 0)
+    factor = 1.0 if _entry(program, at + LANES) else 1.0 / width
+    for i in range(_entry(program, at + COUNT) * n * out_width):
+        _put(out, i, 0.0)
+    for i in range(_entry(program, at + COUNT) * each):
+        row = out + 8 * (i // each) * n * out_width
+        index_slot = _entry(program, _entry(program, x + SLOTS) + i)
+        slot = _entry(program, _entry(program, y + SLOTS) + i)
+        for lane in range(width):
+            place = _get(index, index_slot * index_step + lane * index_move)
+            if not 0.0 <= place < n or place != int(place):
+                return False
+            cell = int(place) * out_width + lane * out_move
+            number = factor * _get(source, slot * step + lane * move)
+            _put(row, cell, _get(row, cell) + number)
+    return True
+
+
+@_compiled
+def _apply(program: int, at: int, width: int, u: int, s: int, out: int, scratch: int) -> None:
+    """An elementwise operation."""
+    count, op = _entry(program, at + COUNT), _entry(program, at + OP)
+    x, y, z = at + OPERANDS, at + OPERANDS + OPERAND, at + OPERANDS + 2 * OPERAND
+    in_place = _entry(program, x + REGULAR) & _entry(program, y + REGULAR)
+    in_place &= _entry(program, z + REGULAR)
+    size = count if in_place or count * width <= CHUNK else max(1, CHUNK // width)
+    part = 8 * max(CHUNK, width)
+    first = 0
+    while first < count:
+        n = min(size, count - first)
+        _elementwise(
+            op, n * width, out + 8 * first * width,
+            _gathered(program, x, first, n, width, u, s, scratch),
+            _gathered(program, y, first, n, width, u, s, scratch + part),
+            _gathered(program, z, first, n, width, u, s, scratch + 2 * part),
+        )  # fmt: skip
+        first += n
+
+
+def _run(numbers: Any, u_numbers: Any, s_numbers: Any) -> int:
+    """Runs a program; 0, or 1 + the place of the group that was asked for what is in no table.
+
+    It is fastest where U and S begin at a multiple of 64 bytes and the lanes are a multiple of 8:
+    then no vector is loaded from two cache lines.
+    """
+    program, lanes = numbers.ctypes.data, s_numbers.shape[1]
+    memory = np.empty(max(_entry(program, 2), 3 * max(CHUNK, lanes)))
+    u, s, scratch = u_numbers.ctypes.data, s_numbers.ctypes.data, memory.ctypes.data
+    for group in range(_entry(program, 0)):
+        at = 3 + group * HEAD
+        op = _entry(program, at + OP)
+        width = lanes if _entry(program, at + WIDE) else 1
+        out = u + 8 * _entry(program, at + RESULT)
+        if _entry(program, at + LANES):
+            out = s + 8 * _entry(program, at + RESULT) * lanes
+        found = True
+        if op in (DOT, MEAN):
+            _dot(program, at, width, u, s, out, scratch)
+        elif op < DOT:
+            _apply(program, at, width, u, s, out, scratch)
+        elif op in (LARGEST, SMALLEST):
+            _extremes(program, at, width, u, s, out)
+        elif op == TAKE:
+            found = _take(program, at, width, u, s, out)
+        else:
+            found = _scatter(program, at, width, u, s, out)
+        if not found:
+            return group + 1
+    return 0
+
+
+SIGNATURE = "intp(int32[::1], float64[::1], float64[:, ::1])"
+not_cached = ""  # why the kernel is compiled in every process, if it is
+try:
+    run = numba.njit(SIGNATURE, cache=True, **OPTIONS)(_run)
+except (RuntimeError, OSError) as error:  # no folder to write to, or no room in it
+    not_cached = str(error)
+    run = numba.njit(**OPTIONS)(_run)  # at the first call
+
+# ---- 5. From groups to integers
+
+
+def encode(groups: Sequence[Group], uniforms: int, rows: int) -> Any:
+    """The program of these groups, as an array of integers.
+
+    Args:
+        groups: in their order.
+        uniforms: how many slots U has.
+        rows: how many slots S has.
+
+    Raises:
+        ValueError: a slot is outside of its storage, results are no sequence, or there is no such
+            operation.
+    """
+    start = 3 + len(groups) * HEAD
+    longest = max([block.slots.shape[-1] for g in groups if g.op in PRODUCTS
+                   for block in g.operands[:2]], default=0)  # fmt: skip
+    heads: list[Any] = []
+    tables: list[Any] = [np.arange(longest)]  # slots of what `_dot` has copied together
+    scratch = 0
+    place = start + longest
+    for group in groups:
+        _check(group, uniforms, rows)
+        result, operands = group.result, list(group.operands)
+        wide = result.lanes or any(x.lanes for x in operands)
+        count, shape = result.slots.size, (0, 0, 0)
+        results = count
+        if group.op in PRODUCTS:
+            left_lanes, right_lanes = operands[0].lanes, operands[1].lanes
+            left, right = _matrices(result.slots.shape, operands[0].slots, operands[1].slots)
+            if left.shape[1] == 1:  # one column: as one row it is a sequence of results
+                left, right, left_lanes, right_lanes = right, left, right_lanes, left_lanes
+            operands[:2] = Block(left_lanes, left), Block(right_lanes, right)
+            count, shape = len(left), (right.shape[1], *left.shape[1:])
+            scratch = max(scratch, left[0].size)
+        elif group.op.startswith("scatter"):
+            count, shape = len(result.slots), (result.slots.shape[1], 0, 0)
+            results = count
+        head = [OPS.index(group.op), wide, result.lanes, result.slots.flat[0], count, *shape]
+        head.append(group.sign)
+        operands += [Block(wide, np.zeros(0, int))] * (4 - len(operands))
+        for x in operands:
+            slots = x.slots.swapaxes(1, 2) if group.op in PRODUCTS and x.slots.ndim > 2 else x.slots
+            regular = (np.diff(slots) == 1).all() and (group.op in PRODUCTS or x.lanes == wide)
+            head += [x.lanes, place, x.slots.size // results, regular]
+            tables.append(x.slots.ravel())
+            place += x.slots.size
+        heads.append(head)
+    whole: list[Any] = [[len(groups), start, scratch], *heads, *tables, [0]]
+    return np.concatenate(whole).astype(np.int32)
+
+
+def _matrices(shape: tuple[int, ...], left: Any, right: Any) -> tuple[Any, Any]:
+    # Slots of left and right as (count, columns, terms) and (count, rows, terms).
+    shape = (1,) * (2 - len(shape)) + shape
+    left, right = (x.reshape((1,) * (len(shape) + 1 - x.ndim) + x.shape) for x in (left, right))
+    terms = max(left.shape[-1], right.shape[-1]) if min(left.shape[-1], right.shape[-1]) else 0
+    *count, rows, columns = shape
+    if (rows == 1 or left.shape[-3] == 1) and (columns == 1 or right.shape[-2] == 1):
+        left = np.broadcast_to(left[..., :1, :, :], (*count, 1, columns, terms))
+        right = np.broadcast_to(right[..., :, :1, :], (*count, rows, 1, terms))
+        n = math.prod(count)
+        return left.reshape(n, columns, terms), right.reshape(n, rows, terms)
+    left, right = (np.broadcast_to(x, (*shape, terms)) for x in (left, right))
+    n = math.prod(shape)
+    return left.reshape(n, 1, terms), right.reshape(n, 1, terms)
+
+
+def _check(group: Group, uniforms: int, rows: int) -> None:
+    if group.op not in OPS:
+        raise ValueError(f"the kernel has no operation {group.op!r}: it knows {', '.join(OPS)}")
+    for block in (group.result, *group.operands):
+        slots, size = block.slots, rows if block.lanes else uniforms
+        if slots.size and not 0 <= slots.min() <= slots.max() < size:
+            raise ValueError(
+                f"{group.op!r} expects slots from 0 to {size - 1}, got {slots.min()} to "
+                f"{slots.max()}: is the storage as large as the schedule says?"
+            )
+    if (np.diff(group.result.slots.ravel()) != 1).any():
+        raise ValueError(
+            f"{group.op!r} expects results in neighbouring slots, got {group.result.slots.ravel()}:"
+            " lay out the slots group by group"
+        )

@@ -1,0 +1,202 @@
+"""The passes in their order: from a function to what runs.
+
+A program is made for examples of one shape. It keeps what an executor needs, and its instructions
+in packed form, since those of a large function are a hundred times as large as all else.
+
+    >>> from micrograd import Value
+    >>> w = Value(2.0, label="w")
+    >>> program = Program(lambda x: (w * x).tanh(), [()], "numpy")
+    >>> [step.op for step in program.instructions]
+    ['input', 'input', '*', 'tanh', '*', 'constant', '-', 'constant', '*', '*', 'mean', 'mean']
+    >>> program.schedule.groups
+    [* of 1 in lanes, tanh of 1 in lanes, * of 1 in lanes, - of 1 in lanes, 2 means of 1 product]
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import zlib
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from micrograd.compiler.dots import fused
+from micrograd.compiler.lanes import averaged
+from micrograd.compiler.parameters import Row, together
+from micrograd.compiler.record import Shape, recorded
+from micrograd.compiler.run import Executor, TextExecutor, TiledExecutor
+from micrograd.compiler.run_numba import numba_binder
+from micrograd.compiler.run_numpy import NumPyRun
+from micrograd.compiler.run_python import source
+from micrograd.compiler.schedule import Schedule, scheduled
+from micrograd.trace import Instruction
+
+Array = npt.NDArray[Any]
+Shapes = tuple[Shape, ...]
+
+
+class Program:
+    """A function compiled for examples of one shape.
+
+    Args:
+        function: takes numbers or lists of numbers, returns a Value or a list of Values.
+        shapes: of its arguments, for one example.
+        executor: 'numba', 'numpy' or 'python'.
+        output: the number of the result whose gradients are wanted.
+
+    Attributes:
+        widths: the name of each argument, and how many numbers it is.
+        parameters: the Values that were there before.
+        n_results: how many Values the function returns.
+        is_list: whether it returns them in a list.
+        indices: inputs that are indices: which argument, which of its numbers, length of the table.
+
+    >>> from micrograd import Value
+    >>> w = Value(2.0, label="w")
+    >>> program = Program(lambda x: w * x, [()], "numpy")
+    >>> examples = [np.array([[1.0, 3.0]])]  # one argument of one number, in two lanes
+    >>> program.results(program.row.data, examples, 2)
+    array([[2., 6.]])
+    >>> mean, gradients, _ = program.with_gradients(program.row.data, examples, 2)
+    >>> mean, gradients
+    (4.0, array([2.]))
+    >>> print(program.source("y", with_gradients=False), end="")
+    def program(parameters, rows):
+        (w,) = parameters
+    <BLANKLINE>
+        # in every example
+        results = []
+        for (x,) in rows:
+            y = w * x
+            results.append(y)
+        return results
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], shapes: Sequence[Shape], executor: str, output: int = 0
+    ) -> None:
+        found = recorded(function, shapes, output)
+        self.executor = executor
+        self._names = found.arguments
+        self.widths = {name: len(names) for name, names in found.arguments.items()}
+        self.parameters, self.is_list = found.parameters, found.is_list
+        self.n_results = len(found.results)
+        self._places, self._results, self._output = found.places, found.results, output
+        wanted = [found.results[output], *found.gradients]
+        self._means = averaged(found.recording, wanted, set(found.places))
+        self._steps: list[Instruction] | None = found.recording.instructions
+        self._packed = b""
+        self._row = together(found.parameters)
+        self.indices = _indices(self._steps, list(self.widths.values()))
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """The recording after passes 1 and 2: simplified, with means over lanes."""
+        if self._steps is None:
+            return _unpacked(self._packed)
+        return self._steps
+
+    @property
+    def row(self) -> Row:
+        """The parameters, wherever they live now."""
+        if not self._row.is_current:
+            self._row = together(self.parameters)
+        return self._row
+
+    def results(self, parameters: Array, arguments: Sequence[Array], n: int) -> Array:
+        """All results of all examples: a row for each result."""
+        uniform, rows = self._forward(parameters, arguments, n)
+        if len(rows) == self.n_results:
+            return np.asarray(rows)
+        found = np.empty((self.n_results, n))
+        waiting = iter(rows), iter(uniform)
+        for result, (in_lanes, _) in zip(found, self._forward.schedule.results, strict=True):
+            result[:] = next(waiting[0 if in_lanes else 1])
+        return found
+
+    def with_gradients(
+        self, parameters: Array, arguments: Sequence[Array], n: int
+    ) -> tuple[float, Array, Array | None]:
+        """The mean of a result, its gradients, and the result of each example if it is there."""
+        found, rows = self._backward(parameters, arguments, n)
+        gradients = found[1 : 1 + len(self.parameters)]
+        return float(found[0]), gradients, rows[0] if len(rows) else None
+
+    @cached_property
+    def _forward(self) -> Any:
+        return self._executor(self._results, with_gradients=False)
+
+    @cached_property
+    def _backward(self) -> Any:
+        return self._executor(self._means, with_gradients=True)
+
+    def source(self, name: str = "result", with_gradients: bool = True) -> str:
+        """The program as Python text; `name` is what the result is called."""
+        results = self._means if with_gradients else self._results
+        units = fused(self.instructions, results, set(self._places))
+        labels = {i: p.label for i, p in zip(self._places, self.parameters, strict=True)}
+        inputs = list(itertools.chain(*self._names.values()))
+        first, gradients = (results[:1], results[1:]) if with_gradients else (results, None)
+        return source(units, self.instructions, inputs, labels, first, gradients, name)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The groups of forward and backward pass."""
+        return self._schedule([*self._means, self._results[self._output]])
+
+    def _schedule(self, results: Sequence[int]) -> Schedule:
+        units = fused(self.instructions, results, set(self._places))
+        ends = itertools.accumulate(self.widths.values())
+        inputs = [range(e - n, e) for e, n in zip(ends, self.widths.values(), strict=True)]
+        return scheduled(units, self.instructions, inputs, self._places, results)
+
+    def _executor(self, results: Sequence[int], with_gradients: bool) -> Executor:
+        if self.executor == "python":
+            executor: Executor = TextExecutor(self.source(with_gradients=with_gradients))
+        else:
+            schedule = self.schedule if with_gradients else self._schedule(results)
+            bind: Any = partial(NumPyRun, schedule)
+            if self.executor == "numba":
+                bind = numba_binder(schedule)
+            executor = TiledExecutor(schedule, bind, list(self.widths.values()))
+        if self._steps is not None:
+            self._packed, self._steps = _packed(self._steps), None
+        return executor
+
+
+def _packed(steps: Sequence[Instruction]) -> bytes:
+    # What an instruction refers to is told by how far back it stands: that repeats, and packs well.
+    rows = [
+        (step.op, tuple(place - i for i in step.operands), step.number)
+        for place, step in enumerate(steps)
+    ]
+    return zlib.compress(pickle.dumps(rows), 6)
+
+
+def _unpacked(packed: bytes) -> list[Instruction]:
+    rows = pickle.loads(zlib.decompress(packed))
+    return [
+        Instruction(op, tuple(place - back for back in distances), number)
+        for place, (op, distances, number) in enumerate(rows)
+    ]
+
+
+def _indices(steps: Sequence[Instruction], widths: Sequence[int]) -> list[tuple[int, Any, int]]:
+    # Inputs that are used as indices: argument, rows of it, and the length of the table.
+    lengths: dict[int, int] = {}
+    for step in steps:
+        if step.op == "take":
+            index, length = step.operands[0], len(step.operands) - 1
+            lengths[index] = min(length, lengths.get(index, length))
+    found = []
+    start = 0
+    for argument, width in enumerate(widths):
+        rows = {i: lengths[start + i] for i in range(width) if start + i in lengths}
+        for length in sorted(set(rows.values())):
+            found.append((argument, [i for i in rows if rows[i] == length], length))
+        start += width
+    return found

@@ -1,0 +1,243 @@
+"""Pass 0: a function of scalars, recorded.
+
+The function is called with numbers that record, as chapter 8 does it, and `backward()` records the
+gradients. What is a parameter shows by itself: a Value that was there before the call and that the
+result was computed from. So the function runs twice: once for a glance at the Values it meets, once
+with recording numbers as their data. (At the glance their data are what they are; where an
+operation on them alone fails, as the logarithm of a negative parameter, it says so as ever.)
+
+    >>> w = Value(2.0, label="w")
+    >>> found = recorded(lambda x: (w * x).tanh(), [()])
+    >>> [step.op for step in found.recording.instructions]
+    ['input', 'input', '*', 'tanh', '*', 'constant', '-', 'constant', '*', '*']
+    >>> found.parameters, found.arguments
+    ([Value(data=2.0, grad=0)], {'x': ['x']})
+"""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import get_ident
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from micrograd.arithmetic import as_number
+from micrograd.compiler.simplify import Simplified
+from micrograd.engine import Constant, Value, _paused_threads, topological_order
+from micrograd.trace import Recording, Traced
+
+Shape = tuple[int, ...]
+
+
+class Recorded(NamedTuple):
+    """A function of arguments of certain shapes.
+
+    Attributes:
+        recording: its instructions, those of inputs first.
+        arguments: their names, each with a name for each of its numbers.
+        parameters: Values that were there before the call.
+        places: of the parameters.
+        results: the place of each Value that it returns.
+        gradients: of one result by each parameter, as places.
+        is_list: whether it returns a list.
+
+    >>> w, b = Value(2.0), Value(1.0)
+    >>> found = recorded(lambda x: [w * x, w + b], [()])
+    >>> found.arguments, found.places  # x, then w and b
+    ({'x': ['x']}, [1, 2])
+    >>> found.parameters == [w, b], found.is_list
+    (True, True)
+    >>> [found.recording.instructions[i].op for i in found.results]
+    ['*', '+']
+    """
+
+    recording: Simplified
+    arguments: dict[str, list[str]]
+    parameters: list[Value]
+    places: list[int]
+    results: list[int]
+    gradients: list[int]
+    is_list: bool
+
+
+def recorded(function: Callable[..., Any], shapes: Sequence[Shape], output: int = 0) -> Recorded:
+    """The instructions of a function, and of the backward pass from one of its results.
+
+    Args:
+        function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
+        shapes: of the arguments: () for a number, (d,) for a list of d, (n, d) for a list of lists.
+        output: the number of the result whose gradients are wanted.
+
+    Raises:
+        TypeError: the function returns something else.
+        ValueError: it uses what was computed from parameters before it was called.
+        TraceError: it asks for the value of a number, as `if x > 0` does.
+    """
+    with _recording_graphs():
+        parameters, before = _at_a_glance(function, shapes)
+        found, others = _recorded(function, shapes, output, parameters, before)
+        while others:  # of a branch that was not taken at the glance; or made anew in each call
+            parameters += others
+            news = others
+            found, others = _recorded(function, shapes, output, parameters, before)
+            if not any(p in news for p in found.parameters):
+                break
+        return found
+
+
+def _recorded(
+    function: Callable[..., Any],
+    shapes: Sequence[Shape],
+    output: int,
+    parameters: Sequence[Value],
+    before: Collection[Value],
+) -> tuple[Recorded, list[Value]]:
+    # With these parameters; and further ones that have come to light.
+    recording = Simplified()
+    arguments = [_nested(shape, recording.input) for shape in shapes]
+    numbers = [(p.data, p.grad) for p in parameters]
+    place_of = {}
+    others: list[tuple[Value, Any]] = []
+    try:
+        for p in parameters:
+            p.data = number = recording.input(0.0)
+            p.grad, place_of[p] = 0, number.place
+        results, is_list = _results(function(*arguments))
+        nodes = topological_order(*results)
+        met = set(nodes)
+        _check_all_is_new(met, before)
+        others = [(p, p.grad) for p in _leaves(nodes)]
+        results[output].backward()
+        gradients = {p: recording.place(p.grad) for p in parameters if p in met}
+        outcomes = [recording.place(v.data) for v in results]
+    finally:
+        for p, (data, grad) in zip(parameters, numbers, strict=True):
+            p.data, p.grad = data, grad
+        for p, grad in others:
+            p.grad = grad
+    references = [weakref.ref(other) for other, _ in others]
+    del results, nodes, met
+    others.clear()
+    found = Recorded(
+        recording,
+        _names(function, shapes),
+        list(gradients),
+        [place_of[p] for p in gradients],
+        outcomes,
+        list(gradients.values()),
+        is_list,
+    )
+    return found, _alive(references)
+
+
+def is_paused() -> bool:
+    """Whether a `no_grad()` is around this.
+
+    >>> from micrograd.engine import no_grad
+    >>> with no_grad():
+    ...     is_paused()
+    True
+    """
+    return get_ident() in _paused_threads
+
+
+class _Glance(Recording):
+    """A recording that writes nothing: for a first call, which only shows what is there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._anything = self.input(0.0)
+
+    def record(self, op: str, *operands: Any) -> Any:
+        for x in operands:
+            if type(x) is not Traced and (isinstance(x, Value) or as_number(x) is NotImplemented):
+                return NotImplemented
+        return self._anything
+
+
+@contextmanager
+def _recording_graphs() -> Iterator[None]:
+    # no_grad() says whether gradients are wanted when the program runs; it is recorded with them.
+    was_paused = is_paused()
+    _paused_threads.discard(get_ident())
+    try:
+        yield
+    finally:
+        if was_paused:
+            _paused_threads.add(get_ident())
+
+
+def _at_a_glance(
+    function: Callable[..., Any], shapes: Sequence[Shape]
+) -> tuple[list[Value], list[Value]]:
+    # What outlives the graph was there before: leaves, which are parameters, those of modules in
+    # the order of `module.parameters()`; and results of operations.
+    glance = _Glance()
+    results, _ = _results(function(*(_nested(shape, glance.input) for shape in shapes)))
+    seen = topological_order(*results)
+    notes = [note for node in seen if (note := getattr(node, "_made_by", None))]
+    modules = {id(note[0]): note[0] for note in notes}
+    found = dict.fromkeys(p for module in modules.values() for p in module.parameters())
+    found.update(dict.fromkeys(seen))
+    known = set(seen)
+    leaves = [weakref.ref(p) for p in _leaves(found) if p in known]
+    inner = [weakref.ref(node) for node in seen if node._prev]
+    del results, seen, notes, modules, found, known
+    return _alive(leaves), _alive(inner)
+
+
+def _leaves(nodes: Iterable[Value]) -> list[Value]:
+    return [
+        node
+        for node in nodes
+        if not (node._prev or isinstance(node, Constant) or isinstance(node.data, Traced))
+    ]
+
+
+def _alive(references: Sequence[weakref.ref[Value]]) -> list[Value]:
+    return [node for reference in references if (node := reference()) is not None]
+
+
+def _check_all_is_new(met: Collection[Value], nodes: Collection[Value]) -> None:
+    for node in nodes:
+        if node in met:
+            raise ValueError(
+                f"the function uses a result of {node._op!r} that was computed before it was "
+                "called, which would stay as it is: compute it inside, or pass its .detach()"
+            )
+
+
+def _results(returned: Any) -> tuple[list[Value], bool]:
+    if isinstance(returned, np.ndarray):
+        returned = returned.tolist()
+    is_list = isinstance(returned, (list, tuple))
+    found = returned if is_list else [returned]
+    for x in found or [found]:
+        if not isinstance(x, Value) and as_number(x) is NotImplemented:
+            raise TypeError(
+                "a compiled function returns a Value, or a list of Values, got "
+                f"{type(x).__name__} {x!r:.40}"
+            )
+    return [x if isinstance(x, Value) else Value(x) for x in found], is_list
+
+
+def _nested(shape: Shape, number: Callable[[float], Traced]) -> Any:
+    if not shape:
+        return number(0.0)
+    return [_nested(shape[1:], number) for _ in range(shape[0])]
+
+
+def _names(function: Callable[..., Any], shapes: Sequence[Shape]) -> dict[str, list[str]]:
+    try:
+        given = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # some functions written in C do not tell
+        given = []
+    names = [given[i] if i < len(given) else f"x{i}" for i in range(len(shapes))]
+    return {
+        name: ["_".join([name, *map(str, position)]) for position in np.ndindex(*shape)]
+        for name, shape in zip(names, shapes, strict=True)
+    }

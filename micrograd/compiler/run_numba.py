@@ -1,0 +1,98 @@
+"""Pass 5, numba: the groups as integers for a kernel that is compiled once for all programs.
+
+What the kernel is, and how a group becomes integers, stands in `kernel`. Here is what surrounds it:
+memory that begins where the processor likes it, and the question whether numba is there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from micrograd.compiler.schedule import Schedule
+
+Array = npt.NDArray[Any]
+
+LINE = 64  # bytes that the processor loads at once
+
+
+def why_not() -> str:
+    """Why numba cannot run programs here; empty if it can."""
+    if importlib.util.find_spec("numba") is None:
+        return 'numba is not installed: pip install "micrograd-textbook[fast]"'
+    try:
+        kernel = importlib.import_module("micrograd.compiler.kernel")
+    except Exception as error:  # a numba that does not fit the Python or the NumPy that is here
+        return f"numba does not work here: {error}"
+    if kernel.not_cached:  # each process would compile it for seconds
+        return (
+            f"numba cannot keep its kernel ({kernel.not_cached}): set NUMBA_CACHE_DIR to a folder "
+            "that can be written"
+        )
+    return ""
+
+
+class NumbaRun:
+    """A schedule in the form of integers, bound to its memories for a number of lanes.
+
+    Args:
+        schedule: what to run.
+        encoded: its groups until the means, and those after them, from `encode`.
+        n: number of lanes.
+
+    A run of NumPy's does the same in the same way, where there is no numba.
+
+    >>> from functools import partial
+    >>> from micrograd import Value
+    >>> from micrograd.compiler.program import Program
+    >>> from micrograd.compiler.run_numpy import NumPyRun
+    >>> w = Value(2.0)
+    >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
+    >>> bind = partial(NumPyRun, schedule) if why_not() else numba_binder(schedule)
+    >>> run = bind(3)
+    >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
+    >>> run.until_means()
+    >>> run.after_means()
+    >>> run.uniform[schedule.results[:2, 1]]  # the mean, and its derivative by w
+    array([6., 3.])
+    """
+
+    def __init__(self, schedule: Schedule, encoded: tuple[Array, Array], n: int) -> None:
+        self._run = importlib.import_module("micrograd.compiler.kernel").run
+        n_uniform, n_rows = schedule.sizes
+        self._until, self._after = encoded
+        self._matrix = _aligned(n_rows, n)
+        self.uniform = _aligned(1, n_uniform)[0]
+        self.lanes = self._matrix if n > 1 else self._matrix[:, 0]
+        self.lanes[schedule.ones] = 1.0
+        for slot, number in schedule.constants:
+            self.uniform[slot] = number
+
+    def until_means(self) -> None:
+        """Computes what is uniform, the lanes, and their means."""
+        if self._run(self._until, self.uniform, self._matrix):
+            raise IndexError("take got an index outside of its table")
+
+    def after_means(self) -> None:
+        """Computes what follows from the means."""
+        if len(self._after):
+            self._run(self._after, self.uniform, self._matrix)
+
+
+def numba_binder(schedule: Schedule) -> Callable[[int], NumbaRun]:
+    """What makes runs of this schedule; its groups become integers once."""
+    encode = importlib.import_module("micrograd.compiler.kernel").encode
+    until = encode([*schedule.before, *schedule.lanes], *schedule.sizes)
+    after = encode(schedule.after, *schedule.sizes) if schedule.after else until[:0]
+    return lambda n: NumbaRun(schedule, (until, after), n)
+
+
+def _aligned(rows: int, columns: int) -> Array:
+    memory = np.zeros(rows * columns + LINE // 8)
+    start = -memory.ctypes.data % LINE // 8
+    return memory[start : start + rows * columns].reshape(rows, columns)

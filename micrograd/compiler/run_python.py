@@ -1,0 +1,504 @@
+"""Pass 5, Python: the program as text that one can read, change, and run without NumPy.
+
+A text is a function of parameters and rows, one row of inputs for each example. What is uniform is
+computed once, then a loop goes through the examples and adds up what there shall be means of, and
+what follows from the means comes last. Numbers are local variables, which Python finds fastest; a
+result that is asked for once, and short, stands where it is asked for.
+
+    >>> from micrograd.compiler.dots import fused
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> x, w, b = (recording.input(0.0) for _ in range(3))
+    >>> y = (x * w + b).tanh().place
+    >>> units = fused(recording.instructions, [y], parameters=[1, 2])
+    >>> text = source(units, recording.instructions, ["x"], {1: "w", 2: "b"}, [y])
+    >>> print(text, end="")
+    from micrograd.compiler.run_python import tanh
+    <BLANKLINE>
+    <BLANKLINE>
+    def program(parameters, rows):
+        w, b = parameters
+    <BLANKLINE>
+        # in every example
+        results = []
+        for (x,) in rows:
+            result = tanh(w * x + b)
+            results.append(result)
+        return results
+    >>> function(text)([2.0, 0.0], [(0.0,), (0.5,)])
+    [0.0, 0.7615941559557649]
+
+Where Python raises an error, the functions that a text imports from here give what IEEE arithmetic
+and NumPy give: 1 / 0 is infinite, the logarithm of a negative number is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf, nan, tanh
+from typing import Any
+
+from micrograd.arithmetic import relu, sigmoid
+from micrograd.compiler.dots import ONE, Fused, Unit
+from micrograd.trace import Instruction, _identifiers, distinct
+
+__all__ = [  # the functions and numbers that texts may import, and two more
+    "cos", "divide", "exp", "function", "inf", "largest", "log", "nan", "power", "relu", "scatter",
+    "sigmoid", "sin", "smallest", "source", "sqrt", "take", "tanh",
+]  # fmt: skip
+
+# ---- 1. Functions for which every number is good enough
+
+
+def divide(x: float, y: float) -> float:
+    """The quotient x / y.
+
+    >>> divide(1.0, -0.0), divide(0.0, 0.0)
+    (-inf, nan)
+    """
+    try:
+        return x / y
+    except ZeroDivisionError:
+        return x * math.copysign(inf, y)
+
+
+def power(x: float, y: float) -> float:
+    """The power x ** y.
+
+    >>> power(-8.0, 1 / 3), power(0.0, -1.0), power(-10.0, 999.0)
+    (nan, inf, -inf)
+    """
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return -inf if x < 0 and y % 2 == 1 else inf
+    except ValueError:  # a negative number to a fractional power, or 0 to a negative one
+        return nan if x else math.copysign(inf, x) if y % 2 == 1 else inf
+
+
+def exp(x: float) -> float:
+    """The exponential of x.
+
+    >>> exp(0.0), exp(1000.0)
+    (1.0, inf)
+    """
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return inf
+
+
+def log(x: float) -> float:
+    """The natural logarithm of x.
+
+    >>> log(0.0), log(-1.0)
+    (-inf, nan)
+    """
+    try:
+        return math.log(x)
+    except ValueError:
+        return nan if x else -inf
+
+
+def _or_nan(of_float: Callable[[float], float]) -> Callable[[float], float]:
+    """A function that gives NaN where another one is not defined.
+
+    >>> sqrt(4.0), sqrt(-4.0), sin(inf)
+    (2.0, nan, nan)
+    """
+
+    def function(x: float) -> float:
+        try:
+            return of_float(x)
+        except ValueError:
+            return nan
+
+    return function
+
+
+sqrt, sin, cos = _or_nan(math.sqrt), _or_nan(math.sin), _or_nan(math.cos)
+
+
+def largest(*numbers: float) -> float:
+    """The largest of the numbers, NaN if one of them is.
+
+    >>> largest(1.0, 3.0, 2.0), largest(1.0, nan)
+    (3.0, nan)
+    """
+    return nan if any(map(math.isnan, numbers)) else max(numbers)
+
+
+def smallest(*numbers: float) -> float:
+    """The smallest of the numbers, NaN if one of them is.
+
+    >>> smallest(1.0, 3.0, 2.0), smallest(nan, 1.0)
+    (1.0, nan)
+    """
+    return nan if any(map(math.isnan, numbers)) else min(numbers)
+
+
+def take(table: Sequence[float], index: float) -> float:
+    """`table[index]`, for an index that was computed.
+
+    Raises:
+        IndexError: it is not in the table.
+
+    >>> take((5.0, 6.0), 1.0)
+    6.0
+    """
+    if not 0 <= index < len(table) or index != int(index):
+        raise IndexError(f"take expects a whole number 0 <= index < {len(table)}, got {index:g}")
+    return table[int(index)]
+
+
+def scatter(
+    totals: list[float], indices: Sequence[float], owed: Sequence[float]
+) -> list[float]:
+    """The totals, to which what is owed has been added: each number at its index.
+
+    >>> scatter([0.0, 0.0, 0.0], (2, 0, 2), (1.0, 5.0, 3.0))
+    [5.0, 0.0, 4.0]
+    """
+    for index, x in zip(indices, owed, strict=True):
+        totals[int(index)] += x
+    return totals
+
+
+# ---- 2. Running a text
+
+
+def function(text: str) -> Callable[[Sequence[float], Sequence[Sequence[float]]], Any]:
+    """The function that stands in a text, of the parameters and of a row for each example."""
+    names: dict[str, Any] = {}
+    exec(compile(text, "<program>", "exec"), names)
+    found: Callable[[Sequence[float], Sequence[Sequence[float]]], Any] = names["program"]
+    return found
+
+
+# ---- 3. Writing one
+
+Expression = tuple[list[str], int]  # pieces between which a line may be broken, and a rank
+
+WIDTH = 100  # of a line
+SHORT = 50  # characters of what may stand inside of something else
+LONGEST = 64  # terms in one expression, since Python's own compiler works recursively
+
+# How tightly the text of an operation binds: what binds less than its place needs gets brackets.
+_CHOICE, _COMPARISON, _SUM, _PRODUCT, _NEGATIVE, _ATOM = range(6)
+_RANKS = {
+    "where": _CHOICE, **dict.fromkeys(("<", "<=", ">", ">=", "is"), _COMPARISON),
+    **dict.fromkeys("+-", _SUM), **dict.fromkeys("*/", _PRODUCT), "neg": _NEGATIVE,
+}  # fmt: skip
+_MEANS, _SCATTERS = ("mean", "scatter mean"), ("scatter", "scatter mean")
+_BEFORE, _LANES, _AFTER = 0, 1, 2
+_TAKEN = {*__all__, "abs", "int", "len", "n", "parameters", "program", "results", "rows"}
+
+
+def source(
+    fused: Fused,
+    instructions: Sequence[Instruction],
+    inputs: Sequence[str],
+    parameters: Mapping[int, str],
+    results: Sequence[int],
+    gradients: Sequence[int] | None = None,
+    name: str = "result",
+) -> str:
+    """The text of a program.
+
+    Its function gives a list with the result of each example, or with a list of its results. With
+    gradients it gives the mean of the result and a list of the gradients.
+
+    Args:
+        fused: what pass 3 made of the instructions.
+        instructions: those of a recording, inputs first.
+        inputs: a name for each of the inputs.
+        parameters: the label of each parameter, or '', by its place.
+        results: places of the results of an example; with gradients, of the mean of one.
+        gradients: places of the mean gradients, one for each parameter.
+        name: what to call the result, if it is a name.
+    """
+    name = name if name.isidentifier() else "result"
+    writer = _Writer(fused, instructions, inputs, parameters)
+    names = [name] if len(results) == 1 else [f"{name}_{i}" for i in range(len(results))]
+    writer.name(results, _identifiers(names))
+    if gradients is not None:
+        writer.name(gradients, [f"{p}_grad" for p in writer.parameters])
+    for place in fused.units:
+        writer.write(place)
+    return writer.text(results, gradients)
+
+
+class _Writer:
+    """Writes statements into three sections: before, in and after the loop through the examples."""
+
+    def __init__(
+        self,
+        fused: Fused,
+        instructions: Sequence[Instruction],
+        inputs: Sequence[str],
+        parameters: Mapping[int, str],
+    ) -> None:
+        self.units, self.lanes, self.steps = fused.units, fused.lanes, instructions
+        labels = [label or f"p{i}" for i, label in enumerate(parameters.values())]
+        names = _identifiers([*inputs, *labels], sorted(_TAKEN))
+        self.inputs, self.parameters = names[: len(inputs)], names[len(inputs) :]
+        places = [*range(len(inputs)), *parameters]
+        self.texts = {i: (name, _ATOM) for i, name in zip(places, names, strict=True)}
+        self.names = {*_TAKEN, *names}
+        self.numbered: Counter[str] = Counter()
+        self.name_of: dict[int, str] = {}  # of what the function returns
+        self.used: set[str] = set()  # of what is imported
+        self.sections: dict[int, list[str]] = {_BEFORE: [], _LANES: [], _AFTER: []}
+        self.sums: dict[str, None] = {}  # names of what begins with 0 before the loop
+        self.tables: dict[Any, str] = {}  # names of lists, by what they are made of
+        self.sizes: dict[Any, int] = {}
+        self.phase: dict[int, int] = {}
+        for place, unit in self.units.items():
+            follows_means = any(self.phase.get(i) for i in unit.sources)
+            is_lane = self.lanes[place] or unit.op in _MEANS
+            self.phase[place] = _LANES if is_lane else _AFTER if follows_means else _BEFORE
+            if unit.op in _SCATTERS:
+                self.sizes[unit.operands[:2]] = unit.length
+        self.uses = Counter(i for unit in self.units.values() for i in unit.sources)
+        self.user = {i: place for place, unit in self.units.items() for i in unit.sources}
+
+    def name(self, places: Sequence[int], names: Sequence[str]) -> None:
+        """Names results, before anything is written."""
+        names = distinct(names, "{}_{}", self.names)
+        self.names.update(names)
+        for place, name in zip(places, names, strict=True):
+            if place in self.units:
+                self.name_of.setdefault(place, name)
+
+    def new_name(self, kind: str) -> str:
+        while True:
+            self.numbered[kind] += 1
+            name = f"{kind}{self.numbered[kind]}"
+            if name not in self.names:
+                return name
+
+    # ---- expressions
+
+    def operand(self, place: int, rank: int = 0) -> str:
+        """The text of a result, fit to stand where something of this rank is expected."""
+        text, own = self.texts.get(place) or self.number(place)
+        return text if own >= rank else f"({text})"
+
+    def number(self, place: int) -> tuple[str, int]:
+        number = 1.0 if place == ONE else float(self.steps[place].number)
+        text = repr(number)
+        if not math.isfinite(number):
+            self.used.add(text.lstrip("-"))
+        return text, _NEGATIVE if text.startswith("-") else _ATOM
+
+    def tuple_of(self, places: Sequence[int]) -> list[str]:
+        return _listed([self.operand(i) for i in places])
+
+    def call(self, function: str, arguments: Sequence[str]) -> Expression:
+        if function in __all__:
+            self.used.add(function)
+        first, *others = _separated(arguments)
+        pieces = [f"{function}({first}", *others]
+        return [*pieces[:-1], f"{pieces[-1]})"], _ATOM
+
+    def expression(self, unit: Unit) -> Expression:
+        """The text for an operation, in pieces, and its rank."""
+        op, places = unit.op, unit.sources
+        rank = _RANKS.get(op, _ATOM)
+        if op == "dot":
+            return _sum(self.terms(unit)), _SUM
+        if op == "take":
+            return self.taken(unit)
+        if op == "where":
+            condition, a, b = map(self.operand, places, (_COMPARISON, _COMPARISON, _CHOICE))
+            return [a, f"if {condition}", f"else {b}"], rank
+        if op == "relu" and (x := self.operand(*places)).isidentifier():  # faster than a call
+            return [f"0.0 if {x} < 0.0 else {x}"], _CHOICE
+        if op == "neg":
+            return [f"-{self.operand(places[0], rank + 1)}"], rank
+        if op == "/" and not self.is_number(places[1]):
+            op = "divide"
+        elif op in _RANKS:
+            a, b = map(self.operand, places, (rank, rank + 1))
+            return [a, f"{'==' if op == 'is' else op} {b}"], rank
+        return self.call("power" if op == "**" else op, [self.operand(i) for i in places])
+
+    def is_number(self, divisor: int) -> bool:
+        is_known = divisor < len(self.steps) and self.steps[divisor].op == "constant"
+        return is_known and self.steps[divisor].number != 0
+
+    def terms(self, unit: Unit) -> list[str]:
+        """The terms of a dot or a mean, each with its sign in front."""
+        left, right, *others = unit.operands
+        added, subtracted = others or ((), ())
+        products = []
+        for pair in zip(left, right, strict=True):
+            factors = [i for i in pair if i != ONE] or [ONE]
+            ranks = (_PRODUCT, _PRODUCT + 1) if len(factors) == 2 or unit.sign < 0 else (_SUM,)
+            products.append(" * ".join(map(self.operand, factors, ranks)))
+        plus, minus = (products, []) if unit.sign > 0 else ([], products)
+        plus += [self.operand(i, _SUM) for i in added]
+        minus += [self.operand(i, _PRODUCT) for i in subtracted]
+        return [*(f"+ {term}" for term in plus), *(f"- {term}" for term in minus)]
+
+    def taken(self, unit: Unit) -> Expression:
+        (index,), table = unit.operands
+        entries = self.tuple_of(table)
+        if not any(self.lanes[i] for i in table):  # is put together once
+            if table not in self.tables:
+                self.tables[table] = self.new_name("table")
+                self.assign(_BEFORE, self.tables[table], entries)
+            entries = [self.tables[table]]
+        else:
+            entries = [f"({' '.join(entries)})"]
+        if self.steps[index].op == "input":  # was looked at before
+            return [f"{entries[0]}[int({self.operand(index)})]"], _ATOM
+        return self.call("take", [*entries, self.operand(index)])
+
+    # ---- statements
+
+    def assign(self, phase: int, name: str, pieces: Sequence[str], operator: str = "=") -> None:
+        indent = 8 if phase == _LANES else 4
+        self.sections[phase] += _wrapped(indent, f"{name} {operator} ", pieces)
+
+    def write(self, place: int) -> None:
+        """Writes what computes this result, or keeps its text for where it is asked for."""
+        unit, phase = self.units[place], self.phase[place]
+        if unit.op == "copy":
+            self.texts[place] = self.operand(unit.sources[0], _NEGATIVE), _NEGATIVE
+        elif unit.op == "mean":
+            self.write_mean(place, unit)
+        elif unit.op in _SCATTERS:
+            self.write_scatter(place, unit)
+        elif unit.op == "dot" and len(terms := self.terms(unit)) > LONGEST:
+            self.add_up(phase, self.named(place), "=", terms)
+        else:
+            self.keep(place, phase, *self.expression(unit))
+
+    def named(self, place: int) -> str:
+        name = self.name_of.get(place) or self.new_name("v")
+        self.texts[place] = name, _ATOM
+        return name
+
+    def keep(self, place: int, phase: int, pieces: Sequence[str], rank: int) -> None:
+        is_wanted_once = self.uses[place] == 1 and place not in self.name_of
+        text = " ".join(pieces)
+        if (
+            is_wanted_once
+            and self.phase[self.user[place]] == phase
+            and len(text) <= SHORT
+            and rank != _CHOICE
+        ):
+            self.texts[place] = text, rank
+        else:
+            self.assign(phase, self.named(place), pieces)
+
+    def add_up(self, phase: int, name: str, operator: str, terms: Sequence[str]) -> None:
+        for start in range(0, len(terms), LONGEST):
+            self.assign(phase, name, _sum(terms[start : start + LONGEST]), operator)
+            operator = "+=" if operator == "=" else operator
+
+    def write_mean(self, place: int, unit: Unit) -> None:
+        user = self.user.get(place, place)
+        name = self.name_of.get(place)
+        if not name and self.uses[place] == 1 and len(self.units[user].sources) <= LONGEST:
+            name = self.name_of.get(user)  # w_grad = w_grad / n + penalty
+        if not name or name in self.sums:
+            name = self.new_name("sum")
+        self.sums[name] = None
+        operator = "+=" if unit.sign > 0 else "-="
+        self.add_up(_LANES, name, operator, self.terms(unit._replace(sign=1)))
+        if name == self.name_of.get(place):
+            self.assign(_AFTER, self.named(place), ["n"], "/=")
+        else:
+            self.keep(place, _AFTER, [name, "/ n"], _PRODUCT)
+
+    def write_scatter(self, place: int, unit: Unit) -> None:
+        indices, owed, (position,) = unit.operands
+        key, is_mean = (unit.op, indices, owed), unit.op in _MEANS
+        if key not in self.tables:
+            name = self.tables[key] = self.new_name("totals")
+            totals = f"[0.0] * {self.sizes[indices, owed]}"
+            if is_mean:
+                self.assign(_BEFORE, name, [totals])
+                totals = name
+            given = [f"({' '.join(self.tuple_of(places))})" for places in (indices, owed)]
+            self.assign(self.phase[place], name, self.call("scatter", [totals, *given])[0])
+        total = f"{self.tables[key]}[{int(self.steps[position].number)}]"
+        if is_mean:
+            self.keep(place, _AFTER, [total, "/ n"], _PRODUCT)
+        else:
+            self.keep(place, self.phase[place], [total], _ATOM)
+
+    # ---- the whole
+
+    def text(self, results: Sequence[int], gradients: Sequence[int] | None) -> str:
+        """The finished text."""
+        found = _separated([self.operand(i) for i in results])
+        lines = ["def program(parameters, rows):"]
+        if self.parameters:
+            lines += _wrapped(4, "", _listed(self.parameters), " = parameters")
+        if self.sections[_BEFORE]:
+            lines += ["", "    # once", *self.sections[_BEFORE]]
+        if gradients is None:
+            start, end = ("(", ")") if len(results) == 1 else ("([", "])")
+            self.sections[_LANES] += _wrapped(8, f"results.append{start}", found, end)
+        if self.sections[_LANES]:
+            lines += ["", "    # in every example"]
+            lines += ["    results = []"] * (gradients is None)
+            zeros = _filled([f"{name} =" for name in self.sums], WIDTH - 8)
+            lines += [f"    {names} 0.0" for names in zeros]
+            lines += _wrapped(4, "for ", _listed(self.inputs) or ["_"], " in rows:")
+            lines += self.sections[_LANES]
+        if gradients is None:
+            lines.append("    return results")
+        else:
+            if self.sections[_AFTER]:
+                lines += ["", "    # means over the examples", "    n = len(rows)"]
+                lines += self.sections[_AFTER]
+            listed = _separated([self.operand(i) for i in gradients])
+            lines += _wrapped(4, f"return {found[0]}, [", listed, "]")
+        return "\n".join([*self.imports(), *lines, ""])
+
+    def imports(self) -> list[str]:
+        names = _separated(sorted(self.used))
+        return [*_wrapped(0, f"from {__name__} import ", names), "", ""] if names else []
+
+
+def _sum(terms: Sequence[str]) -> list[str]:
+    # The first sign is left out, or is one of a number.
+    sign, first = terms[0].split(" ", 1)
+    return [f"-{first}" if sign == "-" else first, *terms[1:]]
+
+
+def _separated(texts: Sequence[str]) -> list[str]:
+    return [f"{text}," for text in texts[:-1]] + list(texts[-1:])
+
+
+def _listed(texts: Sequence[str]) -> list[str]:
+    # What Python reads as a tuple, be it of one.
+    return [f"({texts[0]},)"] if len(texts) == 1 else _separated(texts)
+
+
+def _wrapped(indent: int, start: str, pieces: Sequence[str], end: str = "") -> list[str]:
+    # A statement; if it takes several lines, in brackets.
+    margin = " " * indent
+    line = f"{margin}{start}{' '.join(pieces)}{end}"
+    if len(line) <= WIDTH:
+        return [line]
+    if not start.endswith(("(", "[")):
+        start, end = f"{start}(", f"){end}"
+    lines = _filled(pieces, WIDTH - indent - 4)
+    return [f"{margin}{start}", *(f"{margin}    {line}" for line in lines), f"{margin}{end}"]
+
+
+def _filled(pieces: Iterable[str], width: int) -> list[str]:
+    lines: list[str] = []
+    for piece in pieces:
+        if lines and len(lines[-1]) + 1 + len(piece) <= width:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(piece)
+    return lines

@@ -1,0 +1,256 @@
+"""The kernel that interprets groups, against an interpreter of a few lines of NumPy."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba", reason="numba, the extra 'fast', is not installed")
+
+from micrograd.compiler import kernel
+from micrograd.compiler.kernel import FUNCTIONS, encode, run
+from micrograd.compiler.schedule import Block, Group
+
+UNIFORMS, ROWS = 400, 400  # results are written to the last quarter of either
+FREE = 300
+
+
+def sigmoid(x):
+    e = np.exp(-np.abs(x))
+    return np.where(x < 0, e, 1.0) / (1 + e)
+
+
+REFERENCES = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "**": np.float_power,
+    "neg": np.negative, "abs": np.abs, "<": np.less, "<=": np.less_equal, ">": np.greater,
+    ">=": np.greater_equal, "is": np.equal, "where": lambda c, a, b: np.where(c != 0, a, b),
+    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
+    "sigmoid": sigmoid, "relu": lambda x: np.where(x <= 0, 0.0, x), "maximum": np.maximum,
+    "minimum": np.minimum, "copy": np.positive,
+}  # fmt: skip
+OPERANDS = {op: 3 if op == "where" else 1 if op.isalpha() else 2 for op in FUNCTIONS}
+OPERANDS |= {"is": 2, "maximum": 2, "minimum": 2}
+
+
+def interpret(groups, U, S):
+    """Runs groups one by one, with lanes as the last axis of all arrays."""
+    for group in groups:
+        xs = [
+            S[x.slots] if x.lanes else np.repeat(U[x.slots][..., None], S.shape[1], -1)
+            for x in group.operands
+        ]
+        with np.errstate(all="ignore"):
+            result = value(group, xs)
+        if group.result.lanes:
+            S[group.result.slots] = result
+        else:
+            U[group.result.slots] = result.mean(-1)
+
+
+def value(group, xs):
+    if group.op in REFERENCES:
+        return REFERENCES[group.op](*xs) * 1.0
+    if group.op in ("dot", "mean"):
+        total = group.sign * (xs[0] * xs[1]).sum(-2)
+        return total + xs[2].sum(-2) - xs[3].sum(-2) if group.op == "dot" else total
+    if group.op in ("largest", "smallest"):
+        return (np.max if group.op == "largest" else np.min)(xs[0], axis=-2)
+    if group.op == "take":
+        return np.take_along_axis(xs[1], xs[0][:, None].astype(int), axis=1)[:, 0]
+    places = np.arange(group.result.slots.shape[1])[:, None, None]
+    return (xs[1][:, None] * (xs[0][:, None] == places)).sum(-2)
+
+
+def numbers(rng, shape):
+    return rng.normal(size=shape)
+
+
+def slots(rng, shape):
+    """Slots of operands: neighbours, an arithmetic progression, or anywhere."""
+    size = math.prod(shape)
+    kind = rng.integers(3)
+    if kind == 0 and size < FREE:
+        return (rng.integers(FREE - size) + np.arange(size)).reshape(shape)
+    if kind == 1 and size * 2 < FREE:
+        return (1 + 2 * np.arange(size)).reshape(shape)
+    return rng.integers(0, FREE, shape)
+
+
+def result(lanes, shape):
+    return Block(lanes, FREE + np.arange(math.prod(shape)).reshape(shape))
+
+
+def check(group, lanes, rng, U=None, S=None):
+    U = numbers(rng, UNIFORMS) if U is None else U
+    S = numbers(rng, (ROWS, lanes)) if S is None else S
+    expected_u, expected_s = U.copy(), S.copy()
+    interpret([group], expected_u, expected_s)
+    assert run(encode([group], UNIFORMS, ROWS), U, S) == 0
+    np.testing.assert_allclose(U, expected_u, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(S, expected_s, rtol=1e-12, atol=1e-12)
+
+
+LANES = pytest.mark.parametrize("lanes", [1, 3, 8, 13, 100])
+
+
+@LANES
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_elementwise(op, lanes):
+    rng = np.random.default_rng(1)
+    for count in (1, 3, 8, 37, 90):
+        for _ in range(6):
+            kinds = rng.integers(0, 2, OPERANDS[op]) == 1
+            operands = tuple(Block(bool(kind), slots(rng, (count,))) for kind in kinds)
+            check(Group(op, result(bool(kinds.any()), (count,)), operands), lanes, rng)
+
+
+EXTREMES = [
+    0.0, -0.0, 1.0, -1.0, 0.5, 1e-9, -1e-9, 1e-300, 5e-324, 2.5e-308, 1e300, 19.5, -40.0, 708.5,
+    709.7, 709.79, 710.5, 1000.0, -708.5, -720.3, -744.9, -745.5, -1000.0, math.inf, -math.inf,
+    math.nan, 1 + 2.0**-52, 1 - 2.0**-53, 0.7071067811865475, 0.7071067811865476,
+    1.4142135623730951,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_numbers_at_the_edge(op):
+    rng = np.random.default_rng(0)
+    places = [np.repeat(np.arange(31), 31), np.tile(np.arange(31), 31), rng.integers(0, 31, 961)]
+    S = np.concatenate([np.array(EXTREMES), np.zeros(961)])[:, None]
+    expected, U = S.copy(), np.zeros(1)
+    operands = tuple(Block(True, p) for p in places[: OPERANDS[op]])
+    group = Group(op, Block(True, 31 + np.arange(961)), operands)
+    interpret([group], U, expected)
+    assert run(encode([group], 1, len(S)), U, S) == 0
+    np.testing.assert_allclose(S, expected, rtol=4e-15, atol=0)
+
+
+@pytest.mark.parametrize("op", ["exp", "log", "tanh", "sigmoid"])
+def test_functions_are_right_to_the_last_digits(op):
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(-30, 30, 40_000), rng.normal(size=40_000) * 1e-3,
+                        1 + rng.normal(size=20_000) * 1e-3])  # fmt: skip
+    if op == "log":
+        x = np.abs(x) * 10.0 ** rng.integers(-300, 300, len(x)) ** rng.integers(0, 2, len(x))
+    S = np.concatenate([x, x])[:, None]
+    n = len(x)
+    group = Group(op, Block(True, n + np.arange(n)), (Block(True, np.arange(n)),))
+    run(encode([group], 0, 2 * n), np.zeros(0), S)
+    np.testing.assert_allclose(S[n:, 0], REFERENCES[op](x), rtol=1e-15, atol=0)
+
+
+SHAPES = [  # of result, left, right
+    ((5, 9), (1, 9, 4), (5, 1, 4)), ((1, 16), (1, 16, 3), (1, 1, 3)),
+    ((7, 1), (1, 1, 5), (7, 1, 5)),
+    ((3, 4, 8), (3, 1, 8, 2), (3, 4, 1, 2)), ((2, 3, 3), (1, 1, 3, 4), (2, 3, 1, 4)),
+    ((11,), (11, 3), (11, 3)), ((9,), (9, 4), (4,)), ((3, 3), (3, 3, 2), (3, 3, 2)),
+    ((2, 40), (1, 40, 5), (2, 1, 5)), ((1,), (1, 0), (1, 0)), ((4, 10), (1, 10, 0), (4, 1, 0)),
+    ((3, 27), (1, 27, 1), (3, 1, 1)), ((), (3,), (3,)), ((6, 5), (1, 5, 17), (6, 5, 17)),
+]  # fmt: skip
+
+
+@LANES
+@pytest.mark.parametrize("shapes", SHAPES)
+@pytest.mark.parametrize("op", ["dot", "mean"])
+def test_sums_of_products(op, shapes, lanes):
+    rng = np.random.default_rng(2)
+    shape, *factors = shapes
+    for kinds in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        for terms in ((0, 0), (1, 0), (0, 2), (3, 1)):
+            for sign in (1, -1):
+                pairs = zip(kinds, factors, strict=True)
+                operands = [Block(bool(kind), slots(rng, s)) for kind, s in pairs]
+                if op == "dot":
+                    extra = [bool(rng.integers(2)) for _ in terms]
+                    operands += [
+                        Block(k, slots(rng, (*shape, n))) for k, n in zip(extra, terms, strict=True)
+                    ]
+                wide = any(x.lanes for x in operands)
+                if op == "mean" and not (wide and terms == (0, 0)):
+                    continue
+                group = Group(op, result(wide and op == "dot", shape), tuple(operands), sign)
+                check(group, lanes, rng)
+
+
+@LANES
+@pytest.mark.parametrize("op", ["largest", "smallest"])
+@pytest.mark.parametrize("lanes_in", [True, False])
+def test_extremes_of_many(op, lanes_in, lanes):
+    rng = np.random.default_rng(3)
+    for shape in ((1, 10), (7, 3), (20, 1), (2, 5, 4)):
+        S = numbers(rng, (ROWS, lanes))
+        S[17] = math.nan
+        operands = (Block(lanes_in, slots(rng, shape)),)
+        check(Group(op, result(lanes_in, shape[:-1]), operands), lanes, rng, S=S)
+
+
+@LANES
+@pytest.mark.parametrize("op", ["take", "scatter", "scatter mean"])
+def test_tables(op, lanes):
+    rng = np.random.default_rng(4)
+    for kinds in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        for count, each, n in ((1, 1, 1), (4, 3, 7), (9, 2, 5)):
+            U, S = numbers(rng, UNIFORMS), numbers(rng, (ROWS, lanes))
+            U[:40], S[:40] = rng.integers(0, n, 40), rng.integers(0, n, (40, lanes))
+            wide = any(kinds)
+            if op == "scatter mean" and not wide:
+                continue
+            shapes = ((count,), (count, n)) if op == "take" else ((count, each),) * 2
+            index = rng.integers(0, 40, shapes[0])
+            operands = (Block(bool(kinds[0]), index), Block(bool(kinds[1]), slots(rng, shapes[1])))
+            shape = (count,) if op == "take" else (count, n)
+            out = result(wide and op != "scatter mean", shape)
+            check(Group(op, out, operands), lanes, rng, U, S)
+
+
+@pytest.mark.parametrize("index", [-1.0, 3.0, math.nan, 1e300, math.inf])
+@pytest.mark.parametrize("op", ["take", "scatter"])
+def test_an_index_outside_of_its_table_is_reported(op, index):
+    U, S = np.array([index, 1.0, 2.0, 3.0] + [0.0] * 9), np.zeros((1, 1))
+    first = Group("neg", Block(False, np.array([12])), (Block(False, np.array([1])),))
+    places, table = np.array([0]), np.array([[1, 2, 3]])
+    group = Group(op, Block(False, np.array([9])), (Block(False, places), Block(False, table)))
+    if op == "scatter":
+        operands = (Block(False, places[:, None]), Block(False, table[:, :1]))
+        group = Group(op, Block(False, np.array([[9, 10, 11]])), operands)
+    assert run(encode([first, group], len(U), 1), U, S) == 2
+
+
+def test_groups_follow_one_another():
+    rng = np.random.default_rng(5)
+    U, S = numbers(rng, 60), numbers(rng, (60, 20))
+    grid = Group("dot", Block(True, np.arange(30, 38)[None]), (
+        Block(False, np.arange(32).reshape(1, 8, 4)), Block(True, np.arange(4).reshape(1, 1, 4)),
+        Block(True, np.zeros((1, 8, 0), int)), Block(True, np.zeros((1, 8, 0), int)),
+    ))  # fmt: skip
+    relu = Group("relu", Block(True, np.arange(38, 46)), (Block(True, np.arange(30, 38)),))
+    mean = Group("mean", Block(False, np.arange(40, 48)[None]), (
+        Block(True, np.arange(38, 46).reshape(1, 8, 1)), Block(True, np.array([[[3]]])),
+    ))  # fmt: skip
+    expected_u, expected_s = U.copy(), S.copy()
+    interpret([grid, relu, mean], expected_u, expected_s)
+    assert run(encode([grid, relu, mean], 60, 60), U, S) == 0
+    np.testing.assert_allclose(U, expected_u, rtol=1e-12)
+    np.testing.assert_allclose(S, expected_s, rtol=1e-12)
+
+
+def test_what_cannot_be_encoded_is_refused():
+    def group(op="neg", out=(1,), x=(0,)):
+        return Group(op, Block(True, np.array(out)), (Block(True, np.array(x)),))
+
+    with pytest.raises(ValueError, match="'neg' expects slots from 0 to 1, got 2 to 2"):
+        encode([group(x=(2,))], 0, 2)
+    with pytest.raises(ValueError, match="neighbouring slots"):
+        encode([group(out=(0, 2), x=(1, 1))], 0, 3)
+    with pytest.raises(ValueError, match="no operation 'erf'"):
+        encode([group(op="erf")], 0, 2)
+
+
+def test_without_a_folder_for_its_cache_the_kernel_is_compiled_in_memory():
+    code = compile(Path(kernel.__file__).read_text(encoding="utf-8"), "<nowhere>", "exec")
+    names = {"__name__": "nowhere", "__file__": "<nowhere>"}
+    exec(code, names)
+    assert "no locator available" in names["not_cached"]
+    program = names["encode"]([], 1, 1)
+    assert names["run"](program, np.zeros(1), np.zeros((1, 1))) == 0

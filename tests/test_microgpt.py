@@ -1,0 +1,386 @@
+"""The GPT that invents names: its numbers against arrays, and the script as a user runs it."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from test_demos import DEMOS, load, run
+
+import micrograd
+from micrograd import Value
+from micrograd.trace import Recording
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+END = 26
+needs_the_compiler = pytest.mark.skipif(
+    not hasattr(micrograd, "compile"), reason="micrograd.compile is not there yet"
+)
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return load("microgpt")
+
+
+@pytest.fixture
+def model(demo):
+    random.seed(0)
+    return demo.GPT(tokens=27)
+
+
+def matrices(model):
+    """The parameters as nine lists of rows, in the order of the formulas."""
+    wide, _, narrow = model.mlp.modules
+    linears = (model.query, model.key, model.value, model.projection, wide, narrow, model.output)
+    return [model.token_table, model.position_table, *(linear.weight for linear in linears)]
+
+
+def numbers(model, name="data"):
+    return [np.array([[getattr(p, name) for p in row] for row in m]) for m in matrices(model)]
+
+
+def loss_in_numpy(parameters, tokens, targets):
+    """The mean cross-entropy, all positions at once; what comes later is masked by -inf."""
+    token_table, position_table, Q, K, V, P, W1, W2, U = parameters
+    length = len(tokens)
+
+    def norm(x):
+        return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + 1e-5)
+
+    def log_softmax(z):
+        z = z - z.max(axis=-1, keepdims=True)
+        return z - np.log(np.exp(z).sum(axis=-1, keepdims=True))
+
+    x = token_table[tokens] + position_table[:length]
+    q, k, v = ((norm(x) @ W.T).reshape(length, 4, 4).transpose(1, 0, 2) for W in (Q, K, V))
+    later = np.where(np.tri(length, dtype=bool), 0, -np.inf)
+    heads = np.exp(log_softmax(q @ k.transpose(0, 2, 1) / 2 + later)) @ v
+    x = x + heads.transpose(1, 0, 2).reshape(length, 16) @ P.T
+    x = x + np.maximum(norm(x) @ W1.T, 0) @ W2.T
+    return -log_softmax(x @ U.T)[range(length), targets].mean()
+
+
+# ---- the model
+
+
+def test_the_parameters_are_those_of_the_text(demo, model):
+    shapes = [matrix.shape for matrix in numbers(model)]
+    assert shapes == [(27, 16), (16, 16), *[(16, 16)] * 4, (64, 16), (16, 64), (27, 16)]
+    in_order = [p for matrix in matrices(model) for row in matrix for p in row]
+    assert model.parameters() == in_order
+    assert len(in_order) == 4192
+    assert "4,192 parameters" in demo.__doc__
+    assert {p.label: p for p in in_order} == dict(model.named_parameters())
+    assert model.token_table[3][5].label == "token_table[3][5]"
+
+
+@pytest.mark.parametrize("name", ["a", "zoe", "quentin", "abcdefghijklmno"])
+def test_the_loss_is_that_of_arrays(demo, model, name):
+    tokens, targets = demo.example(name, LETTERS)
+    expected = loss_in_numpy(numbers(model), tokens, targets)
+    assert model.loss(tokens, targets).data == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_loss_is_that_of_arrays_where_exponentials_would_overflow(demo, model):
+    for layer, factor in ((model.query, 1e5), (model.output, 1e4)):
+        for p in layer.parameters():
+            p.data *= factor
+    tokens, targets = demo.example("anna", LETTERS)
+    loss = model.loss(tokens, targets).data
+    assert loss > 1000
+    assert loss == pytest.approx(loss_in_numpy(numbers(model), tokens, targets), rel=1e-12)
+
+
+def test_gradients_are_central_differences(demo, model):
+    tokens, targets = demo.example("otto", LETTERS)
+    model.loss(tokens, targets).backward()
+    rng = np.random.default_rng(0)
+    parameters, gradients = numbers(model), numbers(model, "grad")
+    for i, gradient in enumerate(gradients):
+        direction = rng.normal(size=gradient.shape)
+        above, below = (
+            loss_in_numpy(
+                [p + h * direction if j == i else p for j, p in enumerate(parameters)],
+                tokens, targets,
+            )
+            for h in (1e-5, -1e-5)
+        )  # fmt: skip
+        expected = (above - below) / 2e-5
+        assert (gradient * direction).sum() == pytest.approx(expected, rel=1e-6, abs=1e-9)
+        assert abs(expected) > 1e-4
+
+
+@pytest.mark.parametrize("name", ["a", "otto", "abcdefghijklmno"])
+def test_gradients_are_those_of_pytorch(demo, model, name):
+    torch = pytest.importorskip("torch")
+    tokens, targets = demo.example(name, LETTERS)
+    loss = model.loss(tokens, targets)
+    loss.backward()
+
+    parameters = [torch.tensor(matrix, requires_grad=True) for matrix in numbers(model)]
+    token_table, position_table, Q, K, V, P, W1, W2, U = parameters
+    functional, length = torch.nn.functional, len(tokens)
+    x = token_table[tokens] + position_table[:length]
+    n = functional.rms_norm(x, (16,), eps=1e-5)
+    q, k, v = ((n @ W.T).view(length, 4, 4).transpose(0, 1) for W in (Q, K, V))
+    heads = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    x = x + heads.transpose(0, 1).reshape(length, 16) @ P.T
+    x = x + torch.relu(functional.rms_norm(x, (16,), eps=1e-5) @ W1.T) @ W2.T
+    expected = functional.cross_entropy(x @ U.T, torch.tensor(targets))
+    expected.backward()
+
+    assert loss.data == pytest.approx(expected.item(), rel=1e-12)
+    for found, parameter in zip(numbers(model, "grad"), parameters, strict=True):
+        np.testing.assert_allclose(found, parameter.grad, rtol=1e-10, atol=1e-12)
+        assert abs(found).max() > 1e-4
+
+
+def test_a_later_token_changes_no_earlier_logits(demo, model):
+    with demo.no_grad():
+        before, after = (
+            [[z.data for z in logits] for logits in model.logits([END, 0, 13, last, 0])]
+            for last in (13, 25)
+        )
+    assert before[:3] == after[:3]
+    assert before[3] != after[3]
+    assert before[4] != after[4]
+
+
+def test_softmax_is_right_for_any_scores(demo):
+    weights = demo.softmax([Value(1000.0), Value(1000.0), Value(-1000.0)])
+    assert [w.data for w in weights] == [0.5, 0.5, 0.0]
+    assert demo.softmax([Value(-3.0)])[0].data == 1.0
+
+
+def test_the_loss_decides_nothing_by_its_tokens(demo, model):
+    """Numbers that only record raise where anybody asks what they are."""
+    recording = Recording()
+    for p in model.parameters():
+        p.data = recording.input(p.data)
+    tokens, targets = (list(map(recording.input, codes)) for codes in demo.example("ab", LETTERS))
+    model.loss(tokens, targets).backward()
+    assert sum(step.op == "take" for step in recording.instructions) == 3 * 16 + 3
+
+
+def test_lengths_that_differ_are_refused(model):
+    with pytest.raises(ValueError, match="shorter"):
+        model.loss([END, 0], [0])
+
+
+# ---- training
+
+
+def test_training_lowers_the_loss(demo, model):
+    examples = [demo.example(name, LETTERS) for name in ("jo", "al", "ed")]
+    losses = demo.train(model, examples, 18, demo.eager_backward(model))
+    assert losses[0] == pytest.approx(np.log(27), abs=0.3)
+    assert len(losses) == 18
+    assert np.mean(losses[-3:]) < 1.5
+
+
+def test_steps_begin_without_gradients_and_become_smaller(demo, model):
+    def backward(tokens, targets):
+        seen.append(tokens)
+        assert not any(p.grad for p in model.parameters())
+        for p in model.parameters():
+            p.grad = 1.0  # always the same: Adam moves by the learning rate
+        return 0.0
+
+    seen, before = [], [p.data for p in model.parameters()]
+    demo.train(model, [([0], [1]), ([2], [3])], 4, backward)
+    moved = [b - p.data for b, p in zip(before, model.parameters(), strict=True)]
+    assert moved == pytest.approx([0.01 + 0.0075 + 0.005 + 0.0025] * 4192, rel=1e-6)
+    assert seen == [[0], [2], [0], [2]]
+
+
+@needs_the_compiler
+def test_compiled_and_eager_training_are_the_same(demo):
+    examples = [demo.example(name, LETTERS) for name in ("ada", "noah", "eva")]
+    losses, parameters = [], []
+    for backward_of in (demo.eager_backward, demo.compiled_backward):
+        random.seed(0)
+        model = demo.GPT(tokens=27)
+        losses.append(demo.train(model, examples, 3, backward_of(model)))
+        parameters.append([p.data for p in model.parameters()])
+    np.testing.assert_allclose(losses[1], losses[0], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(parameters[1], parameters[0], rtol=0, atol=1e-9)
+
+
+def test_ctrl_c_keeps_what_has_been_learned(demo, model, capsys):
+    before = model.state_dict()
+    eager, calls = demo.eager_backward(model), iter(range(2))
+
+    def interrupted(tokens, targets):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return eager(tokens, targets)
+
+    assert len(demo.train(model, [demo.example("eva", LETTERS)], 5, interrupted)) == 2
+    assert model.state_dict() != before
+    assert "stopped after 2 steps" in capsys.readouterr().err
+
+
+# ---- inventing
+
+
+def scripted(*choices):
+    """A stand-in for the model, sure of what follows: the choices in turn, then the last again."""
+
+    def model(token, memory):
+        asked.append(token)
+        choice = choices[min(len(asked), len(choices)) - 1]
+        logits = [Value(9.0 if k == choice else 0.0) for k in range(27)]
+        assert (logits[0] * 2.0)._prev == ()  # no graph
+        return logits
+
+    asked = []
+    return model, asked
+
+
+def test_a_name_ends_at_the_token_that_says_so(demo):
+    model, asked = scripted(4, 21, 0, END)
+    assert demo.invented(model, LETTERS, 0.01, random.Random(0)) == "eva"
+    assert asked == [END, 4, 21, 0]
+
+
+def test_a_name_has_a_letter_at_least_and_fifteen_at_most(demo):
+    assert len(demo.invented(scripted(END)[0], LETTERS, 0.01, random.Random(0))) == 1
+    assert demo.invented(scripted(0)[0], LETTERS, 0.01, random.Random(0)) == "a" * 15
+
+
+def test_seed_and_temperature_decide_what_is_invented(demo, model):
+    def names(temperature, seed):
+        rng = random.Random(seed)
+        return [demo.invented(model, LETTERS, temperature, rng) for _ in range(2)]
+
+    assert names(1.0, seed=1) == names(1.0, seed=1) != names(1.0, seed=2)
+    assert names(0.01, seed=1)[0] != names(1.0, seed=1)[0]
+
+
+def test_low_temperature_takes_the_likeliest_letter_high_temperature_any(demo):
+    likely, wild = (
+        demo.invented(scripted(0)[0], LETTERS, temperature, random.Random(0))
+        for temperature in (0.01, 100)
+    )
+    assert set(likely) == {"a"}
+    assert len(set(wild)) > 5
+
+
+# ---- names
+
+
+def test_the_list_of_names_gives_the_numbers_of_the_text(demo):
+    names = demo.NAMES.split()
+    assert len(names) == 200
+    assert names == sorted(set(names))
+    assert "".join(sorted(set("".join(names)))) == LETTERS
+    assert max(map(len, names)) <= demo.LONGEST == 15
+
+
+def test_a_name_becomes_tokens_and_what_follows_them(demo):
+    assert demo.example("bad", "abd") == ([3, 1, 0, 2], [1, 0, 2, 3])
+
+
+def test_files_of_all_kinds_are_read(demo, tmp_path):
+    path = tmp_path / "names.txt"
+    lines = ["ANNA", "", "  Jos\u00e9 ", "jose\u0301", " ", "mary ann", "\u0141ucja", "a" * 15]
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
+    expected = ["anna", "jos\u00e9", "jos\u00e9", "mary ann", "\u0142ucja", "a" * 15]
+    assert demo.read_names(path) == expected
+
+
+# ---- as a script
+
+
+def test_it_learns_and_invents(tmp_path):
+    options = ["--eager", "--steps", "2", "--samples", "3", "--seed"]
+    first, second, other = (run(tmp_path, "microgpt", *options, seed) for seed in "778")
+    assert first == second != other
+    head, loss, *names = first.splitlines()
+    assert head == "names: 200, letters: 26, parameters: 4,192"
+    assert re.fullmatch(r"loss 3\.\d{3}, by guessing 3\.296", loss)
+    assert len(names) == 3
+    assert all(re.fullmatch(r"  [a-z]{1,15}(  \(in the list\))?", name) for name in names)
+
+
+@needs_the_compiler
+def test_it_learns_and_invents_compiled(tmp_path):
+    options = ["--steps", "2", "--samples", "3"]
+    assert run(tmp_path, "microgpt", *options) == run(tmp_path, "microgpt", *options, "--eager")
+
+
+def test_it_learns_from_a_file_with_letters_that_cannot_be_printed(tmp_path):
+    (tmp_path / "names.txt").write_bytes("\u00d6\u00d6\r\n\r\n\u00f6\r\n".encode())
+    options = "--eager --input names.txt --steps 1 --samples 2 --temperature 0.01"
+    out = run(tmp_path, "microgpt", *options.split())
+    assert out.startswith("names: 2, letters: 1, parameters: 3,392\n")
+    assert re.search(r"by guessing 0\.693\n  \?+", out)
+
+
+def test_names_that_are_in_the_list_are_marked(tmp_path):
+    (tmp_path / "names.txt").write_text("\n".join("a" * n for n in range(1, 16)))
+    out = run(tmp_path, "microgpt", "--eager", "--input", "names.txt", "--steps", "0")
+    assert len(re.findall(r"^  a{1,15}  \(in the list\)$", out, re.M)) == 20
+    assert "loss" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--steps -1", "--steps is at least 0, got -1"),
+        ("--samples -1", "--samples is at least 0, got -1"),
+        ("--steps many", "argument --steps: invalid int value: 'many'"),
+        ("--temperature 0", "--temperature is from 0.01 to 100, got 0.0"),
+        ("--temperature nan", "--temperature is from 0.01 to 100, got nan"),
+        ("--input nowhere.txt", "cannot read nowhere.txt: No such file or directory"),
+        ("--input .", "cannot read .: "),
+        ("--input empty.txt", "empty.txt has no names: expected one a line"),
+        ("--input blank.txt", "blank.txt has no names: expected one a line"),
+        ("--input latin.txt", "latin.txt is no text in UTF-8: save it as such"),
+        ("--input long.txt", "long.txt, line 2: expected a name of at most 15 letters, got 16"),
+    ],
+)
+def test_bad_arguments_fail_at_once(demo, tmp_path, monkeypatch, capsys, arguments, message):
+    for name, content in (
+        ("empty", b""),
+        ("blank", b"\n \r\n"),
+        ("latin", b"jos\xe9"),
+        ("long", b"a\n" + b"b" * 16),
+    ):
+        (tmp_path / f"{name}.txt").write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["microgpt.py", *arguments.split()])
+    monkeypatch.setattr(demo, "train", lambda *_: pytest.fail("training has begun"))
+    with pytest.raises(SystemExit) as end:
+        demo.main()
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent in another way")
+def test_ctrl_c_goes_on_to_inventing(tmp_path):
+    script = str(DEMOS / "microgpt.py")
+    program = (
+        "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        f"sys.argv[0] = {script!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    options = ["--eager", "--steps", "1000000", "--samples", "2"]
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *options],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        seen = b""
+        while b"loss" not in seen:
+            part = os.read(process.stderr.fileno(), 1000)
+            assert part, seen
+            seen += part
+        process.send_signal(signal.SIGINT)
+        out, rest = process.communicate()
+    assert process.returncode == 0, rest
+    assert re.search(rb"\nstopped after [1-9]\d* steps\n", rest)
+    assert len(re.findall(rb"^  [a-z]+", out, re.M)) == 2

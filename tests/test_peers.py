@@ -1,0 +1,254 @@
+"""The peers of the speed table: every one does the same training step."""
+
+import inspect
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import micrograd
+
+DEMOS = Path(__file__).parent.parent / "demos"
+LR = 1000.0  # a step is so long that the parameters' own digits do not hide those of the gradient
+
+
+@pytest.fixture(scope="module")
+def peers():
+    sys.path.insert(0, str(DEMOS))
+    try:
+        import peers
+    finally:
+        sys.path.remove(str(DEMOS))
+    return peers
+
+
+@pytest.fixture(params=["W1", "W2", "W3"])
+def workload(peers, request):
+    return peers.WORKLOADS[request.param]()._replace(lr=LR)
+
+
+def first_step(build, workload):
+    """The loss and the gradient that a new peer steps by, and the peer."""
+    peer = build(workload)
+    before = peer.parameters()
+    loss = float(peer.step())
+    return loss, (before - peer.parameters()) / LR, peer
+
+
+def assert_steps_as_by_hand(peers, build, workload):
+    loss, gradient, _ = first_step(build, workload)
+    expected_loss, expected, _ = first_step(peers.NumPy, workload)
+    assert loss == pytest.approx(expected_loss, rel=1e-12)
+    assert np.abs(expected).max() > 0.01
+    ends = np.cumsum([A.size for A in workload.matrices.values()])[:-1]
+    for name, g, e in zip(workload.matrices, np.split(gradient, ends), np.split(expected, ends),
+                          strict=True):  # fmt: skip
+        assert np.abs(g - e).max() <= 1e-10 * np.abs(e).max(), name
+
+
+def some_of(workload, examples):
+    """The workload with fewer examples, where it has several."""
+    return workload._replace(
+        inputs=workload.inputs[:examples], targets=workload.targets[:examples]
+    )
+
+
+# ---- the workloads
+
+
+def test_sizes_are_those_of_the_table(peers):
+    sizes = {"W1": (337, 100), "W2": (2410, 128), "W3": (4192, 1)}
+    for key, (parameters, examples) in sizes.items():
+        workload = peers.WORKLOADS[key]()
+        assert sum(A.size for A in workload.matrices.values()) == parameters
+        assert len(workload.inputs) == len(workload.targets) == examples
+    assert workload.inputs.shape == (1, 7)
+
+
+def test_operations_are_counted_as_on_paper(peers):
+    operations = {key: make().operations for key, make in peers.WORKLOADS.items()}
+    forward = 2 * 100 * (16 * 3 + 16 * 17 + 17)
+    assert operations["W1"] == 2 * forward + 2 * 100 * (16 * 16 + 16)
+    forward = 2 * 128 * (32 * 65 + 10 * 33)
+    assert operations["W2"] == 2 * forward + 2 * 128 * 320
+    pairs = 1 + 2 + 3 + 4 + 5 + 6 + 7
+    forward = 2 * (7 * (4 * 16 * 16 + 2 * 16 * 64 + 27 * 16) + pairs * (16 + 16))
+    assert operations["W3"] == 3 * forward
+
+
+def test_a_workload_is_the_same_each_time(peers):
+    for make in peers.WORKLOADS.values():
+        first, second = make(), make()
+        for a, b in zip(first.matrices.values(), second.matrices.values(), strict=True):
+            np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(first.inputs, second.inputs)
+        np.testing.assert_array_equal(first.targets, second.targets)
+
+
+def test_matrices_of_a_perceptron_are_in_the_order_of_its_parameters(peers):
+    from micrograd.nn import MLP
+
+    workload = peers.moons()
+    model = MLP(2, [16, 16, 1])
+    numbers = np.concatenate([A.ravel() for A in workload.matrices.values()]).tolist()
+    for p, number in zip(model.parameters(), numbers, strict=True):
+        p.data = number
+    x = workload.inputs[0].tolist()
+    peer = peers.Eager(workload)
+    assert model(x).data == pytest.approx(peers.scores_of(peer.matrices, x, peer.use)[0].data)
+
+
+# ---- NumPy by hand
+
+
+def test_numpy_by_hand_steps_as_the_eager_engine(peers, workload):
+    assert_steps_as_by_hand(peers, peers.Eager, some_of(workload, 20))
+
+
+def test_numpy_by_hand_steps_as_the_eager_engine_a_second_time(peers, workload):
+    workload = some_of(workload, 3)._replace(lr=0.01)
+    by_hand, eager = peers.NumPy(workload), peers.Eager(workload)
+    for _ in range(2):
+        assert by_hand.step() == pytest.approx(eager.step(), rel=1e-12)
+    np.testing.assert_allclose(by_hand.parameters(), eager.parameters(), rtol=1e-12, atol=1e-15)
+
+
+def test_numpy_by_hand_finds_the_slope_of_the_loss(peers, workload):
+    _, gradient, _ = first_step(peers.NumPy, workload)
+    direction = np.random.default_rng(0).normal(size=gradient.size)
+    losses = []
+    for h in (1e-7, -1e-7):  # so short that no ReLU turns within it
+        peer = peers.NumPy(workload)
+        peer.vector += h * direction
+        losses.append(peer.step())
+    assert (losses[0] - losses[1]) / 2e-7 == pytest.approx(gradient @ direction, rel=1e-6)
+
+
+# ---- the others
+
+
+def test_pytorch_steps_as_numpy_by_hand(peers, workload):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert_steps_as_by_hand(peers, peers.PyTorch, workload)
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch's own, about itself
+def test_compiled_pytorch_steps_as_numpy_by_hand(peers, workload):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not shutil.which("g++"):
+        pytest.skip("torch.compile needs g++")
+    assert_steps_as_by_hand(peers, peers.CompiledPyTorch, workload)
+
+
+def test_jax_steps_as_numpy_by_hand(peers, workload):
+    pytest.importorskip("jax", reason="JAX is not installed")
+    assert_steps_as_by_hand(peers, peers.JAX, workload)
+
+
+def test_casadi_steps_as_numpy_by_hand(peers, workload):
+    pytest.importorskip("casadi", reason="CasADi is not installed")
+    assert_steps_as_by_hand(peers, peers.CasADi, workload)
+
+
+def test_c_of_casadi_steps_as_numpy_by_hand(peers, workload, monkeypatch):
+    pytest.importorskip("casadi", reason="CasADi is not installed")
+    if not shutil.which("gcc"):
+        pytest.skip("compiling C needs gcc")
+    monkeypatch.setattr(peers.CompiledCasADi, "FLAGS", ("-O0", "-fPIC", "-shared"))
+    assert_steps_as_by_hand(peers, peers.CompiledCasADi, workload)
+
+
+@pytest.mark.skipif(
+    not hasattr(micrograd, "compile")
+    or "executor" not in inspect.signature(micrograd.compile).parameters,
+    reason="micrograd.compile does not exist, or has no executors to choose from",
+)
+@pytest.mark.parametrize("executor", ["python", "numpy", "numba"])
+def test_compiled_programs_step_as_numpy_by_hand(peers, workload, executor):
+    if executor == "numba":
+        pytest.importorskip("numba", reason="numba is not installed")
+    build = peers.partial(peers.Compiled, executor=executor)
+    assert_steps_as_by_hand(peers, build, workload)
+
+
+def test_a_peer_that_is_not_installed_says_how_to_get_it(peers):
+    peer = peers.Peer("nothing", None, "framework", "no_such_package", "no-such-package")
+    assert peer.missing() == "pip install no-such-package"
+    assert peers.Peer("NumPy", peers.NumPy, "array").missing() == ""
+
+
+# ---- the table
+
+
+def table(*options, only="peers", code=0):
+    """What the benchmark prints of one set of tables."""
+    process = subprocess.run(
+        [sys.executable, str(DEMOS / "benchmark.py"), "--only", only, *options],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert process.returncode == code, process.stderr
+    return process.stdout if code == 0 else process.stderr
+
+
+def test_the_table_has_a_row_for_each_peer_and_a_column_for_each_workload():
+    out = table("--workloads", "W1", "W3", "--rounds", "1", "--peers", "numpy, by hand")
+    assert re.search(r"^ +W1 moons +W3 document$", out, re.M)
+    assert re.search(r"^products at \d+ GFLOP/s +[\d.]+ +[\d.]+$", out, re.M)
+    assert len(re.findall(r"^NumPy, by hand( +[\d.]+){2}$", out, re.M)) == 2
+    assert "left out" not in out
+
+
+@pytest.fixture
+def original(tmp_path):
+    """A stand-in for the original package, in a folder of its own: the engine of this one."""
+    package = tmp_path / "micrograd"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for name in ("arithmetic.py", "engine.py"):
+        shutil.copy(Path(micrograd.__file__).parent / name, package)
+    return tmp_path
+
+
+def table_of(original, workload):
+    """What the benchmark prints about a stand-in for the original."""
+    return table("--workloads", workload, "--rounds", "1", "--peers", "original",
+                 "--original", str(original))  # fmt: skip
+
+
+def test_the_original_is_measured_with_exp_and_log_added(original):
+    out = table_of(original, "W3")
+    assert len(re.findall(r"^original micrograd, eager +[\d,.]+$", out, re.M)) == 2
+    assert "left out" not in out
+
+
+def test_a_peer_that_cannot_run_is_named(original):
+    (original / "micrograd" / "engine.py").write_text("raise RuntimeError('not today')\n")
+    out = table_of(original, "W1")
+    assert "left out: original micrograd, eager, W1: RuntimeError: not today" in out
+
+
+def test_a_peer_that_is_wrong_is_named_and_not_timed(original):
+    path = original / "micrograd" / "engine.py"
+    engine = path.read_text(encoding="utf-8")
+    right = "a.grad += where(a.data > 0, upstream, 0)"
+    assert engine.count(right) == 1
+    path.write_text(engine.replace(right, "a.grad += upstream"), encoding="utf-8")
+    out = table_of(original, "W1")
+    assert re.search(r"^left out: original .*, W1: its loss is off by \S+, its grad", out, re.M)
+    assert len(re.findall(r"^original micrograd, eager +-$", out, re.M)) == 2
+
+
+def test_the_tables_of_the_eager_engine_are_still_there():
+    out = table("--rounds", "1", "--largest", "1000", only="eager")
+    assert re.search(r"^this package( +[\d.]+ ms){3}$", out, re.M)
+    assert re.search(r"^1,000 ( +\d+){6}$", out, re.M)
+
+
+def test_options_that_make_no_sense_are_refused():
+    assert "--rounds must be at least 1" in table("--rounds", "0", code=2)
+    assert "invalid choice: 'W4'" in table("--workloads", "W4", code=2)
+    assert "no peer has 'tensorfloat' in its name" in table("--peers", "tensorfloat", code=2)

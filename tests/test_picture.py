@@ -1,0 +1,101 @@
+"""What a compiled function shows of itself: its text, its groups, and their picture."""
+
+import random
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Value, draw_dot
+from micrograd.compiler.run_python import function
+from micrograd.nn import MLP
+
+
+@pytest.fixture
+def loss():
+    random.seed(0)
+    model = MLP(2, [3, 1])
+
+    @micrograd.compile(executor="numpy")
+    def loss(x, y):
+        return (1 - y * model(x)).relu() + 0.1 * sum(p * p for p in model.parameters())
+
+    loss(np.ones((4, 2)), np.ones(4))
+    return loss
+
+
+def arrows(dot):
+    return [line.strip() for line in dot.source.splitlines() if "->" in line]
+
+
+def test_draw_dot_draws_the_groups_of_a_compiled_function(loss):
+    dot = draw_dot(loss, rankdir="TB")
+    assert all(repr(group) in dot.source for group in loss.groups)
+    assert "matrix product (3 x 3) (3 x lanes)" in dot.source
+    assert "13 parameters" in dot.source
+    assert "rankdir=TB" in dot.source
+    assert b"<svg" in dot.pipe()
+
+
+def test_every_group_that_reads_numbers_has_an_arrow_from_where_they_come(loss):
+    targets = {line.split(" -> ")[1] for line in arrows(draw_dot(loss))}
+    assert targets == {f"g{i}" for i in range(len(loss.groups))}
+    sources = {line.split(" -> ")[0] for line in arrows(draw_dot(loss))}
+    assert {"x", "y", "parameters"} <= sources
+
+
+def test_the_picture_is_the_same_each_time(loss):
+    assert draw_dot(loss).source == draw_dot(loss).source
+
+
+def test_a_direction_that_is_none_is_refused(loss):
+    with pytest.raises(ValueError, match="rankdir"):
+        draw_dot(loss, rankdir="XY")
+
+
+def test_nothing_is_shown_before_the_first_call():
+    compiled = micrograd.compile(lambda x: x * Value(2.0))
+    for show in (
+        lambda: compiled.source,
+        lambda: compiled.groups,
+        lambda: compiled.instructions,
+        lambda: draw_dot(compiled),
+    ):
+        with pytest.raises(RuntimeError, match="call it once"):
+            show()
+
+
+def test_the_source_computes_what_the_function_does(loss):
+    parameters = [p.data for p in next(iter(loss.programs.values())).parameters]
+    rows = [(0.5, -1.0, 1.0), (2.0, 0.25, -1.0)]
+    batch = loss([row[:2] for row in rows], [row[2] for row in rows])
+    mean, _ = function(loss.source)(parameters, rows)
+    assert mean == pytest.approx(batch.data, rel=1e-12)
+
+
+def test_the_source_bears_the_names_of_the_user():
+    rate = Value(0.5, label="rate")
+    decay = micrograd.compile(lambda time: (-rate * time).exp())
+    decay([1.0])
+    assert "rate, = parameters" in decay.source or "(rate,) = parameters" in decay.source
+    assert "for (time,) in rows" in decay.source
+    assert "rate_grad" in decay.source
+
+
+def test_what_is_cached_can_be_seen_and_forgotten():
+    calls = []
+
+    @micrograd.compile
+    def total(x):
+        calls.append(1)
+        return sum(x) * Value(1.0)
+
+    total(np.ones((3, 2)))
+    total(np.ones((5, 2)))
+    assert list(total.programs) == [((2,),)]
+    n = len(calls)
+    total(np.ones((5, 4)))
+    assert list(total.programs) == [((2,),), ((4,),)]
+    assert len(calls) == 2 * n
+    total.clear()
+    assert total.programs == {}
