@@ -12,8 +12,22 @@
     6.666666666666666
 
 The function is recorded when it is called with examples of a new shape, then each pass of this
-chapter runs once. What it met on the way is part of the program: constants, the structure of the
-model, the branches that Python took. Parameters are not: their data are read at each call.
+chapter runs once; another number of examples runs the same program. `programs` holds what has been
+compiled, `clear()` forgets it. What the function met on the way is part of the program: constants,
+the structure of the model, the branches that Python took. Parameters are not: their data are read
+at each call. A Value that only decides, as w in where(w > 0, a, b), and that nothing is computed
+from, is a constant too.
+
+Results and gradients are those of eager mode, but for this:
+
+    last bits       sums are added up in another order; sqrt and 1 / x stand for powers of a half
+                    and of -1, which at -infinity makes x ** 0.5 NaN; numba has its own exp and tanh
+    errors          where eager mode raises, as the logarithm of -1 does, a lane has the value of
+                    IEEE arithmetic, NaN or infinite; what is computed from parameters alone raises
+                    while it is being recorded
+    where           both sides are computed, and the side that was not chosen is owed 0: should it
+                    be infinite there, 0 times infinity is NaN, and eager mode has no such side
+    ties            of two sums that are equal in eager mode, rounding may make one the larger
 """
 
 from __future__ import annotations

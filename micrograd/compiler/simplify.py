@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from micrograd import arithmetic
@@ -63,6 +64,10 @@ NEUTRAL = {  # by operation, place and number: what is left, as the place of an 
 }  # fmt: skip
 
 
+_NOTHING_NOTED = Instruction("")[2:]
+_as_instruction = partial(tuple.__new__, Instruction)  # of a tuple of all its fields
+
+
 class Simplified(Recording):
     """A recording that simplifies; `instructions` has no two that do the same.
 
@@ -88,7 +93,7 @@ class Simplified(Recording):
         """What has been recorded so far."""
         # Plain tuples of plain things are no concern of Python's collector: while the graph is
         # there, which is large enough, instructions are such, and they get their names afterwards.
-        self._made += [Instruction(*step) for step in self._steps[len(self._made) :]]
+        self._made += map(_as_instruction, self._steps[len(self._made) :])
         return self._made
 
     def constant(self, number: Number) -> Traced:
@@ -139,7 +144,7 @@ class Simplified(Recording):
                 place = self._places.get((op, operands[::-1]))
             if place is None:
                 place = len(self._steps)
-                self._steps.append((op, operands, None))
+                self._steps.append((op, operands, *_NOTHING_NOTED))
                 if op == "neg" or op in CONDITIONS:
                     self._notable.add(place)
             self._places[op, operands] = place
@@ -154,7 +159,7 @@ class Simplified(Recording):
             place = self._places.get(key)
         if place is None:
             place = self._places[key] = len(self._steps)
-            self._steps.append(("constant", (), number))
+            self._steps.append(("constant", (), number, *_NOTHING_NOTED[1:]))
             self._numbers[place] = number
             self._notable.add(place)
         if type(number) is int:
