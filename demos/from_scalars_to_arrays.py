@@ -465,8 +465,7 @@ assert list(map(repr, loss.groups)) == list(map(repr, schedule.groups))
 
 # %% [markdown]
 # The first matrix product is the hidden layer with its biases; the output has only one neuron and
-# is a sum of 4 products, in lanes. The last three are gradients, and one of them is our table.
-# (The first of them is a plain mean, a grid of one row and one column.)
+# is a sum of 4 products, in lanes. The last two are gradients, and one of them is our table.
 #
 # Here is the program as a picture, from the inputs down to the gradients.
 

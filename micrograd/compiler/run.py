@@ -27,6 +27,7 @@ The same, with the memory looked after:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -108,6 +109,7 @@ class TiledExecutor:
         self.schedule = schedule
         self.bind = bind
         self.runs: dict[int, Run] = {}
+        self._alone = Lock()
         self.tile = max(16, MEMORY // (8 * schedule.sizes[1]))
         starts = np.cumsum([0, *(width + 1 for width in widths)])  # a row of ones behind each
         self.rows = [slice(a, a + width) for a, width in zip(starts, widths, strict=False)]
@@ -118,12 +120,13 @@ class TiledExecutor:
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[Array, Array]:
         """The results that are uniform, and a row of lanes for each of the others."""
-        if n > self.tile:
-            return self._in_tiles(parameters, arguments, n)
-        run = self._loaded(parameters, arguments, n)
-        run.until_means()
-        run.after_means()
-        return run.uniform[self.uniform].copy(), self._rows(run, n).copy()
+        with self._alone:  # the memories belong to one call at a time
+            if n > self.tile:
+                return self._in_tiles(parameters, arguments, n)
+            run = self._loaded(parameters, arguments, n)
+            run.until_means()
+            run.after_means()
+            return run.uniform[self.uniform].copy(), self._rows(run, n).copy()
 
     def _in_tiles(
         self, parameters: Array, arguments: Sequence[Array], n: int

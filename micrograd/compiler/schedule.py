@@ -24,6 +24,7 @@ and so do the gradients of weights, in which each input meets each upstream grad
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -78,12 +79,13 @@ class Group(NamedTuple):
         if self.op not in ("dot", "mean"):
             return f"{self.op} of {' x '.join(map(str, shape))}{where}"
         length = self.operands[0].slots.shape[-1]
-        if len(shape) == 1:
+        is_thin = 1 in shape[-2:] if self.op == "dot" else math.prod(shape) == 1
+        if len(shape) == 1 or (length == 1 and is_thin):
             terms = sum(block.slots.shape[-1] for block in self.operands[2:])
             parts = [_counted(length, "product"), _counted(terms, "term")]
             what = " and ".join(filter(None, parts)) or "nothing"
             kind = "mean" if self.op == "mean" else "sum"
-            return f"{_counted(shape[0], kind)} of {what}{where}"
+            return f"{_counted(math.prod(shape), kind)} of {what}{where}"
         *several, n_rights, n_lefts = shape
         inner = "lanes" if self.op == "mean" else str(length)
         if self.op == "mean" and length > 1:
