@@ -346,12 +346,12 @@ print(*[written(i) for i in backward if i >= start][:9], sep="\n")
 # %% [markdown]
 # There it is, and nobody wrote it into the compiler:
 #
-# - `t96` and `t97` are the closure of `relu`, `where(a > 0, upstream, 0)`, with the upstream
+# - `t97` and `t98` are the closure of `relu`, `where(a > 0, upstream, 0)`, with the upstream
 #   gradient 1 of the loss;
-# - `t98` and `t99` are those of `-` and `*` in $1 - s\,y$, so `t99` is what the score is owed;
-# - `t101` is what `v2` is owed for it, the output of hidden neuron 2 times `t99`, and `t102` is a
+# - `t99` and `t100` are those of `-` and `*` in $1 - s\,y$, so `t100` is what the score is owed;
+# - `t102` is what `v2` is owed for it, the output of hidden neuron 2 times `t100`, and `t103` is a
 #   `+=`: the penalty has already given its share;
-# - `t103` hands on to hidden neuron 2, and there the next ReLU waits.
+# - `t104` hands on to hidden neuron 2, and there the next ReLU waits.
 #
 # Forward and backward are one program from here on; no later pass asks which is which.
 #

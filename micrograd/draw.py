@@ -89,8 +89,8 @@ def draw_dot(
     is the picture as bytes, `.source` its DOT text, the same whenever the program is the same.
 
     Args:
-        root: a Value, or a list of several results; or a compiled function, whose groups are drawn
-            and to which the other arguments but format and rankdir do not apply.
+        root: a Value, or a list of several results; or a compiled function, whose groups are drawn,
+            with format and rankdir alone.
         format: what `render` and `pipe` make: 'svg', 'png', 'pdf' and more.
         rankdir: the direction of reading: 'LR', 'RL', 'TB' (downwards) or 'BT'.
         names: where to look for names, usually `locals()`; see `micrograd.graph.graph`.
@@ -117,6 +117,11 @@ def draw_dot(
     2
     """
     if hasattr(root, "picture") and rankdir in SIDES:  # draws itself: this chapter is earlier
+        if (names, edges, level, tangents) != (None, "plain", "op", None):
+            raise ValueError(
+                "a compiled function is drawn by its groups: names, edges, level and tangents are "
+                "for the graph of a Value"
+            )
         drawn_by_itself: Digraph = root.picture(format, rankdir)
         return drawn_by_itself
     roots = _roots(root, rankdir)

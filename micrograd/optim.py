@@ -87,6 +87,14 @@ class Optimizer:
         for p in self.parameters if row is None else [row]:
             p.grad = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy has parameters of its own, which live elsewhere.
+        states = {
+            name: list(state) if self._row is None else state.tolist()
+            for name, state in self._states.items()
+        }
+        return {**self.__dict__, "_row": None, "_states": states}
+
     def _row_of_all(self) -> Any:
         # All parameters as one, where they live in one array and the rule is one of ours.
         if type(self) not in (SGD, Adam, AdamW):
@@ -284,7 +292,7 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
     names, parameters = _checked(parameters, "clip_grad_norm")
     if not max_norm > 0:
         raise ValueError(f"clip_grad_norm expects max_norm > 0, got {max_norm}")
-    row = _row(parameters)
+    row = _row(parameters, move=False)
     _check_finite(names, parameters, row)
     norm = math.hypot(*((p.grad for p in parameters) if row is None else row.grad))
     if norm > max_norm:
@@ -376,8 +384,10 @@ def _check_range(name: str, number: float, below: float = math.inf) -> None:
 
 
 def _check_finite(names: list[str], parameters: list[Any], row: Any) -> None:
-    if row is not None and math.isfinite(row.grad @ row.grad):  # quick, and right if it says so
-        return
+    if row is not None:
+        with row.quietly():
+            if math.isfinite(row.grad @ row.grad):  # quick, and right if it says so
+                return
     for name, p in zip(names, parameters, strict=True):
         if not math.isfinite(p.grad):
             raise ValueError(
@@ -386,7 +396,8 @@ def _check_finite(names: list[str], parameters: list[Any], row: Any) -> None:
             )
 
 
-def _row(parameters: list[Any]) -> Any:
-    # A parameter that lives in an array knows how to find the row of all, if there is one.
+def _row(parameters: list[Any], move: bool = True) -> Any:
+    # A parameter that lives in an array knows how to find the row of all, if there is one; in their
+    # order, for which they may move.
     row_of = next((p.row_of for p in parameters if hasattr(p, "row_of")), None)
-    return row_of(parameters) if row_of else None
+    return row_of(parameters, move) if row_of else None

@@ -267,3 +267,15 @@ def test_a_word_on_stderr_is_refused(program):
     output = nbformat.v4.new_output("stream", name="stderr", text="DeprecationWarning: old\n")
     with pytest.raises(ValueError, match="a cell writes to stderr: DeprecationWarning: old"):
         program.clean(output)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_instructions_named_in_the_text_stand_in_the_output_above(name):
+    notebook = json.loads((DEMOS / f"{name}.ipynb").read_text(encoding="utf-8"))
+    printed = ""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            printed = json.dumps(cell["outputs"])
+        else:
+            for number in re.findall(r"`(t\d+)`", "".join(cell["source"])):
+                assert re.search(rf"\b{number}\b", printed), number

@@ -8,7 +8,8 @@
     >>> batch.data, w.grad
     (1.0, 1.0)
 
-The files are its passes, in the order in which they run:
+One example of the batch is a lane. A place is a position in the list of instructions, a slot one in
+memory. The files are the passes, in the order in which they run:
 
     record      calls the function with numbers that write down what is done to them
     simplify    the list in which they write: nothing twice, and nothing that changes nothing

@@ -15,8 +15,9 @@ The function is recorded when it is called with examples of a new shape, then ea
 chapter runs once; another number of examples runs the same program. `programs` holds what has been
 compiled, `clear()` forgets it. What the function met on the way is part of the program: constants,
 the structure of the model, the branches that Python took. Parameters are not: their data are read
-at each call. A Value that only decides, as w in where(w > 0, a, b), and that nothing is computed
-from, is a constant too.
+at each call. A Value that only decides, as w in where(w > 0, a, b), or that is read by `.data`,
+`detach()` or inside `no_grad()` alone, is a constant too; and a model that has been replaced or has
+grown is a new one. `clear()` starts anew.
 
 Results and gradients are those of eager mode, but for this:
 
@@ -34,9 +35,11 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import weakref
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, update_wrapper
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import cached_property, partial, update_wrapper
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +55,7 @@ from micrograd.trace import Instruction, Traced
 if TYPE_CHECKING:
     from micrograd.render import Digraph
 
-LATER = object()  # in place of a function that is still to come
+_one_at_a_time = RLock()
 EXECUTORS = ("numba", "numpy", "python")
 
 __all__ = ["Batch", "Compiled", "compile"]
@@ -126,6 +129,12 @@ class Batch:
             raise TypeError("the function returns one Value: its results are batch.lanes")
         return self._elements[i]
 
+    def __bool__(self) -> bool:
+        return bool(self.data)
+
+    def __float__(self) -> float:
+        return self.item()
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.lanes, dtype=dtype)
 
@@ -146,8 +155,6 @@ class Compiled:
     Attributes:
         function: what was compiled.
         programs: by the shapes of the arguments, for one example.
-        executor: what runs them, 'numba', 'numpy' or 'python'.
-        reason: why it is not numba, if nothing was asked for.
 
     >>> w = Value(2.0, label="w")
     >>> @compile
@@ -155,6 +162,8 @@ class Compiled:
     ...     return (w * x) ** 2
     >>> square([1.0, 3.0]).data
     20.0
+    >>> (square.executor, bool(square.reason)) in [("numba", False), ("numpy", True)]
+    True
     >>> print(square.source, end="")
     def program(parameters, rows):
         (w,) = parameters
@@ -192,9 +201,12 @@ class Compiled:
             )
         self.function = function
         self.programs: dict[Shapes, Program] = {}
-        self.executor, self.reason = _chosen(executor)
+        if executor not in ("", *EXECUTORS):
+            raise ValueError(f"executor {executor!r} is not one of {', '.join(EXECUTORS)}")
+        self._asked_for = executor
         self._others: dict[tuple[Shapes, int], Program] = {}  # for further results of a list
         self._by_name: dict[tuple[str, ...], Compiled] = {}
+        self._methods: weakref.WeakKeyDictionary[Any, Compiled] = weakref.WeakKeyDictionary()
         self._known: dict[Any, tuple[int, Shapes, Program]] = {}  # by kinds of arrays
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
@@ -215,7 +227,12 @@ class Compiled:
         else:
             if named:
                 return self._called_by_name(arguments, named)
-            if any(map(_has_values, arguments)):
+            try:
+                arrays = list(map(np.asarray, arguments))
+            except ValueError:  # lists of different lengths
+                arrays = []
+            are_numbers = arrays and not any(a.dtype == object for a in arrays)
+            if not are_numbers and any(map(_has_values, arguments)):
                 return self.function(*arguments)
             arrays = [_as_array(i, a) for i, a in enumerate(arguments)]
             n = _number_of_examples(arrays)
@@ -261,7 +278,7 @@ class Compiled:
             kind = inspect.Parameter.POSITIONAL_ONLY
             parameters = [inspect.Parameter(name, kind) for name in (*given, *names)]
             positional.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-            self._by_name[names] = Compiled(positional, self.executor)
+            self._by_name[names] = Compiled(positional, self._asked_for)
         return self._by_name[names](*bound.args, *bound.kwargs.values())
 
     def _without_gradients(
@@ -298,7 +315,9 @@ class Compiled:
         """The program for examples of these shapes; made when it is first asked for."""
         programs: dict[Any, Program] = self._others if output else self.programs
         key = (shapes, output) if output else shapes
-        if key not in programs:
+        with _one_at_a_time:  # parameters record for one function only
+            if key in programs:
+                return programs[key]
             try:
                 programs[key] = Program(self.function, shapes, self.executor, output)
             except Exception as error:
@@ -306,6 +325,26 @@ class Compiled:
                 error.add_note(f"(while compiling {self.__name__} for examples of {given})")
                 raise
         return programs[key]
+
+    @cached_property
+    def _chosen(self) -> tuple[str, str]:
+        # Asked when it is needed, since it may load numba.
+        if self._asked_for != "numba":
+            reason = "" if self._asked_for else why_not()
+            return self._asked_for or ("numpy" if reason else "numba"), reason
+        if reason := why_not(kept=False):
+            raise ValueError(reason)
+        return "numba", ""
+
+    @property
+    def executor(self) -> str:
+        """What runs the programs: 'numba', 'numpy' or 'python'."""
+        return self._chosen[0]
+
+    @property
+    def reason(self) -> str:
+        """Why it is not numba, where nothing else was asked for."""
+        return self._chosen[1]
 
     def clear(self) -> None:
         """Forgets all programs: the function is recorded anew, with the constants of today."""
@@ -347,26 +386,46 @@ class Compiled:
     def __get__(self, owner: Any, kind: Any = None) -> Compiled:
         if owner is None:
             return self
-        # A method: compiled once for each object, with the object's own parameters.
-        method = Compiled(self.function.__get__(owner), self.executor)
-        owner.__dict__[self.__name__] = method
+        # A method: compiled once for each object, which it does not keep alive.
+        method = self._methods.get(owner)
+        if method is None:
+            reference = weakref.ref(owner)
+
+            def bound(*arguments: Any, **named: Any) -> Any:
+                return self.function(reference(), *arguments, **named)
+
+            whole = self.function.__get__(owner)
+            update_wrapper(bound, whole)
+            bound.__signature__ = inspect.signature(whole)  # type: ignore[attr-defined]
+            del bound.__wrapped__  # type: ignore[attr-defined]  # it keeps the owner
+            method = self._methods[owner] = Compiled(bound, self._asked_for)
         return method
 
     def __reduce__(self) -> Any:
-        return Compiled, (self.function, self.executor)  # a copy compiles with its own parameters
+        return Compiled, (self.function, self._asked_for)  # a copy has its own parameters
 
     def __repr__(self) -> str:
         return f"Compiled({self.__name__})"
 
 
-def compile(function: Any = LATER, *, executor: str = "") -> Any:
-    """Compiles a function of scalars, as a decorator or by itself: a `Compiled`.
+@overload
+def compile(function: Callable[..., Any], /, *, executor: str = "") -> Compiled: ...
+@overload
+def compile(*, executor: str = "") -> Callable[[Callable[..., Any]], Compiled]: ...
+def compile(*function: Any, executor: str = "") -> Any:
+    """Compiles a function of scalars, as a decorator or by itself.
+
+    Called with arrays whose first axis is that of the examples, (n,) for a number, (n, d) for a
+    list of d numbers, it returns a `Batch`: `data` is the mean, `lanes` the result of each example,
+    `backward()` adds the gradients of the mean to those of the parameters. `source`, `groups`,
+    `instructions` and `draw_dot(f)` show what it has become.
 
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It
             may use Values of its surroundings: leaves among them are its parameters.
-        executor: 'numba' (the extra `fast`), 'numpy', or 'python', the standard library alone; by
-            default numba where it can be had, else NumPy.
+        executor: 'numba' (the extra `fast`, whose kernel is compiled once for each installation, in
+            some seconds), 'numpy', or 'python', which runs the text of `source`; by default numba
+            where it can be had, else NumPy.
 
     Raises:
         TypeError: it is no function.
@@ -376,20 +435,9 @@ def compile(function: Any = LATER, *, executor: str = "") -> Any:
     >>> compile(lambda x: model * x)([1.0, 2.0]).lanes
     array([3., 6.])
     """
-    if function is LATER:  # as in @compile(executor="python")
+    if not function:  # as in @compile(executor="python")
         return partial(Compiled, executor=executor)
-    return Compiled(function, executor)
-
-
-def _chosen(executor: str) -> tuple[str, str]:
-    if executor not in ("", *EXECUTORS):
-        raise ValueError(f"executor {executor!r} is not one of {', '.join(EXECUTORS)}")
-    if executor in ("numpy", "python"):
-        return executor, ""
-    reason = why_not()
-    if executor and reason:
-        raise ValueError(reason)
-    return ("numpy", reason) if reason else ("numba", "")
+    return Compiled(function[0], executor)
 
 
 def _refusing(kind: type[Exception], reason: str) -> Callable[[], NoReturn]:

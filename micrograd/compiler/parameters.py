@@ -18,6 +18,7 @@ and in every graph; only its class changes, to one that looks its numbers up.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
@@ -42,7 +43,6 @@ class Home:
     """The arrays in which parameters live.
 
     Attributes:
-        values: the parameters, in the order of the arrays.
         data, grad: their numbers.
         others: what was assigned and is no float, by ('data' or 'grad', place): a fraction, or a
             number that records.
@@ -53,14 +53,14 @@ class Home:
     >>> home.data[1] = 5.0
     >>> b
     Value(data=5.0, grad=0.0)
-    >>> larger = Home([*home.values, Value(3.0)])
+    >>> larger = Home([*home.alive(), Value(3.0)])
     >>> home.is_left, larger.data
     (True, array([1., 5., 3.]))
     """
 
     def __init__(self, values: Sequence[Value]) -> None:
         numbers = [(_as_float(p, p.data), _as_float(p, p.grad, "grad")) for p in values]
-        self.values = list(values)
+        self._values = [weakref.ref(p) for p in values]
         self.data: Array = np.array([data for data, _ in numbers])
         self.grad: Array = np.array([grad for _, grad in numbers])
         self.others: dict[tuple[str, int], Any] = {}
@@ -73,6 +73,10 @@ class Home:
                 p.__class__ = _resident(kind)
             _home_of.__set__(p, self)
             _place_of.__set__(p, place)
+
+    def alive(self) -> list[Value]:
+        """The parameters that are still in use, in the order of the arrays."""
+        return [p for reference in self._values if (p := reference()) is not None]
 
 
 class Resident:
@@ -91,12 +95,12 @@ class Resident:
     grad = property(lambda p: _get(p, "grad"), lambda p, x: _set(p, "grad", x))
 
     @staticmethod
-    def row_of(parameters: Sequence[Any]) -> Row | None:
+    def row_of(parameters: Sequence[Any], move: bool = True) -> Row | None:
         """The row of these parameters as a slice of one home; None if not all are floats."""
         try:
             row = together(parameters)
-            if not row.is_slice:
-                everybody = dict.fromkeys([*parameters, *row.home.values])
+            if not row.is_slice and move:
+                everybody = dict.fromkeys([*parameters, *row.home.alive()])
                 Home(list(everybody))
                 row = together(parameters)
         except (TypeError, AttributeError):  # others than Values, or with other numbers
@@ -194,12 +198,13 @@ def together(parameters: Sequence[Value]) -> Row:
     """
     homes = {id(home): home for p in parameters if (home := _home(p)) is not None}
     if len(homes) != 1 or any(_home(p) is None for p in parameters):
-        everybody = [p for home in homes.values() for p in home.values]
+        everybody = [p for home in homes.values() for p in home.alive()]
         new = [p for p in parameters if _home(p) is None]
         Home([*everybody, *new])
     home = _home_of.__get__(parameters[0]) if parameters else Home([])
     for (kind, place), number in home.others.items():
-        _as_float(home.values[place], number, kind)
+        if (p := home._values[place]()) is not None:
+            _as_float(p, number, kind)
     return Row(home, [_place_of.__get__(p) for p in parameters])
 
 
@@ -232,14 +237,14 @@ def _set(p: Any, kind: str, number: Any) -> None:
 
 
 def _as_float(p: Value, number: Any, kind: str = "data") -> float:
-    number = as_number(number)
-    if not isinstance(number, float):
+    known = as_number(number)
+    if not isinstance(known, float):
         name = repr(p.label) if p.label else "a parameter"
         raise TypeError(
             f"compiled functions compute with floats, got {number!r:.60} "
             f"as the {kind} of {name}: convert it with float()"
         )
-    return number
+    return known
 
 
 def _copied(kind: type[Value], data: Number, grad: Number, attributes: dict[str, Any]) -> Value:

@@ -51,13 +51,15 @@ def picture(
         frame, fill = COLOURS["parameter"]
         dot.node("parameters", f"{n_parameters} parameters", color=frame, fillcolor=fill)
         maker.update({(False, i): "parameters" for i in range(n_parameters)})
-    results = set(map(tuple, schedule.results.tolist()))
+    mean, *gradients, each = map(tuple, schedule.results.tolist())
+    titles = {"mean": {mean}, "gradients": set(gradients), "each example": {each}}
     for i, group in enumerate(schedule.groups):
         name = f"g{i}"
         made = [(group.result.lanes, int(slot)) for slot in group.result.slots.flat]
-        kind = "result" if results.intersection(made) else "operation"
-        frame, fill = COLOURS[kind]
-        dot.node(name, repr(group), color=frame, fillcolor=fill)
+        title = ", ".join(title for title, slots in titles.items() if slots.intersection(made))
+        frame, fill = COLOURS["result" if title else "operation"]
+        label = f"{group!r}\n{title}" if title else repr(group)
+        dot.node(name, label, color=frame, fillcolor=fill)
         read = dict.fromkeys(
             maker.get((block.lanes, int(slot)), "")
             for block in group.operands

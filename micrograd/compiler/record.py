@@ -28,7 +28,7 @@ import numpy as np
 from micrograd.arithmetic import as_number
 from micrograd.compiler.simplify import Simplified
 from micrograd.engine import Constant, Value, _paused_threads, topological_order
-from micrograd.trace import Recording, Traced
+from micrograd.trace import Recording, Traced, distinct
 
 Shape = tuple[int, ...]
 
@@ -186,6 +186,9 @@ def _at_a_glance(
     known = set(seen)
     leaves = [weakref.ref(p) for p in _leaves(found) if p in known]
     inner = [weakref.ref(node) for node in seen if node._prev]
+    for p in found:
+        if isinstance(p.grad, Traced):  # the function has a backward() of its own
+            p.grad = 0
     del results, seen, notes, modules, found, known
     return _alive(leaves), _alive(inner)
 
@@ -219,8 +222,8 @@ def _results(returned: Any) -> tuple[list[Value], bool]:
     for x in found or [found]:
         if not isinstance(x, Value) and as_number(x) is NotImplemented:
             raise TypeError(
-                "a compiled function returns a Value, or a list of Values, got "
-                f"{type(x).__name__} {x!r:.40}"
+                "a compiled function returns a Value, or a list of Values, got a "
+                f"{type(x).__name__}"
             )
     return [x if isinstance(x, Value) else Value(x) for x in found], is_list
 
@@ -239,5 +242,5 @@ def _names(function: Callable[..., Any], shapes: Sequence[Shape]) -> dict[str, l
     names = [given[i] if i < len(given) else f"x{i}" for i in range(len(shapes))]
     return {
         name: ["_".join([name, *map(str, position)]) for position in np.ndindex(*shape)]
-        for name, shape in zip(names, shapes, strict=True)
+        for name, shape in zip(distinct(names, "{}_{}"), shapes, strict=True)
     }

@@ -39,7 +39,7 @@ from micrograd.compiler.schedule import Schedule
 Array = npt.NDArray[Any]
 
 MEMORY = 2**20  # bytes that the lanes of a tile should take at most
-KEPT = 4  # numbers of lanes that stay bound
+KEPT = 8  # numbers of lanes that stay bound, those used last
 
 
 class Run(Protocol):
@@ -85,7 +85,7 @@ class TextExecutor:
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[Array, Array]:
         """The mean and its gradients, or all results in rows."""
-        columns = [row.tolist() for argument in arguments for row in argument]
+        columns = [row.tolist() for argument in arguments for row in argument.astype(float)]
         rows = list(zip(*columns, strict=True)) if columns else [()] * n
         found = self._function(parameters.tolist(), rows)
         if isinstance(found, tuple):
@@ -139,7 +139,8 @@ class TiledExecutor:
             size = min(self.tile, n - start)
             run = self._loaded(parameters, part, size)
             run.until_means()
-            total += run.uniform[means] * (size / n)
+            with np.errstate(all="ignore"):
+                total += run.uniform[means] * (size / n)
             rows.append(self._rows(run, size).copy())
         run.uniform[means] = total
         run.after_means()
@@ -150,11 +151,10 @@ class TiledExecutor:
         return rows if n > 1 else rows[:, None]
 
     def _loaded(self, parameters: Array, arguments: Sequence[Array], n: int) -> Run:
-        run = self.runs.get(n)
-        if run is None:
-            if len(self.runs) == KEPT:
-                del self.runs[next(iter(self.runs))]
-            run = self.runs[n] = self.bind(n)
+        run = self.runs.pop(n, None) or self.bind(n)
+        self.runs[n] = run  # as the last one used
+        if len(self.runs) > KEPT:
+            del self.runs[next(iter(self.runs))]
         run.uniform[: len(parameters)] = parameters
         for rows, argument in zip(self.rows, arguments, strict=True):
             run.lanes[rows] = argument if n > 1 else argument[:, 0]

@@ -21,15 +21,22 @@ Array = npt.NDArray[Any]
 LINE = 64  # bytes that the processor loads at once
 
 
-def why_not() -> str:
-    """Why numba cannot run programs here; empty if it can."""
+def why_not(kept: bool = True) -> str:
+    """Why numba cannot run programs here; empty if it can.
+
+    Args:
+        kept: whether the kernel must be kept on disk, as it would take seconds in each process.
+
+    >>> len(why_not()) >= len(why_not(kept=False))
+    True
+    """
     if importlib.util.find_spec("numba") is None:
         return 'numba is not installed: pip install "micrograd-textbook[fast]"'
     try:
         kernel = importlib.import_module("micrograd.compiler.kernel")
     except Exception as error:  # a numba that does not fit the Python or the NumPy that is here
         return f"numba does not work here: {error}"
-    if kernel.not_cached:  # each process would compile it for seconds
+    if kernel.not_cached and kept:
         return (
             f"numba cannot keep its kernel ({kernel.not_cached}): set NUMBA_CACHE_DIR to a folder "
             "that can be written"

@@ -7,8 +7,9 @@ one after the other.
 
     dot, left uniform     matmul: weights times the inputs in all lanes
     mean                  matmul: upstream gradients times inputs, summed along the lanes
-    where                 two copies, the second one where the condition holds
-    all other operations  the NumPy function of that name
+    where(c, x, 0)        the bits of x under a mask; another where is two copies
+    take, scatter         the place of a number in memory is computed from the index
+    other operations      the NumPy function of that name
 
 Arithmetic is IEEE's: the logarithm of a negative number is NaN, 1 / 0 is infinite.
 """
