@@ -64,7 +64,7 @@ NEUTRAL = {  # by operation, place and number: what is left, as the place of an 
 }  # fmt: skip
 
 
-_NOTHING_NOTED = Instruction("", role="")[2:]
+_NOTHING_NOTED = Instruction("")[2:]
 _as_instruction = partial(tuple.__new__, Instruction)  # of a tuple of all its fields
 
 
