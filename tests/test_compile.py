@@ -1515,3 +1515,14 @@ def test_a_home_does_not_keep_models_alive():
         del own
     gc.collect()
     assert sum(reference() is not None for reference in references) == 0
+
+
+def test_a_function_is_recorded_once_after_the_glance_also_if_it_makes_leaves():
+    calls, w = [], Value(3.0)
+
+    def function(x):
+        calls.append(1)
+        return Value(2.0) * x * w
+
+    assert micrograd.compile(function)([1.0, 2.0]).lanes.tolist() == [6.0, 12.0]
+    assert len(calls) == 2

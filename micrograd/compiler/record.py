@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from micrograd.arithmetic import as_number
+from micrograd.arithmetic import Number, as_number
 from micrograd.compiler.simplify import Simplified
 from micrograd.engine import Constant, Value, _paused_threads, topological_order
 from micrograd.trace import Recording, Traced, distinct
@@ -101,7 +101,7 @@ def _recorded(
     arguments = [_nested(shape, recording.input) for shape in shapes]
     numbers = [(p.data, p.grad) for p in parameters]
     place_of = {}
-    others: list[tuple[Value, Any]] = []
+    others: list[tuple[Value, tuple[Number, Number]]] = []
     try:
         for p in parameters:
             p.data = number = recording.input(0.0)
@@ -110,18 +110,15 @@ def _recorded(
         nodes = topological_order(*results)
         met = set(nodes)
         _check_all_is_new(met, before)
-        others = [(p, p.grad) for p in _leaves(nodes)]
+        others = [(other, (other.data, other.grad)) for other in _leaves(nodes)]
         results[output].backward()
         gradients = {p: recording.place(p.grad) for p in parameters if p in met}
         outcomes = [recording.place(v.data) for v in results]
     finally:
-        for p, (data, grad) in zip(parameters, numbers, strict=True):
-            p.data, p.grad = data, grad
-        for p, grad in others:
-            p.grad = grad
+        _restore(parameters, numbers)
+        _restore([other for other, _ in others], [numbers for _, numbers in others])
     references = [weakref.ref(other) for other, _ in others]
-    del results, nodes, met
-    others.clear()
+    del results, nodes, met, others  # what was there before the call outlives them
     found = Recorded(
         recording,
         _names(function, shapes),
@@ -186,11 +183,16 @@ def _at_a_glance(
     known = set(seen)
     leaves = [weakref.ref(p) for p in _leaves(found) if p in known]
     inner = [weakref.ref(node) for node in seen if node._prev]
-    for p in found:
-        if isinstance(p.grad, Traced):  # the function has a backward() of its own
-            p.grad = 0
-    del results, seen, notes, modules, found, known
+    traced = [p for p in found if isinstance(p.grad, Traced)]  # of a backward() in the function
+    _restore(traced, [(p.data, 0) for p in traced])
+    del results, seen, notes, modules, found, known, traced
     return _alive(leaves), _alive(inner)
+
+
+def _restore(values: Sequence[Value], numbers: Sequence[tuple[Number, Number]]) -> None:
+    # A function of its own, so that no variable of a loop keeps a graph alive.
+    for value, (data, grad) in zip(values, numbers, strict=True):
+        value.data, value.grad = data, grad
 
 
 def _leaves(nodes: Iterable[Value]) -> list[Value]:
