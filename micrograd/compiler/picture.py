@@ -49,7 +49,8 @@ def picture(
     n_parameters = min(constants)  # they stand before the constants
     if n_parameters:
         frame, fill = COLOURS["parameter"]
-        dot.node("parameters", f"{n_parameters} parameter{'s' * (n_parameters > 1)}", color=frame, fillcolor=fill)
+        label = f"{n_parameters} parameters" if n_parameters > 1 else "1 parameter"
+        dot.node("parameters", label, color=frame, fillcolor=fill)
         maker.update({(False, i): "parameters" for i in range(n_parameters)})
     mean, *gradients, each = map(tuple, schedule.results.tolist())
     titles = {"mean": {mean}, "gradients": set(gradients), "each example": {each}}
