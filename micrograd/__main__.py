@@ -381,7 +381,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given[1] = f" {given[1]}"
     options = _parser().parse_args(given)
     try:
-        return int(options.command(options))
+        code = int(options.command(options))
+        sys.stdout.flush()  # here, since at its end Python would only complain
+        return code
     except BrokenPipeError:  # whoever reads has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
