@@ -484,8 +484,7 @@ draw_dot(loss, rankdir="TB")
 run = NumPyRun(schedule, 16)
 run.uniform[:13] = [p.data for p in parameters]
 run.lanes[:2], run.lanes[3] = X.T, y  # row 2 is 1 in every lane
-run.until_means()
-run.after_means()
+run()
 
 slots = [slot for _, slot in schedule.results]
 assert abs(run.uniform[slots[0]] - eager.data) < 1e-12

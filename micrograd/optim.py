@@ -75,9 +75,9 @@ class Optimizer:
             ValueError: a gradient is infinite or NaN; no parameter has been moved.
         """
         row = self._row_of_all()
-        _check_finite(self._names, self.parameters, row)
-        self.steps += 1
         with nullcontext() if row is None else row.quietly():
+            _check_finite(self._names, self.parameters, row)
+            self.steps += 1
             for i, p in enumerate(self.parameters) if row is None else [(slice(None), row)]:
                 self._update(i, p, self._decayed(p, -p.grad if self.maximize else p.grad))
 
@@ -89,24 +89,25 @@ class Optimizer:
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has parameters of its own, which live elsewhere.
-        states = {
-            name: list(state) if self._row is None else state.tolist()
-            for name, state in self._states.items()
-        }
-        return {**self.__dict__, "_row": None, "_states": states}
+        return {**self.__dict__, "_row": None, "_states": self._listed_states()}
+
+    def _listed_states(self) -> dict[str, list[float]]:
+        row, states = self._row, self._states.items()
+        if row is None:
+            return {name: list(state) for name, state in states}
+        return {name: state[row.ranks].tolist() for name, state in states}
 
     def _row_of_all(self) -> Any:
         # All parameters as one, where they live in one array and the rule is one of ours.
         if type(self) not in (SGD, Adam, AdamW):
             return None
         if self._row is None or not self._row.is_current:
-            was_there = self._row is not None
-            self._row = _row(self.parameters)
-            for name, state in self._states.items():
-                if self._row is not None:
-                    self._states[name] = self._row.data * 0 + state
-                elif was_there:
-                    self._states[name] = state.tolist()
+            row = _row(self.parameters)
+            if row is not self._row:
+                self._states, self._row = self._listed_states(), row
+            for name, state in self._states.items() if row is not None else ():
+                self._states[name] = row.data.copy()
+                self._states[name][row.ranks] = state
         return self._row
 
     def _decayed(self, p: Any, g: Any) -> Any:
@@ -293,7 +294,8 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
     if not max_norm > 0:
         raise ValueError(f"clip_grad_norm expects max_norm > 0, got {max_norm}")
     row = _row(parameters, move=False)
-    _check_finite(names, parameters, row)
+    with nullcontext() if row is None else row.quietly():
+        _check_finite(names, parameters, row)
     norm = math.hypot(*((p.grad for p in parameters) if row is None else row.grad))
     if norm > max_norm:
         for p in parameters if row is None else [row]:
@@ -384,10 +386,8 @@ def _check_range(name: str, number: float, below: float = math.inf) -> None:
 
 
 def _check_finite(names: list[str], parameters: list[Any], row: Any) -> None:
-    if row is not None:
-        with row.quietly():
-            if math.isfinite(row.grad @ row.grad):  # quick, and right if it says so
-                return
+    if row is not None and math.isfinite(row.grad.dot(row.grad)):  # quick, and right if it says so
+        return
     for name, p in zip(names, parameters, strict=True):
         if not math.isfinite(p.grad):
             raise ValueError(
@@ -397,7 +397,7 @@ def _check_finite(names: list[str], parameters: list[Any], row: Any) -> None:
 
 
 def _row(parameters: list[Any], move: bool = True) -> Any:
-    # A parameter that lives in an array knows how to find the row of all, if there is one; in their
-    # order, for which they may move.
+    # A parameter that lives in an array knows how to find the row of all, if there is one; to be
+    # neighbours, they may move.
     row_of = next((p.row_of for p in parameters if hasattr(p, "row_of")), None)
     return row_of(parameters, move) if row_of else None

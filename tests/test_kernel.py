@@ -81,12 +81,16 @@ def result(lanes, shape):
     return Block(lanes, FREE + np.arange(math.prod(shape)).reshape(shape))
 
 
+def outcome(groups, U, S):
+    return run(encode(groups, len(U), len(S)), U, S, 0, len(groups))
+
+
 def check(group, lanes, rng, U=None, S=None):
     U = numbers(rng, UNIFORMS) if U is None else U
     S = numbers(rng, (ROWS, lanes)) if S is None else S
     expected_u, expected_s = U.copy(), S.copy()
     interpret([group], expected_u, expected_s)
-    assert run(encode([group], UNIFORMS, ROWS), U, S) == 0
+    assert outcome([group], U, S) == 0
     np.testing.assert_allclose(U, expected_u, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(S, expected_s, rtol=1e-12, atol=1e-12)
 
@@ -122,7 +126,7 @@ def test_numbers_at_the_edge(op):
     operands = tuple(Block(True, p) for p in places[: OPERANDS[op]])
     group = Group(op, Block(True, 31 + np.arange(961)), operands)
     interpret([group], U, expected)
-    assert run(encode([group], 1, len(S)), U, S) == 0
+    assert outcome([group], U, S) == 0
     np.testing.assert_allclose(S, expected, rtol=4e-15, atol=0)
 
 
@@ -136,7 +140,7 @@ def test_functions_are_right_to_the_last_digits(op):
     S = np.concatenate([x, x])[:, None]
     n = len(x)
     group = Group(op, Block(True, n + np.arange(n)), (Block(True, np.arange(n)),))
-    run(encode([group], 0, 2 * n), np.zeros(0), S)
+    outcome([group], np.zeros(0), S)
     np.testing.assert_allclose(S[n:, 0], REFERENCES[op](x), rtol=1e-15, atol=0)
 
 
@@ -214,7 +218,7 @@ def test_an_index_outside_of_its_table_is_reported(op, index):
     if op == "scatter":
         operands = (Block(False, places[:, None]), Block(False, table[:, :1]))
         group = Group(op, Block(False, np.array([[9, 10, 11]])), operands)
-    assert run(encode([first, group], len(U), 1), U, S) == 2
+    assert outcome([first, group], U, S) == 2
 
 
 def test_groups_follow_one_another():
@@ -230,7 +234,7 @@ def test_groups_follow_one_another():
     ))  # fmt: skip
     expected_u, expected_s = U.copy(), S.copy()
     interpret([grid, relu, mean], expected_u, expected_s)
-    assert run(encode([grid, relu, mean], 60, 60), U, S) == 0
+    assert outcome([grid, relu, mean], U, S) == 0
     np.testing.assert_allclose(U, expected_u, rtol=1e-12)
     np.testing.assert_allclose(S, expected_s, rtol=1e-12)
 
@@ -253,4 +257,4 @@ def test_without_a_folder_for_its_cache_the_kernel_is_compiled_in_memory():
     exec(code, names)
     assert "no locator available" in names["not_cached"]
     program = names["encode"]([], 1, 1)
-    assert names["run"](program, np.zeros(1), np.zeros((1, 1))) == 0
+    assert names["run"](program, np.zeros(1), np.zeros((1, 1)), 0, 0) == 0

@@ -113,7 +113,7 @@ class Batch:
         """
         row, gradients = self._gradients()
         with np.errstate(all="ignore"):
-            row.add_to_grad(gradients if gradient == 1 else gradient * gradients)
+            row.grad += gradients if gradient == 1 else gradient * gradients
 
     def item(self) -> float:
         """The mean, as a float."""
@@ -240,25 +240,24 @@ class Compiled:
             program = self.program(shapes)
             if None not in kinds:
                 self._known[kinds] = n, shapes, program
-        columns = [_columns(a, n) for a in arrays]
         if self.executor != "numba":
-            _check_indices(program, columns)
+            _check_indices(program, arrays)
         try:
-            return self._computed(program, shapes, columns, n)
+            return self._computed(program, shapes, arrays, n)
         except IndexError:  # the kernel looks at each index itself, but does not say which it was
-            _check_indices(program, columns)
+            _check_indices(program, arrays)
             raise
 
     def _computed(
-        self, program: Program, shapes: Shapes, columns: Sequence[Array], n: int
+        self, program: Program, shapes: Shapes, arrays: Sequence[Array], n: int
     ) -> Batch:
         if program.is_list or is_paused() or not program.parameters:
-            return self._without_gradients(program, shapes, columns, n)
+            return self._without_gradients(program, shapes, arrays, n)
         parameters = program.row.data
-        mean, gradients, lanes = program.with_gradients(parameters, columns, n)
+        mean, gradients, lanes = program.with_gradients(parameters, arrays, n)
         found: Any = lanes
         if lanes is None:  # computed apart, should anybody ask
-            given = parameters.copy(), [a.copy() for a in columns], n
+            given = parameters.copy(), [a.copy() for a in arrays], n
             found = lambda: program.results(*given)[0]  # noqa: E731
         return Batch(n, mean, found, lambda: (program.row, gradients))
 
@@ -282,10 +281,10 @@ class Compiled:
         return self._by_name[names](*bound.args, *bound.kwargs.values())
 
     def _without_gradients(
-        self, program: Program, shapes: Shapes, columns: Sequence[Array], n: int
+        self, program: Program, shapes: Shapes, arrays: Sequence[Array], n: int
     ) -> Batch:
         parameters = program.row.data.copy()
-        lanes = program.results(parameters, columns, n)
+        lanes = program.results(parameters, arrays, n)
         with np.errstate(all="ignore"):
             means = [float(row.mean()) for row in lanes]
         givers: list[Callable[[], tuple[Row, Array]]]
@@ -293,9 +292,9 @@ class Compiled:
             givers = [_refusing(RuntimeError, "was computed inside no_grad(): no gradients")]
             givers *= len(lanes)
         else:
-            columns = [a.copy() for a in columns]  # the backward pass may come later
+            arrays = [a.copy() for a in arrays]  # the backward pass may come later
             givers = [
-                partial(self._gradients, shapes, i, parameters, columns, n)
+                partial(self._gradients, shapes, i, parameters, arrays, n)
                 for i in range(len(lanes))
             ]
         elements = list(map(Batch, itertools.repeat(n), means, lanes, givers))
@@ -305,10 +304,10 @@ class Compiled:
         return Batch(n, means, lanes.T, _refusing(TypeError, advice), elements)
 
     def _gradients(
-        self, shapes: Shapes, output: int, parameters: Array, columns: Sequence[Array], n: int
+        self, shapes: Shapes, output: int, parameters: Array, arrays: Sequence[Array], n: int
     ) -> tuple[Row, Array]:
         program = self.program(shapes, output)
-        _, gradients, _ = program.with_gradients(parameters, columns, n)
+        _, gradients, _ = program.with_gradients(parameters, arrays, n)
         return program.row, gradients
 
     def program(self, shapes: Shapes, output: int = 0) -> Program:
@@ -482,13 +481,10 @@ def _number_of_examples(arrays: Sequence[Array]) -> int:
     return lengths[0] if lengths else 1
 
 
-def _columns(a: Array, n: int) -> Array:
-    return a.reshape(n, -1).T if a.ndim else np.broadcast_to(a, (1, n))
-
-
-def _check_indices(program: Program, columns: Sequence[Array]) -> None:
-    for argument, rows, length in program.indices:
-        index = columns[argument][rows]
+def _check_indices(program: Program, arrays: Sequence[Array]) -> None:
+    for argument, columns, length in program.indices:
+        a = arrays[argument]
+        index = a.reshape(len(a) if a.ndim else 1, -1)[:, columns]
         if index.dtype.kind == "f" and (index != np.floor(index)).any():
             wrong = index[index != np.floor(index)][0]
             raise TypeError(f"expected whole numbers as indices, got {wrong}")

@@ -15,7 +15,7 @@ serves several sums. Its vectors run over lanes; where there is but one, over ne
     >>> import numpy as np
     >>> double = Group("+", Block(True, np.array([1])), (Block(True, np.array([0])),) * 2)
     >>> U, S = np.zeros(0), np.array([[1.0, 2.0], [0.0, 0.0]])
-    >>> run(encode([double], len(U), len(S)), U, S)
+    >>> run(encode([double], len(U), len(S)), U, S, 0, 1)
     0
     >>> S[1].tolist()
     [2.0, 4.0]
@@ -505,33 +505,35 @@ def _mean_product(
 
 @_compiled
 def _plain_products(
-    program: int, at: int, width: int, u: int, s: int, factor: float, out: int, i: int
+    program: int, at: int, width: int, u: int, s: int, factor: float, out: int
 ) -> None:
-    """The i-th matrix of a group too small or too odd for tiles, one sum after another."""
+    """The matrices of a group too small or too odd for tiles, one sum after another."""
     x, y = at + OPERANDS, at + OPERANDS + OPERAND
     rows, columns = _entry(program, at + ROW_COUNT), _entry(program, at + COLUMN_COUNT)
     terms = _entry(program, at + TERMS)
     left, left_step, left_move = _located(program, x, width, u, s)
     right, right_step, right_move = _located(program, y, width, u, s)
     together = _entry(program, at + LANES) == 0
-    rights = _entry(program, y + SLOTS) + i * rows * terms
-    for _ in range(rows):
-        lefts = _entry(program, x + SLOTS) + i * columns * terms
-        for _ in range(columns):
-            total = 0.0
-            for lane in range(width):
-                for k in range(terms):
-                    a = _get(left, _entry(program, lefts + k) * left_step + lane * left_move)
-                    b = _get(right, _entry(program, rights + k) * right_step + lane * right_move)
-                    total += a * b
-                if not together:
-                    _put(out, lane, factor * total)
-                    total = 0.0
-            if together:
-                _put(out, 0, factor * total)
-            out += 8 if together else 8 * width
-            lefts += terms
-        rights += terms
+    lefts, rights = _entry(program, x + SLOTS), _entry(program, y + SLOTS)
+    for _ in range(_entry(program, at + COUNT)):
+        for row in range(rows):
+            b = rights + row * terms
+            for column in range(columns):
+                a = lefts + column * terms
+                total = 0.0
+                for lane in range(width):
+                    for k in range(terms):
+                        w = _get(left, _entry(program, a + k) * left_step + lane * left_move)
+                        z = _get(right, _entry(program, b + k) * right_step + lane * right_move)
+                        total += w * z
+                    if not together:
+                        _put(out, lane, factor * total)
+                        total = 0.0
+                if together:
+                    _put(out, 0, factor * total)
+                out += 8 if together else 8 * width
+        lefts += columns * terms
+        rights += rows * terms
 
 
 @_compiled
@@ -571,11 +573,18 @@ def _dot(program: int, at: int, width: int, u: int, s: int, out: int, scratch: i
     together = width > 1 and not _entry(program, at + LANES)
     factor = _entry(program, at + SIGN) / (width if together else 1)
     out_width = 1 if together else width
-    for i in range(count):
+    has_tiles = left_move & right_move if together else left_move | right_move
+    if width == 1:
+        has_tiles = columns >= WIDTH
+    elif width < WIDTH:
+        has_tiles = 0
+    if not has_tiles:
+        _plain_products(program, at, width, u, s, factor, out)
+    for i in range(count if has_tiles else 0):
         here = out + 8 * i * rows * columns * out_width
         a = _entry(program, x + SLOTS) + i * columns * terms
         b = _entry(program, y + SLOTS) + i * rows * terms
-        if width == 1 and columns >= WIDTH:
+        if width == 1:
             source, source_slots, step = left, a, 1
             if not _entry(program, x + REGULAR):
                 source, source_slots, step = scratch, _entry(program, 1), columns
@@ -587,24 +596,22 @@ def _dot(program: int, at: int, width: int, u: int, s: int, out: int, scratch: i
                 program, False, rows, columns, terms, right, b, source, source_slots, step,
                 factor, here, columns,
             )  # fmt: skip
-        elif width >= WIDTH and together and left_move and right_move:
+        elif together:
             _mean_product(
                 program, rows, columns, terms, right, b, left, a, width, factor, here, columns
             )
-        elif width >= WIDTH and not together and right_move:
+        elif right_move:
             for row in range(rows):
                 _matrix_product(
                     program, left_move == 1, columns, width, terms, left, a, right, b + row * terms,
                     width, factor, here + 8 * row * columns * width, width,
                 )  # fmt: skip
-        elif width >= WIDTH and not together and left_move:
+        else:
             for column in range(columns):
                 _matrix_product(
                     program, False, rows, width, terms, right, b, left, a + column * terms,
                     width, factor, here + 8 * column * width, columns * width,
                 )  # fmt: skip
-        else:
-            _plain_products(program, at, width, u, s, factor, here, i)
     n = count * rows * columns
     for operand, sign in ((y + OPERAND, 1.0), (y + 2 * OPERAND, -1.0)):
         if _entry(program, operand + EACH):
@@ -691,8 +698,8 @@ def _apply(program: int, at: int, width: int, u: int, s: int, out: int, scratch:
         first += n
 
 
-def _run(numbers: Any, u_numbers: Any, s_numbers: Any) -> int:
-    """Runs a program; 0, or 1 + the place of the group that was asked for what is in no table.
+def _run(numbers: Any, u_numbers: Any, s_numbers: Any, first: int, last: int) -> int:
+    """Runs groups of a program; 0, or 1 + the place of one that was asked for what is in no table.
 
     It is fastest where U and S begin at a multiple of 64 bytes and the lanes are a multiple of 8:
     then no vector is loaded from two cache lines.
@@ -700,7 +707,7 @@ def _run(numbers: Any, u_numbers: Any, s_numbers: Any) -> int:
     program, lanes = numbers.ctypes.data, s_numbers.shape[1]
     memory = np.empty(max(_entry(program, 2), 3 * max(CHUNK, lanes)))
     u, s, scratch = u_numbers.ctypes.data, s_numbers.ctypes.data, memory.ctypes.data
-    for group in range(_entry(program, 0)):
+    for group in range(first, last):
         at = 3 + group * HEAD
         op = _entry(program, at + OP)
         width = lanes if _entry(program, at + WIDE) else 1
@@ -723,7 +730,7 @@ def _run(numbers: Any, u_numbers: Any, s_numbers: Any) -> int:
     return 0
 
 
-SIGNATURE = "intp(int32[::1], float64[::1], float64[:, ::1])"
+SIGNATURE = "intp(int32[::1], float64[::1], float64[:, ::1], intp, intp)"
 not_cached = ""  # why the kernel is compiled in every process, if it is
 try:
     run = numba.njit(SIGNATURE, cache=True, **OPTIONS)(_run)

@@ -32,8 +32,6 @@ from micrograd.engine import Value
 
 Array = npt.NDArray[np.float64]
 
-FEW = 8  # stretches of neighbours that are added to one by one
-
 # The places in which Value itself keeps its numbers; one of them now keeps where they have gone.
 _home_of: Any = Value.__dict__["data"]
 _place_of: Any = Value.__dict__["grad"]
@@ -86,8 +84,9 @@ class Resident:
     >>> _ = together([a, b])
     >>> type(a).__mro__[:3] == (type(a), Resident, Value)
     True
-    >>> a.row_of([b, a]).data  # what an optimizer asks for, in its own order
-    array([2., 1.])
+    >>> row = a.row_of([b, a])  # what an optimizer asks for
+    >>> row.data, row.ranks
+    (array([1., 2.]), [1, 0])
     """
 
     __slots__ = ()
@@ -96,15 +95,18 @@ class Resident:
 
     @staticmethod
     def row_of(parameters: Sequence[Any], move: bool = True) -> Row | None:
-        """The row of these parameters as a slice of one home; None if not all are floats."""
+        """The row of these parameters, as they stand in their home; None if not all are floats."""
         try:
-            row = together(parameters)
+            together(parameters)
+            in_place = sorted(parameters, key=_place_of.__get__)
+            row = together(in_place)
             if not row.is_slice and move:
-                everybody = dict.fromkeys([*parameters, *row.home.alive()])
-                Home(list(everybody))
-                row = together(parameters)
+                Home(list(dict.fromkeys([*in_place, *row.home.alive()])))
+                row = together(in_place)
         except (TypeError, AttributeError):  # others than Values, or with other numbers
             return None
+        rank = {p: i for i, p in enumerate(in_place)}
+        row.ranks = [rank[p] for p in parameters]
         return row
 
     def __reduce_ex__(self, _: Any) -> Any:
@@ -116,9 +118,13 @@ class Resident:
 class Row:
     """Some parameters of one home, as if they were a single one whose numbers are arrays.
 
+    Attributes:
+        is_slice: whether they are neighbours: then the arrays are views, and += writes at once.
+        ranks: of each parameter, where in the row it stands.
+
     >>> a, b = Value(3.0), Value(4.0)
     >>> row = together([a, b])
-    >>> row.add_to_grad(np.array([0.5, 1.0]))
+    >>> row.grad += np.array([0.5, 1.0])
     >>> row.data -= 2.0 * row.grad
     >>> a, b
     (Value(data=2.0, grad=0.5), Value(data=2.0, grad=1.0))
@@ -128,16 +134,14 @@ class Row:
     inf
     """
 
+    ranks: Any = slice(None)
+
     def __init__(self, home: Home, places: Sequence[int]) -> None:
         self.home = home
-        starts = [i for i, place in enumerate(places) if not i or place != places[i - 1] + 1]
-        # Stretches of neighbours: where they live, and where they stand in the row.
-        self._stretches = [
-            (slice(places[a], places[a] + b - a), slice(a, b))
-            for a, b in pairwise([*starts, len(places)])
-        ]
-        self.is_slice = len(starts) == 1  # then the arrays below are views, and += writes at once
-        self._places: Any = self._stretches[0][0] if self.is_slice else np.array(places, np.intp)
+        self.is_slice = all(b == a + 1 for a, b in pairwise(places)) and bool(places)
+        self._places: slice | npt.NDArray[np.intp] = np.array(places, np.intp)
+        if self.is_slice:
+            self._places = slice(places[0], places[-1] + 1)
         self._views = home.data[self._places], home.grad[self._places]
 
     @property
@@ -148,12 +152,7 @@ class Row:
     @property
     def data(self) -> Array:
         """The numbers of all of them."""
-        if self.is_slice:
-            return self._views[0]
-        if 0 < len(self._stretches) <= FEW:  # quicker than element by element
-            return np.concatenate([self.home.data[there] for there, _ in self._stretches])
-        data: Array = self.home.data[self._places]
-        return data
+        return self._views[0] if self.is_slice else self.home.data[self._places]
 
     @data.setter
     def data(self, numbers: Any) -> None:
@@ -171,14 +170,6 @@ class Row:
         """Sets them all, as for the numbers."""
         if numbers is not self._views[1]:
             self.home.grad[self._places] = numbers
-
-    def add_to_grad(self, gradients: Array) -> None:
-        """Adds a gradient to that of each."""
-        if len(self._stretches) > FEW:
-            self.home.grad[self._places] += gradients
-        else:
-            for there, here in self._stretches:
-                self.home.grad[there] += gradients[here]
 
     def quietly(self) -> Any:
         """A context in which numbers overflow as floats do, without a warning."""

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.dots import fused
+from micrograd.compiler.dots import Fused, fused
 from micrograd.compiler.lanes import averaged
 from micrograd.compiler.parameters import Row, together
 from micrograd.compiler.record import Shape, recorded
@@ -40,7 +40,7 @@ Shapes = tuple[Shape, ...]
 
 
 class Program:
-    """A function compiled for examples of one shape.
+    """A function compiled for examples of one shape; its arguments come as arrays of examples.
 
     Args:
         function: takes numbers or lists of numbers, returns a Value or a list of Values.
@@ -58,7 +58,7 @@ class Program:
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
     >>> program = Program(lambda x: w * x, [()], "numpy")
-    >>> examples = [np.array([[1.0, 3.0]])]  # one argument of one number, in two lanes
+    >>> examples = [np.array([1.0, 3.0])]  # one argument, in two lanes
     >>> program.results(program.row.data, examples, 2)
     array([[2., 6.]])
     >>> mean, gradients, _ = program.with_gradients(program.row.data, examples, 2)
@@ -80,18 +80,23 @@ class Program:
         self, function: Callable[..., Any], shapes: Sequence[Shape], executor: str, output: int = 0
     ) -> None:
         found = recorded(function, shapes, output)
-        self.executor = executor
+        self.executor, self._shapes = executor, tuple(shapes)
         self._names = found.arguments
         self.widths = {name: len(names) for name, names in found.arguments.items()}
-        self.parameters, self.is_list = found.parameters, found.is_list
-        self.n_results = len(found.results)
-        self._places, self._results, self._output = found.places, found.results, output
-        wanted = [found.results[output], *found.gradients]
-        self._means = averaged(found.recording, wanted, set(found.places))
+        self.is_list, self.n_results = found.is_list, len(found.results)
+        result, places = found.results[output], found.places
+        mean, *means = averaged(found.recording, [result, *found.gradients], set(places))
         self._steps: list[Instruction] | None = found.recording.instructions
         self._packed = b""
-        self._row = together(found.parameters)
         self.indices = _indices(self._steps, list(self.widths.values()))
+        wanted = found.results if self.is_list else [mean, *means, result]
+        self._units: Fused | None = fused(self._steps, wanted, set(places))
+        order = _order_of_use(self._units, places)
+        self.parameters = [found.parameters[i] for i in order]
+        self._places = [places[i] for i in order]
+        self._row = together(self.parameters)
+        # What is wanted without gradients and with them.
+        self._wanted = found.results, [mean, *(means[i] for i in order), result]
 
     @property
     def instructions(self) -> list[Instruction]:
@@ -128,44 +133,58 @@ class Program:
 
     @cached_property
     def _forward(self) -> Any:
-        return self._executor(self._results, with_gradients=False)
+        return self._executor(with_gradients=False)
 
     @cached_property
     def _backward(self) -> Any:
-        return self._executor(self._means, with_gradients=True)
+        return self._executor(with_gradients=True)
 
     def source(self, name: str = "result", with_gradients: bool = True) -> str:
         """The program as Python text; `name` is what the result is called."""
-        results = self._means if with_gradients else self._results
-        units = fused(self.instructions, results, set(self._places))
+        results = self._wanted[with_gradients]
+        first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
+        units = fused(self.instructions, [*first, *(gradients or ())], set(self._places))
         labels = {i: p.label for i, p in zip(self._places, self.parameters, strict=True)}
         inputs = list(itertools.chain(*self._names.values()))
-        first, gradients = (results[:1], results[1:]) if with_gradients else (results, None)
         return source(units, self.instructions, inputs, labels, first, gradients, name)
 
     @cached_property
     def schedule(self) -> Schedule:
         """The groups of forward and backward pass."""
-        return self._schedule([*self._means, self._results[self._output]])
+        return self._schedule(with_gradients=True)
 
-    def _schedule(self, results: Sequence[int]) -> Schedule:
-        units = fused(self.instructions, results, set(self._places))
+    def _schedule(self, with_gradients: bool) -> Schedule:
+        units, self._units = self._units, None  # those made for the order of the parameters
+        if units is None or with_gradients == self.is_list:
+            units = fused(self.instructions, self._wanted[with_gradients], set(self._places))
         ends = itertools.accumulate(self.widths.values())
         inputs = [range(e - n, e) for e, n in zip(ends, self.widths.values(), strict=True)]
-        return scheduled(units, self.instructions, inputs, self._places, results)
+        wanted = self._wanted[with_gradients]
+        return scheduled(units, self.instructions, inputs, self._places, wanted)
 
-    def _executor(self, results: Sequence[int], with_gradients: bool) -> Executor:
+    def _executor(self, with_gradients: bool) -> Executor:
         if self.executor == "python":
             executor: Executor = TextExecutor(self.source(with_gradients=with_gradients))
         else:
-            schedule = self.schedule if with_gradients else self._schedule(results)
+            schedule = self.schedule if with_gradients else self._schedule(with_gradients=False)
             bind: Any = partial(NumPyRun, schedule)
             if self.executor == "numba":
                 bind = numba_binder(schedule)
-            executor = TiledExecutor(schedule, bind, list(self.widths.values()))
+            executor = TiledExecutor(schedule, bind, self._shapes)
         if self._steps is not None:
             self._packed, self._steps = _packed(self._steps), None
         return executor
+
+
+def _order_of_use(units: Fused, places: Sequence[int]) -> list[int]:
+    # In which units of one kind list them: a matrix, whose rows are used one after another, then
+    # lies in memory as it is written on paper.
+    rank = {place: i for i, place in enumerate(places)}
+    kinds: dict[str, list[int]] = {"dot": []}
+    for unit in units.units.values():
+        kinds.setdefault(unit.op, []).extend(rank[i] for i in unit.sources if i in rank)
+    used = itertools.chain(*kinds.values(), range(len(places)))
+    return list(dict.fromkeys(used))
 
 
 def _packed(steps: Sequence[Instruction]) -> bytes:
@@ -186,7 +205,7 @@ def _unpacked(packed: bytes) -> list[Instruction]:
 
 
 def _indices(steps: Sequence[Instruction], widths: Sequence[int]) -> list[tuple[int, Any, int]]:
-    # Inputs that are used as indices: argument, rows of it, and the length of the table.
+    # Inputs that are used as indices: argument, columns of it, and the length of the table.
     lengths: dict[int, int] = {}
     for step in steps:
         if step.op == "take":

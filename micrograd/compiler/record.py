@@ -171,21 +171,15 @@ def _recording_graphs() -> Iterator[None]:
 def _at_a_glance(
     function: Callable[..., Any], shapes: Sequence[Shape]
 ) -> tuple[list[Value], list[Value]]:
-    # What outlives the graph was there before: leaves, which are parameters, those of modules in
-    # the order of `module.parameters()`; and results of operations.
+    # What outlives the graph was there before: leaves, which are parameters, and results.
     glance = _Glance()
     results, _ = _results(function(*(_nested(shape, glance.input) for shape in shapes)))
     seen = topological_order(*results)
-    notes = [note for node in seen if (note := getattr(node, "_made_by", None))]
-    modules = {id(note[0]): note[0] for note in notes}
-    found = dict.fromkeys(p for module in modules.values() for p in module.parameters())
-    found.update(dict.fromkeys(seen))
-    known = set(seen)
-    leaves = [weakref.ref(p) for p in _leaves(found) if p in known]
+    leaves = [weakref.ref(p) for p in _leaves(seen)]
     inner = [weakref.ref(node) for node in seen if node._prev]
-    traced = [p for p in found if isinstance(p.grad, Traced)]  # of a backward() in the function
+    traced = [p for p in seen if isinstance(p.grad, Traced)]  # of a backward() in the function
     _restore(traced, [(p.data, 0) for p in traced])
-    del results, seen, notes, modules, found, known, traced
+    del results, seen, traced
     return _alive(leaves), _alive(inner)
 
 

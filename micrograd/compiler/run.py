@@ -12,21 +12,23 @@ added up, and what follows from the means is computed once, at the end.
     >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
     >>> run: Run = NumPyRun(schedule, 3)
     >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
-    >>> run.until_means()  # x has the mean 3
-    >>> run.after_means()  # w times that
+    >>> run()  # x has the mean 3, and w times that is the mean of the results
     >>> run.uniform[schedule.results[:2, 1]]
     array([6., 3.])
 
 The same, with the memory looked after:
 
-    >>> executor: Executor = TiledExecutor(schedule, partial(NumPyRun, schedule), widths=[1])
-    >>> executor(np.array([2.0]), [np.array([[1.0, 3.0, 5.0]])], 3)
+    >>> executor: Executor = TiledExecutor(schedule, partial(NumPyRun, schedule), shapes=[()])
+    >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
     (array([6., 3.]), array([[ 2.,  6., 10.]]))
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 from threading import Lock
 from typing import Any, Protocol
 
@@ -40,6 +42,7 @@ Array = npt.NDArray[Any]
 
 MEMORY = 2**20  # bytes that the lanes of a tile should take at most
 KEPT = 8  # numbers of lanes that stay bound, those used last
+LONG = 16  # neighbours among results, on average, that are better copied together
 
 
 class Run(Protocol):
@@ -47,6 +50,9 @@ class Run(Protocol):
 
     uniform: Array
     lanes: Array
+
+    def __call__(self) -> None:
+        """Computes everything."""
 
     def until_means(self) -> None:
         """Computes what is uniform, the lanes, and their means."""
@@ -65,7 +71,8 @@ class Executor(Protocol):
 
         Args:
             parameters: a number for each of them.
-            arguments: a matrix for each, with a row for each number and a column for each example.
+            arguments: an array for each, whose first axis is that of the examples; without axes it
+                is the same for all.
             n: number of examples.
         """
 
@@ -74,7 +81,7 @@ class TextExecutor:
     """A program as Python text.
 
     >>> text = "def program(parameters, rows): return [parameters[0] * x for x, in rows]"
-    >>> TextExecutor(text)(np.array([2.0]), [np.array([[1.0, 3.0]])], 2)[1]
+    >>> TextExecutor(text)(np.array([2.0]), [np.array([1.0, 3.0])], 2)[1]
     array([[2., 6.]])
     """
 
@@ -85,9 +92,9 @@ class TextExecutor:
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[Array, Array]:
         """The mean and its gradients, or all results in rows."""
-        columns = [row.tolist() for argument in arguments for row in argument.astype(float)]
-        rows = list(zip(*columns, strict=True)) if columns else [()] * n
-        found = self._function(parameters.tolist(), rows)
+        columns = [(a if a.ndim else np.full(n, a)).reshape(n, -1) for a in arguments]
+        rows = np.hstack([np.empty((n, 0)), *columns])
+        found = self._function(parameters.tolist(), rows.tolist())
         if isinstance(found, tuple):
             mean, gradients = found
             return np.array([mean, *gradients], float), np.empty((0, n))
@@ -100,21 +107,18 @@ class TiledExecutor:
     Args:
         schedule: what to run.
         bind: makes a run of it for a number of lanes.
-        widths: how many numbers each argument is, for one example.
+        shapes: of the arguments, for one example.
     """
 
     def __init__(
-        self, schedule: Schedule, bind: Callable[[int], Run], widths: Sequence[int]
+        self, schedule: Schedule, bind: Callable[[int], Run], shapes: Sequence[tuple[int, ...]]
     ) -> None:
         self.schedule = schedule
         self.bind = bind
-        self.runs: dict[int, Run] = {}
+        self.shapes = shapes
+        self.bound: dict[int, _Bound] = {}
         self._alone = Lock()
         self.tile = max(16, MEMORY // (8 * schedule.sizes[1]))
-        starts = np.cumsum([0, *(width + 1 for width in widths)])  # a row of ones behind each
-        self.rows = [slice(a, a + width) for a, width in zip(starts, widths, strict=False)]
-        self.uniform = _compact([int(slot) for lanes, slot in schedule.results if not lanes])
-        self.lanes = _compact([int(slot) for lanes, slot in schedule.results if lanes])
 
     def __call__(
         self, parameters: Array, arguments: Sequence[Array], n: int
@@ -123,10 +127,9 @@ class TiledExecutor:
         with self._alone:  # the memories belong to one call at a time
             if n > self.tile:
                 return self._in_tiles(parameters, arguments, n)
-            run = self._loaded(parameters, arguments, n)
-            run.until_means()
-            run.after_means()
-            return run.uniform[self.uniform].copy(), self._rows(run, n).copy()
+            bound = self._loaded(parameters, arguments, n)
+            bound.run()
+            return bound.uniform_results(), bound.lane_results()
 
     def _in_tiles(
         self, parameters: Array, arguments: Sequence[Array], n: int
@@ -135,34 +138,52 @@ class TiledExecutor:
         total = np.zeros(means.stop - means.start)
         rows = []
         for start in range(0, n, self.tile):
-            part = [argument[:, start : start + self.tile] for argument in arguments]
             size = min(self.tile, n - start)
-            run = self._loaded(parameters, part, size)
-            run.until_means()
+            part = [a[start : start + size] if a.ndim else a for a in arguments]
+            bound = self._loaded(parameters, part, size)
+            bound.run.until_means()
             with np.errstate(all="ignore"):
-                total += run.uniform[means] * (size / n)
-            rows.append(self._rows(run, size).copy())
-        run.uniform[means] = total
-        run.after_means()
-        return run.uniform[self.uniform].copy(), np.concatenate(rows, axis=1)
+                total += bound.run.uniform[means] * (size / n)
+            rows.append(bound.lane_results())
+        bound.run.uniform[means] = total
+        bound.run.after_means()
+        return bound.uniform_results(), np.concatenate(rows, axis=1)
 
-    def _rows(self, run: Run, n: int) -> Array:
-        rows: Array = run.lanes[self.lanes]
-        return rows if n > 1 else rows[:, None]
-
-    def _loaded(self, parameters: Array, arguments: Sequence[Array], n: int) -> Run:
-        run = self.runs.pop(n, None) or self.bind(n)
-        self.runs[n] = run  # as the last one used
-        if len(self.runs) > KEPT:
-            del self.runs[next(iter(self.runs))]
-        run.uniform[: len(parameters)] = parameters
-        for rows, argument in zip(self.rows, arguments, strict=True):
-            run.lanes[rows] = argument if n > 1 else argument[:, 0]
-        return run
+    def _loaded(self, parameters: Array, arguments: Sequence[Array], n: int) -> _Bound:
+        bound = self.bound.pop(n, None) or _Bound(self.schedule, self.bind(n), self.shapes, n)
+        self.bound[n] = bound  # as the last one used
+        if len(self.bound) > KEPT:
+            del self.bound[next(iter(self.bound))]
+        bound.run.uniform[: len(parameters)] = parameters
+        for window, argument in zip(bound.inputs, arguments, strict=True):
+            window[...] = argument
+        return bound
 
 
-def _compact(slots: Sequence[int]) -> Any:
-    # As a slice where that is possible, since a slice is a view.
-    if slots and list(slots) == list(range(slots[0], slots[0] + len(slots))):
-        return slice(slots[0], slots[0] + len(slots))
-    return np.array(slots, np.intp)
+class _Bound:
+    """A run for a number of lanes, with windows on what goes in and copies of what comes out."""
+
+    def __init__(
+        self, schedule: Schedule, run: Run, shapes: Sequence[tuple[int, ...]], n: int
+    ) -> None:
+        self.run = run
+        lanes = run.lanes if n > 1 else run.lanes[:, None]
+        self.inputs: list[Array] = []
+        first = 0
+        for shape in shapes:
+            last = first + math.prod(shape)
+            self.inputs.append(np.moveaxis(lanes[first:last].reshape(*shape, n), -1, 0))
+            first = last + 1  # behind a row of ones
+        is_lane, slots = schedule.results.T
+        self.uniform_results = _copier(run.uniform, slots[is_lane == 0])
+        self.lane_results = _copier(lanes, slots[is_lane == 1])
+
+
+def _copier(memory: Array, slots: Array) -> Callable[[], Array]:
+    ends = [0, *(np.flatnonzero(np.diff(slots) != 1) + 1), len(slots)]
+    stretches = [memory[slots[a] : slots[b - 1] + 1] for a, b in pairwise(ends) if a < b]
+    if len(stretches) == 1:
+        return stretches[0].copy
+    if 0 < LONG * len(stretches) <= len(slots):
+        return partial(np.concatenate, stretches)
+    return partial(memory.take, slots, axis=0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class NumbaRun:
 
     Args:
         schedule: what to run.
-        encoded: its groups until the means, and those after them, from `encode`.
+        encoded: its groups, from `encode`.
         n: number of lanes.
 
     A run of NumPy's does the same in the same way, where there is no numba.
@@ -63,16 +64,17 @@ class NumbaRun:
     >>> bind = partial(NumPyRun, schedule) if why_not() else numba_binder(schedule)
     >>> run = bind(3)
     >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
-    >>> run.until_means()
-    >>> run.after_means()
+    >>> run()
     >>> run.uniform[schedule.results[:2, 1]]  # the mean, and its derivative by w
     array([6., 3.])
     """
 
-    def __init__(self, schedule: Schedule, encoded: tuple[Array, Array], n: int) -> None:
+    def __init__(self, schedule: Schedule, encoded: Array, n: int) -> None:
         self._run = importlib.import_module("micrograd.compiler.kernel").run
         n_uniform, n_rows = schedule.sizes
-        self._until, self._after = encoded
+        self._encoded = encoded
+        self._first_after = len(schedule.before) + len(schedule.lanes)
+        self._last = len(schedule.groups)
         self._matrix = _aligned(n_rows, n)
         self.uniform = _aligned(1, n_uniform)[0]
         self.lanes = self._matrix if n > 1 else self._matrix[:, 0]
@@ -80,23 +82,25 @@ class NumbaRun:
         for slot, number in schedule.constants:
             self.uniform[slot] = number
 
+    def __call__(self, first: int = 0, last: int | None = None) -> None:
+        """Computes everything, or some of the groups."""
+        last = self._last if last is None else last
+        if self._run(self._encoded, self.uniform, self._matrix, first, last):
+            raise IndexError("take got an index outside of its table")
+
     def until_means(self) -> None:
         """Computes what is uniform, the lanes, and their means."""
-        if self._run(self._until, self.uniform, self._matrix):
-            raise IndexError("take got an index outside of its table")
+        self(0, self._first_after)
 
     def after_means(self) -> None:
         """Computes what follows from the means."""
-        if len(self._after):
-            self._run(self._after, self.uniform, self._matrix)
+        self(self._first_after)
 
 
 def numba_binder(schedule: Schedule) -> Callable[[int], NumbaRun]:
     """What makes runs of this schedule; its groups become integers once."""
     encode = importlib.import_module("micrograd.compiler.kernel").encode
-    until = encode([*schedule.before, *schedule.lanes], *schedule.sizes)
-    after = encode(schedule.after, *schedule.sizes) if schedule.after else until[:0]
-    return lambda n: NumbaRun(schedule, (until, after), n)
+    return partial(NumbaRun, schedule, encode(schedule.groups, *schedule.sizes))
 
 
 def _aligned(rows: int, columns: int) -> Array:

@@ -83,6 +83,14 @@ class NumPyRun:
         for group in schedule.after:
             self._add(group)
 
+    def __call__(self) -> None:
+        """Computes everything."""
+        with np.errstate(all="ignore"):  # 1 / 0 is infinite, without a word
+            for step in self._until_means:
+                step()
+            for step in self._steps:
+                step()
+
     def until_means(self) -> None:
         """Computes what is uniform, the lanes, and their means."""
         with np.errstate(all="ignore"):  # 1 / 0 is infinite, without a word
