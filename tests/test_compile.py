@@ -1296,8 +1296,19 @@ def test_what_would_freeze_a_choice_is_refused_with_file_line_and_remedy(misuse)
         compiled([1.0, 2.0])
     assert f"at {__file__}, line {line}: " in str(caught.value)
     name = function.__name__
-    assert caught.value.__notes__ == [f"(while compiling {name} for examples of one number)"]
+    [note] = caught.value.__notes__
+    assert note.startswith(f"(while compiling {name} for examples of one number; the first axis")
     assert compiled.programs == {}
+
+
+@pytest.mark.parametrize(
+    "use", [lambda b, w: 2 * b, lambda b, w: b + w, lambda b, w: w - b, lambda b, w: sum([b, b])]
+)
+def test_a_batch_is_the_end_of_a_graph(use):
+    w = Value(2.0)
+    batch = micrograd.compile(lambda x: w * x)([1.0, 2.0])
+    with pytest.raises(TypeError, match="inside the compiled function"):
+        use(batch, w)
 
 
 def test_a_formatted_input_is_refused_with_file_and_line():

@@ -141,6 +141,15 @@ class Batch:
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)
 
+    def _refused(self, _: Any) -> NoReturn:
+        raise TypeError(
+            "a batch holds results and is no node of a graph: write what is added to the loss, or "
+            "multiplied, inside the compiled function, or compute with batch.data"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = _refused
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = _refused
+
     def __repr__(self) -> str:
         return f"Batch(data={self.data}, n={self.n})"
 
@@ -321,7 +330,10 @@ class Compiled:
                 programs[key] = Program(self.function, shapes, self.executor, output)
             except Exception as error:
                 given = ", ".join(map(_described, shapes))
-                error.add_note(f"(while compiling {self.__name__} for examples of {given})")
+                error.add_note(
+                    f"(while compiling {self.__name__} for examples of {given}; the first axis of "
+                    "an argument is that of the examples: [[1.0, 2.0]] is one, of two numbers)"
+                )
                 raise
         return programs[key]
 
