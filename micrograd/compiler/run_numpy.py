@@ -149,8 +149,7 @@ class NumPyRun:
         elif group.op == "mean":
             self._mean(group)
         elif group.op in ("largest", "smallest"):
-            reduce = np.maximum.reduce if group.op == "largest" else np.minimum.reduce
-            self._step(reduce, self._view(group.operands[0]), 1, None, self._view(group.result))
+            self._largest(group)
         elif group.op == "take":
             self._take(group)
         elif group.op in ("scatter", "scatter mean"):
@@ -171,6 +170,14 @@ class NumPyRun:
         else:
             self._step(function, *operands, out)
 
+    def _largest(self, group: Group) -> None:
+        function = np.maximum if group.op == "largest" else np.minimum
+        numbers, out = self._view(group.operands[0]), self._view(group.result)
+        if numbers.shape[1] == 2:  # as of a.maximum(b)
+            self._step(function, numbers[:, 0], numbers[:, 1], out=out)
+        else:
+            self._step(function.reduce, numbers, 1, None, out)
+
     def _where(self, group: Group) -> None:
         """On the bits, since 0 times a number may be 0 * inf; those of a difference may overflow.
 
@@ -186,8 +193,9 @@ class NumPyRun:
         if not other.lanes and all(self.constants.get(int(slot)) == 0 for slot in other.slots):
             self._step(np.multiply, c, a, out)
         else:
-            self._step(np.subtract, a, b, out)
-            self._step(np.multiply, c, out, out)
+            difference = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.int64)
+            self._step(np.subtract, a, b, difference)
+            self._step(np.multiply, c, difference, out)
             self._step(np.add, b, out, out)
 
     def _dot(self, group: Group) -> None:
