@@ -240,13 +240,13 @@ class NumPyRun:
 
     def _products(self, left: Block, right: Block, result: Block) -> None:
         a, b, out = map(self._view, (left, right, result))
-        if b.ndim == right.slots.ndim:
+        if b.ndim == right.slots.ndim:  # no axis of lanes
             self._product(b, a.swapaxes(-1, -2), out)
-        elif a.ndim < b.ndim:
+        elif a.ndim < b.ndim:  # weights times inputs, whose columns are lanes
             self._product(a[..., None, :, :], b, out)
         elif a.shape[-2] == 1:
             self._step(np.multiply, a[..., None, :, 0, :], b[..., :, None, 0, :], out)
-        else:
+        else:  # a product of matrices in each lane
             self._step(np.einsum, "...lkn,...rkn->...rln", a, b, out=out)
 
     def _product(self, a: Array, b: Array, out: Array) -> None:
@@ -307,16 +307,16 @@ class NumPyRun:
         numbers = self._operand(index, len(shape))
         if index.slots.max() >= self.schedule.n_inputs or not index.lanes:
             self._step(_check_index, numbers, length)  # inputs are checked at the call
-        positions = np.zeros(shape, np.intp)
+        positions, whole = np.zeros(shape, np.intp), np.zeros(shape, np.intp)
         self._step(np.copyto, positions, numbers, casting="unsafe")
         if n_tables > 1:
             starts = length * np.arange(n_tables).reshape(-1, *[1] * (len(shape) - 1))
-            self._step(np.add, positions, starts, positions)
+            self._step(np.add, positions, whole + starts, positions)
         slots = table.slots.ravel().astype(np.intp)
         stride = self.n if table.lanes else 1
         self._step((slots * stride).take, positions, None, positions, "clip")
         if stride > 1:
-            self._step(np.add, positions, np.arange(self.n), positions)
+            self._step(np.add, positions, whole + np.arange(self.n), positions)
         return positions
 
 
