@@ -179,9 +179,9 @@ class NumPyRun:
             self._step(function.reduce, numbers, 1, None, out)
 
     def _where(self, group: Group) -> None:
-        """On the bits, since 0 times a number may be 0 * inf; those of a difference may overflow.
+        """Bits: b + c (a - b) of them, as whole numbers, since 0 times a number may be 0 * inf.
 
-        What has overflowed comes back when the same bits are added again.
+        A difference that overflows does no harm: the sum overflows back.
         """
         condition, *numbers = group.operands
         out = self._view(group.result).view(np.int64)
