@@ -25,7 +25,7 @@ from micrograd.compiler.program import Program
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run import TiledExecutor
 from micrograd.compiler.run_numba import numba_binder, why_not
-from micrograd.compiler.run_numpy import NumPyRun, common_shape, regular
+from micrograd.compiler.run_numpy import NumPyRun, regular
 from micrograd.compiler.schedule import Block, Group, Schedule, grids, scheduled
 from micrograd.compiler.simplify import FUNCTIONS, Simplified
 from micrograd.nn import MLP, Linear
@@ -775,23 +775,6 @@ def test_regular_slots_have_a_step_along_each_axis(slots, steps):
     assert regular(np.array(slots)) == steps
 
 
-@pytest.mark.parametrize(
-    ("rows", "shape"),
-    [
-        ([[0, 1, 2, 3, 4, 5]], (6,)),
-        ([[0, 1, 2, 3, 4, 5], [5, 5, 5, 8, 8, 8]], (2, 3)),
-        ([[0, 1, 2, 3, 4, 5], [5, 6, 5, 6, 5, 6]], (3, 2)),
-        ([[0, 1, 2, 3, 4, 5], [7, 3, 9, 1, 0, 2]], (6,)),
-        ([[0, 1, 2, 3], [0, 1, 0, 1], [5, 5, 6, 6]], (2, 2)),
-        ([[4]], (1,)),
-    ],
-)
-def test_a_common_shape_makes_rows_of_slots_regular(rows, shape):
-    rows = list(map(np.array, rows))
-    assert common_shape(rows) == shape
-    assert regular(rows[0].reshape(common_shape(rows))) is not None
-
-
 def executor_of(function, shapes):
     """What runs a function with NumPy, and its parameters."""
     found, schedule = passed(function, shapes)
@@ -998,6 +981,31 @@ def test_a_choice_by_each_comparison(is_zero, n):
                 expected = [i if COMPARISON[op](p, q) else j
                             for p, q, i, j in zip(*numbers, strict=True)]  # fmt: skip
                 np.testing.assert_array_equal(at(chosen, (size,), lane, found), expected)
+
+
+ODD = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e308, -1e308, 5e-324, 1.0]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("lanes", [[True, True], [True, False], [False, True], [False, False]])
+def test_a_choice_gives_each_number_bit_by_bit(lanes, n):
+    """Also beside one that is infinite or not a number, and with its sign if it is 0."""
+    memory = {True: np.ones((N_SLOTS, n)), False: np.ones(N_SLOTS)}
+    memory[False][: len(ODD)] = ODD
+    memory[True][: len(ODD)] = np.array(ODD)[:, None]
+    memory[True][len(ODD)] = [0.0, 2.0][:n]
+    pairs = np.array(list(product(range(len(ODD)), repeat=2)))
+    size = len(pairs)
+    x, one = (Block(each, np.full(size, len(ODD))) for each in (True, False))
+    a, b = (Block(each, slots) for each, slots in zip(lanes, pairs.T, strict=True))
+    condition = Group("<", result_block(True, (size,)), (x, one))
+    chosen = Block(True, N_SLOTS + size + np.arange(size))
+    groups = [condition, Group("where", chosen, (condition.result, a, b))]
+    sizes = (N_SLOTS + 2 * size, N_SLOTS + 2 * size)
+    expected = np.array(ODD)[pairs][:, :n]  # 0 < 1, but not 2 < 1
+    for done in computed(groups, sizes, memory, n):
+        found = done[True][chosen.slots]
+        np.testing.assert_array_equal(found.view(np.int64), expected.copy().view(np.int64))
 
 
 # A list of operands is uniform or in lanes; uniform left of lanes.
