@@ -1075,7 +1075,9 @@ def test_20_steps_of_training_end_at_the_same_parameters(kind, arguments):
 def test_an_optimizer_goes_on_while_its_parameters_move(kind, arguments):
     xs, ys = rows(6, 2), [1.0, -1.0, 0.5] * 2
     eager, moving = ([mlp(2, 3, 1), mlp(2, 3, 1, seed=1)] for _ in range(2))
-    parameters = [[p for model in models for p in model.parameters()] for models in (eager, moving)]
+    parameters = [  # in an order of its own
+        [p for model in models for p in reversed(model.parameters())] for models in (eager, moving)
+    ]
     optimizers = [kind(some, **arguments) for some in parameters]
 
     def loss_of(models):
@@ -1457,16 +1459,21 @@ def test_a_sign_is_a_number_for_the_compiler_as_well():
 
 def test_a_copied_optimizer_moves_the_copied_model():
     model = mlp(2, 3, 1)
-    optimizer = Adam(model.parameters(), lr=0.1)
+    optimizer = Adam(model.parameters()[::-1], lr=0.1)
     X = rows(4, 2)
-    micrograd.compile(lambda x: model(x) ** 2)(X).backward()
+    loss = micrograd.compile(lambda x: model(x) ** 2)
+    loss(X).backward()
     optimizer.step()
     other_model, other = copy.deepcopy((model, optimizer))
     before = [p.data for p in other_model.parameters()]
     micrograd.compile(lambda x: other_model(x) ** 2)(X).backward()
     other.step()
-    assert all(p.data != x for p, x in zip(other_model.parameters(), before, strict=True))
+    after = [p.data for p in other_model.parameters()]
+    assert all(x != y for x, y in zip(before, after, strict=True))
     assert (other.steps, optimizer.steps) == (2, 1)
+    loss(X).backward()
+    optimizer.step()
+    assert_close([p.data for p in model.parameters()], after, scale=1)
 
 
 def test_methods_are_compiled_for_each_object_and_for_each_class():

@@ -840,8 +840,9 @@ SCALAR = {
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)), "relu": lambda x: max(x, 0.0),
     "maximum": max, "minimum": min, "copy": lambda x: x,
 }  # fmt: skip
-COMPARISON = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "is": operator.eq,
+CHOICES = {
+    "where <": operator.lt, "where <=": operator.le, "where >": operator.gt,
+    "where >=": operator.ge, "where is": operator.eq,
 }  # fmt: skip
 
 
@@ -868,9 +869,9 @@ def by_loops(group, lane, memory):
         for g, (indices, owed) in enumerate(zip(*numbers, strict=True)):
             for i, x in zip(indices, owed, strict=True):
                 found[g, int(i)] += x
-    elif group.op == "where":
+    elif group.op in CHOICES:
         for g, (x, y, a, b) in enumerate(zip(*numbers, strict=True)):
-            found[g] = a if x < y else b
+            found[g] = a if CHOICES[group.op](x, y) else b
     else:
         for g, operands in enumerate(zip(*numbers, strict=True)):
             found[g] = SCALAR[group.op](*operands)
@@ -957,30 +958,19 @@ def test_elementwise_groups(op, n):
 @pytest.mark.parametrize("is_zero", [False, True])
 def test_a_choice_by_each_comparison(is_zero, n):
     rng = random.Random(1)
-    for op, lanes in product(COMPARISON, product([False, True], repeat=4)):
+    for op, lanes in product(CHOICES, product([False, True], repeat=4)):
         for size in (1, 6):
             memory = random_memory(rng, n)
             memory[True][:, 0] = memory[False]  # so that some are equal
-            x, y, a = (Block(each, random_slots(rng, (size,))) for each in lanes[:3])
-            b = Block(lanes[3], random_slots(rng, (size,)))
+            blocks = [Block(each, random_slots(rng, (size,))) for each in lanes]
             constants = []
             if is_zero:
-                b = Block(False, np.full(size, N_SLOTS - 1))
+                blocks[3] = Block(False, np.full(size, N_SLOTS - 1))
                 memory[False][N_SLOTS - 1] = 0.0
                 constants = [(N_SLOTS - 1, 0.0)]
-            compared = lanes[0] or lanes[1]
-            condition = Group(op, result_block(compared, (size,)), (x, y))
-            chosen = Block(
-                any((compared, a.lanes, b.lanes)), N_SLOTS + size + np.arange(size)
-            )
-            where = Group("where", chosen, (condition.result, a, b))
-            sizes = (N_SLOTS + 2 * size, N_SLOTS + 2 * size)
-            done = computed([condition, where], sizes, memory, n, constants=constants)
-            for found, lane in product(done, range(n)):
-                numbers = [at(block, (size,), lane, memory) for block in (x, y, a, b)]
-                expected = [i if COMPARISON[op](p, q) else j
-                            for p, q, i, j in zip(*numbers, strict=True)]  # fmt: skip
-                np.testing.assert_array_equal(at(chosen, (size,), lane, found), expected)
+            result = result_block(any(block.lanes for block in blocks), (size,))
+            group = Group(op, result, tuple(blocks))
+            assert_group_agrees(group, memory, n, constants=constants)
 
 
 ODD = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e308, -1e308, 5e-324, 1.0]
@@ -998,13 +988,10 @@ def test_a_choice_gives_each_number_bit_by_bit(lanes, n):
     size = len(pairs)
     x, one = (Block(each, np.full(size, len(ODD))) for each in (True, False))
     a, b = (Block(each, slots) for each, slots in zip(lanes, pairs.T, strict=True))
-    condition = Group("<", result_block(True, (size,)), (x, one))
-    chosen = Block(True, N_SLOTS + size + np.arange(size))
-    groups = [condition, Group("where", chosen, (condition.result, a, b))]
-    sizes = (N_SLOTS + 2 * size, N_SLOTS + 2 * size)
+    group = Group("where <", result_block(True, (size,)), (x, one, a, b))
     expected = np.array(ODD)[pairs][:, :n]  # 0 < 1, but not 2 < 1
-    for done in computed(groups, sizes, memory, n):
-        found = done[True][chosen.slots]
+    for done in computed([group], (N_SLOTS + size,) * 2, memory, n):
+        found = done[True][group.result.slots]
         np.testing.assert_array_equal(found.view(np.int64), expected.copy().view(np.int64))
 
 

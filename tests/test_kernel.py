@@ -23,14 +23,18 @@ def sigmoid(x):
 
 REFERENCES = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "**": np.float_power,
-    "neg": np.negative, "abs": np.abs, "<": np.less, "<=": np.less_equal, ">": np.greater,
-    ">=": np.greater_equal, "is": np.equal, "where": lambda c, a, b: np.where(c != 0, a, b),
+    "neg": np.negative, "abs": np.abs,
+    "where <": lambda x, y, a, b: np.where(x < y, a, b),
+    "where <=": lambda x, y, a, b: np.where(x <= y, a, b),
+    "where >": lambda x, y, a, b: np.where(x > y, a, b),
+    "where >=": lambda x, y, a, b: np.where(x >= y, a, b),
+    "where is": lambda x, y, a, b: np.where(x == y, a, b),
     "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
     "sigmoid": sigmoid, "relu": lambda x: np.where(x <= 0, 0.0, x), "maximum": np.maximum,
     "minimum": np.minimum, "copy": np.positive,
 }  # fmt: skip
-OPERANDS = {op: 3 if op == "where" else 1 if op.isalpha() else 2 for op in FUNCTIONS}
-OPERANDS |= {"is": 2, "maximum": 2, "minimum": 2}
+OPERANDS = {op: 4 if " " in op else 1 if op.isalpha() else 2 for op in FUNCTIONS}
+OPERANDS |= {"maximum": 2, "minimum": 2}
 
 
 def interpret(groups, U, S):
@@ -120,10 +124,11 @@ EXTREMES = [
 @pytest.mark.parametrize("op", FUNCTIONS)
 def test_numbers_at_the_edge(op):
     rng = np.random.default_rng(0)
-    places = [np.repeat(np.arange(31), 31), np.tile(np.arange(31), 31), rng.integers(0, 31, 961)]
+    places = [np.repeat(np.arange(31), 31), np.tile(np.arange(31), 31)]
+    places += rng.integers(0, 31, (2, 961)).tolist()
     S = np.concatenate([np.array(EXTREMES), np.zeros(961)])[:, None]
     expected, U = S.copy(), np.zeros(1)
-    operands = tuple(Block(True, p) for p in places[: OPERANDS[op]])
+    operands = tuple(Block(True, np.array(p)) for p in places[: OPERANDS[op]])
     group = Group(op, Block(True, 31 + np.arange(961)), operands)
     interpret([group], U, expected)
     assert outcome([group], U, S) == 0

@@ -8,6 +8,7 @@ nodes nobody else uses becomes one instruction of any number of operands:
     dot         sign * (left1 right1 + left2 right2 + ...) + added - subtracted
     mean        the mean over lanes of such a sum of products
     largest     x1.maximum(x2).maximum(x3) ..., and `smallest`
+    where >     what is chosen by comparing two numbers: of x, y, a, b it is a if x > y, else b
     scatter     what an entry of a table is owed by all who took it: the sum of those x whose index
                 is the entry's position; `scatter mean` is the mean of that over lanes
 
@@ -157,6 +158,11 @@ class _Fusion:
             self.chain(place)
         elif op == "take":
             self.found[place] = Unit(op, (operands[:1], self.alike(operands[1:])))
+        elif op == "where":
+            condition, *sides = operands
+            compared = self.steps[condition]
+            op, operands = f"where {compared.op}", (*compared.operands, *sides)
+            self.found[place] = Unit(op, tuple((i,) for i in operands))
         else:
             self.found[place] = Unit(op, tuple((i,) for i in operands))
 

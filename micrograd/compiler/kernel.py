@@ -98,7 +98,7 @@ def _integer(builder: Any, program: Any, index: Any) -> Any:
 _entry = _instruction(WHOLE, WHOLE, WHOLE)(_integer)  # the integer at an index of a program
 
 
-# ---- 2. Functions of one to three numbers; without a branch, so that they run on vectors
+# ---- 2. Functions of one to four numbers; without a branch, so that they run on vectors
 
 LOG2, LOG2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 ROUNDER = 1.5 * 2.0**52  # added to a number, it leaves the nearest whole one in the last bits
@@ -185,31 +185,30 @@ def _smaller(x: float, y: float) -> float:
     return x if x < y or x != x else y
 
 
-FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "+": lambda x, y, z: x + y,
-    "-": lambda x, y, z: x - y,
-    "*": lambda x, y, z: x * y,
-    "/": lambda x, y, z: x / y,
-    "**": lambda x, y, z: x**y,
-    "neg": lambda x, y, z: -x,
-    "abs": lambda x, y, z: abs(x),
-    "<": lambda x, y, z: 1.0 if x < y else 0.0,
-    "<=": lambda x, y, z: 1.0 if x <= y else 0.0,
-    ">": lambda x, y, z: 1.0 if x > y else 0.0,
-    ">=": lambda x, y, z: 1.0 if x >= y else 0.0,
-    "is": lambda x, y, z: 1.0 if x == y else 0.0,
-    "where": lambda x, y, z: y if x != 0.0 else z,
-    "exp": lambda x, y, z: _exp(x),
-    "log": lambda x, y, z: _log(x),
-    "sqrt": lambda x, y, z: math.sqrt(x),
-    "sin": lambda x, y, z: math.sin(x),
-    "cos": lambda x, y, z: math.cos(x),
-    "tanh": lambda x, y, z: _tanh(x),
-    "sigmoid": lambda x, y, z: _sigmoid(x),
-    "relu": lambda x, y, z: 0.0 if x <= 0.0 else x,
-    "maximum": lambda x, y, z: _larger(x, y),
-    "minimum": lambda x, y, z: _smaller(x, y),
-    "copy": lambda x, y, z: x,
+FUNCTIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "+": lambda x, y, a, b: x + y,
+    "-": lambda x, y, a, b: x - y,
+    "*": lambda x, y, a, b: x * y,
+    "/": lambda x, y, a, b: x / y,
+    "**": lambda x, y, a, b: x**y,
+    "neg": lambda x, y, a, b: -x,
+    "abs": lambda x, y, a, b: abs(x),
+    "where <": lambda x, y, a, b: a if x < y else b,
+    "where <=": lambda x, y, a, b: a if x <= y else b,
+    "where >": lambda x, y, a, b: a if x > y else b,
+    "where >=": lambda x, y, a, b: a if x >= y else b,
+    "where is": lambda x, y, a, b: a if x == y else b,
+    "exp": lambda x, y, a, b: _exp(x),
+    "log": lambda x, y, a, b: _log(x),
+    "sqrt": lambda x, y, a, b: math.sqrt(x),
+    "sin": lambda x, y, a, b: math.sin(x),
+    "cos": lambda x, y, a, b: math.cos(x),
+    "tanh": lambda x, y, a, b: _tanh(x),
+    "sigmoid": lambda x, y, a, b: _sigmoid(x),
+    "relu": lambda x, y, a, b: 0.0 if x <= 0.0 else x,
+    "maximum": lambda x, y, a, b: _larger(x, y),
+    "minimum": lambda x, y, a, b: _smaller(x, y),
+    "copy": lambda x, y, a, b: x,
 }
 OPS = (*FUNCTIONS, "dot", "mean", "largest", "smallest", "take", "scatter", "scatter mean")
 PRODUCTS = ("dot", "mean")
@@ -222,19 +221,19 @@ def _one_of(functions: Sequence[Callable[..., Any]], first: int = 0) -> Any:
     others = _one_of(functions[1:], first + 1) if functions[1:] else None
 
     @_compiled
-    def loop(n: int, out: int, x: int, y: int, z: int) -> None:
+    def loop(n: int, out: int, x: int, y: int, a: int, b: int) -> None:
         for i in range(n):
-            _put(out, i, function(_get(x, i), _get(y, i), _get(z, i)))
+            _put(out, i, function(_get(x, i), _get(y, i), _get(a, i), _get(b, i)))
 
     if others is None:
-        return _compiled(lambda op, n, out, x, y, z: loop(n, out, x, y, z))
+        return _compiled(lambda op, n, out, x, y, a, b: loop(n, out, x, y, a, b))
 
     @_compiled
-    def choice(op: int, n: int, out: int, x: int, y: int, z: int) -> None:
+    def choice(op: int, n: int, out: int, x: int, y: int, a: int, b: int) -> None:
         if op == place:
-            loop(n, out, x, y, z)
+            loop(n, out, x, y, a, b)
         else:
-            others(op, n, out, x, y, z)
+            others(op, n, out, x, y, a, b)
 
     return choice
 
@@ -681,9 +680,10 @@ def _scatter(program: int, at: int, width: int, u: int, s: int, out: int) -> boo
 def _apply(program: int, at: int, width: int, u: int, s: int, out: int, scratch: int) -> None:
     """An elementwise operation."""
     count, op = _entry(program, at + COUNT), _entry(program, at + OP)
-    x, y, z = at + OPERANDS, at + OPERANDS + OPERAND, at + OPERANDS + 2 * OPERAND
+    x = at + OPERANDS
+    y, a, b = x + OPERAND, x + 2 * OPERAND, x + 3 * OPERAND
     in_place = _entry(program, x + REGULAR) & _entry(program, y + REGULAR)
-    in_place &= _entry(program, z + REGULAR)
+    in_place &= _entry(program, a + REGULAR) & _entry(program, b + REGULAR)
     size = count if in_place or count * width <= CHUNK else max(1, CHUNK // width)
     part = 8 * max(CHUNK, width)
     first = 0
@@ -693,7 +693,8 @@ def _apply(program: int, at: int, width: int, u: int, s: int, out: int, scratch:
             op, n * width, out + 8 * first * width,
             _gathered(program, x, first, n, width, u, s, scratch),
             _gathered(program, y, first, n, width, u, s, scratch + part),
-            _gathered(program, z, first, n, width, u, s, scratch + 2 * part),
+            _gathered(program, a, first, n, width, u, s, scratch + 2 * part),
+            _gathered(program, b, first, n, width, u, s, scratch + 3 * part),
         )  # fmt: skip
         first += n
 
@@ -705,7 +706,7 @@ def _run(numbers: Any, u_numbers: Any, s_numbers: Any, first: int, last: int) ->
     then no vector is loaded from two cache lines.
     """
     program, lanes = numbers.ctypes.data, s_numbers.shape[1]
-    memory = np.empty(max(_entry(program, 2), 3 * max(CHUNK, lanes)))
+    memory = np.empty(max(_entry(program, 2), 4 * max(CHUNK, lanes)))
     u, s, scratch = u_numbers.ctypes.data, s_numbers.ctypes.data, memory.ctypes.data
     for group in range(first, last):
         at = 3 + group * HEAD

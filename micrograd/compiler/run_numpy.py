@@ -7,7 +7,7 @@ one after the other.
 
     dot, left uniform     matrix product: weights times the inputs in all lanes
     mean                  matrix product: upstream gradients times inputs, summed along the lanes
-    where(c, a, b)        b + c (a - b) on the bits, as whole numbers
+    where >               b + c (a - b) on the bits, as whole numbers, with c = 1 where x > y
     take, scatter         the place of a number in memory is computed from the index
     other operations      the NumPy function of that name
 
@@ -48,14 +48,15 @@ def sigmoid(x: Array, out: Array) -> None:
     np.divide(np.where(x < 0, e, 1.0), 1.0 + e, out=out)
 
 
-COMPARISONS = {
-    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "is": np.equal,
+CHOICES = {
+    "where <": np.less, "where <=": np.less_equal, "where >": np.greater,
+    "where >=": np.greater_equal, "where is": np.equal,
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "**": np.power,
     "neg": np.negative, "abs": np.abs, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "maximum": np.maximum, "minimum": np.minimum,
-    "copy": np.positive, "relu": np.maximum, "sigmoid": sigmoid, **COMPARISONS,
+    "copy": np.positive, "relu": np.maximum, "sigmoid": sigmoid,
 }  # fmt: skip
 
 
@@ -84,7 +85,6 @@ class NumPyRun:
         self.uniform = np.zeros(n_uniform)
         self.lanes = np.zeros((n_rows, n) if n > 1 else n_rows)  # a single lane needs no axis
         self.memory = {False: self.uniform, True: self.lanes}
-        self.conditions = {lanes: np.zeros(m.shape, bool) for lanes, m in self.memory.items()}
         self.lanes[schedule.ones] = 1.0
         for slot, number in schedule.constants:
             self.uniform[slot] = number
@@ -125,10 +125,9 @@ class NumPyRun:
     def _step(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
         self._steps.append(partial(function, *arguments, **named))
 
-    def _view(self, block: Block, conditions: bool = False) -> Array:
+    def _view(self, block: Block) -> Array:
         """The numbers of a block, in the shape of its slots and with an axis of lanes behind."""
-        slots = block.slots
-        memory = (self.conditions if conditions else self.memory)[block.lanes]
+        slots, memory = block.slots, self.memory[block.lanes]
         strides = regular(slots)
         if strides is not None:
             shape = slots.shape + memory.shape[1:]
@@ -136,15 +135,15 @@ class NumPyRun:
             return as_strided(memory[slots.flat[0] :], shape, steps)
         if not block.lanes and self.constants.keys() >= set(slots.flat):
             return self.uniform[slots]  # once and for all
-        key = (block.lanes, conditions, slots.shape, slots.tobytes())
+        key = (block.lanes, slots.shape, slots.tobytes())
         if key not in self.gathered:
-            self.gathered[key] = np.empty(slots.shape + memory.shape[1:], memory.dtype)
+            self.gathered[key] = np.empty(slots.shape + memory.shape[1:])
             self._step(memory.take, slots.astype(np.intp), 0, self.gathered[key], "clip")
         return self.gathered[key]
 
-    def _operand(self, block: Block, dimensions: int, conditions: bool = False) -> Array:
+    def _operand(self, block: Block, dimensions: int) -> Array:
         """A view that fits, as NumPy broadcasts, a result of so many dimensions."""
-        view = self._view(block, conditions)
+        view = self._view(block)
         if not block.lanes and (block.slots == block.slots.flat[0]).all():
             return view.reshape(-1)[0, ...]  # the same number everywhere, without an axis
         return view if view.ndim == dimensions else view[..., None]
@@ -162,13 +161,13 @@ class NumPyRun:
             self._take(group)
         elif group.op in ("scatter", "scatter mean"):
             self._scatter(group)
-        elif group.op == "where":
+        elif group.op in CHOICES:
             self._where(group)
         else:
             self._elementwise(group)
 
     def _elementwise(self, group: Group) -> None:
-        out = self._view(group.result, conditions=group.op in COMPARISONS)
+        out = self._view(group.result)
         operands = [self._operand(block, out.ndim) for block in group.operands]
         if group.op == "relu":
             operands.append(np.zeros(out.shape))  # twice as fast here as a single 0
@@ -191,13 +190,13 @@ class NumPyRun:
 
         A difference that overflows does no harm: the sum overflows back.
         """
-        condition, *numbers = group.operands
         out = self._view(group.result).view(np.int64)
-        truth = self._operand(condition, out.ndim, conditions=True)
-        a, b = (self._operand(block, out.ndim).view(np.int64) for block in numbers)
+        x, y, a, b = (self._operand(block, out.ndim) for block in group.operands)
+        a, b, other = a.view(np.int64), b.view(np.int64), group.operands[3]
+        truth = np.empty(np.broadcast_shapes(x.shape, y.shape), bool)
+        self._step(CHOICES[group.op], x, y, truth)
         c = np.zeros(truth.shape, np.int64)
         self._step(np.copyto, c, truth)
-        other = numbers[1]
         if not other.lanes and all(self.constants.get(int(slot)) == 0 for slot in other.slots):
             self._step(np.multiply, c, a, out)
         else:

@@ -188,7 +188,6 @@ LONGEST = 64  # terms in one expression, since Python's own compiler works recur
 # How tightly the text of an operation binds: what binds less than its place needs gets brackets.
 _CHOICE, _COMPARISON, _SUM, _PRODUCT, _NEGATIVE, _ATOM = range(6)
 _RANKS = {
-    "where": _CHOICE, **dict.fromkeys(("<", "<=", ">", ">=", "is"), _COMPARISON),
     **dict.fromkeys("+-", _SUM), **dict.fromkeys("*/", _PRODUCT), "neg": _NEGATIVE,
 }  # fmt: skip
 _MEANS, _SCATTERS = ("mean", "scatter mean"), ("scatter", "scatter mean")
@@ -311,9 +310,10 @@ class _Writer:
             return _sum(self.terms(unit)), _SUM
         if op == "take":
             return self.taken(unit)
-        if op == "where":
-            condition, a, b = map(self.operand, places, (_COMPARISON, _COMPARISON, _CHOICE))
-            return [a, f"if {condition}", f"else {b}"], rank
+        if op.startswith("where"):
+            x, y, a, b = map(self.operand, places, (_SUM, _SUM, _COMPARISON, _CHOICE))
+            sign = op.removeprefix("where ").replace("is", "==")
+            return [a, f"if {x} {sign} {y}", f"else {b}"], _CHOICE
         if op == "relu" and (x := self.operand(*places)).isidentifier():  # faster than a call
             return [f"0.0 if {x} < 0.0 else {x}"], _CHOICE
         if op == "neg":
@@ -322,7 +322,7 @@ class _Writer:
             op = "divide"
         elif op in _RANKS:
             a, b = map(self.operand, places, (rank, rank + 1))
-            return [a, f"{'==' if op == 'is' else op} {b}"], rank
+            return [a, f"{op} {b}"], rank
         return self.call("power" if op == "**" else op, [self.operand(i) for i in places])
 
     def is_number(self, divisor: int) -> bool:
