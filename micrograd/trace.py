@@ -156,10 +156,9 @@ def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
 
 def _users_line() -> str:
     frame: Any = sys._getframe()
-    package = os.path.dirname(__file__)
-    ours, numpys = package + os.sep, f"{os.sep}numpy{os.sep}"
-    while frame.f_back and (frame.f_code.co_filename.startswith(ours)
-                            or numpys in frame.f_code.co_filename):  # fmt: skip
+    files = __file__, getattr(sys.modules.get("numpy"), "__file__", __file__)  # np.sum calls us
+    not_the_users = tuple(os.path.dirname(file) + os.sep for file in files)
+    while frame.f_back and frame.f_code.co_filename.startswith(not_the_users):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
 

@@ -1,6 +1,8 @@
 """Chapter 8. What was recorded computes the same numbers, for other inputs too."""
 
 import math
+import os
+import re
 from fractions import Fraction
 from operator import neg
 
@@ -229,6 +231,15 @@ def test_what_would_freeze_a_choice_is_refused_with_file_line_and_remedy(misuse,
     line = misuse.__code__.co_firstlineno
     with pytest.raises(TraceError, match=rf"{what}.*test_trace\.py, line {line}: .*{remedy}"):
         misuse(x)
+
+
+def test_the_users_line_is_found_in_a_folder_of_any_name():
+    file = os.path.join(os.sep, "courses", "numpy", "lecture.py")
+    code = compile("def ask(x):\n    return x > 0 or x\n", file, "exec")
+    names = {}
+    exec(code, names)
+    with pytest.raises(TraceError, match=re.escape(f"{file}, line 2: ")):
+        names["ask"](Recording().input(3.0))
 
 
 def test_where_take_and_comparisons():

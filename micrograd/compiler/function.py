@@ -104,6 +104,7 @@ class Batch:
             self._lanes = self._lanes()
         return self._lanes
 
+    @np.errstate(all="ignore")
     def backward(self, gradient: float = 1.0) -> None:
         """Adds the gradients of the mean to the `grad` of each parameter, as Value.backward() does.
 
@@ -112,8 +113,7 @@ class Batch:
             RuntimeError: the function was called inside `no_grad()`.
         """
         row, gradients = self._gradients()
-        with np.errstate(all="ignore"):
-            row.grad += gradients if gradient == 1 else gradient * gradients
+        row.grad += gradients if gradient == 1 else gradient * gradients
 
     def item(self) -> float:
         """The mean, as a float."""
