@@ -497,6 +497,8 @@ def _check_indices(program: Program, arrays: Sequence[Array]) -> None:
     for argument, columns, length in program.indices:
         a = arrays[argument]
         index = a.reshape(len(a) if a.ndim else 1, -1)[:, columns]
+        if index.dtype == np.int64 and index.view(np.uint64).max() < length:
+            continue  # by far the most frequent case, in one look: what is negative would be huge
         if index.dtype.kind == "f" and (index != np.floor(index)).any():
             wrong = index[index != np.floor(index)][0]
             raise TypeError(f"expected whole numbers as indices, got {wrong}")

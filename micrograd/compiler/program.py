@@ -216,6 +216,9 @@ def _indices(steps: Sequence[Instruction], widths: Sequence[int]) -> list[tuple[
     for argument, width in enumerate(widths):
         rows = {i: lengths[start + i] for i in range(width) if start + i in lengths}
         for length in sorted(set(rows.values())):
-            found.append((argument, [i for i in rows if rows[i] == length], length))
+            columns: Any = [i for i in rows if rows[i] == length]
+            if columns == list(range(columns[0], columns[-1] + 1)):  # as a view, then
+                columns = slice(columns[0], columns[-1] + 1)
+            found.append((argument, columns, length))
         start += width
     return found
