@@ -434,6 +434,13 @@ def test_what_an_entry_of_a_table_is_owed_is_a_scatter():
     assert [units[place].op for place in means] == ["scatter mean", "scatter mean"]
 
 
+def test_a_choice_of_which_an_input_is_the_other_part_is_no_scatter():
+    recording = Simplified()
+    i, w, x, y, z = inputs_of(recording, 5)
+    result = i.where(w, x) + i.where(w, y) + i.where(w, z)  # an input is no 0, even recorded as one
+    assert fused_units(recording, [result], {1})[result.place].op == "dot"
+
+
 def test_a_mean_of_products_is_a_sum_along_the_lanes():
     recording = Simplified()
     p, x, y = inputs_of(recording, 3)

@@ -25,12 +25,13 @@ beside it.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
-from micrograd.compiler.lanes import in_lanes, needed
-from micrograd.trace import Instruction
+from micrograd.compiler.lanes import in_lanes
+from micrograd.compiler.simplify import Instructions
 
 ONE = -1  # the place of an input that is 1 in every lane
 SIGNS = {"+": (1, 1), "-": (1, -1), "neg": (-1,)}
@@ -56,7 +57,7 @@ class Unit(NamedTuple):
     @property
     def sources(self) -> tuple[int, ...]:
         """The places that it is computed from."""
-        return tuple(place for places in self.operands for place in places)
+        return tuple(chain(*self.operands))
 
 
 class Fused(NamedTuple):
@@ -88,7 +89,7 @@ class Fused(NamedTuple):
 
 
 def fused(
-    instructions: Sequence[Instruction], results: Sequence[int], parameters: Collection[int]
+    instructions: Instructions, results: Sequence[int], parameters: Collection[int]
 ) -> Fused:
     """The units that these results need.
 
@@ -99,10 +100,9 @@ def fused(
         results: places of results, which must not disappear in a sum.
         parameters: places of inputs that are the same in every lane.
     """
-    places = needed(instructions, results)
-    fusion = _Fusion(instructions, places, results, parameters)
-    for place in reversed(places):  # the whole before its parts
-        if place not in fusion.inside and instructions[place].operands:
+    fusion = _Fusion(instructions, results, parameters)
+    for place in range(len(instructions) - 1, -1, -1):  # the whole before its parts
+        if fusion.uses[place] and place not in fusion.inside and instructions.operands[place]:
             fusion.fuse(place)
     return Fused(_in_order(fusion.found, results), fusion.lanes)
 
@@ -123,32 +123,49 @@ def _in_order(units: Mapping[int, Unit], results: Sequence[int]) -> dict[int, Un
     return order
 
 
+def _uses(operands: Sequence[tuple[int, ...]], results: Sequence[int]) -> list[int]:
+    # Of each instruction, how often it is asked for: never, if no result needs it.
+    uses = [0] * len(operands)
+    for place in results:
+        uses[place] += 1
+    for place in range(len(operands) - 1, -1, -1):
+        if uses[place]:
+            for i in operands[place]:
+                uses[i] += 1
+    return uses
+
+
+def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
+    # Of each instruction, how many there are one after the other before it, at the most.
+    depths: list[int] = []
+    for places in operands:
+        depth = 0
+        for i in places:
+            if depths[i] >= depth:
+                depth = depths[i] + 1
+        depths.append(depth)
+    return depths
+
+
 class _Fusion:
     def __init__(
-        self,
-        instructions: Sequence[Instruction],
-        places: Sequence[int],
-        results: Sequence[int],
-        parameters: Collection[int],
+        self, steps: Instructions, results: Sequence[int], parameters: Collection[int]
     ) -> None:
-        self.steps = instructions
-        self.lanes = in_lanes(instructions, parameters)
+        self.ops, self.operands, self.numbers = steps.ops, steps.operands, steps.numbers
+        self.lanes = in_lanes(steps, parameters)
+        self.uses = _uses(steps.operands, results)
+        self.depth = _depths(steps.operands)
         self.found: dict[int, Unit] = {}
         self.copies: dict[int, int] = {}  # in lanes, of what is uniform
         self.inside: set[int] = set()  # what has disappeared in a whole
-        self.uses = Counter(i for place in places for i in instructions[place].operands)
-        self.uses.update(results)
         self.lengths: dict[int, int] = {}  # of the longest table, by the place of its index
-        for step in instructions:
-            if step.op == "take":
-                index, length = step.operands[0], len(step.operands) - 1
-                self.lengths[index] = max(length, self.lengths.get(index, 0))
-        self.depth: list[int] = []
-        for step in instructions:
-            self.depth.append(1 + max([self.depth[i] for i in step.operands], default=-1))
+        for op, operands in zip(steps.ops, steps.operands, strict=True):
+            if op == "take":
+                index, *table = operands
+                self.lengths[index] = max(len(table), self.lengths.get(index, 0))
 
     def fuse(self, place: int) -> None:
-        op, operands = self.steps[place].op, self.steps[place].operands
+        op, operands = self.ops[place], self.operands[place]
         if op in SIGNS:
             self.sum(place)
         elif op == "mean":
@@ -180,12 +197,12 @@ class _Fusion:
         return tuple(self.copies.get(i, i) for i in operands)
 
     def chain(self, place: int) -> None:
-        op = self.steps[place].op
-        operands, waiting = [], [*self.steps[place].operands]
+        op = self.ops[place]
+        operands, waiting = [], [*self.operands[place]]
         while waiting:
             part = waiting.pop()
-            if self.steps[part].op == op and self.disappears(part, place):
-                waiting += self.steps[part].operands
+            if self.ops[part] == op and self.disappears(part, place):
+                waiting += self.operands[part]
                 self.inside.add(part)
             else:
                 operands.append(part)
@@ -195,29 +212,30 @@ class _Fusion:
 
     def terms(self, whole: int) -> tuple[_Terms, _Terms, set[int]]:
         """Products and other terms of the tree of additions that ends here, and its inside."""
+        ops, lanes, uses = self.ops, self.lanes, self.uses
         products: _Terms = []
         terms: _Terms = []
         inside: set[int] = set()
         waiting = [(whole, 1)]
         while waiting:
             place, sign = waiting.pop()
-            step = self.steps[place]
-            if place != whole and not self.disappears(place, whole):
+            op = ops[place]
+            is_inside = place == whole or (uses[place] == 1 and lanes[place] == lanes[whole])
+            if not is_inside or (op != "*" and op not in SIGNS):
                 terms.append((place, sign))
-            elif step.op in SIGNS:
-                signs = SIGNS[step.op]
-                waiting += [(i, sign * own) for i, own in zip(step.operands, signs, strict=True)]
-                inside.add(place)
-            elif step.op == "*":
+                continue
+            inside.add(place)
+            if op == "*":
                 products.append((place, sign))
-                inside.add(place)
             else:
-                terms.append((place, sign))
-        return products, sorted(terms), inside - {whole}
+                for i, own in zip(self.operands[place], SIGNS[op], strict=True):
+                    waiting.append((i, sign * own))
+        inside.discard(whole)
+        return products, sorted(terms), inside
 
     def sum(self, place: int) -> None:
         products, terms, inside = self.terms(place)
-        as_it_is = Unit(self.steps[place].op, tuple((i,) for i in self.steps[place].operands))
+        as_it_is = Unit(self.ops[place], tuple((i,) for i in self.operands[place]))
         if not products and len(terms) <= 2:
             self.found[place] = as_it_is
             return
@@ -254,11 +272,11 @@ class _Fusion:
             self.found[place] = Unit("+" if sign > 0 else "-", ((rest,), (bias,)))
 
     def mean(self, place: int) -> None:
-        [whole] = self.steps[place].operands
+        [whole] = self.operands[place]
         products: _Terms = []
         terms: _Terms = [(whole, 1)]
         inside: set[int] = set()
-        if self.uses[whole] == 1 and self.steps[whole].op in ("*", *SIGNS):
+        if self.uses[whole] == 1 and self.ops[whole] in ("*", *SIGNS):
             products, terms, inside = self.terms(whole)
         sums = self.classes(products)
         scattered = self.scattered(terms, whole) if not products else None
@@ -280,7 +298,7 @@ class _Fusion:
         """
         found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
         for place, sign in products:
-            a, b = self.steps[place].operands
+            a, b = self.operands[place]
             if (self.lanes[b], self.depth[b]) < (self.lanes[a], self.depth[a]):
                 a, b = b, a
             found[sign, self.lanes[a], self.lanes[b]].append((a, b))
@@ -294,21 +312,21 @@ class _Fusion:
         """The scatter that these terms are, if each of them is where(index is position, x, 0)."""
         indices, owed, positions = [], [], set()
         for place, sign in terms:
-            step = self.steps[place]
-            if step.op != "where" or sign < 0 or not self.disappears(place, whole):
+            if self.ops[place] != "where" or sign < 0 or not self.disappears(place, whole):
                 return None
-            condition, x, other = step.operands
-            if self.steps[condition].op != "is" or self.steps[other].number != 0:
+            condition, x, other = self.operands[place]
+            is_zero = self.ops[other] == "constant" and self.numbers[other] == 0
+            if self.ops[condition] != "is" or not is_zero:
                 return None
-            index, position = self.steps[condition].operands
+            index, position = self.operands[condition]
             indices.append(index)
             owed.append(x)
             positions.add(position)
-        if len(positions) != 1 or self.steps[min(positions)].op != "constant" or len(terms) < 2:
+        if len(positions) != 1 or self.ops[min(positions)] != "constant" or len(terms) < 2:
             return None
         # An index may name an entry that is owed nothing, as a constant at the end of the table.
         known = [self.lengths.get(index, 0) for index in indices]
-        length = max(1 + int(self.steps[min(positions)].number), *known)
+        length = max(1 + int(self.numbers[min(positions)]), *known)
         operands = self.alike(indices), self.alike(owed), tuple(positions)
         return Unit("scatter", operands, length=length)
 

@@ -7,7 +7,7 @@ in packed form, since those of a large function are a hundred times as large as 
     >>> w = Value(2.0, label="w")
     >>> program = Program(lambda x: (w * x).tanh(), [()], "numpy")
     >>> [step.op for step in program.instructions]
-    ['input', 'input', '*', 'tanh', '*', 'constant', '-', 'constant', '*', '*', 'mean', 'mean']
+    ['input', 'input', '*', 'tanh', '*', 'constant', '-', '*', '*', 'mean', 'mean']
     >>> program.schedule.groups
     [* of 1 in lanes, tanh of 1 in lanes, * of 1 in lanes, - of 1 in lanes, 2 means of 1 product]
 """
@@ -33,6 +33,7 @@ from micrograd.compiler.run_numba import numba_binder
 from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.run_python import source
 from micrograd.compiler.schedule import Schedule, scheduled
+from micrograd.compiler.simplify import Instructions
 from micrograd.trace import Instruction
 
 Array = npt.NDArray[Any]
@@ -88,7 +89,7 @@ class Program:
         self._places, self._results, self._output = found.places, found.results, output
         wanted = [found.results[output], *found.gradients]
         self._means = averaged(found.recording, wanted, set(found.places))
-        self._steps: list[Instruction] | None = found.recording.instructions
+        self._steps: Instructions | None = found.recording.instructions
         self._packed = b""
         self._row = together(found.parameters)
         self.indices = _indices(self._steps, list(self.widths.values()))
@@ -96,9 +97,11 @@ class Program:
     @property
     def instructions(self) -> list[Instruction]:
         """The recording after passes 1 and 2: simplified, with means over lanes."""
-        if self._steps is None:
-            return _unpacked(self._packed)
-        return self._steps
+        return list(self._instructions)
+
+    @property
+    def _instructions(self) -> Instructions:
+        return _unpacked(self._packed) if self._steps is None else self._steps
 
     @property
     def row(self) -> Row:
@@ -137,11 +140,11 @@ class Program:
     def source(self, name: str = "result", with_gradients: bool = True) -> str:
         """The program as Python text; `name` is what the result is called."""
         results = self._means if with_gradients else self._results
-        units = fused(self.instructions, results, set(self._places))
+        units = fused(self._instructions, results, set(self._places))
         labels = {i: p.label for i, p in zip(self._places, self.parameters, strict=True)}
         inputs = list(itertools.chain(*self._names.values()))
         first, gradients = (results[:1], results[1:]) if with_gradients else (results, None)
-        return source(units, self.instructions, inputs, labels, first, gradients, name)
+        return source(units, self._instructions, inputs, labels, first, gradients, name)
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -149,10 +152,10 @@ class Program:
         return self._schedule([*self._means, self._results[self._output]])
 
     def _schedule(self, results: Sequence[int]) -> Schedule:
-        units = fused(self.instructions, results, set(self._places))
+        units = fused(self._instructions, results, set(self._places))
         ends = itertools.accumulate(self.widths.values())
         inputs = [range(e - n, e) for e, n in zip(ends, self.widths.values(), strict=True)]
-        return scheduled(units, self.instructions, inputs, self._places, results)
+        return scheduled(units, self._instructions, inputs, self._places, results)
 
     def _executor(self, results: Sequence[int], with_gradients: bool) -> Executor:
         if self.executor == "python":
@@ -168,30 +171,31 @@ class Program:
         return executor
 
 
-def _packed(steps: Sequence[Instruction]) -> bytes:
+def _packed(steps: Instructions) -> bytes:
     # What an instruction refers to is told by how far back it stands: that repeats, and packs well.
-    rows = [
-        (step.op, tuple(place - i for i in step.operands), step.number)
-        for place, step in enumerate(steps)
-    ]
-    return zlib.compress(pickle.dumps(rows), 6)
+    lengths = np.fromiter(map(len, steps.operands), np.int32, len(steps))
+    places = np.fromiter(itertools.chain.from_iterable(steps.operands), np.int32)
+    distances = np.repeat(np.arange(len(steps), dtype=np.int32), lengths) - places
+    columns = steps.ops, steps.numbers, lengths.tobytes(), distances.tobytes()
+    return zlib.compress(pickle.dumps(columns), 1)
 
 
-def _unpacked(packed: bytes) -> list[Instruction]:
-    rows = pickle.loads(zlib.decompress(packed))
-    return [
-        Instruction(op, tuple(place - back for back in distances), number)
-        for place, (op, distances, number) in enumerate(rows)
-    ]
+def _unpacked(packed: bytes) -> Instructions:
+    steps = Instructions()
+    steps.ops, steps.numbers, *arrays = pickle.loads(zlib.decompress(packed))
+    lengths, distances = (np.frombuffer(array, np.int32) for array in arrays)
+    places = iter((np.repeat(np.arange(len(lengths)), lengths) - distances).tolist())
+    steps.operands = [tuple(itertools.islice(places, length)) for length in lengths.tolist()]
+    return steps
 
 
-def _indices(steps: Sequence[Instruction], widths: Sequence[int]) -> list[tuple[int, Any, int]]:
+def _indices(steps: Instructions, widths: Sequence[int]) -> list[tuple[int, Any, int]]:
     # Inputs that are used as indices: argument, rows of it, and the length of the table.
     lengths: dict[int, int] = {}
-    for step in steps:
-        if step.op == "take":
-            index, length = step.operands[0], len(step.operands) - 1
-            lengths[index] = min(length, lengths.get(index, length))
+    for op, operands in zip(steps.ops, steps.operands, strict=True):
+        if op == "take":
+            index, *table = operands
+            lengths[index] = min(len(table), lengths.get(index, len(table)))
     found = []
     start = 0
     for argument, width in enumerate(widths):

@@ -9,7 +9,7 @@ operation on them alone fails, as the logarithm of a negative parameter, it says
     >>> w = Value(2.0, label="w")
     >>> found = recorded(lambda x: (w * x).tanh(), [()])
     >>> [step.op for step in found.recording.instructions]
-    ['input', 'input', '*', 'tanh', '*', 'constant', '-', 'constant', '*', '*']
+    ['input', 'input', '*', 'tanh', '*', 'constant', '-', '*', '*']
     >>> found.parameters, found.arguments
     ([Value(data=2.0, grad=0)], {'x': ['x']})
 """
@@ -147,12 +147,10 @@ class _Glance(Recording):
 
     def __init__(self) -> None:
         super().__init__()
-        self._anything = self.input(0.0)
+        self._anything = super().result("input", (), 0.0)
 
-    def record(self, op: str, *operands: Any) -> Any:
-        for x in operands:
-            if type(x) is not Traced and (isinstance(x, Value) or as_number(x) is NotImplemented):
-                return NotImplemented
+    def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
+        """The same number every time."""
         return self._anything
 
 

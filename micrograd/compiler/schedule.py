@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler.dots import ONE, Fused
-from micrograd.trace import Instruction
+from micrograd.compiler.simplify import Instructions
 
 Slots = npt.NDArray[np.int32]
 Places = tuple[int, ...]
@@ -157,7 +157,7 @@ FILLERS = {  # what a list is filled up with, to be as long as those of others i
 
 def scheduled(
     fused: Fused,
-    instructions: Sequence[Instruction],
+    instructions: Instructions,
     inputs: Sequence[Sequence[int]],
     parameters: Sequence[int],
     results: Sequence[int],
@@ -214,12 +214,13 @@ class _Layout:
     def __init__(
         self,
         fused: Fused,
-        instructions: Sequence[Instruction],
+        instructions: Instructions,
         inputs: Sequence[Sequence[int]],
         parameters: Sequence[int],
         results: Sequence[int],
     ) -> None:
-        self.units, self.lanes, self.steps = fused.units, fused.lanes, instructions
+        self.units, self.lanes = fused.units, fused.lanes
+        self.ops, self.numbers = instructions.ops, instructions.numbers
         self.rank = {place: i for i, place in reversed(list(enumerate(results)))}
         for place, unit in reversed(fused.units.items()):  # and of what a result is made of
             if place in self.rank and not fused.lanes[place]:
@@ -236,14 +237,14 @@ class _Layout:
             self.take_slots(argument, True)
         constants = [i for i in sorted(known) if i >= 0 and self.is_constant(i)]
         self.take_slots(constants, False)
-        self.constants = [(self.slot[i], float(instructions[i].number)) for i in constants]
+        self.constants = [(self.slot[i], float(self.numbers[i])) for i in constants]
         zero, one, row = *self.take_slots([None, None], False), *self.take_slots([None], True)
         self.constants += [(zero, 0.0), (one, 1.0)]
         self.fixed = {(ZERO, False): zero, (ONE, False): one}
         self.fixed.update({(ZERO, True): row, (ONE, True): row + 1})
 
     def is_constant(self, place: int) -> bool:
-        return place < len(self.steps) and self.steps[place].op == "constant"
+        return place < len(self.ops) and self.ops[place] == "constant"
 
     def take_slots(self, places: Sequence[int | None], lanes: bool) -> Slots:
         """The next slots, one for each place (None: one that nobody asks for)."""
@@ -393,7 +394,7 @@ class _Layout:
         tables: dict[tuple[Places, Places], dict[int, int]] = defaultdict(dict)
         for place in members:
             indices, owed, (position,) = self.units[place].operands
-            tables[indices, owed][int(self.steps[position].number)] = place
+            tables[indices, owed][int(self.numbers[position])] = place
         sizes = defaultdict(list)
         for key, table in tables.items():
             sizes[self.units[next(iter(table.values()))].length].append(key)
