@@ -176,14 +176,14 @@ def _at_a_glance(
     seen = topological_order(*results)
     notes = [note for node in seen if (note := getattr(node, "_made_by", None))]
     modules = {id(note[0]): note[0] for note in notes}
-    found = dict.fromkeys(p for module in modules.values() for p in module.parameters())
-    found.update(dict.fromkeys(seen))
-    known = set(seen)
-    leaves = [weakref.ref(p) for p in _leaves(found) if p in known]
-    inner = [weakref.ref(node) for node in seen if node._prev]
-    traced = [p for p in found if isinstance(p.grad, Traced)]  # of a backward() in the function
+    owned = [p for module in modules.values() for p in module.parameters()]
+    met = dict.fromkeys(_leaves(seen))
+    leaves = list(map(weakref.ref, dict.fromkeys([*(p for p in owned if p in met), *met])))
+    # What was computed from a number of this call was made in it.
+    inner = [weakref.ref(v) for v in seen if v._prev and not isinstance(v.data, Traced)]
+    traced = [p for p in (*owned, *seen) if isinstance(p.grad, Traced)]  # of a backward() in it
     _restore(traced, [(p.data, 0) for p in traced])
-    del results, seen, notes, modules, found, known, traced
+    del results, seen, notes, modules, owned, met, traced
     return _alive(leaves), _alive(inner)
 
 
