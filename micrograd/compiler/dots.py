@@ -34,7 +34,7 @@ from micrograd.compiler.lanes import in_lanes
 from micrograd.compiler.simplify import Instructions
 
 ONE = -1  # the place of an input that is 1 in every lane
-SIGNS = {"+": (1, 1), "-": (1, -1), "neg": (-1,)}
+SUMS = ("+", "-", "neg")
 CHAINS = {"maximum": "largest", "minimum": "smallest"}
 
 
@@ -110,16 +110,17 @@ def fused(
 def _in_order(units: Mapping[int, Unit], results: Sequence[int]) -> dict[int, Unit]:
     # Those that the results need, operands before results: by a walk as in `topological_order`.
     order: dict[int, Unit] = {}
+    entered: set[int] = set()
     for result in results:
         path = [result] if result in units else []
         while path:
             place = path[-1]
-            waiting = [i for i in units[place].sources if i in units and i not in order]
-            if waiting and place not in order:
-                path += reversed(waiting)
-            else:
+            if place in entered:  # its operands are listed by now
                 order.setdefault(place, units[place])
                 path.pop()
+            else:
+                entered.add(place)
+                path += [i for i in reversed(units[place].sources) if i in units and i not in order]
     return order
 
 
@@ -166,7 +167,7 @@ class _Fusion:
 
     def fuse(self, place: int) -> None:
         op, operands = self.ops[place], self.operands[place]
-        if op in SIGNS:
+        if op in SUMS:
             self.sum(place)
         elif op == "mean":
             self.mean(place)
@@ -210,27 +211,42 @@ class _Fusion:
 
     # ---- sums
 
-    def terms(self, whole: int) -> tuple[_Terms, _Terms, set[int]]:
-        """Products and other terms of the tree of additions that ends here, and its inside."""
-        ops, lanes, uses = self.ops, self.lanes, self.uses
-        products: _Terms = []
+    def terms(self, whole: int) -> tuple[list[_Products], _Terms, set[int]]:
+        """Products and other terms of the tree of additions that ends here, and its inside.
+
+        Products come by sign and by what is in lanes, the most frequent kind first. In all of them
+        what is uniform stands left of what is in lanes, and what was computed earlier left of what
+        was computed later: then the neurons of a layer look alike.
+        """
+        ops, operands_of, uses = self.ops, self.operands, self.uses
+        lanes, depth = self.lanes, self.depth
+        in_lanes = lanes[whole]
+        found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
         terms: _Terms = []
         inside: set[int] = set()
         waiting = [(whole, 1)]
         while waiting:
             place, sign = waiting.pop()
             op = ops[place]
-            is_inside = place == whole or (uses[place] == 1 and lanes[place] == lanes[whole])
-            if not is_inside or (op != "*" and op not in SIGNS):
+            is_inside = place == whole or (uses[place] == 1 and lanes[place] == in_lanes)
+            if not is_inside or (op != "*" and op not in SUMS):
                 terms.append((place, sign))
                 continue
             inside.add(place)
-            if op == "*":
-                products.append((place, sign))
+            a, b = operands_of[place][0], operands_of[place][-1]
+            if op != "*":
+                if op != "neg":
+                    waiting.append((a, sign))
+                waiting.append((b, sign if op == "+" else -sign))
             else:
-                for i, own in zip(self.operands[place], SIGNS[op], strict=True):
-                    waiting.append((i, sign * own))
+                if lanes[a] > lanes[b] or (lanes[a] == lanes[b] and depth[a] > depth[b]):
+                    a, b = b, a
+                found[sign, lanes[a], lanes[b]].append((a, b))
         inside.discard(whole)
+        kinds = sorted(found.items(), key=lambda kind: (-len(kind[1]), -kind[0][0]))
+        products = [
+            _Products(sign, *zip(*sorted(pairs), strict=True)) for (sign, *_), pairs in kinds
+        ]
         return products, sorted(terms), inside
 
     def sum(self, place: int) -> None:
@@ -245,9 +261,10 @@ class _Fusion:
             self.found[place] = scattered
             return
         once = [(i, sign) for i, sign in terms if self.lanes[place] and not self.lanes[i]]
-        main, *others = self.classes(products)
+        main, *others = products or [_Products(1, (), ())]
         is_neuron = main.sign > 0 and bool(main.left) and not self.lanes[main.left[0]]
-        if once and len(products) + len(terms) == 2 and not is_neuron:
+        length = len(terms) + sum(len(kind.left) for kind in products)
+        if once and length == 2 and not is_neuron:
             self.found[place] = as_it_is  # 1 - x y is no dot: its product stays, too
             return
         self.inside |= inside
@@ -265,7 +282,7 @@ class _Fusion:
             minus = tuple(i for i, sign in once if sign < 0)
             bias, sign = self.part(Unit("dot", ((), (), plus, minus)), False), 1
         if is_neuron and sign > 0:
-            neuron = _Products(1, [*main.left, bias], [*main.right, ONE])
+            neuron = _Products(1, (*main.left, bias), (*main.right, ONE))
             self.found[place] = neuron.dot(added, subtracted)
         else:
             rest = self.part(main.dot(added, subtracted, main.sign), True)
@@ -273,40 +290,21 @@ class _Fusion:
 
     def mean(self, place: int) -> None:
         [whole] = self.operands[place]
-        products: _Terms = []
+        products: list[_Products] = []
         terms: _Terms = [(whole, 1)]
         inside: set[int] = set()
-        if self.uses[whole] == 1 and self.ops[whole] in ("*", *SIGNS):
+        if self.uses[whole] == 1 and self.ops[whole] in ("*", *SUMS):
             products, terms, inside = self.terms(whole)
-        sums = self.classes(products)
         scattered = self.scattered(terms, whole) if not products else None
         if scattered:
             self.inside |= inside | {whole, *(i for i, _ in terms)}
             self.found[place] = scattered._replace(op="scatter mean")
-        elif products and not terms and len(sums) == 1:
+        elif len(products) == 1 and not terms:
             self.inside |= inside | {whole}
-            left, right = tuple(sums[0].left), tuple(sums[0].right)
-            self.found[place] = Unit("mean", (left, right), sums[0].sign)
+            [(sign, left, right)] = products
+            self.found[place] = Unit("mean", (left, right), sign)
         else:
             self.found[place] = Unit("mean", ((ONE,), (whole,)))
-
-    def classes(self, products: _Terms) -> list[_Products]:
-        """The products by sign and by what is in lanes, the largest class first.
-
-        In all of them what is uniform stands left of what is in lanes, and what was computed
-        earlier left of what was computed later: then the neurons of a layer look alike.
-        """
-        found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
-        for place, sign in products:
-            a, b = self.operands[place]
-            if (self.lanes[b], self.depth[b]) < (self.lanes[a], self.depth[a]):
-                a, b = b, a
-            found[sign, self.lanes[a], self.lanes[b]].append((a, b))
-        ordered = sorted(found.items(), key=lambda item: (-len(item[1]), -item[0][0]))
-        return [
-            _Products(sign, *map(list, zip(*sorted(pairs), strict=True)))
-            for (sign, *_), pairs in ordered
-        ] or [_Products(1, [], [])]
 
     def scattered(self, terms: _Terms, whole: int) -> Unit | None:
         """The scatter that these terms are, if each of them is where(index is position, x, 0)."""
@@ -336,9 +334,8 @@ _Terms = list[tuple[int, int]]  # places with signs
 
 class _Products(NamedTuple):
     sign: int
-    left: list[int]
-    right: list[int]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
 
     def dot(self, added: Sequence[int] = (), subtracted: Sequence[int] = (), sign: int = 1) -> Unit:
-        operands = (tuple(self.left), tuple(self.right), tuple(added), tuple(subtracted))
-        return Unit("dot", operands, sign)
+        return Unit("dot", (self.left, self.right, tuple(added), tuple(subtracted)), sign)

@@ -199,9 +199,10 @@ def _levels(fused: Fused, results: Sequence[int]) -> dict[tuple[int, int], list[
             phase[place] = 2 if any(phase.get(i, 0) for i in unit.sources) else 0
     level = dict.fromkeys(fused.units, 0)
     for place, unit in reversed(fused.units.items()):
+        own, before = phase[place], level[place] - 1
         for source in unit.sources:
-            if phase.get(source) == phase[place]:
-                level[source] = min(level[source], level[place] - 1)
+            if phase.get(source) == own and level[source] > before:
+                level[source] = before
     found = defaultdict(list)
     for place in fused.units:
         found[phase[place], level[place]].append(place)
@@ -220,7 +221,7 @@ class _Layout:
         results: Sequence[int],
     ) -> None:
         self.units, self.lanes = fused.units, fused.lanes
-        self.ops, self.numbers = instructions.ops, instructions.numbers
+        self.numbers = numbers = instructions.numbers
         self.rank = {place: i for i, place in reversed(list(enumerate(results)))}
         for place, unit in reversed(fused.units.items()):  # and of what a result is made of
             if place in self.rank and not fused.lanes[place]:
@@ -232,19 +233,16 @@ class _Layout:
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
         self.take_slots(parameters, False)
-        known = {i for unit in fused.units.values() for i in unit.sources} | set(results)
+        known = set(results).union(*(unit.sources for unit in fused.units.values()))
         for argument in inputs:
             self.take_slots(argument, True)
-        constants = [i for i in sorted(known) if i >= 0 and self.is_constant(i)]
+        constants = [i for i in numbers if i in known and instructions.ops[i] == "constant"]
         self.take_slots(constants, False)
-        self.constants = [(self.slot[i], float(self.numbers[i])) for i in constants]
+        self.constants = [(self.slot[i], float(numbers[i])) for i in constants]
         zero, one, row = *self.take_slots([None, None], False), *self.take_slots([None], True)
         self.constants += [(zero, 0.0), (one, 1.0)]
         self.fixed = {(ZERO, False): zero, (ONE, False): one}
         self.fixed.update({(ZERO, True): row, (ONE, True): row + 1})
-
-    def is_constant(self, place: int) -> bool:
-        return place < len(self.ops) and self.ops[place] == "constant"
 
     def take_slots(self, places: Sequence[int | None], lanes: bool) -> Slots:
         """The next slots, one for each place (None: one that nobody asks for)."""
@@ -260,9 +258,10 @@ class _Layout:
 
     def slots_of(self, places: Places, lanes: bool = True, last: int = 0) -> list[int]:
         slots = []
+        slot_of = self.slot
         for place in places:
             if place >= 0:
-                last = self.slot[place]
+                last = slot_of[place]
             elif place == ONE and last + 1 in self.ones and lanes:  # as if it were one more input
                 last += 1
             else:

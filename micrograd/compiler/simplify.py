@@ -157,7 +157,7 @@ class Simplified(Recording):
         >>> recording.simplified("*", (one.place, x.place))
         0
         """
-        known = self._places[op]
+        steps, known = self._recorded, self._places[op]
         place = known.get(operands)
         if place is None:
             if op == "+" and operands[0] == operands[1]:
@@ -165,9 +165,12 @@ class Simplified(Recording):
             elif op == "where" or not self._notable.isdisjoint(operands):
                 place = self._simpler(op, operands)
             if place is None and op in ("+", "*"):  # in either order the same
-                place = known.get(operands[::-1])
+                a, b = operands
+                place = known.get((b, a))
             if place is None:
-                place = self._recorded.add(op, operands)
+                place = len(steps.ops)
+                steps.ops.append(op)
+                steps.operands.append(operands)
                 if op == "neg" or op in CONDITIONS:
                     self._notable.add(place)
             known[operands] = place
