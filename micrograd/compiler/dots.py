@@ -211,7 +211,7 @@ class _Fusion:
 
     # ---- sums
 
-    def terms(self, whole: int) -> tuple[list[_Products], _Terms, set[int]]:
+    def terms(self, whole: int) -> tuple[list[_Products], _Terms, list[int]]:
         """Products and other terms of the tree of additions that ends here, and its inside.
 
         Products come by sign and by what is in lanes, the most frequent kind first. In all of them
@@ -223,7 +223,7 @@ class _Fusion:
         in_lanes = lanes[whole]
         found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
         terms: _Terms = []
-        inside: set[int] = set()
+        inside: list[int] = []
         waiting = [(whole, 1)]
         while waiting:
             place, sign = waiting.pop()
@@ -232,7 +232,7 @@ class _Fusion:
             if not is_inside or (op != "*" and op not in SUMS):
                 terms.append((place, sign))
                 continue
-            inside.add(place)
+            inside.append(place)
             a, b = operands_of[place][0], operands_of[place][-1]
             if op != "*":
                 if op != "neg":
@@ -242,7 +242,6 @@ class _Fusion:
                 if lanes[a] > lanes[b] or (lanes[a] == lanes[b] and depth[a] > depth[b]):
                     a, b = b, a
                 found[sign, lanes[a], lanes[b]].append((a, b))
-        inside.discard(whole)
         kinds = sorted(found.items(), key=lambda kind: (-len(kind[1]), -kind[0][0]))
         products = [
             _Products(sign, *zip(*sorted(pairs), strict=True)) for (sign, *_), pairs in kinds
@@ -257,7 +256,7 @@ class _Fusion:
             return
         scattered = self.scattered(terms, place) if not products else None
         if scattered:
-            self.inside |= inside | {i for i, _ in terms}
+            self.inside.update(inside, (i for i, _ in terms))
             self.found[place] = scattered
             return
         once = [(i, sign) for i, sign in terms if self.lanes[place] and not self.lanes[i]]
@@ -267,7 +266,7 @@ class _Fusion:
         if once and length == 2 and not is_neuron:
             self.found[place] = as_it_is  # 1 - x y is no dot: its product stays, too
             return
-        self.inside |= inside
+        self.inside.update(inside)
         added = [i for i, sign in terms if sign > 0 and (i, sign) not in once]
         subtracted = [i for i, sign in terms if sign < 0 and (i, sign) not in once]
         for other in others:
@@ -292,15 +291,15 @@ class _Fusion:
         [whole] = self.operands[place]
         products: list[_Products] = []
         terms: _Terms = [(whole, 1)]
-        inside: set[int] = set()
+        inside: list[int] = []
         if self.uses[whole] == 1 and self.ops[whole] in ("*", *SUMS):
             products, terms, inside = self.terms(whole)
         scattered = self.scattered(terms, whole) if not products else None
         if scattered:
-            self.inside |= inside | {whole, *(i for i, _ in terms)}
+            self.inside.update(inside, (i for i, _ in terms))
             self.found[place] = scattered._replace(op="scatter mean")
         elif len(products) == 1 and not terms:
-            self.inside |= inside | {whole}
+            self.inside.update(inside)
             [(sign, left, right)] = products
             self.found[place] = Unit("mean", (left, right), sign)
         else:

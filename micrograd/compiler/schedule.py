@@ -276,13 +276,12 @@ class _Layout:
         """The groups of units that need not wait for one another."""
         alike = defaultdict(list)
         for place in places:
-            unit = self.units[place]
-            shape = [(len(operands), self.in_lanes(operands)) for operands in unit.operands]
-            if unit.op in FILLERS:  # lists of different lengths may be filled up
-                shape = [(min(length, 1), lanes) for length, lanes in shape]
-            elif unit.op in SCATTERS:
-                shape = shape[:2]
-            alike[unit.op, unit.sign, tuple(shape)].append(place)
+            op, operands, sign, _ = self.units[place]
+            if op in SCATTERS:
+                operands = operands[:2]
+            length = bool if op in FILLERS else len  # lists of different lengths may be filled up
+            shape = [(length(some), self.in_lanes(some)) for some in operands]
+            alike[op, sign, tuple(shape)].append(place)
         groups = []
         for (op, *_), members in alike.items():
             if op in SCATTERS:

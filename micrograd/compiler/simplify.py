@@ -229,8 +229,8 @@ class Simplified(Recording):
 
     def _proper(self, op: str, operands: tuple[int, ...]) -> tuple[int, ...]:
         # A condition may only be asked by a where; elsewhere it is the number 1 or 0.
-        first = operands[:1] if op == "where" else ()
-        return first + tuple(self._number(place) for place in operands[len(first) :])
+        asked = 1 if op == "where" else 0
+        return (*operands[:asked], *map(self._number, operands[asked:]))
 
     def _number(self, place: int) -> int:
         if self._recorded.ops[place] not in CONDITIONS:
