@@ -21,6 +21,7 @@ from micrograd.compiler import run
 from micrograd.compiler.dots import ONE, Unit, fused
 from micrograd.compiler.lanes import averaged, in_lanes, needed
 from micrograd.compiler.parameters import Resident, together
+from micrograd.compiler.program import _packed, _unpacked
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run import TiledExecutor
 from micrograd.compiler.run_numba import numba_binder, why_not
@@ -251,6 +252,18 @@ def test_what_no_result_needs_is_left_out():
     _, kept = y.exp(), x.sin() * 2
     ops = [recording.instructions[i].op for i in needed(recording.instructions, [kept.place])]
     assert ops == ["input", "sin", "constant", "*"]
+
+
+def test_instructions_are_a_list_in_whichever_way_they_are_kept():
+    recording = Simplified()
+    x, y = inputs_of(recording, 2)
+    (x > 2.0).where(x.take([x, y, 0.5]), -y)
+    steps = recording.instructions
+    assert steps[-1] == steps[len(steps) - 1] == list(steps)[-1]
+    assert steps[1:-1] == list(steps)[1:-1]
+    assert steps == list(steps) == _unpacked(_packed(steps))
+    with pytest.raises(IndexError):
+        steps[len(steps)]
 
 
 # ---- dots

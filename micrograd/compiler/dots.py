@@ -30,7 +30,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from micrograd.compiler.lanes import in_lanes
+from micrograd.compiler.lanes import in_lanes, uses
 from micrograd.compiler.simplify import Instructions
 
 ONE = -1  # the place of an input that is 1 in every lane
@@ -124,18 +124,6 @@ def _in_order(units: Mapping[int, Unit], results: Sequence[int]) -> dict[int, Un
     return order
 
 
-def _uses(operands: Sequence[tuple[int, ...]], results: Sequence[int]) -> list[int]:
-    # Of each instruction, how often it is asked for: never, if no result needs it.
-    uses = [0] * len(operands)
-    for place in results:
-        uses[place] += 1
-    for place in range(len(operands) - 1, -1, -1):
-        if uses[place]:
-            for i in operands[place]:
-                uses[i] += 1
-    return uses
-
-
 def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
     # Of each instruction, how many there are one after the other before it, at the most.
     depths: list[int] = []
@@ -154,7 +142,7 @@ class _Fusion:
     ) -> None:
         self.ops, self.operands, self.numbers = steps.ops, steps.operands, steps.numbers
         self.lanes = in_lanes(steps, parameters)
-        self.uses = _uses(steps.operands, results)
+        self.uses = uses(steps, results)
         self.depth = _depths(steps.operands)
         self.found: dict[int, Unit] = {}
         self.copies: dict[int, int] = {}  # in lanes, of what is uniform
@@ -218,9 +206,9 @@ class _Fusion:
         what is uniform stands left of what is in lanes, and what was computed earlier left of what
         was computed later: then the neurons of a layer look alike.
         """
-        ops, operands_of, uses = self.ops, self.operands, self.uses
+        ops, operands_of, users = self.ops, self.operands, self.uses
         lanes, depth = self.lanes, self.depth
-        in_lanes = lanes[whole]
+        is_lane = lanes[whole]
         found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
         terms: _Terms = []
         inside: list[int] = []
@@ -228,7 +216,7 @@ class _Fusion:
         while waiting:
             place, sign = waiting.pop()
             op = ops[place]
-            is_inside = place == whole or (uses[place] == 1 and lanes[place] == in_lanes)
+            is_inside = place == whole or (users[place] == 1 and lanes[place] == is_lane)
             if not is_inside or (op != "*" and op not in SUMS):
                 terms.append((place, sign))
                 continue

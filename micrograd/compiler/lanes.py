@@ -19,7 +19,7 @@ needs is left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from micrograd.compiler.simplify import Instructions, Simplified
 
@@ -76,7 +76,27 @@ def averaged(
     return [mean[place] for place in places]
 
 
-def needed(steps: Instructions, results: Iterable[int]) -> list[int]:
+def uses(steps: Instructions, results: Sequence[int]) -> list[int]:
+    """How often each instruction is asked for, as a result or by what a result needs.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> x = recording.input(3.0)
+    >>> _, y = x.exp(), x.sin()
+    >>> uses(recording.instructions, [y.place])
+    [1, 0, 1]
+    """
+    found = [0] * len(steps)
+    for place in results:
+        found[place] += 1
+    for place in range(len(steps) - 1, -1, -1):  # users before what they use
+        if found[place]:
+            for i in steps.operands[place]:
+                found[i] += 1
+    return found
+
+
+def needed(steps: Instructions, results: Sequence[int]) -> list[int]:
     """The places of all instructions that these results are computed from, in order.
 
     >>> from micrograd.compiler.simplify import Simplified
@@ -86,8 +106,4 @@ def needed(steps: Instructions, results: Iterable[int]) -> list[int]:
     >>> needed(recording.instructions, [y.place])
     [0, 2]
     """
-    found = set(results)
-    for place in range(len(steps) - 1, -1, -1):
-        if place in found:
-            found.update(steps.operands[place])
-    return sorted(found)
+    return [place for place, n in enumerate(uses(steps, results)) if n]

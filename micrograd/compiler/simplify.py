@@ -101,7 +101,8 @@ class Instructions(Sequence[Instruction]):
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
-            return [self[i] for i in range(len(self))[place]]
+            return list(self)[place]
+        place = range(len(self))[place]  # -1 is the last
         return Instruction(self.ops[place], self.operands[place], self.numbers.get(place))
 
     def __eq__(self, other: object) -> bool:
@@ -157,7 +158,7 @@ class Simplified(Recording):
         >>> recording.simplified("*", (one.place, x.place))
         0
         """
-        steps, known = self._recorded, self._places[op]
+        known = self._places[op]
         place = known.get(operands)
         if place is None:
             if op == "+" and operands[0] == operands[1]:
@@ -168,9 +169,7 @@ class Simplified(Recording):
                 a, b = operands
                 place = known.get((b, a))
             if place is None:
-                place = len(steps.ops)
-                steps.ops.append(op)
-                steps.operands.append(operands)
+                place = self._recorded.add(op, operands)
                 if op == "neg" or op in CONDITIONS:
                     self._notable.add(place)
             known[operands] = place
