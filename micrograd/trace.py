@@ -122,7 +122,13 @@ class Recording:
         return self.result(op, tuple(places))
 
     def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
-        """The result of an operation on what stands at these places: one more instruction."""
+        """The result of an operation on what stands at these places: one more instruction.
+
+        >>> recording = Recording()
+        >>> x, y = recording.input(3.0), recording.input(4.0)
+        >>> recording.result("*", (0, 1)), recording.result("*", (0, 1)).place
+        (Traced(* of 0, 1), 3)
+        """
         self._steps.append(Instruction(op, operands, number, self.node, self.role, self.edge))
         return Traced(self, len(self._steps) - 1)
 

@@ -147,7 +147,13 @@ class Simplified(Recording):
         return self._number(number.place if type(number) is Traced else self._constant(number))
 
     def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
-        """The result of an operation on what stands at these places, simplified."""
+        """The result of an operation on what stands at these places, simplified.
+
+        >>> recording = Simplified()
+        >>> x, y = recording.input(3.0), recording.input(4.0)
+        >>> recording.result("*", (0, 1)), recording.result("*", (0, 1)).place
+        (Traced(* of 0, 1), 2)
+        """
         return Traced(self, self.simplified(op, operands))
 
     def simplified(self, op: str, operands: tuple[int, ...]) -> int:
