@@ -83,11 +83,11 @@ class Recording:
     """
 
     def __init__(self) -> None:
-        self._steps: list[Any] = []
+        self._steps: list[Instruction] = []
         self.node, self.role, self.edge = -1, "forward", None
 
     @property
-    def instructions(self) -> list[Instruction]:
+    def instructions(self) -> Sequence[Instruction]:
         """What has been recorded so far."""
         return self._steps
 
@@ -97,11 +97,11 @@ class Recording:
 
     def input(self, number: Number) -> Traced:
         """A number that will be another one when the program runs."""
-        return self._add("input", (), number)
+        return self.result("input", (), number)
 
     def constant(self, number: Number) -> Traced:
         """A number that stays what it is."""
-        return self._add("constant", (), number)
+        return self.result("constant", (), number)
 
     def record(self, op: str, *operands: Any) -> Any:
         """The result of an operation; NotImplemented if an operand is no number.
@@ -119,9 +119,16 @@ class Recording:
             elif x.recording is not self:
                 raise ValueError(f"{x!r} belongs to another recording: pass in a plain number")
             places.append(x.place)
-        return self._add(op, tuple(places))
+        return self.result(op, tuple(places))
 
-    def _add(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
+    def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
+        """The result of an operation on what stands at these places: one more instruction.
+
+        >>> recording = Recording()
+        >>> x, y = recording.input(3.0), recording.input(4.0)
+        >>> recording.result("*", (0, 1)), recording.result("*", (0, 1)).place
+        (Traced(* of 0, 1), 3)
+        """
         self._steps.append(Instruction(op, operands, number, self.node, self.role, self.edge))
         return Traced(self, len(self._steps) - 1)
 
@@ -137,14 +144,21 @@ class TraceError(TypeError):
     """
 
 
-def _records(op: str, reflected: bool = False) -> Callable[..., Any]:
-    def method(x: Traced, *others: Any) -> Any:
-        return x.recording.record(op, x, *others)
+def _unary(op: str) -> Callable[[Traced], Any]:
+    return lambda x: x.recording.result(op, (x.place,))
 
-    def reflected_method(x: Traced, other: Any) -> Any:
-        return x.recording.record(op, other, x)
 
-    return reflected_method if reflected else method
+def _binary(op: str) -> Callable[[Traced, Any], Any]:
+    def method(x: Traced, y: Any) -> Any:
+        if type(y) is Traced and y.recording is x.recording:  # so it is nearly always
+            return x.recording.result(op, (x.place, y.place))
+        return x.recording.record(op, x, y)
+
+    return method
+
+
+def _reflected(op: str) -> Callable[[Traced, Any], Any]:
+    return lambda x, y: x.recording.record(op, y, x)
 
 
 def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
@@ -185,16 +199,21 @@ class Traced:
         self.recording = recording
         self.place = place
 
-    __add__, __radd__ = _records("+"), _records("+", reflected=True)
-    __sub__, __rsub__ = _records("-"), _records("-", reflected=True)
-    __mul__, __rmul__ = _records("*"), _records("*", reflected=True)
-    __truediv__, __rtruediv__ = _records("/"), _records("/", reflected=True)
-    __pow__, __rpow__ = _records("**"), _records("**", reflected=True)
-    __neg__, __abs__ = _records("neg"), _records("abs")
-    __lt__, __le__, __gt__, __ge__ = map(_records, ("<", "<=", ">", ">="))
-    exp, log, sqrt, sin, cos = map(_records, ("exp", "log", "sqrt", "sin", "cos"))
-    tanh, sigmoid, relu = map(_records, ("tanh", "sigmoid", "relu"))
-    maximum, minimum = map(_records, ("maximum", "minimum"))
+    __add__, __sub__, __rsub__ = _binary("+"), _binary("-"), _reflected("-")
+    __mul__, __rmul__ = _binary("*"), _reflected("*")
+    __truediv__, __rtruediv__ = _binary("/"), _reflected("/")
+    __pow__, __rpow__ = _binary("**"), _reflected("**")
+    __neg__, __abs__ = _unary("neg"), _unary("abs")
+    __lt__, __le__, __gt__, __ge__ = map(_binary, ("<", "<=", ">", ">="))
+    exp, log, sqrt, sin, cos = map(_unary, ("exp", "log", "sqrt", "sin", "cos"))
+    tanh, sigmoid, relu = map(_unary, ("tanh", "sigmoid", "relu"))
+    maximum, minimum = map(_binary, ("maximum", "minimum"))
+
+    def __radd__(self, other: Any) -> Any:
+        """The sum; a 0, from which every gradient starts and Python's sum(), adds nothing."""
+        if type(other) in (int, float) and other == 0:
+            return self
+        return self.recording.record("+", other, self)
 
     def where(self, a: Any, b: Any) -> Any:
         """`a` where this condition holds, else `b`; between Values, an operation with its closure.

@@ -21,7 +21,7 @@ from micrograd.compiler import run
 from micrograd.compiler.dots import ONE, Unit, fused
 from micrograd.compiler.lanes import averaged, in_lanes, needed
 from micrograd.compiler.parameters import Resident, together
-from micrograd.compiler.program import Program
+from micrograd.compiler.program import Program, _packed, _unpacked
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run import TiledExecutor
 from micrograd.compiler.run_numba import numba_binder, why_not
@@ -254,6 +254,18 @@ def test_what_no_result_needs_is_left_out():
     assert ops == ["input", "sin", "constant", "*"]
 
 
+def test_instructions_are_a_list_in_whichever_way_they_are_kept():
+    recording = Simplified()
+    x, y = inputs_of(recording, 2)
+    (x > 2.0).where(x.take([x, y, 0.5]), -y)
+    steps = recording.instructions
+    assert steps[-1] == steps[len(steps) - 1] == list(steps)[-1]
+    assert steps[1:-1] == list(steps)[1:-1]
+    assert steps == list(steps) == _unpacked(_packed(steps))
+    with pytest.raises(IndexError):
+        steps[len(steps)]
+
+
 # ---- dots
 
 
@@ -433,6 +445,13 @@ def test_what_an_entry_of_a_table_is_owed_is_a_scatter():
     means = averaged(recording, gradients, {0, 1})
     units = fused(recording.instructions, means, {0, 1}).units
     assert [units[place].op for place in means] == ["scatter mean", "scatter mean"]
+
+
+def test_a_choice_of_which_an_input_is_the_other_part_is_no_scatter():
+    recording = Simplified()
+    i, w, x, y, z = inputs_of(recording, 5)
+    result = i.where(w, x) + i.where(w, y) + i.where(w, z)  # an input is no 0, even recorded as one
+    assert fused_units(recording, [result], {1})[result.place].op == "dot"
 
 
 def test_a_mean_of_products_is_a_sum_along_the_lanes():

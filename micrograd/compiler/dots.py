@@ -26,15 +26,16 @@ beside it.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
-from micrograd.compiler.lanes import in_lanes, needed
-from micrograd.trace import Instruction
+from micrograd.compiler.lanes import in_lanes, uses
+from micrograd.compiler.simplify import Instructions
 
 ONE = -1  # the place of an input that is 1 in every lane
-SIGNS = {"+": (1, 1), "-": (1, -1), "neg": (-1,)}
+SUMS = ("+", "-", "neg")
 CHAINS = {"maximum": "largest", "minimum": "smallest"}
 
 
@@ -57,7 +58,7 @@ class Unit(NamedTuple):
     @property
     def sources(self) -> tuple[int, ...]:
         """The places that it is computed from."""
-        return tuple(place for places in self.operands for place in places)
+        return tuple(chain(*self.operands))
 
 
 class Fused(NamedTuple):
@@ -89,7 +90,7 @@ class Fused(NamedTuple):
 
 
 def fused(
-    instructions: Sequence[Instruction], results: Sequence[int], parameters: Collection[int]
+    instructions: Instructions, results: Sequence[int], parameters: Collection[int]
 ) -> Fused:
     """The units that these results need.
 
@@ -100,10 +101,9 @@ def fused(
         results: places of results, which must not disappear in a sum.
         parameters: places of inputs that are the same in every lane.
     """
-    places = needed(instructions, results)
-    fusion = _Fusion(instructions, places, results, parameters)
-    for place in reversed(places):  # the whole before its parts
-        if place not in fusion.inside and instructions[place].operands:
+    fusion = _Fusion(instructions, results, parameters)
+    for place in range(len(instructions) - 1, -1, -1):  # the whole before its parts
+        if fusion.uses[place] and place not in fusion.inside and instructions.operands[place]:
             fusion.fuse(place)
     return Fused(_in_order(fusion.found, results), fusion.lanes)
 
@@ -111,46 +111,52 @@ def fused(
 def _in_order(units: Mapping[int, Unit], results: Sequence[int]) -> dict[int, Unit]:
     # Those that the results need, operands before results: by a walk as in `topological_order`.
     order: dict[int, Unit] = {}
+    entered: set[int] = set()
     for result in results:
         path = [result] if result in units else []
         while path:
             place = path[-1]
-            waiting = [i for i in units[place].sources if i in units and i not in order]
-            if waiting and place not in order:
-                path += reversed(waiting)
-            else:
+            if place in entered:  # its operands are listed by now
                 order.setdefault(place, units[place])
                 path.pop()
+            else:
+                entered.add(place)
+                path += [i for i in reversed(units[place].sources) if i in units and i not in order]
     return order
+
+
+def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
+    # Of each instruction, how many there are one after the other before it, at the most.
+    depths: list[int] = []
+    for places in operands:
+        depth = 0
+        for i in places:
+            if depths[i] >= depth:
+                depth = depths[i] + 1
+        depths.append(depth)
+    return depths
 
 
 class _Fusion:
     def __init__(
-        self,
-        instructions: Sequence[Instruction],
-        places: Sequence[int],
-        results: Sequence[int],
-        parameters: Collection[int],
+        self, steps: Instructions, results: Sequence[int], parameters: Collection[int]
     ) -> None:
-        self.steps = instructions
-        self.lanes = in_lanes(instructions, parameters)
+        self.ops, self.operands, self.numbers = steps.ops, steps.operands, steps.numbers
+        self.lanes = in_lanes(steps, parameters)
+        self.uses = uses(steps, results)
+        self.depth = _depths(steps.operands)
         self.found: dict[int, Unit] = {}
         self.copies: dict[int, int] = {}  # in lanes, of what is uniform
         self.inside: set[int] = set()  # what has disappeared in a whole
-        self.uses = Counter(i for place in places for i in instructions[place].operands)
-        self.uses.update(results)
         self.lengths: dict[int, int] = {}  # of the longest table, by the place of its index
-        for step in instructions:
-            if step.op == "take":
-                index, length = step.operands[0], len(step.operands) - 1
-                self.lengths[index] = max(length, self.lengths.get(index, 0))
-        self.depth: list[int] = []
-        for step in instructions:
-            self.depth.append(1 + max([self.depth[i] for i in step.operands], default=-1))
+        for op, operands in zip(steps.ops, steps.operands, strict=True):
+            if op == "take":
+                index, *table = operands
+                self.lengths[index] = max(len(table), self.lengths.get(index, 0))
 
     def fuse(self, place: int) -> None:
-        op, operands = self.steps[place].op, self.steps[place].operands
-        if op in SIGNS:
+        op, operands = self.ops[place], self.operands[place]
+        if op in SUMS:
             self.sum(place)
         elif op == "mean":
             self.mean(place)
@@ -160,9 +166,8 @@ class _Fusion:
             self.found[place] = Unit(op, (operands[:1], self.alike(operands[1:])))
         elif op == "where":
             condition, *sides = operands
-            compared = self.steps[condition]
-            op, operands = f"where {compared.op}", (*compared.operands, *sides)
-            self.found[place] = Unit(op, tuple((i,) for i in operands))
+            compared = *self.operands[condition], *sides
+            self.found[place] = Unit(f"where {self.ops[condition]}", tuple((i,) for i in compared))
         else:
             self.found[place] = Unit(op, tuple((i,) for i in operands))
 
@@ -186,12 +191,12 @@ class _Fusion:
         return tuple(self.copies.get(i, i) for i in operands)
 
     def chain(self, place: int) -> None:
-        op = self.steps[place].op
-        operands, waiting = [], [*self.steps[place].operands]
+        op = self.ops[place]
+        operands, waiting = [], [*self.operands[place]]
         while waiting:
             part = waiting.pop()
-            if self.steps[part].op == op and self.disappears(part, place):
-                waiting += self.steps[part].operands
+            if self.ops[part] == op and self.disappears(part, place):
+                waiting += self.operands[part]
                 self.inside.add(part)
             else:
                 operands.append(part)
@@ -199,46 +204,62 @@ class _Fusion:
 
     # ---- sums
 
-    def terms(self, whole: int) -> tuple[_Terms, _Terms, set[int]]:
-        """Products and other terms of the tree of additions that ends here, and its inside."""
-        products: _Terms = []
+    def terms(self, whole: int) -> tuple[list[_Products], _Terms, list[int]]:
+        """Products and other terms of the tree of additions that ends here, and its inside.
+
+        Products come by sign and by what is in lanes, the most frequent kind first. In all of them
+        what is uniform stands left of what is in lanes, and what was computed earlier left of what
+        was computed later: then the neurons of a layer look alike.
+        """
+        ops, operands_of, users = self.ops, self.operands, self.uses
+        lanes, depth = self.lanes, self.depth
+        is_lane = lanes[whole]
+        found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
         terms: _Terms = []
-        inside: set[int] = set()
+        inside: list[int] = []
         waiting = [(whole, 1)]
         while waiting:
             place, sign = waiting.pop()
-            step = self.steps[place]
-            if place != whole and not self.disappears(place, whole):
+            op = ops[place]
+            is_inside = place == whole or (users[place] == 1 and lanes[place] == is_lane)
+            if not is_inside or (op != "*" and op not in SUMS):
                 terms.append((place, sign))
-            elif step.op in SIGNS:
-                signs = SIGNS[step.op]
-                waiting += [(i, sign * own) for i, own in zip(step.operands, signs, strict=True)]
-                inside.add(place)
-            elif step.op == "*":
-                products.append((place, sign))
-                inside.add(place)
+                continue
+            inside.append(place)
+            a, b = operands_of[place][0], operands_of[place][-1]
+            if op != "*":
+                if op != "neg":
+                    waiting.append((a, sign))
+                waiting.append((b, sign if op == "+" else -sign))
             else:
-                terms.append((place, sign))
-        return products, sorted(terms), inside - {whole}
+                if lanes[a] > lanes[b] or (lanes[a] == lanes[b] and depth[a] > depth[b]):
+                    a, b = b, a
+                found[sign, lanes[a], lanes[b]].append((a, b))
+        kinds = sorted(found.items(), key=lambda kind: (-len(kind[1]), -kind[0][0]))
+        products = [
+            _Products(sign, *zip(*sorted(pairs), strict=True)) for (sign, *_), pairs in kinds
+        ]
+        return products, sorted(terms), inside
 
     def sum(self, place: int) -> None:
         products, terms, inside = self.terms(place)
-        as_it_is = Unit(self.steps[place].op, tuple((i,) for i in self.steps[place].operands))
+        as_it_is = Unit(self.ops[place], tuple((i,) for i in self.operands[place]))
         if not products and len(terms) <= 2:
             self.found[place] = as_it_is
             return
         scattered = self.scattered(terms, place) if not products else None
         if scattered:
-            self.inside |= inside | {i for i, _ in terms}
+            self.inside.update(inside, (i for i, _ in terms))
             self.found[place] = scattered
             return
         once = [(i, sign) for i, sign in terms if self.lanes[place] and not self.lanes[i]]
-        main, *others = self.classes(products)
+        main, *others = products or [_Products(1, (), ())]
         is_neuron = main.sign > 0 and bool(main.left) and not self.lanes[main.left[0]]
-        if once and len(products) + len(terms) == 2 and not is_neuron:
+        length = len(terms) + sum(len(kind.left) for kind in products)
+        if once and length == 2 and not is_neuron:
             self.found[place] = as_it_is  # 1 - x y is no dot: its product stays, too
             return
-        self.inside |= inside
+        self.inside.update(inside)
         added = [i for i, sign in terms if sign > 0 and (i, sign) not in once]
         subtracted = [i for i, sign in terms if sign < 0 and (i, sign) not in once]
         for other in others:
@@ -253,68 +274,49 @@ class _Fusion:
             minus = tuple(i for i, sign in once if sign < 0)
             bias, sign = self.part(Unit("dot", ((), (), plus, minus)), False), 1
         if is_neuron and sign > 0:
-            neuron = _Products(1, [*main.left, bias], [*main.right, ONE])
+            neuron = _Products(1, (*main.left, bias), (*main.right, ONE))
             self.found[place] = neuron.dot(added, subtracted)
         else:
             rest = self.part(main.dot(added, subtracted, main.sign), True)
             self.found[place] = Unit("+" if sign > 0 else "-", ((rest,), (bias,)))
 
     def mean(self, place: int) -> None:
-        [whole] = self.steps[place].operands
-        products: _Terms = []
+        [whole] = self.operands[place]
+        products: list[_Products] = []
         terms: _Terms = [(whole, 1)]
-        inside: set[int] = set()
-        if self.uses[whole] == 1 and self.steps[whole].op in ("*", *SIGNS):
+        inside: list[int] = []
+        if self.uses[whole] == 1 and self.ops[whole] in ("*", *SUMS):
             products, terms, inside = self.terms(whole)
-        sums = self.classes(products)
         scattered = self.scattered(terms, whole) if not products else None
         if scattered:
-            self.inside |= inside | {whole, *(i for i, _ in terms)}
+            self.inside.update(inside, (i for i, _ in terms))
             self.found[place] = scattered._replace(op="scatter mean")
-        elif products and not terms and len(sums) == 1:
-            self.inside |= inside | {whole}
-            left, right = tuple(sums[0].left), tuple(sums[0].right)
-            self.found[place] = Unit("mean", (left, right), sums[0].sign)
+        elif len(products) == 1 and not terms:
+            self.inside.update(inside)
+            [(sign, left, right)] = products
+            self.found[place] = Unit("mean", (left, right), sign)
         else:
             self.found[place] = Unit("mean", ((ONE,), (whole,)))
-
-    def classes(self, products: _Terms) -> list[_Products]:
-        """The products by sign and by what is in lanes, the largest class first.
-
-        In all of them what is uniform stands left of what is in lanes, and what was computed
-        earlier left of what was computed later: then the neurons of a layer look alike.
-        """
-        found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
-        for place, sign in products:
-            a, b = self.steps[place].operands
-            if (self.lanes[b], self.depth[b]) < (self.lanes[a], self.depth[a]):
-                a, b = b, a
-            found[sign, self.lanes[a], self.lanes[b]].append((a, b))
-        ordered = sorted(found.items(), key=lambda item: (-len(item[1]), -item[0][0]))
-        return [
-            _Products(sign, *map(list, zip(*sorted(pairs), strict=True)))
-            for (sign, *_), pairs in ordered
-        ] or [_Products(1, [], [])]
 
     def scattered(self, terms: _Terms, whole: int) -> Unit | None:
         """The scatter that these terms are, if each of them is where(index is position, x, 0)."""
         indices, owed, positions = [], [], set()
         for place, sign in terms:
-            step = self.steps[place]
-            if step.op != "where" or sign < 0 or not self.disappears(place, whole):
+            if self.ops[place] != "where" or sign < 0 or not self.disappears(place, whole):
                 return None
-            condition, x, other = step.operands
-            if self.steps[condition].op != "is" or self.steps[other].number != 0:
+            condition, x, other = self.operands[place]
+            is_zero = self.ops[other] == "constant" and self.numbers[other] == 0
+            if self.ops[condition] != "is" or not is_zero:
                 return None
-            index, position = self.steps[condition].operands
+            index, position = self.operands[condition]
             indices.append(index)
             owed.append(x)
             positions.add(position)
-        if len(positions) != 1 or self.steps[min(positions)].op != "constant" or len(terms) < 2:
+        if len(positions) != 1 or self.ops[min(positions)] != "constant" or len(terms) < 2:
             return None
         # An index may name an entry that is owed nothing, as a constant at the end of the table.
         known = [self.lengths.get(index, 0) for index in indices]
-        length = max(1 + int(self.steps[min(positions)].number), *known)
+        length = max(1 + int(self.numbers[min(positions)]), *known)
         operands = self.alike(indices), self.alike(owed), tuple(positions)
         return Unit("scatter", operands, length=length)
 
@@ -324,9 +326,8 @@ _Terms = list[tuple[int, int]]  # places with signs
 
 class _Products(NamedTuple):
     sign: int
-    left: list[int]
-    right: list[int]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
 
     def dot(self, added: Sequence[int] = (), subtracted: Sequence[int] = (), sign: int = 1) -> Unit:
-        operands = (tuple(self.left), tuple(self.right), tuple(added), tuple(subtracted))
-        return Unit("dot", operands, sign)
+        return Unit("dot", (self.left, self.right, tuple(added), tuple(subtracted)), sign)

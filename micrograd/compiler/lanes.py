@@ -19,13 +19,12 @@ needs is left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
-from micrograd.compiler.simplify import Simplified
-from micrograd.trace import Instruction
+from micrograd.compiler.simplify import Instructions, Simplified
 
 
-def in_lanes(instructions: Sequence[Instruction], parameters: Collection[int]) -> list[bool]:
+def in_lanes(steps: Instructions, parameters: Collection[int]) -> list[bool]:
     """Of each instruction, whether it has another result in every lane.
 
     >>> from micrograd.compiler.simplify import Simplified
@@ -36,11 +35,12 @@ def in_lanes(instructions: Sequence[Instruction], parameters: Collection[int]) -
     [False, True, False, True]
     """
     lanes: list[bool] = []
-    for place, step in enumerate(instructions):
-        if step.op == "input":
-            lanes.append(place not in parameters)
-        else:
-            lanes.append(step.op != "mean" and True in [lanes[i] for i in step.operands])
+    for place, (op, operands) in enumerate(zip(steps.ops, steps.operands, strict=True)):
+        is_lane = op == "input" and place not in parameters
+        if op != "mean":
+            for i in operands:
+                is_lane = is_lane or lanes[i]
+        lanes.append(is_lane)
     return lanes
 
 
@@ -48,32 +48,55 @@ def averaged(
     recording: Simplified, places: Sequence[int], parameters: Collection[int]
 ) -> list[int]:
     """Where the means over lanes of the results at these places are; they are recorded, too."""
-    lanes = in_lanes(recording.instructions, parameters)
-    steps = list(recording.instructions)
+    steps = recording.instructions
+    lanes = in_lanes(steps, parameters)
 
     def moves_inwards(place: int) -> bool:
-        op, operands = steps[place].op, steps[place].operands
+        op, operands = steps.ops[place], steps.operands[place]
         if op in ("+", "-", "*"):
             return not all(lanes[i] for i in operands)
         return op == "neg" or (op == "/" and not lanes[operands[1]])
 
-    wanted = set(places)
-    for place in range(len(steps) - 1, -1, -1):  # results before operands
-        if place in wanted and lanes[place] and moves_inwards(place):
-            wanted.update(steps[place].operands)
+    wanted: set[int] = set()
+    waiting = list(places)
+    while waiting:
+        place = waiting.pop()
+        if place not in wanted and lanes[place] and moves_inwards(place):
+            waiting += steps.operands[place]
+        wanted.add(place)
     mean: dict[int, int] = {}
     for place in sorted(wanted):
         if not lanes[place]:
             mean[place] = place
         elif moves_inwards(place):
-            operands = tuple(mean[i] for i in steps[place].operands)
-            mean[place] = recording.simplified(steps[place].op, operands)
+            operands = tuple(mean[i] for i in steps.operands[place])
+            mean[place] = recording.simplified(steps.ops[place], operands)
         else:
             mean[place] = recording.simplified("mean", (place,))
     return [mean[place] for place in places]
 
 
-def needed(instructions: Sequence[Instruction], results: Iterable[int]) -> list[int]:
+def uses(steps: Instructions, results: Sequence[int]) -> list[int]:
+    """How often each instruction is asked for, as a result or by what a result needs.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> x = recording.input(3.0)
+    >>> _, y = x.exp(), x.sin()
+    >>> uses(recording.instructions, [y.place])
+    [1, 0, 1]
+    """
+    found = [0] * len(steps)
+    for place in results:
+        found[place] += 1
+    for place in range(len(steps) - 1, -1, -1):  # users before what they use
+        if found[place]:
+            for i in steps.operands[place]:
+                found[i] += 1
+    return found
+
+
+def needed(steps: Instructions, results: Sequence[int]) -> list[int]:
     """The places of all instructions that these results are computed from, in order.
 
     >>> from micrograd.compiler.simplify import Simplified
@@ -83,8 +106,4 @@ def needed(instructions: Sequence[Instruction], results: Iterable[int]) -> list[
     >>> needed(recording.instructions, [y.place])
     [0, 2]
     """
-    found = set(results)
-    for place in range(len(instructions) - 1, -1, -1):
-        if place in found:
-            found.update(instructions[place].operands)
-    return sorted(found)
+    return [place for place, n in enumerate(uses(steps, results)) if n]

@@ -7,7 +7,7 @@ in packed form, since those of a large function are a hundred times as large as 
     >>> w = Value(2.0, label="w")
     >>> program = Program(lambda x: (w * x).tanh(), [()], "numpy")
     >>> [step.op for step in program.instructions]
-    ['input', 'input', '*', 'tanh', '*', 'constant', '-', 'constant', '*', '*', 'mean', 'mean']
+    ['input', 'input', '*', 'tanh', '*', 'constant', '-', '*', '*', 'mean', 'mean']
     >>> program.schedule.groups
     [* of 1 in lanes, tanh of 1 in lanes, * of 1 in lanes, - of 1 in lanes, 2 means of 1 product]
 """
@@ -33,6 +33,7 @@ from micrograd.compiler.run_numba import numba_binder
 from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.run_python import source
 from micrograd.compiler.schedule import Schedule, scheduled
+from micrograd.compiler.simplify import Instructions
 from micrograd.trace import Instruction
 
 Array = npt.NDArray[Any]
@@ -86,7 +87,7 @@ class Program:
         self.is_list, self.n_results = found.is_list, len(found.results)
         result, places = found.results[output], found.places
         mean, *means = averaged(found.recording, [result, *found.gradients], set(places))
-        self._steps: list[Instruction] | None = found.recording.instructions
+        self._steps: Instructions | None = found.recording.instructions
         self._packed = b""
         self.indices = _indices(self._steps, list(self.widths.values()))
         wanted = found.results if self.is_list else [mean, *means, result]
@@ -101,9 +102,11 @@ class Program:
     @property
     def instructions(self) -> list[Instruction]:
         """The recording after passes 1 and 2: simplified, with means over lanes."""
-        if self._steps is None:
-            return _unpacked(self._packed)
-        return self._steps
+        return list(self._instructions)
+
+    @property
+    def _instructions(self) -> Instructions:
+        return _unpacked(self._packed) if self._steps is None else self._steps
 
     @property
     def row(self) -> Row:
@@ -143,10 +146,10 @@ class Program:
         """The program as Python text; `name` is what the result is called."""
         results = self._wanted[with_gradients]
         first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
-        units = fused(self.instructions, [*first, *(gradients or ())], set(self._places))
+        units = fused(self._instructions, [*first, *(gradients or ())], set(self._places))
         labels = {i: p.label for i, p in zip(self._places, self.parameters, strict=True)}
         inputs = list(itertools.chain(*self._names.values()))
-        return source(units, self.instructions, inputs, labels, first, gradients, name)
+        return source(units, self._instructions, inputs, labels, first, gradients, name)
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -156,11 +159,11 @@ class Program:
     def _schedule(self, with_gradients: bool) -> Schedule:
         units, self._units = self._units, None  # those made for the order of the parameters
         if units is None or with_gradients == self.is_list:
-            units = fused(self.instructions, self._wanted[with_gradients], set(self._places))
+            units = fused(self._instructions, self._wanted[with_gradients], set(self._places))
         ends = itertools.accumulate(self.widths.values())
         inputs = [range(e - n, e) for e, n in zip(ends, self.widths.values(), strict=True)]
         wanted = self._wanted[with_gradients]
-        return scheduled(units, self.instructions, inputs, self._places, wanted)
+        return scheduled(units, self._instructions, inputs, self._places, wanted)
 
     def _executor(self, with_gradients: bool) -> Executor:
         if self.executor == "python":
@@ -187,30 +190,31 @@ def _order_of_use(units: Fused, places: Sequence[int]) -> list[int]:
     return list(dict.fromkeys(used))
 
 
-def _packed(steps: Sequence[Instruction]) -> bytes:
+def _packed(steps: Instructions) -> bytes:
     # What an instruction refers to is told by how far back it stands: that repeats, and packs well.
-    rows = [
-        (step.op, tuple(place - i for i in step.operands), step.number)
-        for place, step in enumerate(steps)
-    ]
-    return zlib.compress(pickle.dumps(rows), 6)
+    lengths = np.fromiter(map(len, steps.operands), np.int32, len(steps))
+    places = np.fromiter(itertools.chain.from_iterable(steps.operands), np.int32)
+    distances = np.repeat(np.arange(len(steps), dtype=np.int32), lengths) - places
+    columns = steps.ops, steps.numbers, lengths.tobytes(), distances.tobytes()
+    return zlib.compress(pickle.dumps(columns), 1)
 
 
-def _unpacked(packed: bytes) -> list[Instruction]:
-    rows = pickle.loads(zlib.decompress(packed))
-    return [
-        Instruction(op, tuple(place - back for back in distances), number)
-        for place, (op, distances, number) in enumerate(rows)
-    ]
+def _unpacked(packed: bytes) -> Instructions:
+    steps = Instructions()
+    steps.ops, steps.numbers, *arrays = pickle.loads(zlib.decompress(packed))
+    lengths, distances = (np.frombuffer(array, np.int32) for array in arrays)
+    places = iter((np.repeat(np.arange(len(lengths)), lengths) - distances).tolist())
+    steps.operands = [tuple(itertools.islice(places, length)) for length in lengths.tolist()]
+    return steps
 
 
-def _indices(steps: Sequence[Instruction], widths: Sequence[int]) -> list[tuple[int, Any, int]]:
+def _indices(steps: Instructions, widths: Sequence[int]) -> list[tuple[int, Any, int]]:
     # Inputs that are used as indices: argument, columns of it, and the length of the table.
     lengths: dict[int, int] = {}
-    for step in steps:
-        if step.op == "take":
-            index, length = step.operands[0], len(step.operands) - 1
-            lengths[index] = min(length, lengths.get(index, length))
+    for op, operands in zip(steps.ops, steps.operands, strict=True):
+        if op == "take":
+            index, *table = operands
+            lengths[index] = min(len(table), lengths.get(index, len(table)))
     found = []
     start = 0
     for argument, width in enumerate(widths):

@@ -42,7 +42,8 @@ from typing import Any
 
 from micrograd.arithmetic import relu, sigmoid
 from micrograd.compiler.dots import ONE, Fused, Unit
-from micrograd.trace import Instruction, _identifiers, distinct
+from micrograd.compiler.simplify import Instructions
+from micrograd.trace import _identifiers, distinct
 
 __all__ = [  # the functions and numbers that texts may import, and two more
     "cos", "divide", "exp", "function", "inf", "largest", "log", "nan", "power", "relu", "scatter",
@@ -197,7 +198,7 @@ _TAKEN = {*__all__, "abs", "int", "len", "n", "parameters", "program", "results"
 
 def source(
     fused: Fused,
-    instructions: Sequence[Instruction],
+    instructions: Instructions,
     inputs: Sequence[str],
     parameters: Mapping[int, str],
     results: Sequence[int],
@@ -235,7 +236,7 @@ class _Writer:
     def __init__(
         self,
         fused: Fused,
-        instructions: Sequence[Instruction],
+        instructions: Instructions,
         inputs: Sequence[str],
         parameters: Mapping[int, str],
     ) -> None:

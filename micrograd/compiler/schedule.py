@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler.dots import ONE, Fused
-from micrograd.trace import Instruction
+from micrograd.compiler.simplify import Instructions
 
 Slots = npt.NDArray[np.int32]
 Places = tuple[int, ...]
@@ -157,7 +157,7 @@ FILLERS = {  # what a list is filled up with, to be as long as those of others i
 
 def scheduled(
     fused: Fused,
-    instructions: Sequence[Instruction],
+    instructions: Instructions,
     inputs: Sequence[Sequence[int]],
     parameters: Sequence[int],
     results: Sequence[int],
@@ -199,9 +199,10 @@ def _levels(fused: Fused, results: Sequence[int]) -> dict[tuple[int, int], list[
             phase[place] = 2 if any(phase.get(i, 0) for i in unit.sources) else 0
     level = dict.fromkeys(fused.units, 0)
     for place, unit in reversed(fused.units.items()):
+        own, before = phase[place], level[place] - 1
         for source in unit.sources:
-            if phase.get(source) == phase[place]:
-                level[source] = min(level[source], level[place] - 1)
+            if phase.get(source) == own and level[source] > before:
+                level[source] = before
     found = defaultdict(list)
     for place in fused.units:
         found[phase[place], level[place]].append(place)
@@ -214,12 +215,13 @@ class _Layout:
     def __init__(
         self,
         fused: Fused,
-        instructions: Sequence[Instruction],
+        instructions: Instructions,
         inputs: Sequence[Sequence[int]],
         parameters: Sequence[int],
         results: Sequence[int],
     ) -> None:
-        self.units, self.lanes, self.steps = fused.units, fused.lanes, instructions
+        self.units, self.lanes = fused.units, fused.lanes
+        self.numbers = numbers = instructions.numbers
         self.rank = {place: i for i, place in reversed(list(enumerate(results)))}
         for place, unit in reversed(fused.units.items()):  # and of what a result is made of
             if place in self.rank and not fused.lanes[place]:
@@ -231,19 +233,16 @@ class _Layout:
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
         self.take_slots(parameters, False)
-        known = {i for unit in fused.units.values() for i in unit.sources} | set(results)
+        known = set(results).union(*(unit.sources for unit in fused.units.values()))
         for argument in inputs:
             self.take_slots(argument, True)
-        constants = [i for i in sorted(known) if i >= 0 and self.is_constant(i)]
+        constants = [i for i in numbers if i in known and instructions.ops[i] == "constant"]
         self.take_slots(constants, False)
-        self.constants = [(self.slot[i], float(instructions[i].number)) for i in constants]
+        self.constants = [(self.slot[i], float(numbers[i])) for i in constants]
         zero, one, row = *self.take_slots([None, None], False), *self.take_slots([None], True)
         self.constants += [(zero, 0.0), (one, 1.0)]
         self.fixed = {(ZERO, False): zero, (ONE, False): one}
         self.fixed.update({(ZERO, True): row, (ONE, True): row + 1})
-
-    def is_constant(self, place: int) -> bool:
-        return place < len(self.steps) and self.steps[place].op == "constant"
 
     def take_slots(self, places: Sequence[int | None], lanes: bool) -> Slots:
         """The next slots, one for each place (None: one that nobody asks for)."""
@@ -259,9 +258,10 @@ class _Layout:
 
     def slots_of(self, places: Places, lanes: bool = True, last: int = 0) -> list[int]:
         slots = []
+        slot_of = self.slot
         for place in places:
             if place >= 0:
-                last = self.slot[place]
+                last = slot_of[place]
             elif place == ONE and last + 1 in self.ones and lanes:  # as if it were one more input
                 last += 1
             else:
@@ -276,13 +276,12 @@ class _Layout:
         """The groups of units that need not wait for one another."""
         alike = defaultdict(list)
         for place in places:
-            unit = self.units[place]
-            shape = [(len(operands), self.in_lanes(operands)) for operands in unit.operands]
-            if unit.op in FILLERS:  # lists of different lengths may be filled up
-                shape = [(min(length, 1), lanes) for length, lanes in shape]
-            elif unit.op in SCATTERS:
-                shape = shape[:2]
-            alike[unit.op, unit.sign, tuple(shape)].append(place)
+            op, operands, sign, _ = self.units[place]
+            if op in SCATTERS:
+                operands = operands[:2]
+            length = bool if op in FILLERS else len  # lists of different lengths may be filled up
+            shape = [(length(some), self.in_lanes(some)) for some in operands]
+            alike[op, sign, tuple(shape)].append(place)
         groups = []
         for (op, *_), members in alike.items():
             if op in SCATTERS:
@@ -393,7 +392,7 @@ class _Layout:
         tables: dict[tuple[Places, Places], dict[int, int]] = defaultdict(dict)
         for place in members:
             indices, owed, (position,) = self.units[place].operands
-            tables[indices, owed][int(self.steps[position].number)] = place
+            tables[indices, owed][int(self.numbers[position])] = place
         sizes = defaultdict(list)
         for key, table in tables.items():
             sizes[self.units[next(iter(table.values()))].length].append(key)

@@ -21,19 +21,18 @@ It never turns x * 0 into 0: were x infinite or not a number, eager arithmetic w
     >>> x = Value(recording.input(3.0))
     >>> (x * x).backward()
     >>> x.grad
-    Traced(* of 4, 0)
+    Traced(* of 3, 0)
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from functools import partial
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd import arithmetic
-from micrograd.arithmetic import Number, as_number
-from micrograd.engine import Value
+from micrograd.arithmetic import Number
 from micrograd.trace import Instruction, Recording, Traced
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -64,8 +63,50 @@ NEUTRAL = {  # by operation, place and number: what is left, as the place of an 
 }  # fmt: skip
 
 
-_NOTHING_NOTED = Instruction("")[2:]
-_as_instruction = partial(tuple.__new__, Instruction)  # of a tuple of all its fields
+class Instructions(Sequence[Instruction]):
+    """A list of instructions, kept in columns: most of them are never looked at one by one.
+
+    Python's collector walks through all objects that hold others, again and again while a graph
+    grows. Lists of strings and of plain tuples give it nothing to do; a hundred thousand
+    instructions, each an object, would.
+
+    Attributes:
+        ops: what each of them does.
+        operands: the places of earlier ones, on whose results.
+        numbers: those of inputs and constants, by their place.
+
+    >>> steps = Instructions()
+    >>> steps.add("constant", (), 2.0), steps.add("neg", (0,))
+    (0, 1)
+    >>> [step.op for step in steps], steps[0].number
+    (['constant', 'neg'], 2.0)
+    """
+
+    def __init__(self) -> None:
+        self.ops: list[str] = []
+        self.operands: list[tuple[int, ...]] = []
+        self.numbers: dict[int, Number] = {}
+
+    def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
+        """One more; returns its place."""
+        place = len(self.ops)
+        self.ops.append(op)
+        self.operands.append(operands)
+        if not operands:
+            self.numbers[place] = number
+        return place
+
+    def __len__(self) -> int:
+        return len(self.ops)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return list(self)[place]
+        place = range(len(self))[place]  # -1 is the last
+        return Instruction(self.ops[place], self.operands[place], self.numbers.get(place))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
 
 
 class Simplified(Recording):
@@ -74,27 +115,28 @@ class Simplified(Recording):
     >>> recording = Simplified()
     >>> x = recording.input(3.0)
     >>> 0 + x * 1, x + 2, 2 + x
-    (Traced(input of 3.0), Traced(+ of 0, 3), Traced(+ of 0, 3))
+    (Traced(input of 3.0), Traced(+ of 0, 2), Traced(+ of 0, 2))
     >>> recording.record("**", x, 2)
     Traced(* of 0, 0)
     >>> [step.op for step in recording.instructions]
-    ['input', 'constant', 'constant', 'constant', '+', '*']
+    ['input', 'constant', 'constant', '+', '*']
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._made: list[Instruction] = []
-        self._places: dict[Any, int] = {}  # of results, by what was asked for
+        self._recorded = Instructions()
+        self._places: dict[str, dict[Any, int]] = defaultdict(dict)  # by op and operands
         self._numbers: dict[int, Number] = {}  # of constants, by their place
         self._notable: set[int] = set()  # constants, negatives, conditions: others never simplify
 
     @property
-    def instructions(self) -> list[Instruction]:
+    def instructions(self) -> Instructions:
         """What has been recorded so far."""
-        # Plain tuples of plain things are no concern of Python's collector: while the graph is
-        # there, which is large enough, instructions are such, and they get their names afterwards.
-        self._made += map(_as_instruction, self._steps[len(self._made) :])
-        return self._made
+        return self._recorded
+
+    def input(self, number: Number) -> Traced:
+        """A number that will be another one when the program runs."""
+        return Traced(self, self._recorded.add("input", (), number))
 
     def constant(self, number: Number) -> Traced:
         """A number that stays what it is; equal ones share a place."""
@@ -104,27 +146,15 @@ class Simplified(Recording):
         """Where a number stands, a recorded one or a constant; of a condition 1 or 0."""
         return self._number(number.place if type(number) is Traced else self._constant(number))
 
-    def record(self, op: str, *operands: Any) -> Any:
-        """The result of an operation; NotImplemented if an operand is no number.
+    def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
+        """The result of an operation on what stands at these places, simplified.
 
-        Raises:
-            ValueError: an operand was recorded elsewhere.
+        >>> recording = Simplified()
+        >>> x, y = recording.input(3.0), recording.input(4.0)
+        >>> recording.result("*", (0, 1)), recording.result("*", (0, 1)).place
+        (Traced(* of 0, 1), 2)
         """
-        places = tuple([
-            x.place if type(x) is Traced and x.recording is self else self._place_beside(x)
-            for x in operands
-        ])  # fmt: skip
-        if None in places:
-            return NotImplemented
-        return Traced(self, self.simplified(op, places))
-
-    def _place_beside(self, x: Any) -> Any:
-        if isinstance(x, Traced):
-            raise ValueError(f"{x!r} belongs to another recording: pass in a plain number")
-        number = x if isinstance(x, int) else as_number(x)
-        if number is NotImplemented or isinstance(x, Value):
-            return None
-        return self._constant(number)
+        return Traced(self, self.simplified(op, operands))
 
     def simplified(self, op: str, operands: tuple[int, ...]) -> int:
         """The place of the result of an operation on the results at some places.
@@ -134,36 +164,31 @@ class Simplified(Recording):
         >>> recording.simplified("*", (one.place, x.place))
         0
         """
-        place = self._places.get((op, operands))
+        known = self._places[op]
+        place = known.get(operands)
         if place is None:
             if op == "+" and operands[0] == operands[1]:
                 place = self.simplified("*", (self._constant(2), operands[0]))
             elif op == "where" or not self._notable.isdisjoint(operands):
                 place = self._simpler(op, operands)
             if place is None and op in ("+", "*"):  # in either order the same
-                place = self._places.get((op, operands[::-1]))
+                a, b = operands
+                place = known.get((b, a))
             if place is None:
-                place = len(self._steps)
-                self._steps.append((op, operands, *_NOTHING_NOTED))
+                place = self._recorded.add(op, operands)
                 if op == "neg" or op in CONDITIONS:
                     self._notable.add(place)
-            self._places[op, operands] = place
+            known[operands] = place
         return place
 
     def _constant(self, number: Number) -> int:
-        # By repr -0.0 is not 0.0, and NaN is itself.
-        key = number if type(number) is int else ("constant", repr(float(number)))
-        place = self._places.get(key)
+        known = self._places["constant"]
+        key = repr(float(number))  # since -0.0 is not 0.0, and NaN is itself
+        place = known.get(key)
         if place is None:
-            key = ("constant", repr(float(number)))
-            place = self._places.get(key)
-        if place is None:
-            place = self._places[key] = len(self._steps)
-            self._steps.append(("constant", (), number, *_NOTHING_NOTED[1:]))
+            place = known[key] = self._recorded.add("constant", (), number)
             self._numbers[place] = number
             self._notable.add(place)
-        if type(number) is int:
-            self._places[number] = place
         return place
 
     def _simpler(self, op: str, operands: tuple[int, ...]) -> int | None:
@@ -197,7 +222,7 @@ class Simplified(Recording):
             return self.simplified("-", (last, opposite_of_first))
         if op == "where":
             condition, a, b = operands
-            if self._steps[condition][0] not in CONDITIONS and numbers[0] is None:
+            if self._recorded.ops[condition] not in CONDITIONS and numbers[0] is None:
                 is_zero = self.simplified("is", (condition, self._constant(0)))
                 return self.simplified("where", (is_zero, b, a))
             if a == b or numbers[0] is not None:
@@ -205,16 +230,15 @@ class Simplified(Recording):
         return None
 
     def _opposite(self, place: int) -> int | None:
-        op, operands = self._steps[place][:2]
-        return operands[0] if op == "neg" else None
+        return self._recorded.operands[place][0] if self._recorded.ops[place] == "neg" else None
 
     def _proper(self, op: str, operands: tuple[int, ...]) -> tuple[int, ...]:
         # A condition may only be asked by a where; elsewhere it is the number 1 or 0.
-        first = operands[:1] if op == "where" else ()
-        return first + tuple(self._number(place) for place in operands[len(first) :])
+        asked = 1 if op == "where" else 0
+        return (*operands[:asked], *map(self._number, operands[asked:]))
 
     def _number(self, place: int) -> int:
-        if self._steps[place][0] not in CONDITIONS:
+        if self._recorded.ops[place] not in CONDITIONS:
             return place
         return self.simplified("where", (place, self._constant(1), self._constant(0)))
 
