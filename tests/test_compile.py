@@ -1120,6 +1120,20 @@ def test_two_optimizers_of_parts_of_a_compiled_model():
     assert_close(*([p.data for p in model.parameters()] for model in models), scale=1)
 
 
+def test_another_shape_finds_parameters_that_are_new():
+    weights = [Value(2.0)]
+    compiled = micrograd.compile(lambda x: sum(w * xi for w, xi in zip(weights, x, strict=True)))
+    for xs in (rows(3, 1), rows(3, 2), rows(3, 3)):
+        weights[:] = [Value(float(i)) for i, _ in enumerate(xs[0])]  # a model that was replaced
+        assert_agrees(compiled.function, weights, xs, compiled=compiled)
+    weights[:] = [*weights, Value(0.5)]  # and one that has grown
+    assert_agrees(compiled.function, weights, rows(3, 4), compiled=compiled)
+    old = weights[0] * 2.0
+    weights.append(old)
+    with pytest.raises(ValueError, match="computed before it was called"):
+        compiled(rows(3, 5))
+
+
 def test_functions_that_share_parameters():
     a, b, c = Value(1.0), Value(2.0), Value(3.0)
     first, second = micrograd.compile(lambda x: a * b * x), micrograd.compile(lambda x: b * c * x)

@@ -326,8 +326,9 @@ class Compiled:
         with _one_at_a_time:  # parameters record for one function only
             if key in programs:
                 return programs[key]
+            known = self._latest.parameters if self.programs else ()
             try:
-                programs[key] = Program(self.function, shapes, self.executor, output)
+                programs[key] = Program(self.function, shapes, self.executor, output, known)
             except Exception as error:
                 given = ", ".join(map(_described, shapes))
                 error.add_note(

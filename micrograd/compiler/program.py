@@ -34,6 +34,7 @@ from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.run_python import source
 from micrograd.compiler.schedule import Schedule, scheduled
 from micrograd.compiler.simplify import Instructions
+from micrograd.engine import Value
 from micrograd.trace import Instruction
 
 Array = npt.NDArray[Any]
@@ -48,6 +49,7 @@ class Program:
         shapes: of its arguments, for one example.
         executor: 'numba', 'numpy' or 'python'.
         output: the number of the result whose gradients are wanted.
+        known: parameters that it had for other shapes.
 
     Attributes:
         widths: the name of each argument, and how many numbers it is.
@@ -78,9 +80,14 @@ class Program:
     """
 
     def __init__(
-        self, function: Callable[..., Any], shapes: Sequence[Shape], executor: str, output: int = 0
+        self,
+        function: Callable[..., Any],
+        shapes: Sequence[Shape],
+        executor: str,
+        output: int = 0,
+        known: Sequence[Value] = (),
     ) -> None:
-        found = recorded(function, shapes, output)
+        found = recorded(function, shapes, output, known)
         self.executor, self._shapes = executor, tuple(shapes)
         self._names = found.arguments
         self.widths = {name: len(names) for name, names in found.arguments.items()}

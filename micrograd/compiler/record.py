@@ -64,13 +64,19 @@ class Recorded(NamedTuple):
     is_list: bool
 
 
-def recorded(function: Callable[..., Any], shapes: Sequence[Shape], output: int = 0) -> Recorded:
+def recorded(
+    function: Callable[..., Any],
+    shapes: Sequence[Shape],
+    output: int = 0,
+    known: Sequence[Value] = (),
+) -> Recorded:
     """The instructions of a function, and of the backward pass from one of its results.
 
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
         shapes: of the arguments: () for a number, (d,) for a list of d, (n, d) for a list of lists.
         output: the number of the result whose gradients are wanted.
+        known: parameters that it had for other shapes, which spares the glance.
 
     Raises:
         TypeError: the function returns something else.
@@ -78,15 +84,17 @@ def recorded(function: Callable[..., Any], shapes: Sequence[Shape], output: int 
         TraceError: it asks for the value of a number, as `if x > 0` does.
     """
     with _recording_graphs():
-        parameters, before = _at_a_glance(function, shapes)
-        found, others = _recorded(function, shapes, output, parameters, before)
-        while others:  # of a branch that was not taken at the glance; or made anew in each call
-            parameters += others
-            news = others
+        news, is_first = list(known) or _at_a_glance(function, shapes), True
+        parameters: list[Value] = []
+        before: list[Value] = []
+        while True:
+            parameters += [v for v in news if not v._prev]
+            before += [v for v in news if v._prev]
             found, others = _recorded(function, shapes, output, parameters, before)
-            if not any(p in news for p in found.parameters):
-                break
-        return found
+            are_of_use = is_first or any(p in news for p in found.parameters)
+            if not others or not are_of_use:  # those that are made anew in each call never are
+                return found
+            news, is_first = others, False  # of a branch that was not taken before
 
 
 def _recorded(
@@ -94,7 +102,7 @@ def _recorded(
     shapes: Sequence[Shape],
     output: int,
     parameters: Sequence[Value],
-    before: Collection[Value],
+    before: Sequence[Value],
 ) -> tuple[Recorded, list[Value]]:
     # With these parameters; and further ones that have come to light.
     recording = Simplified()
@@ -110,7 +118,7 @@ def _recorded(
         nodes = topological_order(*results)
         met = set(nodes)
         _check_all_is_new(met, before)
-        others = [(other, (other.data, other.grad)) for other in _leaves(nodes)]
+        others = [(other, (other.data, other.grad)) for other in _others(nodes)]
         results[output].backward()
         gradients = {p: recording.place(p.grad) for p in parameters if p in met}
         outcomes = [recording.place(v.data) for v in results]
@@ -118,7 +126,7 @@ def _recorded(
         _restore(parameters, numbers)
         _restore([other for other, _ in others], [numbers for _, numbers in others])
     references = [weakref.ref(other) for other, _ in others]
-    del results, nodes, met, others  # what was there before the call outlives them
+    del results, nodes, met, others
     found = Recorded(
         recording,
         _names(function, shapes),
@@ -128,7 +136,7 @@ def _recorded(
         list(gradients.values()),
         is_list,
     )
-    return found, _alive(references)
+    return found, _that_were_there(references)
 
 
 def is_paused() -> bool:
@@ -166,20 +174,15 @@ def _recording_graphs() -> Iterator[None]:
             _paused_threads.add(get_ident())
 
 
-def _at_a_glance(
-    function: Callable[..., Any], shapes: Sequence[Shape]
-) -> tuple[list[Value], list[Value]]:
-    # What outlives the graph was there before: leaves, which are parameters, and results.
+def _at_a_glance(function: Callable[..., Any], shapes: Sequence[Shape]) -> list[Value]:
     glance = _Glance()
     results, _ = _results(function(*(_nested(shape, glance.input) for shape in shapes)))
     seen = topological_order(*results)
-    leaves = list(map(weakref.ref, _leaves(seen)))
-    # What was computed from a number of this call was made in it.
-    inner = [weakref.ref(v) for v in seen if v._prev and not isinstance(v.data, Traced)]
+    references = list(map(weakref.ref, _others(seen)))
     traced = [p for p in seen if isinstance(p.grad, Traced)]  # of a backward() in the function
     _restore(traced, [(p.data, 0) for p in traced])
     del results, seen, traced
-    return _alive(leaves), _alive(inner)
+    return _that_were_there(references)
 
 
 def _restore(values: Sequence[Value], numbers: Sequence[tuple[Number, Number]]) -> None:
@@ -188,23 +191,22 @@ def _restore(values: Sequence[Value], numbers: Sequence[tuple[Number, Number]]) 
         value.data, value.grad = data, grad
 
 
-def _leaves(nodes: Iterable[Value]) -> list[Value]:
-    return [
-        node
-        for node in nodes
-        if not (node._prev or isinstance(node, Constant) or isinstance(node.data, Traced))
-    ]
+def _others(nodes: Iterable[Value]) -> list[Value]:
+    # What was not computed from a number of this call.
+    return [v for v in nodes if not (isinstance(v.data, Traced) or isinstance(v, Constant))]
 
 
-def _alive(references: Sequence[weakref.ref[Value]]) -> list[Value]:
-    return [node for reference in references if (node := reference()) is not None]
+def _that_were_there(references: Sequence[weakref.ref[Value]]) -> list[Value]:
+    # Those that outlive the graph: leaves, which are parameters, and results of before; these may
+    # also be of this call, where a user's closure holds its own result.
+    return [v for reference in references if (v := reference()) is not None]
 
 
-def _check_all_is_new(met: Collection[Value], nodes: Collection[Value]) -> None:
-    for node in nodes:
-        if node in met:
+def _check_all_is_new(met: Collection[Value], before: Sequence[Value]) -> None:
+    for v in before:
+        if v in met:
             raise ValueError(
-                f"the function uses a result of {node._op!r} that was computed before it was "
+                f"the function uses a result of {v._op!r} that was computed before it was "
                 "called, which would stay as it is: compute it inside, or pass its .detach()"
             )
 
