@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from micrograd.arithmetic import Number, as_number
+from micrograd.compiler.parameters import away_from_home
 from micrograd.compiler.simplify import Simplified
 from micrograd.engine import Constant, Value, _paused_threads, topological_order
 from micrograd.trace import Recording, Traced, distinct
@@ -90,7 +91,8 @@ def recorded(
         while True:
             parameters += [v for v in news if not v._prev]
             before += [v for v in news if v._prev]
-            found, others = _recorded(function, shapes, output, parameters, before)
+            with away_from_home(parameters):
+                found, others = _recorded(function, shapes, output, parameters, before)
             are_of_use = is_first or any(p in news for p in found.parameters)
             if not others or not are_of_use:  # those that are made anew in each call never are
                 return found

@@ -12,7 +12,8 @@ added up, and what follows from the means is computed once, at the end.
     >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
     >>> run: Run = NumPyRun(schedule, 3)
     >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
-    >>> run()  # x has the mean 3, and w times that is the mean of the results
+    >>> run.until_means()  # x has the mean 3
+    >>> run.after_means()  # w times that; `run()` does both
     >>> run.uniform[schedule.results[:2, 1]]
     array([6., 3.])
 

@@ -64,7 +64,8 @@ class NumbaRun:
     >>> bind = partial(NumPyRun, schedule) if why_not() else numba_binder(schedule)
     >>> run = bind(3)
     >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
-    >>> run()
+    >>> run.until_means()
+    >>> run.after_means()
     >>> run.uniform[schedule.results[:2, 1]]  # the mean, and its derivative by w
     array([6., 3.])
     """
