@@ -430,7 +430,8 @@ def compile(*function: Any, executor: str = "") -> Any:
     Called with arrays whose first axis is that of the examples, (n,) for a number, (n, d) for a
     list of d numbers, it returns a `Batch`: `data` is the mean, `lanes` the result of each example,
     `backward()` adds the gradients of the mean to those of the parameters. `source`, `groups`,
-    `instructions` and `draw_dot(f)` show what it has become.
+    `instructions` and `draw_dot(f)` show what it has become. Arrays that are read-only, as after
+    `X.flags.writeable = False`, are taken over once, others in each call.
 
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It

@@ -4,7 +4,8 @@ The function is called with numbers that record, as chapter 8 does it, and `back
 gradients. What is a parameter shows by itself: a Value that was there before the call and that the
 result was computed from. So the function runs twice: once for a glance at the Values it meets, once
 with recording numbers as their data. (At the glance their data are what they are; where an
-operation on them alone fails, as the logarithm of a negative parameter, it says so as ever.)
+operation on them alone fails, as the logarithm of a negative parameter, it says so as ever.) For
+arguments of another shape it runs once, with the parameters that are known by then.
 
     >>> w = Value(2.0, label="w")
     >>> found = recorded(lambda x: (w * x).tanh(), [()])

@@ -42,7 +42,7 @@ from micrograd.compiler.schedule import Schedule
 Array = npt.NDArray[Any]
 
 MEMORY = 2**20  # bytes that the lanes of a tile should take at most
-KEPT = 8  # numbers of lanes that stay bound, those used last
+KEPT = 8  # numbers of lanes that stay bound
 LONG = 16  # neighbours among results, on average, that are better copied together
 
 
@@ -151,18 +151,25 @@ class TiledExecutor:
         return bound.uniform_results(), np.concatenate(rows, axis=1)
 
     def _loaded(self, parameters: Array, arguments: Sequence[Array], n: int) -> _Bound:
-        bound = self.bound.pop(n, None) or _Bound(self.schedule, self.bind(n), self.shapes, n)
-        self.bound[n] = bound  # as the last one used
-        if len(self.bound) > KEPT:
-            del self.bound[next(iter(self.bound))]
+        bound = self.bound.get(n)
+        if bound is None:
+            if len(self.bound) == KEPT:
+                del self.bound[next(iter(self.bound))]  # the oldest
+            bound = self.bound[n] = _Bound(self.schedule, self.bind(n), self.shapes, n)
         bound.run.uniform[: len(parameters)] = parameters
-        for window, argument in zip(bound.inputs, arguments, strict=True):
-            window[...] = argument
+        for i, argument in enumerate(arguments):
+            can_change = argument.flags.writeable or argument.base is not None
+            if can_change or argument is not bound.unchanging[i]:
+                bound.inputs[i][...] = argument
+                bound.unchanging[i] = None if can_change else argument
         return bound
 
 
 class _Bound:
-    """A run for a number of lanes, with windows on what goes in and copies of what comes out."""
+    """A run for a number of lanes, with windows on what goes in and copies of what comes out.
+
+    A read-only array that was seen through a window stays: it need not come in again.
+    """
 
     def __init__(
         self, schedule: Schedule, run: Run, shapes: Sequence[tuple[int, ...]], n: int
@@ -170,6 +177,7 @@ class _Bound:
         self.run = run
         lanes = run.lanes if n > 1 else run.lanes[:, None]
         self.inputs: list[Array] = []
+        self.unchanging: list[Array | None] = [None] * len(shapes)
         first = 0
         for shape in shapes:
             last = first + math.prod(shape)
