@@ -62,6 +62,8 @@ NEUTRAL = {  # by operation, place and number: what is left, as the place of an 
     ("/", 1, 1): 0, ("**", 1, 1): 0,
 }  # fmt: skip
 
+SHOWN = 500  # instructions that are written out at both ends of a list
+
 
 class Instructions(Sequence[Instruction]):
     """A list of instructions, kept in columns: most of them are never looked at one by one.
@@ -78,8 +80,11 @@ class Instructions(Sequence[Instruction]):
     >>> steps = Instructions()
     >>> steps.add("constant", (), 2.0), steps.add("neg", (0,))
     (0, 1)
-    >>> [step.op for step in steps], steps[0].number
-    (['constant', 'neg'], 2.0)
+    >>> steps
+    0  constant 2.0
+    1  neg 0
+    >>> steps[0].number
+    2.0
     """
 
     def __init__(self) -> None:
@@ -107,6 +112,17 @@ class Instructions(Sequence[Instruction]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __repr__(self) -> str:
+        hidden = range(SHOWN, len(self) - SHOWN)
+        lines = [self._line(place) for place in range(len(self)) if place not in hidden]
+        lines[SHOWN:SHOWN] = [f"... {len(hidden)} more ..."] if hidden else []
+        return "\n".join(lines)
+
+    def _line(self, place: int) -> str:
+        op, operands = self.ops[place], self.operands[place]
+        of = [self.numbers[place]] if op == "constant" else operands
+        return " ".join(map(str, (f"{place} ", op, *of)))
 
 
 class Simplified(Recording):
