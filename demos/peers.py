@@ -662,6 +662,26 @@ class Compiled(Eager):
         return batch.data
 
 
+class KernelAlone(Compiled):
+    """What the kernel takes of a step; arguments, batch and update are done in the first one."""
+
+    def __init__(self, workload):
+        super().__init__(workload, "numba")
+
+    def step(self):
+        """The loss, after which the parameters have moved; later calls only run the kernel."""
+        loss = super().step()
+        [program] = self.compiled.programs.values()
+        [bound] = program._backward.bound.values()
+
+        def run():
+            bound.run()
+            return loss
+
+        self.step = run
+        return loss
+
+
 class CasADi:
     """CasADi: the scalar program as a symbolic expression, run by its virtual machine.
 
@@ -798,6 +818,7 @@ PEERS = [
     Peer("compiled, plain Python", partial(Compiled, executor="python"), "compiled"),
     Peer("compiled, NumPy", partial(Compiled, executor="numpy"), "compiled"),
     Peer("compiled, numba", partial(Compiled, executor="numba"), "compiled", "numba", "numba"),
+    Peer("its kernel alone", KernelAlone, "compiled", "numba", "numba"),
 ]
 
 
