@@ -28,7 +28,7 @@ Letters: p parameter, g gradient, v velocity, m and s running means of g and of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -44,7 +44,7 @@ class Optimizer:
     stand in messages.
 
     Attributes:
-        parameters: the list of parameters.
+        parameters: a tuple of all parameters.
         lr: learning rate; may be set between steps.
         weight_decay: factor of the pull of parameters towards 0.
         maximize: climb in place of descend.
@@ -58,7 +58,8 @@ class Optimizer:
     def __init__(
         self, parameters: Iterable[Any], lr: float, weight_decay: float, maximize: bool
     ) -> None:
-        self._names, self.parameters = _checked(parameters, type(self).__name__)
+        self._names, checked = _checked(parameters, type(self).__name__)
+        self.parameters = tuple(checked)
         _check_range("lr", lr)
         _check_range("weight_decay", weight_decay)
         self.lr = lr
@@ -66,6 +67,7 @@ class Optimizer:
         self.maximize = maximize
         self.steps = 0
         self._row: Any = None
+        self._row_of = self.parameters
         self._states: dict[str, Any] = {}  # running means and the like, a number for each parameter
 
     def step(self) -> None:
@@ -101,10 +103,11 @@ class Optimizer:
         # All parameters as one, where they live in one array and the rule is one of ours.
         if type(self) not in (SGD, Adam, AdamW):
             return None
-        if self._row is None or not self._row.is_current:
+        if self._row is None or not self._row.is_current or self._row_of is not self.parameters:
             row = _row(self.parameters)
             if row is not self._row:
                 self._states, self._row = self._listed_states(), row
+                self._row_of = self.parameters
             for name, state in self._states.items() if row is not None else ():
                 self._states[name] = row.data.copy()
                 self._states[name][row.ranks] = state
@@ -385,7 +388,7 @@ def _check_range(name: str, number: float, below: float = math.inf) -> None:
         raise ValueError(f"{name} expects a number in [0, {below}), got {number}")
 
 
-def _check_finite(names: list[str], parameters: list[Any], row: Any) -> None:
+def _check_finite(names: list[str], parameters: Sequence[Any], row: Any) -> None:
     if row is not None and math.isfinite(row.grad.dot(row.grad)):  # quick, and right if it says so
         return
     for name, p in zip(names, parameters, strict=True):
@@ -396,7 +399,7 @@ def _check_finite(names: list[str], parameters: list[Any], row: Any) -> None:
             )
 
 
-def _row(parameters: list[Any], move: bool = True) -> Any:
+def _row(parameters: Sequence[Any], move: bool = True) -> Any:
     # A parameter that lives in an array knows how to find the row of all, if there is one; to be
     # neighbours, they may move.
     row_of = next((p.row_of for p in parameters if hasattr(p, "row_of")), None)

@@ -1558,3 +1558,136 @@ def test_a_function_is_recorded_once_after_the_glance_also_if_it_makes_leaves():
 
     assert micrograd.compile(function)([1.0, 2.0]).lanes.tolist() == [6.0, 12.0]
     assert len(calls) == 2
+
+
+def test_each_result_of_a_list_has_the_gradients_of_its_own_parameters():
+    a, b, c = Value(1.0), Value(10.0), Value(100.0)
+
+    def function(x):  # whose sums list the parameters in one order, and in another with c known
+        return [a * x, a * (c * x + 1.0) + b * (b * x + 1.0)]
+
+    batch = micrograd.compile(function)([1.0])
+    batch[1].backward()
+    assert [a.grad, b.grad, c.grad] == [101.0, 21.0, 1.0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_results_of_random_functions_that_share_their_weights(seed):
+    rng = random.Random(seed)
+    weights = [Value(rng.uniform(-1, 1)) for _ in range(rng.randint(2, 6))]
+
+    def function(x):
+        choose = random.Random(seed + len(x))
+        known = [*(xi * 1.0 for xi in x), *weights]
+        for _ in range(8):
+            pairs = [(choose.choice(weights), choose.choice(known)) for _ in range(3)]
+            known.append(sum((w * v for w, v in pairs), choose.choice(weights)).tanh())
+        return [known[-1], choose.choice(weights) * known[-1], sum(known[len(x) :])]
+
+    compiled = micrograd.compile(function)
+    for width in (2, 1, 3, 2):
+        xs = rows(4, width, seed)
+        batch = compiled(xs)
+        for i in (2, 0, 1):
+            expected = by_engine(lambda x, i=i: function(x)[i], weights, xs)
+            assert_close(by_batch(batch[i], weights)[1], expected[1], scale=1)
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [lambda w: w.data, lambda w: w.detach(), lambda w: no_grad()(lambda: w * 1.0)()],
+)
+def test_a_parameter_may_be_a_constant_for_another_shape(constant):
+    w, v = Value(2.0), Value(3.0)
+
+    def function(x):
+        return v * x[0] * constant(w) if isinstance(x, list) else v * w * x
+
+    compiled = micrograd.compile(function)
+    assert compiled([1.0]).data == 6.0
+    assert compiled([[1.0], [2.0]]).lanes.tolist() == [6.0, 12.0]
+    assert (w.data, v.data) == (2.0, 3.0)
+
+
+def test_the_sign_of_zero():
+    w = Value(1.0)
+    chosen = micrograd.compile(lambda x: 1.0 / where(x > 0.0, w, -0.0))
+    assert chosen([-1.0]).data == -math.inf
+    assert micrograd.compile(lambda x: 1.0 / (w * x).tanh())([0.0, 0.0]).data == math.inf
+
+
+# ---- what a function does to the Values of its user
+
+
+def test_a_function_that_goes_backward_leaves_the_gradients_as_they_were():
+    w, v = Value(2.0), Value(3.0)
+    w.grad = 0.25
+
+    def function(x):
+        if isinstance(x, list):
+            (v * w * x[0]).backward()
+            return v * w * x[0]
+        (w * x).backward()
+        return w * x
+
+    compiled = micrograd.compile(function)
+    for xs, expected in (([1.0], 2.0), ([[1.0]], 6.0)):
+        batch = compiled(xs)
+        assert (batch.data, w.data, v.data, w.grad, v.grad) == (expected, 2.0, 3.0, 0.25, 0)
+
+
+def test_a_whole_step_inside_is_refused_and_no_weight_is_lost():
+    model = mlp(2, 3, 1)
+    numbers = [p.data for p in model.parameters()]
+
+    def function(x, y):
+        loss = (model(x) - y) ** 2
+        loss.backward()
+        for p in model.parameters():
+            p.data -= 0.1 * p.grad
+        return loss
+
+    for kept in (False, True):
+        if kept:  # where numbers stand in an array
+            micrograd.compile(lambda x: model(x))(rows(2, 2))
+        with pytest.raises(ValueError, match="compile the loss alone"):
+            micrograd.compile(function)(rows(2, 2), [1.0, 2.0])
+        assert [p.data for p in model.parameters()] == numbers
+        assert all(type(p.grad) in (int, float) for p in model.parameters())
+
+
+def test_a_function_that_fails_half_way_leaves_nothing_behind():
+    w, v = Value(2.0), Value(3.0)
+
+    def function(x):
+        (w * v * x).backward()
+        v.data = w * 2.0
+        raise KeyError("half-way")
+
+    with pytest.raises(KeyError):
+        micrograd.compile(function)([1.0])
+    assert (w.data, w.grad, v.grad) == (2.0, 0, 0)
+
+
+def test_a_function_that_sets_a_number_or_keeps_what_it_makes_comes_to_an_end():
+    w = Value(2.0)
+
+    def sets(x):
+        w.data = 5.0
+        return w * x
+
+    assert micrograd.compile(sets)([1.0, 3.0]).data in (4.0, 10.0)
+    kept = []
+
+    def keeps(x):
+        kept.append(Value(1.0))
+        return w * x + sum(kept)
+
+    with pytest.raises(ValueError, match="keeps Values that it makes"):
+        micrograd.compile(keeps)([1.0])
+
+
+def test_masked_numbers_are_refused():
+    w = Value(2.0)
+    with pytest.raises(TypeError, match="argument 0 has masked numbers"):
+        micrograd.compile(lambda x: w * x)(np.ma.array([1.0, 2.0], mask=[True, False]))

@@ -321,7 +321,7 @@ def test_schedules_refuse_what_is_no_step():
 def test_errors_name_the_parameter_as_the_model_does():
     model = MLP(2, [2, 1])
     optimizer = SGD(model.named_parameters(), lr=0.1)
-    assert optimizer.parameters == model.parameters()
+    assert list(optimizer.parameters) == model.parameters()
     before = model.state_dict()
     model.layers[1].neurons[0].b.grad = float("nan")
     with pytest.raises(ValueError, match=r"parameter 8 \('layers\[1\].neurons\[0\].b'\) is nan"):

@@ -22,12 +22,13 @@ grown is a new one. `clear()` starts anew.
 Results and gradients are those of eager mode, but for this:
 
     last bits       sums are added up in another order; sqrt and 1 / x stand for powers of a half
-                    and of -1, which at -infinity makes x ** 0.5 NaN; numba has its own exp and tanh
+                    and of -1, which at -infinity makes x ** 0.5 NaN; numba has its own exp and
+                    tanh; a sum or a relu of zeros may have another sign
     errors          where eager mode raises, as the logarithm of -1 does, a lane has the value of
                     IEEE arithmetic, NaN or infinite; what is computed from parameters alone raises
                     while it is being recorded
-    where           both sides are computed, and the side that was not chosen is owed 0: should it
-                    be infinite there, 0 times infinity is NaN, and eager mode has no such side
+    where, take     all sides are computed, and one that was not chosen is owed 0: should it be
+                    infinite there, 0 times infinity is NaN, and eager mode has no such side
     ties            of two sums that are equal in eager mode, rounding may make one the larger
 """
 
@@ -326,9 +327,15 @@ class Compiled:
         with _one_at_a_time:  # parameters record for one function only
             if key in programs:
                 return programs[key]
-            known = self._latest.parameters if self.programs else ()
+            known = self.programs[shapes].parameters if output else ()
+            if self.programs and not output:
+                known = self._latest.parameters
             try:
-                programs[key] = Program(self.function, shapes, self.executor, output, known)
+                made = Program(self.function, shapes, self.executor, output, known)
+                if output and made.parameters != known:
+                    raise RuntimeError("it has other parameters than when it was first called: "
+                                       "clear() forgets the old ones")  # fmt: skip
+                programs[key] = made
             except Exception as error:
                 given = ", ".join(map(_described, shapes))
                 error.add_note(
@@ -469,6 +476,8 @@ def _has_values(x: Any) -> bool:
 
 
 def _as_array(i: int, x: Any) -> Array:
+    if np.ma.is_masked(x):
+        raise TypeError(f"argument {i} has masked numbers: leave their examples out")
     try:
         array = np.asarray(x)
     except ValueError:

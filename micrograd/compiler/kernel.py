@@ -144,12 +144,12 @@ def _exp(x: float) -> float:
 
 @_compiled
 def _tanh(x: float) -> float:
-    """The hyperbolic tangent: with m = exp(-2 |x|) - 1 it is -m / (m + 2)."""
+    """The hyperbolic tangent: with m = exp(-2 |x|) - 1 it is -m / (m + 2), with the sign of x."""
     size = 20.0 if abs(x) > 20.0 else abs(x)
     e, k = _split_exp(-2.0 * size)
     scale = _power_of_two(k)
     m = e * scale + (scale - 1.0)
-    return (m if x < 0.0 else -m) / (m + 2.0)
+    return math.copysign(-m / (m + 2.0), x)
 
 
 @_compiled
@@ -205,7 +205,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "cos": lambda x, y, a, b: math.cos(x),
     "tanh": lambda x, y, a, b: _tanh(x),
     "sigmoid": lambda x, y, a, b: _sigmoid(x),
-    "relu": lambda x, y, a, b: 0.0 if x <= 0.0 else x,
+    "relu": lambda x, y, a, b: 0.0 if x < 0.0 else x,
     "maximum": lambda x, y, a, b: _larger(x, y),
     "minimum": lambda x, y, a, b: _smaller(x, y),
     "copy": lambda x, y, a, b: x,

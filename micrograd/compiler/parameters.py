@@ -222,10 +222,13 @@ def away_from_home(values: Iterable[Value]) -> Iterator[None]:
         yield
     finally:
         for p, (home, place) in zip(inhabitants, homes, strict=True):
+            if isinstance(p, Resident):  # somewhere else by now
+                home.is_left = True
+                continue
             kind: Any = type(p)
-            p.__class__ = _resident(kind)
-            _home_of.__set__(p, home)
             _place_of.__set__(p, place)
+            _home_of.__set__(p, home)
+            p.__class__ = _resident(kind)
 
 
 def _home(p: Value) -> Home | None:

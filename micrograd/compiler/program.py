@@ -49,7 +49,7 @@ class Program:
         shapes: of its arguments, for one example.
         executor: 'numba', 'numpy' or 'python'.
         output: the number of the result whose gradients are wanted.
-        known: parameters that it had for other shapes.
+        known: parameters that it had for other shapes, or results; their order is kept.
 
     Attributes:
         widths: the name of each argument, and how many numbers it is.
@@ -99,7 +99,7 @@ class Program:
         self.indices = _indices(self._steps, list(self.widths.values()))
         wanted = found.results if self.is_list else [mean, *means, result]
         self._units: Fused | None = fused(self._steps, wanted, set(places))
-        order = _order_of_use(self._units, places)
+        order = list(range(len(places))) if known else _order_of_use(self._units, places)
         self.parameters = [found.parameters[i] for i in order]
         self._places = [places[i] for i in order]
         self._row = together(self.parameters)

@@ -17,11 +17,15 @@ arguments of another shape it runs once, with the parameters that are known by t
 
 from __future__ import annotations
 
+import gc
 import inspect
 import weakref
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from threading import get_ident
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +37,9 @@ from micrograd.engine import Constant, Value, _paused_threads, topological_order
 from micrograd.trace import Recording, Traced, distinct
 
 Shape = tuple[int, ...]
+
+ATTEMPTS = 10  # to find all parameters; two will do, but for functions that make some
+FARTHEST = 100_000  # things that a function refers to
 
 
 class Recorded(NamedTuple):
@@ -85,32 +92,43 @@ def recorded(
         ValueError: it uses what was computed from parameters before it was called.
         TraceError: it asks for the value of a number, as `if x > 0` does.
     """
-    with _recording_graphs():
-        news, is_first = list(known) or _at_a_glance(function, shapes), True
-        parameters: list[Value] = []
-        before: list[Value] = []
-        while True:
-            parameters += [v for v in news if not v._prev]
-            before += [v for v in news if v._prev]
+    with _recording_graphs(), _numbers_kept(function) as put_back:
+        news = list(known) or _at_a_glance(function, shapes)
+        parameters: dict[Value, None] = {}
+        before: dict[Value, None] = {}
+        for attempt in range(ATTEMPTS):
+            put_back()
+            parameters.update(dict.fromkeys(v for v in news if not v._prev))
+            before.update(dict.fromkeys(v for v in news if v._prev))
             with away_from_home(parameters):
-                found, others = _recorded(function, shapes, output, parameters, before)
-            are_of_use = is_first or any(p in news for p in found.parameters)
-            if not others or not are_of_use:  # those that are made anew in each call never are
+                found, others, constants = _recorded(function, shapes, output, parameters, before)
+            put_back()
+            for p in constants:
+                del parameters[p]
+            are_of_use = attempt == 0 or any(p in news for p in found.parameters)
+            news = [v for v in others if v not in parameters and v not in before]
+            # New ones are of a branch that was not taken before. Or they are made anew in each
+            # call, and then the last ones have not been of use.
+            if not constants and not (news and are_of_use):
                 return found
-            news, is_first = others, False  # of a branch that was not taken before
+    raise ValueError(
+        "the function keeps Values that it makes, more of them each time that it is called: make "
+        "parameters before, and once"
+    )
 
 
 def _recorded(
     function: Callable[..., Any],
     shapes: Sequence[Shape],
     output: int,
-    parameters: Sequence[Value],
-    before: Sequence[Value],
-) -> tuple[Recorded, list[Value]]:
-    # With these parameters; and further ones that have come to light.
+    parameters: Collection[Value],
+    before: Collection[Value],
+) -> tuple[Recorded, list[Value], list[Value]]:
+    # With these parameters. Also, further ones that have come to light, and some that are none:
+    # they were read, as by `p.data`, but stand in no operation.
     recording = Simplified()
     arguments = [_nested(shape, recording.input) for shape in shapes]
-    numbers = [(p.data, p.grad) for p in parameters]
+    numbers = [(p.data, 0 if isinstance(p.grad, Traced) else p.grad) for p in parameters]
     place_of = {}
     others: list[tuple[Value, tuple[Number, Number]]] = []
     try:
@@ -125,11 +143,15 @@ def _recorded(
         results[output].backward()
         gradients = {p: recording.place(p.grad) for p in parameters if p in met}
         outcomes = [recording.place(v.data) for v in results]
+        unmet = [p for p in parameters if p not in met]
     finally:
         _restore(parameters, numbers)
         _restore([other for other, _ in others], [numbers for _, numbers in others])
     references = [weakref.ref(other) for other, _ in others]
     del results, nodes, met, others
+    if unmet:
+        asked_for = set(chain.from_iterable(recording.instructions.operands))
+        unmet = [p for p in unmet if place_of[p] in asked_for]
     found = Recorded(
         recording,
         _names(function, shapes),
@@ -139,7 +161,7 @@ def _recorded(
         list(gradients.values()),
         is_list,
     )
-    return found, _that_were_there(references)
+    return found, _that_were_there(references), unmet
 
 
 def is_paused() -> bool:
@@ -177,18 +199,63 @@ def _recording_graphs() -> Iterator[None]:
             _paused_threads.add(get_ident())
 
 
+@contextmanager
+def _numbers_kept(function: Callable[..., Any]) -> Iterator[Callable[[], None]]:
+    # Whatever the function does, no number that records stays in a Value of the user's.
+    kept = [(v, v.data, v.grad) for v in _within_reach(function)]
+
+    def cleaned() -> bool:
+        is_changed = False
+        for v, data, grad in kept:
+            if isinstance(v.data, Traced) and v.data is not data:
+                v.data, is_changed = data, True
+            if isinstance(v.grad, Traced):
+                v.grad = grad
+        return is_changed
+
+    def put_back() -> None:
+        if cleaned():
+            raise ValueError(
+                "the function changes the data of a Value: compile the loss alone, and leave "
+                "p.data and the optimizer's step() outside"
+            )
+
+    try:
+        yield put_back
+    finally:
+        cleaned()
+
+
+def _within_reach(function: Callable[..., Any]) -> list[Value]:
+    # The leaves that it can get at: by its closure, its defaults, its object, and what is global.
+    found: list[Value] = []
+    seen: set[int] = set()
+    waiting: deque[Any] = deque([function])
+    while waiting and len(seen) < FARTHEST:
+        thing = waiting.popleft()
+        if id(thing) in seen or isinstance(thing, (type, ModuleType)):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, Value):
+            found += [] if thing._prev else [thing]
+        elif not isinstance(thing, FunctionType):
+            waiting += filter(gc.is_tracked, gc.get_referents(thing))
+        elif thing.__module__ == getattr(function, "__module__", "") or thing is function:
+            waiting += [thing.__closure__, thing.__defaults__, thing.__kwdefaults__]
+            waiting += [thing.__globals__.get(name) for name in thing.__code__.co_names]
+    return found
+
+
 def _at_a_glance(function: Callable[..., Any], shapes: Sequence[Shape]) -> list[Value]:
     glance = _Glance()
     results, _ = _results(function(*(_nested(shape, glance.input) for shape in shapes)))
     seen = topological_order(*results)
     references = list(map(weakref.ref, _others(seen)))
-    traced = [p for p in seen if isinstance(p.grad, Traced)]  # of a backward() in the function
-    _restore(traced, [(p.data, 0) for p in traced])
-    del results, seen, traced
+    del results, seen
     return _that_were_there(references)
 
 
-def _restore(values: Sequence[Value], numbers: Sequence[tuple[Number, Number]]) -> None:
+def _restore(values: Iterable[Value], numbers: Sequence[tuple[Number, Number]]) -> None:
     # A function of its own, so that no variable of a loop keeps a graph alive.
     for value, (data, grad) in zip(values, numbers, strict=True):
         value.data, value.grad = data, grad
@@ -205,7 +272,7 @@ def _that_were_there(references: Sequence[weakref.ref[Value]]) -> list[Value]:
     return [v for reference in references if (v := reference()) is not None]
 
 
-def _check_all_is_new(met: Collection[Value], before: Sequence[Value]) -> None:
+def _check_all_is_new(met: Collection[Value], before: Collection[Value]) -> None:
     for v in before:
         if v in met:
             raise ValueError(

@@ -197,7 +197,8 @@ class NumPyRun:
         self._step(CHOICES[group.op], x, y, truth)
         c = np.zeros(truth.shape, np.int64)
         self._step(np.copyto, c, truth)
-        if not other.lanes and all(self.constants.get(int(slot)) == 0 for slot in other.slots):
+        is_constant = not other.lanes and self.constants.keys() >= set(other.slots.flat)
+        if is_constant and not b.any():  # no bit is set: -0.0 has one
             self._step(np.multiply, c, a, out)
         else:
             difference = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.int64)
