@@ -309,14 +309,15 @@ class _Fusion:
             if self.ops[condition] != "is" or not is_zero:
                 return None
             index, position = self.operands[condition]
+            if index not in self.lengths:  # any number, as in where(x, 0, y)
+                return None
             indices.append(index)
             owed.append(x)
             positions.add(position)
         if len(positions) != 1 or self.ops[min(positions)] != "constant" or len(terms) < 2:
             return None
         # An index may name an entry that is owed nothing, as a constant at the end of the table.
-        known = [self.lengths.get(index, 0) for index in indices]
-        length = max(1 + int(self.numbers[min(positions)]), *known)
+        length = max(self.lengths[index] for index in indices)
         operands = self.alike(indices), self.alike(owed), tuple(positions)
         return Unit("scatter", operands, length=length)
 
