@@ -52,6 +52,7 @@ class Program:
         known: parameters that it had for other shapes.
 
     Attributes:
+        shapes: those of its arguments.
         widths: the name of each argument, and how many numbers it is.
         parameters: the Values that were there before.
         n_results: how many Values the function returns.
@@ -88,7 +89,7 @@ class Program:
         known: Sequence[Value] = (),
     ) -> None:
         found = recorded(function, shapes, output, known)
-        self.executor, self._shapes = executor, tuple(shapes)
+        self.executor, self.shapes = executor, tuple(shapes)
         self._names = found.arguments
         self.widths = {name: len(names) for name, names in found.arguments.items()}
         self.is_list, self.n_results = found.is_list, len(found.results)
@@ -180,7 +181,7 @@ class Program:
             bind: Any = partial(NumPyRun, schedule)
             if self.executor == "numba":
                 bind = numba_binder(schedule)
-            executor = TiledExecutor(schedule, bind, self._shapes)
+            executor = TiledExecutor(schedule, bind, self.shapes)
         if self._steps is not None:
             self._packed, self._steps = _packed(self._steps), None
         return executor
