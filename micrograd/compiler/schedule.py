@@ -264,17 +264,16 @@ class _Layout:
 
     def grouped(self, places: Sequence[int]) -> list[Group]:
         """The groups of units that need not wait for one another."""
-        alike = defaultdict(list)
+        alike: dict[Any, list[int]] = defaultdict(list)
         for place in places:
             op, operands, sign, size = self.units[place]
             if op in SCATTERS:
                 operands = operands[:2]
-            length: Any = len
-            if op in FILLERS:  # lists are filled up; those of 2 to 7 operands, of 8 to 31, ...
-                length = bool
-                size = max(map(len, operands)).bit_length() // 2
-            shape = [(length(some), self.in_lanes(some)) for some in operands]
-            alike[op, sign, size, tuple(shape)].append(place)
+            lengths = [len(some) for some in operands]
+            if op in FILLERS:  # filled up, lists of 2 to 7 operands are alike, or of 8 to 31, ...
+                size = max(lengths).bit_length() // 2
+                lengths = [min(1, length) for length in lengths]
+            alike[op, sign, size, *lengths, *map(self.in_lanes, operands)].append(place)
         groups = []
         for (op, *_), members in alike.items():
             if op in SCATTERS:
@@ -335,12 +334,15 @@ class _Layout:
         thin = [size for size in sizes if 1 in size]
         if len(thin) > 2 or thin == [(1, 1)]:  # each is too small to be done by itself
             rows += [place for size in thin for grid in sizes.pop(size) for place in grid]
-        parts: list[Any] = [(min(self.order(g[0]) for g in sizes[size]), size) for size in sizes]
         if rows:
-            parts.append((min(map(self.order, rows)), None))
+            sizes[0, 0] = [[place] for place in rows]
+
+        def first(size: tuple[int, int]) -> tuple[Any, ...]:
+            return min(self.order(grid[0]) for grid in sizes[size])
+
         return [
-            self.grid(sizes[size], *size) if size else self.side_by_side(rows)
-            for _, size in sorted(parts)
+            self.grid(sizes[size], *size) if any(size) else self.side_by_side(rows)
+            for size in sorted(sizes, key=first)
         ]
 
     def last_if_one(self, places: Places) -> tuple[bool, list[int]]:
