@@ -256,6 +256,17 @@ def test_where_gives_nothing_to_the_other_branch_even_if_that_is_infinite():
     assert w.grad == 1.0
 
 
+def test_a_number_that_decides_is_no_index():
+    w, v = Value(2.0), Value(3.0)
+
+    def of(x, y):
+        return where(x, 0.0, w) + where(y, 0.0, w * v) + where(x - y, 0.0, v)
+
+    compiled = assert_agrees(of, [w, v], [0.0, 2.0, -1.5], [2.5, 0.0, -1.5])
+    with micrograd.no_grad():
+        assert_close(compiled([0.0, 2.0, -1.5], [2.5, 0.0, -1.5]).lanes, [2.0, 6.0, 3.0])
+
+
 # ---- random programs
 
 

@@ -37,6 +37,8 @@ from micrograd.compiler.simplify import Instructions
 ONE = -1  # the place of an input that is 1 in every lane
 SUMS = ("+", "-", "neg")
 CHAINS = {"maximum": "largest", "minimum": "smallest"}
+MEANS, SCATTERS = ("mean", "scatter mean"), ("scatter", "scatter mean")
+BEFORE, LANES, AFTER = range(3)  # the phases of a program
 
 
 class Unit(NamedTuple):
@@ -87,6 +89,29 @@ class Fused(NamedTuple):
 
     units: dict[int, Unit]
     lanes: list[bool]
+
+    @property
+    def phases(self) -> dict[int, int]:
+        """When each unit is computed: once before the lanes, in each of them, or once after them.
+
+        Means are added up lane by lane. What follows from them comes after.
+
+        >>> from micrograd.compiler.simplify import Simplified
+        >>> recording = Simplified()
+        >>> w, x = recording.input(0.5), recording.input(0.5)
+        >>> mean = recording.result("mean", (x.exp().place,))
+        >>> result = (w.sin() * mean).place
+        >>> found = fused(recording.instructions, [result], parameters={0})
+        >>> [(unit.op, found.phases[place]) for place, unit in found.units.items()]
+        [('sin', 0), ('exp', 1), ('mean', 1), ('*', 2)]
+        """
+        phases: dict[int, int] = {}
+        for place, unit in self.units.items():
+            if self.lanes[place] or unit.op in MEANS:
+                phases[place] = LANES
+            else:
+                phases[place] = AFTER if any(map(phases.get, unit.sources)) else BEFORE
+        return phases
 
 
 def fused(
@@ -309,14 +334,15 @@ class _Fusion:
             if self.ops[condition] != "is" or not is_zero:
                 return None
             index, position = self.operands[condition]
+            if index not in self.lengths:  # any number, as in where(x, 0, y)
+                return None
             indices.append(index)
             owed.append(x)
             positions.add(position)
         if len(positions) != 1 or self.ops[min(positions)] != "constant" or len(terms) < 2:
             return None
         # An index may name an entry that is owed nothing, as a constant at the end of the table.
-        known = [self.lengths.get(index, 0) for index in indices]
-        length = max(1 + int(self.numbers[min(positions)]), *known)
+        length = max(self.lengths[index] for index in indices)
         operands = self.alike(indices), self.alike(owed), tuple(positions)
         return Unit("scatter", operands, length=length)
 

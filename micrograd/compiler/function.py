@@ -35,7 +35,6 @@ Results and gradients are those of eager mode, but for this:
 from __future__ import annotations
 
 import inspect
-import itertools
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial, update_wrapper
@@ -89,7 +88,7 @@ class Batch:
         n: int,
         data: Any,
         lanes: Array | Callable[[], Array],
-        gradients: Callable[[], tuple[Row, Array]],
+        gradients: Callable[[], tuple[Row, Array]] | None = None,
         elements: Sequence[Batch] | None = None,
     ) -> None:
         self.n = n
@@ -113,6 +112,11 @@ class Batch:
             TypeError: the function returns a list: an element of the batch has a backward().
             RuntimeError: the function was called inside `no_grad()`.
         """
+        if self._gradients is None:
+            raise TypeError(
+                f"this batch has {len(self)} results, and backward() starts from one: "
+                "batch[0].backward()"
+            )
         row, gradients = self._gradients()
         row.grad += gradients if gradient == 1 else gradient * gradients
 
@@ -217,7 +221,7 @@ class Compiled:
         self._others: dict[tuple[Shapes, int], Program] = {}  # for further results of a list
         self._by_name: dict[tuple[str, ...], Compiled] = {}
         self._methods: weakref.WeakKeyDictionary[Any, Compiled] = weakref.WeakKeyDictionary()
-        self._known: dict[Any, tuple[int, Shapes, Program]] = {}  # by kinds of arrays
+        self._known: dict[Any, tuple[int, Program]] = {}  # by kinds of arrays
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
 
@@ -233,7 +237,7 @@ class Compiled:
         known = self._known.get(kinds) if not named else None
         if known is not None:  # arrays as in an earlier call: nothing is left to check
             arrays: Sequence[Array] = arguments
-            n, shapes, program = known
+            n, program = known
         else:
             if named:
                 return self._called_by_name(arguments, named)
@@ -246,23 +250,20 @@ class Compiled:
                 return self.function(*arguments)
             arrays = [_as_array(i, a) for i, a in enumerate(arguments)]
             n = _number_of_examples(arrays)
-            shapes = tuple(a.shape[1:] for a in arrays)
-            program = self.program(shapes)
+            program = self.program(tuple(a.shape[1:] for a in arrays))
             if None not in kinds:
-                self._known[kinds] = n, shapes, program
+                self._known[kinds] = n, program
         if self.executor != "numba":
             _check_indices(program, arrays)
         try:
-            return self._computed(program, shapes, arrays, n)
+            return self._computed(program, arrays, n)
         except IndexError:  # the kernel looks at each index itself, but does not say which it was
             _check_indices(program, arrays)
             raise
 
-    def _computed(
-        self, program: Program, shapes: Shapes, arrays: Sequence[Array], n: int
-    ) -> Batch:
+    def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         if program.is_list or is_paused() or not program.parameters:
-            return self._without_gradients(program, shapes, arrays, n)
+            return self._without_gradients(program, arrays, n)
         parameters = program.row.data
         mean, gradients, lanes = program.with_gradients(parameters, arrays, n)
         found: Any = lanes
@@ -290,35 +291,27 @@ class Compiled:
             self._by_name[names] = Compiled(positional, self._asked_for)
         return self._by_name[names](*bound.args, *bound.kwargs.values())
 
-    def _without_gradients(
-        self, program: Program, shapes: Shapes, arrays: Sequence[Array], n: int
-    ) -> Batch:
+    def _without_gradients(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         parameters = program.row.data.copy()
         lanes = program.results(parameters, arrays, n)
         with np.errstate(all="ignore"):
             means = [float(row.mean()) for row in lanes]
-        givers: list[Callable[[], tuple[Row, Array]]]
-        if is_paused():
-            givers = [_refusing(RuntimeError, "was computed inside no_grad(): no gradients")]
-            givers *= len(lanes)
-        else:
-            arrays = [a.copy() for a in arrays]  # the backward pass may come later
-            givers = [
-                partial(self._gradients, shapes, i, parameters, arrays, n)
-                for i in range(len(lanes))
-            ]
-        elements = list(map(Batch, itertools.repeat(n), means, lanes, givers))
+        kept = None if is_paused() else [a.copy() for a in arrays]  # backward() may come later
+
+        def gradients_of(output: int) -> tuple[Row, Array]:
+            if kept is None:
+                raise RuntimeError("this batch was computed inside no_grad(): no gradients")
+            backward = self.program(program.shapes, output)
+            _, gradients, _ = backward.with_gradients(parameters, kept, n)
+            return backward.row, gradients
+
+        elements = [
+            Batch(n, mean, row, partial(gradients_of, i))
+            for i, (mean, row) in enumerate(zip(means, lanes, strict=True))
+        ]
         if not program.is_list:
             return elements[0]
-        advice = f"has {len(lanes)} results, and backward() starts from one: batch[0].backward()"
-        return Batch(n, means, lanes.T, _refusing(TypeError, advice), elements)
-
-    def _gradients(
-        self, shapes: Shapes, output: int, parameters: Array, arrays: Sequence[Array], n: int
-    ) -> tuple[Row, Array]:
-        program = self.program(shapes, output)
-        _, gradients, _ = program.with_gradients(parameters, arrays, n)
-        return program.row, gradients
+        return Batch(n, means, lanes.T, elements=elements)
 
     def program(self, shapes: Shapes, output: int = 0) -> Program:
         """The program for examples of these shapes; made when it is first asked for."""
@@ -458,13 +451,6 @@ def compile(*function: Any, executor: str = "") -> Any:
     if not function:  # as in @compile(executor="python")
         return partial(Compiled, executor=executor)
     return Compiled(function[0], executor)
-
-
-def _refusing(kind: type[Exception], reason: str) -> Callable[[], NoReturn]:
-    def refused() -> NoReturn:
-        raise kind(f"this batch {reason}")
-
-    return refused
 
 
 def _has_values(x: Any) -> bool:

@@ -52,6 +52,7 @@ class Program:
         known: parameters that it had for other shapes, or results; their order is kept.
 
     Attributes:
+        shapes: those of its arguments.
         widths: the name of each argument, and how many numbers it is.
         parameters: the Values that were there before.
         n_results: how many Values the function returns.
@@ -88,7 +89,7 @@ class Program:
         known: Sequence[Value] = (),
     ) -> None:
         found = recorded(function, shapes, output, known)
-        self.executor, self._shapes = executor, tuple(shapes)
+        self.executor, self.shapes = executor, tuple(shapes)
         self._names = found.arguments
         self.widths = {name: len(names) for name, names in found.arguments.items()}
         self.is_list, self.n_results = found.is_list, len(found.results)
@@ -113,7 +114,10 @@ class Program:
 
     @property
     def _instructions(self) -> Instructions:
-        return _unpacked(self._packed) if self._steps is None else self._steps
+        if self._steps is not None:
+            return self._steps
+        steps: Instructions = pickle.loads(zlib.decompress(self._packed))
+        return steps
 
     @property
     def row(self) -> Row:
@@ -180,9 +184,9 @@ class Program:
             bind: Any = partial(NumPyRun, schedule)
             if self.executor == "numba":
                 bind = numba_binder(schedule)
-            executor = TiledExecutor(schedule, bind, self._shapes)
+            executor = TiledExecutor(schedule, bind, self.shapes)
         if self._steps is not None:
-            self._packed, self._steps = _packed(self._steps), None
+            self._packed, self._steps = zlib.compress(pickle.dumps(self._steps), 1), None
         return executor
 
 
@@ -195,24 +199,6 @@ def _order_of_use(units: Fused, places: Sequence[int]) -> list[int]:
         kinds.setdefault(unit.op, []).extend(rank[i] for i in unit.sources if i in rank)
     used = itertools.chain(*kinds.values(), range(len(places)))
     return list(dict.fromkeys(used))
-
-
-def _packed(steps: Instructions) -> bytes:
-    # What an instruction refers to is told by how far back it stands: that repeats, and packs well.
-    lengths = np.fromiter(map(len, steps.operands), np.int32, len(steps))
-    places = np.fromiter(itertools.chain.from_iterable(steps.operands), np.int32)
-    distances = np.repeat(np.arange(len(steps), dtype=np.int32), lengths) - places
-    columns = steps.ops, steps.numbers, lengths.tobytes(), distances.tobytes()
-    return zlib.compress(pickle.dumps(columns), 1)
-
-
-def _unpacked(packed: bytes) -> Instructions:
-    steps = Instructions()
-    steps.ops, steps.numbers, *arrays = pickle.loads(zlib.decompress(packed))
-    lengths, distances = (np.frombuffer(array, np.int32) for array in arrays)
-    places = iter((np.repeat(np.arange(len(lengths)), lengths) - distances).tolist())
-    steps.operands = [tuple(itertools.islice(places, length)) for length in lengths.tolist()]
-    return steps
 
 
 def _indices(steps: Instructions, widths: Sequence[int]) -> list[tuple[int, Any, int]]:

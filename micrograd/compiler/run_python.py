@@ -35,13 +35,14 @@ and NumPy give: 1 / 0 is infinite, the logarithm of a negative number is NaN.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf, nan, tanh
 from typing import Any
 
 from micrograd.arithmetic import relu, sigmoid
-from micrograd.compiler.dots import ONE, Fused, Unit
+from micrograd.compiler.dots import AFTER, BEFORE, LANES, MEANS, ONE, SCATTERS, Fused, Unit
 from micrograd.compiler.simplify import Instructions
 from micrograd.trace import _identifiers, distinct
 
@@ -180,7 +181,7 @@ def function(text: str) -> Callable[[Sequence[float], Sequence[Sequence[float]]]
 
 # ---- 3. Writing one
 
-Expression = tuple[list[str], int]  # pieces between which a line may be broken, and a rank
+Expression = tuple[str, int]  # a text, and its rank
 
 WIDTH = 100  # of a line
 SHORT = 50  # characters of what may stand inside of something else
@@ -191,9 +192,8 @@ _CHOICE, _COMPARISON, _SUM, _PRODUCT, _NEGATIVE, _ATOM = range(6)
 _RANKS = {
     **dict.fromkeys("+-", _SUM), **dict.fromkeys("*/", _PRODUCT), "neg": _NEGATIVE,
 }  # fmt: skip
-_MEANS, _SCATTERS = ("mean", "scatter mean"), ("scatter", "scatter mean")
-_BEFORE, _LANES, _AFTER = 0, 1, 2
 _TAKEN = {*__all__, "abs", "int", "len", "n", "parameters", "program", "results", "rows"}
+_BREAKS = re.compile(r"(?<=,) | (?=[-+] |if |else )")  # where a line may end
 
 
 def source(
@@ -250,17 +250,10 @@ class _Writer:
         self.numbered: Counter[str] = Counter()
         self.name_of: dict[int, str] = {}  # of what the function returns
         self.used: set[str] = set()  # of what is imported
-        self.sections: dict[int, list[str]] = {_BEFORE: [], _LANES: [], _AFTER: []}
+        self.sections: dict[int, list[str]] = {BEFORE: [], LANES: [], AFTER: []}
         self.sums: dict[str, None] = {}  # names of what begins with 0 before the loop
         self.tables: dict[Any, str] = {}  # names of lists, by what they are made of
-        self.sizes: dict[Any, int] = {}
-        self.phase: dict[int, int] = {}
-        for place, unit in self.units.items():
-            follows_means = any(self.phase.get(i) for i in unit.sources)
-            is_lane = self.lanes[place] or unit.op in _MEANS
-            self.phase[place] = _LANES if is_lane else _AFTER if follows_means else _BEFORE
-            if unit.op in _SCATTERS:
-                self.sizes[unit.operands[:2]] = unit.length
+        self.phase = fused.phases
         self.uses = Counter(i for unit in self.units.values() for i in unit.sources)
         self.user = {i: place for place, unit in self.units.items() for i in unit.sources}
 
@@ -293,18 +286,17 @@ class _Writer:
             self.used.add(text.lstrip("-"))
         return text, _NEGATIVE if text.startswith("-") else _ATOM
 
-    def tuple_of(self, places: Sequence[int]) -> list[str]:
+    def operands(self, places: Sequence[int]) -> str:
+        """What Python reads as a tuple, where there are brackets around it."""
         return _listed([self.operand(i) for i in places])
 
-    def call(self, function: str, arguments: Sequence[str]) -> Expression:
+    def call(self, function: str, *arguments: str) -> Expression:
         if function in __all__:
             self.used.add(function)
-        first, *others = _separated(arguments)
-        pieces = [f"{function}({first}", *others]
-        return [*pieces[:-1], f"{pieces[-1]})"], _ATOM
+        return f"{function}({', '.join(arguments)})", _ATOM
 
     def expression(self, unit: Unit) -> Expression:
-        """The text for an operation, in pieces, and its rank."""
+        """The text for an operation, and its rank."""
         op, places = unit.op, unit.sources
         rank = _RANKS.get(op, _ATOM)
         if op == "dot":
@@ -314,17 +306,17 @@ class _Writer:
         if op.startswith("where"):
             x, y, a, b = map(self.operand, places, (_SUM, _SUM, _COMPARISON, _CHOICE))
             sign = op.removeprefix("where ").replace("is", "==")
-            return [a, f"if {x} {sign} {y}", f"else {b}"], _CHOICE
+            return f"{a} if {x} {sign} {y} else {b}", _CHOICE
         if op == "relu" and (x := self.operand(*places)).isidentifier():  # faster than a call
-            return [f"0.0 if {x} < 0.0 else {x}"], _CHOICE
+            return f"0.0 if {x} < 0.0 else {x}", _CHOICE
         if op == "neg":
-            return [f"-{self.operand(places[0], rank + 1)}"], rank
+            return f"-{self.operand(places[0], rank + 1)}", rank
         if op == "/" and not self.is_number(places[1]):
             op = "divide"
         elif op in _RANKS:
             a, b = map(self.operand, places, (rank, rank + 1))
-            return [a, f"{op} {b}"], rank
-        return self.call("power" if op == "**" else op, [self.operand(i) for i in places])
+            return f"{a} {op} {b}", rank
+        return self.call("power" if op == "**" else op, *map(self.operand, places))
 
     def is_number(self, divisor: int) -> bool:
         is_known = divisor < len(self.steps) and self.steps[divisor].op == "constant"
@@ -346,23 +338,21 @@ class _Writer:
 
     def taken(self, unit: Unit) -> Expression:
         (index,), table = unit.operands
-        entries = self.tuple_of(table)
+        entries = f"({self.operands(table)})"
         if not any(self.lanes[i] for i in table):  # is put together once
             if table not in self.tables:
                 self.tables[table] = self.new_name("table")
-                self.assign(_BEFORE, self.tables[table], entries)
-            entries = [self.tables[table]]
-        else:
-            entries = [f"({' '.join(entries)})"]
+                self.assign(BEFORE, self.tables[table], self.operands(table))
+            entries = self.tables[table]
         if self.steps[index].op == "input":  # was looked at before
-            return [f"{entries[0]}[int({self.operand(index)})]"], _ATOM
-        return self.call("take", [*entries, self.operand(index)])
+            return f"{entries}[int({self.operand(index)})]", _ATOM
+        return self.call("take", entries, self.operand(index))
 
     # ---- statements
 
-    def assign(self, phase: int, name: str, pieces: Sequence[str], operator: str = "=") -> None:
-        indent = 8 if phase == _LANES else 4
-        self.sections[phase] += _wrapped(indent, f"{name} {operator} ", pieces)
+    def assign(self, phase: int, name: str, text: str, operator: str = "=") -> None:
+        indent = 8 if phase == LANES else 4
+        self.sections[phase] += _wrapped(indent, f"{name} {operator} ", text)
 
     def write(self, place: int) -> None:
         """Writes what computes this result, or keeps its text for where it is asked for."""
@@ -371,7 +361,7 @@ class _Writer:
             self.texts[place] = self.operand(unit.sources[0], _NEGATIVE), _NEGATIVE
         elif unit.op == "mean":
             self.write_mean(place, unit)
-        elif unit.op in _SCATTERS:
+        elif unit.op in SCATTERS:
             self.write_scatter(place, unit)
         elif unit.op == "dot" and len(terms := self.terms(unit)) > LONGEST:
             self.add_up(phase, self.named(place), "=", terms)
@@ -383,18 +373,13 @@ class _Writer:
         self.texts[place] = name, _ATOM
         return name
 
-    def keep(self, place: int, phase: int, pieces: Sequence[str], rank: int) -> None:
+    def keep(self, place: int, phase: int, text: str, rank: int) -> None:
         is_wanted_once = self.uses[place] == 1 and place not in self.name_of
-        text = " ".join(pieces)
-        if (
-            is_wanted_once
-            and self.phase[self.user[place]] == phase
-            and len(text) <= SHORT
-            and rank != _CHOICE
-        ):
+        is_short = len(text) <= SHORT and rank != _CHOICE
+        if is_wanted_once and is_short and self.phase[self.user[place]] == phase:
             self.texts[place] = text, rank
         else:
-            self.assign(phase, self.named(place), pieces)
+            self.assign(phase, self.named(place), text)
 
     def add_up(self, phase: int, name: str, operator: str, terms: Sequence[str]) -> None:
         for start in range(0, len(terms), LONGEST):
@@ -410,88 +395,85 @@ class _Writer:
             name = self.new_name("sum")
         self.sums[name] = None
         operator = "+=" if unit.sign > 0 else "-="
-        self.add_up(_LANES, name, operator, self.terms(unit._replace(sign=1)))
+        self.add_up(LANES, name, operator, self.terms(unit._replace(sign=1)))
         if name == self.name_of.get(place):
-            self.assign(_AFTER, self.named(place), ["n"], "/=")
+            self.assign(AFTER, self.named(place), "n", "/=")
         else:
-            self.keep(place, _AFTER, [name, "/ n"], _PRODUCT)
+            self.keep(place, AFTER, f"{name} / n", _PRODUCT)
 
     def write_scatter(self, place: int, unit: Unit) -> None:
         indices, owed, (position,) = unit.operands
-        key, is_mean = (unit.op, indices, owed), unit.op in _MEANS
+        key, is_mean = (unit.op, indices, owed), unit.op in MEANS
         if key not in self.tables:
             name = self.tables[key] = self.new_name("totals")
-            totals = f"[0.0] * {self.sizes[indices, owed]}"
+            totals = f"[0.0] * {unit.length}"
             if is_mean:
-                self.assign(_BEFORE, name, [totals])
+                self.assign(BEFORE, name, totals)
                 totals = name
-            given = [f"({' '.join(self.tuple_of(places))})" for places in (indices, owed)]
-            self.assign(self.phase[place], name, self.call("scatter", [totals, *given])[0])
+            given = [f"({self.operands(places)})" for places in (indices, owed)]
+            text, _ = self.call("scatter", totals, *given)
+            self.assign(self.phase[place], name, text)
         total = f"{self.tables[key]}[{int(self.steps[position].number)}]"
         if is_mean:
-            self.keep(place, _AFTER, [total, "/ n"], _PRODUCT)
+            self.keep(place, AFTER, f"{total} / n", _PRODUCT)
         else:
-            self.keep(place, self.phase[place], [total], _ATOM)
+            self.keep(place, self.phase[place], total, _ATOM)
 
     # ---- the whole
 
     def text(self, results: Sequence[int], gradients: Sequence[int] | None) -> str:
         """The finished text."""
-        found = _separated([self.operand(i) for i in results])
+        found = ", ".join(map(self.operand, results))
         lines = ["def program(parameters, rows):"]
         if self.parameters:
             lines += _wrapped(4, "", _listed(self.parameters), " = parameters")
-        if self.sections[_BEFORE]:
-            lines += ["", "    # once", *self.sections[_BEFORE]]
+        if self.sections[BEFORE]:
+            lines += ["", "    # once", *self.sections[BEFORE]]
         if gradients is None:
             start, end = ("(", ")") if len(results) == 1 else ("([", "])")
-            self.sections[_LANES] += _wrapped(8, f"results.append{start}", found, end)
-        if self.sections[_LANES]:
+            self.sections[LANES] += _wrapped(8, f"results.append{start}", found, end)
+        if self.sections[LANES]:
             lines += ["", "    # in every example"]
             lines += ["    results = []"] * (gradients is None)
             zeros = _filled([f"{name} =" for name in self.sums], WIDTH - 8)
             lines += [f"    {names} 0.0" for names in zeros]
-            lines += _wrapped(4, "for ", _listed(self.inputs) or ["_"], " in rows:")
-            lines += self.sections[_LANES]
+            lines += _wrapped(4, "for ", _listed(self.inputs) or "_", " in rows:")
+            lines += self.sections[LANES]
         if gradients is None:
             lines.append("    return results")
         else:
-            if self.sections[_AFTER]:
+            if self.sections[AFTER]:
                 lines += ["", "    # means over the examples", "    n = len(rows)"]
-                lines += self.sections[_AFTER]
-            listed = _separated([self.operand(i) for i in gradients])
-            lines += _wrapped(4, f"return {found[0]}, [", listed, "]")
+                lines += self.sections[AFTER]
+            listed = ", ".join(map(self.operand, gradients))
+            lines += _wrapped(4, f"return {found}, [", listed, "]")
         return "\n".join([*self.imports(), *lines, ""])
 
     def imports(self) -> list[str]:
-        names = _separated(sorted(self.used))
+        names = ", ".join(sorted(self.used))
         return [*_wrapped(0, f"from {__name__} import ", names), "", ""] if names else []
 
 
-def _sum(terms: Sequence[str]) -> list[str]:
+def _sum(terms: Sequence[str]) -> str:
     # The first sign is left out, or is one of a number.
-    sign, first = terms[0].split(" ", 1)
-    return [f"-{first}" if sign == "-" else first, *terms[1:]]
+    text = " ".join(terms)
+    return text.removeprefix("+ ") if text.startswith("+") else text.replace("- ", "-", 1)
 
 
-def _separated(texts: Sequence[str]) -> list[str]:
-    return [f"{text}," for text in texts[:-1]] + list(texts[-1:])
-
-
-def _listed(texts: Sequence[str]) -> list[str]:
+def _listed(texts: Sequence[str]) -> str:
     # What Python reads as a tuple, be it of one.
-    return [f"({texts[0]},)"] if len(texts) == 1 else _separated(texts)
+    return f"({texts[0]},)" if len(texts) == 1 else ", ".join(texts)
 
 
-def _wrapped(indent: int, start: str, pieces: Sequence[str], end: str = "") -> list[str]:
+def _wrapped(indent: int, start: str, text: str, end: str = "") -> list[str]:
     # A statement; if it takes several lines, in brackets.
     margin = " " * indent
-    line = f"{margin}{start}{' '.join(pieces)}{end}"
+    line = f"{margin}{start}{text}{end}"
     if len(line) <= WIDTH:
         return [line]
     if not start.endswith(("(", "[")):
         start, end = f"{start}(", f"){end}"
-    lines = _filled(pieces, WIDTH - indent - 4)
+    lines = _filled(_BREAKS.split(text), WIDTH - indent - 4)
     return [f"{margin}{start}", *(f"{margin}    {line}" for line in lines), f"{margin}{end}"]
 
 

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.dots import ONE, Fused
+from micrograd.compiler.dots import LANES, ONE, SCATTERS, Fused
 from micrograd.compiler.simplify import Instructions
 
 Slots = npt.NDArray[np.int32]
@@ -146,8 +146,6 @@ class Schedule(NamedTuple):
         return [*self.before, *self.lanes, *self.after]
 
 
-MEANS = ("mean", "scatter mean")
-SCATTERS = ("scatter", "scatter mean")
 ZERO = -2  # like ONE the place of an input that is always the same
 FILLERS = {  # what a list is filled up with, to be as long as those of others in its group
     "dot": (ZERO, ONE, ZERO, ZERO), "mean": (ZERO, ONE),
@@ -174,11 +172,11 @@ def scheduled(
     layout = _Layout(fused, instructions, inputs, parameters, results)
     phases: list[list[Group]] = [[], [], []]
     first_mean = end = 0
-    for (phase, _), members in sorted(_levels(fused, results).items()):
-        if phase == 1 and not phases[1]:
+    for (phase, _), members in sorted(_levels(fused).items()):
+        if phase == LANES and not phases[LANES]:
             first_mean = layout.size[False]
         phases[phase] += layout.grouped(members)
-        if phase == 1:
+        if phase == LANES:
             end = layout.size[False]
     before, lanes, after = phases
     return Schedule(
@@ -188,15 +186,9 @@ def scheduled(
     )  # fmt: skip
 
 
-def _levels(fused: Fused, results: Sequence[int]) -> dict[tuple[int, int], list[int]]:
-    # By phase (before, in and after the lanes) and level: the places of units. Levels are negative,
-    # counted from the end.
-    phase: dict[int, int] = {}
-    for place, unit in fused.units.items():
-        if fused.lanes[place] or unit.op in MEANS:
-            phase[place] = 1
-        else:
-            phase[place] = 2 if any(phase.get(i, 0) for i in unit.sources) else 0
+def _levels(fused: Fused) -> dict[tuple[int, int], list[int]]:
+    # The places of units by phase and level. Levels are negative, counted from the end.
+    phase = fused.phases
     level = dict.fromkeys(fused.units, 0)
     for place, unit in reversed(fused.units.items()):
         own, before = phase[place], level[place] - 1
@@ -223,12 +215,10 @@ class _Layout:
         self.units, self.lanes = fused.units, fused.lanes
         self.numbers = numbers = instructions.numbers
         self.rank = {place: i for i, place in reversed(list(enumerate(results)))}
-        for place, unit in reversed(fused.units.items()):  # and of what a result is made of
-            if place in self.rank and not fused.lanes[place]:
-                for source in unit.sources:
-                    if source in fused.units and not fused.lanes[source]:
-                        rank = self.rank.get(source, self.rank[place])
-                        self.rank[source] = min(rank, self.rank[place])
+        for place, unit in reversed(fused.units.items()):  # and of the means that it is made of
+            for source in unit.sources:
+                if place in self.rank and not fused.lanes[source]:
+                    self.rank.setdefault(source, self.rank[place])
         self.slot: dict[int, int] = {}
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
@@ -274,36 +264,25 @@ class _Layout:
 
     def grouped(self, places: Sequence[int]) -> list[Group]:
         """The groups of units that need not wait for one another."""
-        alike = defaultdict(list)
+        alike: dict[Any, list[int]] = defaultdict(list)
         for place in places:
-            op, operands, sign, _ = self.units[place]
+            op, operands, sign, size = self.units[place]
             if op in SCATTERS:
                 operands = operands[:2]
-            length = bool if op in FILLERS else len  # lists of different lengths may be filled up
-            shape = [(length(some), self.in_lanes(some)) for some in operands]
-            alike[op, sign, tuple(shape)].append(place)
+            lengths = [len(some) for some in operands]
+            if op in FILLERS:  # filled up, lists of 2 to 7 operands are alike, or of 8 to 31, ...
+                size = max(lengths).bit_length() // 2
+                lengths = [min(1, length) for length in lengths]
+            alike[op, sign, size, *lengths, *map(self.in_lanes, operands)].append(place)
         groups = []
         for (op, *_), members in alike.items():
             if op in SCATTERS:
-                groups += self.scatters(members)
+                groups.append(self.scatter(members))
             elif op in ("dot", "mean") and self.units[members[0]].operands[0]:
                 groups += self.products(members)
             else:
-                groups += [self.side_by_side(some) for some in self.of_similar_length(members)]
+                groups.append(self.side_by_side(members))
         return groups
-
-    def of_similar_length(self, members: list[int]) -> list[list[int]]:
-        """The units in parts of which each, filled up, has at most twice as many operands."""
-        parts: list[list[int]] = []
-        operands = 0
-        for place in sorted(members, key=lambda place: len(self.units[place].sources)):
-            length = len(self.units[place].sources)
-            if not parts or length * (len(parts[-1]) + 1) > 2 * (operands + length):
-                parts.append([])
-                operands = 0
-            parts[-1].append(place)
-            operands += length
-        return parts
 
     def order(self, place: int) -> tuple[Any, ...]:
         # Results in the order in which they are wanted, the others in that of their operands.
@@ -355,17 +334,16 @@ class _Layout:
         thin = [size for size in sizes if 1 in size]
         if len(thin) > 2 or thin == [(1, 1)]:  # each is too small to be done by itself
             rows += [place for size in thin for grid in sizes.pop(size) for place in grid]
-        groups = []
-        parts = [(part, (0, 0)) for part in self.of_similar_length(rows)]
-        grid_of = {grid[0]: grid for several in sizes.values() for grid in several}
-        for size, several in sizes.items():
-            parts += [(part, size) for part in self.of_similar_length([g[0] for g in several])]
-        for part, size in sorted(parts, key=lambda part: min(map(self.order, part[0]))):
-            if size == (0, 0):
-                groups.append(self.side_by_side(part))
-            else:
-                groups.append(self.grid([grid_of[place] for place in part], *size))
-        return groups
+        if rows:
+            sizes[0, 0] = [[place] for place in rows]
+
+        def first(size: tuple[int, int]) -> tuple[Any, ...]:
+            return min(self.order(grid[0]) for grid in sizes[size])
+
+        return [
+            self.grid(sizes[size], *size) if any(size) else self.side_by_side(rows)
+            for size in sorted(sizes, key=first)
+        ]
 
     def last_if_one(self, places: Places) -> tuple[bool, list[int]]:
         return places == (ONE,), self.slots_of(places)
@@ -387,24 +365,18 @@ class _Layout:
             blocks = [block._replace(slots=block.slots[0]) for block in blocks]
         return Group(unit.op, blocks[0], tuple(blocks[1:]), unit.sign)
 
-    def scatters(self, members: list[int]) -> list[Group]:
-        """One group for each length of the table: (G, N) of (G, J) and (G, J)."""
+    def scatter(self, members: list[int]) -> Group:
+        """What the entries of tables of one length are owed: (G, N) of (G, J) and (G, J)."""
         tables: dict[tuple[Places, Places], dict[int, int]] = defaultdict(dict)
         for place in members:
             indices, owed, (position,) = self.units[place].operands
             tables[indices, owed][int(self.numbers[position])] = place
-        sizes = defaultdict(list)
-        for key, table in tables.items():
-            sizes[self.units[next(iter(table.values()))].length].append(key)
-        groups = []
-        for size, keys in sizes.items():
-            keys.sort(key=lambda key: list(map(self.slots_of, key)))
-            places = [tables[key].get(k) for key in keys for k in range(size)]
-            unit, lanes = self.units[members[0]], self.lanes[members[0]]
-            result = Block(lanes, self.take_slots(places, lanes).reshape(len(keys), size))
-            blocks = [self.block(lists) for lists in zip(*keys, strict=True)]
-            groups.append(Group(unit.op, result, tuple(blocks)))
-        return groups
+        keys = sorted(tables, key=lambda key: list(map(self.slots_of, key)))
+        unit, lanes = self.units[members[0]], self.lanes[members[0]]
+        places = [tables[key].get(position) for key in keys for position in range(unit.length)]
+        result = Block(lanes, self.take_slots(places, lanes).reshape(len(keys), unit.length))
+        blocks = [self.block(lists) for lists in zip(*keys, strict=True)]
+        return Group(unit.op, result, tuple(blocks))
 
 
 def grids(
