@@ -21,7 +21,7 @@ from micrograd.compiler import run
 from micrograd.compiler.dots import ONE, Unit, fused
 from micrograd.compiler.lanes import averaged, in_lanes, needed
 from micrograd.compiler.parameters import Resident, together
-from micrograd.compiler.program import Program
+from micrograd.compiler.program import Program, _packed, _unpacked
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run import TiledExecutor
 from micrograd.compiler.run_numba import numba_binder, why_not
@@ -261,7 +261,7 @@ def test_instructions_are_a_list_in_whichever_way_they_are_kept():
     steps = recording.instructions
     assert steps[-1] == steps[len(steps) - 1] == list(steps)[-1]
     assert steps[1:-1] == list(steps)[1:-1]
-    assert steps == list(steps) == pickle.loads(pickle.dumps(steps))
+    assert steps == list(steps) == _unpacked(_packed(steps))
     with pytest.raises(IndexError):
         steps[len(steps)]
 

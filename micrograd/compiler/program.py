@@ -114,10 +114,7 @@ class Program:
 
     @property
     def _instructions(self) -> Instructions:
-        if self._steps is not None:
-            return self._steps
-        steps: Instructions = pickle.loads(zlib.decompress(self._packed))
-        return steps
+        return _unpacked(self._packed) if self._steps is None else self._steps
 
     @property
     def row(self) -> Row:
@@ -186,7 +183,7 @@ class Program:
                 bind = numba_binder(schedule)
             executor = TiledExecutor(schedule, bind, self.shapes)
         if self._steps is not None:
-            self._packed, self._steps = zlib.compress(pickle.dumps(self._steps), 1), None
+            self._packed, self._steps = _packed(self._steps), None
         return executor
 
 
@@ -199,6 +196,24 @@ def _order_of_use(units: Fused, places: Sequence[int]) -> list[int]:
         kinds.setdefault(unit.op, []).extend(rank[i] for i in unit.sources if i in rank)
     used = itertools.chain(*kinds.values(), range(len(places)))
     return list(dict.fromkeys(used))
+
+
+def _packed(steps: Instructions) -> bytes:
+    # What an instruction refers to is told by how far back it stands: that repeats, and packs well.
+    lengths = np.fromiter(map(len, steps.operands), np.int32, len(steps))
+    places = np.fromiter(itertools.chain.from_iterable(steps.operands), np.int32)
+    distances = np.repeat(np.arange(len(steps), dtype=np.int32), lengths) - places
+    columns = steps.ops, steps.numbers, lengths.tobytes(), distances.tobytes()
+    return zlib.compress(pickle.dumps(columns), 1)
+
+
+def _unpacked(packed: bytes) -> Instructions:
+    steps = Instructions()
+    steps.ops, steps.numbers, *arrays = pickle.loads(zlib.decompress(packed))
+    lengths, distances = (np.frombuffer(array, np.int32) for array in arrays)
+    places = iter((np.repeat(np.arange(len(lengths)), lengths) - distances).tolist())
+    steps.operands = [tuple(itertools.islice(places, length)) for length in lengths.tolist()]
+    return steps
 
 
 def _indices(steps: Instructions, widths: Sequence[int]) -> list[tuple[int, Any, int]]:
