@@ -261,7 +261,7 @@ def test_instructions_are_a_list_in_whichever_way_they_are_kept():
     steps = recording.instructions
     assert steps[-1] == steps[len(steps) - 1] == list(steps)[-1]
     assert steps[1:-1] == list(steps)[1:-1]
-    assert steps == list(steps) == _unpacked(_packed(steps))
+    assert steps == list(steps) == _unpacked(_packed((steps, [], ([], []))))[0]
     with pytest.raises(IndexError):
         steps[len(steps)]
 

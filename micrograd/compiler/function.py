@@ -49,8 +49,9 @@ from micrograd.compiler.program import Program, Shapes
 from micrograd.compiler.record import Shape, is_paused
 from micrograd.compiler.run_numba import why_not
 from micrograd.compiler.schedule import Group
+from micrograd.compiler.simplify import Instructions
 from micrograd.engine import Value
-from micrograd.trace import Instruction, Traced
+from micrograd.trace import Traced
 
 if TYPE_CHECKING:
     from micrograd.render import Digraph
@@ -375,7 +376,7 @@ class Compiled:
         return next(reversed(self.programs.values()))
 
     @property
-    def instructions(self) -> list[Instruction]:
+    def instructions(self) -> Instructions:
         """The instructions of the program that was compiled last."""
         return self._latest.instructions
 

@@ -6,8 +6,18 @@ in packed form, since those of a large function are a hundred times as large as 
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
     >>> program = Program(lambda x: (w * x).tanh(), [()], "numpy")
-    >>> [step.op for step in program.instructions]
-    ['input', 'input', '*', 'tanh', '*', 'constant', '-', '*', '*', 'mean', 'mean']
+    >>> program.instructions  # x, w, the function, its gradient, the means of both
+    0  input
+    1  input
+    2  * 1 0
+    3  tanh 2
+    4  * 3 3
+    5  constant 1
+    6  - 5 4
+    7  * 0 6
+    8  * 1 6
+    9  mean 3
+    10  mean 7
     >>> program.schedule.groups
     [* of 1 in lanes, tanh of 1 in lanes, * of 1 in lanes, - of 1 in lanes, 2 means of 1 product]
 """
@@ -35,10 +45,10 @@ from micrograd.compiler.run_python import source
 from micrograd.compiler.schedule import Schedule, scheduled
 from micrograd.compiler.simplify import Instructions
 from micrograd.engine import Value
-from micrograd.trace import Instruction
 
 Array = npt.NDArray[Any]
 Shapes = tuple[Shape, ...]
+_Recorded = tuple[Instructions, list[int], tuple[list[int], list[int]]]
 
 
 class Program:
@@ -93,28 +103,31 @@ class Program:
         self._names = found.arguments
         self.widths = {name: len(names) for name, names in found.arguments.items()}
         self.is_list, self.n_results = found.is_list, len(found.results)
-        result, places = found.results[output], found.places
+        steps, result, places = found.recording.instructions, found.results[output], found.places
         mean, *means = averaged(found.recording, [result, *found.gradients], set(places))
-        self._steps: Instructions | None = found.recording.instructions
-        self._packed = b""
-        self.indices = _indices(self._steps, list(self.widths.values()))
+        self.indices = _indices(steps, list(self.widths.values()))
         wanted = found.results if self.is_list else [mean, *means, result]
-        self._units: Fused | None = fused(self._steps, wanted, set(places))
+        self._units: Fused | None = fused(steps, wanted, set(places))
         order = list(range(len(places))) if known else _order_of_use(self._units, places)
         self.parameters = [found.parameters[i] for i in order]
-        self._places = [places[i] for i in order]
         self._row = together(self.parameters)
-        # What is wanted without gradients and with them.
-        self._wanted = found.results, [mean, *(means[i] for i in order), result]
+        # The instructions, the places of parameters, and those of what is wanted, without gradients
+        # and with them.
+        self._recorded: _Recorded | None = (
+            steps,
+            [places[i] for i in order],
+            (found.results, [mean, *(means[i] for i in order), result]),
+        )
+        self._packed = b""
 
     @property
-    def instructions(self) -> list[Instruction]:
+    def instructions(self) -> Instructions:
         """The recording after passes 1 and 2: simplified, with means over lanes."""
-        return list(self._instructions)
+        return self._unpacked[0]
 
     @property
-    def _instructions(self) -> Instructions:
-        return _unpacked(self._packed) if self._steps is None else self._steps
+    def _unpacked(self) -> _Recorded:
+        return _unpacked(self._packed) if self._recorded is None else self._recorded
 
     @property
     def row(self) -> Row:
@@ -152,12 +165,13 @@ class Program:
 
     def source(self, name: str = "result", with_gradients: bool = True) -> str:
         """The program as Python text; `name` is what the result is called."""
-        results = self._wanted[with_gradients]
+        steps, places, wanted = self._unpacked
+        results = wanted[with_gradients]
         first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
-        units = fused(self._instructions, [*first, *(gradients or ())], set(self._places))
-        labels = {i: p.label for i, p in zip(self._places, self.parameters, strict=True)}
+        units = fused(steps, [*first, *(gradients or ())], set(places))
+        labels = {i: p.label for i, p in zip(places, self.parameters, strict=True)}
         inputs = list(itertools.chain(*self._names.values()))
-        return source(units, self._instructions, inputs, labels, first, gradients, name)
+        return source(units, steps, inputs, labels, first, gradients, name)
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -165,13 +179,13 @@ class Program:
         return self._schedule(with_gradients=True)
 
     def _schedule(self, with_gradients: bool) -> Schedule:
+        steps, places, wanted = self._unpacked
         units, self._units = self._units, None  # those made for the order of the parameters
         if units is None or with_gradients == self.is_list:
-            units = fused(self._instructions, self._wanted[with_gradients], set(self._places))
+            units = fused(steps, wanted[with_gradients], set(places))
         ends = itertools.accumulate(self.widths.values())
         inputs = [range(e - n, e) for e, n in zip(ends, self.widths.values(), strict=True)]
-        wanted = self._wanted[with_gradients]
-        return scheduled(units, self._instructions, inputs, self._places, wanted)
+        return scheduled(units, steps, inputs, places, wanted[with_gradients])
 
     def _executor(self, with_gradients: bool) -> Executor:
         if self.executor == "python":
@@ -182,8 +196,8 @@ class Program:
             if self.executor == "numba":
                 bind = numba_binder(schedule)
             executor = TiledExecutor(schedule, bind, self.shapes)
-        if self._steps is not None:
-            self._packed, self._steps = _packed(self._steps), None
+        if self._recorded is not None:
+            self._packed, self._recorded = _packed(self._recorded), None
         return executor
 
 
@@ -198,22 +212,23 @@ def _order_of_use(units: Fused, places: Sequence[int]) -> list[int]:
     return list(dict.fromkeys(used))
 
 
-def _packed(steps: Instructions) -> bytes:
+def _packed(recorded: _Recorded) -> bytes:
     # What an instruction refers to is told by how far back it stands: that repeats, and packs well.
+    steps, *places = recorded
     lengths = np.fromiter(map(len, steps.operands), np.int32, len(steps))
-    places = np.fromiter(itertools.chain.from_iterable(steps.operands), np.int32)
-    distances = np.repeat(np.arange(len(steps), dtype=np.int32), lengths) - places
+    operands = np.fromiter(itertools.chain.from_iterable(steps.operands), np.int32)
+    distances = np.repeat(np.arange(len(steps), dtype=np.int32), lengths) - operands
     columns = steps.ops, steps.numbers, lengths.tobytes(), distances.tobytes()
-    return zlib.compress(pickle.dumps(columns), 1)
+    return zlib.compress(pickle.dumps((columns, places)), 1)
 
 
-def _unpacked(packed: bytes) -> Instructions:
+def _unpacked(packed: bytes) -> _Recorded:
     steps = Instructions()
-    steps.ops, steps.numbers, *arrays = pickle.loads(zlib.decompress(packed))
+    (steps.ops, steps.numbers, *arrays), (places, wanted) = pickle.loads(zlib.decompress(packed))
     lengths, distances = (np.frombuffer(array, np.int32) for array in arrays)
-    places = iter((np.repeat(np.arange(len(lengths)), lengths) - distances).tolist())
-    steps.operands = [tuple(itertools.islice(places, length)) for length in lengths.tolist()]
-    return steps
+    operands = iter((np.repeat(np.arange(len(lengths)), lengths) - distances).tolist())
+    steps.operands = [tuple(itertools.islice(operands, length)) for length in lengths.tolist()]
+    return steps, places, wanted
 
 
 def _indices(steps: Instructions, widths: Sequence[int]) -> list[tuple[int, Any, int]]:
