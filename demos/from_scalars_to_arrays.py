@@ -42,7 +42,7 @@ from micrograd.compiler.dots import fused
 from micrograd.compiler.lanes import averaged, in_lanes, needed
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run_numpy import NumPyRun
-from micrograd.compiler.schedule import scheduled
+from micrograd.compiler.schedule import order_of_use, scheduled
 from micrograd.datasets import moons
 from micrograd.losses import hinge
 from micrograd.nn import MLP
@@ -437,7 +437,7 @@ print("\ngradients, summed over the lanes:", *map(shown, owed[:6]), "...", sep="
 
 # %%
 place_of = {units[i].operands: i for i in owed}
-inputs, neurons = [(0,), (1,), (-1,)], [i for i in units if units[i].op == "where"][1:]
+inputs, neurons = [(0,), (1,), (-1,)], [i for i in units if units[i].op == "where >"][1:]
 print("        ", *(f"{name_of(i):>6}" for i in neurons))
 for left in inputs:
     row = [place_of[left, (i,)] for i in neurons]
@@ -452,6 +452,9 @@ for left in inputs:
 # together again. How many matrix products will it find in the loss, forward and backward?
 
 # %%
+order = order_of_use(fusion, places)  # of parameters, so that matrices lie as they are written
+parameters, places = [parameters[i] for i in order], [places[i] for i in order]
+means[1:] = [means[1 + i] for i in order]
 schedule = scheduled(fusion, steps, [range(2), range(2, 3)], places, [*means, result])
 for title, groups in (
     ("once:", schedule.before),

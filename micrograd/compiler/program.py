@@ -42,7 +42,7 @@ from micrograd.compiler.run import Executor, TextExecutor, TiledExecutor
 from micrograd.compiler.run_numba import numba_binder
 from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.run_python import source
-from micrograd.compiler.schedule import Schedule, scheduled
+from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import Instructions
 from micrograd.engine import Value
 
@@ -108,7 +108,7 @@ class Program:
         self.indices = _indices(steps, list(self.widths.values()))
         wanted = found.results if self.is_list else [mean, *means, result]
         self._units: Fused | None = fused(steps, wanted, set(places))
-        order = list(range(len(places))) if known else _order_of_use(self._units, places)
+        order = list(range(len(places))) if known else order_of_use(self._units, places)
         self.parameters = [found.parameters[i] for i in order]
         self._row = together(self.parameters)
         # The instructions, the places of parameters, and those of what is wanted, without gradients
@@ -199,17 +199,6 @@ class Program:
         if self._recorded is not None:
             self._packed, self._recorded = _packed(self._recorded), None
         return executor
-
-
-def _order_of_use(units: Fused, places: Sequence[int]) -> list[int]:
-    # In which units of one kind list them: a matrix, whose rows are used one after another, then
-    # lies in memory as it is written on paper.
-    rank = {place: i for i, place in enumerate(places)}
-    kinds: dict[str, list[int]] = {"dot": []}
-    for unit in units.units.values():
-        kinds.setdefault(unit.op, []).extend(rank[i] for i in unit.sources if i in rank)
-    used = itertools.chain(*kinds.values(), range(len(places)))
-    return list(dict.fromkeys(used))
 
 
 def _packed(recorded: _Recorded) -> bytes:

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -199,6 +199,27 @@ def _levels(fused: Fused) -> dict[tuple[int, int], list[int]]:
     for place in fused.units:
         found[phase[place], level[place]].append(place)
     return found
+
+
+def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
+    """The ranks of parameters, in the order in which the units of a kind list their places.
+
+    In this order a matrix, whose rows are used one after another, lies in memory as it is written
+    on paper.
+
+    >>> from micrograd.compiler.dots import fused
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> b, w, x = (recording.input(0.0) for _ in range(3))
+    >>> units = fused(recording.instructions, [(b + w * x).place], parameters=[0, 1])
+    >>> order_of_use(units, [0, 1])  # the bias behind its weight
+    [1, 0]
+    """
+    rank = {place: i for i, place in enumerate(parameters)}
+    kinds: dict[str, list[int]] = {"dot": []}
+    for unit in fused.units.values():
+        kinds.setdefault(unit.op, []).extend(rank[i] for i in unit.sources if i in rank)
+    return list(dict.fromkeys([*chain.from_iterable(kinds.values()), *rank.values()]))
 
 
 class _Layout:
