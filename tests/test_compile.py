@@ -1667,6 +1667,24 @@ def test_a_whole_step_inside_is_refused_and_no_weight_is_lost():
         assert all(type(p.grad) in (int, float) for p in model.parameters())
 
 
+def test_a_method_that_takes_a_step_is_refused_and_no_weight_is_lost():
+    class Model(Module):
+        def __init__(self):
+            self.w = Value(2.0)
+
+        @micrograd.compile
+        def loss(self, x):
+            loss = self.w * x
+            loss.backward()
+            self.w.data -= self.w.grad
+            return loss
+
+    model = Model()
+    with pytest.raises(ValueError, match="compile the loss alone"):
+        model.loss([1.0, 2.0])
+    assert (model.w.data, model.w.grad) == (2.0, 0)
+
+
 def test_a_function_that_fails_half_way_leaves_nothing_behind():
     w, v = Value(2.0), Value(3.0)
 

@@ -238,6 +238,8 @@ def _within_reach(function: Callable[..., Any]) -> list[Value]:
         seen.add(id(thing))
         if isinstance(thing, Value):
             found += [] if thing._prev else [thing]
+        elif isinstance(thing, weakref.ref):  # as a method has of its object
+            waiting.append(thing())
         elif not isinstance(thing, FunctionType):
             waiting += filter(gc.is_tracked, gc.get_referents(thing))
         elif thing.__module__ == getattr(function, "__module__", "") or thing is function:
