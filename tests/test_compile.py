@@ -1582,6 +1582,19 @@ def test_each_result_of_a_list_has_the_gradients_of_its_own_parameters():
     assert [a.grad, b.grad, c.grad] == [101.0, 21.0, 1.0]
 
 
+def test_a_list_of_a_model_that_was_replaced_is_refused():
+    model = [Value(2.0), Value(3.0)]
+    compiled = micrograd.compile(lambda x: [model[0] * x, model[1] * x])
+    batch = compiled([1.0])
+    model[:] = [Value(5.0), Value(7.0)]
+    with pytest.raises(RuntimeError, match=r"clear\(\) starts anew"):
+        batch[1].backward()
+    compiled.clear()
+    batch = compiled([1.0])
+    batch[1].backward()
+    assert (batch[1].data, [p.grad for p in model]) == (7.0, [0, 1.0])
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_results_of_random_functions_that_share_their_weights(seed):
     rng = random.Random(seed)

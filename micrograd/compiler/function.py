@@ -321,14 +321,13 @@ class Compiled:
         with _one_at_a_time:  # parameters record for one function only
             if key in programs:
                 return programs[key]
-            known = self.programs[shapes].parameters if output else ()
-            if self.programs and not output:
-                known = self._latest.parameters
+            known: list[Value] = []
+            if self.programs:
+                known = (self.programs[shapes] if output else self._latest).parameters
             try:
                 made = Program(self.function, shapes, self.executor, output, known)
                 if output and made.parameters != known:
-                    raise RuntimeError("it has other parameters than when it was first called: "
-                                       "clear() forgets the old ones")  # fmt: skip
+                    raise RuntimeError("its parameters are others by now: clear() starts anew")
                 programs[key] = made
             except Exception as error:
                 given = ", ".join(map(_described, shapes))
