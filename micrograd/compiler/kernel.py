@@ -5,7 +5,7 @@ once, as Python's own, spends a hundred times longer on finding out what to do t
 the instructions of this machine are whole groups: one finding-out for some hundreds of numbers, and
 nothing is left to be compiled. So a new program is ready at once, and as fast as one of its own.
 
-    program     three numbers, a header for each group, the slots of the operands of all groups
+    program     two numbers, a header for each group, the slots of the operands of all groups
     memory      U, a number per slot, and S, a row of lanes per slot; an operand is rows of either
 
 Almost all arithmetic of a network is sums of products, and nearly as many of its numbers wait to be
@@ -586,7 +586,7 @@ def _dot(program: int, at: int, width: int, u: int, s: int, out: int, scratch: i
         if width == 1:
             source, source_slots, step = left, a, 1
             if not _entry(program, x + REGULAR):
-                source, source_slots, step = scratch, _entry(program, 1), columns
+                source, source_slots, step = scratch, _entry(program, 0), columns
                 for column in range(columns):
                     for k in range(terms):
                         number = _get(left, _entry(program, a + column * terms + k))
@@ -706,10 +706,10 @@ def _run(numbers: Any, u_numbers: Any, s_numbers: Any, first: int, last: int) ->
     then no vector is loaded from two cache lines.
     """
     program, lanes = numbers.ctypes.data, s_numbers.shape[1]
-    memory = np.empty(max(_entry(program, 2), 4 * max(CHUNK, lanes)))
+    memory = np.empty(max(_entry(program, 1), 4 * max(CHUNK, lanes)))
     u, s, scratch = u_numbers.ctypes.data, s_numbers.ctypes.data, memory.ctypes.data
     for group in range(first, last):
-        at = 3 + group * HEAD
+        at = 2 + group * HEAD
         op = _entry(program, at + OP)
         width = lanes if _entry(program, at + WIDE) else 1
         out = u + 8 * _entry(program, at + RESULT)
@@ -754,7 +754,7 @@ def encode(groups: Sequence[Group], uniforms: int, rows: int) -> Any:
         ValueError: a slot is outside of its storage, results are no sequence, or there is no such
             operation.
     """
-    start = 3 + len(groups) * HEAD
+    start = 2 + len(groups) * HEAD
     longest = max([block.slots.shape[-1] for g in groups if g.op in PRODUCTS
                    for block in g.operands[:2]], default=0)  # fmt: skip
     heads: list[Any] = []
@@ -788,7 +788,7 @@ def encode(groups: Sequence[Group], uniforms: int, rows: int) -> Any:
             tables.append(x.slots.ravel())
             place += x.slots.size
         heads.append(head)
-    whole: list[Any] = [[len(groups), start, scratch], *heads, *tables, [0]]
+    whole: list[Any] = [[start, scratch], *heads, *tables, [0]]
     return np.concatenate(whole).astype(np.int32)
 
 
