@@ -502,7 +502,7 @@ print(f"loss {run.uniform[slots[0]]:.6f}, and 13 gradients as by hand")
 # %%
 rows, ends, ticks = [0, 1, 3], [2, 3], [(0.5, "x"), (2, "y")]
 for group in schedule.lanes:
-    if group.result.lanes and group.op != ">":  # conditions have a memory of their own
+    if group.result.lanes:
         slots = group.result.slots.ravel().tolist()
         ticks.append((len(rows) + len(slots) / 2 - 0.5, repr(group).removesuffix(" in lanes")))
         rows += slots
@@ -518,7 +518,7 @@ figure.tight_layout()
 
 # %% [markdown]
 # Where a ReLU lets nothing through, nothing is owed: what is white in `relu of 3` is white in
-# `where of 3`.
+# `where > of 3`.
 #
 # ### The same as text
 #
