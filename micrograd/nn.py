@@ -19,6 +19,7 @@ Letters: w weights, b bias, x inputs.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -41,6 +42,9 @@ ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
 NeuronParts = tuple[str, list[Value], Value | None, str]
 
 
+_edits = itertools.count(1)
+
+
 class Module:
     """What has parameters: the Values among its attributes, and those of the Modules among them.
 
@@ -55,6 +59,16 @@ class Module:
     >>> Line().state_dict()
     {'slope': 2.0, 'bias': 1.0}
     """
+
+    edits = 0  # changes when an attribute of any module is set: compiled functions look here
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        Module.edits = next(_edits)  # never the same number twice, whatever other threads do
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        Module.edits = next(_edits)
 
     def named_parameters(self) -> Iterator[tuple[str, Value]]:
         """Pairs of a name, as one would type it after `model.`, and a parameter; each one once.

@@ -192,13 +192,12 @@ def test_what_the_engine_refuses_has_the_value_of_ieee_arithmetic():
         (lambda w: (w * -1000).exp(), math.inf),
     ],
 )
-def test_what_the_engine_refuses_of_a_parameter_is_refused_in_the_first_call_alone(
+def test_what_the_engine_refuses_of_a_parameter_has_the_value_of_ieee_arithmetic(
     function, expected
 ):
     w = Value(-1.0)
     compiled = micrograd.compile(lambda x: function(w) * x)
-    with pytest.raises((ValueError, ArithmeticError), match=r"with x = "):
-        compiled([1.0, 2.0])
+    assert_close(compiled([1.0, 2.0]).lanes, [expected] * 2)
     w.data = 0.5
     compiled([1.0, 2.0])
     w.data = -1.0
@@ -837,16 +836,6 @@ def test_a_new_shape_is_recorded_and_a_new_number_of_examples_is_not():
     assert compiled.programs == {}
     compiled(np.ones((5, 2)))
     assert len(calls) > count
-
-
-def test_what_is_met_while_recording_is_part_of_the_program_until_it_is_cleared():
-    w, factor = Value(2.0), [3.0]
-    compiled = micrograd.compile(lambda x: w * x * factor[0])
-    assert compiled([1.0]).data == 6.0
-    factor[0] = 5.0
-    assert compiled([1.0]).data == 6.0
-    compiled.clear()
-    assert compiled([1.0]).data == 10.0
 
 
 def test_no_grad_around_a_call():
@@ -1560,7 +1549,7 @@ def test_a_home_does_not_keep_models_alive():
     assert sum(reference() is not None for reference in references) == 0
 
 
-def test_a_function_is_recorded_once_after_the_glance_also_if_it_makes_leaves():
+def test_a_function_is_recorded_in_one_run_also_if_it_makes_leaves():
     calls, w = [], Value(3.0)
 
     def function(x):
@@ -1568,7 +1557,7 @@ def test_a_function_is_recorded_once_after_the_glance_also_if_it_makes_leaves():
         return Value(2.0) * x * w
 
     assert micrograd.compile(function)([1.0, 2.0]).lanes.tolist() == [6.0, 12.0]
-    assert len(calls) == 2
+    assert len(calls) == 1
 
 
 def test_each_result_of_a_list_has_the_gradients_of_its_own_parameters():
@@ -1587,9 +1576,8 @@ def test_a_list_of_a_model_that_was_replaced_is_refused():
     compiled = micrograd.compile(lambda x: [model[0] * x, model[1] * x])
     batch = compiled([1.0])
     model[:] = [Value(5.0), Value(7.0)]
-    with pytest.raises(RuntimeError, match=r"clear\(\) starts anew"):
+    with pytest.raises(RuntimeError, match="call the function again"):
         batch[1].backward()
-    compiled.clear()
     batch = compiled([1.0])
     batch[1].backward()
     assert (batch[1].data, [p.grad for p in model]) == (7.0, [0, 1.0])
@@ -1711,21 +1699,23 @@ def test_a_function_that_fails_half_way_leaves_nothing_behind():
     assert (w.data, w.grad, v.grad) == (2.0, 0, 0)
 
 
-def test_a_function_that_sets_a_number_or_keeps_what_it_makes_comes_to_an_end():
+def test_a_function_that_sets_a_parameter_or_keeps_what_it_makes_is_refused():
     w = Value(2.0)
 
     def sets(x):
         w.data = 5.0
         return w * x
 
-    assert micrograd.compile(sets)([1.0, 3.0]).data in (4.0, 10.0)
+    with pytest.raises(ValueError, match="changes the data of a Value"):
+        micrograd.compile(sets)([1.0, 3.0])
+    assert w.data == 2.0
     kept = []
 
     def keeps(x):
         kept.append(Value(1.0))
         return w * x + sum(kept)
 
-    with pytest.raises(ValueError, match="keeps Values that it makes"):
+    with pytest.raises(ValueError, match="creates and keeps new Values"):
         micrograd.compile(keeps)([1.0])
 
 

@@ -596,13 +596,12 @@ def test_data_and_gradients_are_put_back_also_after_an_error():
 
     def fails(x):
         calls.append(w.data)
-        if len(calls) == 2:
-            raise KeyError("second")
-        return w * x
+        w.grad = w.data * 2.0
+        raise KeyError("half-way")
 
-    with pytest.raises(KeyError, match="second"):
+    with pytest.raises(KeyError, match="half-way"):
         recorded(fails, [()])
-    assert isinstance(calls[1], Traced)
+    assert isinstance(calls[0], Traced)
     assert (w.data, w.grad) == (2.0, 0.25)
 
 

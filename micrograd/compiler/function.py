@@ -11,13 +11,11 @@
     >>> w.grad
     6.666666666666666
 
-The function is recorded when it is called with examples of a new shape, then each pass of this
-chapter runs once; another number of examples runs the same program. `programs` holds what has been
-compiled, `clear()` forgets it. What the function met on the way is part of the program: constants,
-the structure of the model, the branches that Python took. Parameters are not: their data are read
-at each call. A Value that only decides, as w in where(w > 0, a, b), or that is read by `.data`,
-`detach()` or inside `no_grad()` alone, is a constant too; and a model that has been replaced or has
-grown is a new one. `clear()` starts anew.
+The function is recorded when it is called with examples of a new shape, then each pass of the
+compiler runs once; another number of examples runs the same program. `programs` holds what has been
+compiled, `clear()` forgets it. What the function reads of its surroundings besides the data of
+parameters is part of the program: constants, the structure of the model, the branches that Python
+took. `guard.py` watches it, and after a change the next call compiles anew.
 
 Results and gradients are those of eager mode, but for this:
 
@@ -25,10 +23,9 @@ Results and gradients are those of eager mode, but for this:
                     and of -1, which at -infinity makes x ** 0.5 NaN; numba has its own exp and
                     tanh; a sum or a relu of zeros may have another sign
     errors          where eager mode raises, as the logarithm of -1 does, a lane has the value of
-                    IEEE arithmetic, NaN or infinite; what is computed from parameters alone raises
-                    while it is being recorded
-    where, take     all sides are computed, and one that was not chosen is owed 0: should it be
-                    infinite there, 0 times infinity is NaN, and eager mode has no such side
+                    IEEE arithmetic, NaN or infinite
+    where, take     all sides are computed, and one that was not chosen receives the gradient 0: if
+                    it is infinite there, 0 times infinity is NaN; eager mode has no such side
     ties            of two sums that are equal in eager mode, rounding may make one the larger
 """
 
@@ -37,16 +34,16 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial, update_wrapper
-from threading import RLock
+from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.parameters import Row
+from micrograd.compiler.guard import Guard
+from micrograd.compiler.parameters import Row, one_at_a_time
 from micrograd.compiler.program import Program, Shapes
-from micrograd.compiler.record import Shape, is_paused
+from micrograd.compiler.record import ATTEMPTS, Shape, is_paused
 from micrograd.compiler.run_numba import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
@@ -56,7 +53,6 @@ from micrograd.trace import Traced
 if TYPE_CHECKING:
     from micrograd.render import Digraph
 
-_one_at_a_time = RLock()
 EXECUTORS = ("numba", "numpy", "python")
 
 __all__ = ["Batch", "Compiled", "compile"]
@@ -214,17 +210,19 @@ class Compiled:
             raise TypeError(
                 f"compile expects a function, got {type(function).__name__} {function!r:.40}"
             )
-        self.function = function
-        self.programs: dict[Shapes, Program] = {}
         if executor not in ("", *EXECUTORS):
             raise ValueError(f"executor {executor!r} is not one of {', '.join(EXECUTORS)}")
+        self.function = function
         self._asked_for = executor
-        self._others: dict[tuple[Shapes, int], Program] = {}  # for further results of a list
-        self._by_name: dict[tuple[str, ...], Compiled] = {}
-        self._methods: weakref.WeakKeyDictionary[Any, Compiled] = weakref.WeakKeyDictionary()
-        self._known: dict[Any, tuple[int, Program]] = {}  # by kinds of arrays
+        self._made = _Made()
+        self._methods: dict[int, tuple[Any, Any, Any]] = {}  # by the address of their object
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
+
+    @property
+    def programs(self) -> dict[Shapes, Program]:
+        """What has been compiled, by the shapes of the arguments for one example."""
+        return self._made.programs
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """A Batch.
@@ -234,8 +232,11 @@ class Compiled:
             ValueError: arrays are of unequal length, or empty.
             IndexError: an index lies outside of its table.
         """
+        made = self._made
+        if made.guard is not None and not made.guard.holds():
+            made.clear()
         kinds = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in arguments])
-        known = self._known.get(kinds) if not named else None
+        known = made.known.get(kinds) if not named else None
         if known is not None:  # arrays as in an earlier call: nothing is left to check
             arrays: Sequence[Array] = arguments
             n, program = known
@@ -253,7 +254,7 @@ class Compiled:
             n = _number_of_examples(arrays)
             program = self.program(tuple(a.shape[1:] for a in arrays))
             if None not in kinds:
-                self._known[kinds] = n, program
+                made.known[kinds] = n, program
         if self.executor != "numba":
             _check_indices(program, arrays)
         try:
@@ -277,20 +278,20 @@ class Compiled:
         bound = inspect.signature(self.function).bind(*arguments, **named)
         if not bound.kwargs:
             return self(*bound.args)
-        names = tuple(bound.kwargs)  # of keyword-only ones, and of those behind one left out
-        if names not in self._by_name:
-            n = len(bound.args)
-            given = [*inspect.signature(self.function).parameters][:n]
+        n, names = len(bound.args), tuple(bound.kwargs)  # keyword-only, or behind one left out
+        given = [*inspect.signature(self.function).parameters][:n]
 
-            def positional(*values: Any) -> Any:
-                return self.function(*values[:n], **dict(zip(names, values[n:], strict=True)))
+        def positional(*values: Any) -> Any:
+            return self.function(*values[:n], **dict(zip(names, values[n:], strict=True)))
 
-            positional.__name__ = self.__name__
-            kind = inspect.Parameter.POSITIONAL_ONLY
-            parameters = [inspect.Parameter(name, kind) for name in (*given, *names)]
-            positional.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-            self._by_name[names] = Compiled(positional, self._asked_for)
-        return self._by_name[names](*bound.args, *bound.kwargs.values())
+        positional.__name__ = self.__name__
+        positional.__wrapped__ = self.function  # type: ignore[attr-defined]  # its guard looks there
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        parameters = [inspect.Parameter(name, kind) for name in (*given, *names)]
+        positional.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        compiled = Compiled(positional, self._asked_for)
+        compiled._made = self._made.by_name.setdefault((n, names), compiled._made)
+        return compiled(*bound.args, *bound.kwargs.values())
 
     def _without_gradients(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         parameters = program.row.data.copy()
@@ -302,7 +303,7 @@ class Compiled:
         def gradients_of(output: int) -> tuple[Row, Array]:
             if kept is None:
                 raise RuntimeError("this batch was computed inside no_grad(): no gradients")
-            backward = self.program(program.shapes, output)
+            backward = self._gradient_program(program, output)
             _, gradients, _ = backward.with_gradients(parameters, kept, n)
             return backward.row, gradients
 
@@ -314,56 +315,75 @@ class Compiled:
             return elements[0]
         return Batch(n, means, lanes.T, elements=elements)
 
-    def program(self, shapes: Shapes, output: int = 0) -> Program:
+    def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes; made when it is first asked for."""
-        programs: dict[Any, Program] = self._others if output else self.programs
-        key = (shapes, output) if output else shapes
-        with _one_at_a_time:  # parameters record for one function only
-            if key in programs:
-                return programs[key]
-            known: list[Value] = []
-            if self.programs:
-                known = (self.programs[shapes] if output else self._latest).parameters
-            try:
-                made = Program(self.function, shapes, self.executor, output, known)
-                if output and made.parameters != known:
-                    raise RuntimeError("its parameters are others by now: clear() starts anew")
-                programs[key] = made
-            except Exception as error:
-                given = ", ".join(map(_described, shapes))
-                error.add_note(
-                    f"(while compiling {self.__name__} for examples of {given}; the first axis of "
-                    "an argument is that of the examples: [[1.0, 2.0]] is one, of two numbers)"
-                )
-                raise
-        return programs[key]
+        programs = self._made.programs
+        if shapes not in programs:
+            with one_at_a_time:
+                if shapes not in programs:
+                    known = self._latest.parameters if programs else ()
+                    programs[shapes] = self._recorded(shapes, 0, known)
+        return programs[shapes]
 
-    @cached_property
+    def _gradient_program(self, forward: Program, output: int) -> Program:
+        # Of another result than the first: made when its gradients are first asked for.
+        shapes, made = forward.shapes, self._made
+        with one_at_a_time:
+            if made.programs.get(shapes) is not forward or not (made.guard and made.guard.holds()):
+                raise RuntimeError(
+                    "what the function reads has changed since this batch was computed: call the "
+                    "function again"
+                )
+            if not output:
+                return forward
+            if (shapes, output) not in made.others:
+                found = self._recorded(shapes, output, forward.parameters)
+                made.others[shapes, output] = found
+            return made.others[shapes, output]
+
+    def _recorded(self, shapes: Shapes, output: int, known: Sequence[Value]) -> Program:
+        numbers = Guard(self.function).numbers
+        try:
+            for _ in range(ATTEMPTS):
+                program = Program(self.function, shapes, self.executor, output, known)
+                self._made.guard = Guard(self.function)
+                if self._made.guard.numbers == numbers:
+                    return program
+                numbers = self._made.guard.numbers
+            raise ValueError(
+                "the function changes a number that it reads, on every call: change it outside, "
+                "and pass it as an argument"
+            )
+        except Exception as error:
+            given = ", ".join(map(_described, shapes))
+            error.add_note(
+                f"(while compiling {self.__name__} for examples of {given}; the first axis of "
+                "an argument is that of the examples: [[1.0, 2.0]] is one, of two numbers)"
+            )
+            raise
+
     def _chosen(self) -> tuple[str, str]:
         # Asked when it is needed, since it may load numba.
-        if self._asked_for != "numba":
-            reason = "" if self._asked_for else why_not()
-            return self._asked_for or ("numpy" if reason else "numba"), reason
-        if reason := why_not(kept=False):
-            raise ValueError(reason)
-        return "numba", ""
+        if self._made.chosen is None:
+            reason = why_not(kept=not self._asked_for) if self._asked_for in ("", "numba") else ""
+            if reason and self._asked_for:
+                raise ValueError(reason)
+            self._made.chosen = self._asked_for or ("numpy" if reason else "numba"), reason
+        return self._made.chosen
 
     @property
     def executor(self) -> str:
         """What runs the programs: 'numba', 'numpy' or 'python'."""
-        return self._chosen[0]
+        return self._chosen()[0]
 
     @property
     def reason(self) -> str:
-        """Why it is not numba, where nothing else was asked for."""
-        return self._chosen[1]
+        """Why numba was not chosen."""
+        return self._chosen()[1]
 
     def clear(self) -> None:
-        """Forgets all programs: the function is recorded anew, with the constants of today."""
-        self.programs.clear()
-        self._others.clear()
-        self._by_name.clear()
-        self._known.clear()
+        """Forgets all programs: the function is recorded again when it is next called."""
+        self._made.clear()
 
     @property
     def _latest(self) -> Program:
@@ -398,26 +418,59 @@ class Compiled:
     def __get__(self, owner: Any, kind: Any = None) -> Compiled:
         if owner is None:
             return self
-        # A method: compiled once for each object, which it does not keep alive.
-        method = self._methods.get(owner)
+        # A method is compiled for each object. What was made is kept as long as the object is; the
+        # method itself, which keeps the object alive, only as long as it is used.
+        address = id(owner)
+        known, made, method = self._methods.get(address, (None, None, None))
+        if isinstance(known, weakref.ref):
+            known, method = known(), method()
+        if known is not owner:
+            made, method = _Made(), None
         if method is None:
-            reference = weakref.ref(owner)
-
-            def bound(*arguments: Any, **named: Any) -> Any:
-                return self.function(reference(), *arguments, **named)
-
-            whole = self.function.__get__(owner)
-            update_wrapper(bound, whole)
-            bound.__signature__ = inspect.signature(whole)  # type: ignore[attr-defined]
-            del bound.__wrapped__  # type: ignore[attr-defined]  # it keeps the owner
-            method = self._methods[owner] = Compiled(bound, self._asked_for)
-        return method
+            method = Compiled(self.function.__get__(owner, kind), self._asked_for)
+            method._made = made
+            try:
+                forget = partial(_forget, weakref.ref(self), address)
+                self._methods[address] = weakref.ref(owner, forget), made, weakref.ref(method)
+            except TypeError:  # an object with slots may have no place for weak references
+                self._methods[address] = owner, made, method
+        found: Compiled = method
+        return found
 
     def __reduce__(self) -> Any:
         return Compiled, (self.function, self._asked_for)  # a copy has its own parameters
 
     def __repr__(self) -> str:
         return f"Compiled({self.__name__})"
+
+
+class _Made:
+    """What was made of a function, for a call to use again.
+
+    Attributes:
+        guard: tells whether it is still true.
+        programs: by the shapes of the arguments.
+        others: for further results of a list, by shapes and number of the result.
+        known: number of examples and program, by the kinds of arrays that a call was given.
+        by_name: for calls with keywords, by the number of other arguments and the names.
+        chosen: what runs the programs, and why it is not numba.
+    """
+
+    def __init__(self) -> None:
+        self.chosen: tuple[str, str] | None = None
+        self.clear()
+
+    def clear(self) -> None:
+        self.guard: Guard | None = None
+        self.programs: dict[Shapes, Program] = {}
+        self.others: dict[tuple[Shapes, int], Program] = {}
+        self.known: dict[Any, tuple[int, Program]] = {}
+        self.by_name: dict[tuple[int, tuple[str, ...]], _Made] = {}
+
+
+def _forget(compiled: weakref.ref[Compiled], address: int, _: Any) -> None:
+    if (found := compiled()) is not None:
+        found._methods.pop(address, None)
 
 
 @overload
@@ -432,6 +485,16 @@ def compile(*function: Any, executor: str = "") -> Any:
     `backward()` adds the gradients of the mean to those of the parameters. `source`, `groups`,
     `instructions` and `draw_dot(f)` show what it has become. Arrays that are read-only, as after
     `X.flags.writeable = False`, are taken over once, others in each call.
+
+    The numbers are those of today: parameters are read in each call, and what else the function
+    reads is compared with what it was, in each call again. These are watched: globals, closures
+    and defaults of the function and of all functions of yours that it can reach; attributes, class
+    attributes, and items of lists, dicts, sets and arrays reached through them. After a change the
+    next call compiles anew. These are not watched, and stay as they were when the function was
+    recorded: random numbers, files, the time, what C code reads, generators, what `eval` computes,
+    globals of installed packages, and entries that are written into `vars(module)` directly.
+    `clear()` starts anew. Pass large arrays as arguments: reading them as globals means comparing
+    them in each call.
 
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It

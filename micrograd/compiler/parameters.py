@@ -18,12 +18,14 @@ and in every graph; only its class changes, to one that looks its numbers up.
 
 from __future__ import annotations
 
+import os
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from threading import RLock, get_ident
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +35,18 @@ from micrograd.engine import Value
 
 Array = npt.NDArray[np.float64]
 
-# The places in which Value itself keeps its numbers; one of them now keeps where they have gone.
-_home_of: Any = Value.__dict__["data"]
-_place_of: Any = Value.__dict__["grad"]
+# The slots in which Value itself keeps its numbers. That of `data` holds a pair of home and place
+# once the parameter has moved: a single assignment moves both of its numbers.
+_data_slot: Any = Value.__dict__["data"]
+_grad_slot: Any = Value.__dict__["grad"]
+
+one_at_a_time = RLock()  # functions are recorded, and parameters move, one after the other
+if hasattr(os, "register_at_fork"):  # or a child would wait for a thread that it does not have
+    os.register_at_fork(
+        before=one_at_a_time.acquire,
+        after_in_parent=one_at_a_time.release,
+        after_in_child=one_at_a_time.release,
+    )
 
 
 class Home:
@@ -58,32 +69,43 @@ class Home:
     """
 
     def __init__(self, values: Sequence[Value]) -> None:
-        numbers = [(_as_float(p, p.data), _as_float(p, p.grad, "grad")) for p in values]
-        self._values = [weakref.ref(p) for p in values]
-        self.data: Array = np.array([data for data, _ in numbers])
-        self.grad: Array = np.array([grad for _, grad in numbers])
         self.others: dict[tuple[str, int], Any] = {}
         self.is_left = False
-        for place, p in enumerate(values):
-            if isinstance(p, Resident):
-                _home_of.__get__(p).is_left = True
-            else:
-                kind: Any = type(p)
-                p.__class__ = _resident(kind)
-            _home_of.__set__(p, self)
-            _place_of.__set__(p, place)
+        self._values = [weakref.ref(p) for p in values]
+        with one_at_a_time:
+            self.data: Array = np.array([_as_float(p, p.data) for p in values])
+            self.grad: Array = np.array([_as_float(p, p.grad, "grad") for p in values])
+            for place, p in enumerate(values):
+                if isinstance(p, Resident):
+                    _home(p).is_left = True
+                else:
+                    kind: Any = type(p)
+                    p.__class__ = _resident(kind)  # from here on, other threads wait to write
+                    self.data[place], self.grad[place] = p.data, p.grad
+                _data_slot.__set__(p, (self, place))
 
     def alive(self) -> list[Value]:
         """The parameters that are still in use, in the order of the arrays."""
         return [p for reference in self._values if (p := reference()) is not None]
 
 
-class Resident:
+class Elsewhere:
+    """The part of a parameter's class while its numbers are not where a Value keeps them."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self: Any, _: Any) -> Any:
+        # A copy is an ordinary Value again.
+        kind = next(kind for kind in type(self).__mro__ if not issubclass(kind, Elsewhere))
+        return _copied, (kind, self.data, self.grad, dict(self.__dict__))
+
+
+class Resident(Elsewhere):
     """The part of a parameter's class that looks its numbers up.
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> _ = together([a, b])
-    >>> type(a).__mro__[:3] == (type(a), Resident, Value)
+    >>> type(a).__mro__[:3] == (type(a), Resident, Elsewhere)
     True
     >>> row = a.row_of([b, a])  # what an optimizer asks for
     >>> row.data, row.ranks
@@ -99,7 +121,7 @@ class Resident:
         """The row of these parameters, as they stand in their home; None if not all are floats."""
         try:
             together(parameters)
-            in_place = sorted(parameters, key=_place_of.__get__)
+            in_place = sorted(parameters, key=lambda p: _data_slot.__get__(p)[1])
             row = together(in_place)
             if not row.is_slice and move:
                 Home(list(dict.fromkeys([*in_place, *row.home.alive()])))
@@ -109,11 +131,6 @@ class Resident:
         rank = {p: i for i, p in enumerate(in_place)}
         row.ranks = [rank[p] for p in parameters]
         return row
-
-    def __reduce_ex__(self, _: Any) -> Any:
-        # A copy is an ordinary Value again.
-        kind = type(self).__mro__[2]
-        return _copied, (kind, self.data, self.grad, dict(self.__dict__))
 
 
 class Row:
@@ -193,46 +210,48 @@ def together(parameters: Sequence[Value]) -> Row:
         everybody = [p for home in homes.values() for p in home.alive()]
         new = [p for p in parameters if _home(p) is None]
         Home([*everybody, *new])
-    home = _home_of.__get__(parameters[0]) if parameters else Home([])
+    home = _home(parameters[0]) if parameters else Home([])
     for (kind, place), number in home.others.items():
         if (p := home._values[place]()) is not None:
             _as_float(p, number, kind)
-    return Row(home, [_place_of.__get__(p) for p in parameters])
+    return Row(home, [_data_slot.__get__(p)[1] for p in parameters])
 
 
 @contextmanager
-def away_from_home(values: Iterable[Value]) -> Iterator[None]:
-    """In this block they keep their numbers themselves, whatever kind these are.
+def recorded_as(numbers: Mapping[Value, Number]) -> Iterator[None]:
+    """In this block these numbers are the `data` of the Values, for this thread alone.
 
-    To record, that is quicker; and what the block leaves in them is forgotten.
+    Their gradients start from 0, and whatever the block leaves in either is forgotten. All other
+    threads read and write the numbers that are really there.
 
     >>> a = Value(1.0)
-    >>> row = together([a])
-    >>> with away_from_home([a]):
-    ...     a.data = 5.0
-    >>> a.data, row.is_current
-    (1.0, True)
+    >>> with recorded_as({a: 5.0}):
+    ...     (a * a).backward()
+    ...     a, isinstance(a, InRecording)
+    (Value(data=5.0, grad=10.0), True)
+    >>> a
+    Value(data=1.0, grad=0)
     """
-    inhabitants: list[Any] = [p for p in values if isinstance(p, Resident)]
-    homes = [(_home_of.__get__(p), _place_of.__get__(p)) for p in inhabitants]
-    for p in inhabitants:
-        data, grad, p.__class__ = p.data, p.grad, type(p).__mro__[2]
-        p.data, p.grad = data, grad
-    try:
-        yield
-    finally:
-        for p, (home, place) in zip(inhabitants, homes, strict=True):
-            if isinstance(p, Resident):  # somewhere else by now
-                home.is_left = True
-                continue
-            kind: Any = type(p)
-            _place_of.__set__(p, place)
-            _home_of.__set__(p, home)
-            p.__class__ = _resident(kind)
+    global _recording
+    with one_at_a_time:
+        outer = _recording
+        data, grad = {**outer.data, **numbers}, {**outer.grad, **dict.fromkeys(numbers, 0)}
+        _recording = _Recording(get_ident(), data, grad)
+        changed = [p for p in numbers if not isinstance(p, InRecording)]
+        try:
+            for p in changed:
+                kind: Any = type(p)
+                p.__class__ = _in_recording(kind)
+            yield
+        finally:
+            for p in changed:
+                if isinstance(p, InRecording):
+                    p.__class__ = type(p).__bases__[1]
+            _recording = outer
 
 
-def _home(p: Value) -> Home | None:
-    return _home_of.__get__(p) if isinstance(p, Resident) else None
+def _home(p: Value) -> Any:
+    return _data_slot.__get__(p)[0] if isinstance(p, Resident) else None
 
 
 @cache
@@ -241,14 +260,20 @@ def _resident(kind: Any) -> Any:
 
 
 def _get(p: Any, kind: str) -> Number:
-    home, place = _home_of.__get__(p), _place_of.__get__(p)
+    found = _data_slot.__get__(p)
+    if type(found) is not tuple:  # another thread is moving it right now
+        return found if kind == "data" else _grad_slot.__get__(p)
+    home, place = found
     if home.others and (kind, place) in home.others:
         return home.others[kind, place]
     return getattr(home, kind).item(place)
 
 
 def _set(p: Any, kind: str, number: Any) -> None:
-    home, place = _home_of.__get__(p), _place_of.__get__(p)
+    while type(found := _data_slot.__get__(p)) is not tuple:
+        with one_at_a_time:  # another thread is moving it right now
+            pass
+    home, place = found
     if isinstance(number, (float, int)):
         getattr(home, kind)[place] = number
         if home.others:
@@ -257,6 +282,48 @@ def _set(p: Any, kind: str, number: Any) -> None:
         _set(p, kind, known)
     else:
         home.others[kind, place] = number
+
+
+class _Recording(NamedTuple):
+    """The numbers that one thread sees in parameters, while it records what is done to them."""
+
+    thread: int
+    data: dict[Value, Number]
+    grad: dict[Value, Number]
+
+
+_recording = _Recording(0, {}, {})
+
+
+class InRecording(Elsewhere):
+    """The part of a parameter's class that gives other numbers to the thread that records."""
+
+    __slots__ = ()
+
+
+@cache
+def _in_recording(kind: Any) -> Any:
+    def seen(name: str) -> property:
+        own = getattr(kind, name)  # a slot of Value, or what a Resident has
+
+        def get(p: Value) -> Number:
+            if _recording.thread == get_ident():
+                numbers = getattr(_recording, name)
+                if p in numbers:
+                    return numbers[p]
+            return own.__get__(p)
+
+        def set(p: Value, number: Number) -> None:
+            if _recording.thread == get_ident() and p in getattr(_recording, name):
+                getattr(_recording, name)[p] = number
+            else:
+                own.__set__(p, number)
+
+        return property(get, set)
+
+    parts = {name: seen(name) for name in ("data", "grad")}
+    slots = {"__slots__": (), "__module__": kind.__module__}
+    return type(kind.__name__, (InRecording, kind), {**parts, **slots})
 
 
 def _as_float(p: Value, number: Any, kind: str = "data") -> float:

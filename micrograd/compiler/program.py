@@ -28,7 +28,7 @@ import itertools
 import pickle
 import zlib
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ import numpy.typing as npt
 
 from micrograd.compiler.dots import Fused, fused
 from micrograd.compiler.lanes import averaged
-from micrograd.compiler.parameters import Row, together
+from micrograd.compiler.parameters import Row, one_at_a_time, together
 from micrograd.compiler.record import Shape, recorded
 from micrograd.compiler.run import Executor, TextExecutor, TiledExecutor
 from micrograd.compiler.run_numba import numba_binder
@@ -119,6 +119,8 @@ class Program:
             (found.results, [mean, *(means[i] for i in order), result]),
         )
         self._packed = b""
+        self._executors: dict[bool, Any] = {}
+        self._whole_schedule: Schedule | None = None
 
     @property
     def instructions(self) -> Instructions:
@@ -138,12 +140,13 @@ class Program:
 
     def results(self, parameters: Array, arguments: Sequence[Array], n: int) -> Array:
         """All results of all examples: a row for each result."""
-        uniform, rows = self._forward(parameters, arguments, n)
+        forward = self._executor(with_gradients=False)
+        uniform, rows = forward(parameters, arguments, n)
         if len(rows) == self.n_results:
             return np.asarray(rows)
         found = np.empty((self.n_results, n))
         waiting = iter(rows), iter(uniform)
-        for result, (in_lanes, _) in zip(found, self._forward.schedule.results, strict=True):
+        for result, (in_lanes, _) in zip(found, forward.schedule.results, strict=True):
             result[:] = next(waiting[0 if in_lanes else 1])
         return found
 
@@ -151,17 +154,17 @@ class Program:
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[float, Array, Array | None]:
         """The mean of a result, its gradients, and the result of each example if it is there."""
-        found, rows = self._backward(parameters, arguments, n)
+        found, rows = self._executor(with_gradients=True)(parameters, arguments, n)
         gradients = found[1 : 1 + len(self.parameters)]
         return float(found[0]), gradients, rows[0] if len(rows) else None
 
-    @cached_property
-    def _forward(self) -> Any:
-        return self._executor(with_gradients=False)
-
-    @cached_property
-    def _backward(self) -> Any:
-        return self._executor(with_gradients=True)
+    def _executor(self, with_gradients: bool) -> Any:
+        found = self._executors.get(with_gradients)
+        if found is None:
+            with one_at_a_time:
+                found = self._executors.get(with_gradients) or self._built(with_gradients)
+                self._executors[with_gradients] = found
+        return found
 
     def source(self, name: str = "result", with_gradients: bool = True) -> str:
         """The program as Python text; `name` is what the result is called."""
@@ -173,10 +176,13 @@ class Program:
         inputs = list(itertools.chain(*self._names.values()))
         return source(units, steps, inputs, labels, first, gradients, name)
 
-    @cached_property
+    @property
     def schedule(self) -> Schedule:
         """The groups of forward and backward pass."""
-        return self._schedule(with_gradients=True)
+        with one_at_a_time:
+            if self._whole_schedule is None:
+                self._whole_schedule = self._schedule(with_gradients=True)
+            return self._whole_schedule
 
     def _schedule(self, with_gradients: bool) -> Schedule:
         steps, places, wanted = self._unpacked
@@ -187,7 +193,7 @@ class Program:
         inputs = [range(e - n, e) for e, n in zip(ends, self.widths.values(), strict=True)]
         return scheduled(units, steps, inputs, places, wanted[with_gradients])
 
-    def _executor(self, with_gradients: bool) -> Executor:
+    def _built(self, with_gradients: bool) -> Executor:
         if self.executor == "python":
             executor: Executor = TextExecutor(self.source(with_gradients=with_gradients))
         else:

@@ -1,11 +1,9 @@
 """Pass 0: a function of scalars, recorded.
 
-The function is called with numbers that record, as chapter 8 does it, and `backward()` records the
-gradients. What is a parameter shows by itself: a Value that was there before the call and that the
-result was computed from. So the function runs twice: once for a glance at the Values it meets, once
-with recording numbers as their data. (At the glance their data are what they are; where an
-operation on them alone fails, as the logarithm of a negative parameter, it says so as ever.) For
-arguments of another shape it runs once, with the parameters that are known by then.
+The function is called with recording numbers, as in `trace.py`, and `backward()` records the
+gradients. The leaves that it can reach are found first, by its guard; while it runs, they hold
+recording numbers as well, which only this thread sees. Those on which its results depend are its
+parameters, also if they only decide between results.
 
     >>> w = Value(2.0, label="w")
     >>> found = recorded(lambda x: (w * x).tanh(), [()])
@@ -17,29 +15,25 @@ arguments of another shape it runs once, with the parameters that are known by t
 
 from __future__ import annotations
 
-import gc
 import inspect
 import weakref
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from threading import get_ident
-from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from micrograd.arithmetic import Number, as_number
-from micrograd.compiler.parameters import away_from_home
+from micrograd.compiler.guard import Guard
+from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import Simplified
 from micrograd.engine import Constant, Value, _paused_threads, topological_order
-from micrograd.trace import Recording, Traced, distinct
+from micrograd.trace import Traced, distinct
 
 Shape = tuple[int, ...]
 
-ATTEMPTS = 10  # to find all parameters; two will do, but for functions that make some
-FARTHEST = 100_000  # things that a function refers to
+ATTEMPTS = 10  # to find all parameters; one is enough unless the function makes or hides some
 
 
 class Recorded(NamedTuple):
@@ -85,35 +79,30 @@ def recorded(
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
         shapes: of the arguments: () for a number, (d,) for a list of d, (n, d) for a list of lists.
         output: the number of the result whose gradients are wanted.
-        known: parameters that it had for other shapes, which spares the glance.
+        known: Values among which its parameters are looked for first, in this order.
 
     Raises:
         TypeError: the function returns something else.
-        ValueError: it uses what was computed from parameters before it was called.
+        ValueError: it uses what was computed from parameters before it was called, or it changes
+            the data of a Value.
         TraceError: it asks for the value of a number, as `if x > 0` does.
     """
-    with _recording_graphs(), _numbers_kept(function) as put_back:
-        news = list(known) or _at_a_glance(function, shapes)
-        parameters: dict[Value, None] = {}
-        before: dict[Value, None] = {}
-        for attempt in range(ATTEMPTS):
-            put_back()
-            parameters.update(dict.fromkeys(v for v in news if not v._prev))
-            before.update(dict.fromkeys(v for v in news if v._prev))
-            with away_from_home(parameters):
-                found, others, constants = _recorded(function, shapes, output, parameters, before)
-            put_back()
-            for p in constants:
-                del parameters[p]
-            are_of_use = attempt == 0 or any(p in news for p in found.parameters)
-            news = [v for v in others if v not in parameters and v not in before]
-            # New ones are of a branch that was not taken before. Or they are made anew in each
-            # call, and then the last ones have not been of use.
-            if not constants and not (news and are_of_use):
+    candidates, before = dict.fromkeys([*known, *Guard(function).values]), set[Value]()
+    new: list[Value] = []
+    with _recording_graphs():
+        for _ in range(ATTEMPTS):
+            found, met = _recorded(function, shapes, output, candidates, before)
+            # What else was met has been out of the guard's sight, or was made by the function: in
+            # each call, if the Values that were met in the last attempt have not been used in this.
+            are_made_in_each_call = bool(new) and not any(p in new for p in found.parameters)
+            new = [v for v in met if v not in candidates and v not in before]
+            if not new or are_made_in_each_call:
                 return found
+            candidates.update(dict.fromkeys(v for v in new if not v._prev))
+            before.update(v for v in new if v._prev)
     raise ValueError(
-        "the function keeps Values that it makes, more of them each time that it is called: make "
-        "parameters before, and once"
+        "the function creates and keeps new Values on every call: create its parameters once, "
+        "outside"
     )
 
 
@@ -121,47 +110,49 @@ def _recorded(
     function: Callable[..., Any],
     shapes: Sequence[Shape],
     output: int,
-    parameters: Collection[Value],
+    candidates: Collection[Value],
     before: Collection[Value],
-) -> tuple[Recorded, list[Value], list[Value]]:
-    # With these parameters. Also, further ones that have come to light, and some that are none:
-    # they were read, as by `p.data`, but stand in no operation.
+) -> tuple[Recorded, list[Value]]:
+    # The function with these candidates for parameters, and further Values that it has met.
     recording = Simplified()
     arguments = [_nested(shape, recording.input) for shape in shapes]
-    numbers = [(p.data, 0 if isinstance(p.grad, Traced) else p.grad) for p in parameters]
-    place_of = {}
-    others: list[tuple[Value, tuple[Number, Number]]] = []
+    numbers = {p: recording.input(0.0) for p in candidates}
+    others: list[tuple[Value, Number]] = []
     try:
-        for p in parameters:
-            p.data = number = recording.input(0.0)
-            p.grad, place_of[p] = 0, number.place
-        results, is_list = _results(function(*arguments))
-        nodes = topological_order(*results)
-        met = set(nodes)
-        _check_all_is_new(met, before)
-        others = [(other, (other.data, other.grad)) for other in _others(nodes)]
-        results[output].backward()
-        gradients = {p: recording.place(p.grad) for p in parameters if p in met}
-        outcomes = [recording.place(v.data) for v in results]
-        unmet = [p for p in parameters if p not in met]
+        with recorded_as(numbers):
+            results, is_list = _results(function(*arguments))
+            if any(p.data is not number for p, number in numbers.items()):
+                raise ValueError(
+                    "the function changes the data of a Value: compile the loss alone, and leave "
+                    "p.data and the optimizer's step() outside"
+                )
+            nodes = topological_order(*results)
+            met = set(nodes)
+            _check_all_is_new(met, before)
+            outcomes = [recording.place(v.data) for v in results]
+            parameters = [p for p in candidates if p in met]
+            if len(parameters) < len(candidates):  # some may decide, though they are in no graph
+                used = _used(recording, outcomes)
+                parameters = [p for p in candidates if p in met or numbers[p].place in used]
+            others = [(v, 0 if isinstance(v.grad, Traced) else v.grad) for v in _others(nodes)]
+            for p in candidates:
+                p.grad = 0
+            results[output].backward()
+            gradients = [recording.place(p.grad) for p in parameters]
     finally:
-        _restore(parameters, numbers)
-        _restore([other for other, _ in others], [numbers for _, numbers in others])
-    references = [weakref.ref(other) for other, _ in others]
+        _restore(others)
+    references = [weakref.ref(v) for v, _ in others]
     del results, nodes, met, others
-    if unmet:
-        asked_for = set(chain.from_iterable(recording.instructions.operands))
-        unmet = [p for p in unmet if place_of[p] in asked_for]
     found = Recorded(
         recording,
         _names(function, shapes),
-        list(gradients),
-        [place_of[p] for p in gradients],
+        parameters,
+        [numbers[p].place for p in parameters],
         outcomes,
-        list(gradients.values()),
+        gradients,
         is_list,
     )
-    return found, _that_were_there(references), unmet
+    return found, _that_were_there(references)
 
 
 def is_paused() -> bool:
@@ -173,18 +164,6 @@ def is_paused() -> bool:
     True
     """
     return get_ident() in _paused_threads
-
-
-class _Glance(Recording):
-    """A recording that writes nothing: for a first call, which only shows what is there."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._anything = super().result("input", (), 0.0)
-
-    def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
-        """The same number every time."""
-        return self._anything
 
 
 @contextmanager
@@ -199,68 +178,19 @@ def _recording_graphs() -> Iterator[None]:
             _paused_threads.add(get_ident())
 
 
-@contextmanager
-def _numbers_kept(function: Callable[..., Any]) -> Iterator[Callable[[], None]]:
-    # Whatever the function does, no number that records stays in a Value of the user's.
-    kept = [(v, v.data, v.grad) for v in _within_reach(function)]
-
-    def cleaned() -> bool:
-        is_changed = False
-        for v, data, grad in kept:
-            if isinstance(v.data, Traced) and v.data is not data:
-                v.data, is_changed = data, True
-            if isinstance(v.grad, Traced):
-                v.grad = grad
-        return is_changed
-
-    def put_back() -> None:
-        if cleaned():
-            raise ValueError(
-                "the function changes the data of a Value: compile the loss alone, and leave "
-                "p.data and the optimizer's step() outside"
-            )
-
-    try:
-        yield put_back
-    finally:
-        cleaned()
+def _used(recording: Simplified, results: Iterable[int]) -> set[int]:
+    used = set(results)
+    operands = recording.instructions.operands
+    for place in reversed(range(len(operands))):
+        if place in used:
+            used.update(operands[place])
+    return used
 
 
-def _within_reach(function: Callable[..., Any]) -> list[Value]:
-    # The leaves that it can get at: by its closure, its defaults, its object, and what is global.
-    found: list[Value] = []
-    seen: set[int] = set()
-    waiting: deque[Any] = deque([function])
-    while waiting and len(seen) < FARTHEST:
-        thing = waiting.popleft()
-        if id(thing) in seen or isinstance(thing, (type, ModuleType)):
-            continue
-        seen.add(id(thing))
-        if isinstance(thing, Value):
-            found += [] if thing._prev else [thing]
-        elif isinstance(thing, weakref.ref):  # as a method has of its object
-            waiting.append(thing())
-        elif not isinstance(thing, FunctionType):
-            waiting += filter(gc.is_tracked, gc.get_referents(thing))
-        elif thing.__module__ == getattr(function, "__module__", "") or thing is function:
-            waiting += [thing.__closure__, thing.__defaults__, thing.__kwdefaults__]
-            waiting += [thing.__globals__.get(name) for name in thing.__code__.co_names]
-    return found
-
-
-def _at_a_glance(function: Callable[..., Any], shapes: Sequence[Shape]) -> list[Value]:
-    glance = _Glance()
-    results, _ = _results(function(*(_nested(shape, glance.input) for shape in shapes)))
-    seen = topological_order(*results)
-    references = list(map(weakref.ref, _others(seen)))
-    del results, seen
-    return _that_were_there(references)
-
-
-def _restore(values: Iterable[Value], numbers: Sequence[tuple[Number, Number]]) -> None:
+def _restore(gradients: Iterable[tuple[Value, Number]]) -> None:
     # A function of its own, so that no variable of a loop keeps a graph alive.
-    for value, (data, grad) in zip(values, numbers, strict=True):
-        value.data, value.grad = data, grad
+    for value, grad in gradients:
+        value.grad = grad
 
 
 def _others(nodes: Iterable[Value]) -> list[Value]:

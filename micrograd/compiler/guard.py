@@ -1,0 +1,443 @@
+"""What a compiled function reads of its surroundings, and whether that has changed.
+
+A program holds plain numbers, the structure of the model and the branches taken as they were when
+the function was recorded. But people edit: they run the notebook cell again that makes the model,
+or set `alpha = 0.1`. So a guard compares, before each call, what the function reads now with what
+it read then; if they differ, the function is recorded again.
+
+    >>> alpha = [2.0, 3.0]
+    >>> guard = Guard(lambda x: alpha[0] * x)
+    >>> guard.holds()
+    True
+    >>> alpha[0] = 5.0
+    >>> guard.holds()
+    False
+
+What a function reads is found from its code, without running it: the globals that it names, its
+closure and its defaults, and from there the items of containers, the content of arrays, and those
+attributes whose names are loaded by this function or by one that it can reach.
+
+The comparison precedes every call, so it has to be fast. Most of it is a single == between lists of
+lists, which Python evaluates in C. Modules count how often their attributes are set, which saves
+looking at each of them.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import os
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
+from operator import attrgetter, itemgetter
+from types import (
+    BuiltinMethodType,
+    CodeType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from micrograd.engine import Value
+from micrograd.nn import Module
+
+PLAIN = (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, CodeType)
+MUTABLE, FROZEN = (list, dict, set, deque), (tuple, frozenset)
+LOADS = {
+    "LOAD_GLOBAL": "globals",
+    "LOAD_NAME": "globals",
+    "LOAD_ATTR": "attributes",
+    "LOAD_METHOD": "attributes",
+    "LOAD_SUPER_ATTR": "attributes",
+    "IMPORT_FROM": "attributes",
+    "IMPORT_NAME": "modules",
+}
+STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+THIS_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+COMPUTES_NAMES = {"getattr", "hasattr", "vars", "dir", "attrgetter", "__dict__"}
+RESULT = object()  # stands for any result of an operation: each run of the function makes a new one
+
+Probe = Callable[[Any], tuple[Any, ...]]
+
+
+class Guard:
+    """A snapshot of what a function reads of its surroundings.
+
+    Attributes:
+        values: the leaves among it.
+
+    >>> w = Value(2.0)
+    >>> guard = Guard(lambda x: 3.0 * w * x * alpha)
+    >>> alpha = 0.5
+    >>> guard.values == [w], guard.holds(), 0.5 in Guard(lambda x: alpha * x).numbers
+    (True, False, True)
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        found = _Search(function)
+        self.values = found.values
+        self._probes = [(probe, thing, _expected(probe(thing))) for probe, thing in found.probes()]
+        self._containers = found.containers
+        self._contents = [container.copy() for container in found.containers]
+        self._objects = [_Attributes(namespace, found.names) for namespace in found.objects()]
+        self._modules = [_Attributes(namespace, found.names) for namespace in found.modules()]
+        self._edits = Module.edits
+        self._collect()
+
+    def _collect(self) -> None:
+        # The attributes of objects other than modules, so that a single == compares them all.
+        self._namespaces = [attributes.namespace for attributes in self._objects]
+        self._copies = [attributes.copy for attributes in self._objects]
+
+    @property
+    def numbers(self) -> list[Any]:
+        """The plain numbers among what is read by name."""
+        by_name = [expected for _, _, expected in self._probes if isinstance(expected, tuple)]
+        by_name += [attributes.expected for attributes in (*self._objects, *self._modules)]
+        return [x for things in by_name for x in things if isinstance(x, (int, float, complex))]
+
+    def holds(self) -> bool:
+        """Whether everything that the function reads is what it was."""
+        try:
+            if self._containers != self._contents:
+                return False
+            for probe, thing, expected in self._probes:
+                if probe(thing) != expected:
+                    return False
+            if self._edits != Module.edits:
+                edits = Module.edits
+                if not all(attributes.hold() for attributes in self._modules):
+                    return False
+                self._edits = edits
+            if self._namespaces != self._copies:
+                if not all(attributes.hold() for attributes in self._objects):
+                    return False
+                self._collect()
+        except Exception:  # a name is gone, or there is an array instead of a number
+            return False
+        return True
+
+
+class _Attributes:
+    """The attributes of an object that are loaded by name.
+
+    Attributes:
+        namespace: all attributes of the object.
+        copy: what they were; None if comparing with it would not tell.
+        expected: names and values of those that are loaded.
+    """
+
+    def __init__(self, namespace: dict[str, Any], names: Collection[str]) -> None:
+        self.namespace = namespace
+        self._names = names
+        self._remember()
+
+    def _remember(self) -> None:
+        self.copy = self.namespace.copy() if _equality_tells(self.namespace) else None
+        self.expected = self._loaded()
+
+    def _loaded(self) -> tuple[Any, ...]:
+        names = [name for name in self.namespace if name in self._names]
+        return (*names, *(_without_graph(self.namespace[name]) for name in names))
+
+    def hold(self) -> bool:
+        """Whether they are what they were; others, which are not loaded, may have changed."""
+        if self.copy is not None and self.namespace == self.copy:
+            return True
+        if not _are_same(self._loaded(), self.expected):
+            return False
+        self._remember()
+        return True
+
+
+class _AllNames(frozenset[str]):
+    """The names of attributes that code may load which computes names, as with getattr()."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+ALL_NAMES = _AllNames()
+
+
+class _Search:
+    """What a function can reach by the names in its code, and in the code of all it uses."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.values: list[Value] = []
+        self.containers: list[Any] = []  # those that one == compares
+        self._probes: list[tuple[Probe, Any]] = []
+        self._objects: list[Any] = []
+        self._classes: dict[type, None] = {}
+        self._namespaces: dict[int, tuple[dict[str, Any], set[str]]] = {}  # of globals, by address
+        self._modules: list[ModuleType] = []
+        self._explicit: set[str] = set()
+        self._are_computed = False
+        self._seen: dict[int, Any] = {}  # by address; kept, so that no address is used twice
+        self._waiting: deque[Any] = deque([function])
+        known: Any = None
+        while known != (known := (len(self._seen), len(self._explicit), self._are_computed)):
+            while self._waiting:
+                self._visit(self._waiting.popleft())
+            for module in self._modules:
+                self._read(vars(module), [name for name in vars(module) if name in self.names])
+            for thing in self._objects:
+                self._waiting += self._attributes_of(thing)
+            for base in set(chain.from_iterable(map(_bases, self._classes))):
+                self._waiting += [vars(base)[name] for name in self._loaded_from(base)]
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of attributes that are loaded."""
+        return ALL_NAMES if self._are_computed else self._explicit
+
+    def _visit(self, thing: Any) -> None:
+        if isinstance(thing, PLAIN) or id(thing) in self._seen:
+            return
+        self._seen[id(thing)] = thing
+        if isinstance(thing, Value):
+            if not thing._prev:
+                self.values.append(thing)
+                if vars(thing).keys() - {"label"}:  # users hang attributes on Values
+                    self._objects.append(thing)
+        elif isinstance(thing, FunctionType):
+            self._visit_function(thing)
+        elif isinstance(thing, np.ndarray):
+            self._probes.append((_content, thing))
+            self._waiting += thing.ravel().tolist() if thing.dtype == object else []
+        elif isinstance(thing, ModuleType):
+            self._modules += [] if _is_installed(getattr(thing, "__file__", None)) else [thing]
+        elif isinstance(thing, type):
+            self._classes[thing] = None
+            self._waiting += [vars(base).get("__init__") for base in _bases(thing)]
+        else:
+            self._visit_object(thing)
+
+    def _visit_function(self, function: FunctionType) -> None:
+        code = function.__code__
+        loaded = _loaded(code)
+        self._explicit |= loaded.attributes
+        self._are_computed |= loaded.computes_names
+        self._waiting.append(vars(function).get("__wrapped__"))
+        if _is_installed(code.co_filename):  # its globals are not the user's
+            return
+        self._probes.append((attrgetter("__code__", "__defaults__", "__kwdefaults__"), function))
+        self._waiting += [*(function.__defaults__ or ()), function.__kwdefaults__]
+        self._waiting += [sys.modules.get(name) for name in loaded.modules]
+        self._read(function.__globals__, loaded.globals)
+        if cells := tuple(filter(_is_filled, function.__closure__ or ())):
+            self._probes.append((_cell_contents, cells))
+            self._waiting += _cell_contents(cells)
+
+    def _read(self, namespace: dict[str, Any], names: Iterable[str]) -> None:
+        _, known = self._namespaces.setdefault(id(namespace), (namespace, set()))
+        self._waiting += [namespace[n] for n in names if n not in known and n in namespace]
+        known.update(names)
+
+    def _visit_object(self, thing: Any) -> None:
+        if isinstance(thing, MUTABLE) and _equality_tells(thing):
+            self.containers.append(thing)
+        elif isinstance(thing, MUTABLE):
+            self._probes.append((_items, thing))
+        if isinstance(thing, (*MUTABLE, *FROZEN)):
+            self._waiting += _elements(thing)
+        parts = (*PARTS.get(type(thing), ()), "__wrapped__")  # as a compiled function has
+        self._waiting += [getattr(thing, part, None) for part in parts]
+        if isinstance(thing, weakref.ref):
+            self._waiting.append(thing())
+        if not type(thing).__module__.startswith("micrograd.compiler."):
+            self._objects.append(thing)
+            self._classes[type(thing)] = None
+
+    def _attributes_of(self, thing: Any) -> list[Any]:
+        namespace = getattr(thing, "__dict__", {})
+        values = [namespace[name] for name in namespace if name in self.names]
+        return values + [getattr(thing, name) for name in self._slots_of(thing)]
+
+    def _slots_of(self, thing: Any) -> list[str]:
+        kind: Any = type(thing)
+        names = () if isinstance(thing, Value) else _slots(kind)
+        return [name for name in names if name in self.names and hasattr(thing, name)]
+
+    def _loaded_from(self, base: type) -> list[str]:
+        names = self._explicit if base.__module__.startswith("micrograd.") else self.names
+        return [
+            name
+            for name in vars(base)
+            if (name in IMPLICIT if name.startswith("__") else name in names)
+        ]
+
+    def objects(self) -> list[dict[str, Any]]:
+        """The attributes of each object, but for modules."""
+        found = [thing for thing in self._objects if not _counts_edits(thing)]
+        return [vars(thing) for thing in found if hasattr(thing, "__dict__")]
+
+    def modules(self) -> list[dict[str, Any]]:
+        """The attributes of each module that counts how often they are set."""
+        return [vars(thing) for thing in self._objects if _counts_edits(thing)]
+
+    def probes(self) -> Iterator[tuple[Probe, Any]]:
+        """Functions, each with its argument, whose results should stay what they are."""
+        yield from self._probes
+        for namespace, names in self._namespaces.values():
+            if present := [name for name in names if name in namespace]:
+                yield itemgetter(*present, present[0]), namespace  # two names make it a tuple
+            if absent := names.difference(present):  # built-in functions, as a rule
+                yield functools.partial(_has_none, absent), namespace
+        for thing in self._objects:
+            if slots := self._slots_of(thing):
+                yield attrgetter(*slots, slots[0]), thing
+        for kind in self._classes:
+            names = set(chain.from_iterable(map(self._loaded_from, _bases(kind))))
+            # What a class answers, since a subclass may come to hide what its base has. But some
+            # answers, as a class method, are made anew each time.
+            if stable := [n for n in sorted(names) if getattr(kind, n) is getattr(kind, n)]:
+                yield attrgetter(*stable, stable[0]), kind
+            for base in _bases(kind):
+                if others := [n for n in self._loaded_from(base) if n not in stable]:
+                    yield itemgetter(*others, others[0]), vars(base)
+
+
+class _Identical:
+    """Equal to a tuple of the very same objects, or of equal plain numbers and texts."""
+
+    def __init__(self, things: tuple[Any, ...]) -> None:
+        self.things = things
+
+    def __eq__(self, others: Any) -> bool:
+        return _are_same(self.things, others)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _counts_edits(thing: Any) -> bool:
+    setter: Any = type(thing).__setattr__
+    return setter is Module.__setattr__
+
+
+def _expected(things: tuple[Any, ...]) -> Any:
+    return things if _equality_tells(things) else _Identical(things)
+
+
+def _are_same(some: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    return len(some) == len(others) and all(map(_is_same, some, others))
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and isinstance(a, PLAIN) and bool(a == b))
+
+
+def _equality_tells(thing: Any, around: tuple[Any, ...] = ()) -> bool:
+    # Whether == would notice that anything in it was replaced. Two objects that say that they are
+    # equal may be changed apart later.
+    if type(thing) in (*MUTABLE, *FROZEN):
+        if any(thing is outer for outer in around):
+            return True
+        return all(_equality_tells(element, (*around, thing)) for element in _elements(thing))
+    if isinstance(thing, Value):
+        return not thing._prev
+    equality: Any = type(thing).__eq__
+    return isinstance(thing, (*PLAIN, BuiltinMethodType)) or equality is object.__eq__
+
+
+def _elements(container: Any) -> Iterable[Any]:
+    return [*container, *container.values()] if isinstance(container, dict) else container
+
+
+def _items(container: Any) -> tuple[Any, ...]:
+    return tuple(map(_without_graph, _elements(container)))
+
+
+def _without_graph(thing: Any) -> Any:
+    return RESULT if isinstance(thing, Value) and thing._prev else thing
+
+
+def _content(array: Any) -> tuple[Any, ...]:
+    if array.dtype == object:
+        return (*array.shape, *array.ravel().tolist())
+    return (*array.shape, array.dtype.str, array.tobytes())
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:  # a variable that has no value yet
+        return False
+
+
+def _cell_contents(cells: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(map(attrgetter("cell_contents"), cells))
+
+
+def _has_none(names: Collection[str], namespace: dict[str, Any]) -> tuple[bool]:
+    return (namespace.keys().isdisjoint(names),)
+
+
+def _is_installed(file: str | None) -> bool:
+    # The standard library, this package, and what pip has installed.
+    known = (STANDARD_LIBRARY, THIS_PACKAGE)
+    return not file or file.startswith(known) or "-packages" + os.sep in file
+
+
+def _bases(kind: type) -> list[type]:
+    # The classes in which to look for methods: those of a user, and modules.
+    return [
+        base
+        for base in kind.__mro__
+        if base.__module__.partition(".")[0] not in sys.stdlib_module_names
+        and not issubclass(Value, base)
+    ]
+
+
+@functools.lru_cache(maxsize=100)
+def _slots(kind: type) -> list[str]:
+    members = chain.from_iterable(vars(base).items() for base in kind.__mro__)
+    return [name for name, member in members if type(member) is MemberDescriptorType]
+
+
+PARTS: dict[type, tuple[str, ...]] = {  # what these are made of
+    MethodType: ("__func__", "__self__"),
+    BuiltinMethodType: ("__self__",),
+    functools.partial: ("func", "args", "keywords"),
+    property: ("fget",),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    functools.cached_property: ("func",),
+}
+IMPLICIT = {  # methods that are called without being named
+    *("__call__", "__getattr__", "__getattribute__", "__getitem__", "__iter__", "__next__"),
+    *("__len__", "__contains__", "__missing__", "__bool__", "__index__", "__enter__", "__exit__"),
+    *("__get__", "__hash__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__"),
+    *("__neg__", "__pos__", "__abs__", "__pow__", "__rpow__", "__float__", "__int__", "__array__"),
+    *(f"__{r}{op}__" for r in ("", "r", "i") for op in ("add", "sub", "mul", "matmul", "truediv")),
+}
+
+
+class _Loaded(NamedTuple):
+    """The names that some code loads, and whether it computes names of attributes."""
+
+    globals: set[str]
+    attributes: set[str]
+    modules: set[str]
+    computes_names: bool
+
+
+@functools.lru_cache(maxsize=1000)
+def _loaded(code: CodeType) -> _Loaded:
+    names: dict[str, set[str]] = {"globals": set(), "attributes": set(), "modules": set()}
+    waiting = [code]
+    while waiting:
+        code = waiting.pop()
+        waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+        for step in dis.get_instructions(code):
+            if kind := LOADS.get(step.opname):
+                names[kind].add(step.argval)
+    computes_names = not COMPUTES_NAMES.isdisjoint(names["globals"] | names["attributes"])
+    return _Loaded(**names, computes_names=computes_names)

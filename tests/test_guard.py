@@ -1,0 +1,586 @@
+"""A compiled function gives the numbers of today: what it reads is watched, or the call raises."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import gc
+import os
+import random
+import sys
+import threading
+import time
+import types
+import weakref
+
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Value, where
+from micrograd.arrays import values
+from micrograd.compiler import function as function_module
+from micrograd.nn import MLP, Layer, Module
+from micrograd.optim import SGD
+
+X = np.array([[0.5, -1.0], [1.5, 2.0], [-0.5, 0.25]])
+
+
+@pytest.fixture(params=["numba", "numpy", "python"], autouse=True)
+def executor(request, monkeypatch):
+    if request.param == "numba":
+        pytest.importorskip("numba")
+    plain = micrograd.compile
+    monkeypatch.setattr(
+        micrograd, "compile", lambda *f, **k: plain(*f, **{"executor": request.param, **k})
+    )
+
+
+def in_notebook(code: str, **given) -> dict:
+    """The globals that these lines leave behind, as a cell of a notebook does."""
+    cell = {"__name__": "__main__", "micrograd": micrograd, "Value": Value, "MLP": MLP, **given}
+    run_cell(cell, code)
+    return cell
+
+
+def run_cell(cell: dict, code: str) -> None:
+    exec(compile(code, "<cell>", "exec"), cell)
+
+
+LOSS = """
+def eager(x):
+    return (1 - model(x)).relu()
+loss = micrograd.compile(eager)
+"""
+
+
+def assert_current(cell: dict, xs=X) -> None:
+    """The compiled function agrees with the function, in numbers and in gradients."""
+    expected = sum(cell["eager"](list(x)).data for x in xs) / len(xs)
+    batch = cell["loss"](xs)
+    assert batch.data == pytest.approx(expected, rel=1e-12)
+    model = cell.get("model")
+    if isinstance(model, Module):
+        model.zero_grad()
+        batch.backward()
+        compiled = [p.grad for p in model.parameters()]
+        model.zero_grad()
+        (sum(cell["eager"](list(x)) for x in xs) / len(xs)).backward()
+        assert compiled == pytest.approx([p.grad for p in model.parameters()], rel=1e-12, abs=1e-14)
+
+
+EDITS = {
+    "the cell of the model is run again": "model = MLP(2, [4, 1])",
+    "a weight is replaced": "model.layers[0].neurons[0].w[0] = Value(10.0)",
+    "a bias is replaced": "model.layers[0].neurons[0].b = Value(10.0)",
+    "a list of weights is replaced": "model.layers[0].neurons[0].w = [Value(1.0), Value(2.0)]",
+    "a layer is appended": "model.layers.append(nn.Layer(1, 1))",
+    "a neuron is removed": "del model.layers[0].neurons[0], model.layers[1].neurons[0].w[0]",
+    "an activation is changed": "model.layers[0].neurons[0].activation = 'tanh'",
+    "a layer is replaced": "model.layers[0] = nn.Layer(2, 4, activation='tanh')",
+    "layers change places": "model.layers[0].neurons.reverse()",
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
+def test_an_edit_of_the_model(edit):
+    cell = in_notebook("model = MLP(2, [4, 1])" + LOSS, nn=micrograd.nn)
+    assert_current(cell)
+    run_cell(cell, edit)
+    assert_current(cell)
+
+
+def test_each_edit_after_the_other_and_undone():
+    cell = in_notebook("model = MLP(2, [4, 1])" + LOSS, nn=micrograd.nn)
+    old = cell["model"]
+    for edit in list(EDITS.values()):
+        cell["model"] = old
+        assert_current(cell)
+        run_cell(cell, "model = MLP(2, [4, 1])")
+        run_cell(cell, edit)
+        assert_current(cell)
+
+
+NUMBERS = {
+    "a global": ("alpha = 2.0", "alpha * x[0]", "alpha = 5.0"),
+    "a Value": ("w = Value(2.0)", "w * x[0]", "w = Value(10.0)"),
+    "a list": ("table = [2.0, 3.0]", "table[1] * x[0]", "table[1] = 5.0"),
+    "a list in a list": ("table = [[2.0]]", "table[0][0] * x[0]", "table[0][0] = 5.0"),
+    "a tuple of lists": ("table = ([2.0],)", "table[0][0] * x[0]", "table[0][0] = 5.0"),
+    "a dict": ("table = {'a': 2.0}", "table['a'] * x[0]", "table['a'] = 5.0"),
+    "a key": ("table = {'a': 2.0}", "len(table) * x[0]", "table['b'] = 5.0"),
+    "a set": ("table = {2}", "sum(table) * x[0]", "table.add(3)"),
+    "an array": ("a = np.array([2.0, 3.0])", "a[1] * x[0]", "a[1] = 5.0"),
+    "an array's other view": ("a = np.ones(3); b = a[1:]", "float(b[0]) * x[0]", "a[1] = 5.0"),
+    "an array of Values": (
+        "a = values([2.0, 3.0])", "a[1] * x[0]", "a[1] = Value(5.0)"
+    ),
+    "an attribute": ("c = NS(rate=2.0)", "c.rate * x[0]", "c.rate = 5.0"),
+    "an attribute's attribute": ("c = NS(d=NS(rate=2.0))", "c.d.rate * x[0]", "c.d.rate = 5.0"),
+    "an attribute by a computed name": (
+        "c = NS(r2=2.0)", "getattr(c, 'r' + str(2)) * x[0]", "c.r2 = 5.0"
+    ),
+    "an attribute that was not there": (
+        "c = NS()", "(c.rate if hasattr(c, 'rate') else 1.0) * x[0]", "c.rate = 5.0"
+    ),
+    "a class attribute": ("class C:\n rate = 2.0\nc = C()", "c.rate * x[0]", "C.rate = 5.0"),
+    "a class attribute that is hidden": (
+        "class C:\n rate = 2.0\nc = C()", "c.rate * x[0]", "c.rate = 5.0"
+    ),
+    "a class attribute hidden by a subclass": (
+        "class B:\n rate = 2.0\nclass C(B): pass\nc = C()", "c.rate * x[0]", "C.rate = 5.0"
+    ),
+    "a class by its name": ("class C:\n rate = 2.0", "C.rate * x[0]", "C.rate = 5.0"),
+    "a method": (
+        "class C:\n def f(self, x): return x * 2.0\nc = C()", "c.f(x[0])",
+        "C.f = lambda self, x: x * 5.0",
+    ),
+    "a slot": (
+        "class C:\n __slots__ = ('rate',)\nc = C(); c.rate = 2.0", "c.rate * x[0]", "c.rate = 5.0"
+    ),
+    "a property": (
+        "class C:\n _r = 2.0\n @property\n def rate(self): return self._r\nc = C()",
+        "c.rate * x[0]", "c._r = 5.0",
+    ),
+    "an equal object that is changed later": (
+        "@dataclass\nclass C:\n rate: float\nc = C(2.0)", "c.rate * x[0]",
+        "c = C(2.0); loss(X); c.rate = 5.0",
+    ),
+    "a helper": ("def f(x): return 2.0 * x", "f(x[0])", "def f(x): return 5.0 * x"),
+    "a helper's code": (
+        "def f(x): return 2.0 * x", "f(x[0])", "f.__code__ = (lambda x: 5.0 * x).__code__"
+    ),
+    "a helper's global": ("rate = 2.0\ndef f(x): return rate * x", "f(x[0])", "rate = 5.0"),
+    "a helper's default": (
+        "def f(x, rate=2.0): return rate * x", "f(x[0])", "f.__defaults__ = (5.0,)"
+    ),
+    "a helper's mutable default": (
+        "t = [2.0]\ndef f(x, rate=t): return rate[0] * x", "f(x[0])", "t[0] = 5.0"
+    ),
+    "a helper's closure": (
+        "def g():\n r = 2.0\n def set(x):\n  nonlocal r\n  r = x\n return lambda x: r * x, set\n"
+        "f, set_rate = g()", "f(x[0])", "set_rate(5.0)",
+    ),
+    "a partial's argument": (
+        "t = [2.0]\nf = functools.partial(lambda r, x: r[0] * x, t)", "f(x[0])", "t[0] = 5.0"
+    ),
+    "a name that hides a built-in one": ("", "abs(x[0])", "abs = lambda x: 5.0 * x"),
+    "a module's number": (
+        "import helper_of_a_test as h", "h.rate * x[0]", "h.rate = 5.0"
+    ),
+    "what is imported inside": (
+        "", "__import__('helper_of_a_test') and imported() * x[0]",
+        "import helper_of_a_test as h; h.rate = 5.0",
+    ),
+    "a method of the function's object": (
+        "class C:\n def __call__(self, x): return 2.0 * x\nc = C()", "c(x[0])",
+        "C.__call__ = lambda self, x: 5.0 * x",
+    ),
+    "a number on a Value": ("w = Value(1.0); w.m = 2.0", "w.m * w * x[0]", "w.m = 5.0"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def helper_module(monkeypatch, tmp_path):
+    module = types.ModuleType("helper_of_a_test")
+    module.__file__ = str(tmp_path / "helper_of_a_test.py")
+    module.rate = 2.0
+    monkeypatch.setitem(sys.modules, "helper_of_a_test", module)
+
+
+@pytest.mark.usefixtures("helper_module")
+@pytest.mark.parametrize(("before", "formula", "edit"), NUMBERS.values(), ids=NUMBERS.keys())
+def test_an_edit_of_what_a_function_reads(before, formula, edit):
+    lines = f"""
+def imported():
+    import helper_of_a_test
+    return helper_of_a_test.rate
+{before}
+one = Value(1.0)
+def eager(x): return one * ({formula})
+loss = micrograd.compile(eager)
+"""
+    known = {"np": np, "NS": types.SimpleNamespace, "X": X, "functools": functools}
+    cell = in_notebook(lines, dataclass=dataclasses.dataclass, values=values, **known)
+    assert_current(cell)
+    earlier = cell["loss"](X).data
+    run_cell(cell, edit)
+    assert_current(cell)
+    assert cell["loss"](X).data != earlier
+    programs = cell["loss"].programs
+    cell["loss"](X)
+    assert cell["loss"].programs is programs  # and is not compiled again without need
+
+
+def test_what_is_not_read_may_change():
+    class Model(Module):
+        def __init__(self):
+            self.w, self.history, self.step = Value(2.0), [], 0
+
+        def __call__(self, x):
+            return self.w * x
+
+    model = Model()
+    compiled = micrograd.compile(lambda x: model(x))
+    compiled([1.0])
+    programs, program = compiled.programs, compiled.programs[((),)]
+    for step in range(5):
+        model.history.append(compiled([1.0]).data)
+        model.step = step
+        model.history = [*model.history]
+        MLP(1, [1])
+    assert compiled.programs is programs
+    assert programs[((),)] is program
+
+
+def test_a_function_that_counts_in_what_it_reads_is_refused():
+    class Model:
+        def __init__(self):
+            self.w, self.calls = Value(2.0), 0
+
+        def __call__(self, x):
+            self.calls += 1
+            return self.w * x * self.calls
+
+    with pytest.raises(ValueError, match="changes a number that it reads"):
+        micrograd.compile(Model())([1.0])
+
+
+def test_what_is_made_when_it_is_first_needed():
+    class Model:
+        scale = None
+
+        def __init__(self):
+            self.w = []
+
+        def __call__(self, x):
+            if self.scale is None:
+                self.scale = 2.0
+            if not self.w:
+                self.w.append(Value(3.0))
+            return self.w[0] * self.scale * x
+
+    model = Model()
+    compiled = micrograd.compile(model)
+    assert compiled([1.0]).data == 6.0
+    compiled([1.0]).backward()
+    assert model.w[0].grad == 2.0
+    model.scale = 5.0
+    assert compiled([1.0]).data == 15.0
+
+
+# ---- parameters that only decide, and such as the first call does not meet
+
+
+def test_a_parameter_of_a_branch_that_the_first_call_does_not_take():
+    w = Value(-1.0)
+    compiled = micrograd.compile(lambda x: where(w > 0, w * x, 0 * x))
+    assert compiled([1.0, 2.0]).data == 0.0
+    w.data = 3.0
+    batch = compiled([1.0, 2.0])
+    assert batch.data == 4.5
+    batch.backward()
+    assert w.grad == 1.5
+
+
+def test_a_threshold():
+    t, w = Value(1.0), Value(2.0)
+    compiled = micrograd.compile(lambda x: where(x > t, w, 0.0))
+    assert compiled([0.5, 3.0]).lanes.tolist() == [0.0, 2.0]
+    t.data = 4.0
+    assert compiled([0.5, 3.0]).lanes.tolist() == [0.0, 0.0]
+    compiled([5.0]).backward()
+    assert (w.grad, t.grad) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("read", [lambda w: w.data, lambda w: w.detach(), lambda w: w * 0 + w.data])
+def test_the_data_of_a_value(read):
+    w, v = Value(2.0), Value(1.0)
+    compiled = micrograd.compile(lambda x: v * x * read(w))
+    assert compiled([1.0]).data == 2.0
+    w.data = 5.0
+    assert compiled([1.0]).data == 5.0
+
+
+# ---- methods
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    w: Value = dataclasses.field(compare=False)
+
+    @functools.partial(micrograd.compile, executor="numpy")
+    def loss(self, x):
+        return self.w * x
+
+
+def test_objects_that_are_equal_have_methods_of_their_own():
+    one, two = Frozen(Value(2.0)), Frozen(Value(3.0))
+    assert one == two
+    assert (one.loss([1.0]).data, two.loss([1.0]).data) == (2.0, 3.0)
+    two.loss([1.0]).backward()
+    assert (one.w.grad, two.w.grad) == (0, 1.0)
+
+
+def compiled_method(**attributes):
+    def loss(self, x):
+        return self.w * x
+
+    return type("Model", (), {"loss": micrograd.compile(loss), **attributes})
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"__eq__": lambda self, other: True, "__hash__": None},
+        {"__slots__": ("w",)},
+        {"__slots__": ("__weakref__", "w")},
+        {"__slots__": ("__dict__",)},
+    ],
+    ids=["unhashable", "slotted", "slotted with weak references", "no weak references"],
+)
+def test_objects_of_all_kinds_have_methods(attributes):
+    kind = compiled_method(**attributes)
+    models = [kind(), kind()]
+    for i, model in enumerate(models):
+        model.w = Value(2.0 + i)
+    for _ in range(2):
+        assert [model.loss([1.0]).data for model in models] == [2.0, 3.0]
+    models[0].w = Value(7.0)
+    assert [model.loss([1.0]).data for model in models] == [7.0, 3.0]
+
+
+def test_a_method_of_a_temporary_object():
+    kind = compiled_method()
+
+    def made(w):
+        model = kind()
+        model.w = Value(w)
+        return model
+
+    assert made(2.0).loss([1.0]).data == 2.0
+    assert [made(float(w)).loss([1.0]).data for w in range(20)] == list(range(20))
+    loss = made(3.0).loss
+    gc.collect()
+    assert loss([1.0]).data == 3.0
+
+
+def test_a_compiled_method_does_not_keep_its_object_alive():
+    kind = compiled_method()
+    model = kind()
+    model.w = Value(2.0)
+    model.loss([1.0])
+    reference = weakref.ref(model)
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        del model
+        assert reference() is None
+    finally:
+        if was_enabled:
+            gc.enable()
+    assert not vars(vars(kind)["loss"])["_methods"]
+
+
+def test_keywords_behind_one_that_was_left_out():
+    w = Value(1.0)
+    compiled = micrograd.compile(lambda a, b=10.0, c=100.0, *, d=0.0: w * (a + 2 * b + 3 * c + d))
+    for _ in range(2):
+        assert compiled([1.0], d=[5.0]).data == 1 + 20 + 300 + 5
+        assert compiled([1.0], [7.0], d=[5.0]).data == 1 + 14 + 300 + 5
+        assert compiled([1.0], c=[7.0], d=[5.0]).data == 1 + 20 + 21 + 5
+        assert compiled([1.0], d=[5.0], c=[7.0]).data == 1 + 20 + 21 + 5
+    w.data = 2.0
+    assert compiled([1.0], d=[5.0]).data == 2 * 326
+
+
+def test_a_keyword_call_notices_an_edit():
+    scale = [1.0]
+    w = Value(1.0)
+    compiled = micrograd.compile(lambda a, *, d: w * scale[0] * (a + d))
+    assert compiled([1.0], d=[5.0]).data == 6.0
+    scale[0] = 2.0
+    assert compiled([1.0], d=[5.0]).data == 12.0
+
+
+# ---- threads and processes
+
+
+def test_other_threads_compute_while_functions_are_recorded():
+    model = MLP(3, [6, 1])
+    x = [0.1, 0.2, 0.3]
+    expected = model(x).data
+    wrong, is_over = [], threading.Event()
+
+    def compute():
+        own = Value(2.0)
+        while not is_over.is_set():
+            try:
+                own.grad = 0
+                out = model(x)
+                table = micrograd.take(model.parameters()[:3], 1)
+                (own * out.data + table.data).backward()
+                found = out.data, own.grad, table.data
+                if found != (expected, expected, model.layers[0].neurons[0].w[1].data):
+                    wrong.append(found)
+                out = own = Value(2.0)
+            except Exception as error:
+                wrong.append(error)
+                return
+
+    def write(p):
+        number = 0.0
+        while not is_over.is_set():
+            p.data = number = number + 1.0
+            if p.data != number:
+                wrong.append((p.data, number))
+
+    written = Value(0.0)
+    others = [threading.Thread(target=compute) for _ in range(3)]
+    others.append(threading.Thread(target=write, args=(written,)))
+    for thread in others:
+        thread.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for i in range(100):
+            loss = micrograd.compile(lambda x, i=i: model(x) * (written + i))
+            loss([x])
+            loss.clear()
+    finally:
+        sys.setswitchinterval(interval)
+        is_over.set()
+        for thread in others:
+            thread.join()
+    assert wrong == []
+    assert all(type(p.data) is float for p in model.parameters())
+
+
+def test_two_threads_that_compile_the_same_model():
+    model = MLP(2, [4, 1])
+    expected = sum(model(list(x)).data for x in X) / len(X)
+    found, errors = [], []
+
+    def train():
+        try:
+            for _ in range(10):
+                found.append(micrograd.compile(lambda x: model(x))(X).data)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=train) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert found == pytest.approx([expected] * 40, rel=1e-12)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_child_that_was_forked_while_a_function_is_recorded():
+    w = Value(2.0)
+    is_recording, may_end = threading.Event(), threading.Event()
+
+    def slow(x):
+        is_recording.set()
+        may_end.wait(0.3)
+        return w * x
+
+    compiled = micrograd.compile(lambda x: w * x, executor="numpy")
+    compiled([1.0])
+    thread = threading.Thread(target=lambda: micrograd.compile(slow, executor="numpy")([1.0]))
+    thread.start()
+    is_recording.wait()
+    child = os.fork()
+    if child == 0:
+        fresh = micrograd.compile(lambda x: w * x + 1.0, executor="numpy")
+        os._exit(0 if (compiled([1.0]).data, fresh([1.0]).data) == (2.0, 3.0) else 1)
+    may_end.set()
+    thread.join()
+    deadline = time.monotonic() + 20
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    if ended == (0, 0):
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert ended == (child, 0)
+
+
+# ---- a machine of states: functions, optimizers and edits that overlap
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_edits_between_calls_and_steps(seed, record_property):
+    rng = random.Random(seed)
+    random.seed(seed)
+    world = types.SimpleNamespace(models=[MLP(2, [3, 1]), MLP(2, [2, 1])], scale=1.0, table=[0.5])
+
+    class Owner:
+        def __init__(self, world):
+            self.world = world
+
+        @micrograd.compile
+        def loss(self, x):
+            return self.world.models[0](x) * self.world.table[0]
+
+    owner = Owner(world)
+    functions = {
+        "first": lambda x: world.models[0](x) * world.scale,
+        "second": lambda x: world.models[-1](x).tanh() + world.table[0],
+        "both": lambda x: (world.models[0](x) + world.models[-1](x)).relu() * world.scale,
+        "method": lambda x: world.models[0](x) * world.table[0],
+    }
+    compiled = {name: micrograd.compile(f) for name, f in functions.items() if name != "method"}
+
+    def neuron():
+        return rng.choice(rng.choice(rng.choice(world.models).layers).neurons)
+
+    def edit():
+        edits = [
+            lambda: setattr(world, "scale", rng.uniform(-2, 2)),
+            lambda: world.table.__setitem__(0, rng.uniform(-2, 2)),
+            lambda: world.models.__setitem__(rng.randrange(2), MLP(2, [rng.randint(1, 4), 1])),
+            lambda: neuron().w.__setitem__(0, Value(rng.uniform(-1, 1))),
+            lambda: setattr(neuron(), "b", Value(rng.uniform(-1, 1))),
+            lambda: setattr(neuron(), "activation", rng.choice(["relu", "tanh", "linear"])),
+            lambda: setattr(neuron().b, "data", rng.uniform(-1, 1)),
+            lambda: world.models.reverse(),
+            lambda: rng.choice(world.models).layers.append(Layer(1, 1)),
+            lambda: setattr(rng.choice(world.models), "note", rng.random()),
+        ]
+        rng.choice(edits)()
+
+    def parameters():
+        return list(dict.fromkeys(p for model in world.models for p in model.parameters()))
+
+    checks = 0
+    for _ in range(40):
+        for _ in range(rng.randint(0, 2)):
+            edit()
+        name = rng.choice(list(functions))
+        function, n = functions[name], rng.randint(1, 4)
+        xs = [[rng.uniform(-1, 1) for _ in range(2)] for _ in range(n)]
+        everything = parameters()
+        for p in everything:
+            p.grad = 0
+        total = sum(function(x) for x in xs) / n
+        total.backward()
+        expected = total.data, [p.grad for p in everything]
+        for p in everything:
+            p.grad = 0
+        batch = owner.loss(xs) if name == "method" else compiled[name](xs)
+        batch.backward()
+        assert batch.data == pytest.approx(expected[0], rel=1e-12, abs=1e-14)
+        assert [p.grad for p in everything] == pytest.approx(expected[1], rel=1e-10, abs=1e-13)
+        checks += 1
+        if rng.random() < 0.5:
+            SGD(rng.choice(world.models).parameters(), lr=0.05).step()
+    record_property("calls checked against eager mode", checks)
+
+
+def test_help_says_what_is_not_watched():
+    text = function_module.compile.__doc__
+    for word in ("random numbers", "files", "time", "C code", "vars(module)"):
+        assert word in text
