@@ -41,12 +41,12 @@ _data_slot: Any = Value.__dict__["data"]
 _grad_slot: Any = Value.__dict__["grad"]
 
 one_at_a_time = RLock()  # functions are recorded, and parameters move, one after the other
-if hasattr(os, "register_at_fork"):  # or a child would wait for a thread that it does not have
-    os.register_at_fork(
-        before=one_at_a_time.acquire,
-        after_in_parent=one_at_a_time.release,
-        after_in_child=one_at_a_time.release,
-    )
+_class_stays = RLock()  # while a thread uses the numbers of a parameter that another one records
+for lock in (_class_stays, one_at_a_time):
+    if hasattr(os, "register_at_fork"):  # or a child would wait for a thread that it does not have
+        os.register_at_fork(
+            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+        )
 
 
 class Home:
@@ -76,13 +76,16 @@ class Home:
             self.data: Array = np.array([_as_float(p, p.data) for p in values])
             self.grad: Array = np.array([_as_float(p, p.grad, "grad") for p in values])
             for place, p in enumerate(values):
+                old = _data_slot.__get__(p)
                 if isinstance(p, Resident):
                     _home(p).is_left = True
+                    _data_slot.__set__(p, (self, place))
+                    self.data[place] = old[0].data[old[1]]  # if another thread has just set it
                 else:
                     kind: Any = type(p)
                     p.__class__ = _resident(kind)  # from here on, other threads wait to write
                     self.data[place], self.grad[place] = p.data, p.grad
-                _data_slot.__set__(p, (self, place))
+                    _data_slot.__set__(p, (self, place))
 
     def alive(self) -> list[Value]:
         """The parameters that are still in use, in the order of the arrays."""
@@ -244,8 +247,8 @@ def recorded_as(numbers: Mapping[Value, Number]) -> Iterator[None]:
                 p.__class__ = _in_recording(kind)
             yield
         finally:
-            for p in changed:
-                if isinstance(p, InRecording):
+            with _class_stays:
+                for p in changed:
                     p.__class__ = type(p).__bases__[1]
             _recording = outer
 
@@ -278,6 +281,8 @@ def _set(p: Any, kind: str, number: Any) -> None:
         getattr(home, kind)[place] = number
         if home.others:
             home.others.pop((kind, place), None)
+        if home.is_left and _home(p) is not home:  # another thread has moved it meanwhile
+            _set(p, kind, number)
     elif isinstance(known := as_number(number), float):  # one of NumPy's
         _set(p, kind, known)
     else:
@@ -307,17 +312,19 @@ def _in_recording(kind: Any) -> Any:
         own = getattr(kind, name)  # a slot of Value, or what a Resident has
 
         def get(p: Value) -> Number:
-            if _recording.thread == get_ident():
-                numbers = getattr(_recording, name)
-                if p in numbers:
-                    return numbers[p]
-            return own.__get__(p)
+            recording = _recording
+            if recording.thread == get_ident() and p in recording.data:
+                return getattr(recording, name)[p]
+            with _class_stays:
+                return own.__get__(p) if isinstance(p, InRecording) else getattr(p, name)
 
         def set(p: Value, number: Number) -> None:
-            if _recording.thread == get_ident() and p in getattr(_recording, name):
-                getattr(_recording, name)[p] = number
-            else:
-                own.__set__(p, number)
+            recording = _recording
+            if recording.thread == get_ident() and p in recording.data:
+                getattr(recording, name)[p] = number
+                return
+            with _class_stays:
+                own.__set__(p, number) if isinstance(p, InRecording) else setattr(p, name, number)
 
         return property(get, set)
 
