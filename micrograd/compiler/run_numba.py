@@ -71,12 +71,14 @@ class NumbaRun:
     """
 
     def __init__(self, schedule: Schedule, encoded: Array, n: int) -> None:
-        self._run = importlib.import_module("micrograd.compiler.kernel").run
+        kernel = importlib.import_module("micrograd.compiler.kernel")
+        self._run = kernel.run
         n_uniform, n_rows = schedule.sizes
         self._encoded = encoded
         self._first_after = len(schedule.before) + len(schedule.lanes)
         self._last = len(schedule.groups)
         self._matrix = _aligned(n_rows, n)
+        self._scratch = _aligned(1, kernel.scratch_size(encoded, n))[0]
         self.uniform = _aligned(1, n_uniform)[0]
         self.lanes = self._matrix if n > 1 else self._matrix[:, 0]
         self.lanes[schedule.ones] = 1.0
@@ -86,7 +88,8 @@ class NumbaRun:
     def __call__(self, first: int = 0, last: int | None = None) -> None:
         """Computes everything, or some of the groups."""
         last = self._last if last is None else last
-        if self._run(self._encoded, self.uniform, self._matrix, first, last):
+        memory = self.uniform, self._matrix, self._scratch
+        if self._run(self._encoded, *memory, first, last):
             raise IndexError("take got an index outside of its table")
 
     def until_means(self) -> None:
