@@ -5,6 +5,7 @@ import ctypes.util
 import math
 import os
 import platform
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -328,3 +329,36 @@ def test_no_memory_is_used_after_it_was_freed(setting):
         env=os.environ | setting, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+INTERRUPTED = """
+import signal, sys, threading
+import numpy as np
+from micrograd import Value, compile
+
+class CtrlC:  # when a module is about to be imported, wherever that is
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            sys.meta_path.remove(self)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+sys.meta_path.insert(0, CtrlC())
+w = Value(2.0)
+f = compile(lambda x: w * x)
+try:
+    f(np.array([1.0, 2.0]))
+except KeyboardInterrupt:
+    print("interrupted")
+print(f(np.array([1.0, 2.0])).lanes.tolist(), f.executor, f.reason)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="there are no such signals here")
+@pytest.mark.parametrize("module", [
+    "llvmlite", "numba.core.types", "numba.core.typing.templates", "numba.core.dispatcher",
+])  # fmt: skip
+def test_after_ctrl_c_while_numba_is_imported_the_next_call_runs_on_numba(module):
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True
+    )
+    assert run.stdout.split() == ["interrupted", "[2.0,", "4.0]", "numba"], run.stderr
