@@ -9,14 +9,17 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 pytest.importorskip("numba", reason="numba, the extra 'fast', is not installed")
 
+import numba
+
 from micrograd import Value, compile
-from micrograd.compiler import kernel
+from micrograd.compiler import kernel, run_numba
 from micrograd.compiler.kernel import FUNCTIONS, encode, run, scratch_size
 from micrograd.compiler.schedule import Block, Group
 
@@ -331,9 +334,19 @@ def test_no_memory_is_used_after_it_was_freed(setting):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+def test_a_kernel_that_is_not_kept_on_disk_is_compiled_before_it_runs(monkeypatch):
+    lazy = numba.njit(lambda program, u, s, scratch, first, last: 0)
+    module = SimpleNamespace(run=lazy, SIGNATURE=kernel.SIGNATURE)
+    monkeypatch.setattr(run_numba, "_kernel", lambda: module)
+    assert run_numba._compiled_kernel.__wrapped__() is module
+    assert len(lazy.signatures) == 1
+
+
 INTERRUPTED = """
 import signal, sys, threading
 import numpy as np
+import numba
+
 from micrograd import Value, compile
 
 class CtrlC:  # when a module is about to be imported, wherever that is
