@@ -345,8 +345,6 @@ def test_a_kernel_that_is_not_kept_on_disk_is_compiled_before_it_runs(monkeypatc
 INTERRUPTED = """
 import signal, sys, threading
 import numpy as np
-import numba
-
 from micrograd import Value, compile
 
 class CtrlC:  # when a module is about to be imported, wherever that is
@@ -355,6 +353,7 @@ class CtrlC:  # when a module is about to be imported, wherever that is
             sys.meta_path.remove(self)
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in background jobs
 sys.meta_path.insert(0, CtrlC())
 w = Value(2.0)
 f = compile(lambda x: w * x)
