@@ -643,9 +643,7 @@ class Compiled(Eager):
         from micrograd.optim import SGD
 
         super().__init__(workload)
-        self.inputs, self.targets = workload.inputs.copy(), workload.targets.copy()
-        for array in (self.inputs, self.targets):  # as JAX's arrays are; then it is read once
-            array.flags.writeable = False
+        self.inputs, self.targets = workload.inputs, workload.targets
 
         def loss(x, target):
             return self.loss_of(x, target) + penalty(self.name, self.matrices)

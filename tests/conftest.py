@@ -1,4 +1,8 @@
-"""What all tests share: hypothesis times nothing, and tries the same examples in every run."""
+"""What all tests share: hypothesis times nothing, and tries the same examples in every run.
+
+`--slow` runs the tests that are marked slow, too, and tries ten times as many random programs. What
+a test gives to `record_property("count", ...)` is shown at the end.
+"""
 
 import importlib.util
 from functools import partial
@@ -11,10 +15,38 @@ settings.register_profile("steady", deadline=None, derandomize=True, print_blob=
 settings.load_profile("steady")
 
 
+def pytest_addoption(parser):
+    """Adds --slow."""
+    parser.addoption("--slow", action="store_true", help="run the slow tests, too")
+
+
 def pytest_configure(config):
     """Skips the doctests of the compiler's kernel, which is all numba, where there is none."""
+    config.addinivalue_line("markers", "slow: a test that runs with --slow alone")
     if importlib.util.find_spec("numba") is None:
         config.option.doctest_ignore_import_errors = True
+
+
+def pytest_collection_modifyitems(config, items):
+    """Skips what is slow, unless asked for."""
+    for item in items:
+        if item.get_closest_marker("slow") and not config.option.slow:
+            item.add_marker(pytest.mark.skip(reason="slow: runs with --slow"))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Shows what was counted."""
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            for name, text in report.user_properties:
+                if name == "count" and report.when == "call":
+                    terminalreporter.write_line(f"{report.nodeid}: {text}")
+
+
+@pytest.fixture
+def effort(request):
+    """How many times as much as usual a test tries: 10 with --slow, else 1."""
+    return 10 if request.config.option.slow else 1
 
 
 @pytest.fixture(scope="session")

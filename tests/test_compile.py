@@ -266,6 +266,59 @@ def test_a_number_that_decides_is_no_index():
         assert_close(compiled([0.0, 2.0, -1.5], [2.5, 0.0, -1.5]).lanes, [2.0, 6.0, 3.0])
 
 
+def view_written_to(x):
+    view = x[:]
+    x.flags.writeable = False
+    yield x
+    view[0] = 5.0
+    yield x
+
+
+def flag_toggled(x):
+    x.flags.writeable = False
+    yield x
+    x.flags.writeable = True
+    x[0] = 5.0
+    x.flags.writeable = False
+    yield x
+
+
+def flag_of_a_view_of_what_changes(x):
+    view = x[:]
+    view.flags.writeable = False
+    yield view
+    x[0] = 5.0
+    yield view
+
+
+def memory_of_someone_else(x):
+    memory = bytearray(x.tobytes())
+    array = np.frombuffer(memory)
+    array.flags.writeable = False
+    yield array
+    memory[:8] = np.array([5.0]).tobytes()
+    yield array
+
+
+def another_array_between(x):
+    x.flags.writeable = False
+    yield x
+    yield np.array([7.0, 8.0])
+    yield np.array([9.0])
+    yield x
+
+
+@pytest.mark.parametrize("change", [
+    view_written_to, flag_toggled, flag_of_a_view_of_what_changes, memory_of_someone_else,
+    another_array_between,
+])  # fmt: skip
+def test_a_read_only_array_may_have_changed(change):
+    w = Value(2.0)
+    compiled = micrograd.compile(lambda x: w * x)
+    for x in change(np.array([1.0, 2.0])):
+        assert compiled(x).lanes.tolist() == (2.0 * x).tolist()
+
+
 # ---- random programs
 
 

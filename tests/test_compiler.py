@@ -822,32 +822,6 @@ def test_results_are_copies():
     assert (first.tolist(), rows.tolist()) == ([4.5, 1.5], [[3.0, 6.0]])
 
 
-def test_what_cannot_change_is_taken_over_once_and_nothing_else():
-    w = Value(2.0)
-    executor, _ = executor_of(lambda x: w * x, [()])
-
-    def results(x):
-        return executor(np.array([2.0]), [x], len(x))[1].tolist()
-
-    x = np.array([1.0, 2.0])
-    assert results(x) == [[2.0, 4.0]]
-    x[0] = 3.0
-    assert results(x) == [[6.0, 4.0]]
-    view = x[:]
-    view.flags.writeable = False  # but what it shows may change
-    assert results(view) == [[6.0, 4.0]]
-    x[0] = 5.0
-    assert results(view) == [[10.0, 4.0]]
-    x.flags.writeable = False
-    for y in (x, x, np.array([7.0, 8.0]), x, x, np.array([9.0]), x):
-        assert results(y) == [(2.0 * y).tolist()]
-    memory = executor.bound[2].inputs[0]
-    memory[0] = 11.0
-    assert results(x) == [[22.0, 4.0]]  # it was not taken over again
-    x.flags.writeable = True
-    assert results(x) == [[10.0, 4.0]]
-
-
 def test_tiles_give_what_the_whole_batch_gives(monkeypatch):
     random.seed(0)
     model = MLP(2, [3, 1], activation="tanh")

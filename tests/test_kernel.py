@@ -1,15 +1,26 @@
 """The kernel that interprets groups, against an interpreter of a few lines of NumPy."""
 
+import builtins
+import ctypes.util
 import math
+import os
+import platform
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 pytest.importorskip("numba", reason="numba, the extra 'fast', is not installed")
 
-from micrograd.compiler import kernel
-from micrograd.compiler.kernel import FUNCTIONS, encode, run
+import numba
+
+from micrograd import Value, compile
+from micrograd.compiler import kernel, run_numba
+from micrograd.compiler.kernel import FUNCTIONS, encode, run, scratch_size
 from micrograd.compiler.schedule import Block, Group
 
 UNIFORMS, ROWS = 400, 400  # results are written to the last quarter of either
@@ -86,7 +97,8 @@ def result(lanes, shape):
 
 
 def outcome(groups, U, S):
-    return run(encode(groups, len(U), len(S)), U, S, 0, len(groups))
+    program = encode(groups, len(U), len(S))
+    return run(program, U, S, np.empty(scratch_size(program, S.shape[1])), 0, len(groups))
 
 
 def check(group, lanes, rng, U=None, S=None):
@@ -257,9 +269,108 @@ def test_what_cannot_be_encoded_is_refused():
 
 
 def test_without_a_folder_for_its_cache_the_kernel_is_compiled_in_memory():
-    code = compile(Path(kernel.__file__).read_text(encoding="utf-8"), "<nowhere>", "exec")
+    text = Path(kernel.__file__).read_text(encoding="utf-8")
+    code = builtins.compile(text, "<nowhere>", "exec")
     names = {"__name__": "nowhere", "__file__": "<nowhere>"}
     exec(code, names)
     assert "no locator available" in names["not_cached"]
     program = names["encode"]([], 1, 1)
-    assert names["run"](program, np.zeros(1), np.zeros((1, 1)), 0, 0) == 0
+    assert names["run"](program, np.zeros(1), np.zeros((1, 1)), np.zeros(0), 0, 0) == 0
+
+
+@pytest.mark.parametrize("lanes", [1000, 5000, 20_000])
+@pytest.mark.parametrize("op", [*FUNCTIONS, "dot", "mean", "largest", "take", "scatter"])
+def test_rows_longer_than_a_chunk_of_scratch_memory(op, lanes):
+    rng = np.random.default_rng(6)
+    U, S = np.abs(numbers(rng, 8)), np.abs(numbers(rng, (12, lanes)))
+    S[0] = rng.integers(0, 3, lanes)
+    far, three = np.array([1, 5, 3]), np.array([9, 10, 11])  # far: no neighbours, so gathered
+    table, index = Block(True, far[None]), np.array([0])
+    factors = Block(True, far[:, None]), Block(False, far[:, None])
+    none = Block(False, np.zeros((3, 0), int))
+    groups = {
+        "dot": (Block(True, three), *factors, none, none),
+        "mean": (Block(False, index), Block(True, far[None]), Block(True, far[None])),
+        "largest": (Block(True, three[:1]), table),
+        "take": (Block(True, three[:1]), Block(True, index), table),
+        "scatter": (Block(True, three[None]), Block(True, index[None]), Block(True, far[None, :1])),
+    }  # fmt: skip
+    elementwise = (Block(True, three), *(Block(True, far), Block(False, far)) * 2)
+    out, *operands = groups.get(op) or elementwise[: 1 + OPERANDS[op]]
+    check(Group(op, out, tuple(operands)), lanes, rng, U, S)
+
+
+def test_runs_of_many_lanes_follow_one_another():
+    w = Value(0.5)
+    f = compile(lambda x: (w * x).tanh(), executor="numba")
+    for n in (1000, 5000, 1, 20_000, 5000, 300_000):
+        w.grad = 0
+        batch = f(np.ones(n))
+        batch.backward()
+        tanh = math.tanh(0.5)
+        np.testing.assert_allclose([batch.data, w.grad], [tanh, 1 - tanh**2], rtol=1e-12)
+
+
+# An address that outlives its memory often does no harm: what is freed stays as it is for a while.
+# It does with these settings of glibc: memory goes back to the system at once, or is overwritten,
+# or is checked.
+DEBUG = ctypes.util.find_library("c_malloc_debug") or ""
+ALLOCATORS = [
+    {"MALLOC_MMAP_THRESHOLD_": "65536"},
+    {"MALLOC_PERTURB_": "165"},
+    pytest.param({"MALLOC_CHECK_": "3", "LD_PRELOAD": DEBUG}, marks=pytest.mark.skipif(
+        not DEBUG, reason="there is no debugging allocator")),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="these are settings of glibc")
+@pytest.mark.parametrize("setting", ALLOCATORS, ids="-".join)
+def test_no_memory_is_used_after_it_was_freed(setting):
+    options = ["-q", "-p", "no:cacheprovider", "-k", "chunk_of_scratch or many_lanes"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, __file__],
+        env=os.environ | setting, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_a_kernel_that_is_not_kept_on_disk_is_compiled_before_it_runs(monkeypatch):
+    lazy = numba.njit(lambda program, u, s, scratch, first, last: 0)
+    module = SimpleNamespace(run=lazy, SIGNATURE=kernel.SIGNATURE)
+    monkeypatch.setattr(run_numba, "_kernel", lambda: module)
+    assert run_numba._compiled_kernel.__wrapped__() is module
+    assert len(lazy.signatures) == 1
+
+
+INTERRUPTED = """
+import signal, sys, threading
+import numpy as np
+from micrograd import Value, compile
+
+class CtrlC:  # when a module is about to be imported, wherever that is
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            sys.meta_path.remove(self)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in background jobs
+sys.meta_path.insert(0, CtrlC())
+w = Value(2.0)
+f = compile(lambda x: w * x)
+try:
+    f(np.array([1.0, 2.0]))
+except KeyboardInterrupt:
+    print("interrupted")
+print(f(np.array([1.0, 2.0])).lanes.tolist(), f.executor, f.reason)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="there are no such signals here")
+@pytest.mark.parametrize("module", [
+    "llvmlite", "numba.core.types", "numba.core.typing.templates", "numba.core.dispatcher",
+])  # fmt: skip
+def test_after_ctrl_c_while_numba_is_imported_the_next_call_runs_on_numba(module):
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True
+    )
+    assert run.stdout.split() == ["interrupted", "[2.0,", "4.0]", "numba"], run.stderr

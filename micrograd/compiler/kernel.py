@@ -7,6 +7,7 @@ nothing is left to be compiled. So a new program is ready at once, and as fast a
 
     program     two numbers, a header for each group, the slots of the operands of all groups
     memory      U, a number per slot, and S, a row of lanes per slot; an operand is rows of either
+    scratch     room for rows that are copied together
 
 Almost all arithmetic of a network is sums of products, and nearly as many of its numbers wait to be
 loaded. `_matrix_tile` keeps a tile of sums in the processor's registers, so that each number loaded
@@ -15,7 +16,8 @@ serves several sums. Its vectors run over lanes; where there is but one, over ne
     >>> import numpy as np
     >>> double = Group("+", Block(True, np.array([1])), (Block(True, np.array([0])),) * 2)
     >>> U, S = np.zeros(0), np.array([[1.0, 2.0], [0.0, 0.0]])
-    >>> run(encode([double], len(U), len(S)), U, S, 0, 1)
+    >>> program = encode([double], len(U), len(S))
+    >>> run(program, U, S, np.empty(scratch_size(program, lanes=2)), 0, 1)
     0
     >>> S[1].tolist()
     [2.0, 4.0]
@@ -699,15 +701,19 @@ def _apply(program: int, at: int, width: int, u: int, s: int, out: int, scratch:
         first += n
 
 
-def _run(numbers: Any, u_numbers: Any, s_numbers: Any, first: int, last: int) -> int:
+def _run(
+    numbers: Any, u_numbers: Any, s_numbers: Any, scratch_numbers: Any, first: int, last: int
+) -> int:
     """Runs groups of a program; 0, or 1 + the place of one that was asked for what is in no table.
+
+    All memory is the caller's. An array made here would be freed after its last use by name, while
+    its address is still in use.
 
     It is fastest where U and S begin at a multiple of 64 bytes and the lanes are a multiple of 8:
     then no vector is loaded from two cache lines.
     """
     program, lanes = numbers.ctypes.data, s_numbers.shape[1]
-    memory = np.empty(max(_entry(program, 1), 4 * max(CHUNK, lanes)))
-    u, s, scratch = u_numbers.ctypes.data, s_numbers.ctypes.data, memory.ctypes.data
+    u, s, scratch = u_numbers.ctypes.data, s_numbers.ctypes.data, scratch_numbers.ctypes.data
     for group in range(first, last):
         at = 2 + group * HEAD
         op = _entry(program, at + OP)
@@ -731,7 +737,7 @@ def _run(numbers: Any, u_numbers: Any, s_numbers: Any, first: int, last: int) ->
     return 0
 
 
-SIGNATURE = "intp(int32[::1], float64[::1], float64[:, ::1], intp, intp)"
+SIGNATURE = "intp(int32[::1], float64[::1], float64[:, ::1], float64[::1], intp, intp)"
 not_cached = ""  # why the kernel is compiled in every process, if it is
 try:
     run = numba.njit(SIGNATURE, cache=True, **OPTIONS)(_run)
@@ -790,6 +796,11 @@ def encode(groups: Sequence[Group], uniforms: int, rows: int) -> Any:
         heads.append(head)
     whole: list[Any] = [[start, scratch], *heads, *tables, [0]]
     return np.concatenate(whole).astype(np.int32)
+
+
+def scratch_size(program: Any, lanes: int) -> int:
+    """How many numbers of scratch memory a run of this program needs for so many lanes."""
+    return max(int(program[1]), 4 * max(CHUNK, lanes))  # a chunk of each of four operands
 
 
 def _matrices(shape: tuple[int, ...], left: Any, right: Any) -> tuple[Any, Any]:

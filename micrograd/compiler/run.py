@@ -157,19 +157,13 @@ class TiledExecutor:
                 del self.bound[next(iter(self.bound))]  # the oldest
             bound = self.bound[n] = _Bound(self.schedule, self.bind(n), self.shapes, n)
         bound.run.uniform[: len(parameters)] = parameters
-        for i, argument in enumerate(arguments):
-            can_change = argument.flags.writeable or argument.base is not None
-            if can_change or argument is not bound.unchanging[i]:
-                bound.inputs[i][...] = argument
-                bound.unchanging[i] = None if can_change else argument
+        for window, argument in zip(bound.inputs, arguments, strict=True):
+            window[...] = argument  # also a read-only array: somebody else may write to its memory
         return bound
 
 
 class _Bound:
-    """A run for a number of lanes, with windows on what goes in and copies of what comes out.
-
-    A read-only array that was seen through a window stays: it need not come in again.
-    """
+    """A run for a number of lanes, with windows on what goes in and copies of what comes out."""
 
     def __init__(
         self, schedule: Schedule, run: Run, shapes: Sequence[tuple[int, ...]], n: int
@@ -177,7 +171,6 @@ class _Bound:
         self.run = run
         lanes = run.lanes if n > 1 else run.lanes[:, None]
         self.inputs: list[Array] = []
-        self.unchanging: list[Array | None] = [None] * len(shapes)
         first = 0
         for shape in shapes:
             last = first + math.prod(shape)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def why_not(kept: bool = True) -> str:
     if importlib.util.find_spec("numba") is None:
         return 'numba is not installed: pip install "micrograd-textbook[fast]"'
     try:
-        kernel = importlib.import_module("micrograd.compiler.kernel")
+        kernel = _kernel()
     except Exception as error:  # a numba that does not fit the Python or the NumPy that is here
         return f"numba does not work here: {error}"
     if kernel.not_cached and kept:
@@ -71,12 +72,14 @@ class NumbaRun:
     """
 
     def __init__(self, schedule: Schedule, encoded: Array, n: int) -> None:
-        self._run = importlib.import_module("micrograd.compiler.kernel").run
+        kernel = _compiled_kernel()
+        self._run = kernel.run
         n_uniform, n_rows = schedule.sizes
         self._encoded = encoded
         self._first_after = len(schedule.before) + len(schedule.lanes)
         self._last = len(schedule.groups)
         self._matrix = _aligned(n_rows, n)
+        self._scratch = _aligned(1, kernel.scratch_size(encoded, n))[0]
         self.uniform = _aligned(1, n_uniform)[0]
         self.lanes = self._matrix if n > 1 else self._matrix[:, 0]
         self.lanes[schedule.ones] = 1.0
@@ -86,7 +89,8 @@ class NumbaRun:
     def __call__(self, first: int = 0, last: int | None = None) -> None:
         """Computes everything, or some of the groups."""
         last = self._last if last is None else last
-        if self._run(self._encoded, self.uniform, self._matrix, first, last):
+        memory = self.uniform, self._matrix, self._scratch
+        if self._run(self._encoded, *memory, first, last):
             raise IndexError("take got an index outside of its table")
 
     def until_means(self) -> None:
@@ -100,8 +104,32 @@ class NumbaRun:
 
 def numba_binder(schedule: Schedule) -> Callable[[int], NumbaRun]:
     """What makes runs of this schedule; its groups become integers once."""
-    encode = importlib.import_module("micrograd.compiler.kernel").encode
-    return partial(NumbaRun, schedule, encode(schedule.groups, *schedule.sizes))
+    return partial(NumbaRun, schedule, _kernel().encode(schedule.groups, *schedule.sizes))
+
+
+@cache
+def _kernel() -> Any:
+    """The kernel's module, which imports numba."""
+    return _uninterrupted(importlib.import_module, "micrograd.compiler.kernel")
+
+
+@cache
+def _compiled_kernel() -> Any:
+    """The same, compiled also where it cannot be kept on disk."""
+    kernel = _kernel()
+    if not kernel.run.signatures:
+        _uninterrupted(kernel.run.compile, kernel.SIGNATURE)
+    return kernel
+
+
+def _uninterrupted(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the function returns; Ctrl-C does not stop it halfway.
+
+    It runs in another thread, and Ctrl-C interrupts the main thread alone, here while it waits. A
+    numba that is imported by half works no more, and cannot be imported again; so it goes on, and
+    the next call waits for the rest.
+    """
+    return ThreadPoolExecutor(max_workers=1).submit(function, *arguments).result()
 
 
 def _aligned(rows: int, columns: int) -> Array:

@@ -1,0 +1,247 @@
+"""Random programs of all operations: gradients against PyTorch, compiled ones against eager mode.
+
+A program is drawn step by step and evaluated as it grows. Steps are left out that eager mode
+refuses to compute or to differentiate, that leave the numbers from -100 to 100, or that rounding
+decides: the maximum of two sums that are nearly equal, a division by what is nearly zero. Ties and
+zeros of round numbers stay.
+"""
+
+import math
+import random
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from operations import TABLE
+
+from micrograd import Value, compile, local_derivatives, take, where
+from micrograd.compiler.run_numba import why_not
+
+LARGEST, STEEPEST = 100, 1e6  # numbers, and products of a number and its gradient
+NEAR = 0.01  # this close to where a function breaks, what is not round is left out
+ROUND = [-2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 1.0, 1.5]
+TOLERANCE = 1e-9
+
+
+class Operation(NamedTuple):
+    """Attributes:
+    arity: number of operands; an index comes before them.
+    break_at: the number of these operands at whose zero the function, or its slope, breaks.
+    is_exact: sums, products and choices of round numbers are round.
+    """
+
+    name: str
+    arity: int
+    function: Callable
+    in_pytorch: Callable
+    break_at: Callable | None = None
+    is_exact: bool = False
+
+
+def first(a, *_):
+    return a
+
+
+def difference(a, b, *_):
+    return a - b
+
+
+def larger_than_one(a):
+    import torch
+
+    return a.maximum(torch.ones_like(a))
+
+
+def choice_in_pytorch(a, b, c, d):
+    import torch
+
+    return torch.where(a < b, c, d)
+
+
+BREAKS = {
+    "a / b": lambda a, b: b, "3 / a": first, "a ** b": first, "a ** -3": first, "a ** 0.5": first,
+    "abs(a)": first, "log": first, "sqrt": first, "relu": first, "maximum": difference,
+    "minimum": difference, "maximum of 1": lambda a: a - 1,
+}  # fmt: skip
+OTHERWISE = {"maximum of 1": larger_than_one}
+OPERATIONS = [
+    *[
+        Operation(
+            row.name, len(row.points[0]), row.function, OTHERWISE.get(row.name, row.function),
+            BREAKS.get(row.name), row.exact and "/" not in row.name and "**" not in row.name,
+        )
+        for row in TABLE
+    ],
+    Operation("where <", 4, lambda a, b, c, d: where(a < b, c, d), choice_in_pytorch,
+              difference, is_exact=True),
+    Operation("where >=", 4, lambda a, b, c, d: where(a >= b, d, c), choice_in_pytorch,
+              difference, is_exact=True),
+    Operation("take", 3, lambda i, *table: take(table, i), lambda i, *table: table[i],
+              is_exact=True),
+]  # fmt: skip
+
+
+class Program:
+    """A random program, with its parameters and a batch of inputs.
+
+    Its nodes: an index, the parameters, the inputs, then a result of each step.
+    """
+
+    def __init__(self, seed):
+        rng = random.Random(seed)
+        self.parameters = [Value(number(rng)) for _ in range(rng.randint(1, 4))]
+        width = rng.randint(1, 3)
+        n = rng.choice([1, 2, 3, 8, 11])
+        self.inputs = [[number(rng) for _ in range(width)] for _ in range(n)]
+        self.indices = [rng.randrange(3) for _ in range(n)]
+        self.steps = []
+        self.examples = [  # eager nodes, a list for each example
+            [i, *self.parameters, *map(Value, xs)]
+            for i, xs in zip(self.indices, self.inputs, strict=True)
+        ]
+        self.is_exact = [all(map(is_round, column)) for column in zip(*self.examples, strict=True)]
+        for _ in range(rng.randint(3, 25)):
+            self.grow(rng)
+        self.n_results = rng.choice([1, 1, min(3, len(self.steps))])
+
+    def grow(self, rng):
+        """Adds a step, or does not."""
+        operation = rng.choice(OPERATIONS)
+        size = len(self.is_exact)
+        places = [
+            rng.randrange(1, size) if rng.random() < 0.3
+            else max(1, size - 1 - int(rng.expovariate(0.3)))
+            for _ in range(operation.arity)
+        ]  # fmt: skip
+        exact = all(self.is_exact[i] for i in places)
+        new = []
+        for nodes in self.examples:
+            operands = [nodes[i] for i in places]
+            gap = operation.break_at(*[v.data for v in operands]) if operation.break_at else 1.0
+            if abs(gap) < NEAR and not exact and len(set(places[:2])) > 1:
+                return
+            index = nodes[:1] if operation.name == "take" else []
+            try:
+                new.append(operation.function(*index, *operands))
+                if gap <= 0:  # backward() alone would not tell, where another branch is chosen
+                    local_derivatives(new[-1])
+            except (ArithmeticError, ValueError):
+                return
+            if not abs(new[-1].data) <= LARGEST:
+                return
+        for nodes, node in zip(self.examples, new, strict=True):
+            nodes.append(node)
+        self.is_exact.append(exact and operation.is_exact and all(map(is_round, new)))
+        self.steps.append((operation, [0, *places] if operation.name == "take" else places))
+
+    def results(self, nodes, in_pytorch=False):
+        """Its results, of Values, numbers that are being recorded, or tensors."""
+        nodes = list(nodes)
+        for operation, places in self.steps:
+            function = operation.in_pytorch if in_pytorch else operation.function
+            nodes.append(function(*[nodes[i] for i in places]))
+        return nodes[-self.n_results :]
+
+    def eager(self, k):
+        """Of the k-th result: one for each example, the gradients of the mean, and their scale.
+
+        None if eager mode refuses to differentiate, or if the program is too steep to compare.
+        """
+        for p in self.parameters:
+            p.grad = 0
+        results = [nodes[len(nodes) - self.n_results + k] for nodes in self.examples]
+        try:
+            (Value(0.0) + sum(results) / len(results)).backward()
+        except (ArithmeticError, ValueError):
+            return None
+        nodes = [v for nodes in self.examples for v in nodes[1:]]
+        scale = max(1.0, *[abs(v.grad) * max(1.0, abs(v.data)) for v in nodes])
+        if not scale < STEEPEST:
+            return None
+        return [v.data for v in results], [p.grad for p in self.parameters], scale
+
+    def __str__(self):
+        leaves = f"parameters {[p.data for p in self.parameters]}, inputs {self.inputs}"
+        steps = [f"{operation.name} of {places}" for operation, places in self.steps]
+        return "\n".join([leaves, f"indices {self.indices}, {self.n_results} results", *steps])
+
+
+def number(rng):
+    return rng.choice(ROUND) if rng.random() < 0.5 else rng.uniform(-2, 2)
+
+
+def is_round(x):
+    x = x.data if isinstance(x, Value) else x
+    return abs(x) <= LARGEST and x * 2**20 == int(x * 2**20)
+
+
+def assert_close(found, expected, scale, program):
+    assert np.shape(found) == np.shape(expected), program
+    difference = np.abs(np.subtract(found, expected)).max()
+    assert difference <= TOLERANCE * scale, f"off by {difference}, scale {scale}:\n{program}"
+
+
+def test_random_graphs_have_the_gradients_of_pytorch(effort, record_property):
+    torch = pytest.importorskip("torch")
+    compared, operations = 0, set()
+    for seed in range(2000 * effort):
+        program = Program(seed)
+        if not program.steps or (expected := program.eager(0)) is None:
+            continue
+        parameters = torch.tensor([p.data for p in program.parameters], dtype=torch.float64)
+        parameters.requires_grad_()
+        inputs = torch.tensor(program.inputs, dtype=torch.float64)
+        results = torch.stack([
+            program.results([i, *parameters.unbind(), *xs.unbind()], in_pytorch=True)[0]
+            for i, xs in zip(program.indices, inputs, strict=True)
+        ])  # fmt: skip
+        gradients = torch.zeros_like(parameters)
+        if results.requires_grad:
+            [gradients] = torch.autograd.grad(results.mean(), [parameters], materialize_grads=True)
+        lanes, slopes, scale = expected
+        assert_close(results.tolist(), lanes, scale, program)
+        assert_close(gradients.tolist(), slopes, scale, program)
+        compared += 1
+        operations.update(operation.name for operation, _ in program.steps)
+    record_property("count", f"{compared:,} of {seed + 1:,} random graphs compared")
+    assert compared > 0.8 * seed
+    assert operations == {operation.name for operation in OPERATIONS}
+
+
+@pytest.mark.parametrize("executor", ["python", "numpy", "numba"])
+def test_compiled_random_programs_agree_with_eager_mode(executor, effort, record_property):
+    if executor == "numba" and why_not():
+        pytest.skip(why_not())
+    compared, operations = 0, set()
+    for seed in range(300 * effort):
+        program = Program(seed)
+        if not program.steps:
+            continue
+
+        def function(x, index, program=program):
+            results = program.results([index, *program.parameters, *map(Value, x)])
+            return results if program.n_results > 1 else results[0]
+
+        arguments = np.array(program.inputs), np.array(program.indices)
+        compiled = compile(function, executor=executor)
+        batch = compiled(*arguments)
+        for k in range(program.n_results):
+            if (expected := program.eager(k)) is None:
+                continue
+            lanes, slopes, scale = expected
+            for p in program.parameters:
+                p.grad = 0
+            result = batch[k] if program.n_results > 1 else batch
+            result.backward()
+            assert_close(result.lanes, lanes, scale, program)
+            assert_close(result.data, math.fsum(lanes) / len(lanes), scale, program)
+            assert_close([p.grad for p in program.parameters], slopes, scale, program)
+            single = compiled(*[a[-1:] for a in arguments])
+            one = single[k] if program.n_results > 1 else single
+            assert_close(one.lanes, lanes[-1:], scale, program)
+            compared += 1
+        operations.update(operation.name for operation, _ in program.steps)
+    record_property("count", f"{compared:,} results of {seed + 1:,} random programs compared")
+    assert compared > 0.8 * seed
+    assert operations == {operation.name for operation in OPERATIONS}
