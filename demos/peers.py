@@ -670,7 +670,7 @@ class KernelAlone(Compiled):
         """The loss, after which the parameters have moved; later calls only run the kernel."""
         loss = super().step()
         [program] = self.compiled.programs.values()
-        [bound] = program._backward.bound.values()
+        [bound] = program._executors[True].bound.values()
 
         def run():
             bound.run()

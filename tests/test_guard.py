@@ -477,6 +477,26 @@ def test_two_threads_that_compile_the_same_model():
     assert found == pytest.approx([expected] * 40, rel=1e-12)
 
 
+def test_threads_that_call_the_same_function_at_once():
+    w = Value(3.0)
+    compiled = micrograd.compile(lambda x: (w * x).tanh() + w)
+    inputs = [np.linspace(-1, 1, 50) + i for i in range(4)]
+    expected = [np.tanh(3.0 * xs) + 3.0 for xs in inputs]
+    wrong = []
+
+    def call(i):
+        for _ in range(200):
+            if not np.allclose(compiled(inputs[i]).lanes, expected[i], rtol=1e-12):
+                wrong.append(i)
+
+    threads = [threading.Thread(target=call, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_child_that_was_forked_while_a_function_is_recorded():

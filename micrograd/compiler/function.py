@@ -483,8 +483,7 @@ def compile(*function: Any, executor: str = "") -> Any:
     Called with arrays whose first axis is that of the examples, (n,) for a number, (n, d) for a
     list of d numbers, it returns a `Batch`: `data` is the mean, `lanes` the result of each example,
     `backward()` adds the gradients of the mean to those of the parameters. `source`, `groups`,
-    `instructions` and `draw_dot(f)` show what it has become. Arrays that are read-only, as after
-    `X.flags.writeable = False`, are taken over once, others in each call.
+    `instructions` and `draw_dot(f)` show what it has become. Each call copies its arrays in.
 
     The numbers are those of today: parameters are read in each call, and what else the function
     reads is compared with what it was, in each call again. These are watched: globals, closures

@@ -30,7 +30,6 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -118,19 +117,19 @@ class TiledExecutor:
         self.bind = bind
         self.shapes = shapes
         self.bound: dict[int, _Bound] = {}
-        self._alone = Lock()
         self.tile = max(16, MEMORY // (8 * schedule.sizes[1]))
 
     def __call__(
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[Array, Array]:
         """The results that are uniform, and a row of lanes for each of the others."""
-        with self._alone:  # the memories belong to one call at a time
-            if n > self.tile:
-                return self._in_tiles(parameters, arguments, n)
-            bound = self._loaded(parameters, arguments, n)
-            bound.run()
-            return bound.uniform_results(), bound.lane_results()
+        if n > self.tile:
+            return self._in_tiles(parameters, arguments, n)
+        bound = self._loaded(parameters, arguments, n)
+        bound.run()
+        results = bound.uniform_results(), bound.lane_results()
+        self._keep(n, bound)
+        return results
 
     def _in_tiles(
         self, parameters: Array, arguments: Sequence[Array], n: int
@@ -146,20 +145,27 @@ class TiledExecutor:
             with np.errstate(all="ignore"):
                 total += bound.run.uniform[means] * (size / n)
             rows.append(bound.lane_results())
+            if start + size < n:
+                self._keep(size, bound)
         bound.run.uniform[means] = total
         bound.run.after_means()
-        return bound.uniform_results(), np.concatenate(rows, axis=1)
+        results = bound.uniform_results(), np.concatenate(rows, axis=1)
+        self._keep(size, bound)
+        return results
 
     def _loaded(self, parameters: Array, arguments: Sequence[Array], n: int) -> _Bound:
-        bound = self.bound.get(n)
-        if bound is None:
-            if len(self.bound) == KEPT:
-                del self.bound[next(iter(self.bound))]  # the oldest
-            bound = self.bound[n] = _Bound(self.schedule, self.bind(n), self.shapes, n)
+        # Taken out while it is in use: another thread that calls meanwhile gets one of its own.
+        bound = self.bound.pop(n, None) or _Bound(self.schedule, self.bind(n), self.shapes, n)
         bound.run.uniform[: len(parameters)] = parameters
         for window, argument in zip(bound.inputs, arguments, strict=True):
-            window[...] = argument  # also a read-only array: somebody else may write to its memory
+            window[...] = argument  # also a read-only array: other code may write to its memory
         return bound
+
+    def _keep(self, n: int, bound: _Bound) -> None:
+        self.bound[n] = bound
+        if len(self.bound) > KEPT:
+            [oldest, *_] = self.bound  # the one that has not been used for longest
+            self.bound.pop(oldest, None)
 
 
 class _Bound:
