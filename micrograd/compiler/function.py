@@ -32,7 +32,10 @@ Results and gradients are those of eager mode, but for this:
 from __future__ import annotations
 
 import inspect
+import time
+import warnings
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, NoReturn, overload
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from micrograd.render import Digraph
 
 EXECUTORS = ("numba", "numpy", "python")
+OFTEN, SOON = 10, 60.0  # as many compilations within as many seconds are worth a warning
 
 __all__ = ["Batch", "Compiled", "compile"]
 
@@ -235,6 +239,7 @@ class Compiled:
         made = self._made
         if made.guard is not None and not made.guard.holds():
             made.clear()
+            self._warn_if_often()
         kinds = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in arguments])
         known = made.known.get(kinds) if not named else None
         if known is not None:  # arrays as in an earlier call: nothing is left to check
@@ -262,6 +267,20 @@ class Compiled:
         except IndexError:  # the kernel looks at each index itself, but does not say which it was
             _check_indices(program, arrays)
             raise
+
+    def _warn_if_often(self) -> None:
+        # This fast only a loop changes things, and then it waits for the compiler in each step.
+        times = self._made.times
+        times.append(time.monotonic())
+        if len(times) == OFTEN and times[-1] - times[0] < SOON:
+            warnings.warn(
+                f"{self.__name__} has been compiled {OFTEN} times within a minute, because "
+                "something that it reads keeps changing: pass it as an argument, or make it the "
+                "data of a Value",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+            times.clear()
 
     def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         if program.is_list or is_paused() or not program.parameters:
@@ -454,9 +473,11 @@ class _Made:
         known: number of examples and program, by the kinds of arrays that a call was given.
         by_name: for calls with keywords, by the number of other arguments and the names.
         chosen: what runs the programs, and why it is not numba.
+        times: when it was compiled again, in seconds.
     """
 
     def __init__(self) -> None:
+        self.times: deque[float] = deque(maxlen=OFTEN)
         self.chosen: tuple[str, str] | None = None
         self.clear()
 
