@@ -54,11 +54,30 @@ DRAW_EXAMPLES = """examples:
   python -m micrograd draw "p = a*a; q = p + a; p*q + q" a=3 -o diamond.html
 """
 GRADE_EXAMPLES = """examples:
-  python -m micrograd grade my_engine.py
-  python -m micrograd grade my_engine.py --json > report.json
+  micrograd grade my_engine.py
+  micrograd grade lecture.ipynb
+  micrograd grade my_engine.py --data value --backward backprop
+  micrograd grade my_engine.py --json > report.json
+  python -P -m micrograd grade micrograd/engine.py
 
-The file runs in a process of its own, with a limit of time and, where the system has one, of
-memory. The exit code is 0 if all checks pass, 1 if not.
+The last is the same where `micrograd` is not found. In a folder with a package micrograd of your
+own, `python -m micrograd` without -P runs that package.
+
+The exit code is 0 if nothing that is there is wrong (what is not there yet is listed, and is no
+failure), 1 if a rule is broken, 2 if it could not be graded: there is no such file, it does not
+load, it does not define the class, or the class is this package's own.
+
+Of a file, or of the cells of a notebook, only those statements are run that define the class. They
+run in a process of its own, without input, with a limit of time and, on Linux and other systems
+with such limits, of processor time and memory. At the end that process is killed with all that it
+started. On Windows there is no limit of processor time or of memory, and what the file started
+goes on running; on macOS there is no limit of memory.
+
+What cannot be prevented: the file runs with all your rights. It may read, change and delete files,
+use the network, start processes that leave its group, write to the terminal through other
+processes, and search its own memory for ours, to answer for a class that is not there; and a class
+may let another engine do its work. To grade files of people whom you do not trust, use a container
+or another user's account, and read them.
 """
 DERIVE_EXAMPLES = """examples:
   python -m micrograd derive "3*x**2 + x*y + 5*y**2" x=2 y=3
@@ -312,11 +331,13 @@ def grade(options: argparse.Namespace) -> int:
     from micrograd.grade import grade_file
 
     try:
-        report = grade_file(options.file, seconds=options.seconds, class_name=options.name)
+        names = {"data": options.data, "grad": options.grad, "backward": options.backward}
+        told = {name: other for name, other in names.items() if other}
+        report = grade_file(options.file, options.seconds, options.name, names=told)
     except RuntimeError as error:  # no process came up
         raise OSError(str(error)) from None
     print(report.json() if options.json else report)
-    return 0 if report.passed else 1
+    return report.exit_code
 
 
 def train(arguments: Sequence[str]) -> int:
@@ -400,8 +421,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m micrograd", description=about, **looks)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(function: Callable[..., int], help: str, examples: str) -> argparse.ArgumentParser:
-        added = commands.add_parser(function.__name__, help=help, epilog=examples, **looks)
+    def command(
+        function: Callable[..., int], help: str, examples: str, prog: str | None = None
+    ) -> argparse.ArgumentParser:
+        name = function.__name__
+        added = commands.add_parser(name, prog=prog, help=help, epilog=examples, **looks)
         added.set_defaults(command=function)
         return added
 
@@ -417,9 +441,13 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--rankdir", choices=["LR", "RL", "TB", "BT"], help="direction of reading")
     added = command(derive, "value and gradients of an expression, checked", DERIVE_EXAMPLES)
     takes_expression(added)
-    added = command(grade, "somebody's own Value class, checked", GRADE_EXAMPLES)
-    added.add_argument("file", help="a Python file with the class")
+    # Beside a package micrograd of the learner's own, `python -m micrograd` would run that one.
+    about = "somebody's own Value class, checked"
+    added = command(grade, about, GRADE_EXAMPLES, prog="micrograd grade")
+    added.add_argument("file", help="a Python file, a notebook (.ipynb), or a folder with one file")
     added.add_argument("--name", default="Value", help="that of the class (Value)")
+    for name in ("data", "grad", "backward"):
+        added.add_argument(f"--{name}", metavar="NAME", help=f"what the class calls .{name}")
     added.add_argument("--json", action="store_true", help="for programs: the whole report")
     added.add_argument("--seconds", type=float, default=10.0, help="for all of it (10)")
     command(train, "a network on two moons; see train --help", "")

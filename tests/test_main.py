@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from wrong_engines import RIGHT
 
 import micrograd.__main__ as command_line
 from micrograd import Value
@@ -281,7 +282,7 @@ def test_train_is_the_demo(tmp_path):
 
 def test_grade_prints_the_report_and_its_code_tells_the_outcome(tmp_path, capsys):
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
-    good.write_text("from micrograd.engine import Value\n")
+    good.write_text(RIGHT)
     bad.write_text("class Value:\n    pass\n")
     assert main(["grade", str(good)]) == 0
     assert "failed" not in capsys.readouterr().out
@@ -290,4 +291,8 @@ def test_grade_prints_the_report_and_its_code_tells_the_outcome(tmp_path, capsys
     assert main(["grade", str(tmp_path / "missing.py")]) == 2
     assert "missing.py" in capsys.readouterr().err
     assert main(["grade", str(good), "--seconds", "0"]) == 2
-    assert main(["grade", str(good), "--name", "Other"]) == 1
+    assert main(["grade", str(good), "--name", "Other"]) == 2
+    good.write_text("from micrograd.engine import Value\n")
+    capsys.readouterr()
+    assert main(["grade", str(good)]) == 2
+    assert "nothing to grade" in capsys.readouterr().out

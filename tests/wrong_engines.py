@@ -246,7 +246,11 @@ MISTAKES = [
                    "            other.grad += other.data * out.grad\n"))),
     Mistake("= for the right operand of + alone", "accumulate",
             ((ADD, ADD.replace("other.grad +=", "other.grad =")),)),
-    Mistake("power reads the gradient of its operand", "closure",
+    Mistake("other.grad for other.data in *", "reads",
+            ((MUL, MUL.replace("other.data", "other.grad")),)),
+    Mistake("other.grad and self.grad for data in *", "reads",
+            ((MUL, MUL.replace("other.data", "other.grad").replace("self.data", "self.grad")),)),
+    Mistake("power reads the gradient of its operand", "reads",
             ((POW, POW.replace("out.grad", "self.grad")),)),
     # the walk
     Mistake("a seed for every node", "seed",
@@ -343,11 +347,17 @@ MISTAKES = [
              ("self.grad = 1.0", "Value.grad = 1.0"), ("self.grad +=", "Value.grad +="),
              ("other.grad +=", "Value.grad +="))),
     # plain numbers
-    Mistake("constants not wrapped", "wrap", ((WRAP, "pass"),)),
     Mistake("constants not wrapped in *", "wrap",
             (("    def __mul__(self, other):\n        " + WRAP, "    def __mul__(self, other):"),)),
-    Mistake("no __radd__ and no __rmul__", "reflected",
-            (("    def __radd__", "    def radd"), ("    def __rmul__", "    def rmul"))),
+    Mistake("__rmul__ asks the number", "reflected",
+            (("    def __rmul__(self, other):\n        return self * other\n",
+              "    def __rmul__(self, other):\n        return other.__mul__(self)\n"),)),
+    Mistake("constants not wrapped among the operands of *", "wrap",
+            (("    def __mul__(self, other):\n        " + WRAP + "\n"
+              '        out = Value(self.data * other.data, (self, other), "*")\n',
+              "    def __mul__(self, other):\n"
+              '        x = other.data if isinstance(other, Value) else other\n'
+              '        out = Value(self.data * x, (self, other), "*")\n'),)),
     Mistake("__rsub__ unswapped", "swapped", (("return (-self) + other", "return self - other"),)),
     Mistake("__rtruediv__ unswapped", "swapped",
             (("return self**-1 * other", "return self / other"),)),
@@ -356,9 +366,9 @@ MISTAKES = [
     Mistake("arrays as data", "construct",
             (("self.data = data", "self.data = np.array([data])"),
              ("import math", "import math\n\nimport numpy as np"))),
-    Mistake("floats and ints alone", "numpy",
-            (("other if isinstance(other, Value) else Value(other)",
-              "Value(other) if isinstance(other, (int, float)) else other"),)),
+    Mistake("numbers of NumPy cut to whole ones", "numpy",
+            (("self.data = data",
+              "self.data = data if type(data) in (int, float) else int(data)"),)),
     # forward
     Mistake("floor division", "value",
             (("        return self * other**-1\n",
@@ -381,7 +391,7 @@ MISTAKES = [
     Mistake("sys.exit inside an operation", "crash",
             (("math.exp(self.data)", "sys.exit()"), ("import math", "import math, sys"))),
     Mistake("no __mul__", "runs", (("    def __mul__", "    def mul"),)),
-    Mistake("no backward", "runs", (("    def backward", "    def backprop"),)),
+    Mistake("no backward", "needed", (("    def backward", "    def gradients"),)),
 ]  # fmt: skip
 
 # What can only be looked at from outside: the text of a file, the rule, the check under way.
@@ -408,7 +418,13 @@ FILES = {
         "crash", "a.tanh(): value",
     ),
     "sys.exit while loading": ("import sys\nsys.exit()\n", "load", "file: loads"),
-    "input while loading": (RIGHT + "\nname = input()\n", "load", "file: loads"),
+    "input while loading": ("Value = input()\n", "load", "file: loads"),
+    "os._exit while loading": ("import os\nos._exit(0)\n" , "crash", "file: loads"),
+    "os._exit in the class": (
+        RIGHT.replace("class Value:\n", "class Value:\n    import os\n    os._exit(0)\n"),
+        "crash", "file: loads",
+    ),
+    "our engine": ("from micrograd import Value\n", "ours", "file: loads"),
     "a syntax error": ("class Value\n    pass\n", "syntax", "file: loads"),
     "no class called Value": ("class Tensor:\n    pass\n", "name", "file: loads"),
     "Value is no class": ("Value = 3.0\n", "load", "file: loads"),

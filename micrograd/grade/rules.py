@@ -1,19 +1,26 @@
-"""What is checked, in words: the rule behind each check, and the way out where it is broken.
+"""What is checked, in words: the rule behind each check, and the fix where it is broken.
 
->>> rule, way_out = RULES["chain"]
->>> way_out
+>>> rule, fix = RULES["chain"]
+>>> fix
 'in _backward, multiply by out.grad'
 """
 
-RULES = {  # by the name of the mistake: the rule, and the way out
+RULES = {  # by the name of the mistake: the rule, and the fix
     "load": ("The file must load by itself and define the class.",
         "keep definitions at its top level, and all else below if __name__ == '__main__':"),
+    "ours": ("The engine must be another one than the one it is compared with.",
+        "grade the file in which your own class is; if it is in a package that is called "
+        "micrograd, give a file in that package, or beside it"),
     "syntax": ("The file must be a Python program.",
         "mend the line that the error names; often the mistake is at the end of the line before"),
     "name": ("The file must define the class that is graded.",
         "say which class it is: --name and what it is called there (class_name= in Python)"),
+    "needed": ("Value needs a method that computes all gradients.",
+        "write backward(self), or say what it is called: --backward and its name (names= in "
+        "Python)"),
     "construct": ("A new Value keeps its number in .data and starts with 0 in .grad.",
-        "write self.data = data and self.grad = 0.0 in __init__"),
+        "write self.data = data and self.grad = 0.0 in __init__; if they are called otherwise, say "
+        "so: --data and --grad (names= in Python)"),
     "seed": ("The gradient of the node on which backward() is called is 1.",
         "write self.grad = 1.0 in backward(), once, before the loop in which each _backward runs"),
     "fresh": ("Each Value has a grad and operands of its own.",
@@ -35,6 +42,11 @@ RULES = {  # by the name of the mistake: the rule, and the way out
     "closure": ("The result of {operation} must know how to hand its gradient back.",
         "define _backward inside the operation, and write out._backward = _backward, without "
         "parentheses, before return out; inside, read out.grad, not self.grad"),
+    "reads": (
+        "The _backward of {operation} takes numbers from the data of its operands and the grad of "
+        "its result.",
+        "in _backward, write other.data, not other.grad, and out.grad, not self.grad: the grad of "
+        "an operand is not known yet, and stands left of += alone"),
     "derivative": ("The derivative in the _backward of {operation} is wrong.",
         "by the book: {formula}"),
     "exchanged": (
@@ -92,7 +104,8 @@ RULES = {  # by the name of the mistake: the rule, and the way out
         "keep the way back in a list, in place of a function that calls itself (the original "
         "micrograd cannot do this either; a network as in the lecture is not that deep)"),
     "time": ("Every program must come to an end.",
-        "look for a loop whose condition stays true, or a walk that comes back to its start"),
+        "look for a loop whose condition stays true, or a walk that comes back to its start; if it "
+        "is slow and right, allow more time: --seconds (seconds= in Python)"),
     "crash": ("A program must not end the whole of Python.",
         "leave out exit, quit and os._exit, and sys.setrecursionlimit, which turns a "
         "RecursionError into a crash"),

@@ -1,0 +1,385 @@
+"""Files that attack `grade`: none gets a pass, none hangs it, none writes to the terminal.
+
+Run with -s, the last test prints how many files there were and how each kind ended.
+"""
+
+import ast
+import os
+import subprocess
+import sys
+import time
+import unicodedata
+from collections import Counter
+
+import pytest
+from wrong_engines import edited
+
+from micrograd.__main__ import main
+from micrograd.grade import grade, grade_file
+
+SECONDS = 60.0
+WRONG = edited((".grad +=", ".grad ="))
+IN_CLASS = "class Value:\n"
+endings = Counter()
+
+
+def run_while_defining(code, engine=WRONG):
+    """An engine, wrong unless said otherwise, with code that runs when the class is made."""
+    lines = "".join(f"    {line}\n" for line in code.strip().splitlines())
+    return engine.replace(IN_CLASS, IN_CLASS + lines, 1)
+
+
+# What claims to be an engine without being one of the learner's own.
+OURS = {
+    "imported": "from micrograd import Value",
+    "imported from the engine": "from micrograd.engine import Value",
+    "all imported": "from micrograd.engine import *",
+    "an alias": "import micrograd\nValue = micrograd.Value",
+    "a subclass": "import micrograd\nclass Value(micrograd.Value): pass",
+    "a subclass under its name": "from micrograd import Value\nclass Value(Value): pass",
+    "a subclass by type": "import micrograd\nValue = type('Value', (micrograd.Value,), {})",
+    "a class that makes ours": (
+        "import micrograd\nclass Value:\n    def __new__(cls, x): return micrograd.Value(x)"
+    ),
+    "a class around ours": (
+        "import micrograd\nclass Value:\n"
+        "    def __init__(self, x, v=None): self.v = v or micrograd.Value(x)\n"
+        "    data = property(lambda self: self.v.data)\n"
+        "    grad = property(lambda self: self.v.grad)\n"
+        "    def __add__(self, other): return Value(0, self.v + other.v)\n"
+        "    def __mul__(self, other): return Value(0, self.v * other.v)\n"
+        "    def backward(self): self.v.backward()\n"
+    ),
+    "our text in exec": ("import micrograd.engine\nexec(open(micrograd.engine.__file__).read())"),
+    "our methods": (
+        "import micrograd\nours = vars(micrograd.Value)\n"
+        "Value = type('Value', (), {k: x for k, x in ours.items() if callable(x)})"
+    ),
+    "found in sys.modules": (
+        "import sys, micrograd.engine\nValue = sys.modules['micrograd.engine'].Value"
+    ),
+    "under the name of another module": (
+        "import micrograd\nclass Value(micrograd.Value):\n    __module__ = 'mine'"
+    ),
+}
+
+# One line or two that claim success, in a class that is wrong.
+FORGERIES = {
+    "ends the process as if all were well": "import os; os._exit(0)",
+    "ends the process with the old code of success": "import os; os._exit(86)",
+    "raises SystemExit": "raise SystemExit(0)",
+    "raises KeyboardInterrupt": "raise KeyboardInterrupt",
+    "raises GeneratorExit": "raise GeneratorExit",
+    "kills itself": "import os; os.kill(os.getpid(), 9)",
+    "writes to every descriptor": """
+import os
+for i in range(3, 64):
+    try: os.write(i, b'["", {"ours": false}]\\n' * 200)
+    except OSError: pass
+""",
+    "writes no text to every descriptor": """
+import os
+for i in range(3, 64):
+    try: os.write(i, b'\\xff\\xfe\\x00' + b'[' * 100000 + b'\\n')
+    except OSError: pass
+""",
+    "closes every descriptor": "import os; os.closerange(0, 4096)",
+    "writes results into the files that its command line names": """
+import os, sys
+for name in sys.orig_argv:
+    if name.endswith('.jsonl'):
+        row = '{"operation": "a + b", "aspect": "value", "program": "", "status": "passed"}\\n'
+        open(name, 'w').write(row * 132)
+        os._exit(86)
+""",
+    "prints a report": "print('Value: 131 passed'); import sys; sys.__stdout__.write('passed')",
+    "takes numbers for near": "import math; math.isclose = lambda *a, **k: True",
+    "takes all for equal": """
+import builtins, operator
+builtins.abs = lambda x: 0.0
+builtins.any = lambda x: False
+operator.sub = lambda a, b: 0.0
+""",
+    "writes JSON of its own": """
+import json
+json.dumps = lambda *a, **k: '{"status": "passed"}'
+json.JSONEncoder.encode = lambda self, x: '["", {"ours": false}]'
+""",
+    "takes every number for the right one": """
+import builtins
+class float(float):
+    def __sub__(self, other): return 0.0
+    __rsub__ = __sub__
+builtins.float = float
+""",
+    "alters our engine": """
+import micrograd.engine as e
+e.Value.__add__ = lambda a, b: a
+e.Value.backward = lambda self: None
+""",
+    "alters the grader": """
+import micrograd.grade as g, micrograd.grade.report as r, micrograd.grade.diagnosis as d
+r.Report.passed = r.Report.exit_code = 0
+d._near = lambda *a: True
+""",
+    "looks for the grader by name": """
+import sys
+for name, module in list(sys.modules.items()):
+    for word in ('serve', 'Subject', '_near', 'failure', 'answer'):
+        if hasattr(module, word): setattr(module, word, lambda *a, **k: None)
+""",
+    "replaces exits and output": """
+import os, sys
+os._exit = sys.exit = lambda *a: None
+sys.stdout = sys.stderr = sys.__stdout__ = None
+os.write = os.dup2 = os.dup = None
+""",
+    "forks": "import os; os.fork() if hasattr(os, 'fork') else 0",
+    "has a profile and a trace": "import sys; sys.setprofile(None); sys.settrace(lambda *a: None)",
+    "ignores signals": """
+import signal
+for s in signal.valid_signals():
+    try: signal.signal(s, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+""",
+    "empties sys.modules": "import sys; sys.modules.clear()",
+    "has no recursion": "import sys; sys.setrecursionlimit(50)",
+    "stops collecting at exit": "import atexit, os; atexit.register(os._exit, 0)",
+    "leaves its folder": "import os; os.chdir('/')",
+    "has arguments": "import sys; sys.argv[:] = ['grade', '--passed']; assert len(sys.argv) == 2",
+}
+
+LATER = [  # those that may do something else while programs run
+    "ends the process as if all were well", "writes to every descriptor", "raises SystemExit",
+    "closes every descriptor", "alters the grader", "replaces exits and output", "forks",
+    "has a profile and a trace", "empties sys.modules", "has no recursion",
+]  # fmt: skip
+
+# A class of which every answer is odd.
+ODD = {
+    "numbers that lie": ("self.data = data", "self.data = Lie(data)"),
+    "not a number": ("self.data = data", "self.data = float('nan')"),
+    "infinity": ("self.data = data", "self.data = float('inf')"),
+    "a text": ("self.data = data", "self.data = str(data)"),
+    "a huge text": ("self.data = data", "self.data = 'x' * 10**5"),
+    "a complex number": ("self.data = data", "self.data = complex(data)"),
+    "a huge number": ("self.data = data", "self.data = 10**5000"),
+    "a number that raises": ("self.data = data", "self.data = Raising(data)"),
+    "operands that raise": ("self._prev = tuple(_children)", "self._prev = Raising(1)"),
+    "no text": ("math.tanh(self.data)", "(_ for _ in ()).throw(Silent())"),
+    "a huge message": ("math.tanh(self.data)", "(_ for _ in ()).throw(ValueError('x' * 10**7))"),
+    "a message that steers": ("math.tanh(self.data)", r"int('\x1b[2J\x1b[1;1HVerdict: right\x07')"),
+    "a message with lone surrogates": ("math.tanh(self.data)", r"int('\ud800\udfff')"),
+    "a message that turns around": ("math.tanh(self.data)", r"int('\u202e\u2066\u200f passed')"),
+    "a message of wide letters": ("math.tanh(self.data)", r"int('\u4e2d\u6587' * 60)"),
+    "an exception of many names": ("math.tanh(self.data)",
+                                   "(_ for _ in ()).throw(type('E' * 9999, (Exception,), {})())"),
+    "no attributes": ("    def __repr__",
+                      "    def __getattribute__(self, name):\n        raise OSError(name)\n\n"
+                      "    def __repr__"),
+    "equal to everything": ("    def __repr__",
+                            "    __eq__ = lambda self, other: True\n"
+                            "    __hash__ = lambda self: 1\n\n    def __repr__"),
+}  # fmt: skip
+HELPERS = """
+class Lie(float):
+    def __sub__(self, other): return 0.0
+    __rsub__ = __sub__
+    def __float__(self): return 0.0
+    def __eq__(self, other): return True
+    __hash__ = None
+
+class Raising(float):
+    def __getattribute__(self, name): raise RuntimeError(name)
+    def __float__(self): raise RuntimeError
+
+class Silent(Exception):
+    def __str__(self): raise RuntimeError
+"""
+
+
+def graded(tmp_path, source, kind, **options):
+    path = tmp_path / "hostile.py"
+    path.write_text(source, encoding="utf-8", errors="surrogatepass")
+    report = grade_file(path, **{"seconds": SECONDS, **options})
+    endings[f"{kind}: exit code {report.exit_code}"] += 1
+    fits_a_terminal(report)
+    return report
+
+
+def fits_a_terminal(report):
+    text = str(report)
+    lines = text.split("\n")
+    assert lines[-1].startswith("Verdict: ")
+    assert all(character.isprintable() for line in lines for character in line)
+    assert max(map(columns, lines)) <= 80
+    text.encode()
+    report._repr_html_().encode()
+    if report.mistakes:  # on a screen of 24 lines, below it the prompt
+        first = report.mistakes[0][0].rule.split()[0]
+        assert any(line.startswith(f"1. {first}") for line in lines[-23:]), text
+
+
+def columns(line):
+    return sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in line)
+
+
+@pytest.mark.parametrize("what", OURS)
+def test_our_own_engine_is_refused(what, tmp_path):
+    report = graded(tmp_path, OURS[what], "ours")
+    assert report.exit_code == 2, report
+    assert "own engine: there is nothing to grade" in " ".join(str(report).split())
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_a_line_that_forges_a_pass_gets_none(what, tmp_path):
+    assert graded(tmp_path, run_while_defining(FORGERIES[what]), "forgeries").exit_code != 0
+
+
+@pytest.mark.parametrize("what", LATER)
+def test_the_same_line_while_a_program_runs_gets_none(what, tmp_path):
+    lines = "".join(f"        {line}\n" for line in FORGERIES[what].strip().splitlines())
+    source = WRONG.replace("    def backward(self):\n", "    def backward(self):\n" + lines)
+    assert graded(tmp_path, source, "forgeries in backward()").exit_code == 1
+
+
+def test_an_end_after_the_last_check_is_no_pass(tmp_path):
+    ending = "        if sys.getprofile() and self.data == 3.0:\n            os._exit(0)\n"
+    start = "    def __mul__(self, other):\n"
+    source = "import os, sys\n" + edited((start, start + ending))
+    assert graded(tmp_path, source, "ends").exit_code == 1
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_odd_numbers_texts_and_attributes_are_findings(what, tmp_path):
+    report = graded(tmp_path, HELPERS + edited(ODD[what]), "odd classes")
+    assert report.exit_code == 1, report
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x00", b"\xff\xfe", b"(" * 100_000, b"class Value", b"class V\xe4lue: pass",
+     b"# coding: nonsense\nclass Value: pass", b"class Value: pass\n" * 3, b"Value = 1",
+     b"x = " + b"-" * 100_000 + b"1\nclass Value: pass", b"\xef\xbb\xbfclass Tensor: pass"],
+    ids=range(11),
+)  # fmt: skip
+def test_what_is_no_program_or_no_engine_is_never_a_pass(content, tmp_path):
+    path = tmp_path / "odd.py"
+    path.write_bytes(content)
+    report = grade_file(path, SECONDS)
+    endings[f"no programs: exit code {report.exit_code}"] += 1
+    assert report.exit_code in (1, 2)
+    fits_a_terminal(report)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "3", '{"cells": 3}', '{"cells": [3]}', '{"cells": [{}]}',
+                '{"cells": [{"cell_type": "code", "source": [3]}]}'],
+)  # fmt: skip
+def test_what_is_no_notebook_cannot_be_graded(content, tmp_path):
+    path = tmp_path / "odd.ipynb"
+    path.write_text(content)
+    report = grade_file(path, SECONDS)
+    endings[f"no notebooks: exit code {report.exit_code}"] += 1
+    assert report.exit_code == 2
+    fits_a_terminal(report)
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J.py", "\u202eyp.py", "a b'c\".py", "x" * 200 + ".py"])
+def test_odd_names_of_files_and_classes_are_shown_as_text(name, tmp_path):
+    path = tmp_path / name
+    try:
+        path.write_text(WRONG)
+    except OSError:
+        pytest.skip("the system has no such names")
+    report = grade_file(path, SECONDS)
+    assert report.exit_code == 1
+    fits_a_terminal(report)
+    fits_a_terminal(grade_file(path, SECONDS, class_name="\x1b[2J\ud800"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes")
+@pytest.mark.parametrize("ends", ["", "os._exit(3)", "raise ValueError", "while True: pass"])
+def test_what_a_file_started_ends_with_it(ends, tmp_path):
+    pid = tmp_path / "pid"
+    code = f"""
+import os, subprocess, sys
+child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])
+open({str(pid)!r}, 'w').write(str(child.pid))
+{ends}
+"""
+    graded(tmp_path, run_while_defining(code), "children", seconds=3.0 if "while" in ends else 60)
+    deadline = time.monotonic() + 30
+    while is_running(int(pid.read_text())):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    try:  # killed, but not waited for: in a container nobody may do so
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return not os.path.exists("/proc")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+def test_the_process_ends_with_the_one_that_grades(tmp_path):
+    pid = tmp_path / "pid"
+    path = tmp_path / "hostile.py"
+    code = f"import os\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\nwhile True: pass"
+    path.write_text(run_while_defining(code))
+    command = [sys.executable, "-P", "-m", "micrograd", "grade", str(path), "--seconds", "60"]
+    grading = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while not (pid.exists() and pid.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    grading.kill()
+    grading.wait()
+    while is_running(int(pid.read_text())):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+def test_processor_time_and_memory_are_limited(tmp_path):
+    code = f"""
+import resource as r
+limits = [*map(r.getrlimit, (r.RLIMIT_CPU, r.RLIMIT_CORE, r.RLIMIT_AS))]
+open({str(tmp_path / "limits")!r}, "w").write(str([limit for limit, _ in limits]))
+"""
+    graded(tmp_path, run_while_defining(code), "limits", seconds=7.5)
+    *others, memory = ast.literal_eval((tmp_path / "limits").read_text())
+    assert others == [9, 0]
+    assert memory == 2048 * 2**20 or sys.platform == "darwin"
+
+
+def test_our_own_engine_is_refused_in_python_too():
+    from micrograd.engine import Value
+
+    scope = {}
+    exec(OURS["a class around ours"], scope)
+    for kind in (Value, type("Value", (Value,), {}), scope["Value"]):
+        with pytest.raises(ValueError, match="own engine: there is nothing to grade"):
+            grade(kind)
+
+
+def test_no_file_of_these_gets_a_pass_on_the_command_line(tmp_path, capsys):
+    for source in (OURS["imported"], run_while_defining("raise SystemExit(0)")):
+        path = tmp_path / "hostile.py"
+        path.write_text(source)
+        assert main(["grade", str(path)]) == 2
+        assert capsys.readouterr().out.splitlines()[-1] == "Verdict: it could not be graded."
+
+
+def test_how_many_files_there_were(record_property):
+    counted = [*sorted(endings.items()), ("hostile files in all", sum(endings.values()))]
+    sys.stdout.write("".join(f"\n{count:4} {what}" for what, count in counted))
+    for what, count in counted:
+        record_property(what, count)
+    assert not any(ending.endswith("exit code 0") for ending in endings)
