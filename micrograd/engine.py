@@ -25,14 +25,13 @@ from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import wraps
-from threading import get_ident
 from typing import Any, NoReturn
 
 from micrograd import arithmetic
 from micrograd.arithmetic import Number, as_exact, as_number, half, power, take, where
+from micrograd.pause import is_paused, no_grad, open_blocks
 
 __all__ = ["Constant", "Value", "no_grad", "take", "topological_order", "where"]
 
@@ -41,7 +40,6 @@ Rule = tuple[Number, Any]  # what an operation returns: the data of its result a
 # ---- 1. Recording: from a function of numbers to a node of the graph
 
 operations: dict[str, Callable[..., Value]] = {}  # by the name that `_op` of a result bears
-_paused_threads: set[int] = set()  # those inside no_grad()
 _new = object.__new__
 
 
@@ -81,7 +79,7 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
 
 
 def _node(kind: Any, data: Number, operands: tuple[Value, ...], op: str, closure: Any) -> Value:
-    if _paused_threads and get_ident() in _paused_threads:
+    if open_blocks and is_paused():
         operands, op, closure = (), "", _leaf
     node: Value = _new(kind)
     node.data = data
@@ -120,25 +118,6 @@ def _reflected(method: Callable[..., Any]) -> Callable[[Any, Any], Any]:
 
 def _comparison(of_numbers: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda a, b: of_numbers(a.data, b.data if isinstance(b, Value) else b)
-
-
-@contextmanager
-def no_grad() -> Iterator[None]:
-    """For evaluation: in this block, or a function under `@no_grad()`, operations record nothing.
-
-    >>> with no_grad():
-    ...     y = Value(2.0) * 3.0
-    >>> y._prev
-    ()
-    """
-    thread = get_ident()
-    outermost = thread not in _paused_threads
-    _paused_threads.add(thread)
-    try:
-        yield
-    finally:
-        if outermost:
-            _paused_threads.discard(thread)
 
 
 def topological_order(*roots: Value) -> list[Value]:

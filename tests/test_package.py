@@ -12,7 +12,8 @@ import micrograd
 
 PACKAGE = Path(micrograd.__file__).parent
 CHAPTERS = [
-    *("arithmetic", "engine", "derivatives", "nn", "losses", "optim", "arrays", "datasets"),
+    *("arithmetic", "pause", "engine", "derivatives", "nn", "losses", "optim", "arrays"),
+    *("datasets",),
     *("trace", "graph", "render", "draw", "network", "steps", "plane", "film", "plot", "compiler"),
     *("grade", "__main__"),
 ]

@@ -46,11 +46,12 @@ import numpy.typing as npt
 
 from micrograd.compiler.parameters import Row
 from micrograd.compiler.program import Program, Shapes
-from micrograd.compiler.record import Shape, is_paused
+from micrograd.compiler.record import Shape
 from micrograd.compiler.run_numba import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
 from micrograd.engine import Value
+from micrograd.pause import is_paused
 from micrograd.trace import Traced
 
 if TYPE_CHECKING:

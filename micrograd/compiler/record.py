@@ -24,7 +24,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from threading import get_ident
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -33,7 +32,8 @@ import numpy as np
 from micrograd.arithmetic import Number, as_number
 from micrograd.compiler.parameters import away_from_home
 from micrograd.compiler.simplify import Simplified
-from micrograd.engine import Constant, Value, _paused_threads, topological_order
+from micrograd.engine import Constant, Value, topological_order
+from micrograd.pause import resumed
 from micrograd.trace import Recording, Traced, distinct
 
 Shape = tuple[int, ...]
@@ -92,7 +92,8 @@ def recorded(
         ValueError: it uses what was computed from parameters before it was called.
         TraceError: it asks for the value of a number, as `if x > 0` does.
     """
-    with _recording_graphs(), _numbers_kept(function) as put_back:
+    # no_grad() says whether gradients are wanted when the program runs; it is recorded with them.
+    with resumed(), _numbers_kept(function) as put_back:
         news = list(known) or _at_a_glance(function, shapes)
         parameters: dict[Value, None] = {}
         before: dict[Value, None] = {}
@@ -164,17 +165,6 @@ def _recorded(
     return found, _that_were_there(references), unmet
 
 
-def is_paused() -> bool:
-    """Whether a `no_grad()` is around this.
-
-    >>> from micrograd.engine import no_grad
-    >>> with no_grad():
-    ...     is_paused()
-    True
-    """
-    return get_ident() in _paused_threads
-
-
 class _Glance(Recording):
     """A recording that writes nothing: for a first call, which only shows what is there."""
 
@@ -185,18 +175,6 @@ class _Glance(Recording):
     def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
         """The same number every time."""
         return self._anything
-
-
-@contextmanager
-def _recording_graphs() -> Iterator[None]:
-    # no_grad() says whether gradients are wanted when the program runs; it is recorded with them.
-    was_paused = is_paused()
-    _paused_threads.discard(get_ident())
-    try:
-        yield
-    finally:
-        if was_paused:
-            _paused_threads.add(get_ident())
 
 
 @contextmanager
