@@ -195,10 +195,10 @@ def power(x: Number, y: Number) -> Number:
 
 
 advice = {  # why an operation fails where it does, and the way out; the engine adds its own
-    "** ZeroDivisionError": "0 has no negative power; keep x away from 0, for example x + 1e-8",
-    "** OverflowError": "the power passes the largest float, 1.8e308; bring x nearer to 1",
+    "** ZeroDivisionError": "0 has no negative power; keep the base away from 0, as by + 1e-8",
+    "** OverflowError": "the power passes the largest float, 1.8e308; bring the base nearer to 1",
     "** ValueError": "a fractional power, and the derivative by an exponent that is a Value, need "
-    "x > 0; use x.maximum(1e-8), or a whole number as exponent",
+    "a base above 0; use .maximum(1e-8), or a whole number as exponent",
 }
 
 
@@ -212,8 +212,11 @@ def explained(error: Exception, op: str, operands: Sequence[Any], when: str = ""
     kinds = (ZeroDivisionError, OverflowError, ArithmeticError, ValueError)
     kind: type[Exception] = next(k for k in kinds if isinstance(error, k))
     names = "xyzuvw"[: len(operands)]
-    symbol = op[:2]  # ** also of **0.5, which has its exponent in its name
-    formula = f"x {symbol} {op[2:] or names[1:]}"
+    symbol, base, exponent = op, "x", names[-1:]
+    if "**" in op:  # **0.5 has its exponent in its name, 2** its base
+        before, symbol, after = op.partition("**")
+        base, exponent = before or base, after or exponent
+    formula = f"{base} {symbol} {exponent}"
     if op.isidentifier():
         formula = f"{op}({', '.join(names)})"
     known = " and ".join(

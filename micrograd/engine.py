@@ -240,8 +240,8 @@ class Value:
         p = power(a.data, b.data)
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
             x, y = a.data, b.data
-            # y = 0 gives 0 * x^0 in place of 0 * x^-1; x = 0 gives p * log 1 in place of p * log 0
-            a.grad += y * power(x, where(y > 0, y - 1, where(y < 0, y - 1, 0))) * upstream
+            # 0 * 0^0 instead of 0 * 0^-1 where both are 0; p * log 1 instead of p * log 0 at x = 0
+            a.grad += y * power(x, where(abs(x) + abs(y) > 0, y - 1, 0)) * upstream
             b.grad += p * arithmetic.log(where(x > 0, x, where(x < 0, x, 1))) * upstream
         return p, _backward
 
@@ -256,6 +256,23 @@ class Value:
             return _node(Value, power(self.data, n), (self,), f"**{n}", _backward)
         except (ArithmeticError, ValueError) as error:
             raise arithmetic.explained(error, f"**{n}", (self,)) from None
+
+    def __rpow__(self, other: Number) -> Value:
+        """The power p = n ** a; a plain base is part of the operation, as in `2**`.
+
+        d/da = p log n, which is 0 for n = 0.
+        """
+        n = as_exact(other)
+        if not isinstance(n, (float, int, numbers.Real)):
+            return _reflected(Value._power)(self, other)  # type: ignore[no-any-return]
+        op = f"({n})**" if n < 0 else f"{n}**"
+        try:
+            p = power(arithmetic.as_kind_of(self.data, n), self.data)
+        except (ArithmeticError, ValueError) as error:
+            raise arithmetic.explained(error, op, (self,)) from None
+        def _backward(upstream: Number, a: Value = self) -> None:
+            a.grad += (p * arithmetic.log(n) if n else 0) * upstream
+        return _node(Value, p, (self,), op, _backward)
 
     @_operation("neg")
     def __neg__(a: Value) -> Rule:
@@ -272,7 +289,7 @@ class Value:
         return abs(a.data), _backward
 
     __rsub__, __rmul__ = _reflected(__sub__), _reflected(__mul__)
-    __rtruediv__, __rpow__ = _reflected(__truediv__), _reflected(_power)
+    __rtruediv__ = _reflected(__truediv__)
 
     def __radd__(self, other: Number) -> Value:
         """The sum; the int 0 adds no node, because Python's sum() starts from it."""

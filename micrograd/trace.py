@@ -463,21 +463,22 @@ def trace(root: Value) -> Program:
 
 def _is_known(node: Value) -> bool:
     is_ours = node._closure.__defaults__ == node._prev and "_backward" not in vars(node)
-    return is_ours and (node._op in operations or node._op.startswith("**"))
+    return is_ours and (node._op in operations or "**" in node._op)
 
 
 def _again(op: str, operands: Sequence[Value]) -> Value:
     if op in operations:
         return operations[op](*operands)
-    exponent = op.removeprefix("**")  # a plain exponent is part of the operation's name
+    base, _, exponent = op.partition("**")  # one of them is a plain number, part of the name
     kinds: list[Any] = [int, float, Fraction]
     for kind in kinds:
         try:
-            number = kind(exponent)
+            number = kind(base.strip("()") or exponent)
         except ValueError:
             continue
-        return operands[0] ** number  # type: ignore[no-any-return]  # kind is Any
-    raise ValueError(f"{op!r} is no power by a plain number")
+        power: Value = number ** operands[0] if base else operands[0] ** number
+        return power
+    raise ValueError(f"{op!r} is not a power with a plain base or exponent")
 
 
 def _as_it_is(node: Value, operands: Sequence[Value], recording: Recording) -> Value:

@@ -210,6 +210,9 @@ def test_the_graph_is_what_was_typed():
     assert (a * a)._prev == (a, a)
     assert (a**2)._op == "**2"
     assert (a**2)._prev == (a,)
+    assert (2**a)._op == "2**"
+    assert ((-0.5) ** Value(2.0))._op == "(-0.5)**"
+    assert (2**a)._prev == (a,)
     assert (a**b)._op == "**"
     assert (a**b)._prev == (a, b)
     assert a.relu()._op == "ReLU"
@@ -492,8 +495,10 @@ def test_exact_fractions_need_exact_operations():
             TypeError, match=r"not defined on Fraction\(1, 3\).*convert it with float"
         ):
             operation(third)
-    with pytest.raises(TypeError, match="is not exact: use an int as exponent"):
-        third**0.5
+    for power in (lambda: third**0.5, lambda: 2**third):
+        with pytest.raises(TypeError, match="is not exact: use an int as exponent"):
+            power()
+    assert (Fraction(1, 2) ** Value(Fraction(-2))).data == 4
     with pytest.raises(ZeroDivisionError, match=r"x / y with x = Fraction\(1, 3\) and y = Fr"):
         third / 0
 
@@ -514,13 +519,19 @@ def test_exact_fractions_need_exact_operations():
         (lambda x: x(-8.0) ** (1 / 3), ValueError,
          "x ** 0.3333333333333333 with x = -8.0 ('it'): a fractional power"),
         (lambda x: x(0.0) ** -1, ZeroDivisionError,
-         "x ** -1 with x = 0.0 ('it'): 0 has no negative power; keep x away from 0"),
+         "x ** -1 with x = 0.0 ('it'): 0 has no negative power; keep the base away from 0"),
+        (lambda x: 0 ** x(-1.5), ZeroDivisionError,
+         "0 ** x with x = -1.5 ('it'): 0 has no negative power; keep the base away from 0"),
+        (lambda x: (-8) ** x(0.5), ValueError,
+         "(-8) ** x with x = 0.5 ('it'): a fractional power, and the derivative by an exponent"),
+        (lambda x: ((-8) ** x(2.0)).backward(), ValueError,
+         "in the backward pass of (-8) ** x with x = 2.0 ('it'): a fractional power, and the"),
         (lambda x: x(0.0) ** Value(-1), ZeroDivisionError,
          "x ** y with x = 0.0 ('it') and y = -1.0: 0 has no negative power"),
         (lambda x: x(-8.0) ** Value(0.5), ValueError,
          "x ** y with x = -8.0 ('it') and y = 0.5: a fractional power"),
         (lambda x: x(10.0) ** 400, OverflowError,
-         "x ** 400 with x = 10.0 ('it'): the power passes the largest float, 1.8e308; bring x"),
+         "x ** 400 with x = 10.0 ('it'): the power passes the largest float, 1.8e308; bring"),
         (lambda x: x(-4.0).sqrt(), ValueError,
          "sqrt(x) with x = -4.0 ('it'): the root needs x >= 0, its derivative x > 0; use (x + "),
         (lambda x: x(1000.0).exp(), OverflowError,
