@@ -30,7 +30,7 @@ from functools import wraps
 from typing import Any, NoReturn
 
 from micrograd import arithmetic
-from micrograd.arithmetic import Number, as_exact, as_number, half, power, take, where
+from micrograd.arithmetic import FAILURES, Number, as_exact, as_number, half, power, take, where
 from micrograd.pause import is_paused, no_grad, open_blocks
 
 __all__ = ["Constant", "Value", "no_grad", "take", "topological_order", "where"]
@@ -57,9 +57,14 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
         def unary(a: Value) -> Value:
             try:
                 data, closure = rule(a)
-            except (ArithmeticError, ValueError) as error:
+            except FAILURES as error:
                 raise arithmetic.explained(error, op, (a,)) from None
-            return _node(Value, data, closure.__defaults__, op, closure)
+            if type(data) is not float or open_blocks:
+                return _node(Value, data, closure.__defaults__, op, closure)
+            node: Value = _new(Value)  # _node() written out: a call takes a tenth of the time
+            node.data, node.grad, node._op = data, 0, op
+            node._prev, node._closure = closure.__defaults__, closure
+            return node
 
         def binary(a: Value, b: Any) -> Any:
             if not isinstance(b, Value):
@@ -68,9 +73,14 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
                     return b
             try:
                 data, closure = rule(a, b)
-            except (ArithmeticError, ValueError) as error:
+            except FAILURES as error:
                 raise arithmetic.explained(error, op, (a, b)) from None
-            return _node(Value, data, closure.__defaults__, op, closure)
+            if type(data) is not float or open_blocks:
+                return _node(Value, data, closure.__defaults__, op, closure)
+            node: Value = _new(Value)
+            node.data, node.grad, node._op = data, 0, op
+            node._prev, node._closure = closure.__defaults__, closure
+            return node
 
         operations[op] = wraps(rule)(unary if rule.__code__.co_argcount == 1 else binary)
         return operations[op]
@@ -79,8 +89,11 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
 
 
 def _node(kind: Any, data: Number, operands: tuple[Value, ...], op: str, closure: Any) -> Value:
-    if open_blocks and is_paused():
-        operands, op, closure = (), "", _leaf
+    if operands:
+        if type(data) is not float and (error := arithmetic.misuse_behind(data, op, operands)):
+            raise error
+        if open_blocks and is_paused():
+            operands, op, closure = (), "", _unrecorded
     node: Value = _new(kind)
     node.data = data
     node.grad = 0
@@ -94,12 +107,18 @@ def _leaf(upstream: Number) -> None:
     """The closure of a leaf, which has nobody to hand a gradient on to."""
 
 
+def _unrecorded(upstream: Number) -> None:
+    """The closure of a result computed under `no_grad()`: that of a leaf, told apart from it."""
+
+
 def _as_value(x: Any, beside: Number, op: str = "") -> Any:
     # An operator that returns NotImplemented steps back: Python asks the other operand instead, and
     # a NumPy array answers by taking the operation to each of its elements.
     if isinstance(x, Value):
         return x
     if isinstance(beside, Value):
+        if beside.data is beside:
+            raise arithmetic.misuse(beside) or RecursionError
         x = _as_value(x, beside.data, op)
     elif type(x) is not float:
         x = arithmetic.as_kind_of(beside, x)
@@ -117,7 +136,14 @@ def _reflected(method: Callable[..., Any]) -> Callable[[Any, Any], Any]:
 
 
 def _comparison(of_numbers: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda a, b: of_numbers(a.data, b.data if isinstance(b, Value) else b)
+    def comparison(a: Value, b: Any) -> Any:
+        try:
+            return of_numbers(a.data, b.data if isinstance(b, Value) else b)
+        except (TypeError, RecursionError) as error:
+            operands = (a, b) if isinstance(b, Value) else (a,)
+            raise arithmetic.explained(error, of_numbers.__name__, operands) from None
+
+    return comparison
 
 
 def topological_order(*roots: Value) -> list[Value]:
@@ -195,6 +221,9 @@ class Value:
             )
         self.grad: Number = 0
         self._prev: tuple[Value, ...] = tuple(_children)
+        if self._prev and not all(isinstance(child, Value) for child in self._prev):
+            fix = f"label={_children!r}" if isinstance(_children, str) else "Value(x) makes one"
+            raise TypeError(f"a Value expects Values as its operands, got {_children!r:.40}: {fix}")
         self._op = _op
         self._closure: Callable[[Number], None] = _leaf
         if label:
@@ -254,7 +283,7 @@ class Value:
             a.grad += n * power(a.data, n - 1 if n else 0) * upstream
         try:
             return _node(Value, power(self.data, n), (self,), f"**{n}", _backward)
-        except (ArithmeticError, ValueError) as error:
+        except FAILURES as error:
             raise arithmetic.explained(error, f"**{n}", (self,)) from None
 
     def __rpow__(self, other: Number) -> Value:
@@ -268,7 +297,7 @@ class Value:
         op = f"({n})**" if n < 0 else f"{n}**"
         try:
             p = power(arithmetic.as_kind_of(self.data, n), self.data)
-        except (ArithmeticError, ValueError) as error:
+        except FAILURES as error:
             raise arithmetic.explained(error, op, (self,)) from None
         def _backward(upstream: Number, a: Value = self) -> None:
             a.grad += (p * arithmetic.log(n) if n else 0) * upstream
@@ -384,24 +413,37 @@ class Value:
         A node may hand its gradient on when it is complete, that is after all nodes that use it:
         so the closures run in reversed topological order. Interior nodes start from 0 each time,
         leaves add up over calls until they are reset: two calls give exactly twice. `gradient` is
-        that of this node. An ArithmeticError or ValueError tells of a derivative that is not there.
+        that of this node. An ArithmeticError or ValueError tells of a derivative that is not there,
+        a RuntimeError that this node was computed under `no_grad()`.
         """
+        if self._closure is _unrecorded:
+            raise RuntimeError("this Value was computed inside no_grad(): compute it outside")
+        if as_exact(gradient) is NotImplemented:
+            raise TypeError(f"backward expects a number as gradient, got {gradient!r:.40}")
+        gradient = as_exact(gradient)
         order = topological_order(self)
         for node in order:
             if node._prev:
                 node.grad = 0
+            elif (type(node.data) is not float or type(node.grad) not in (int, float)) and (
+                error := arithmetic.misuse(node)
+            ):
+                raise error
         if isinstance(self.data, numbers.Rational):
             gradient += 0 * self.data  # a fraction from the start, since 1 / 2 would be a float
         self.grad += gradient
         try:
             for node in reversed(order):
                 node._backward()
-        except (ArithmeticError, ValueError) as error:
-            raise arithmetic.explained(error, node._op, node._prev, "backward pass") from error
+        except FAILURES as error:
+            reason = arithmetic.explained(error, node._op, node._prev, "backward pass")
+            raise reason from (None if reason is error else error)
 
     # ---- 4. A Value as a Python object
     def item(self) -> float:
         """The number as a float."""
+        if type(self.data) is not float and (error := arithmetic.misuse(self)):
+            raise error
         return self.data.item() if isinstance(self.data, Value) else float(self.data)
 
     def detach(self) -> Value:

@@ -32,7 +32,7 @@ import numpy as np
 from micrograd.arithmetic import Number, as_number
 from micrograd.compiler.parameters import away_from_home
 from micrograd.compiler.simplify import Simplified
-from micrograd.engine import Constant, Value, topological_order
+from micrograd.engine import Constant, Value, _unrecorded, topological_order
 from micrograd.pause import resumed
 from micrograd.trace import Recording, Traced, distinct
 
@@ -141,7 +141,8 @@ def _recorded(
         met = set(nodes)
         _check_all_is_new(met, before)
         others = [(other, (other.data, other.grad)) for other in _others(nodes)]
-        results[output].backward()
+        if results[output]._closure is not _unrecorded:  # else there is nothing to derive by
+            results[output].backward()
         gradients = {p: recording.place(p.grad) for p in parameters if p in met}
         outcomes = [recording.place(v.data) for v in results]
         unmet = [p for p in parameters if p not in met]
