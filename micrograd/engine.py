@@ -455,7 +455,17 @@ class Value:
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
     def __bool__(self) -> bool:
-        return bool(self.data)
+        bool(self.data)  # a recording number refuses to decide
+        return True
+
+    def __pos__(self) -> Value:
+        return self
+
+    def __matmul__(self, other: object) -> Any:
+        if hasattr(other, "__array_ufunc__"):
+            return NotImplemented
+        raise TypeError("@ is the product of arrays, such as values([...]); of Values, use *")
+    __rmatmul__ = __matmul__
 
     def __float__(self) -> NoReturn:
         reason = "float(), int() and the functions of math would leave the graph"

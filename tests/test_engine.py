@@ -627,6 +627,16 @@ def test_operands_that_are_no_values():
     assert Value(2.0, np.array([a, b]))._prev == (a, b)
 
 
+def test_the_product_of_matrices_is_for_arrays():
+    a = Value(1.0)
+    for product in (lambda: a @ a, lambda: a @ 2.0, lambda: [1.0] @ a):
+        with pytest.raises(TypeError, match=r"@ is the product of arrays.* of Values, use \*"):
+            product()
+    for product in (lambda: a @ np.ones(2), lambda: np.ones(2) @ a):
+        with pytest.raises(ValueError, match="matmul"):
+            product()
+
+
 def test_kinds_of_numbers_that_do_not_mix():
     tenth = Value(Decimal("0.1"))
     assert (tenth * 2).data == Decimal("0.2")
@@ -696,6 +706,23 @@ def test_comparisons_look_at_data_and_equality_at_identity():
     assert sorted([b, a]) == [a, b]
     assert Value(1.0) != a
     assert len({a, Value(1.0)}) == 2
+
+
+def test_a_value_is_true_like_any_object_also_of_0():
+    for data in (0.0, 1.0, math.nan, Fraction(0), Value(0.0)):
+        assert Value(data)
+    node = None
+    for leaf in (Value(0.0), None):
+        if not node:  # as programs for the original have it
+            node = leaf
+    assert node.data == 0.0
+    with pytest.raises(AssertionError, match="asked for the truth of x"):
+        bool(Value(Recording("x")))
+
+
+def test_unary_plus_is_the_value_itself():
+    a = Value(2.0)
+    assert +a is a
 
 
 def test_conversions():
