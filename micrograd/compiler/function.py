@@ -136,6 +136,11 @@ class Batch:
             raise TypeError("the function returns one Value: its results are batch.lanes")
         return self._elements[i]
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The parameters stay here: a copy has the numbers alone.
+        gradients = None if self._gradients is None else _gradients_of_a_copy
+        return {**self.__dict__, "_lanes": self.lanes, "_gradients": gradients}
+
     def __bool__(self) -> bool:
         return bool(self.data)
 
@@ -159,6 +164,10 @@ class Batch:
 
     def __repr__(self) -> str:
         return f"Batch(data={self.data}, n={self.n})"
+
+
+def _gradients_of_a_copy() -> NoReturn:
+    raise RuntimeError("a copy of a batch has no gradients: call backward() of the batch itself")
 
 
 class Compiled:
