@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from operator import attrgetter
 from typing import Any
 
 __all__ = ["SGD", "Adam", "AdamW", "clip_grad_norm", "constant", "cosine", "linear"]
@@ -65,12 +66,15 @@ class Optimizer:
         Optimizer._check_settings(self)
         self.maximize = maximize
         self.steps = 0
+        self._checked: Any = None  # settings
         self._row: Any = None
         self._row_of = self.parameters
         self._states: dict[str, Any] = {}  # running means and the like, a number for each parameter
 
+    # May be set between steps; so the next step checks them, if they are others by then.
+    _settings: Callable[[Any], Any] = attrgetter("lr", "weight_decay")
+
     def _check_settings(self) -> None:
-        # In each step, since they may be set between steps.
         _check_range("lr", self.lr)
         _check_range("weight_decay", self.weight_decay)
 
@@ -82,7 +86,10 @@ class Optimizer:
                 that it cannot be; no parameter has been moved.
             TypeError: a setting, or a gradient, is not a number.
         """
-        self._check_settings()
+        settings = self._settings(self)
+        if settings != self._checked:
+            self._check_settings()
+            self._checked = settings
         row = self._row_of_all()
         with nullcontext() if row is None else row.quietly():
             _check_finite(self._names, self.parameters, row)
@@ -166,6 +173,8 @@ class SGD(Optimizer):
         self._states["v"] = [0.0] * len(self.parameters)
         self._first_step = 0  # the first one with momentum
 
+    _settings = attrgetter("lr", "weight_decay", "momentum", "dampening", "nesterov")
+
     def _check_settings(self) -> None:
         super()._check_settings()
         _check_range("momentum", self.momentum)
@@ -235,6 +244,8 @@ class Adam(Optimizer):
         self._check_settings()
         for name in ("m", "s", "largest s"):
             self._states[name] = [0.0] * len(self.parameters)
+
+    _settings = attrgetter("lr", "weight_decay", "betas", "eps")
 
     def _check_settings(self) -> None:
         super()._check_settings()
