@@ -100,7 +100,7 @@ def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number
     def function(x: Number) -> Number:
         if isinstance(x, (float, int)):
             return of_float(x)
-        if hasattr(x, name):
+        if callable(getattr(x, name, None)):  # exp is the exponent in some packages
             return getattr(x, name)()
         if isinstance(as_number(x), float):  # a NumPy number, assigned to data by hand
             return of_float(float(x))
@@ -195,25 +195,85 @@ def power(x: Number, y: Number) -> Number:
 
 
 advice = {  # why an operation fails where it does, and the way out; the engine adds its own
-    "** ZeroDivisionError": "0 has no negative power; keep x away from 0, for example x + 1e-8",
-    "** OverflowError": "the power passes the largest float, 1.8e308; bring x nearer to 1",
+    "** ZeroDivisionError": "0 has no negative power; keep the base away from 0, as by + 1e-8",
+    "** OverflowError": "the power passes the largest float, 1.8e308; bring the base nearer to 1",
     "** ValueError": "a fractional power, and the derivative by an exponent that is a Value, need "
-    "x > 0; use x.maximum(1e-8), or a whole number as exponent",
+    "a base above 0; use .maximum(1e-8), or a whole number as exponent",
 }
 
 
+FAILURES = ArithmeticError, ValueError, TypeError, RecursionError  # of an operation
+_kinds_met: set[type] = set()  # as results of operations: numbers, float and Value aside
+
+
+def misuse(node: Any) -> TypeError | None:
+    """The error of a Value whose data or grad cannot be meant, or None.
+
+    What users assign is checked where it is used: to check it at once would take a __setattr__,
+    which would double the cost of a node.
+
+    >>> from micrograd.engine import Value
+    >>> p = Value(1.0, label="p")
+    >>> p.data = "3"
+    >>> print(misuse(p))
+    expected a number as the data of 'p', got str '3': use float()
+    """
+    name = repr(node.label) if node.label else "a Value"
+    for attribute, fix in ("data", "use float()"), ("grad", "reset it to 0"):
+        x = getattr(node, attribute)
+        if as_number(x) is NotImplemented:
+            got = f"got {type(x).__name__} {x!r:.40}"
+            return TypeError(f"expected a number as the {attribute} of {name}, {got}: {fix}")
+    nearby = [node.data] if hasattr(node.data, "_prev") else []
+    for other in nearby:  # grows: first the data, then the nodes that it was computed from
+        if other is node:
+            fix = "use .data on the right, too, as in p.data = p.data - 0.1 * p.grad"
+            return TypeError(f"{name} has as its data a Value that was computed from it: {fix}")
+        if len(nearby) < 50:  # an update has its parameter nearby, and graphs can be large
+            nearby += other._prev
+    return None
+
+
+def misuse_behind(data: Any, op: str, operands: Sequence[Any]) -> TypeError | None:
+    """The error of an operation whose result is not a float, or None.
+
+    >>> misuse_behind(2, "+", [])
+    """
+    if type(data) in _kinds_met:
+        return None
+    if hasattr(data, "_prev"):  # higher derivatives, if the leaves were not assigned a Value
+        return next(filter(None, map(misuse, (a for a in operands if not a._prev))), None)
+    number = as_number(data)
+    if number is NotImplemented:
+        reason = TypeError(f"{op} gave {type(data).__name__} {data!r:.40}: expected a number")
+        return next(filter(None, map(misuse, operands)), reason)
+    if number is data:
+        _kinds_met.add(type(data))
+    return None
+
+
 def explained(error: Exception, op: str, operands: Sequence[Any], when: str = "") -> Exception:
-    """The same error in Python's own class, naming the operation, its operands and the way out.
+    """The same error in Python's own class, naming the operation, its operands and the fix.
 
     >>> from micrograd.engine import Value
     >>> print(explained(ValueError("not so"), "f", [Value(1.0), Value(0.0, label="rest")]))
     f(x, y) with x = 1.0 and y = 0.0 ('rest'): not so
     """
+    if reason := next(filter(None, map(misuse, operands)), None):
+        return reason
+    if isinstance(error, (TypeError, RecursionError)):
+        if str(error).startswith("unsupported operand"):  # Decimal("0.1") * 0.5
+            named = " and ".join(type(a.data).__name__ for a in operands)
+            return TypeError(f"{op} of {named} is not defined: convert both with float()")
+        return error
     kinds = (ZeroDivisionError, OverflowError, ArithmeticError, ValueError)
     kind: type[Exception] = next(k for k in kinds if isinstance(error, k))
     names = "xyzuvw"[: len(operands)]
-    symbol = op[:2]  # ** also of **0.5, which has its exponent in its name
-    formula = f"x {symbol} {op[2:] or names[1:]}"
+    symbol, base, exponent = op, "x", names[-1:]
+    if "**" in op:  # **0.5 has its exponent in its name, 2** its base
+        before, symbol, after = op.partition("**")
+        base, exponent = before or base, after or exponent
+    formula = f"{base} {symbol} {exponent}"
     if op.isidentifier():
         formula = f"{op}({', '.join(names)})"
     known = " and ".join(

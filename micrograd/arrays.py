@@ -53,12 +53,14 @@ def values(array: Any) -> NDArray[np.object_]:
         array: numbers, as nested lists or as an array of any shape.
 
     Raises:
-        TypeError: an element is no number.
+        TypeError: an element is no number, or is masked.
         ValueError: the rows are not of equal lengths.
 
     >>> values([1, 2]) * 2
     array([Value(data=2.0, grad=0), Value(data=4.0, grad=0)], dtype=object)
     """
+    if np.ma.is_masked(np.ma.asarray(array)):
+        raise TypeError("expected numbers, got masked elements: choose some with .filled(number)")
     numbers = np.asarray(array)
     out = np.empty(numbers.shape, dtype=object)
     for index, x in np.ndenumerate(numbers):

@@ -25,14 +25,13 @@ from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import wraps
-from threading import get_ident
 from typing import Any, NoReturn
 
 from micrograd import arithmetic
-from micrograd.arithmetic import Number, as_exact, as_number, half, power, take, where
+from micrograd.arithmetic import FAILURES, Number, as_exact, as_number, half, power, take, where
+from micrograd.pause import is_paused, no_grad, open_blocks
 
 __all__ = ["Constant", "Value", "no_grad", "take", "topological_order", "where"]
 
@@ -41,7 +40,6 @@ Rule = tuple[Number, Any]  # what an operation returns: the data of its result a
 # ---- 1. Recording: from a function of numbers to a node of the graph
 
 operations: dict[str, Callable[..., Value]] = {}  # by the name that `_op` of a result bears
-_paused_threads: set[int] = set()  # those inside no_grad()
 _new = object.__new__
 
 
@@ -59,9 +57,14 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
         def unary(a: Value) -> Value:
             try:
                 data, closure = rule(a)
-            except (ArithmeticError, ValueError) as error:
+            except FAILURES as error:
                 raise arithmetic.explained(error, op, (a,)) from None
-            return _node(Value, data, closure.__defaults__, op, closure)
+            if type(data) is not float or open_blocks:
+                return _node(Value, data, closure.__defaults__, op, closure)
+            node: Value = _new(Value)  # _node() written out: a call takes a tenth of the time
+            node.data, node.grad, node._op = data, 0, op
+            node._prev, node._closure = closure.__defaults__, closure
+            return node
 
         def binary(a: Value, b: Any) -> Any:
             if not isinstance(b, Value):
@@ -70,9 +73,14 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
                     return b
             try:
                 data, closure = rule(a, b)
-            except (ArithmeticError, ValueError) as error:
+            except FAILURES as error:
                 raise arithmetic.explained(error, op, (a, b)) from None
-            return _node(Value, data, closure.__defaults__, op, closure)
+            if type(data) is not float or open_blocks:
+                return _node(Value, data, closure.__defaults__, op, closure)
+            node: Value = _new(Value)
+            node.data, node.grad, node._op = data, 0, op
+            node._prev, node._closure = closure.__defaults__, closure
+            return node
 
         operations[op] = wraps(rule)(unary if rule.__code__.co_argcount == 1 else binary)
         return operations[op]
@@ -81,8 +89,11 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
 
 
 def _node(kind: Any, data: Number, operands: tuple[Value, ...], op: str, closure: Any) -> Value:
-    if _paused_threads and get_ident() in _paused_threads:
-        operands, op, closure = (), "", _leaf
+    if operands:
+        if type(data) is not float and (error := arithmetic.misuse_behind(data, op, operands)):
+            raise error
+        if open_blocks and is_paused():
+            operands, op, closure = (), "", _unrecorded
     node: Value = _new(kind)
     node.data = data
     node.grad = 0
@@ -96,12 +107,18 @@ def _leaf(upstream: Number) -> None:
     """The closure of a leaf, which has nobody to hand a gradient on to."""
 
 
+def _unrecorded(upstream: Number) -> None:
+    """The closure of a result computed under `no_grad()`: that of a leaf, told apart from it."""
+
+
 def _as_value(x: Any, beside: Number, op: str = "") -> Any:
     # An operator that returns NotImplemented steps back: Python asks the other operand instead, and
     # a NumPy array answers by taking the operation to each of its elements.
     if isinstance(x, Value):
         return x
     if isinstance(beside, Value):
+        if beside.data is beside:
+            raise arithmetic.misuse(beside) or RecursionError
         x = _as_value(x, beside.data, op)
     elif type(x) is not float:
         x = arithmetic.as_kind_of(beside, x)
@@ -119,26 +136,14 @@ def _reflected(method: Callable[..., Any]) -> Callable[[Any, Any], Any]:
 
 
 def _comparison(of_numbers: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda a, b: of_numbers(a.data, b.data if isinstance(b, Value) else b)
+    def comparison(a: Value, b: Any) -> Any:
+        try:
+            return of_numbers(a.data, b.data if isinstance(b, Value) else b)
+        except (TypeError, RecursionError) as error:
+            operands = (a, b) if isinstance(b, Value) else (a,)
+            raise arithmetic.explained(error, of_numbers.__name__, operands) from None
 
-
-@contextmanager
-def no_grad() -> Iterator[None]:
-    """For evaluation: in this block, or a function under `@no_grad()`, operations record nothing.
-
-    >>> with no_grad():
-    ...     y = Value(2.0) * 3.0
-    >>> y._prev
-    ()
-    """
-    thread = get_ident()
-    outermost = thread not in _paused_threads
-    _paused_threads.add(thread)
-    try:
-        yield
-    finally:
-        if outermost:
-            _paused_threads.discard(thread)
+    return comparison
 
 
 def topological_order(*roots: Value) -> list[Value]:
@@ -216,6 +221,9 @@ class Value:
             )
         self.grad: Number = 0
         self._prev: tuple[Value, ...] = tuple(_children)
+        if self._prev and not all(isinstance(child, Value) for child in self._prev):
+            fix = f"label={_children!r}" if isinstance(_children, str) else "Value(x) makes one"
+            raise TypeError(f"a Value expects Values as its operands, got {_children!r:.40}: {fix}")
         self._op = _op
         self._closure: Callable[[Number], None] = _leaf
         if label:
@@ -261,8 +269,8 @@ class Value:
         p = power(a.data, b.data)
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
             x, y = a.data, b.data
-            # y = 0 gives 0 * x^0 in place of 0 * x^-1; x = 0 gives p * log 1 in place of p * log 0
-            a.grad += y * power(x, where(y > 0, y - 1, where(y < 0, y - 1, 0))) * upstream
+            # 0 * 0^0 instead of 0 * 0^-1 where both are 0; p * log 1 instead of p * log 0 at x = 0
+            a.grad += y * power(x, where(abs(x) + abs(y) > 0, y - 1, 0)) * upstream
             b.grad += p * arithmetic.log(where(x > 0, x, where(x < 0, x, 1))) * upstream
         return p, _backward
 
@@ -275,8 +283,25 @@ class Value:
             a.grad += n * power(a.data, n - 1 if n else 0) * upstream
         try:
             return _node(Value, power(self.data, n), (self,), f"**{n}", _backward)
-        except (ArithmeticError, ValueError) as error:
+        except FAILURES as error:
             raise arithmetic.explained(error, f"**{n}", (self,)) from None
+
+    def __rpow__(self, other: Number) -> Value:
+        """The power p = n ** a; a plain base is part of the operation, as in `2**`.
+
+        d/da = p log n, which is 0 for n = 0.
+        """
+        n = as_exact(other)
+        if not isinstance(n, (float, int, numbers.Real)):
+            return _reflected(Value._power)(self, other)  # type: ignore[no-any-return]
+        op = f"({n})**" if n < 0 else f"{n}**"
+        try:
+            p = power(arithmetic.as_kind_of(self.data, n), self.data)
+        except FAILURES as error:
+            raise arithmetic.explained(error, op, (self,)) from None
+        def _backward(upstream: Number, a: Value = self) -> None:
+            a.grad += (p * arithmetic.log(n) if n else 0) * upstream
+        return _node(Value, p, (self,), op, _backward)
 
     @_operation("neg")
     def __neg__(a: Value) -> Rule:
@@ -293,7 +318,7 @@ class Value:
         return abs(a.data), _backward
 
     __rsub__, __rmul__ = _reflected(__sub__), _reflected(__mul__)
-    __rtruediv__, __rpow__ = _reflected(__truediv__), _reflected(_power)
+    __rtruediv__ = _reflected(__truediv__)
 
     def __radd__(self, other: Number) -> Value:
         """The sum; the int 0 adds no node, because Python's sum() starts from it."""
@@ -388,24 +413,37 @@ class Value:
         A node may hand its gradient on when it is complete, that is after all nodes that use it:
         so the closures run in reversed topological order. Interior nodes start from 0 each time,
         leaves add up over calls until they are reset: two calls give exactly twice. `gradient` is
-        that of this node. An ArithmeticError or ValueError tells of a derivative that is not there.
+        that of this node. An ArithmeticError or ValueError tells of a derivative that is not there,
+        a RuntimeError that this node was computed under `no_grad()`.
         """
+        if self._closure is _unrecorded:
+            raise RuntimeError("this Value was computed inside no_grad(): compute it outside")
+        if as_exact(gradient) is NotImplemented:
+            raise TypeError(f"backward expects a number as gradient, got {gradient!r:.40}")
+        gradient = as_exact(gradient)
         order = topological_order(self)
         for node in order:
             if node._prev:
                 node.grad = 0
+            elif (type(node.data) is not float or type(node.grad) not in (int, float)) and (
+                error := arithmetic.misuse(node)
+            ):
+                raise error
         if isinstance(self.data, numbers.Rational):
             gradient += 0 * self.data  # a fraction from the start, since 1 / 2 would be a float
         self.grad += gradient
         try:
             for node in reversed(order):
                 node._backward()
-        except (ArithmeticError, ValueError) as error:
-            raise arithmetic.explained(error, node._op, node._prev, "backward pass") from error
+        except FAILURES as error:
+            reason = arithmetic.explained(error, node._op, node._prev, "backward pass")
+            raise reason from (None if reason is error else error)
 
     # ---- 4. A Value as a Python object
     def item(self) -> float:
         """The number as a float."""
+        if type(self.data) is not float and (error := arithmetic.misuse(self)):
+            raise error
         return self.data.item() if isinstance(self.data, Value) else float(self.data)
 
     def detach(self) -> Value:
@@ -417,7 +455,17 @@ class Value:
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
     def __bool__(self) -> bool:
-        return bool(self.data)
+        bool(self.data)  # a recording number refuses to decide
+        return True
+
+    def __pos__(self) -> Value:
+        return self
+
+    def __matmul__(self, other: object) -> Any:
+        if hasattr(other, "__array_ufunc__"):
+            return NotImplemented
+        raise TypeError("@ is the product of arrays, such as values([...]); of Values, use *")
+    __rmatmul__ = __matmul__
 
     def __float__(self) -> NoReturn:
         reason = "float(), int() and the functions of math would leave the graph"

@@ -124,7 +124,14 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
     m = reduce(Value.maximum, zs).detach()
     shifted = [z - m for z in zs]
     total: Any = sum(z.exp() for z in shifted)
-    loss: Value = total.log() - take(shifted, label)
+    try:
+        chosen = take(shifted, label)
+    except (IndexError, TypeError) as error:
+        raise type(error)(
+            f"cross_entropy expects as label the index of one of {len(zs)} classes, an int from 0 "
+            f"to {len(zs) - 1}, got {label!r}"
+        ) from None
+    loss: Value = total.log() - chosen
     return loss
 
 

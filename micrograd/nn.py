@@ -137,6 +137,8 @@ class Module:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Sets the data of all parameters from what `state_dict()` gave; all of them or none.
 
+        Of a Value, as `dict(model.named_parameters())` holds them, the number is copied.
+
         Raises:
             ValueError: the names in `state` are not exactly the names of the parameters.
             TypeError: one of its entries is not a number.
@@ -155,10 +157,11 @@ class Module:
                 f"{len(state)}: missing {_some(missing)}, unknown {_some(unknown)}; build the "
                 "model with the sizes it was saved with"
             )
-        data = {name: as_number(number) for name, number in state.items()}
+        data = {name: as_number(_number_in(entry)) for name, entry in state.items()}
         wrong = [name for name, number in data.items() if number is NotImplemented]
         if wrong:
-            raise TypeError(f"the state holds something else than a number at {_some(wrong)}")
+            got = f"{type(state[wrong[0]]).__name__} {state[wrong[0]]!r:.40}"
+            raise TypeError(f"the state expects numbers, got {got} at {_some(wrong)}")
         for name, p in parameters.items():
             p.data = data[name]
 
@@ -187,9 +190,9 @@ class Neuron(Module):
         self.activation = activation if nonlin else "linear"
         self.nonlin = self.activation != "linear"
 
-    def __call__(self, x: Any) -> Value:
+    def __call__(self, x: Any, *more: Any) -> Value:
         """The output for n inputs, numbers or Values; for n = 1 the input may stand alone."""
-        x = _values(x)
+        x = _values(x, *more)
         return _noted([self._output(x)], self, x)[0]
 
     def _output(self, x: list[Value]) -> Value:
@@ -221,9 +224,9 @@ class Layer(Module):
             raise ValueError(f"a Layer needs at least one neuron, got nout={nout}")
         self.neurons = [Neuron(nin, **kwargs) for _ in range(nout)]
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any, *more: Any) -> Any:
         """The list of the neurons' outputs; of a layer of one neuron, its output alone."""
-        x = _values(x)
+        x = _values(x, *more)
         out = _noted([neuron._output(x) for neuron in self.neurons], self, x)
         return out[0] if len(out) == 1 else out
 
@@ -254,7 +257,11 @@ class MLP(Module):
     """
 
     def __init__(self, nin: int, nouts: Sequence[int], activation: str = "relu") -> None:
-        if not nouts:
+        if not isinstance(nouts, Iterable):
+            given = [size for size in (nouts, activation) if not isinstance(size, str)]
+            raise TypeError(f"MLP expects the sizes of its layers in a list, got {nouts!r}: write "
+                            f"MLP({nin}, {given})")  # fmt: skip
+        if not len(nouts):
             raise ValueError("an MLP needs at least one layer, got nouts=[]: [1] is one neuron")
         sizes = [nin, *nouts]
         self.layers = [
@@ -262,8 +269,9 @@ class MLP(Module):
             for i in range(len(nouts))
         ]
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any, *more: Any) -> Any:
         """The outputs of the last layer: a list, or a single Value if that has one neuron."""
+        x = _values(x, *more) if more else x
         for layer in self.layers:
             x = layer(x)
         return x
@@ -299,9 +307,9 @@ class Linear(Module):
         ]
         self.bias = [Value(random.uniform(-bound, bound)) for _ in range(n_out if bias else 0)]
 
-    def __call__(self, x: Any) -> list[Value]:
+    def __call__(self, x: Any, *more: Any) -> list[Value]:
         """The n_out outputs for n_in inputs, numbers or Values."""
-        x = _values(x)
+        x = _values(x, *more)
         n_in = len(self.weight[0])
         if len(x) != n_in:
             raise ValueError(f"Linear expects {n_in} inputs, got {len(x)}: build it as Linear"
@@ -373,12 +381,16 @@ def predicted_class(scores: Any) -> int:
 
     >>> predicted_class([0.1, 2.0, -1.0]), predicted_class(Value(0.3)), predicted_class(-0.3)
     (1, 1, 0)
+
+    Raises:
+        ValueError: a score is NaN, which is above or below no other.
     """
-    if not hasattr(scores, "__len__"):
-        return int(scores > 0)
-    if len(scores) == 1:
-        return int(scores[0] > 0)
-    return max(range(len(scores)), key=lambda k: scores[k])
+    several = scores if hasattr(scores, "__len__") else [scores]
+    if not all(score <= score for score in several):  # NaN is not
+        raise ValueError("expected scores that are numbers, got NaN: did training diverge?")
+    if len(several) == 1:
+        return int(several[0] > 0)
+    return max(range(len(several)), key=lambda k: several[k])
 
 
 def accuracy(scores: Iterable[Any], labels: Iterable[int]) -> float:
@@ -387,6 +399,9 @@ def accuracy(scores: Iterable[Any], labels: Iterable[int]) -> float:
     Args:
         scores: of each example, a score for each class, or a single score with the boundary at 0.
         labels: class indices; -1 counts as class 0 beside single scores.
+
+    Raises:
+        ValueError: a score is NaN, a label is not one of the classes, or one of them is missing.
 
     >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
     0.6666666666666666
@@ -397,6 +412,8 @@ def accuracy(scores: Iterable[Any], labels: Iterable[int]) -> float:
 
 def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) -> list[list[int]]:
     """Counts of examples: row i, column j holds those of class i that were taken for class j.
+
+    Arguments, and what it raises, are those of `accuracy`.
 
     >>> confusion([Value(2.0), Value(-1.0), Value(0.5)], [1, 0, 0])
     [[1, 1], [0, 1]]
@@ -412,11 +429,28 @@ def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) ->
 
 
 def _pairs(scores: Iterable[Any], labels: Iterable[int]) -> list[tuple[int, int]]:
-    predicted, expected = [predicted_class(s) for s in scores], [max(0, int(k)) for k in labels]
-    if len(predicted) != len(expected) or not expected:
-        raise ValueError(f"expected a label for each score, got {len(expected)} labels for "
-                         f"{len(predicted)} scores")  # fmt: skip
-    return list(zip(predicted, expected, strict=True))
+    scores, labels = list(scores), list(labels)
+    if len(scores) != len(labels) or not labels:
+        raise ValueError(f"expected a label for each score, got {len(labels)} labels for "
+                         f"{len(scores)} scores")  # fmt: skip
+    return [
+        (predicted_class(s), _class_index(label, len(s) if hasattr(s, "__len__") else 1))
+        for s, label in zip(scores, labels, strict=True)
+    ]
+
+
+def _class_index(label: Any, scores: int) -> int:
+    known = range(scores) if scores > 1 else (0, 1, -1)
+    if label not in known:
+        classes = f"0 to {scores - 1}" if scores > 1 else "0 and 1, or -1 and 1,"
+        raise ValueError(f"expected labels {classes} beside {scores} scores each, got {label!r}")
+    return max(0, int(label))
+
+
+def _number_in(x: Any) -> Any:
+    while isinstance(x, Value):
+        x = x.data
+    return x
 
 
 def _inputs(x: Any) -> Any:
@@ -425,8 +459,11 @@ def _inputs(x: Any) -> Any:
     return tuple(x) if isinstance(x, Iterable) else (x,)
 
 
-def _values(x: Any) -> list[Value]:
+def _values(x: Any, *more: Any) -> list[Value]:
     # A number is made a Value once, and not a constant of its own in every neuron that it enters.
+    if more:
+        given = [xi.data if isinstance(xi, Value) else xi for xi in (x, *more)]
+        raise TypeError(f"expected the inputs in one list, got {len(given)}: pass {given}")
     return [xi if isinstance(xi, Value) else Value(xi) for xi in _inputs(x)]
 
 

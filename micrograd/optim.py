@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from operator import attrgetter
 from typing import Any
 
 __all__ = ["SGD", "Adam", "AdamW", "clip_grad_norm", "constant", "cosine", "linear"]
@@ -60,22 +61,35 @@ class Optimizer:
     ) -> None:
         self._names, checked = _checked(parameters, type(self).__name__)
         self.parameters = tuple(checked)
-        _check_range("lr", lr)
-        _check_range("weight_decay", weight_decay)
         self.lr = lr
         self.weight_decay = weight_decay
+        Optimizer._check_settings(self)
         self.maximize = maximize
         self.steps = 0
+        self._checked: Any = None  # settings
         self._row: Any = None
         self._row_of = self.parameters
         self._states: dict[str, Any] = {}  # running means and the like, a number for each parameter
+
+    # May be set between steps; so the next step checks them, if they are others by then.
+    _settings: Callable[[Any], Any] = attrgetter("lr", "weight_decay")
+
+    def _check_settings(self) -> None:
+        _check_range("lr", self.lr)
+        _check_range("weight_decay", self.weight_decay)
 
     def step(self) -> None:
         """Moves every parameter once.
 
         Raises:
-            ValueError: a gradient is infinite or NaN; no parameter has been moved.
+            ValueError: a gradient is infinite or NaN, or a setting such as lr was set to a number
+                that it cannot be; no parameter has been moved.
+            TypeError: a setting, or a gradient, is not a number.
         """
+        settings = self._settings(self)
+        if settings != self._checked:
+            self._check_settings()
+            self._checked = settings
         row = self._row_of_all()
         with nullcontext() if row is None else row.quietly():
             _check_finite(self._names, self.parameters, row)
@@ -152,17 +166,24 @@ class SGD(Optimizer):
         maximize: bool = False,
     ) -> None:
         super().__init__(parameters, lr, weight_decay, maximize)
-        _check_range("momentum", momentum)
-        if nesterov and (momentum == 0 or dampening != 0):
-            raise ValueError(
-                "nesterov needs momentum > 0 and dampening = 0, "
-                f"got momentum={momentum}, dampening={dampening}"
-            )
         self.momentum = momentum
         self.dampening = dampening
         self.nesterov = nesterov
+        self._check_settings()
         self._states["v"] = [0.0] * len(self.parameters)
         self._first_step = 0  # the first one with momentum
+
+    _settings = attrgetter("lr", "weight_decay", "momentum", "dampening", "nesterov")
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        _check_range("momentum", self.momentum)
+        _check_range("dampening", self.dampening)
+        if self.nesterov and (self.momentum == 0 or self.dampening != 0):
+            raise ValueError(
+                "nesterov needs momentum > 0 and dampening = 0, "
+                f"got momentum={self.momentum}, dampening={self.dampening}"
+            )
 
     def _update(self, i: Any, p: Any, g: Any) -> None:
         if self.momentum:
@@ -217,14 +238,22 @@ class Adam(Optimizer):
         maximize: bool = False,
     ) -> None:
         super().__init__(parameters, lr, weight_decay, maximize)
-        _check_range("betas[0]", betas[0], below=1)
-        _check_range("betas[1]", betas[1], below=1)
-        _check_range("eps", eps)
         self.betas = betas
         self.eps = eps
         self.amsgrad = amsgrad
+        self._check_settings()
         for name in ("m", "s", "largest s"):
             self._states[name] = [0.0] * len(self.parameters)
+
+    _settings = attrgetter("lr", "weight_decay", "betas", "eps")
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
+            raise TypeError(f"betas expects two numbers, as in (0.9, 0.999), got {self.betas!r}")
+        _check_range("betas[0]", self.betas[0], below=1)
+        _check_range("betas[1]", self.betas[1], below=1)
+        _check_range("eps", self.eps)
 
     def _update(self, i: Any, p: Any, g: Any) -> None:
         beta1, beta2 = self.betas
@@ -384,7 +413,12 @@ def _checked(parameters: Iterable[Any], name: str) -> tuple[list[str], list[Any]
 
 
 def _check_range(name: str, number: float, below: float = math.inf) -> None:
-    if not 0 <= number < below:
+    try:
+        is_inside = 0 <= number < below
+    except TypeError:
+        got = f"got {number!r}: convert it with float()"
+        raise TypeError(f"{name} expects a number in [0, {below}), {got}") from None
+    if not is_inside:
         raise ValueError(f"{name} expects a number in [0, {below}), got {number}")
 
 
@@ -392,6 +426,11 @@ def _check_finite(names: list[str], parameters: Sequence[Any], row: Any) -> None
     if row is not None and math.isfinite(row.grad.dot(row.grad)):  # quick, and right if it says so
         return
     for name, p in zip(names, parameters, strict=True):
+        if not isinstance(p.grad, (int, float)) and not hasattr(p.grad, "__float__"):
+            raise TypeError(
+                f"expected a number as the gradient of {name}, got {p.grad!r:.40}: call backward() "
+                "before step(), and reset gradients to 0"
+            )
         if not math.isfinite(p.grad):
             raise ValueError(
                 f"the gradient of {name} is {p.grad}, so no parameter was changed: a lower "

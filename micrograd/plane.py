@@ -324,6 +324,14 @@ class Stack:
                 heard[-1] = several
         return [answer for layer in heard for answer in layer]
 
+    def answers_at(self, grid: Array) -> Array:
+        """Answers of all neurons at n points, shape (neurons, n).
+
+        >>> Stack(MLP(2, [3, 1])).answers_at(np.array([[0.0, 0.0]])).tolist()
+        [[0.0], [0.0], [0.0], [0.0]]
+        """
+        return scores(self.answers, grid, sum(self.sizes[1:]), lanes=True).T
+
     def maps(self, grid: Array) -> Array:
         """Answers of all neurons at n points, shape (neurons, n), from -1 to 1.
 
@@ -332,7 +340,7 @@ class Stack:
         >>> Stack(MLP(2, [3, 1])).maps(np.array([[0.0, 0.0]])).tolist()
         [[0.0], [0.0], [0.0], [0.0]]
         """
-        found = scores(self.answers, grid, sum(self.sizes[1:]), lanes=True).T
+        found = self.answers_at(grid)
         largest: Array = np.maximum(1.0, abs(found).max(axis=1, keepdims=True))
         return found / largest
 

@@ -158,8 +158,9 @@ def training_figure(
 def hidden_neurons(model: Any, X: Any, y: Any, *, resolution: int = 30) -> Figure:
     """What each neuron of a network sees: a map of its answers over the plane, layer by layer.
 
-    The last column is the output. Blue answers are negative, orange ones positive; the deepest
-    colour stands for 1, or for the largest answer of the neuron where that is more.
+    The last column is the output. Blue answers are negative, orange ones positive. The maps of a
+    layer share the scale beside it: the deepest colour is 1, or the layer's largest answer if that
+    is more.
 
     Args:
         model: an MLP, or a Sequential of layers and of other steps, such as one that scales the
@@ -173,8 +174,8 @@ def hidden_neurons(model: Any, X: Any, y: Any, *, resolution: int = 30) -> Figur
 
     >>> from micrograd.nn import MLP
     >>> figure = hidden_neurons(MLP(2, [3, 1]), [[0, 0], [1, 1]], [0, 1])
-    >>> len(figure.axes)  # 4 maps and their scale
-    5
+    >>> len(figure.axes)  # 4 maps, and the scale of each layer
+    6
     """
     points, labels, _ = examples(X, y)
     stack, plane = Stack(model), Plane(points, resolution)
@@ -187,33 +188,35 @@ def hidden_neurons(model: Any, X: Any, y: Any, *, resolution: int = 30) -> Figur
     heights = [math.ceil(size / block) for size, block in zip(sizes, blocks, strict=True)]
     # Layers are centred, which no grid of Matplotlib's can do: places are in inches of the figure.
     width, height = (1.3 * side / math.hypot(*_size(plane)) for side in _size(plane))
-    columns = sum(blocks) + 0.4 * (len(blocks) - 1)
-    whole = (width * columns + 1.0, max(height * max(heights) + 0.3, 1.8))
+    gap = 0.8  # to the right of each layer, for its scale
+    lefts = [width * sum(blocks[:i]) + gap * i + 0.05 for i in range(len(blocks) + 1)]
+    whole = (lefts[-1], max(height * max(heights) + 0.3, 1.8))
     figure = _Figure(figsize=whole)
 
     def place(left: float, bottom: float, wide: float, high: float) -> Axes:
         x, y = whole
         return figure.add_axes((left / x, bottom / y, wide / x, high / y))
 
-    maps = iter(stack.maps(plane.grid))
-    for layer, (size, tall) in enumerate(zip(sizes, heights, strict=True)):
-        for i in range(size):
-            left = (sum(blocks[:layer]) + 0.4 * layer + i // tall) * width + 0.05
+    layers = np.split(stack.answers_at(plane.grid), np.cumsum(sizes)[:-1])
+    scales = []  # drawn after all maps
+    for layer, (answers, tall) in enumerate(zip(layers, heights, strict=True)):
+        largest = max(1.0, float(abs(answers).max()))
+        for i, of_neuron in enumerate(answers):
+            left = lefts[layer] + i // tall * width
             top = (whole[1] - 0.2 + tall * height) / 2 - i % tall * height
             ax = place(left, top - height, 0.92 * width, 0.9 * height)
-            _draw_map(ax, plane, next(maps))
+            _draw_map(ax, plane, of_neuron, largest)
             for label, (fill, *_) in enumerate(CLASSES):
                 ax.plot(*points[labels == label].T, ".", color=fill, markersize=1.5)
             if i == 0:
                 name = "output" if layer == len(sizes) - 1 else f"layer {layer + 1}"
                 ax.set_title(name, fontsize="small", color=GREY, loc="left", pad=3)
+        scales.append((ax.images[0], largest))
     middle = min(whole[1] - 0.4, 2.6)
-    bar = figure.colorbar(
-        figure.axes[0].images[0],
-        cax=place(whole[0] - 0.8, (whole[1] - middle) / 2, 0.1, middle),
-        ticks=[-1, 0, 1],
-    )
-    _tone_down_bar(bar, "answer")
+    for (drawn, largest), left in zip(scales, lefts[1:], strict=True):
+        cax = place(left - gap, (whole[1] - middle) / 2, 0.1, middle)
+        bar = figure.colorbar(drawn, cax=cax, ticks=[-largest, 0, largest], format="%.3g")
+        _tone_down_bar(bar, "answer" if left == lefts[-1] else "")
     return figure
 
 
@@ -472,14 +475,14 @@ def _draw_points(
     _tone_down(ax)
 
 
-def _draw_map(ax: Axes, plane: Plane, answers: Array) -> None:
+def _draw_map(ax: Axes, plane: Plane, answers: Array, largest: float) -> None:
     ax.imshow(
         answers.reshape(plane.shape[::-1]),
         extent=_extent(plane, 1),
         origin="lower",
         cmap=SHADES,
-        vmin=-1,
-        vmax=1,
+        vmin=-largest,
+        vmax=largest,
         interpolation="bilinear",
         aspect="equal" if plane.equal else "auto",
     )

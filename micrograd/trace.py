@@ -181,6 +181,11 @@ _CHOICE = (
     "if, while, and, or, max() and sorting would decide once for all numbers; use "
     "where(condition, a, b), .maximum(), .minimum() or .relu()"
 )
+_JUMPS = "its derivative is 0 but for jumps; compute it before and pass the result as an argument"
+_BOTH = (
+    "conditions are combined by choosing twice: where(a & b, x, y) is where(a, where(b, x, y), y), "
+    "and where(a | b, x, y) is where(a, x, where(b, x, y))"
+)
 _FUNCTION = "it would become a constant; use the methods of Value, such as .exp() for math.exp"
 
 
@@ -208,6 +213,9 @@ class Traced:
     exp, log, sqrt, sin, cos = map(_unary, ("exp", "log", "sqrt", "sin", "cos"))
     tanh, sigmoid, relu = map(_unary, ("tanh", "sigmoid", "relu"))
     maximum, minimum = map(_binary, ("maximum", "minimum"))
+
+    def __pos__(self) -> Traced:
+        return self
 
     def __radd__(self, other: Any) -> Any:
         """The sum; a 0, from which every gradient starts and Python's sum(), adds nothing."""
@@ -262,6 +270,13 @@ class Traced:
     __bool__ = _refuses("bool()", _CHOICE)
     __eq__ = __ne__ = _refuses("==", "ties are written with < and >, as in where(a < b, a, b)")
     __float__, __int__ = _refuses("float()", _FUNCTION), _refuses("int()", _FUNCTION)
+    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refuses("%", _JUMPS)
+    __floordiv__ = __rfloordiv__ = _refuses("//", _JUMPS)
+    __and__ = __rand__ = _refuses("&", _BOTH)
+    __or__ = __ror__ = _refuses("|", _BOTH)
+    __xor__ = __rxor__ = _refuses("^", _BOTH)
+    __invert__ = _refuses("~", _BOTH)
+    __matmul__ = __rmatmul__ = _refuses("@", "it is a single number; use *")
     __round__ = __trunc__ = __floor__ = __ceil__ = _refuses("rounding", "it has no derivative")
     __index__ = _refuses("the index", "use take(table, index)")
     __hash__ = object.__hash__
@@ -463,21 +478,22 @@ def trace(root: Value) -> Program:
 
 def _is_known(node: Value) -> bool:
     is_ours = node._closure.__defaults__ == node._prev and "_backward" not in vars(node)
-    return is_ours and (node._op in operations or node._op.startswith("**"))
+    return is_ours and (node._op in operations or "**" in node._op)
 
 
 def _again(op: str, operands: Sequence[Value]) -> Value:
     if op in operations:
         return operations[op](*operands)
-    exponent = op.removeprefix("**")  # a plain exponent is part of the operation's name
+    base, _, exponent = op.partition("**")  # one of them is a plain number, part of the name
     kinds: list[Any] = [int, float, Fraction]
     for kind in kinds:
         try:
-            number = kind(exponent)
+            number = kind(base.strip("()") or exponent)
         except ValueError:
             continue
-        return operands[0] ** number  # type: ignore[no-any-return]  # kind is Any
-    raise ValueError(f"{op!r} is no power by a plain number")
+        power: Value = number ** operands[0] if base else operands[0] ** number
+        return power
+    raise ValueError(f"{op!r} is not a power with a plain base or exponent")
 
 
 def _as_it_is(node: Value, operands: Sequence[Value], recording: Recording) -> Value:

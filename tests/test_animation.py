@@ -256,21 +256,50 @@ def test_hidden_neurons_draws_a_map_of_each_neuron_in_columns():
     random.seed(0)
     network = MLP(2, [10, 3, 1], activation="tanh")
     figure = plot.hidden_neurons(network, X, Y, resolution=9)
-    maps, scale = figure.axes[:-1], figure.axes[-1]
-    assert len(maps) == 14
+    maps, scales = figure.axes[:14], figure.axes[14:]
     assert [ax.get_title(loc="left") for ax in maps if ax.get_title(loc="left")] == [
         "layer 1", "layer 2", "output",
     ]  # fmt: skip
     columns = {round(ax.get_position().x0, 3) for ax in maps}
     assert len(columns) == 4  # ten neurons stand in two
-    assert scale.get_ylabel() == "answer"
+    assert [ax.get_ylabel() for ax in scales] == ["", "", "answer"]
     plane = Plane(X, 9)
     third = [network.layers[0](p)[2].data for p in plane.grid.tolist()]
     assert np.allclose(np.ravel(maps[2].images[0].get_array()), third)
-    boxes = [ax.get_position() for ax in maps]
+    boxes = [ax.get_position() for ax in figure.axes]
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
     with pytest.raises(ValueError, match="300 neurons are too many"):
         plot.hidden_neurons(MLP(2, [300]), X, Y)
+
+
+def test_every_map_of_hidden_neurons_has_the_scale_beside_its_layer():
+    random.seed(0)
+    network = MLP(2, [3, 2, 1])
+    for w in network.layers[0].neurons[1].w:
+        w.data *= 30.0
+    for p in network.layers[1].parameters():
+        p.data *= 0.01
+    figure = plot.hidden_neurons(network, X, Y, resolution=5)
+    stack, plane = Stack(network), Plane(X, 5)
+    answers = np.array([[a.data for a in stack.answers(p)] for p in plane.grid.tolist()]).T
+    layers = np.split(answers, [3, 5])
+    maps, scales = figure.axes[:6], figure.axes[6:]
+    assert abs(layers[0]).max() > 10
+    assert abs(layers[1]).max() < 1
+    for ax, expected in zip(maps, answers, strict=True):
+        assert np.allclose(np.ravel(ax.images[0].get_array()), expected)
+    of_layer = np.split(np.array(maps), [3, 5])
+    for scale, axes, found in zip(scales, of_layer, layers, strict=True):
+        largest = max(1.0, abs(found).max())
+        assert scale.get_ylim() == pytest.approx((-largest, largest))
+        ticks = [float(label.get_text().replace("\N{MINUS SIGN}", "-"))
+                 for label in scale.get_yticklabels()]  # fmt: skip
+        assert ticks == pytest.approx([-largest, 0.0, largest], rel=5e-3)
+        for ax in axes:
+            assert ax.images[0].get_clim() == pytest.approx((-largest, largest))
+            others = [other.get_position().x0 for other in scales]
+            right = ax.get_position().x1
+            assert min(x for x in others if x > right - 1e-9) == scale.get_position().x0
 
 
 # ---- the GIF

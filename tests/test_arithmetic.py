@@ -15,6 +15,7 @@ from micrograd.arithmetic import (
     power,
     relu,
     sigmoid,
+    sin,
     take,
     tanh,
     where,
@@ -23,6 +24,8 @@ from micrograd.arithmetic import (
 
 class Knowing:
     """A number that knows one function and one kind of choice."""
+
+    sin = 2  # an attribute, and no function
 
     def exp(self):
         return "asked for exp"
@@ -39,8 +42,9 @@ def test_other_numbers_are_asked():
     assert where(Knowing(), 1, 2) == "asked to choose from 1 and 2"
     assert take([7, 8], Knowing()) == "asked for one of [7, 8]"
     assert exp(Decimal(0)) == Decimal(1)
-    with pytest.raises(TypeError, match="tanh is not defined on"):
-        tanh(Knowing())
+    for name, function in {"tanh": tanh, "sin": sin}.items():
+        with pytest.raises(TypeError, match=f"{name} is not defined on"):
+            function(Knowing())
 
 
 def test_take_with_indices_of_every_kind():

@@ -122,3 +122,12 @@ def test_other_things_are_refused():
         values([[1.0, 2.0], [3.0]])
     with pytest.raises(TypeError):
         data_of([None])
+
+
+def test_masked_elements_are_refused():
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    for array in (masked, [masked, masked], masked.reshape(2, 1)):
+        with pytest.raises(TypeError, match=r"got masked elements: .*filled"):
+            values(array)
+    assert [v.data for v in values(np.ma.array([1.0, 2.0]))] == [1.0, 2.0]
+    assert [v.data for v in values(masked.filled(0.5))] == [1.0, 0.5]

@@ -909,6 +909,19 @@ def test_no_grad_around_a_call():
     assert w.grad == 2.5
 
 
+def test_no_grad_in_the_function():
+    w = Value(2.0)
+    for paused in (no_grad()(lambda x: w * x), no_grad()(lambda x: [w * x])):
+        batch = micrograd.compile(paused)([1.0, 2.0])
+        with pytest.raises(RuntimeError, match=r"computed inside no_grad\(\)"):
+            (batch[0] if batch._elements else batch).backward()
+    batch = micrograd.compile(lambda x: [no_grad()(lambda: w * x)(), w * x])([1.0, 2.0])
+    batch[1].backward()
+    assert w.grad == 1.5
+    with pytest.raises(RuntimeError, match=r"computed inside no_grad\(\)"):
+        batch[0].backward()
+
+
 def test_called_with_values_it_is_the_function_itself():
     model = mlp(2, 3, 1)
     compiled = micrograd.compile(lambda x, y: hinge(model(x), y))
@@ -1352,6 +1365,9 @@ MISUSES = {
     "range": (lambda x: sum(range(x)), 0, "index"),
     "equals": (lambda x: x == 1.0, 0, "==.*where"),
     "in": (lambda x: x in (0.0, 1.0), 0, "=="),
+    "rest": (lambda x: x % 2, 0, "%.*pass the result as an argument"),
+    "whole part": (lambda x: Value(x // 2), 0, "//.*pass the result as an argument"),
+    "both": (lambda x: where((x > 0) & (x < 1), x, 0), 0, r"&.*where\(a, where\(b, x, y\), y\)"),
     "NumPy's maximum": (lambda x: np.maximum(x, 0.0), 0, "bool.*maximum"),
 }
 
@@ -1474,6 +1490,27 @@ def test_a_look_at_a_program_before_there_is_one(stage):
     compiled = micrograd.compile(lambda x: Value(x))
     with pytest.raises(RuntimeError, match=r"compiled when it is first called.*call it once"):
         getattr(compiled, stage)
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))]
+)
+def test_a_copy_of_a_batch_has_its_numbers(duplicate):
+    w = Value(2.0)
+    one = micrograd.compile(lambda x: w * x)([1.0, 3.0])
+    both = micrograd.compile(lambda x: [w * x, w + x])([1.0, 3.0])
+    w.data = 5.0  # results stay those of the call
+    for batch in (one, both):
+        twin = duplicate(batch)
+        assert (twin.n, twin.data) == (batch.n, batch.data)
+        assert twin.lanes.tolist() == batch.lanes.tolist()
+    assert duplicate(one).lanes.tolist() == [2.0, 6.0]
+    assert [result.item() for result in duplicate(both)] == [4.0, 4.0]
+    for twin in (duplicate(one), duplicate(both[0])):
+        with pytest.raises(RuntimeError, match="a copy of a batch has no gradients"):
+            twin.backward()
+    with pytest.raises(TypeError, match="this batch has 2 results"):
+        duplicate(both).backward()
 
 
 def test_a_result_from_outside_is_refused_and_its_detached_copy_is_not():

@@ -22,7 +22,8 @@ from micrograd.derivatives import (
     sum_over_paths,
     vjp,
 )
-from micrograd.engine import Value, no_grad, topological_order
+from micrograd.engine import Value, no_grad, take, topological_order, where
+from micrograd.losses import binary_cross_entropy, cross_entropy
 
 
 def article():
@@ -392,3 +393,209 @@ def test_what_cannot_be_derived_is_an_error():
 def test_a_detached_value_is_constant_at_every_level():
     assert derivative(lambda x: x.detach() * x, 2.0, order=2) == 0.0
     assert hessian(lambda x: x.detach() * x, [2.0]) == [[0.0]]
+
+
+# ---- derivatives of derivatives, at ordinary and at special points
+
+
+def partial(function, point, order):
+    """d^n f / d x_i d x_j ..., for order (i, j, ...), by Values inside Values."""
+    levels = [[Value(x) for x in point]]
+    for _ in order[1:]:
+        levels.append([Value(x) for x in levels[-1]])
+    y = function(*levels[-1])
+    for i, leaves in zip(order, reversed(levels), strict=False):
+        y = vjp(y).get(leaves[i], 0) if isinstance(y, Value) else 0
+    return y.item() if isinstance(y, Value) else float(y)
+
+
+def falling(n, k):
+    """n (n - 1) ... of k factors, as in the k-th derivative of x^n."""
+    return math.prod(n - i for i in range(k))
+
+
+def power_of(x, n, k):
+    """The k-th derivative of x^n for a fixed n."""
+    return falling(n, k) * x ** (n - k) if falling(n, k) else 0.0
+
+
+def logarithmic(k):
+    return lambda x: (-1) ** (k - 1) * math.factorial(k - 1) / x**k
+
+
+def logistic(x):
+    return 1 / (1 + math.exp(-x)) if x > 0 else math.exp(x) / (1 + math.exp(x))
+
+
+ORDINARY = (0.5, 3.0)
+EVERYWHERE = (-2.0, -0.5, 0.0, 0.5, 3.0)
+OF_ONE = [  # a function of one number, its first three derivatives from the textbook, points
+    (lambda a: a.exp(), [math.exp] * 3, EVERYWHERE),
+    (lambda a: a.log(), [logarithmic(k) for k in (1, 2, 3)], ORDINARY),
+    (
+        lambda a: a.sqrt(),
+        [lambda x: x**-0.5 / 2, lambda x: -(x**-1.5) / 4, lambda x: x**-2.5 * 3 / 8],
+        ORDINARY,
+    ),
+    (lambda a: a.sin(), [math.cos, lambda x: -math.sin(x), lambda x: -math.cos(x)], EVERYWHERE),
+    (lambda a: a.cos(), [lambda x: -math.sin(x), lambda x: -math.cos(x), math.sin], EVERYWHERE),
+    (
+        lambda a: a.tanh(),
+        [
+            lambda x: math.cosh(x) ** -2,
+            lambda x: -2 * math.tanh(x) * math.cosh(x) ** -2,
+            lambda x: (4 * math.tanh(x) ** 2 - 2 * math.cosh(x) ** -2) * math.cosh(x) ** -2,
+        ],
+        EVERYWHERE,
+    ),
+    (
+        lambda a: a.sigmoid(),
+        [
+            lambda x: logistic(x) * logistic(-x),
+            lambda x: logistic(x) * logistic(-x) * (1 - 2 * logistic(x)),
+            lambda x: logistic(x) * logistic(-x) * (1 - 6 * logistic(x) * logistic(-x)),
+        ],
+        (*EVERYWHERE, -1000.0, 1000.0),
+    ),
+    (lambda a: a.relu(), [lambda x: float(x > 0), lambda x: 0, lambda x: 0], EVERYWHERE),
+    (abs, [lambda x: (x > 0) - (x < 0), lambda x: 0, lambda x: 0], EVERYWHERE),
+    (lambda a: -a, [lambda x: -1, lambda x: 0, lambda x: 0], EVERYWHERE),
+    (lambda a: 3 / a, [lambda x, k=k: 3 * power_of(x, -1, k) for k in (1, 2, 3)], ORDINARY),
+    *(
+        (lambda a, n=n: a**n, [lambda x, n=n, k=k: power_of(x, n, k) for k in (1, 2, 3)], points)
+        for n, points in [
+            *((n, EVERYWHERE) for n in (0, 1, 2, 3, 4.0)),
+            *((n, ORDINARY) for n in (-1, -2.5, 0.5)),
+        ]
+    ),
+    *(
+        (lambda a, b=b: b**a, [lambda x, b=b, k=k: b**x * math.log(b) ** k for k in (1, 2, 3)],
+         EVERYWHERE)
+        for b in (2, 0.5, 1)
+    ),
+    (lambda a: 0**a, [lambda x: 0] * 3, (0.0, 0.5, 3.0)),
+    (lambda a: a.maximum(a), [lambda x: 1, lambda x: 0, lambda x: 0], EVERYWHERE),
+    (lambda a: (a * a).maximum(a**2), [lambda x: 2 * x, lambda x: 2, lambda x: 0], EVERYWHERE),
+    (lambda a: (a * a).minimum(a**2), [lambda x: 2 * x, lambda x: 2, lambda x: 0], EVERYWHERE),
+    (
+        lambda a: take([a, where(a > 1, a**3, a**2)], 1),
+        [lambda x: 3 * x**2 if x > 1 else 2 * x, lambda x: 6 * x if x > 1 else 2,
+         lambda x: 6 if x > 1 else 0],
+        EVERYWHERE,
+    ),
+    (
+        lambda a: binary_cross_entropy(a, 1),
+        [
+            lambda x: logistic(x) - 1,
+            lambda x: logistic(x) * logistic(-x),
+            lambda x: logistic(x) * logistic(-x) * (1 - 2 * logistic(x)),
+        ],
+        EVERYWHERE,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", range(len(OF_ONE)))
+def test_three_derivatives_of_every_function(row):
+    function, textbook, points = OF_ONE[row]
+    for x in points:
+        for k, expected in enumerate(textbook, 1):
+            found = partial(function, [x], (0,) * k)
+            assert found == pytest.approx(expected(x), rel=1e-12, abs=1e-12), (x, k)
+
+
+def power_partial(x, y, i, j):
+    """The i-th derivative by x, and the j-th by y, of x^y, by the Leibniz rule for x != 0."""
+    # d^i/dx^i x^y = y (y - 1) ... (y - i + 1) x^(y - i), and its first factor is a polynomial in y
+    polynomial = [1.0]  # coefficients, lowest first
+    for k in range(i):
+        shifted = [0.0, *polynomial]
+        polynomial = [s - k * p for s, p in zip(shifted, [*polynomial, 0.0], strict=True)]
+    total = 0.0
+    for m in range(j + 1):
+        slope = sum(c * power_of(y, n, m) for n, c in enumerate(polynomial))
+        total += math.comb(j, m) * slope * (math.log(x) ** (j - m) if j > m else 1)
+    return total * x ** (y - i)
+
+
+def product_partial(x, y, i, j):
+    return {(1, 0): y, (0, 1): x, (1, 1): 1}.get((i, j), 0)
+
+
+def quotient_partial(x, y, i, j):
+    return {0: x, 1: 1}.get(i, 0) * power_of(y, -1, j)
+
+
+def sum_of(sign):
+    return lambda x, y, i, j: {(1, 0): 1, (0, 1): sign}.get((i, j), 0)
+
+
+PLANE = [(x, y) for x in (0.5, 1.0, 2.0) for y in (-1.0, 0.0, 0.5, 1.0, 2.0, 3.0)]
+OF_TWO = [
+    (lambda a, b: a**b, power_partial, PLANE),
+    (lambda a, b: a + b, sum_of(1), [*PLANE, (0.0, 0.0)]),
+    (lambda a, b: a - b, sum_of(-1), [*PLANE, (0.0, 0.0)]),
+    (lambda a, b: a * b, product_partial, [*PLANE, (0.0, 0.0), (0.0, 2.0)]),
+    (lambda a, b: a / b, quotient_partial, [(x, y) for x, y in PLANE if y] + [(0.0, 2.0)]),
+    # a factor, or a choice, with a kink at 0 or where both sides are equal
+    (lambda a, b: a.relu() * b**2, lambda x, y, i, j: [max(x, 0), x > 0, 0, 0][i]
+     * power_of(y, 2, j), [(0.0, 2.0), (-1.0, 2.0), (1.0, 0.0)]),
+    (lambda a, b: abs(a) * b**2, lambda x, y, i, j: [abs(x), (x > 0) - (x < 0), 0, 0][i]
+     * power_of(y, 2, j), [(0.0, 2.0), (-1.0, 2.0), (1.0, 0.0)]),
+    (lambda a, b: (a * b).maximum(b * a), product_partial, PLANE),
+    (lambda a, b: (a * b).minimum(b * a), product_partial, PLANE),
+]  # fmt: skip
+ORDERS = [(0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1), (0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 1, 1),
+          (1, 0, 1), (1, 1, 0), (0, 0, 0), (1, 1, 1)]  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+@pytest.mark.parametrize("row", range(len(OF_TWO)))
+def test_mixed_derivatives_in_every_order(row, order):
+    function, textbook, points = OF_TWO[row]
+    for x, y in points:
+        found = partial(function, [x, y], order)
+        expected = textbook(x, y, order.count(0), order.count(1))
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-12), (x, y)
+
+
+def test_second_derivatives_of_a_power_where_an_operand_is_0():
+    mixed = hessian(lambda x, y: x**y, [0.5, 0.0])
+    assert mixed == [[0.0, 2.0], [2.0, pytest.approx(math.log(0.5) ** 2)]]
+    for y in (2.0, 3.0):
+        assert hessian(lambda a, b: a**b, [0.0, y]) == [[power_of(0.0, y, 2), 0.0], [0.0, 0.0]]
+    assert gradient(lambda a, b: a**b, [0.0, 0.0]) == [0.0, 0.0]
+    assert gradient(lambda a, b: a**b, [0.0, 1.0]) == [1.0, 0.0]
+    assert gradient(lambda a, b: a**b, [3.0, 0.0]) == [0.0, math.log(3.0)]
+    assert hessian(lambda a, b: a**b, [0.0, 1.0])[0][0] == 0.0
+
+
+def test_the_hessian_of_cross_entropy_also_where_logits_tie():
+    for logits in ([1.0, 1.0, 1.0], [0.0, 2.0, 2.0], [1000.0, -1000.0, 999.0]):
+        exponentials = [math.exp(z - max(logits)) for z in logits]
+        p = [e / sum(exponentials) for e in exponentials]
+        for i, row in enumerate(hessian(lambda *zs: cross_entropy(zs, 1), logits)):
+            for j, found in enumerate(row):
+                assert found == pytest.approx(p[i] * (i == j) - p[i] * p[j], abs=1e-15)
+
+
+POWERS = [
+    *SMOOTH,
+    lambda a, b: (a * a + 0.5) ** b.tanh(),
+    lambda a, b: (a * a + 1.0) ** (b - b),
+    lambda a, b: 2 ** a.tanh() * b**2,
+    lambda a, b: a.maximum(a + 0.0) * b,
+]
+
+
+@given(STEPS, POINT)
+def test_hessians_of_random_graphs_against_central_differences(steps, point):
+    found = hessian(lambda *leaves: build(leaves, steps, POWERS), point)
+    for i, row in enumerate(found):
+        above, below = (
+            gradient(lambda *leaves: build(leaves, steps, POWERS),
+                     [x + h * (k == i) for k, x in enumerate(point)])
+            for h in (1e-5, -1e-5)
+        )  # fmt: skip
+        for d, up, down in zip(row, above, below, strict=True):
+            assert d == pytest.approx((up - down) / 2e-5, rel=1e-3, abs=1e-3)

@@ -277,12 +277,18 @@ def test_binary_cross_entropy_refuses_targets_outside_0_to_1(target):
 
 @pytest.mark.parametrize("label", [-1, 2])
 def test_cross_entropy_refuses_a_label_that_is_no_class(label):
-    with pytest.raises(IndexError, match=f"0 <= index < 2, got {label}"):
+    with pytest.raises(IndexError, match=f"label .* one of 2 classes.* 0 to 1, got {label}"):
+        cross_entropy([Value(1.0), Value(2.0)], label)
+
+
+@pytest.mark.parametrize("label", [1.0, "1", None, Value(1.0)], ids=repr)
+def test_cross_entropy_speaks_of_the_label_that_is_no_int(label):
+    with pytest.raises(TypeError, match=r"cross_entropy expects as label the index .* an int"):
         cross_entropy([Value(1.0), Value(2.0)], label)
 
 
 def test_cross_entropy_refuses_other_mistakes():
-    with pytest.raises(TypeError, match=r"expects an int as index, got 1\.0"):
+    with pytest.raises(TypeError, match=r"an int from 0 to 1, got 1\.0"):
         cross_entropy([Value(1.0), Value(2.0)], 1.0)
     with pytest.raises(TypeError, match=r"a list of logits.*got a single Value.*binary_cross_en"):
         cross_entropy(Value(1.0), 0)

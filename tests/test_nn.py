@@ -3,6 +3,7 @@
 import copy
 import csv
 import gc
+import math
 import pickle
 import random
 import weakref
@@ -296,6 +297,59 @@ def test_accuracy_and_confusion():
     for wrong in ([1, 0], []):
         with pytest.raises(ValueError, match="a label for each score"):
             accuracy(scores, wrong)
+
+
+@pytest.mark.parametrize("score", [math.nan, Value(math.nan), [math.nan], [0.0, Value(math.nan)],
+                                   np.array([math.nan, 1.0]), [1.0, 2.0, math.nan]])  # fmt: skip
+def test_a_score_that_is_nan_stands_for_no_class(score):
+    for ask in (predicted_class, lambda s: accuracy([s], [0]), lambda s: confusion([s], [0])):
+        with pytest.raises(ValueError, match="got NaN: did training diverge"):
+            ask(score)
+    assert predicted_class([-math.inf, math.inf]) == 1
+
+
+@pytest.mark.parametrize(
+    ("scores", "label"),
+    [
+        *((0.5, label) for label in (-2, 2, 0.7, "1")),
+        ([0.5], -2),
+        *(([1.0, 2.0], label) for label in (-1, 2)),
+        *(([1.0, 2.0, 3.0], label) for label in (-2, 0.5)),
+    ],
+)
+def test_labels_that_are_no_class(scores, label):
+    for ask in (accuracy, lambda s, k: confusion(s, k, classes=3)):
+        with pytest.raises(ValueError, match=f"expected labels .* got {label!r}"):
+            ask([scores], [label])
+
+
+def test_labels_of_two_classes_may_be_signs_and_floats():
+    assert accuracy([0.5, -0.5], np.array([1.0, -1.0])) == 1.0
+    assert confusion([0.5, -0.5, -0.5], [True, -1, 0.0]) == [[2, 0], [0, 1]]
+
+
+def test_a_state_of_values_is_copied_as_numbers():
+    model, other = MLP(2, [3, 1]), MLP(2, [3, 1])
+    before = model.state_dict()
+    for source in (model, other):
+        model.load_state_dict(dict(source.named_parameters()))
+        assert all(type(p.data) is float for p in model.parameters())
+        assert model.state_dict() == source.state_dict()
+    model.load_state_dict(before)
+    assert model.state_dict() == before != other.state_dict()
+
+
+def test_sizes_and_inputs_without_a_list():
+    for wrong, right in (
+        (lambda: MLP(2, 4, 1), r"got 4: write MLP\(2, \[4, 1\]\)"),
+        (lambda: MLP(2, 3), r"got 3: write MLP\(2, \[3\]\)"),
+        (lambda: MLP(2, 3, "tanh"), r"got 3: write MLP\(2, \[3\]\)"),
+    ):
+        with pytest.raises(TypeError, match=f"the sizes of its layers in a list, {right}"):
+            wrong()
+    for module in (Neuron(3), Layer(3, 2), MLP(3, [2, 1]), Linear(3, 1)):
+        with pytest.raises(TypeError, match=r"one list, got 3: pass \[1.0, 2.0, 3.0\]"):
+            module(1.0, Value(2.0), 3.0)
 
 
 # ---- what results know of where they come from

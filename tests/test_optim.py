@@ -240,6 +240,65 @@ def with_grads(*grads):
     return parameters
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: SGD(p, lr="0.1"), r"lr expects a number in \[0, inf\), got '0.1': convert it"),
+        (lambda p: Adam(p, lr="0.1"), r"lr expects a number in \[0, inf\), got '0.1': convert it"),
+        (lambda p: Adam(p, lr=None), r"lr expects a number .* got None"),
+        (lambda p: Adam(p, betas=0.9), r"betas expects two numbers, as in \(0.9, 0.999\), got 0.9"),
+        (lambda p: Adam(p, betas=(0.9,)), r"betas expects two numbers"),
+        (lambda p: AdamW(p, eps="1e-8"), r"eps expects a number"),
+        (lambda p: SGD(p, momentum="0.9"), r"momentum expects a number"),
+    ],
+)
+def test_arguments_that_are_no_numbers_are_refused(make, message):
+    with pytest.raises(TypeError, match=message):
+        make([Value(1.0)])
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *(("lr", x) for x in (math.nan, math.inf, -math.inf, -0.1, "0.1", None)),
+        *((name, math.nan) for name in ("weight_decay", "momentum", "dampening")),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_in_the_next_step(name, wrong):
+    p = Value(1.0)
+    optimizer = SGD([p], lr=0.1, momentum=0.5)
+    p.grad = 1.0
+    setattr(optimizer, name, wrong)
+    with pytest.raises((ValueError, TypeError), match=f"{name} expects a number"):
+        optimizer.step()
+    assert (p.data, optimizer.steps) == (1.0, 0)
+    setattr(optimizer, name, 0.25)
+    optimizer.step()
+    assert p.data < 1.0
+
+
+def test_settings_of_adam_are_checked_in_each_step_too():
+    p = Value(1.0)
+    optimizer = Adam([p])
+    for name, wrong in (("betas", 0.9), ("betas", (0.9, 1.0)), ("eps", math.nan)):
+        before = getattr(optimizer, name)
+        setattr(optimizer, name, wrong)
+        with pytest.raises((ValueError, TypeError), match=f"{name}.* expects"):
+            optimizer.step()
+        setattr(optimizer, name, before)
+    optimizer.step()
+    assert optimizer.steps == 1
+
+
+@pytest.mark.parametrize("grad", [None, "1.0", []], ids=repr)
+def test_a_gradient_that_is_no_number_is_refused(grad):
+    a, b = Value(1.0), Value(1.0, label="b")
+    a.grad, b.grad = 1.0, grad
+    with pytest.raises(TypeError, match=r"as the gradient of parameter 1 \('b'\), got .*backward"):
+        SGD([a, b]).step()
+    assert a.data == 1.0
+
+
 def test_long_gradients_are_shortened_and_short_ones_left():
     parameters = with_grads(3.0, -4.0)
     assert clip_grad_norm(parameters, 10.0) == 5.0

@@ -208,7 +208,7 @@ def original(tmp_path):
     package = tmp_path / "micrograd"
     package.mkdir()
     (package / "__init__.py").touch()
-    for name in ("arithmetic.py", "engine.py"):
+    for name in ("arithmetic.py", "pause.py", "engine.py"):
         shutil.copy(Path(micrograd.__file__).parent / name, package)
     return tmp_path
 

@@ -222,6 +222,17 @@ def test_numpy_numbers_and_functions_are_recorded():
         (lambda x: int(x), "int", "methods of Value"),
         (lambda x: [1, 2][x], "index", "take"),
         (lambda x: round(x), "rounding", "derivative"),
+        (lambda x: x % 2, "%", "pass the result as an argument"),
+        (lambda x: 2 % x, "%", "pass the result as an argument"),
+        (lambda x: divmod(x, 2), "%", "pass the result as an argument"),
+        (lambda x: x // 2, "//", "pass the result as an argument"),
+        (lambda x: 2 // x, "//", "pass the result as an argument"),
+        (lambda x: (x > 0) & (x < 2), "&", r"where\(a, where\(b, x, y\), y\)"),
+        (lambda x: True & (x < 2), "&", r"where\(a, where\(b, x, y\), y\)"),
+        (lambda x: (x > 0) | (x < 2), r"\|", r"where\(a, x, where\(b, x, y\)\)"),
+        (lambda x: ~(x > 0), "~", r"where\(a"),
+        (lambda x: (x > 0) ^ (x < 2), r"\^", r"where\(a"),
+        (lambda x: x @ x, "@", r"use \*"),
         (lambda x: Value(x).item(), "float", "constant"),
         (lambda x: bool(Value(x)), "bool", "where"),
     ],
@@ -231,6 +242,13 @@ def test_what_would_freeze_a_choice_is_refused_with_file_line_and_remedy(misuse,
     line = misuse.__code__.co_firstlineno
     with pytest.raises(TraceError, match=rf"{what}.*test_trace\.py, line {line}: .*{remedy}"):
         misuse(x)
+
+
+def test_unary_plus_records_nothing():
+    recording = Recording()
+    x = recording.input(1.0)
+    assert +x is x
+    assert len(recording.instructions) == 1
 
 
 def test_the_users_line_is_found_in_a_folder_of_any_name():

@@ -46,11 +46,12 @@ import numpy.typing as npt
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import Row, one_at_a_time
 from micrograd.compiler.program import Program, Shapes
-from micrograd.compiler.record import ATTEMPTS, Shape, is_paused
+from micrograd.compiler.record import ATTEMPTS, Shape
 from micrograd.compiler.run_numba import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
 from micrograd.engine import Value
+from micrograd.pause import is_paused
 from micrograd.trace import Traced
 
 if TYPE_CHECKING:
@@ -135,6 +136,11 @@ class Batch:
             raise TypeError("the function returns one Value: its results are batch.lanes")
         return self._elements[i]
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The parameters stay here: a copy has the numbers alone.
+        gradients = None if self._gradients is None else _gradients_of_a_copy
+        return {**self.__dict__, "_lanes": self.lanes, "_gradients": gradients}
+
     def __bool__(self) -> bool:
         return bool(self.data)
 
@@ -158,6 +164,10 @@ class Batch:
 
     def __repr__(self) -> str:
         return f"Batch(data={self.data}, n={self.n})"
+
+
+def _gradients_of_a_copy() -> NoReturn:
+    raise RuntimeError("a copy of a batch has no gradients: call backward() of the batch itself")
 
 
 class Compiled:
@@ -283,7 +293,8 @@ class Compiled:
             times.clear()
 
     def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
-        if program.is_list or is_paused() or not program.parameters:
+        has_gradients = program.parameters and program.have_graphs[0] and not is_paused()
+        if program.is_list or not has_gradients:
             return self._without_gradients(program, arrays, n)
         parameters = program.row.data
         mean, gradients, lanes = program.with_gradients(parameters, arrays, n)
@@ -320,7 +331,7 @@ class Compiled:
         kept = None if is_paused() else [a.copy() for a in arrays]  # backward() may come later
 
         def gradients_of(output: int) -> tuple[Row, Array]:
-            if kept is None:
+            if kept is None or not program.have_graphs[output]:
                 raise RuntimeError("this batch was computed inside no_grad(): no gradients")
             backward = self._gradient_program(program, output)
             _, gradients, _ = backward.with_gradients(parameters, kept, n)

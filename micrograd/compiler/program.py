@@ -67,6 +67,7 @@ class Program:
         parameters: the Values that were there before.
         n_results: how many Values the function returns.
         is_list: whether it returns them in a list.
+        have_graphs: of each Value that it returns, whether there is something to differentiate.
         indices: inputs that are indices: which argument, which of its numbers, length of the table.
 
     >>> from micrograd import Value
@@ -103,6 +104,7 @@ class Program:
         self._names = found.arguments
         self.widths = {name: len(names) for name, names in found.arguments.items()}
         self.is_list, self.n_results = found.is_list, len(found.results)
+        self.have_graphs = found.have_graphs
         steps, result, places = found.recording.instructions, found.results[output], found.places
         mean, *means = averaged(found.recording, [result, *found.gradients], set(places))
         self.indices = _indices(steps, list(self.widths.values()))

@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from threading import get_ident
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +26,8 @@ from micrograd.arithmetic import Number, as_number
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import Simplified
-from micrograd.engine import Constant, Value, _paused_threads, topological_order
+from micrograd.engine import Constant, Value, _unrecorded, topological_order
+from micrograd.pause import resumed
 from micrograd.trace import Traced, distinct
 
 Shape = tuple[int, ...]
@@ -47,6 +46,7 @@ class Recorded(NamedTuple):
         results: the place of each Value that it returns.
         gradients: of one result by each parameter, as places.
         is_list: whether it returns a list.
+        have_graphs: of each result, whether it was computed outside of a no_grad().
 
     >>> w, b = Value(2.0), Value(1.0)
     >>> found = recorded(lambda x: [w * x, w + b], [()])
@@ -65,6 +65,7 @@ class Recorded(NamedTuple):
     results: list[int]
     gradients: list[int]
     is_list: bool
+    have_graphs: list[bool]
 
 
 def recorded(
@@ -89,7 +90,8 @@ def recorded(
     """
     candidates, before = dict.fromkeys([*known, *Guard(function).values]), set[Value]()
     new: list[Value] = []
-    with _recording_graphs():
+    # no_grad() says whether gradients are wanted when the program runs; it is recorded with them.
+    with resumed():
         for _ in range(ATTEMPTS):
             found, met = _recorded(function, shapes, output, candidates, before)
             # What else was met has been out of the guard's sight, or was made by the function: in
@@ -135,9 +137,11 @@ def _recorded(
                 used = _used(recording, outcomes)
                 parameters = [p for p in candidates if p in met or numbers[p].place in used]
             others = [(v, 0 if isinstance(v.grad, Traced) else v.grad) for v in _others(nodes)]
+            have_graphs = [v._closure is not _unrecorded for v in results]
             for p in candidates:
                 p.grad = 0
-            results[output].backward()
+            if have_graphs[output]:
+                results[output].backward()
             gradients = [recording.place(p.grad) for p in parameters]
     finally:
         _restore(others)
@@ -151,31 +155,9 @@ def _recorded(
         outcomes,
         gradients,
         is_list,
+        have_graphs,
     )
     return found, _that_were_there(references)
-
-
-def is_paused() -> bool:
-    """Whether a `no_grad()` is around this.
-
-    >>> from micrograd.engine import no_grad
-    >>> with no_grad():
-    ...     is_paused()
-    True
-    """
-    return get_ident() in _paused_threads
-
-
-@contextmanager
-def _recording_graphs() -> Iterator[None]:
-    # no_grad() says whether gradients are wanted when the program runs; it is recorded with them.
-    was_paused = is_paused()
-    _paused_threads.discard(get_ident())
-    try:
-        yield
-    finally:
-        if was_paused:
-            _paused_threads.add(get_ident())
 
 
 def _used(recording: Simplified, results: Iterable[int]) -> set[int]:

@@ -88,7 +88,7 @@ class Check:
         text = RULES[self.mistake][part] if self.mistake else ""
         if "{formula}" in text:  # from our own operation
             op = next(v._op for v in OURS.run(self.program, backward=False).values() if v._op)
-            book = operations["**" if op.startswith("**") else op].__doc__ or ""
+            book = operations["**" if "**" in op else op].__doc__ or ""
             text = text.replace("{formula}", book.split("\n")[0].rstrip("."))
         return text.replace("{operation}", self.operation)
 
