@@ -75,6 +75,7 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
     """
     operands = set(node._prev)
     before = [(v, v.grad) for v in (node, *operands)]
+    failure = None
     try:
         for operand in operands:
             operand.grad = _Ledger()
@@ -84,10 +85,12 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
             raise ValueError("it sets the gradient of an operand, =, and should add to it, +=")
         entries = {v: getattr(v.grad, "entries", (v.grad,)) for v in operands}
     except (ArithmeticError, ValueError) as error:
-        raise explained(error, node._op, node._prev, "derivatives") from error
+        failure = error
     finally:
         for v, grad in before:
             v.grad = grad
+    if failure is not None:
+        raise explained(failure, node._op, node._prev, "derivatives") from failure
     shares = {v: _shares(entries[v], node._prev.count(v)) for v in operands}
     return tuple(next(shares[v]) for v in node._prev)
 
