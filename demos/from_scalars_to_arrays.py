@@ -310,7 +310,9 @@ print(len(loss.programs))
 # closures run that always run, and they are written down in the same list.
 
 # %%
-recording, _, parameters, places, [result], gradients, _ = recorded(example_loss, [(2,), ()])
+found = recorded(example_loss, [(2,), ()])
+recording, parameters, places = found.recording, found.parameters, found.places
+[result], gradients = found.results, found.gradients
 steps = recording.instructions
 names = {0: "x_0", 1: "x_1", 2: "y", result: "loss"}
 names.update({place: p.label for place, p in zip(places, parameters, strict=True)})
@@ -715,14 +717,15 @@ print(*pair.groups, sep="\n")
 factor = 1.0
 scaled = micrograd.compile(lambda x: factor * slope * x)
 print(scaled([1.0, 2.0]).lanes)
-factor, slope.data = 10.0, 3.0
+slope.data = 3.0
 print(scaled([1.0, 2.0]).lanes)
-scaled.clear()
+factor = 10.0
 print(scaled([1.0, 2.0]).lanes)
 
 # %% [markdown]
-# Values from outside are parameters, read anew at each call; the plain `factor` was recorded,
-# until `clear()` asked for a new recording.
+# Values from outside are parameters: their data are read in each call. The plain `factor` is a
+# constant of the program. But each call first compares what the function reads with what it was
+# when it was recorded, and after a change it records the function again.
 #
 # One thing changes: where the engine stops with an error, such as the logarithm of a negative
 # number, a program goes on with what IEEE arithmetic has for it: NaN, in that lane alone.

@@ -5,6 +5,7 @@ a test gives to `record_property("count", ...)` is shown at the end.
 """
 
 import importlib.util
+from collections import Counter
 from functools import partial
 
 import browser
@@ -35,12 +36,16 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Shows what was counted."""
-    for outcome in ("passed", "failed"):
-        for report in terminalreporter.getreports(outcome):
-            for name, text in report.user_properties:
-                if name == "count" and report.when == "call":
-                    terminalreporter.write_line(f"{report.nodeid}: {text}")
+    """Shows what was counted, a line for each test."""
+    counts = Counter(
+        (report.nodeid.partition("[")[0], text)
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.getreports(outcome)
+        for name, text in report.user_properties
+        if name == "count" and report.when == "call"
+    )
+    for (test, text), times in counts.items():
+        terminalreporter.write_line(f"{test}: {f'{times} x ' * (times > 1)}{text}")
 
 
 @pytest.fixture
