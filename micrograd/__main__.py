@@ -389,7 +389,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:  # the last: there is no Graphviz here
         print(f"micrograd: {error}", file=sys.stderr)
         return 2
 
