@@ -37,7 +37,8 @@ from micrograd.engine import Value, topological_order
 from micrograd.graph import LEVELS, Graph, LayerBox, NeuronBox, Node, graph
 from micrograd.render import Digraph
 
-LARGEST = 3000  # nodes: a layout of seconds; its time grows with the square and more
+LARGEST = 2000  # nodes: some 3 MB of SVG, and with QUICK a layout of seconds
+LARGE = 1000  # nodes and steps that arrows span: above, the layout is QUICK
 REACH = 3000  # steps that all arrows may span together: Graphviz lays out each step of each
 MOST_ARROWS = 500  # of a Mermaid diagram, by Mermaid's own default
 NEAR = 8  # steps: so short an arrow is always drawn
@@ -47,6 +48,9 @@ NOISE = 1e-15  # about what rounding leaves of a difference of ordinary numbers 
 SIDES = {"LR": ("w", "e"), "RL": ("e", "w"), "TB": ("n", "s"), "BT": ("s", "n")}
 MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}
+
+# How often Graphviz tries to improve the places within the columns, as a part of its default.
+QUICK = {"nslimit": "0.2", "mclimit": "0.05"}
 
 # Frame and background; with the text dark, a card looks the same on a light and on a dark page.
 COLOURS = {
@@ -100,8 +104,8 @@ def draw_dot(
             pass there is only the local derivative to tell. That of a neuron is d output / d input;
             an arrow into a layer stands for many numbers and has none.
         level: 'op', or 'neuron' for a card per neuron of `micrograd.nn` and call, shaded by its
-            output, with arrows by weight, or 'layer' for a card per layer. More than 3000 cards or
-            6000 arrows are too many: then it is the next level, and the caption says so.
+            output, with arrows by weight, or 'layer' for a card per layer. More than 2000 cards or
+            4000 arrows are too many: then it is the next level, and the caption says so.
         tangents: the speed of leaves that move, as in `jvp`. The cards tell how fast each node
             moves in place of its gradient, and the chain rule on an arrow is that of forward mode,
             local derivative times tangent of the operand; the contributions to a node sum to its
@@ -134,7 +138,7 @@ def draw_dot(
     elif not drawn.has_gradients and not all(isinstance(n, LayerBox) for n in drawn.nodes):
         captions.insert(0, "no gradients yet: call backward()")
     enter, leave = SIDES[rankdir]
-    far = _far_operands(drawn.nodes)
+    far, quick = layout({node.name: node.operands for node in drawn.nodes})
     if far:
         captions.append("a name alone stands for an arrow from far away")
     neurons = [node for node in drawn.nodes if isinstance(node, NeuronBox)]
@@ -151,6 +155,7 @@ def draw_dot(
             "nodesep": "0.2",
             "ranksep": f"{0.5 + 0.07 * fan:g}",
             **({"splines": "polyline"} if fan else {}),
+            **quick,
             "label": "\\n".join(captions),
             "fontcolor": EDGE,
             **FONT,
@@ -411,30 +416,43 @@ def _beside_arrow(text: str, side: str) -> str:
     return "&#160;&#160;" + text
 
 
-def _far_operands(nodes: Sequence[Node]) -> set[tuple[str, int, str]]:
-    # The longest arrows, as (node, place, operand), so many that the others keep within REACH. A
-    # result stands one step after its last operand, a leaf one step before its first user.
+def layout(
+    operands_of: Mapping[str, Sequence[str]], reach: int = REACH
+) -> tuple[set[tuple[str, int, str]], dict[str, str]]:
+    """What keeps the layout of a graph short: arrows to leave out, and attributes.
+
+    The longest arrows are left out, each as (node, place, operand), so many that the others keep
+    within reach. An arrow is as long as the steps that it spans: a result is one step after its
+    last operand, a leaf one step before its first user.
+
+    Args:
+        operands_of: of each node, operands first.
+        reach: steps that all arrows may span together.
+
+    >>> layout({"a": [], "b": ["a"], "c": ["a", "b"]})
+    (set(), {})
+    """
     step: dict[str, int] = {}
     before_first_user: dict[str, int] = {}
-    for node in nodes:
+    for name, operands in operands_of.items():
         # a layer may feed itself, and then has an operand without a step so far
-        step[node.name] = 1 + max((step.get(operand, 0) for operand in node.operands), default=-1)
-        for operand in node.operands:
-            known = before_first_user.get(operand, step[node.name])
-            before_first_user[operand] = min(known, step[node.name] - 1)
+        step[name] = 1 + max((step.get(operand, 0) for operand in operands), default=-1)
+        for operand in operands:
+            known = before_first_user.get(operand, step[name])
+            before_first_user[operand] = min(known, step[name] - 1)
     arrows = [
-        (step[node.name] - (step[operand] or before_first_user[operand]), node.name, i, operand)
-        for node in nodes
-        for i, operand in enumerate(node.operands)
+        (step[name] - (step[operand] or before_first_user[operand]), name, i, operand)
+        for name, operands in operands_of.items()
+        for i, operand in enumerate(operands)
     ]
     far: set[tuple[str, int, str]] = set()
     left = sum(span for span, *_ in arrows)
     for span, name, i, operand in sorted(arrows, reverse=True):
-        if left <= REACH or span <= NEAR:
+        if left <= reach or span <= NEAR:
             break
         far.add((name, i, operand))
         left -= span
-    return far
+    return far, QUICK if len(operands_of) + left > LARGE else {}
 
 
 def number(x: Any, floor: float = 0.0) -> str:

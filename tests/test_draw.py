@@ -1,6 +1,7 @@
 """The drawings. `python tests/test_draw.py` writes the snapshots anew; then look at the diff."""
 
 import math
+import random
 import re
 import xml.etree.ElementTree as ET
 from decimal import Decimal
@@ -16,10 +17,14 @@ from micrograd.draw import (
     COLOURS,
     LARGEST,
     MINUS,
+    NEAR,
     NEGATIVE,
     POSITIVE,
+    QUICK,
+    REACH,
     draw_dot,
     largest,
+    layout,
     line,
     number,
     shade,
@@ -305,6 +310,35 @@ def test_a_graph_too_large_to_lay_out_is_refused_at_once():
         draw_dot(x)
 
 
+def test_a_large_graph_is_laid_out_quickly_and_a_small_one_well():
+    for size, quick in ((50, False), (1000, True)):
+        assert all((f"{key}={number}" in draw_dot(chain(size)).source) is quick
+                   for key, number in QUICK.items())  # fmt: skip
+
+
+def test_what_dot_has_to_place_is_limited_whatever_the_graph():
+    rng = random.Random(0)
+    values = [Value(rng.random()) for _ in range(100)]
+    for _ in range(1000):
+        values.append(Value(1.0, tuple(rng.sample(values, 2)), "+"))
+    for root in (Value(1.0, values[-100:], "sum"), chain(LARGEST - 2), wide_sum(LARGEST - 2)):
+        graph = micrograd.graph.graph(root)
+        operands_of = {node.name: node.operands for node in graph.nodes}
+        far, quick = layout(operands_of)
+        near = {
+            (name, i): operand
+            for name, operands in operands_of.items()
+            for i, operand in enumerate(operands)
+            if (name, i, operand) not in far
+        }
+        step = {}
+        for name, operands in operands_of.items():
+            step[name] = 1 + max((step[operand] for operand in operands), default=-1)
+        long = [1 for (name, _), o in near.items() if step[o] and step[name] - step[o] > NEAR]
+        assert len(long) <= REACH / NEAR
+        assert quick == QUICK
+
+
 def chain(size):
     x = Value(0.5)
     for _ in range(size // 2):
@@ -455,7 +489,7 @@ def test_an_operation_without_a_name_is_drawn(op, label):
 def test_too_many_arrows_are_refused_at_once():
     leaves = [Value(1.0) for _ in range(100)]
     root = Value(1.0, [Value(1.0, leaves, "f") for _ in range(100)], "g")
-    with pytest.raises(ValueError, match="10100 arrows, a drawing at most 6000"):
+    with pytest.raises(ValueError, match="10100 arrows, a drawing at most 4000"):
         draw_dot(root)
 
 
