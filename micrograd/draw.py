@@ -37,8 +37,7 @@ from micrograd.engine import Value, topological_order
 from micrograd.graph import LEVELS, Graph, LayerBox, NeuronBox, Node, graph
 from micrograd.render import Digraph
 
-LARGEST = 2000  # nodes: some 3 MB of SVG, and with QUICK a layout of seconds
-LARGE = 1000  # nodes and steps that arrows span: above, the layout is QUICK
+LARGEST = 2000  # nodes: some 3 MB of SVG, and a layout of seconds
 REACH = 3000  # steps that all arrows may span together: Graphviz lays out each step of each
 MOST_ARROWS = 500  # of a Mermaid diagram, by Mermaid's own default
 NEAR = 8  # steps: so short an arrow is always drawn
@@ -49,7 +48,9 @@ SIDES = {"LR": ("w", "e"), "RL": ("e", "w"), "TB": ("n", "s"), "BT": ("s", "n")}
 MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}
 
-# How often Graphviz tries to improve the places within the columns, as a part of its default.
+# Where so many arrows are short that they span far more than REACH, Graphviz tries less often to
+# improve the places within columns; elsewhere that would save little and cost symmetry.
+TANGLED = 3500  # steps
 QUICK = {"nslimit": "0.2", "mclimit": "0.05"}
 
 # Frame and background; with the text dark, a card looks the same on a light and on a dark page.
@@ -452,7 +453,7 @@ def layout(
             break
         far.add((name, i, operand))
         left -= span
-    return far, QUICK if len(operands_of) + left > LARGE else {}
+    return far, QUICK if left > TANGLED else {}
 
 
 def number(x: Any, floor: float = 0.0) -> str:
