@@ -570,5 +570,6 @@ def _tag(name: str, content: str, **attributes: object) -> str:
 def _escaped(text: str) -> str:
     # A backslash starts an escape even here, and what is no character in XML cannot be drawn.
     text = re.sub(r"[^\n\r\t -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
-    lines = html.escape(text.replace("\\", "\\\\")).splitlines()
-    return '<BR ALIGN="LEFT"/>'.join(lines) or "&#160;"  # Graphviz refuses an empty text
+    lines = html.escape(text.replace("\\", "\\\\")).splitlines() or [""]
+    # Graphviz refuses a text that is empty or only tabs.
+    return '<BR ALIGN="LEFT"/>'.join(line if line.strip() else "&#160;" for line in lines)

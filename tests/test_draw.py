@@ -477,6 +477,14 @@ def test_mermaid_escapes_labels_and_knows_its_limits():
         micrograd.mermaid(chain(502))
 
 
+@pytest.mark.parametrize("label", ["\t", "\t\t", "\r", "\n", " ", "\n\t\n", "\x0b", "\u2028"])
+def test_a_label_of_white_space_is_drawn(label):
+    for v in (Value(6.0, label=label), Value(6.0, (Value(2.0),), label)):
+        for drawing in (draw_dot(v), draw_dot(v, names={label: v}, rankdir="TB")):
+            assert ">6<" in drawing.pipe(encoding="utf-8")
+        assert micrograd.mermaid(v).startswith("flowchart")
+
+
 @pytest.mark.parametrize(("op", "label"), [("", ""), ("\n", "\n"), (" ", "")])
 def test_an_operation_without_a_name_is_drawn(op, label):
     a, b = Value(2.0), Value(3.0)
