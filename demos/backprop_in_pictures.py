@@ -14,7 +14,8 @@
 # | 6. Levels and orders | 5 |
 # | 7. Three views of a network | 5 |
 #
-# It goes well after `lecture.ipynb`. Where a cell ends in a question, answer it before you go on.
+# It goes well after `lecture.ipynb`. Where a cell ends in a question, answer it before you run
+# the next cells: what they show is not saved here.
 
 # %%
 import random

@@ -17,7 +17,7 @@
 # | 8. All of it at work | 2 |
 #
 # It goes well after `lecture.ipynb` and `backprop_in_pictures.ipynb`. Where a cell ends in a
-# question, answer it before you go on.
+# question, answer it before you run the next cells: what they show is not saved here.
 
 # %%
 import random

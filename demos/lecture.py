@@ -17,7 +17,8 @@
 # | 6. Operations, large and small | 10 |
 # | 7. A network that learns four points | 10 |
 #
-# Cells often end in a question. Write down your answer, then run the next cell.
+# Cells often end in a question. Write down your answer, then run the next cells: what they show is
+# not saved here.
 
 # %%
 import math

@@ -8,9 +8,11 @@ when a cell fails, or when a committed notebook is not what would be written now
 compared, since fonts differ from machine to machine, nor are outputs of cells tagged `optional`,
 which need a package that may be missing.
 
-What a notebook tells of the machine it ran on (versions, times, addresses in memory) is left out,
-so that a second run gives the same file. Needs jupytext, nbclient and ipykernel. Takes some ten
-seconds.
+Where a text ends in a question, the reader is to answer it before running the cells that follow, up
+to the next text: what they show is not saved. What a notebook tells of the machine it ran on
+(versions, times, addresses in memory) is left out, so that a second run gives the same file.
+
+Needs jupytext, nbclient and ipykernel. Takes some ten seconds.
 """
 
 import argparse
@@ -73,7 +75,19 @@ def executed(source):
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             clean(output)
+    for cell in answers(notebook.cells):
+        cell.outputs = []
     return notebook
+
+
+def answers(cells):
+    """The cells of code between a text that ends in a question and the next text."""
+    asked = False
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            asked = cell.source.rstrip().endswith("?")
+        elif asked:
+            yield cell
 
 
 def clean(output):
@@ -83,18 +97,19 @@ def clean(output):
             raise ValueError(f"a cell writes to stderr: {output.text.strip()}")
         return
     output.metadata = {}
-    for kind in PICTURES:
-        if kind in output.data:  # the text beside it has an address in memory
-            output.data = {kind: lean(kind, output.data[kind])}
+    pictures = {kind: lean(kind, output.data[kind]) for kind in PICTURES if kind in output.data}
+    output.data = pictures or output.data  # the text beside them has an address in memory
 
 
 def lean(kind, content):
-    """A picture without the versions of the programs that drew it, a plot in few colours."""
+    """A picture without the versions of the programs that drew it; one of pixels in few colours."""
     if kind == "image/svg+xml":
         return re.sub(r"<!--.*?-->\n?", "", content, flags=re.DOTALL)
-    image = Image.open(io.BytesIO(base64.b64decode(content))).convert("RGB").quantize(COLOURS)
+    image = Image.open(io.BytesIO(base64.b64decode(content))).convert("RGBA")
+    paper = Image.new("RGBA", image.size, "white")  # without it, what is transparent turns black
     small = io.BytesIO()
-    image.save(small, "png", optimize=True)
+    paper.alpha_composite(image)
+    paper.convert("RGB").quantize(COLOURS).save(small, "png", optimize=True)
     return base64.b64encode(small.getvalue()).decode()
 
 

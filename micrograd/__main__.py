@@ -47,7 +47,9 @@ OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Div: lambda a, b: a / b,
     ast.Pow: lambda a, b: a**b,
 }
+AROUND = 40  # characters of a long line on each side of a mistake
 ENDINGS = "an ending: .svg, .png, .pdf and others, .html for a page of steps, .mmd for Mermaid"
+TOO_DEEP = "too many operations within one another: give parts a name, as in 'n = x * w; n + b'"
 DRAW_EXAMPLES = """examples:
   python -m micrograd draw "(x1*w1 + x2*w2 + b).tanh()" x1=2 w1=-3 x2=0 w2=1 b=6.88 -o neuron.svg
   python -m micrograd draw "n = x*w + b; n.tanh()" x=1 w=2 b=0.5 --edges derivatives -o neuron.png
@@ -91,6 +93,8 @@ DERIVE_EXAMPLES = """examples:
 class ExpressionError(ValueError):
     """What is wrong with an expression, and where: the text with a mark below the place.
 
+    Of a long line it shows what is around the mark.
+
     >>> print(ExpressionError("'@' is not known", "a @ b", 2))
     '@' is not known
       a @ b
@@ -99,9 +103,18 @@ class ExpressionError(ValueError):
 
     def __init__(self, message: str, text: str, column: int) -> None:
         line = text[:column].count("\n")
-        start = text.rfind("\n", 0, column) + 1
-        mark = " " * (column - start) + "^"
-        super().__init__(f"{message}\n  {text.splitlines()[line] if text else ''}\n  {mark}")
+        place = column - text.rfind("\n", 0, column) - 1
+        shown = text.splitlines()[line] if text else ""
+        if place > AROUND:
+            shown = "\N{HORIZONTAL ELLIPSIS}" + shown[place - AROUND :]
+            place = AROUND + 1
+        shown = _shortened(shown, place + AROUND)
+        message = re.sub(r"\S+", lambda word: _shortened(word[0], AROUND), message)
+        super().__init__(f"{message}\n  {shown}\n  {' ' * place}^")
+
+
+def _shortened(text: str, size: int) -> str:
+    return text if len(text) <= size else f"{text[: size - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Value]]:
@@ -130,8 +143,10 @@ def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Val
         column = sum(map(len, lines[: (error.lineno or 1) - 1])) + (error.offset or 1) - 1
         message = str(error.msg).split(". Perhaps")[0] + _hint(text, column)
         raise ExpressionError(message, text, max(0, min(column, len(text)))) from None
-    except (RecursionError, MemoryError, ValueError) as error:
-        raise ExpressionError(f"this cannot be read: {error}", text[:60], 0) from None
+    except (RecursionError, MemoryError):
+        raise ExpressionError(TOO_DEEP, text, 0) from None
+    except ValueError as error:
+        raise ExpressionError(f"this cannot be read: {error}", text, 0) from None
     if not statements:
         raise ExpressionError("an expression is expected, such as 'x * y'", text, 0)
     reader = _Reader(text, numbers)
@@ -143,7 +158,7 @@ def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Val
             reader.statement(statement)
         result = reader.statement(statements[-1])
     except RecursionError:
-        raise ExpressionError("too many operations within one another", text[:60], 0) from None
+        raise ExpressionError(TOO_DEEP, text, 0) from None
     return result, reader.named
 
 
@@ -204,10 +219,7 @@ class _Reader:
             operand = self.number_or_value(node.operand)
             return -operand if isinstance(node.op, ast.USub) else operand
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-            a, b = self.number_or_value(node.left), self.number_or_value(node.right)
-            if not isinstance(a, Value) and not isinstance(b, Value):
-                a = Value(a)
-            return self.applied(node, OPERATORS[type(node.op)], a, b)
+            return self.chain(node)
         if isinstance(node, ast.Call):
             return self.call(node)
         known = f"names, numbers, brackets, + - * / ** and {', '.join(FUNCTIONS)}"
@@ -222,6 +234,21 @@ class _Reader:
             if node.attr in FUNCTIONS:
                 what = f"{node.attr} is a function: write .{node.attr}()"
         self.fail(f"{what}; known are {known}", place, behind=place is not node)
+
+    def chain(self, node: ast.BinOp) -> Any:
+        # a + b + c is (a + b) + c: a loop, since a sum is as deep as it has terms.
+        steps = []
+        left: ast.expr = node
+        while isinstance(left, ast.BinOp) and type(left.op) in OPERATORS:
+            steps.append(left)
+            left = left.left
+        a = self.number_or_value(left)
+        for step in reversed(steps):
+            b = self.number_or_value(step.right)
+            if not isinstance(a, Value) and not isinstance(b, Value):
+                a = Value(a)
+            a = self.applied(step, OPERATORS[type(step.op)], a, b)
+        return a
 
     def name(self, node: ast.Name) -> Value:
         name = node.id
@@ -293,8 +320,7 @@ def draw(options: argparse.Namespace) -> int:
 
 
 def _title(options: argparse.Namespace) -> str:
-    text = " ".join(options.expression.split())
-    return text if len(text) <= 80 else f"{text[:79]}\N{HORIZONTAL ELLIPSIS}"
+    return _shortened(" ".join(options.expression.split()), 80)
 
 
 def derive(options: argparse.Namespace) -> int:
@@ -410,7 +436,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:  # the last: there is no Graphviz here
         print(f"micrograd: {error}", file=sys.stderr)
         return 2
 

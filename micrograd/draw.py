@@ -37,7 +37,7 @@ from micrograd.engine import Value, topological_order
 from micrograd.graph import LEVELS, Graph, LayerBox, NeuronBox, Node, graph
 from micrograd.render import Digraph
 
-LARGEST = 3000  # nodes: a layout of seconds; its time grows with the square and more
+LARGEST = 2000  # nodes: some 3 MB of SVG, and a layout of seconds
 REACH = 3000  # steps that all arrows may span together: Graphviz lays out each step of each
 MOST_ARROWS = 500  # of a Mermaid diagram, by Mermaid's own default
 NEAR = 8  # steps: so short an arrow is always drawn
@@ -47,6 +47,11 @@ NOISE = 1e-15  # about what rounding leaves of a difference of ordinary numbers 
 SIDES = {"LR": ("w", "e"), "RL": ("e", "w"), "TB": ("n", "s"), "BT": ("s", "n")}
 MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}
+
+# Where so many arrows are short that they span far more than REACH, Graphviz tries less often to
+# improve the places within columns; elsewhere that would save little and cost symmetry.
+TANGLED = 3500  # steps
+QUICK = {"nslimit": "0.2", "mclimit": "0.05"}
 
 # Frame and background; with the text dark, a card looks the same on a light and on a dark page.
 COLOURS = {
@@ -100,8 +105,8 @@ def draw_dot(
             pass there is only the local derivative to tell. That of a neuron is d output / d input;
             an arrow into a layer stands for many numbers and has none.
         level: 'op', or 'neuron' for a card per neuron of `micrograd.nn` and call, shaded by its
-            output, with arrows by weight, or 'layer' for a card per layer. More than 3000 cards or
-            6000 arrows are too many: then it is the next level, and the caption says so.
+            output, with arrows by weight, or 'layer' for a card per layer. More than 2000 cards or
+            4000 arrows are too many: then it is the next level, and the caption says so.
         tangents: the speed of leaves that move, as in `jvp`. The cards tell how fast each node
             moves in place of its gradient, and the chain rule on an arrow is that of forward mode,
             local derivative times tangent of the operand; the contributions to a node sum to its
@@ -134,7 +139,7 @@ def draw_dot(
     elif not drawn.has_gradients and not all(isinstance(n, LayerBox) for n in drawn.nodes):
         captions.insert(0, "no gradients yet: call backward()")
     enter, leave = SIDES[rankdir]
-    far = _far_operands(drawn.nodes)
+    far, quick = layout({node.name: node.operands for node in drawn.nodes})
     if far:
         captions.append("a name alone stands for an arrow from far away")
     neurons = [node for node in drawn.nodes if isinstance(node, NeuronBox)]
@@ -151,6 +156,7 @@ def draw_dot(
             "nodesep": "0.2",
             "ranksep": f"{0.5 + 0.07 * fan:g}",
             **({"splines": "polyline"} if fan else {}),
+            **quick,
             "label": "\\n".join(captions),
             "fontcolor": EDGE,
             **FONT,
@@ -411,30 +417,43 @@ def _beside_arrow(text: str, side: str) -> str:
     return "&#160;&#160;" + text
 
 
-def _far_operands(nodes: Sequence[Node]) -> set[tuple[str, int, str]]:
-    # The longest arrows, as (node, place, operand), so many that the others keep within REACH. A
-    # result stands one step after its last operand, a leaf one step before its first user.
+def layout(
+    operands_of: Mapping[str, Sequence[str]], reach: int = REACH
+) -> tuple[set[tuple[str, int, str]], dict[str, str]]:
+    """What keeps the layout of a graph short: arrows to leave out, and attributes.
+
+    The longest arrows are left out, each as (node, place, operand), so many that the others keep
+    within reach. An arrow is as long as the steps that it spans: a result is one step after its
+    last operand, a leaf one step before its first user.
+
+    Args:
+        operands_of: of each node, operands first.
+        reach: steps that all arrows may span together.
+
+    >>> layout({"a": [], "b": ["a"], "c": ["a", "b"]})
+    (set(), {})
+    """
     step: dict[str, int] = {}
     before_first_user: dict[str, int] = {}
-    for node in nodes:
+    for name, operands in operands_of.items():
         # a layer may feed itself, and then has an operand without a step so far
-        step[node.name] = 1 + max((step.get(operand, 0) for operand in node.operands), default=-1)
-        for operand in node.operands:
-            known = before_first_user.get(operand, step[node.name])
-            before_first_user[operand] = min(known, step[node.name] - 1)
+        step[name] = 1 + max((step.get(operand, 0) for operand in operands), default=-1)
+        for operand in operands:
+            known = before_first_user.get(operand, step[name])
+            before_first_user[operand] = min(known, step[name] - 1)
     arrows = [
-        (step[node.name] - (step[operand] or before_first_user[operand]), node.name, i, operand)
-        for node in nodes
-        for i, operand in enumerate(node.operands)
+        (step[name] - (step[operand] or before_first_user[operand]), name, i, operand)
+        for name, operands in operands_of.items()
+        for i, operand in enumerate(operands)
     ]
     far: set[tuple[str, int, str]] = set()
     left = sum(span for span, *_ in arrows)
     for span, name, i, operand in sorted(arrows, reverse=True):
-        if left <= REACH or span <= NEAR:
+        if left <= reach or span <= NEAR:
             break
         far.add((name, i, operand))
         left -= span
-    return far
+    return far, QUICK if left > TANGLED else {}
 
 
 def number(x: Any, floor: float = 0.0) -> str:
@@ -551,5 +570,6 @@ def _tag(name: str, content: str, **attributes: object) -> str:
 def _escaped(text: str) -> str:
     # A backslash starts an escape even here, and what is no character in XML cannot be drawn.
     text = re.sub(r"[^\n\r\t -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
-    lines = html.escape(text.replace("\\", "\\\\")).splitlines()
-    return '<BR ALIGN="LEFT"/>'.join(lines) or "&#160;"  # Graphviz refuses an empty text
+    lines = html.escape(text.replace("\\", "\\\\")).splitlines() or [""]
+    # Graphviz refuses a text that is empty or only tabs.
+    return '<BR ALIGN="LEFT"/>'.join(line if line.strip() else "&#160;" for line in lines)

@@ -1,7 +1,7 @@
 """Chapter 10: DOT text in, pictures out, with or without Graphviz on the machine.
 
-Where there is a `dot` program, it draws. Where there is none, the copy of Graphviz that pygraphviz
-carries draws the same inside this process.
+A registered renderer draws, where there is one; else a `dot` program; else the copy of Graphviz
+that pygraphviz contains.
 
     >>> picture("digraph { a -> b }", "svg").startswith(b"<?xml")
     True
@@ -13,12 +13,13 @@ import io
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, redirect_stderr
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,36 @@ import graphviz
 
 BITMAPS = {"bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp"}
 LARGEST_BITMAP = "40,40"  # inches: colouring the pixels of more takes longer than the layout
+LARGE = 200  # arrows: the layout of more may take seconds, in which its C code ignores Ctrl-C
+LONGEST = 600  # seconds for a layout in a process of its own
+WITH_PNG = 200_000  # bytes of SVG: a PNG of more would be several times larger still
+PICTURES = graphviz.FORMATS - {"gv", "dot"}  # endings of files; those two are of DOT text
 
+Renderer = Callable[[str, str, str], bytes]
+
+_registered: list[Renderer] = []
 _one_at_a_time = threading.Lock()  # the library keeps its state, and Python its stderr, in globals
+if hasattr(os, "register_at_fork"):  # or a child would wait for a thread that it does not have
+    os.register_at_fork(
+        before=_one_at_a_time.acquire,
+        after_in_parent=_one_at_a_time.release,
+        after_in_child=_one_at_a_time.release,
+    )
+
+
+def register(renderer: Renderer | None) -> None:
+    """Lets a function draw all pictures from now on, for example in a browser without Graphviz.
+
+    Args:
+        renderer: gets the DOT text, the format and the layout engine, and returns the picture; a
+            ValueError says that it cannot make this format. None goes back to Graphviz.
+
+    >>> register(lambda source, format, engine: f"<svg>{source}</svg>".encode())
+    >>> picture("digraph {}", "svg")
+    b'<svg>digraph {}</svg>'
+    >>> register(None)
+    """
+    _registered[:] = [] if renderer is None else [renderer]
 
 
 def picture(source: str, format: str, engine: str = "dot", quiet: bool = False) -> bytes:
@@ -40,11 +69,21 @@ def picture(source: str, format: str, engine: str = "dot", quiet: bool = False) 
         engine: the layout: 'dot' for layers, 'neato' for springs, and more.
         quiet: leaves out what Graphviz says about a text that it could draw all the same.
 
+    A drawing of more than 200 arrows is made in a process of its own, so that Ctrl-C ends it.
+
     Raises:
+        ImportError: there is no Graphviz here; the message says how to get it.
         ValueError: the format cannot be made here, and the message lists what can; or the text
             cannot be drawn, and the message is Graphviz's own.
     """
-    drawn = _by_program if shutil.which("dot") else _by_library
+    if _registered:
+        return _registered[0](source, format, engine)
+    drawn = _by_program
+    if not shutil.which("dot"):
+        _require_library()
+        # Where Python is part of another program, there is nothing to start a process with.
+        large = source.count("->") > LARGE and sys.executable
+        drawn = _by_library_in_a_process if large else _by_library
     data, said = drawn(source, format, engine)
     if not data:
         _, not_recognized, formats = said.partition(f'Format: "{format}" not recognized.')
@@ -56,20 +95,57 @@ def picture(source: str, format: str, engine: str = "dot", quiet: bool = False) 
     return data
 
 
+def _require_library() -> None:
+    try:
+        import pygraphviz  # noqa: F401  # some MB of C, which only those without the program need
+    except ImportError as error:
+        raise ImportError(
+            f"drawing needs Graphviz, and there is none here ({error}): install its program `dot` "
+            "(apt install graphviz, apk add graphviz, brew install graphviz, or from graphviz.org)"
+            ", or the package that contains it, where it has wheels (pip install pygraphviz). "
+            "Without it use .source, the DOT text, or mermaid()"
+        ) from None
+
+
 def _by_program(source: str, format: str, engine: str) -> tuple[bytes, str]:
     size = [f"-Gsize={LARGEST_BITMAP}"] if _is_bitmap(format) else []
+    return _answer(["dot", f"-K{engine}", f"-T{format}", *size], source)
+
+
+def _by_library_in_a_process(source: str, format: str, engine: str) -> tuple[bytes, str]:
+    code = f"import sys; sys.path = {sys.path!r}; import micrograd.render as r; r._drawn_here()"
+    return _answer([sys.executable, "-c", code, format, engine], source)
+
+
+def _drawn_here() -> None:
+    # The other side: draws what comes in. It ends after a while even if its parent was killed.
+    if hasattr(signal, "alarm"):
+        signal.alarm(LONGEST)
+    try:
+        data, said = _by_library(sys.stdin.buffer.read().decode(), *sys.argv[1:])
+    except OSError as error:
+        sys.exit(str(error))
+    sys.stdout.buffer.write(data)
+    sys.stderr.buffer.write(said.encode())
+
+
+def _answer(command: Sequence[str], source: str) -> tuple[bytes, str]:
+    # What a process makes of the text, and what it says. Ctrl-C ends it.
     run = subprocess.run(
-        ["dot", f"-K{engine}", f"-T{format}", *size],
+        command,
         input=source.encode(),
         capture_output=True,
         check=False,
         creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # Windows would flash a console
     )
-    return b"" if run.returncode else run.stdout, run.stderr.decode(errors="replace")
+    said = run.stderr.decode(errors="replace")
+    if run.returncode:
+        return b"", said or f"the process that draws ended with code {run.returncode}"
+    return run.stdout, said
 
 
 def _by_library(source: str, format: str, engine: str) -> tuple[bytes, str]:
-    import pygraphviz  # some MB of C, which only those without the program need
+    import pygraphviz
 
     # Through sys.stderr the library would say that above 1000 nodes a layout may take a long time.
     with _one_at_a_time, redirect_stderr(io.StringIO()), _stderr_of_c() as said:
@@ -80,6 +156,9 @@ def _by_library(source: str, format: str, engine: str) -> tuple[bytes, str]:
             data = drawing.draw(format=format, prog=engine)
         except (TypeError, ValueError):  # TypeError: it looks into a result that is not there
             data = b""
+        except OSError as error:  # the library writes the text into a temporary file
+            reason = f"no room for a drawing's temporary file ({error.strerror})"
+            raise OSError(error.errno, reason, tempfile.gettempdir()) from None
     # Graphviz's own words, without the fonts' library grumbling about the machine's settings; what
     # other threads wrote meanwhile goes where it was meant to go.
     graphviz_said, others = [], []
@@ -101,10 +180,11 @@ def _is_bitmap(format: str) -> bool:
 def _stderr_of_c() -> Iterator[list[str]]:
     # C code writes to file descriptor 2, whatever sys.stderr is. The list is filled at the end.
     said = [""]
-    with tempfile.TemporaryFile() as file:
+    with ExitStack() as stack:
         try:
+            file = stack.enter_context(tempfile.TemporaryFile())
             kept = os.dup(2)
-        except OSError:  # a program without a console has no such descriptor
+        except OSError:  # a full disk, or a program without a console, which has no descriptor 2
             yield said
             return
         os.dup2(file.fileno(), 2)
@@ -120,6 +200,9 @@ def _stderr_of_c() -> Iterator[list[str]]:
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Writes a file whole or not at all: what stood there stays until all of it is on the disk.
 
+    Raises:
+        OSError: it cannot be written; a file that was there is as before.
+
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_whole(Path(folder, "a.txt"), b"all of it")
     ...     Path(folder, "a.txt").read_bytes()
@@ -130,22 +213,110 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     try:
         Path(part).write_bytes(data)
         os.replace(part, target)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            Path(part).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            reason = f"nothing is written ({error.strerror or error})"
+            raise OSError(error.errno, reason, os.fspath(path)) from None
         raise
 
 
 class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library carries no types
     """A `graphviz.Digraph` that draws itself by `picture`, and so also without a `dot` program.
 
-    The methods below are the places where the graphviz library would start the program; `render`,
-    `pipe`, `view` and the display in Jupyter go through them.
+    `save` and `render` write what the ending of a file says. The methods below them are the places
+    where the graphviz library would start the program; `pipe`, `view` and the display in Jupyter
+    go through them.
 
     >>> graph = Digraph(format="svg")
     >>> graph.edge("a", "b")
     >>> graph.pipe(encoding="utf-8").count("<path")
     1
+    >>> graph
+    <drawing: .save('drawing.svg') or .render('drawing.png') writes it>
     """
+
+    directory: str
+
+    def __repr__(self) -> str:
+        return "<drawing: .save('drawing.svg') or .render('drawing.png') writes it>"
+
+    def save(
+        self,
+        filename: str | os.PathLike[str] | None = None,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        skip_existing: bool | None = False,
+    ) -> str:
+        """Writes a picture if the ending says so (.svg, .png, .pdf, ...), else the DOT text.
+
+        Returns the path. Both are written whole or not at all.
+
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Digraph().save("a.svg", folder)
+        ...     Path(path).read_bytes()[:5]
+        b'<?xml'
+        """
+        as_text = skip_existing is None  # so `render` of the library writes the DOT text
+        if not as_text and _ending(filename) in PICTURES:
+            path = self._path(filename, directory)
+            return path if skip_existing and os.path.exists(path) else self.render(path, "")
+        if filename is not None:
+            self.filename = os.fspath(filename)
+        if directory is not None:
+            self.directory = os.fspath(directory)
+        path = str(self.filepath)
+        if not skip_existing or not os.path.exists(path):
+            self._mkdirs(path)
+            write_whole(path, self.source.encode(self.encoding))
+        return path
+
+    def render(
+        self,
+        filename: str | os.PathLike[str] | None = None,
+        directory: str | os.PathLike[str] | None = None,
+        view: bool = False,
+        cleanup: bool = False,
+        format: str | None = None,
+        **options: Any,
+    ) -> str:
+        """Writes 'out.png' if called so; 'gout' writes the DOT text, and beside it 'gout.svg'.
+
+        Options, and what it returns, are as in the graphviz library.
+
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Digraph().render("a.png", folder), Digraph().render("b", folder, format="svg")
+        ...     sorted(os.listdir(folder))
+        ['a.png', 'b', 'b.svg']
+        """
+        if _ending(filename) in PICTURES and format is None and "outfile" not in options:
+            path = self._path(filename, directory)
+            if options.pop("raise_if_result_exists", False) and os.path.exists(path):
+                raise graphviz.FileExistsError(f"output file exists: {path!r}")
+            options.pop("overwrite_source", None)  # no DOT text is written
+            quiet_view = options.pop("quiet_view", False)
+            self._mkdirs(path)
+            write_whole(path, self.pipe(_ending(path), **options))
+            if view or quiet_view:
+                self._view(path, format=_ending(path), quiet=quiet_view)
+            return path
+        options |= {"directory": directory, "view": view, "cleanup": cleanup, "format": format}
+        return str(super().render(filename, **options))
+
+    def _path(self, filename: Any, directory: Any) -> str:
+        return os.path.join(self.directory if directory is None else directory, filename)
+
+    def _repr_mimebundle_(
+        self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None, **_: Any
+    ) -> dict[str, bytes | str]:
+        # JupyterLab shows no SVG of a notebook that is not trusted: a PNG for that case.
+        bundle: dict[str, bytes | str] = super()._repr_mimebundle_(include, exclude)
+        small = len(bundle.get("image/svg+xml", b"-" * (WITH_PNG + 1))) <= WITH_PNG
+        if include is None and small and "image/png" not in (exclude or ()):
+            with suppress(ValueError):  # of a registered renderer that cannot make one
+                bundle["image/png"] = self._repr_image_png()
+        return bundle
 
     @staticmethod
     def _verify_format(format: str, **_: Any) -> None:
@@ -191,3 +362,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library carries no
             raise ValueError(f"{path!r} would overwrite the DOT text: choose another outfile")
         write_whole(path, self._pipe_lines(engine, format, self, **options))
         return path
+
+
+def _ending(path: str | os.PathLike[str] | None) -> str:
+    return os.path.splitext(os.fspath(path or ""))[1][1:].lower()

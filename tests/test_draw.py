@@ -1,6 +1,7 @@
 """The drawings. `python tests/test_draw.py` writes the snapshots anew; then look at the diff."""
 
 import math
+import random
 import re
 import xml.etree.ElementTree as ET
 from decimal import Decimal
@@ -16,10 +17,14 @@ from micrograd.draw import (
     COLOURS,
     LARGEST,
     MINUS,
+    NEAR,
     NEGATIVE,
     POSITIVE,
+    QUICK,
+    REACH,
     draw_dot,
     largest,
+    layout,
     line,
     number,
     shade,
@@ -305,6 +310,34 @@ def test_a_graph_too_large_to_lay_out_is_refused_at_once():
         draw_dot(x)
 
 
+def tangle(size):
+    rng = random.Random(0)
+    values = [Value(rng.random()) for _ in range(size // 10)]
+    while len(values) < size:
+        values.append(Value(1.0, tuple(rng.sample(values, 2)), "+"))
+    return Value(1.0, values[-size // 10 :], "sum")
+
+
+@pytest.mark.parametrize(("size", "quick"), [(300, {}), (2000, QUICK)])
+def test_what_dot_has_to_place_is_limited(size, quick):
+    graph = micrograd.graph.graph(tangle(size))
+    operands_of = {node.name: node.operands for node in graph.nodes}
+    far, attributes = layout(operands_of)
+    assert attributes == quick
+    step = {}
+    for name, operands in operands_of.items():
+        step[name] = 1 + max((step[operand] for operand in operands), default=-1)
+    near = [
+        (step[name] - step[operand])
+        for name, operands in operands_of.items()
+        for i, operand in enumerate(operands)
+        if step[operand] and (name, i, operand) not in far
+    ]
+    assert sum(near) <= REACH or max(near) <= NEAR
+    source = draw_dot(tangle(size)).source
+    assert all((f"{name}={number}" in source) is bool(quick) for name, number in QUICK.items())
+
+
 def chain(size):
     x = Value(0.5)
     for _ in range(size // 2):
@@ -444,6 +477,14 @@ def test_mermaid_escapes_labels_and_knows_its_limits():
         micrograd.mermaid(chain(502))
 
 
+@pytest.mark.parametrize("label", ["\t", "\t\t", "\r", "\n", " ", "\n\t\n", "\x0b", "\u2028"])
+def test_a_label_of_white_space_is_drawn(label):
+    for v in (Value(6.0, label=label), Value(6.0, (Value(2.0),), label)):
+        for drawing in (draw_dot(v), draw_dot(v, names={label: v}, rankdir="TB")):
+            assert ">6<" in drawing.pipe(encoding="utf-8")
+        assert micrograd.mermaid(v).startswith("flowchart")
+
+
 @pytest.mark.parametrize(("op", "label"), [("", ""), ("\n", "\n"), (" ", "")])
 def test_an_operation_without_a_name_is_drawn(op, label):
     a, b = Value(2.0), Value(3.0)
@@ -455,7 +496,7 @@ def test_an_operation_without_a_name_is_drawn(op, label):
 def test_too_many_arrows_are_refused_at_once():
     leaves = [Value(1.0) for _ in range(100)]
     root = Value(1.0, [Value(1.0, leaves, "f") for _ in range(100)], "g")
-    with pytest.raises(ValueError, match="10100 arrows, a drawing at most 6000"):
+    with pytest.raises(ValueError, match="10100 arrows, a drawing at most 4000"):
         draw_dot(root)
 
 

@@ -129,6 +129,42 @@ def test_what_is_no_arithmetic_is_refused_with_a_mark_at_the_place(text, message
         assert line[below.index("^") :].startswith(mark)
 
 
+SUM = " + x" * 2500
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "mark"),
+    [
+        (f"x{SUM[:4000]} @ y{SUM[:4000]}", "not known here", "@ y"),
+        (f"x{SUM} $ y{SUM}", "invalid syntax", "$ y"),
+        (f"x @ y{SUM}", "not known here", "@ y"),
+        (f"x{SUM} + eval(x)", "eval is no function here", "eval(x)"),
+        (f"x{SUM} + x.tanh", "tanh is a function", ".tanh"),
+        (f"x{SUM} + z", "z has no value", "z"),
+        (f"x{SUM} + log(-x)", "the logarithm needs x > 0", "log(-x)"),
+        (f"(x{SUM}", "was never closed", "(x"),
+        ("n = 2 * x\n" + f"n{SUM} +", "invalid syntax", ""),
+        ("y" * 10_000, "has no value: add", "y"),
+        (f"x + {'f' * 10_000}(x)", "is no function here", "f"),
+        ("x+" * 5000 + "+ @", "invalid syntax", "@"),
+        ("x" + "+x" * 20_000, "give parts a name", "x+x"),
+        ("1" * 10_000, "Exceeds the limit", "1"),
+    ],
+)
+def test_a_long_expression_is_shown_where_it_is_wrong(text, message, mark, capsys):
+    assert main(["draw", text, "x=2"]) == 2
+    error = capsys.readouterr().err.removesuffix("\n")
+    assert message in error
+    assert len(error) < 500
+    *_, line, below = error.split("\n")
+    assert len(line) <= 2 + 80 + 2
+    assert line[below.index("^") :].startswith(mark)
+
+
+def test_a_long_sum_is_computed():
+    assert evaluated(f"x{SUM}", {"x": 1.0})[0].data == 2501
+
+
 # ---- draw
 
 

@@ -5,6 +5,8 @@ checks two small notebooks of its own, where jupytext, nbclient and ipykernel ar
 """
 
 import base64
+import contextlib
+import io
 import json
 import os
 import re
@@ -13,6 +15,7 @@ import subprocess
 import sys
 
 import pytest
+from PIL import Image
 from test_demos import DEMOS, load
 
 NAMES = ("lecture", "backprop_in_pictures", "from_scalars_to_arrays")
@@ -53,8 +56,28 @@ def outputs(notebook):
         yield from cell.get("outputs", ())
 
 
+def with_answers(cells):
+    """Pairs of a cell, which is kind and text, and whether it answers the text before it."""
+    asked = False
+    for kind, text in cells:
+        if kind == "markdown":
+            asked = text.rstrip().endswith("?")
+        yield (kind, text), asked and kind == "code"
+
+
 def without_strings_in_base64(text):
     return re.sub(r'"image/png": "[^"]*"', "", text)
+
+
+def with_prints(cells):
+    """Pairs of a cell, which is kind and text, and what it prints."""
+    names = {"__name__": "notebook"}
+    for kind, text in cells:
+        printed = io.StringIO()
+        if kind == "code":
+            with contextlib.redirect_stdout(printed):
+                exec(text, names)
+        yield (kind, text), printed.getvalue()
 
 
 # ---- the sources as scripts
@@ -78,8 +101,7 @@ def test_a_source_runs_as_a_script(name, tmp_path):
 
 def test_the_lecture_gives_the_numbers_that_its_text_tells():
     cells = list(source_cells("lecture"))
-    notebook = json.loads((DEMOS / "lecture.ipynb").read_text(encoding="utf-8"))
-    printed = "".join("".join(output.get("text", "")) for output in outputs(notebook))
+    printed = "".join(out for _, out in with_prints(cells))
     told = "\n".join(text for kind, text in cells if kind == "markdown")
     for claim, number in [
         ("$f'(3) = 14$", "\n14.0\n"),
@@ -119,14 +141,28 @@ def test_a_notebook_shows_what_it_draws(committed):
     name, _, notebook = committed
     drawn = sum(
         len(re.findall(r"^(?:draw_dot|draw_network|explain)\(|plt\.subplots", text, re.MULTILINE))
-        for kind, text in source_cells(name)
-        if kind == "code"
+        for (kind, text), answer in with_answers(source_cells(name))
+        if kind == "code" and not answer
     )
-    kinds = [kind for output in outputs(notebook) for kind in output.get("data", ())]
-    pictures = ("image/svg+xml", "image/png", "text/html")
-    assert sum(kind in pictures for kind in kinds) == drawn >= 8
-    assert kinds.count("text/html") == (name == "lecture")  # the page of explain()
-    assert "text/latex" in kinds
+    shown = [output.get("data", {}) for output in outputs(notebook)]
+    assert sum(bool({"image/png", "text/html"} & kinds.keys()) for kinds in shown) == drawn >= 5
+
+
+def test_each_drawing_has_a_png_for_notebooks_that_are_not_trusted(committed):
+    _, _, notebook = committed
+    drawings = [output["data"] for output in outputs(notebook) if "data" in output]
+    drawings = [data for data in drawings if "image/svg+xml" in data]
+    assert len(drawings) >= 1
+    assert all("image/png" in data for data in drawings)
+
+
+def test_no_answer_is_saved_below_its_question(committed):
+    name, _, notebook = committed
+    assert "not saved here" in " ".join("".join(notebook["cells"][0]["source"]).split())
+    cells = zip(notebook["cells"], with_answers(source_cells(name)), strict=True)
+    answers = [cell for cell, (_, answer) in cells if answer]
+    assert len(answers) > 10
+    assert all(cell["outputs"] == [] for cell in answers)
 
 
 def test_a_notebook_is_small_and_tells_nothing_of_the_machine(committed):
@@ -146,7 +182,7 @@ def test_a_notebook_is_small_and_tells_nothing_of_the_machine(committed):
         assert not output.get("metadata")
         if "image/png" in output.get("data", ()):
             png = base64.b64decode("".join(output["data"]["image/png"]))
-            assert len(png) < 20_000
+            assert len(png) < 30_000
             assert not re.search(rb"tEXt|iTXt|tIME", png)
 
 
@@ -183,6 +219,12 @@ draw_dot(x * x)
 
 # %% tags=["optional"]
 print("only here")
+
+# %% [markdown]
+# What is the sum?
+
+# %%
+print(x + x)
 """
 
 
@@ -210,10 +252,15 @@ def test_a_notebook_is_made_from_its_source(folder):
     assert others == [first] * len(others)  # cells have no random ids
     assert b"\r" not in first
     notebook = json.loads(first)
-    assert [cell["cell_type"] for cell in notebook["cells"]] == ["markdown", "code", "code"]
+    assert [cell["cell_type"] for cell in notebook["cells"]] == [
+        *("markdown", "code", "code", "markdown", "code"),
+    ]
+    assert notebook["cells"][-1]["outputs"] == []
     printed, drawn = notebook["cells"][1]["outputs"]
     assert printed["text"] == ["Value(data=3.0, grad=0)\n"]
-    assert list(drawn["data"]) == ["image/svg+xml"]
+    assert set(drawn["data"]) == {"image/svg+xml", "image/png"}
+    png = Image.open(io.BytesIO(base64.b64decode("".join(drawn["data"]["image/png"]))))
+    assert png.convert("RGB").getpixel((0, 0)) == (255, 255, 255)  # and not black
     assert "Generated by" not in "".join(drawn["data"]["image/svg+xml"])
 
 
@@ -257,7 +304,7 @@ def test_differences_are_those_of_cells_and_texts_and_not_of_pictures(program):
     assert "cell 1 has other outputs" in found(lambda n: n.cells[1].outputs[0].update(text="4"))[0]
     assert "cell 1 has other outputs" in found(lambda n: n.cells[1].outputs.pop())[0]
     assert "cell 0 is not that of the source" in found(lambda n: n.cells[0].update(id="x"))[0]
-    assert "2 cells, its source has 3" in found(lambda n: n.cells.pop())[0]
+    assert "4 cells, its source has 5" in found(lambda n: n.cells.pop())[0]
     assert "metadata" in found(lambda n: n.metadata.update(title="x"))[0]
 
 
@@ -271,11 +318,10 @@ def test_a_word_on_stderr_is_refused(program):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_instructions_named_in_the_text_stand_in_the_output_above(name):
-    notebook = json.loads((DEMOS / f"{name}.ipynb").read_text(encoding="utf-8"))
     printed = ""
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            printed = json.dumps(cell["outputs"])
+    for (kind, text), out in with_prints(source_cells(name)):
+        if kind == "code":
+            printed = out
         else:
-            for number in re.findall(r"`(t\d+)`", "".join(cell["source"])):
+            for number in re.findall(r"`(t\d+)`", text):
                 assert re.search(rf"\b{number}\b", printed), number

@@ -1,11 +1,13 @@
 """What holds for the package as a whole: what loads when, and who may import whom."""
 
 import ast
+import builtins
 import io
 import re
 import subprocess
 import sys
 import tokenize
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,81 @@ def test_the_facade_names_everything_it_promises_and_no_module():
         assert name not in CHAPTERS
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = micrograd.nonsense
+
+
+def test_what_one_types_first_is_in_the_facade():
+    out = fresh(
+        "from micrograd import MLP, Neuron, Layer, Linear, Sequential, SGD, Adam\n"
+        "model = Sequential(Linear(2, 1))\n"
+        "SGD(MLP(2, [1]).parameters(), lr=0.1).step(), Adam(model.parameters()).step()\n"
+        "import micrograd; print(micrograd.nn.MLP is MLP)"
+    )
+    assert out == "True\n"
+
+
+@pytest.mark.parametrize("module", [chapter for chapter in CHAPTERS if chapter != "__main__"])
+def test_a_module_is_there_after_import_micrograd(module):
+    code = f"import micrograd; print(micrograd.{module}.__name__, {module!r} in dir(micrograd))"
+    assert fresh(code) == f"micrograd.{module} True\n"
+
+
+def test_tab_completion_offers_names_and_modules_and_nothing_else():
+    offered = {name for name in dir(micrograd) if not name.startswith("__")}
+    assert offered == {*micrograd.__all__, "compile", *CHAPTERS} - {"__main__"}
+    public = fresh("import micrograd; print(*(n for n in vars(micrograd) if n[0] != '_'))").split()
+    assert set(public) <= offered  # editors read the file itself
+
+
+def test_a_star_import_hides_no_builtin():
+    names: dict[str, object] = {}
+    exec("from micrograd import *", names)
+    assert names["Value"] is micrograd.Value
+    assert not names.keys() & set(dir(builtins))
+    assert micrograd.compile is not compile
+
+
+ROOT = PACKAGE.parent
+
+
+def test_the_version_is_that_of_the_distribution_and_of_the_citation():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["name"] == "micrograd"
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"]["path"] == "micrograd/__init__.py"
+    assert micrograd.__version__ == "1.0.0"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"version = {{{micrograd.__version__}}}" in readme
+
+
+def test_no_text_names_a_package_that_is_on_no_index():
+    files = [p for folder in ("micrograd", "tests", "demos") for p in (ROOT / folder).rglob("*")]
+    texts = [p for p in files if p.suffix in {".py", ".html", ".ipynb"}]
+    assert len(texts) > 100
+    for path in [*texts, *(ROOT / name for name in ("README.md", "LICENSE", "pyproject.toml"))]:
+        text = path.read_text(encoding="utf-8").replace("_", "-")
+        assert "micrograd" + "-textbook" not in text, path
+
+
+@pytest.mark.parametrize(
+    ("implementation", "system", "machine", "expected"),
+    [
+        *(("CPython", "linux", machine, True) for machine in ("x86_64", "aarch64")),
+        *(("CPython", "darwin", machine, True) for machine in ("x86_64", "arm64")),
+        *(("CPython", "win32", "AMD64", True), ("CPython", "win32", "ARM64", False)),
+        *(("CPython", "emscripten", "wasm32", False), ("PyPy", "linux", "x86_64", False)),
+        *(("CPython", "linux", machine, False) for machine in ("i686", "armv7l", "riscv64")),
+    ],
+)
+def test_pygraphviz_is_required_where_it_has_wheels(implementation, system, machine, expected):
+    requirements = pytest.importorskip("packaging.requirements")  # pytest brings it
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    found = [r for r in project["project"]["dependencies"] if r.startswith("pygraphviz")]
+    place = {
+        "platform_python_implementation": implementation,
+        "sys_platform": system,
+        "platform_machine": machine,
+    }
+    assert [requirements.Requirement(r).marker.evaluate(place) for r in found] == [expected]
 
 
 def public_names(path):

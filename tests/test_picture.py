@@ -1,12 +1,14 @@
 """What a compiled function shows of itself: its text, its groups, and their picture."""
 
 import random
+import re
 
 import numpy as np
 import pytest
 
 import micrograd
 from micrograd import Value, draw_dot
+from micrograd.compiler.picture import REACH
 from micrograd.compiler.run_python import function
 from micrograd.nn import MLP
 
@@ -99,3 +101,41 @@ def test_what_is_cached_can_be_seen_and_forgotten():
     assert len(calls) == 2 * n
     total.clear()
     assert total.programs == {}
+
+
+def chained(steps):
+    w = Value(0.5)
+
+    @micrograd.compile(executor="numpy")
+    def chain(x):
+        for _ in range(steps):
+            x = (x * w).tanh()
+        return x
+
+    chain(np.ones(3))
+    return chain
+
+
+def test_names_stand_for_arrows_from_far_away():
+    dot = draw_dot(chained(40))
+    assert "a name alone is an arrow from far away" in dot.source
+    ends = [re.match(r"(\w+) -> (\w+)", line).groups() for line in arrows(dot)]
+    lone = {start: end for start, end in ends if "_" in start}
+    assert 50 < len(lone) < len(ends)
+    for start, end in lone.items():
+        assert start.startswith(f"{end}_")
+        name = re.search(rf'\t{start} \[label="?(g\d+|1 parameter|x)"? ', dot.source)[1]
+        assert re.search(rf'label="{name}\b', dot.source)  # it is written on the card, too
+    groups = [start for start, _ in ends if start.startswith("g") and "_" not in start]
+    steps = [int(end[1:]) - int(start[1:]) for start, end in ends if start in groups]
+    assert sum(steps) <= 2 * REACH
+    assert "far away" not in draw_dot(chained(5)).source
+
+
+def test_too_many_groups_are_refused_at_once_and_the_message_says_what_to_do():
+    with pytest.raises(ValueError, match=r"2002 groups, a drawing at most 2000: read them in \.gr"):
+        draw_dot(chained(400))
+
+
+def test_a_long_chain_is_drawn():
+    assert b"<svg" in draw_dot(chained(100)).pipe()

@@ -1,4 +1,5 @@
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 import graphviz
 import pytest
 
-from micrograd import render
+from micrograd import Neuron, Value, draw_dot, draw_network, explain, render
 from micrograd.render import Digraph, picture, write_whole
 
 DOT = "digraph { a -> b }"
@@ -149,10 +150,59 @@ def test_text_is_decoded_and_what_means_nothing_here_refused(way):
 
 def test_display_in_a_notebook(way):
     bundle = a_to_b()._repr_mimebundle_()
-    assert list(bundle) == ["image/svg+xml"]
+    assert list(bundle) == ["image/svg+xml", "image/png"]  # PNG where SVG is not trusted
     assert bundle["image/svg+xml"].startswith("<?xml")
+    assert bundle["image/png"].startswith(b"\x89PNG")
     assert a_to_b()._repr_image_svg_xml() == bundle["image/svg+xml"]
     assert a_to_b()._repr_mimebundle_(include=["image/png"])["image/png"][:4] == b"\x89PNG"
+    assert list(a_to_b()._repr_mimebundle_(exclude=["image/png"])) == ["image/svg+xml"]
+
+
+def test_a_large_drawing_has_no_png_beside_it(monkeypatch):
+    graph = a_to_b()
+    size = len(graph._repr_image_svg_xml())
+    monkeypatch.setattr(render, "WITH_PNG", size)
+    assert "image/png" in graph._repr_mimebundle_()
+    monkeypatch.setattr(render, "WITH_PNG", size - 1)
+    assert list(graph._repr_mimebundle_()) == ["image/svg+xml"]
+
+
+def test_a_console_shows_how_to_save_a_drawing():
+    shown = "<drawing: .save('drawing.svg') or .render('drawing.png') writes it>"
+    assert repr(a_to_b()) == shown
+    assert str(a_to_b()) == a_to_b().source
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf", "SVG"])
+def test_save_and_render_write_what_the_ending_says(way, tmp_path, ending):
+    path = tmp_path / "new" / f"o.{ending}"
+    graph = a_to_b()
+    for write in (graph.save, graph.render):
+        assert write(path) == str(path)
+        assert path.read_bytes().startswith(BEGINNINGS[ending.lower()])
+        assert list(path.parent.iterdir()) == [path]
+        path.unlink()
+        assert write(path.name, directory=path.parent) == str(path)
+    assert graph.save(path, skip_existing=True) == str(path)
+    with pytest.raises(graphviz.FileExistsError):
+        graph.render(path, raise_if_result_exists=True)
+    assert graph.filename == "Digraph.gv"  # what render() without a name writes is no picture
+
+
+@pytest.mark.parametrize("name", ["o.gv", "o.dot", "o", "o.v2"])
+def test_save_writes_dot_text_under_other_names(tmp_path, name):
+    graph = a_to_b()
+    assert graph.save(tmp_path / "new" / name) == str(tmp_path / "new" / name)
+    assert (tmp_path / "new" / name).read_text() == graph.source
+    assert graph.save("again.gv", directory=tmp_path) == str(tmp_path / "again.gv")
+    (tmp_path / "again.gv").write_text("mine")
+    graph.save(skip_existing=True)
+    assert (tmp_path / "again.gv").read_text() == "mine"
+
+
+def test_a_format_that_is_asked_for_wins_over_the_ending(tmp_path):
+    assert a_to_b().render(tmp_path / "o.png", format="svg") == str(tmp_path / "o.png.svg")
+    assert (tmp_path / "o.png").read_text() == a_to_b().source
 
 
 def test_render_writes_the_text_and_the_picture(way, tmp_path):
@@ -201,8 +251,48 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
         write_whole(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"nothing is written .*'.*nowhere.file'$"):
         write_whole(tmp_path / "nowhere" / "file", b"new")
+
+
+LONG, SHORT = '"a" [label=' + "x" * 5000 + "]", "a -> b\n" * 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files, like a full disk")
+@pytest.mark.parametrize(
+    ("call", "body", "message"),
+    [
+        ("save('o.gv')", LONG, "nothing is written (File too large): 'o.gv'"),
+        ("render('o')", LONG, "nothing is written (File too large): 'o'"),
+        ("save('o.svg')", SHORT, "nothing is written (File too large): 'o.svg'"),
+        ("render('o.svg')", SHORT, "nothing is written (File too large): 'o.svg'"),
+        ("render('o.svg')", LONG, "no room for a drawing's temporary file (File too large): '/"),
+    ],
+)
+def test_a_full_disk_leaves_the_old_files_and_says_which_is_not_written(
+    tmp_path, call, body, message
+):
+    code = f"""
+import os, resource
+from micrograd.render import Digraph
+os.environ["PATH"] = ""
+graph = Digraph(body=[{body!r}], format="svg")
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    graph.{call}
+except OSError as error:
+    print(error)
+"""
+    for name in ("o", "o.gv", "o.svg"):
+        (tmp_path / name).write_text("old")
+    process = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert process.stdout.startswith(f"[Errno 27] {message}")
+    assert process.stderr == ""
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == dict.fromkeys(
+        ("o", "o.gv", "o.svg"), "old"
+    )
 
 
 def test_a_link_is_followed_and_permissions_are_the_usual_ones(tmp_path):
@@ -224,6 +314,166 @@ def test_the_program_is_preferred_where_there_is_one(monkeypatch, tmp_path):
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     assert render.picture("some text", "svg").decode().split("\n") == ["-Kdot -Tsvg", "some text"]
+
+
+def test_a_registered_renderer_draws_everything(monkeypatch):
+    calls = []
+
+    def renderer(source, format, engine):
+        calls.append((source, format, engine))
+        if format != "svg":
+            raise ValueError(f"no {format} here")
+        return b"<svg/>"
+
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)  # as on a page, where there is none
+    x = Value(2.0)
+    render.register(renderer)
+    try:
+        assert draw_dot(x * x).pipe() == b"<svg/>"
+        assert draw_dot(x * x)._repr_mimebundle_() == {"image/svg+xml": "<svg/>"}
+        assert "<svg/>" in explain(x * x).html
+        draw_network(Neuron(2)).pipe()
+        with pytest.raises(ValueError, match="no png here"):
+            draw_dot(x).pipe(format="png")
+    finally:
+        render.register(None)
+    assert [call[1:] for call in calls[-2:]] == [("svg", "neato"), ("png", "dot")]
+    with pytest.raises(ImportError, match="drawing needs Graphviz"):
+        draw_dot(x).pipe()
+
+
+# ---- without Graphviz
+
+
+def without_pygraphviz(code, folder, path=""):
+    """What a fresh interpreter prints where pygraphviz cannot be imported."""
+    hidden = "import sys; sys.modules['pygraphviz'] = None\n"
+    environment = os.environ | {"PATH": str(path), "PYTHONUTF8": "1"}
+    process = subprocess.run(
+        [sys.executable, "-W", "error", "-c", hidden + code],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+EVERYTHING = """
+import micrograd
+from micrograd import *
+from micrograd.__main__ import main
+from micrograd.grade import grade
+from micrograd.plot import loss_curve
+model = MLP(2, [3, 1])
+loss = (model([1.0, -1.0]) - 1.0) ** 2
+loss.backward()
+SGD(model.parameters(), lr=0.1).step()
+assert loss_curve([1.0, 0.5])
+assert main(["derive", "x * x", "x=3"]) == 0
+assert main(["draw", "x * x", "x=3", "-o", "o.mmd"]) == 0
+assert micrograd.compile(model)([[1.0, 2.0]]).data
+drawings = draw_dot(loss, names=globals()), draw_dot(loss, level="layer"), draw_network(model)
+assert all("->" in drawing.source for drawing in drawings)
+assert drawings[0].save("o.gv") == "o.gv"
+assert mermaid(loss).startswith("flowchart")
+"""
+
+
+def test_without_pygraphviz_everything_but_pictures_works(tmp_path):
+    code = f"""{EVERYTHING}
+for show in (drawings[0].pipe, lambda: drawings[0].save("o.svg"), lambda: explain(loss)):
+    try:
+        show()
+    except ImportError as error:
+        print(error)
+assert main(["draw", "x * x", "x=3", "-o", "o.svg"]) == 2
+"""
+    said = without_pygraphviz(code, tmp_path).splitlines()[-3:]
+    assert len(set(said)) == 1
+    for way in ("`dot`", "apt install graphviz", "pip install pygraphviz", ".source", "mermaid()"):
+        assert way in said[0]
+    assert {p.name for p in tmp_path.iterdir()} == {"o.gv", "o.mmd"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in for dot is a script")
+def test_without_pygraphviz_a_dot_program_draws(tmp_path):
+    program = tmp_path / "bin" / "dot"
+    program.parent.mkdir()
+    # A program that draws by the library, which only this interpreter can import.
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nfrom micrograd import render\n"
+        "format = sys.argv[2].removeprefix('-T')\n"
+        "data, _ = render._by_library(sys.stdin.read(), format, 'dot')\n"
+        "sys.stdout.buffer.write(data)\n"
+    )
+    program.chmod(0o755)
+    code = f"""{EVERYTHING}
+drawings[0].save("o.svg"), drawings[0].render("o.png"), explain(loss).save("o.html")
+assert list(drawings[0]._repr_mimebundle_()) == ["image/svg+xml", "image/png"]
+assert main(["draw", "x * x", "x=3", "-o", "x.svg"]) == 0
+"""
+    without_pygraphviz(code, tmp_path, program.parent)
+    for name, beginning in {"o.svg": b"<?xml", "o.png": b"\x89PNG", "x.svg": b"<?xml"}.items():
+        assert (tmp_path / name).read_bytes().startswith(beginning)
+
+
+# ---- large drawings
+
+
+def tangle(arrows):
+    """A text whose layout takes minutes if there are some thousand arrows."""
+    rng = random.Random(0)
+    ends = [f"n{rng.randrange(arrows // 3)}" for _ in range(2 * arrows)]
+    pairs = (f"{a} -> {b};" for a, b in zip(ends[::2], ends[1::2], strict=True))
+    return f"digraph {{ {' '.join(pairs)} }}"
+
+
+def test_a_large_drawing_is_the_same_though_it_is_made_in_a_process_of_its_own(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    started = []
+    run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda *a, **k: started.append(a) or run(*a, **k))
+    text = tangle(render.LARGE + 1)
+    drawn = picture(text, "svg")
+    assert len(started) == 1
+    monkeypatch.setattr(render, "LARGE", 10_000)
+    assert picture(text, "svg") == drawn
+    monkeypatch.setattr(render, "LARGE", -1)
+    with pytest.raises(ValueError, match=r"no svg of the DOT text: .*syntax error in line 1"):
+        picture("digraph { a -> ", "svg")
+    with pytest.raises(ValueError, match=r"format 'xyz' can be made here\. Use one of: .*svg"):
+        picture(DOT, "xyz")
+    picture("digraph { a [shape=nonsense] }", "svg", quiet=True)
+    assert len(started) == 4
+
+
+def test_a_process_that_dies_while_it_draws_is_an_error(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(render, "LARGE", -1)
+    died = subprocess.CompletedProcess([], -9, b"", b"")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: died)
+    with pytest.raises(ValueError, match="the process that draws ended with code -9"):
+        picture(DOT, "svg")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends the signal of Ctrl-C to one thread")
+def test_ctrl_c_ends_a_drawing_that_takes_long(tmp_path):
+    code = """
+import pathlib, signal, threading
+from micrograd.render import picture
+ctrl_c = lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+threading.Timer(1.0, ctrl_c).start()
+try:
+    picture(pathlib.Path("tangle.gv").read_text(), "svg")
+except KeyboardInterrupt:
+    print("stopped")
+"""
+    (tmp_path / "tangle.gv").write_text(tangle(6000))
+    process = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"PATH": ""},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (process.stdout, process.stderr) == ("stopped\n", "")
 
 
 def test_a_picture_made_of_pixels_has_a_largest_size(way):

@@ -33,7 +33,7 @@ def why_not(kept: bool = True) -> str:
     True
     """
     if importlib.util.find_spec("numba") is None:
-        return 'numba is not installed: pip install "micrograd-textbook[fast]"'
+        return "numba is not installed: pip install numba"
     try:
         kernel = _kernel()
     except Exception as error:  # a numba that does not fit the Python or the NumPy that is here
