@@ -84,8 +84,8 @@ _names_in = {
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
 _modules = [
-    *("arithmetic", "pause", "engine", "derivatives", "nn", "losses", "optim", "arrays", "datasets"),
-    *("trace", "graph", "render", "draw", "network", "steps", "plane", "film", "plot"),
+    *("arithmetic", "pause", "engine", "derivatives", "nn", "losses", "optim", "arrays"),
+    *("datasets", "trace", "graph", "render", "draw", "network", "steps", "plane", "film", "plot"),
     *("compiler", "grade"),
 ]
 
