@@ -4,12 +4,19 @@ import asyncio
 import gc
 import inspect
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
 import pytest
 
 from micrograd.engine import Value, no_grad
 from micrograd.pause import is_paused, open_blocks, resumed
+
+
+def run(coroutine):
+    """The result of a coroutine, in a thread of its own: this one may have a loop already."""
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(asyncio.run, coroutine).result()
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +131,7 @@ def test_a_coroutine_is_paused_while_other_tasks_record():
         return [*found, [is_recording()]]
 
     assert inspect.iscoroutinefunction(evaluate)
-    paused, recording, in_a_block, also_recording, after = asyncio.run(everything())
+    paused, recording, in_a_block, also_recording, after = run(everything())
     assert paused == [False] * 4
     assert in_a_block == [False] * 5
     assert recording == also_recording == [True] * 4
@@ -161,7 +168,7 @@ def test_a_cancelled_coroutine_cleans_up_paused():
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    asyncio.run(cancel())
+    run(cancel())
     assert seen == [False]
 
 
@@ -191,7 +198,7 @@ def test_an_asynchronous_generator_is_paused_while_it_runs_and_its_caller_is_not
         await steps.aclose()
         return seen
 
-    assert asyncio.run(use()) == [(False, True)] * 3 + [("caught", True)]
+    assert run(use()) == [(False, True)] * 3 + [("caught", True)]
     assert closed == [False] * 3
 
 
@@ -212,7 +219,7 @@ def test_a_task_that_outlives_the_block_in_which_it_started_records_again():
         with no_grad():  # another block, which is none of the task's business
             return await started
 
-    assert asyncio.run(start()) == [False, False, True]
+    assert run(start()) == [False, False, True]
 
 
 def test_the_own_block_of_a_task_lasts_longer_than_one_it_inherited():

@@ -190,7 +190,7 @@ class _Search:
                 self._read(vars(module), [name for name in vars(module) if name in self.names])
             for thing in self._objects:
                 self._waiting += self._attributes_of(thing)
-            for base in set(chain.from_iterable(map(_bases, self._classes))):
+            for base in dict.fromkeys(chain.from_iterable(map(_bases, self._classes))):
                 self._waiting += [vars(base)[name] for name in self._loaded_from(base)]
 
     @property
@@ -223,7 +223,7 @@ class _Search:
     def _visit_function(self, function: FunctionType) -> None:
         code = function.__code__
         loaded = _loaded(code)
-        self._explicit |= loaded.attributes
+        self._explicit.update(loaded.attributes)
         self._are_computed |= loaded.computes_names
         self._waiting.append(vars(function).get("__wrapped__"))
         if _is_installed(code.co_filename):  # its globals are not the user's
@@ -423,21 +423,21 @@ IMPLICIT = {  # methods that are called without being named
 class _Loaded(NamedTuple):
     """The names that some code loads, and whether it computes names of attributes."""
 
-    globals: set[str]
-    attributes: set[str]
-    modules: set[str]
+    globals: dict[str, None]  # in the order of the code
+    attributes: dict[str, None]
+    modules: dict[str, None]
     computes_names: bool
 
 
 @functools.lru_cache(maxsize=1000)
 def _loaded(code: CodeType) -> _Loaded:
-    names: dict[str, set[str]] = {"globals": set(), "attributes": set(), "modules": set()}
+    names: dict[str, dict[str, None]] = {"globals": {}, "attributes": {}, "modules": {}}
     waiting = [code]
     while waiting:
         code = waiting.pop()
         waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
         for step in dis.get_instructions(code):
             if kind := LOADS.get(step.opname):
-                names[kind].add(step.argval)
-    computes_names = not COMPUTES_NAMES.isdisjoint(names["globals"] | names["attributes"])
+                names[kind][step.argval] = None
+    computes_names = not COMPUTES_NAMES.isdisjoint([*names["globals"], *names["attributes"]])
     return _Loaded(**names, computes_names=computes_names)

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from threading import RLock, get_ident
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -221,36 +221,39 @@ def together(parameters: Sequence[Value]) -> Row:
 
 
 @contextmanager
-def recorded_as(numbers: Mapping[Value, Number]) -> Iterator[None]:
-    """In this block these numbers are the `data` of the Values, for this thread alone.
+def recorded_as(
+    values: Collection[Value], make: Callable[[], Number]
+) -> Iterator[Mapping[Value, Number]]:
+    """In this block the `data` of the Values are numbers that are made, for this thread alone.
 
-    Their gradients start from 0, and whatever the block leaves in either is forgotten. All other
-    threads read and write the numbers that are really there.
+    A number is made when `data` is first read; the mapping has all that were made. Gradients start
+    from 0, and whatever the block leaves in either is forgotten. All other threads read and write
+    the numbers that are really there.
 
     >>> a = Value(1.0)
-    >>> with recorded_as({a: 5.0}):
+    >>> with recorded_as([a], make=lambda: 5.0) as numbers:
     ...     (a * a).backward()
-    ...     a, isinstance(a, InRecording)
-    (Value(data=5.0, grad=10.0), True)
+    ...     a, isinstance(a, InRecording), a in numbers
+    (Value(data=5.0, grad=10.0), True, True)
     >>> a
     Value(data=1.0, grad=0)
     """
-    global _recording
+    global _recorded
     with one_at_a_time:
-        outer = _recording
-        data, grad = {**outer.data, **numbers}, {**outer.grad, **dict.fromkeys(numbers, 0)}
-        _recording = _Recording(get_ident(), data, grad)
-        changed = [p for p in numbers if not isinstance(p, InRecording)]
+        outer = _recorded
+        _recorded = _Recorded(get_ident(), make, values, outer)
+        _recorded.grad |= {p: g for p, g in outer.grad.items() if p not in _recorded.grad}
+        changed = [p for p in values if not isinstance(p, InRecording)]
         try:
             for p in changed:
                 kind: Any = type(p)
                 p.__class__ = _in_recording(kind)
-            yield
+            yield _recorded
         finally:
             with _class_stays:
                 for p in changed:
                     p.__class__ = type(p).__bases__[1]
-            _recording = outer
+            _recorded = outer
 
 
 def _home(p: Value) -> Any:
@@ -289,15 +292,25 @@ def _set(p: Any, kind: str, number: Any) -> None:
         home.others[kind, place] = number
 
 
-class _Recording(NamedTuple):
-    """The numbers that one thread sees in parameters, while it records what is done to them."""
+class _Recorded(dict[Value, Number]):
+    """The data that one thread sees in parameters, while it records what is done to them.
 
-    thread: int
-    data: dict[Value, Number]
-    grad: dict[Value, Number]
+    An input of the recording is made when it is first read, so inputs are in the order of use.
+    """
+
+    def __init__(
+        self, thread: int, make: Callable[[], Number], values: Collection[Value], outer: Any
+    ) -> None:
+        self.thread = thread
+        self.grad: dict[Value, Number] = dict.fromkeys(values, 0)
+        self._make, self._values, self._outer = make, set(values), outer
+
+    def __missing__(self, p: Value) -> Number:
+        self[p] = number = self._make() if p in self._values else self._outer[p]
+        return number
 
 
-_recording = _Recording(0, {}, {})
+_recorded = _Recorded(0, float, (), {})
 
 
 class InRecording(Elsewhere):
@@ -312,16 +325,17 @@ def _in_recording(kind: Any) -> Any:
         own = getattr(kind, name)  # a slot of Value, or what a Resident has
 
         def get(p: Value) -> Number:
-            recording = _recording
-            if recording.thread == get_ident() and p in recording.data:
-                return getattr(recording, name)[p]
+            recorded = _recorded
+            if recorded.thread == get_ident():
+                return recorded[p] if name == "data" else recorded.grad[p]
             with _class_stays:
                 return own.__get__(p) if isinstance(p, InRecording) else getattr(p, name)
 
         def set(p: Value, number: Number) -> None:
-            recording = _recording
-            if recording.thread == get_ident() and p in recording.data:
-                getattr(recording, name)[p] = number
+            recorded = _recorded
+            if recorded.thread == get_ident():
+                numbers = recorded if name == "data" else recorded.grad
+                numbers[p] = number
                 return
             with _class_stays:
                 own.__set__(p, number) if isinstance(p, InRecording) else setattr(p, name, number)

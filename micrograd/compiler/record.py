@@ -18,6 +18,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ class Recorded(NamedTuple):
     """A function of arguments of certain shapes.
 
     Attributes:
-        recording: its instructions, those of inputs first.
+        recording: its instructions; the inputs of arguments are the first of them.
         arguments: their names, each with a name for each of its numbers.
         parameters: Values that were there before the call.
         places: of the parameters.
@@ -51,7 +52,7 @@ class Recorded(NamedTuple):
     >>> w, b = Value(2.0), Value(1.0)
     >>> found = recorded(lambda x: [w * x, w + b], [()])
     >>> found.arguments, found.places  # x, then w and b
-    ({'x': ['x']}, [1, 2])
+    ({'x': ['x']}, [1, 3])
     >>> found.parameters == [w, b], found.is_list
     (True, True)
     >>> [found.recording.instructions[i].op for i in found.results]
@@ -80,7 +81,7 @@ def recorded(
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
         shapes: of the arguments: () for a number, (d,) for a list of d, (n, d) for a list of lists.
         output: the number of the result whose gradients are wanted.
-        known: Values among which its parameters are looked for first, in this order.
+        known: Values that come first among its parameters, in this order.
 
     Raises:
         TypeError: the function returns something else.
@@ -93,7 +94,7 @@ def recorded(
     # no_grad() says whether gradients are wanted when the program runs; it is recorded with them.
     with resumed():
         for _ in range(ATTEMPTS):
-            found, met = _recorded(function, shapes, output, candidates, before)
+            found, met = _recorded(function, shapes, output, candidates, known, before)
             # What else was met has been out of the guard's sight, or was made by the function: in
             # each call, if the Values that were met in the last attempt have not been used in this.
             are_made_in_each_call = bool(new) and not any(p in new for p in found.parameters)
@@ -113,17 +114,23 @@ def _recorded(
     shapes: Sequence[Shape],
     output: int,
     candidates: Collection[Value],
+    known: Sequence[Value],
     before: Collection[Value],
 ) -> tuple[Recorded, list[Value]]:
     # The function with these candidates for parameters, and further Values that it has met.
     recording = Simplified()
     arguments = [_nested(shape, recording.input) for shape in shapes]
-    numbers = {p: recording.input(0.0) for p in candidates}
+    inputs: list[Traced] = []
+
+    def new_input() -> Traced:
+        inputs.append(recording.input(0.0))
+        return inputs[-1]
+
     others: list[tuple[Value, Number]] = []
     try:
-        with recorded_as(numbers):
+        with recorded_as(candidates, new_input) as numbers:
             results, is_list = _results(function(*arguments))
-            if any(p.data is not number for p, number in numbers.items()):
+            if len(numbers) != len(inputs) or not all(map(is_, numbers.values(), inputs)):
                 raise ValueError(
                     "the function changes the data of a Value: compile the loss alone, and leave "
                     "p.data and the optimizer's step() outside"
@@ -132,32 +139,35 @@ def _recorded(
             met = set(nodes)
             _check_all_is_new(met, before)
             outcomes = [recording.place(v.data) for v in results]
-            parameters = [p for p in candidates if p in met]
-            if len(parameters) < len(candidates):  # some may decide, though they are in no graph
-                used = _used(recording, outcomes)
-                parameters = [p for p in candidates if p in met or numbers[p].place in used]
-            others = [(v, 0 if isinstance(v.grad, Traced) else v.grad) for v in _others(nodes)]
+            in_graph = [v for v in nodes if v in candidates]
+            # Other parameters may decide between results, or be read by `p.data`.
+            outside = [p for p in numbers if p not in met]
+            used = _used(recording, outcomes) if outside else ()
+            found = {*in_graph, *(p for p in outside if numbers[p].place in used)}
+            parameters = [p for p in dict.fromkeys([*known, *in_graph, *outside]) if p in found]
             have_graphs = [v._closure is not _unrecorded for v in results]
+            others = [(v, 0 if isinstance(v.grad, Traced) else v.grad) for v in _others(nodes)]
             for p in candidates:
                 p.grad = 0
             if have_graphs[output]:
                 results[output].backward()
             gradients = [recording.place(p.grad) for p in parameters]
+            places = [p.data.place for p in parameters]
     finally:
         _restore(others)
     references = [weakref.ref(v) for v, _ in others]
-    del results, nodes, met, others
-    found = Recorded(
+    del results, nodes, met, in_graph, others
+    recorded = Recorded(
         recording,
         _names(function, shapes),
         parameters,
-        [numbers[p].place for p in parameters],
+        places,
         outcomes,
         gradients,
         is_list,
         have_graphs,
     )
-    return found, _that_were_there(references)
+    return recorded, _that_were_there(references)
 
 
 def _used(recording: Simplified, results: Iterable[int]) -> set[int]:
