@@ -90,8 +90,9 @@ def draw_dot(
 ) -> Digraph:
     """The picture of the graph that leads to `root`, as a `graphviz.Digraph`.
 
-    In a notebook it shows itself; `.render("gout")` writes the files gout and gout.svg, `.pipe()`
-    is the picture as bytes, `.source` its DOT text, the same whenever the program is the same.
+    In a notebook it shows itself; `.save("o.svg")` writes it, `.render("gout")` the files gout (its
+    DOT text) and gout.svg; `.pipe()` is the picture as bytes, `.source` its DOT text, the same
+    whenever the program is the same.
 
     Args:
         root: a Value, or a list of several results; or a compiled function, whose groups are drawn,
