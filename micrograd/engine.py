@@ -269,8 +269,9 @@ class Value:
         p = power(a.data, b.data)
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
             x, y = a.data, b.data
+            size = abs(x) + abs(y)
             # 0 * 0^0 instead of 0 * 0^-1 where both are 0; p * log 1 instead of p * log 0 at x = 0
-            a.grad += y * power(x, where(abs(x) + abs(y) > 0, y - 1, 0)) * upstream
+            a.grad += y * power(x, where(size > 0, y - 1, 0 * size)) * upstream
             b.grad += p * arithmetic.log(where(x > 0, x, where(x < 0, x, 1))) * upstream
         return p, _backward
 

@@ -559,6 +559,14 @@ def test_mixed_derivatives_in_every_order(row, order):
         assert found == pytest.approx(expected, rel=1e-12, abs=1e-12), (x, y)
 
 
+def test_a_power_of_nan_has_derivatives_that_are_nan():
+    x, y = Value(math.nan), Value(2.0)
+    (x**y).backward()
+    assert math.isnan(x.grad)
+    assert math.isnan(y.grad)
+
+
+
 def test_second_derivatives_of_a_power_where_an_operand_is_0():
     mixed = hessian(lambda x, y: x**y, [0.5, 0.0])
     assert mixed == [[0.0, 2.0], [2.0, pytest.approx(math.log(0.5) ** 2)]]
