@@ -294,6 +294,18 @@ def test_a_threshold():
     assert (w.grad, t.grad) == (1.0, 0.0)
 
 
+def test_a_parameter_that_decides_between_equal_sides():
+    t, w = Value(1.0), Value(2.0)
+    compiled = micrograd.compile(lambda x: [where(t > x, w, w), w * x, where(t > x, w, -w)])
+    for _ in range(2):
+        batch = compiled([0.5, 3.0])
+        assert batch.data == [2.0, 3.5, 0.0]
+        for i, gradient in ((0, 1.0), (1, 1.75), (2, 0.0)):
+            w.grad = 0
+            batch[i].backward()
+            assert w.grad == gradient
+
+
 @pytest.mark.parametrize("read", [lambda w: w.data, lambda w: w.detach(), lambda w: w * 0 + w.data])
 def test_the_data_of_a_value(read):
     w, v = Value(2.0), Value(1.0)

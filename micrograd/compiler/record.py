@@ -26,7 +26,7 @@ import numpy as np
 from micrograd.arithmetic import Number, as_number
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import recorded_as
-from micrograd.compiler.simplify import Simplified
+from micrograd.compiler.simplify import CONDITIONS, Simplified
 from micrograd.engine import Constant, Value, _unrecorded, topological_order
 from micrograd.pause import resumed
 from micrograd.trace import Traced, distinct
@@ -142,7 +142,7 @@ def _recorded(
             in_graph = [v for v in nodes if v in candidates]
             # Other parameters may decide between results, or be read by `p.data`.
             outside = [p for p in numbers if p not in met]
-            used = _used(recording, outcomes) if outside else ()
+            used = _used(recording, nodes) if outside else ()
             found = {*in_graph, *(p for p in outside if numbers[p].place in used)}
             parameters = [p for p in dict.fromkeys([*known, *in_graph, *outside]) if p in found]
             have_graphs = [v._closure is not _unrecorded for v in results]
@@ -170,12 +170,14 @@ def _recorded(
     return recorded, _that_were_there(references)
 
 
-def _used(recording: Simplified, results: Iterable[int]) -> set[int]:
-    used = set(results)
-    operands = recording.instructions.operands
-    for place in reversed(range(len(operands))):
-        if place in used:
-            used.update(operands[place])
+def _used(recording: Simplified, nodes: Sequence[Value]) -> set[int]:
+    # Where the data of nodes come from, and conditions: closures may ask for them even if both
+    # sides of a choice are the same, so that its result does not depend on it.
+    steps = recording.instructions
+    used = {v.data.place for v in nodes if isinstance(v.data, Traced)}
+    for place in reversed(range(len(steps))):
+        if place in used or steps.ops[place] in CONDITIONS:
+            used.update(steps.operands[place])
     return used
 
 
