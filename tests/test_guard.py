@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import enum
 import functools
 import gc
+import operator
 import os
 import random
 import sys
@@ -177,6 +180,88 @@ NUMBERS = {
         "class C:\n def __call__(self, x): return 2.0 * x\nc = C()", "c(x[0])",
         "C.__call__ = lambda self, x: 5.0 * x",
     ),
+    "an attribute of a member of an enum": (
+        "class E(enum.Enum):\n A = [2.0]", "E.A.value[0] * x[0]", "E.A.value[0] = 5.0"
+    ),
+    "a member of an enum that is a number": (
+        "class E(enum.IntEnum):\n A = 2\n B = 5\ne = E.A", "e * x[0]", "e = E.B"
+    ),
+    "a number kept by a descriptor": (
+        "class D:\n def __get__(self, owner, kind): return owner._rate\n"
+        "class C:\n rate = D()\nc = C(); c._rate = 2.0", "c.rate * x[0]", "c._rate = 5.0",
+    ),
+    "an item by attribute": (
+        "class C(dict):\n def __getattr__(self, name): return self[name]\nc = C(rate=2.0)",
+        "c.rate * x[0]", "c['rate'] = 5.0",
+    ),
+    "an attribute of a metaclass": (
+        "class M(type):\n rate = 2.0\nclass C(metaclass=M): pass", "C.rate * x[0]", "M.rate = 5.0"
+    ),
+    "a method behind super()": (
+        "class B:\n def f(self): return 2.0\n"
+        "class C(B):\n def f(self): return super().f()\nc = C()",
+        "c.f() * x[0]", "B.f = lambda self: 5.0",
+    ),
+    "a class method hidden by a subclass": (
+        "class B:\n @classmethod\n def f(cls): return 2.0\nclass C(B): pass\nc = C()",
+        "c.f() * x[0]", "C.f = classmethod(lambda cls: 5.0)",
+    ),
+    "the class of an object": (
+        "class B:\n rate = 2.0\nclass C:\n rate = 5.0\nc = B()", "c.rate * x[0]",
+        "c.__class__ = C",
+    ),
+    "all attributes of an object": (
+        "class C: pass\nc = C(); c.rate = 2.0", "c.rate * x[0]",
+        "c.__dict__ = {'rate': 2.0}; loss(X); c.rate = 5.0",
+    ),
+    "any special method": (
+        "class C:\n def __or__(self, _): return rate\nc, rate = C(), 2.0", "(c | 1) * x[0]",
+        "rate = 5.0",
+    ),
+    "what a new object is made of": (
+        "@dataclass\nclass C:\n r: float = 1.0\n def __post_init__(self): self.r = rate\n"
+        "rate = 2.0",
+        "C().r * x[0]", "rate = 5.0",
+    ),
+    "an attribute by a pattern": (
+        "class C: pass\nc = C(); c.rate = 2.0\n"
+        "def f():\n match c:\n  case C(rate=r): return r", "f() * x[0]", "c.rate = 5.0",
+    ),
+    "an attribute by an attrgetter": (
+        "c = NS(rate=2.0)\nf = operator.attrgetter('rate')", "f(c) * x[0]", "c.rate = 5.0"
+    ),
+    "a decorated function": (
+        "@functools.singledispatch\ndef f(x): return x\n"
+        "@f.register(int)\ndef _(x): return rate\nrate = 2.0", "f(1) * x[0]", "rate = 5.0",
+    ),
+    "a list that iterates over something else": (
+        "class L(list):\n def __iter__(self): return iter([1])\nt = L([2.0])", "t[0] * x[0]",
+        "t[0] = 5.0",
+    ),
+    "a float with attributes": (
+        "class F(float): pass\nf = F(1.0); f.rate = 2.0", "f.rate * x[0]", "f.rate = 5.0"
+    ),
+    "the order of a dict": (
+        "t = {'a': 2.0, 'b': 5.0}", "next(iter(t.values())) * x[0]", "t['a'] = t.pop('a')"
+    ),
+    "a UserDict": ("t = collections.UserDict(a=2.0)", "t['a'] * x[0]", "t['a'] = 5.0"),
+    "a read-only view of a dict": (
+        "u = {'a': 2.0}; t = types.MappingProxyType(u)", "t['a'] * x[0]", "u['a'] = 5.0"
+    ),
+    "a buffer": ("t = bytearray([2])", "t[0] * x[0]", "t[0] = 5"),
+    "an array of records": (
+        "a = np.array([([2.0],)], [('r', object)])", "a['r'][0][0] * x[0]", "a['r'][0][0] = 5.0"
+    ),
+    "a class attribute of a Value": (
+        "class V(Value):\n rate = 2.0\nw = V(1.0)", "w.rate * w * x[0]", "V.rate = 5.0"
+    ),
+    "a module's number that was not there": (
+        "import helper_of_a_test as h", "getattr(h, 'other', 2.0) * h.rate * x[0]", "h.other = 5.0"
+    ),
+    "a number behind a weak proxy": (
+        "class C:\n def f(self): return self.rate\nc = C(); c.rate = 2.0; p = weakref.proxy(c)",
+        "p.f() * x[0]", "c.rate = 5.0",
+    ),
     "a number on a Value": ("w = Value(1.0); w.m = 2.0", "w.m * w * x[0]", "w.m = 5.0"),
 }  # fmt: skip
 
@@ -201,8 +286,9 @@ one = Value(1.0)
 def eager(x): return one * ({formula})
 loss = micrograd.compile(eager)
 """
-    known = {"np": np, "NS": types.SimpleNamespace, "X": X, "functools": functools}
-    cell = in_notebook(lines, dataclass=dataclasses.dataclass, values=values, **known)
+    known = {"np": np, "NS": types.SimpleNamespace, "X": X, "dataclass": dataclasses.dataclass}
+    modules = {m.__name__: m for m in (collections, enum, functools, operator, types, weakref)}
+    cell = in_notebook(lines, values=values, **known, **modules)
     assert_current(cell)
     earlier = cell["loss"](X).data
     run_cell(cell, edit)
@@ -268,6 +354,23 @@ def test_what_is_made_when_it_is_first_needed():
     assert model.w[0].grad == 2.0
     model.scale = 5.0
     assert compiled([1.0]).data == 15.0
+
+
+def test_a_guard_of_lists_that_share_parts_is_quick():
+    table = [1.0]
+    for _ in range(100):
+        table = [table, table]
+    w = Value(2.0)
+    compiled = micrograd.compile(lambda x: w * x * len(table))
+    assert compiled([1.0]).data == 4.0
+
+
+def test_few_kinds_of_arrays_are_remembered():
+    w = Value(2.0)
+    compiled = micrograd.compile(lambda x: w * x, executor="numpy")
+    for n in range(1, 1200):
+        assert compiled(np.ones(n)).data == pytest.approx(2.0)
+    assert len(compiled._made.known) <= function_module.KNOWN
 
 
 # ---- parameters that only decide, and such as the first call does not meet
@@ -393,6 +496,17 @@ def test_a_compiled_method_does_not_keep_its_object_alive():
         if was_enabled:
             gc.enable()
     assert not vars(vars(kind)["loss"])["_methods"]
+
+
+def test_a_compiled_method_does_not_keep_an_object_with_slots_alive():
+    kind = compiled_method(__slots__=("__weakref__", "w"))
+    model = kind()
+    model.w = Value(2.0)
+    model.loss([1.0])
+    reference = weakref.ref(model)
+    del model
+    gc.collect()
+    assert reference() is None
 
 
 def test_keywords_behind_one_that_was_left_out():
@@ -631,4 +745,6 @@ def test_random_edits_between_calls_and_steps(seed, effort, record_property):
 def test_help_says_what_is_not_watched():
     text = function_module.compile.__doc__
     for word in ("random numbers", "files", "time", "C code", "vars(module)"):
+        assert word in text
+    for word in ("globals()", "gradients", "-0.0"):
         assert word in text

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from micrograd.render import Digraph
 
 EXECUTORS = ("numba", "numpy", "python")
+KNOWN = 1000  # kinds of arrays that are remembered
 OFTEN, SOON = 10, 60.0  # as many compilations within as many seconds are worth a warning
 
 __all__ = ["Batch", "Compiled", "compile"]
@@ -269,6 +270,8 @@ class Compiled:
             n = _number_of_examples(arrays)
             program = self.program(tuple(a.shape[1:] for a in arrays))
             if None not in kinds:
+                if len(made.known) == KNOWN:
+                    made.known.clear()
                 made.known[kinds] = n, program
         if self.executor != "numba":
             _check_indices(program, arrays)
@@ -522,8 +525,11 @@ def compile(*function: Any, executor: str = "") -> Any:
     and defaults of the function and of all functions of yours that it can reach; attributes, class
     attributes, and items of lists, dicts, sets and arrays reached through them. After a change the
     next call compiles anew. These are not watched, and stay as they were when the function was
-    recorded: random numbers, files, the time, what C code reads, generators, what `eval` computes,
-    globals of installed packages, and entries that are written into `vars(module)` directly.
+    recorded: random numbers, files, the time, what C code reads (context variables, tensors of
+    other libraries), generators, what `eval` or `globals()` looks up, text that objects make of
+    themselves, globals of installed packages, entries that are written into `vars(module)`
+    directly, labels and gradients of Values (a gradient reads as 0), and attributes that a Value is
+    given only later. What == calls equal counts as the same: 0.0 and -0.0, 1 and 1.0 and True.
     `clear()` starts anew. Pass large arrays as arguments: reading them as globals means comparing
     them in each call.
 

@@ -29,14 +29,17 @@ import functools
 import os
 import sys
 import weakref
-from collections import deque
+from array import array
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
-from operator import attrgetter, itemgetter
+from operator import attrgetter, itemgetter, methodcaller
 from types import (
     BuiltinMethodType,
     CodeType,
+    DynamicClassAttribute,
     FunctionType,
+    MappingProxyType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -45,11 +48,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from micrograd.compiler.parameters import Elsewhere
 from micrograd.engine import Value
 from micrograd.nn import Module
 
-PLAIN = (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, CodeType)
+PLAIN = {  # for these types == tells all; an object of a subclass may have attributes as well
+    *(int, float, complex, bool, str, bytes, type(None), type(...), range, slice, CodeType),
+    *(set(np.sctypeDict.values()) - {np.object_, np.void}),
+}
 MUTABLE, FROZEN = (list, dict, set, deque), (tuple, frozenset)
+VIEWS: tuple[type, ...] = (MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))
+BUFFERS = (bytearray, memoryview, array)
 LOADS = {
     "LOAD_GLOBAL": "globals",
     "LOAD_NAME": "globals",
@@ -61,7 +70,7 @@ LOADS = {
 }
 STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 THIS_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-COMPUTES_NAMES = {"getattr", "hasattr", "vars", "dir", "attrgetter", "__dict__"}
+COMPUTES_NAMES = {"getattr", "hasattr", "vars", "dir", "attrgetter", "__dict__", "__getattribute__"}
 RESULT = object()  # stands for any result of an operation: each run of the function makes a new one
 
 Probe = Callable[[Any], tuple[Any, ...]]
@@ -86,14 +95,17 @@ class Guard:
         self._probes = [(probe, thing, _expected(probe(thing))) for probe, thing in found.probes()]
         self._containers = found.containers
         self._contents = [container.copy() for container in found.containers]
-        self._objects = [_Attributes(namespace, found.names) for namespace in found.objects()]
-        self._modules = [_Attributes(namespace, found.names) for namespace in found.modules()]
+        self._dicts = [container for container in found.containers if type(container) is dict]
+        self._orders = [*map(tuple, self._dicts)]
+        self._objects = [_Attributes(thing, found.names) for thing in found.objects()]
+        self._modules = [_Attributes(thing, found.names) for thing in found.modules()]
         self._edits = Module.edits
         self._collect()
 
     def _collect(self) -> None:
-        # The attributes of objects other than modules, so that a single == compares them all.
-        self._namespaces = [attributes.namespace for attributes in self._objects]
+        # Those of objects other than modules, so that a single == compares all their attributes.
+        self._references = [attributes.reference for attributes in self._objects]
+        self._kinds = [attributes.kind for attributes in self._objects]
         self._copies = [attributes.copy for attributes in self._objects]
 
     @property
@@ -108,6 +120,8 @@ class Guard:
         try:
             if self._containers != self._contents:
                 return False
+            if self._dicts and [*map(tuple, self._dicts)] != self._orders:
+                return False
             for probe, thing, expected in self._probes:
                 if probe(thing) != expected:
                     return False
@@ -116,10 +130,13 @@ class Guard:
                 if not all(attributes.hold() for attributes in self._modules):
                     return False
                 self._edits = edits
-            if self._namespaces != self._copies:
-                if not all(attributes.hold() for attributes in self._objects):
-                    return False
-                self._collect()
+            if self._references:
+                things = [reference() for reference in self._references]
+                kinds, namespaces = [*map(_kind, things)], [*map(_namespace, things)]
+                if kinds != self._kinds or namespaces != self._copies:
+                    if not all(attributes.hold() for attributes in self._objects):
+                        return False
+                    self._collect()
         except Exception:  # a name is gone, or there is an array instead of a number
             return False
         return True
@@ -129,27 +146,33 @@ class _Attributes:
     """The attributes of an object that are loaded by name.
 
     Attributes:
-        namespace: all attributes of the object.
-        copy: what they were; None if comparing with it would not tell.
+        reference: to the object, whom its own compiled method should not keep alive.
+        kind: its class; people assign to `__class__`.
+        copy: all of its attributes; None if comparing with it would not tell.
         expected: names and values of those that are loaded.
     """
 
-    def __init__(self, namespace: dict[str, Any], names: Collection[str]) -> None:
-        self.namespace = namespace
+    def __init__(self, thing: Any, names: Collection[str]) -> None:
+        self.reference = _reference(thing)
+        self.kind = _kind(thing)
         self._names = names
         self._remember()
 
     def _remember(self) -> None:
-        self.copy = self.namespace.copy() if _equality_tells(self.namespace) else None
+        namespace = _namespace(self.reference())
+        self.copy = namespace.copy() if _equality_tells(namespace) else None
         self.expected = self._loaded()
 
     def _loaded(self) -> tuple[Any, ...]:
-        names = [name for name in self.namespace if name in self._names]
-        return (*names, *(_without_graph(self.namespace[name]) for name in names))
+        namespace = _namespace(self.reference())
+        names = [name for name in namespace if name in self._names]
+        return (*names, *(_without_graph(namespace[name]) for name in names))
 
     def hold(self) -> bool:
         """Whether they are what they were; others, which are not loaded, may have changed."""
-        if self.copy is not None and self.namespace == self.copy:
+        if _kind(self.reference()) is not self.kind:
+            return False
+        if self.copy is not None and _namespace(self.reference()) == self.copy:
             return True
         if not _are_same(self._loaded(), self.expected):
             return False
@@ -187,7 +210,8 @@ class _Search:
             while self._waiting:
                 self._visit(self._waiting.popleft())
             for module in self._modules:
-                self._read(vars(module), [name for name in vars(module) if name in self.names])
+                present = [name for name in vars(module) if name in self.names]
+                self._read(vars(module), (*present, *self._explicit, "__getattr__"))
             for thing in self._objects:
                 self._waiting += self._attributes_of(thing)
             for base in dict.fromkeys(chain.from_iterable(map(_bases, self._classes))):
@@ -199,10 +223,14 @@ class _Search:
         return ALL_NAMES if self._are_computed else self._explicit
 
     def _visit(self, thing: Any) -> None:
-        if isinstance(thing, PLAIN) or id(thing) in self._seen:
+        if type(thing) in PLAIN or id(thing) in self._seen:
             return
         self._seen[id(thing)] = thing
-        if isinstance(thing, Value):
+        if type(thing) in weakref.ProxyTypes:
+            self._waiting.append(thing.__init__.__self__)  # what it stands for
+        elif isinstance(thing, Value):
+            if _kind(thing) is not Value:
+                self._classes[_kind(thing)] = None
             if not thing._prev:
                 self.values.append(thing)
                 if vars(thing).keys() - {"label"}:  # users hang attributes on Values
@@ -211,12 +239,14 @@ class _Search:
             self._visit_function(thing)
         elif isinstance(thing, np.ndarray):
             self._probes.append((_content, thing))
-            self._waiting += thing.ravel().tolist() if thing.dtype == object else []
+            self._waiting += thing.ravel().tolist() if thing.dtype.hasobject else []
+            self._objects += [thing] if _namespace(thing) else []
         elif isinstance(thing, ModuleType):
-            self._modules += [] if _is_installed(getattr(thing, "__file__", None)) else [thing]
+            self._modules += [] if _is_installed(vars(thing).get("__file__")) else [thing]
         elif isinstance(thing, type):
-            self._classes[thing] = None
-            self._waiting += [vars(base).get("__init__") for base in _bases(thing)]
+            self._classes.update(dict.fromkeys((thing, type(thing))))
+            for base in _bases(thing):
+                self._waiting += [vars(base).get(name) for name in CREATION]
         else:
             self._visit_object(thing)
 
@@ -226,13 +256,15 @@ class _Search:
         self._explicit.update(loaded.attributes)
         self._are_computed |= loaded.computes_names
         self._waiting.append(vars(function).get("__wrapped__"))
-        if _is_installed(code.co_filename):  # its globals are not the user's
+        cells = tuple(filter(_is_filled, function.__closure__ or ()))
+        if _is_installed(code.co_filename):  # its globals are not the user's, who may decorate
+            self._waiting += _cell_contents(cells)
             return
         self._probes.append((attrgetter("__code__", "__defaults__", "__kwdefaults__"), function))
         self._waiting += [*(function.__defaults__ or ()), function.__kwdefaults__]
         self._waiting += [sys.modules.get(name) for name in loaded.modules]
         self._read(function.__globals__, loaded.globals)
-        if cells := tuple(filter(_is_filled, function.__closure__ or ())):
+        if cells:
             self._probes.append((_cell_contents, cells))
             self._waiting += _cell_contents(cells)
 
@@ -244,12 +276,16 @@ class _Search:
     def _visit_object(self, thing: Any) -> None:
         if isinstance(thing, MUTABLE) and _equality_tells(thing):
             self.containers.append(thing)
-        elif isinstance(thing, MUTABLE):
+        elif isinstance(thing, (*MUTABLE, *VIEWS)):
             self._probes.append((_items, thing))
-        if isinstance(thing, (*MUTABLE, *FROZEN)):
+        elif isinstance(thing, BUFFERS):
+            self._probes.append((_bytes, thing))
+        elif isinstance(thing, (attrgetter, methodcaller)):
+            self._are_computed = True
+        if isinstance(thing, (*MUTABLE, *FROZEN, *VIEWS)):
             self._waiting += _elements(thing)
-        parts = (*PARTS.get(type(thing), ()), "__wrapped__")  # as a compiled function has
-        self._waiting += [getattr(thing, part, None) for part in parts]
+        self._waiting += [getattr(thing, part, None) for part in PARTS.get(type(thing), ())]
+        self._waiting.append(_namespace(thing).get("__wrapped__"))  # as a compiled function has
         if isinstance(thing, weakref.ref):
             self._waiting.append(thing())
         if not type(thing).__module__.startswith("micrograd.compiler."):
@@ -257,9 +293,9 @@ class _Search:
             self._classes[type(thing)] = None
 
     def _attributes_of(self, thing: Any) -> list[Any]:
-        namespace = getattr(thing, "__dict__", {})
+        namespace = _namespace(thing)
         values = [namespace[name] for name in namespace if name in self.names]
-        return values + [getattr(thing, name) for name in self._slots_of(thing)]
+        return values + [object.__getattribute__(thing, name) for name in self._slots_of(thing)]
 
     def _slots_of(self, thing: Any) -> list[str]:
         kind: Any = type(thing)
@@ -267,21 +303,22 @@ class _Search:
         return [name for name in names if name in self.names and hasattr(thing, name)]
 
     def _loaded_from(self, base: type) -> list[str]:
-        names = self._explicit if base.__module__.startswith("micrograd.") else self.names
+        is_ours = base.__module__.startswith("micrograd.") or _is_standard(base)
+        names = self._explicit if is_ours else self.names
         return [
             name
             for name in vars(base)
-            if (name in IMPLICIT if name.startswith("__") else name in names)
+            if (name not in NOT_IMPLICIT if name.startswith("__") else name in names)
         ]
 
-    def objects(self) -> list[dict[str, Any]]:
-        """The attributes of each object, but for modules."""
+    def objects(self) -> list[Any]:
+        """The objects other than modules."""
         found = [thing for thing in self._objects if not _counts_edits(thing)]
-        return [vars(thing) for thing in found if hasattr(thing, "__dict__")]
+        return [t for t in found if _namespace(t) is not NO_ATTRIBUTES or _bases(type(t))]
 
-    def modules(self) -> list[dict[str, Any]]:
-        """The attributes of each module that counts how often they are set."""
-        return [vars(thing) for thing in self._objects if _counts_edits(thing)]
+    def modules(self) -> list[Any]:
+        """The modules that count how often their attributes are set."""
+        return [thing for thing in self._objects if _counts_edits(thing)]
 
     def probes(self) -> Iterator[tuple[Probe, Any]]:
         """Functions, each with its argument, whose results should stay what they are."""
@@ -293,16 +330,25 @@ class _Search:
                 yield functools.partial(_has_none, absent), namespace
         for thing in self._objects:
             if slots := self._slots_of(thing):
-                yield attrgetter(*slots, slots[0]), thing
+                yield functools.partial(_read_from, attrgetter(*slots, slots[0])), _reference(thing)
         for kind in self._classes:
-            names = set(chain.from_iterable(map(self._loaded_from, _bases(kind))))
+            if not (bases := _bases(kind)):
+                continue
+            names = set(chain.from_iterable(map(self._loaded_from, bases)))
             # What a class answers, since a subclass may come to hide what its base has. But some
             # answers, as a class method, are made anew each time.
-            if stable := [n for n in sorted(names) if getattr(kind, n) is getattr(kind, n)]:
-                yield attrgetter(*stable, stable[0]), kind
-            for base in _bases(kind):
-                if others := [n for n in self._loaded_from(base) if n not in stable]:
-                    yield itemgetter(*others, others[0]), vars(base)
+            stable = [n for n in sorted(names) if not _is_computed(kind, n)]
+            yield attrgetter(*(stable or ["__mro__"]), "__mro__"), kind
+            for base in bases:
+                own = vars(base)
+                loaded = self._loaded_from(base)
+                # Those, and what is hidden, which super() may read.
+                others = [n for n in loaded if n not in stable or getattr(kind, n) is not own[n]]
+                if others:
+                    yield itemgetter(*others, others[0]), own
+                absent = names.difference(loaded, stable)
+                if absent and base is not bases[-1]:
+                    yield functools.partial(_has_none, absent), own
 
 
 class _Identical:
@@ -331,24 +377,39 @@ def _are_same(some: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and isinstance(a, PLAIN) and bool(a == b))
+    return a is b or (type(a) is type(b) and type(a) in PLAIN and bool(a == b))
 
 
-def _equality_tells(thing: Any, around: tuple[Any, ...] = ()) -> bool:
+def _equality_tells(thing: Any) -> bool:
     # Whether == would notice that anything in it was replaced. Two objects that say that they are
     # equal may be changed apart later.
-    if type(thing) in (*MUTABLE, *FROZEN):
-        if any(thing is outer for outer in around):
-            return True
-        return all(_equality_tells(element, (*around, thing)) for element in _elements(thing))
-    if isinstance(thing, Value):
-        return not thing._prev
-    equality: Any = type(thing).__eq__
-    return isinstance(thing, (*PLAIN, BuiltinMethodType)) or equality is object.__eq__
+    waiting, seen = [thing], set[int]()
+    while waiting:
+        part = waiting.pop()
+        kind = type(part)
+        if kind in (*MUTABLE, *FROZEN):
+            if id(part) not in seen:
+                seen.add(id(part))
+                waiting += _elements(part)
+        elif isinstance(part, Value) and kind not in weakref.ProxyTypes:
+            if part._prev:
+                return False
+        elif kind not in PLAIN and kind is not BuiltinMethodType:
+            equality: Any = kind.__eq__
+            if equality is not object.__eq__:
+                return False
+    return True
 
 
 def _elements(container: Any) -> Iterable[Any]:
-    return [*container, *container.values()] if isinstance(container, dict) else container
+    # As they are: a subclass may iterate over something else.
+    if isinstance(container, dict):
+        keys_of: Any = OrderedDict if isinstance(container, OrderedDict) else dict
+        return [*keys_of.keys(container), *keys_of.values(container)]
+    if isinstance(container, MappingProxyType):
+        return [*container, *container.values()]
+    kind: Any = next(kind for kind in (*MUTABLE, *FROZEN, *VIEWS) if isinstance(container, kind))
+    return [*kind.__iter__(container)]
 
 
 def _items(container: Any) -> tuple[Any, ...]:
@@ -360,9 +421,46 @@ def _without_graph(thing: Any) -> Any:
 
 
 def _content(array: Any) -> tuple[Any, ...]:
-    if array.dtype == object:
+    if array.dtype.hasobject:
         return (*array.shape, *array.ravel().tolist())
     return (*array.shape, array.dtype.str, array.tobytes())
+
+
+def _bytes(buffer: Any) -> tuple[bytes]:
+    return (bytes(memoryview(buffer)),)
+
+
+def _reference(thing: Any) -> Callable[[], Any]:
+    try:
+        return weakref.ref(thing)
+    except TypeError:  # an object with slots may have no place for weak references
+        return lambda: thing
+
+
+def _read_from(read: Probe, reference: Callable[[], Any]) -> tuple[Any, ...]:
+    return read(reference())
+
+
+def _kind(thing: Any) -> Any:
+    # That of a parameter changes while it is recorded, and when it moves.
+    kind = type(thing)
+    if issubclass(kind, Elsewhere):
+        return next(base for base in kind.__mro__ if not issubclass(base, Elsewhere))
+    return kind
+
+
+def _namespace(thing: Any) -> dict[str, Any]:
+    try:
+        found = vars(thing)
+    except Exception:  # what a __getattr__ of the user raises may be anything
+        return NO_ATTRIBUTES
+    return found if isinstance(found, dict) else NO_ATTRIBUTES
+
+
+def _is_computed(kind: type, name: str) -> bool:
+    # Whether looking it up in the class runs code, or makes a new object.
+    found = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
+    return not isinstance(found, (FunctionType, property)) and hasattr(type(found), "__get__")
 
 
 def _is_filled(cell: Any) -> bool:
@@ -387,13 +485,17 @@ def _is_installed(file: str | None) -> bool:
 
 
 def _bases(kind: type) -> list[type]:
-    # The classes in which to look for methods: those of a user, and modules.
+    # The classes in which to look for methods: those of a user, modules, and containers.
     return [
         base
         for base in kind.__mro__
-        if base.__module__.partition(".")[0] not in sys.stdlib_module_names
-        and not issubclass(Value, base)
+        if base.__module__ in CONTAINER_MODULES or not _is_standard(base)
+        if not issubclass(Value, base)
     ]
+
+
+def _is_standard(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 @functools.lru_cache(maxsize=100)
@@ -410,28 +512,37 @@ PARTS: dict[type, tuple[str, ...]] = {  # what these are made of
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
     functools.cached_property: ("func",),
+    functools.partialmethod: ("func", "args", "keywords"),
+    functools.singledispatchmethod: ("func", "dispatcher"),
+    DynamicClassAttribute: ("fget",),
 }
-IMPLICIT = {  # methods that are called without being named
-    *("__call__", "__getattr__", "__getattribute__", "__getitem__", "__iter__", "__next__"),
-    *("__len__", "__contains__", "__missing__", "__bool__", "__index__", "__enter__", "__exit__"),
-    *("__get__", "__hash__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__"),
-    *("__neg__", "__pos__", "__abs__", "__pow__", "__rpow__", "__float__", "__int__", "__array__"),
-    *(f"__{r}{op}__" for r in ("", "r", "i") for op in ("add", "sub", "mul", "matmul", "truediv")),
+CREATION = ("__new__", "__init__", "__post_init__", "__init_subclass__", "__set_name__")
+NOT_IMPLICIT = {  # what else a class has; all other special methods are called without being named
+    *CREATION,
+    *("__dict__", "__weakref__", "__slots__", "__doc__", "__module__", "__qualname__"),
+    *("__annotations__", "__abstractmethods__", "__static_attributes__", "__firstlineno__"),
+    *("__parameters__", "__orig_bases__", "__match_args__", "__del__", "__dir__"),
+    *("__repr__", "__str__", "__format__", "__reduce__", "__reduce_ex__", "__getstate__"),
+    *("__setattr__", "__delattr__", "__setstate__", "__getnewargs__", "__sizeof__"),
+    *("__copy__", "__deepcopy__"),
 }
+CONTAINER_MODULES = ("collections", "weakref", "_weakrefset")  # UserDict, WeakSet and the like
+NO_ATTRIBUTES: dict[str, Any] = {}
 
 
 class _Loaded(NamedTuple):
     """The names that some code loads, and whether it computes names of attributes."""
 
-    globals: dict[str, None]  # in the order of the code
-    attributes: dict[str, None]
-    modules: dict[str, None]
+    globals: Collection[str]
+    attributes: Collection[str]
+    modules: Collection[str]
     computes_names: bool
 
 
 @functools.lru_cache(maxsize=1000)
 def _loaded(code: CodeType) -> _Loaded:
-    names: dict[str, dict[str, None]] = {"globals": {}, "attributes": {}, "modules": {}}
+    names: dict[str, dict[str, None]] = {kind: {} for kind in LOADS.values()}  # in their order
+    texts: list[str] = []
     waiting = [code]
     while waiting:
         code = waiting.pop()
@@ -439,5 +550,10 @@ def _loaded(code: CodeType) -> _Loaded:
         for step in dis.get_instructions(code):
             if kind := LOADS.get(step.opname):
                 names[kind][step.argval] = None
+            elif step.opname == "MATCH_CLASS":
+                names["attributes"]["getattr"] = None
+        texts += [c for c in code.co_consts if isinstance(c, str) and c.isidentifier()]
     computes_names = not COMPUTES_NAMES.isdisjoint([*names["globals"], *names["attributes"]])
+    if computes_names:  # from these, as a rule, also where no such attribute is there yet
+        names["attributes"].update(dict.fromkeys(texts))
     return _Loaded(**names, computes_names=computes_names)

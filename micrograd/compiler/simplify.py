@@ -202,6 +202,8 @@ class Simplified(Recording):
         key = repr(float(number))  # since -0.0 is not 0.0, and NaN is itself
         place = known.get(key)
         if place is None:
+            if isinstance(number, (int, float)):
+                number = +number  # a plain one, also of a member of an enum
             place = known[key] = self._recorded.add("constant", (), number)
             self._numbers[place] = number
             self._notable.add(place)
