@@ -236,11 +236,11 @@ def test_a_report_survives_json():
 
 def test_the_text_begins_with_a_count_and_a_table_and_ends_with_the_verdict():
     text = str(report_on(mistake("tanh squared forgotten")))
-    assert text.startswith("Value: 85 passed, 3 failed, 2 noted, 40 not there yet\n\n")
+    assert text.startswith("Value: 121 passed, 4 failed, 2 noted, 50 not there yet\n\n")
     row = "a.tanh()      value ok  gradient FAILED  chain rule FAILED  adding up FAILED"
     assert row in text.splitlines()
     assert "\nnot there yet: a.sigmoid(), a.log()" in text
-    assert text.splitlines()[-1] == "Verdict: 1 mistake, 3 checks failed."
+    assert text.splitlines()[-1] == "Verdict: 1 mistake, 4 checks failed."
     assert "0x" not in text
 
 
@@ -280,7 +280,7 @@ def test_pytest_runs_each_check_as_a_test(tmp_path):
         capture_output=True,
         text=True,
     )
-    assert "3 failed, 85 passed, 42 skipped" in run.stdout, run.stdout + run.stderr
+    assert "4 failed, 121 passed, 52 skipped" in run.stdout, run.stdout + run.stderr
     assert "test_my_value[a.tanh(): gradient]" in run.stdout
     assert "The derivative in the _backward of a.tanh() is wrong." in run.stdout
 
