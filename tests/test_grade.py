@@ -636,3 +636,29 @@ def test_control_characters_and_lone_surrogates_are_shown_as_text():
     assert r"\x1b[2J" in text
     assert r"\ud800" in text
     assert text.replace("\n", "").isprintable()
+
+
+def test_an_older_definition_is_not_graded_where_the_last_does_not_parse(tmp_path):
+    path = tmp_path / "lecture.ipynb"
+    broken = RIGHT.replace("def exp(self):", "def exp(self)")
+    path.write_text(notebook(RIGHT, broken))
+    report = grade_file(path, SECONDS)
+    assert report.exit_code == 2
+    assert lead(report).mistake == "syntax"
+    assert "cell 3 of lecture.ipynb" in lead(report).found
+    path.write_text(notebook(broken, RIGHT))
+    assert grade_file(path, SECONDS).exit_code == 0
+
+
+def test_floats_that_are_refused_where_ints_are_taken_are_forgotten():
+    only_ints = WRAP.replace("other if isinstance(other, Value) else Value(other)",
+                             "Value(other) if isinstance(other, int) else other")  # fmt: skip
+    report = grade(class_of(edited((WRAP, only_ints))))
+    assert [group[0].mistake for group in report.mistakes] == ["wrap"], report
+
+
+def test_a_repository_with_its_package_in_src_is_searched(tmp_path):
+    folder = tmp_path / "src" / "mygrad"
+    folder.mkdir(parents=True)
+    (folder / "engine.py").write_text(RIGHT)
+    assert grade_file(tmp_path, SECONDS).passed

@@ -210,6 +210,8 @@ MISTAKES = [
     Mistake("no _backward for tanh", "closure", ((TANH, "pass"),)),
     Mistake("_backward named and not called", "walk", (("node._backward()", "node._backward"),)),
     Mistake("seed after the walk", "seed", ((SEED_AND_WALK, WALK_AND_SEED),)),
+    Mistake("no return in +", "result",
+            (("        return out\n\n    def __mul__", "\n    def __mul__"),)),
     Mistake("no operand of tanh", "children", (('(self,), "tanh"', '(), "tanh"'),)),
     Mistake("no operand of a constant minus a", "children", ((RSUB, RSUB_OF_ITS_OWN),)),
     Mistake("no chain rule in a constant minus a", "chain",

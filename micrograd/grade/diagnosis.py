@@ -152,7 +152,7 @@ def _is_there(row: Row, kind: _Class) -> bool:
     if row.operation in MAY_REFUSE or kind.ask("lacks", sorted(needed)):
         return False
     if row.mistake in ("wrap", "reflected"):  # forgotten here, if numbers are taken elsewhere
-        beside = ("a = Value(1.5); b = a + 2.0", "a = Value(1.5); b = a * 2.0")
+        beside = (f"a = Value(1.5); b = a {sign} {x}" for sign in "+*" for x in ("2.0", "2"))
         return any(not _error_of(program, kind) for program in beside)
     return True
 

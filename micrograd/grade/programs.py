@@ -146,7 +146,8 @@ def _program(expression: str, aspect: str, point: Sequence[float], again: str = 
     leaves = operands if aspect != "inner operand" else "pq"[: len(point)]
     steps = [f"{leaf} = Value({x})" for leaf, x in zip(leaves, point, strict=True)]
     if aspect == "inner operand":  # which is reached through the operation's _children alone
-        steps += ["z = Value(0.0)", *(f"{a} = {p} + z" for a, p in zip(operands, leaves))]
+        inner = (f"{a} = {p} + z" for a, p in zip(operands, leaves, strict=True))
+        steps += ["z = Value(0.0)", *inner]
     steps.append(f"{out} = {expression}")
     if aspect == "chain rule":
         steps += [f"w = Value({UPSTREAM})", f"{last} = {out} * w"]
