@@ -71,9 +71,9 @@ load, it does not define the class, or the class is this package's own.
 
 Of a file, or of the cells of a notebook, only those statements are run that define the class. They
 run in a process of its own, without input, with a limit of time and, on Linux and other systems
-with such limits, of processor time and memory. At the end that process is killed with all that it
-started. On Windows there is no limit of processor time or of memory, and what the file started
-goes on running; on macOS there is no limit of memory.
+with such limits, of processor time, memory and the size of a file (256 MB). At the end that process
+is killed with all that it started. On Windows there is none of these limits, and what the file
+started goes on running; on macOS there is no limit of memory.
 
 What cannot be prevented: the file runs with all your rights. It may read, change and delete files,
 use the network, start processes that leave its group, write to the terminal through other

@@ -23,7 +23,7 @@ Letters: z logit, t target, m shift.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -113,9 +113,10 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
     >>> round(cross_entropy([Value(1.0), Value(1.0)], 0).item(), 4)
     0.6931
     """
-    if isinstance(logits, Value):
+    if not isinstance(logits, Iterable):
+        got = "a single Value" if isinstance(logits, Value) else repr(logits)
         raise TypeError(
-            "cross_entropy expects a list of logits, one for each class, got a single Value: "
+            f"cross_entropy expects a list of logits, one for each class, got {got}: "
             "use binary_cross_entropy, or a last layer of two neurons or more"
         )
     zs = [_value(z) for z in logits]

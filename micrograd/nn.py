@@ -181,6 +181,7 @@ class Neuron(Module):
     """
 
     def __init__(self, nin: int, nonlin: bool = True, activation: str = "relu") -> None:
+        _check_size("Neuron", "nin", nin)
         if nin < 1:
             raise ValueError(f"a Neuron needs at least one input, got nin={nin}")
         if activation not in ACTIVATIONS:
@@ -220,6 +221,7 @@ class Layer(Module):
     """
 
     def __init__(self, nin: int, nout: int, **kwargs: Any) -> None:
+        _check_size("Layer", "nout", nout)
         if nout < 1:
             raise ValueError(f"a Layer needs at least one neuron, got nout={nout}")
         self.neurons = [Neuron(nin, **kwargs) for _ in range(nout)]
@@ -299,6 +301,8 @@ class Linear(Module):
     """
 
     def __init__(self, n_in: int, n_out: int, bias: bool = True) -> None:
+        _check_size("Linear", "n_in", n_in)
+        _check_size("Linear", "n_out", n_out)
         if n_in < 1 or n_out < 1:
             raise ValueError(f"Linear expects n_in and n_out of at least 1, got {n_in} and {n_out}")
         bound = n_in**-0.5
@@ -361,6 +365,10 @@ class Sequential(Module):
     """
 
     def __init__(self, *modules: Callable[[Any], Any]) -> None:
+        for module in modules:
+            if not callable(module):
+                raise TypeError(f"Sequential expects modules, got {module!r:.60}: "
+                                "write Sequential(*layers) for a list of layers")  # fmt: skip
         self.modules = list(modules)
 
     def __call__(self, x: Any) -> Any:
@@ -453,6 +461,11 @@ def _number_in(x: Any) -> Any:
     return x
 
 
+def _check_size(module: str, name: str, size: Any) -> None:
+    if not hasattr(size, "__index__"):
+        raise TypeError(f"{module} expects {name} to be an int, got {size!r}")
+
+
 def _inputs(x: Any) -> Any:
     if hasattr(x, "__len__"):
         return x
@@ -464,7 +477,16 @@ def _values(x: Any, *more: Any) -> list[Value]:
     if more:
         given = [xi.data if isinstance(xi, Value) else xi for xi in (x, *more)]
         raise TypeError(f"expected the inputs in one list, got {len(given)}: pass {given}")
-    return [xi if isinstance(xi, Value) else Value(xi) for xi in _inputs(x)]
+    inputs = _inputs(x)
+    try:
+        return [xi if isinstance(xi, Value) else Value(xi) for xi in inputs]
+    except TypeError:
+        if not any(isinstance(xi, (list, tuple)) or getattr(xi, "ndim", 0) for xi in inputs):
+            raise
+    raise TypeError(
+        "expected the inputs of one example, got a list of lists: for several examples write "
+        "[model(x) for x in X], or use micrograd.compile"
+    )
 
 
 def _noted(out: list[Value], module: Module, x: list[Value]) -> list[Value]:

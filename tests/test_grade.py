@@ -236,11 +236,11 @@ def test_a_report_survives_json():
 
 def test_the_text_begins_with_a_count_and_a_table_and_ends_with_the_verdict():
     text = str(report_on(mistake("tanh squared forgotten")))
-    assert text.startswith("Value: 85 passed, 3 failed, 2 noted, 40 not there yet\n\n")
+    assert text.startswith("Value: 121 passed, 4 failed, 2 noted, 50 not there yet\n\n")
     row = "a.tanh()      value ok  gradient FAILED  chain rule FAILED  adding up FAILED"
     assert row in text.splitlines()
     assert "\nnot there yet: a.sigmoid(), a.log()" in text
-    assert text.splitlines()[-1] == "Verdict: 1 mistake, 3 checks failed."
+    assert text.splitlines()[-1] == "Verdict: 1 mistake, 4 checks failed."
     assert "0x" not in text
 
 
@@ -280,7 +280,7 @@ def test_pytest_runs_each_check_as_a_test(tmp_path):
         capture_output=True,
         text=True,
     )
-    assert "3 failed, 85 passed, 42 skipped" in run.stdout, run.stdout + run.stderr
+    assert "4 failed, 121 passed, 52 skipped" in run.stdout, run.stdout + run.stderr
     assert "test_my_value[a.tanh(): gradient]" in run.stdout
     assert "The derivative in the _backward of a.tanh() is wrong." in run.stdout
 
@@ -636,3 +636,29 @@ def test_control_characters_and_lone_surrogates_are_shown_as_text():
     assert r"\x1b[2J" in text
     assert r"\ud800" in text
     assert text.replace("\n", "").isprintable()
+
+
+def test_an_older_definition_is_not_graded_where_the_last_does_not_parse(tmp_path):
+    path = tmp_path / "lecture.ipynb"
+    broken = RIGHT.replace("def exp(self):", "def exp(self)")
+    path.write_text(notebook(RIGHT, broken))
+    report = grade_file(path, SECONDS)
+    assert report.exit_code == 2
+    assert lead(report).mistake == "syntax"
+    assert "cell 3 of lecture.ipynb" in lead(report).found
+    path.write_text(notebook(broken, RIGHT))
+    assert grade_file(path, SECONDS).exit_code == 0
+
+
+def test_floats_that_are_refused_where_ints_are_taken_are_forgotten():
+    only_ints = WRAP.replace("other if isinstance(other, Value) else Value(other)",
+                             "Value(other) if isinstance(other, int) else other")  # fmt: skip
+    report = grade(class_of(edited((WRAP, only_ints))))
+    assert [group[0].mistake for group in report.mistakes] == ["wrap"], report
+
+
+def test_a_repository_with_its_package_in_src_is_searched(tmp_path):
+    folder = tmp_path / "src" / "mygrad"
+    folder.mkdir(parents=True)
+    (folder / "engine.py").write_text(RIGHT)
+    assert grade_file(tmp_path, SECONDS).passed

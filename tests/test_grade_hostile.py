@@ -350,12 +350,12 @@ def test_the_process_ends_with_the_one_that_grades(tmp_path):
 def test_processor_time_and_memory_are_limited(tmp_path):
     code = f"""
 import resource as r
-limits = [*map(r.getrlimit, (r.RLIMIT_CPU, r.RLIMIT_CORE, r.RLIMIT_AS))]
+limits = [*map(r.getrlimit, (r.RLIMIT_CPU, r.RLIMIT_CORE, r.RLIMIT_FSIZE, r.RLIMIT_AS))]
 open({str(tmp_path / "limits")!r}, "w").write(str([limit for limit, _ in limits]))
 """
     graded(tmp_path, run_while_defining(code), "limits", seconds=7.5)
     *others, memory = ast.literal_eval((tmp_path / "limits").read_text())
-    assert others == [9, 0]
+    assert others == [9, 0, 256 * 2**20]
     assert memory == 2048 * 2**20 or sys.platform == "darwin"
 
 

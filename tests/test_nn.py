@@ -422,3 +422,23 @@ def test_a_deep_recurrent_network_goes_away_without_recursion():
     h.backward()
     del h
     assert cell.b.grad != 0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Neuron("3"), "Neuron expects nin to be an int, got '3'"),
+        (lambda: Layer(2, "3"), "Layer expects nout to be an int, got '3'"),
+        (lambda: MLP(2, [2.5, 1]), "Layer expects nout to be an int, got 2.5"),
+        (lambda: MLP("2", [1]), "Neuron expects nin to be an int, got '2'"),
+        (lambda: Linear(2.0, 3), "Linear expects n_in to be an int, got 2.0"),
+        (lambda: Linear(2, "3"), "Linear expects n_out to be an int, got '3'"),
+        (lambda: Sequential([Linear(2, 3)]), "Sequential expects modules, got .* for a list of"),
+        (lambda: Sequential(Linear(2, 3), 3), "Sequential expects modules, got 3"),
+        (lambda: MLP(2, [1])([[1.0, 2.0], [3.0, 4.0]]), r"\[model\(x\) for x in X\]"),
+        (lambda: Linear(2, 1)(np.ones((3, 2))), r"\[model\(x\) for x in X\]"),
+    ],
+)
+def test_what_cannot_be_a_size_a_module_or_an_example_is_named(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()

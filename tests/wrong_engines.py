@@ -131,6 +131,17 @@ RELU = "self.grad += (out.data > 0) * out.grad"
 POW = "self.grad += n * self.data ** (n - 1) * out.grad"
 WRAP = "other = other if isinstance(other, Value) else Value(other)"
 SUB = "        return self + (-other)\n"
+SEED_AND_WALK = RIGHT[RIGHT.index("        self.grad = 1.0") :]
+WALK_AND_SEED = "".join(SEED_AND_WALK.splitlines(True)[1:] + SEED_AND_WALK.splitlines(True)[:1])
+RSUB = "        return (-self) + other\n"
+RSUB_OF_ITS_OWN = """        out = Value(other - self.data, ())
+
+        def _backward():
+            self.grad -= out.grad
+
+        out._backward = _backward
+        return out
+"""
 BACKWARD = RIGHT[RIGHT.index("    def backward") :]
 
 # The operations as a table of local derivatives, which backward() goes through: no closures.
@@ -197,6 +208,14 @@ MISTAKES = [
     Mistake("no _backward for *", "closure",
             ((MUL, MUL + "\n        _backward = out._backward\n"),)),
     Mistake("no _backward for tanh", "closure", ((TANH, "pass"),)),
+    Mistake("_backward named and not called", "walk", (("node._backward()", "node._backward"),)),
+    Mistake("seed after the walk", "seed", ((SEED_AND_WALK, WALK_AND_SEED),)),
+    Mistake("no return in +", "result",
+            (("        return out\n\n    def __mul__", "\n    def __mul__"),)),
+    Mistake("no operand of tanh", "children", (('(self,), "tanh"', '(), "tanh"'),)),
+    Mistake("no operand of a constant minus a", "children", ((RSUB, RSUB_OF_ITS_OWN),)),
+    Mistake("no chain rule in a constant minus a", "chain",
+            ((RSUB, RSUB_OF_ITS_OWN.replace(", ()", ", (self,)").replace("out.grad", "1.0")),)),
     Mistake("_backward called in place of kept", "seed",
             (("out._backward = _backward", "_backward()"), ("        self.grad = 1.0\n", ""))),
     Mistake("_backward called where it is set", "closure",

@@ -17,6 +17,7 @@ from typing import Any
 from .loading import NoClassError, class_in
 from .subject import Subject, failure, is_ours
 
+FILE_MEGABYTES = 256  # what one file may grow to; a log in a loop would fill the disk
 PR_SET_PDEATHSIG, SIGKILL = 1, 9  # of Linux: the child ends with its parent
 
 
@@ -62,7 +63,8 @@ def _limit(megabytes: int, cpu_seconds: int, parent: int) -> None:
     with suppress(ImportError):  # on Windows there is none
         import resource
 
-        limits = {"RLIMIT_AS": megabytes * 2**20, "RLIMIT_CPU": cpu_seconds, "RLIMIT_CORE": -1}
+        limits = {"RLIMIT_AS": megabytes * 2**20, "RLIMIT_CPU": cpu_seconds, "RLIMIT_CORE": -1,
+                  "RLIMIT_FSIZE": FILE_MEGABYTES * 2**20}  # fmt: skip
         for name, limit in limits.items():
             with suppress(AttributeError, ValueError, OSError, OverflowError):
                 kind = getattr(resource, name)

@@ -152,7 +152,7 @@ def _is_there(row: Row, kind: _Class) -> bool:
     if row.operation in MAY_REFUSE or kind.ask("lacks", sorted(needed)):
         return False
     if row.mistake in ("wrap", "reflected"):  # forgotten here, if numbers are taken elsewhere
-        beside = ("a = Value(1.5); b = a + 2.0", "a = Value(1.5); b = a * 2.0")
+        beside = (f"a = Value(1.5); b = a {sign} {x}" for sign in "+*" for x in ("2.0", "2"))
         return any(not _error_of(program, kind) for program in beside)
     return True
 
@@ -325,18 +325,31 @@ def _behind_gradients(
         return "accumulate" if _near(found[again], right[again] - out) else "derivative"
     if row.aspect == "gradient" and _reads_gradients(program, kind, found):
         return "reads"
+    if row.aspect == "inner operand":
+        return "children" if any(found[x] == 0 != right[x] for x in leaves) else "derivative"
     inputs = [x for x in leaves if x != "w"]
     if all(found[x] == 0 for x in inputs):
-        if row.aspect == "gradient":
+        if row.operation not in CORE:
             return "closure"
-        if row.operation in CORE:
-            return "children" if _some_are_reached(kind) else "walk"
+        if row.aspect == "gradient":
+            return _behind_nothing(program, kind)
+        return "children" if _some_are_reached(kind) else "walk"
     if row.aspect == "chain rule":
         is_local = all(_near(found[x], right[x] / UPSTREAM) for x in inputs)
         return "chain" if is_local else "derivative"
     if len(inputs) == 2 and all(_near(found[x], right[y]) for x, y in permutations(inputs)):
         return "exchanged" if _are_exchanged(row, program, kind) else "operands"
     return "derivative"
+
+
+def _behind_nothing(program: str, kind: _Class) -> str:
+    """The rule that is broken where an operation hands nothing back when backward() is called."""
+    steps, _, last = program.rpartition("; ")
+    root = last.removesuffix(".backward()")
+    by_hand = _gradients(f"{steps}; {root}.grad = 1.0; {root}._backward()", kind)
+    if not any(by_hand.get(x) for x in leaves_of(program)):
+        return "closure"
+    return "seed" if kind.ask("calls_of_closure", program) else "walk"
 
 
 def _all_are_seeds(kind: _Class) -> bool:

@@ -53,7 +53,7 @@ def class_in(path: Path, name: str) -> type:
     1
     """
     is_notebook = path.suffix == ".ipynb"
-    statements, errors = (_cells if is_notebook else _lines)(path)
+    statements, errors = _cells(path, name) if is_notebook else _lines(path)
     needed = list(needed_for(name, statements))
     classes = [node.name for _, node in statements if isinstance(node, ast.ClassDef)]
     file = _File(path, any(isinstance(x, ast.ImportFrom) and x.level for _, x in statements))
@@ -82,10 +82,11 @@ def _lines(path: Path) -> tuple[list[Statement], list[BaseException]]:
     return [(str(path), node) for node in ast.parse(text, str(path)).body], []
 
 
-def _cells(path: Path) -> tuple[list[Statement], list[BaseException]]:
+def _cells(path: Path, name: str) -> tuple[list[Statement], list[BaseException]]:
     """The statements of a notebook; a cell that is no Python is left out, as it may be one of many.
 
-    The errors are told if the class is not found.
+    The errors are told if the class is not found; one that should define it takes the place of
+    the definitions before it, so that no older one is graded instead.
     """
     notebook = json.loads(path.read_text(encoding="utf-8-sig"))
     sheets = notebook.get("worksheets") or [notebook]  # the format before 2015
@@ -100,6 +101,13 @@ def _cells(path: Path) -> tuple[list[Statement], list[BaseException]]:
                 parsed = ast.parse(_without_magics("".join(source)), place).body
             except (SyntaxError, ValueError) as error:
                 errors.append(error)
+                if re.search(rf"^class {re.escape(name)}\b", "".join(source), re.M):
+                    errors.insert(0, errors.pop())
+                    statements = [
+                        (file, node)
+                        for file, node in statements
+                        if not (isinstance(node, ast.ClassDef) and node.name == name)
+                    ]
             else:
                 statements += [(place, node) for node in parsed]
     return statements, errors

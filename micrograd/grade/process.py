@@ -127,7 +127,8 @@ def _file_at(path: Path, class_name: str) -> Path:
 
 
 def _python_files(folder: Path) -> list[Path]:
-    return sorted([*folder.glob("*.py"), *folder.glob("*/*.py")])[:1000]
+    patterns = ("*.py", "*/*.py", "src/*/*.py")
+    return sorted({file for pattern in patterns for file in folder.glob(pattern)})[:1000]
 
 
 def _defines(file: Path, class_name: str) -> bool:

@@ -19,6 +19,7 @@ from micrograd.engine import Value
 from micrograd.grade.subject import OPERATORS, Subject
 
 OURS = Subject(Value)
+ASPECTS = ("value", "gradient", "chain rule", "adding up", "inner operand")
 UPSTREAM = -4.0  # the gradient that the checks of the chain rule send into an operation
 
 # ---- 1. Tables: the operations, the numbers they are tried with, and graphs of several
@@ -105,7 +106,7 @@ def plan() -> Iterator[Row]:
     """All checks, in the order in which they are made: what is basic comes before what needs it.
 
     >>> len(list(plan()))
-    130
+    177
     """
     yield from _graphs(OF_ONE_NODE)
     yield from _expressions(CORE, "value", "gradient")  # of both, since what follows needs both
@@ -113,7 +114,7 @@ def plan() -> Iterator[Row]:
     yield from _graphs(OF_INNER_NODES)
     yield from _graphs(OF_SHARED_NODES)
     yield from _beside_numbers(CORE_BESIDE_NUMBERS)
-    yield from _expressions(OTHERS, "value", "gradient", "chain rule", "adding up")
+    yield from _expressions(OTHERS, *ASPECTS)
     yield from _beside_numbers(OTHERS_BESIDE_NUMBERS)
     yield from _graphs(AT_LAST)
 
@@ -134,15 +135,19 @@ def _expressions(table: Mapping[str, Any], *aspects: str) -> Iterator[Row]:
 
 def _beside_numbers(table: Mapping[str, str]) -> Iterator[Row]:
     points = {expression: TWO if "b" in expression else ONE for expression in table}
-    for row in _expressions(points, "value", "gradient"):
+    for row in _expressions(points, *ASPECTS):
         yield replace(row, mistake=table[row.operation])
 
 
 def _program(expression: str, aspect: str, point: Sequence[float], again: str = "a") -> str:
     """For example 'a = Value(1.5); b = a.tanh(); w = Value(-4.0); c = b * w; c.backward()'."""
-    leaves = "ab"[: len(point)]
+    operands = "ab"[: len(point)]
     out, last = ("b", "c") if len(point) == 1 else ("c", "d")
+    leaves = operands if aspect != "inner operand" else "pq"[: len(point)]
     steps = [f"{leaf} = Value({x})" for leaf, x in zip(leaves, point, strict=True)]
+    if aspect == "inner operand":  # which is reached through the operation's _children alone
+        inner = (f"{a} = {p} + z" for a, p in zip(operands, leaves, strict=True))
+        steps += ["z = Value(0.0)", *inner]
     steps.append(f"{out} = {expression}")
     if aspect == "chain rule":
         steps += [f"w = Value({UPSTREAM})", f"{last} = {out} * w"]

@@ -353,7 +353,12 @@ def _follows(later: Check, group: Sequence[Check]) -> bool:
         return True
     if later.mistake == mistake and mistake not in ("value", "derivative", "runs"):
         return True
-    if first.operation in EXPRESSIONS and mistake in OF_ONE_OPERATION:
+    if later.operation in EXPRESSIONS and later.operation in {check.operation for check in group}:
+        return True
+    if mistake == "result" and methods_in(first.program) & methods_in(later.program):
+        return True
+    is_of_one = mistake in OF_ONE_OPERATION or first.aspect == "inner operand"
+    if first.operation in EXPRESSIONS and is_of_one:
         needed = later.composed or methods_in(first.operation) & methods_in(later.program)
         return bool(needed) and (mistake == "runs" or later.mistake not in OF_NUMBERS_BESIDE)
     if later.mistake in OF_NUMBERS_BESIDE or later.aspect == "value":
