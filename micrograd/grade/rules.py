@@ -63,8 +63,8 @@ RULES = {  # by the name of the mistake: the rule, and the fix
     "untouched": ("backward() changes gradients and leaves all data as they are.",
         "in backward() and in _backward assign to .grad alone"),
     "accumulate": (
-        "Gradients must add up (+=): a node used more than once is owed the sum over its uses.",
-        "in every _backward write += in place of =, as in self.grad += out.grad"),
+        "Gradients must add up (+=): a node used more than once receives the sum over its uses.",
+        "in every _backward write += instead of =, as in self.grad += out.grad"),
     "operands": ("Operands keep their order, and one that stands twice counts twice.",
         "keep operands in a tuple (a set has no order and holds nothing twice), and give each its "
         "own derivative"),
