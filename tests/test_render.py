@@ -461,6 +461,7 @@ def test_ctrl_c_ends_a_drawing_that_takes_long(tmp_path):
     code = """
 import pathlib, signal, threading
 from micrograd.render import picture
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job ignores
 ctrl_c = lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 threading.Timer(1.0, ctrl_c).start()
 try:
