@@ -51,7 +51,7 @@ from micrograd.compiler.run_numba import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
 from micrograd.engine import Value
-from micrograd.pause import is_paused
+from micrograd.pause import is_paused, open_blocks
 from micrograd.trace import Traced
 
 if TYPE_CHECKING:
@@ -296,8 +296,7 @@ class Compiled:
             times.clear()
 
     def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
-        has_gradients = program.parameters and program.have_graphs[0] and not is_paused()
-        if program.is_list or not has_gradients:
+        if program.is_list or not program.has_gradients or (open_blocks and is_paused()):
             return self._without_gradients(program, arrays, n)
         parameters = program.row.data
         mean, gradients, lanes = program.with_gradients(parameters, arrays, n)

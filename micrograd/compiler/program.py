@@ -67,6 +67,7 @@ class Program:
         parameters: the Values that were there before.
         n_results: how many Values the function returns.
         is_list: whether it returns them in a list.
+        has_gradients: whether the first Value that it returns depends on parameters.
         have_graphs: of each Value that it returns, whether there is something to differentiate.
         indices: inputs that are indices: which argument, which of its numbers, length of the table.
 
@@ -112,6 +113,7 @@ class Program:
         self._units: Fused | None = fused(steps, wanted, set(places))
         order = list(range(len(places))) if known else order_of_use(self._units, places)
         self.parameters = [found.parameters[i] for i in order]
+        self.has_gradients = bool(self.parameters) and self.have_graphs[0]
         self._row = together(self.parameters)
         # The instructions, the places of parameters, and those of what is wanted, without gradients
         # and with them.
@@ -156,7 +158,8 @@ class Program:
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[float, Array, Array | None]:
         """The mean of a result, its gradients, and the result of each example if it is there."""
-        found, rows = self._executor(with_gradients=True)(parameters, arguments, n)
+        executor = self._executors.get(True) or self._executor(with_gradients=True)
+        found, rows = executor(parameters, arguments, n)
         gradients = found[1 : 1 + len(self.parameters)]
         return float(found[0]), gradients, rows[0] if len(rows) else None
 

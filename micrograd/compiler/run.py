@@ -128,7 +128,7 @@ class TiledExecutor:
         bound = self._loaded(parameters, arguments, n)
         bound.run()
         results = bound.uniform_results(), bound.lane_results()
-        self._keep(n, bound)
+        self.bound[n] = bound
         return results
 
     def _in_tiles(
@@ -146,26 +146,26 @@ class TiledExecutor:
                 total += bound.run.uniform[means] * (size / n)
             rows.append(bound.lane_results())
             if start + size < n:
-                self._keep(size, bound)
+                self.bound[size] = bound
         bound.run.uniform[means] = total
         bound.run.after_means()
         results = bound.uniform_results(), np.concatenate(rows, axis=1)
-        self._keep(size, bound)
+        self.bound[size] = bound
         return results
 
     def _loaded(self, parameters: Array, arguments: Sequence[Array], n: int) -> _Bound:
         # Taken out while it is in use: another thread that calls meanwhile gets one of its own.
-        bound = self.bound.pop(n, None) or _Bound(self.schedule, self.bind(n), self.shapes, n)
+        bound = self.bound.pop(n, None) or self._new(n)
         bound.run.uniform[: len(parameters)] = parameters
         for window, argument in zip(bound.inputs, arguments, strict=True):
             window[...] = argument  # also a read-only array: other code may write to its memory
         return bound
 
-    def _keep(self, n: int, bound: _Bound) -> None:
-        self.bound[n] = bound
-        if len(self.bound) > KEPT:
+    def _new(self, n: int) -> _Bound:
+        if len(self.bound) >= KEPT:
             [oldest, *_] = self.bound  # the one that has not been used for longest
             self.bound.pop(oldest, None)
+        return _Bound(self.schedule, self.bind(n), self.shapes, n)
 
 
 class _Bound:
