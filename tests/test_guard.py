@@ -320,6 +320,39 @@ def test_what_is_not_read_may_change():
     assert programs[((),)] is program
 
 
+class Trainer:
+    """What people write: everything on one object, some of it changing in each step."""
+
+    def __init__(self):
+        self.model, self.steps, self.losses = MLP(2, [4, 1]), 0, []
+        self.optimizer = SGD(self.model.parameters(), lr=0.1, momentum=0.9)
+        self.loss = micrograd.compile(self.example_loss)
+
+    def example_loss(self, x, y):
+        hinge = where(x[0] > 5.0, 0.0, (1 - y * self.model(x)).relu())
+        penalty = sum(p * p for p in self.model.parameters())
+        return hinge + micrograd.take([0.0, 1e-4], 1) * penalty
+
+    def step(self):
+        batch = self.loss(X, np.array([1.0, -1.0, 1.0]))
+        self.optimizer.zero_grad()
+        batch.backward()
+        self.optimizer.step()
+        self.steps += 1
+        self.losses.append(batch.data)
+        self.last = batch
+
+
+def test_a_training_loop_is_compiled_once():
+    trainer = Trainer()
+    trainer.step()
+    programs = trainer.loss.programs
+    for _ in range(5):
+        trainer.step()
+    assert trainer.loss.programs is programs
+    assert trainer.losses[-1] < trainer.losses[0]
+
+
 def test_a_function_that_counts_in_what_it_reads_is_refused():
     class Model:
         def __init__(self):

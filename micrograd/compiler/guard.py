@@ -70,7 +70,10 @@ LOADS = {
 }
 STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 THIS_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-COMPUTES_NAMES = {"getattr", "hasattr", "vars", "dir", "attrgetter", "__dict__", "__getattribute__"}
+COMPUTES_NAMES = {
+    *("getattr", "hasattr", "vars", "dir", "attrgetter", "__dict__", "__getattribute__"),
+    *("asdict", "astuple", "getmembers", "deepcopy"),
+}
 RESULT = object()  # stands for any result of an operation: each run of the function makes a new one
 
 Probe = Callable[[Any], tuple[Any, ...]]
@@ -97,8 +100,8 @@ class Guard:
         self._contents = [container.copy() for container in found.containers]
         self._dicts = [container for container in found.containers if type(container) is dict]
         self._orders = [*map(tuple, self._dicts)]
-        self._objects = [_Attributes(thing, found.names) for thing in found.objects()]
-        self._modules = [_Attributes(thing, found.names) for thing in found.modules()]
+        self._objects = [_Attributes(thing, found.names_in(thing)) for thing in found.objects()]
+        self._modules = [_Attributes(thing, found.names_in(thing)) for thing in found.modules()]
         self._edits = Module.edits
         self._collect()
 
@@ -203,24 +206,32 @@ class _Search:
         self._modules: list[ModuleType] = []
         self._explicit: set[str] = set()
         self._are_computed = False
+        self._are_computed_in_modules = False
         self._seen: dict[int, Any] = {}  # by address; kept, so that no address is used twice
         self._waiting: deque[Any] = deque([function])
         known: Any = None
-        while known != (known := (len(self._seen), len(self._explicit), self._are_computed)):
+        while known != (known := self._extent()):
             while self._waiting:
                 self._visit(self._waiting.popleft())
             for module in self._modules:
-                present = [name for name in vars(module) if name in self.names]
+                present = [name for name in vars(module) if name in self.names_in(module)]
                 self._read(vars(module), (*present, *self._explicit, "__getattr__"))
             for thing in self._objects:
                 self._waiting += self._attributes_of(thing)
             for base in dict.fromkeys(chain.from_iterable(map(_bases, self._classes))):
                 self._waiting += [vars(base)[name] for name in self._loaded_from(base)]
 
-    @property
-    def names(self) -> Collection[str]:
-        """The names of attributes that are loaded."""
-        return ALL_NAMES if self._are_computed else self._explicit
+    def _extent(self) -> tuple[int, ...]:
+        are_computed = self._are_computed, self._are_computed_in_modules
+        return len(self._seen), len(self._explicit), *are_computed
+
+    def names_in(self, thing: Any) -> Collection[str]:
+        """The names of attributes of this object that are loaded."""
+        if issubclass(type(thing), Module):
+            are_computed = self._are_computed or self._are_computed_in_modules
+        else:  # an optimizer, say, which counts its steps
+            are_computed = self._are_computed and not _is_ours(type(thing))
+        return ALL_NAMES if are_computed else self._explicit
 
     def _visit(self, thing: Any) -> None:
         if type(thing) in PLAIN or id(thing) in self._seen:
@@ -254,7 +265,9 @@ class _Search:
         code = function.__code__
         loaded = _loaded(code)
         self._explicit.update(loaded.attributes)
-        self._are_computed |= loaded.computes_names
+        if loaded.computes_names:  # in this package, parameters() does so, with those of modules
+            self._are_computed |= not code.co_filename.startswith(THIS_PACKAGE)
+            self._are_computed_in_modules |= function.__module__ == Module.__module__
         self._waiting.append(vars(function).get("__wrapped__"))
         cells = tuple(filter(_is_filled, function.__closure__ or ()))
         if _is_installed(code.co_filename):  # its globals are not the user's, who may decorate
@@ -294,17 +307,19 @@ class _Search:
 
     def _attributes_of(self, thing: Any) -> list[Any]:
         namespace = _namespace(thing)
-        values = [namespace[name] for name in namespace if name in self.names]
+        names = self.names_in(thing)
+        values = [namespace[name] for name in namespace if name in names]
         return values + [object.__getattribute__(thing, name) for name in self._slots_of(thing)]
 
     def _slots_of(self, thing: Any) -> list[str]:
         kind: Any = type(thing)
         names = () if isinstance(thing, Value) else _slots(kind)
-        return [name for name in names if name in self.names and hasattr(thing, name)]
+        loaded = self.names_in(thing)
+        return [name for name in names if name in loaded and hasattr(thing, name)]
 
     def _loaded_from(self, base: type) -> list[str]:
-        is_ours = base.__module__.startswith("micrograd.") or _is_standard(base)
-        names = self._explicit if is_ours else self.names
+        is_fixed = not self._are_computed or _is_ours(base) or _is_standard(base)
+        names = self._explicit if is_fixed else ALL_NAMES
         return [
             name
             for name in vars(base)
@@ -361,6 +376,10 @@ class _Identical:
         return _are_same(self.things, others)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("micrograd.")
 
 
 def _counts_edits(thing: Any) -> bool:
