@@ -33,7 +33,7 @@ from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
-from operator import attrgetter, itemgetter, methodcaller
+from operator import attrgetter, is_, itemgetter, methodcaller
 from types import (
     BuiltinMethodType,
     CodeType,
@@ -106,10 +106,13 @@ class Guard:
         self._collect()
 
     def _collect(self) -> None:
-        # Those of objects other than modules, so that a single == compares all their attributes.
-        self._references = [attributes.reference for attributes in self._objects]
-        self._kinds = [attributes.kind for attributes in self._objects]
-        self._copies = [attributes.copy for attributes in self._objects]
+        # Those of objects other than modules, so that a single == compares all their attributes;
+        # objects that hold an array, say, are compared one by one.
+        together = [attributes for attributes in self._objects if attributes.copy is not None]
+        self._references = [attributes.reference for attributes in together]
+        self._kinds = [attributes.kind for attributes in together]
+        self._copies = [attributes.copy for attributes in together]
+        self._alone = [attributes for attributes in self._objects if attributes.copy is None]
 
     @property
     def numbers(self) -> list[Any]:
@@ -133,6 +136,8 @@ class Guard:
                 if not all(attributes.hold() for attributes in self._modules):
                     return False
                 self._edits = edits
+            if self._alone and not all(attributes.hold() for attributes in self._alone):
+                return False
             if self._references:
                 things = [reference() for reference in self._references]
                 kinds, namespaces = [*map(_kind, things)], [*map(_namespace, things)]
@@ -179,7 +184,8 @@ class _Attributes:
             return True
         if not _are_same(self._loaded(), self.expected):
             return False
-        self._remember()
+        if self.copy is not None:
+            self._remember()
         return True
 
 
@@ -277,9 +283,8 @@ class _Search:
         self._waiting += [*(function.__defaults__ or ()), function.__kwdefaults__]
         self._waiting += [sys.modules.get(name) for name in loaded.modules]
         self._read(function.__globals__, loaded.globals)
-        if cells:
-            self._probes.append((_cell_contents, cells))
-            self._waiting += _cell_contents(cells)
+        self._probes += [(attrgetter("cell_contents", "cell_contents"), cell) for cell in cells]
+        self._waiting += _cell_contents(cells)
 
     def _read(self, namespace: dict[str, Any], names: Iterable[str]) -> None:
         _, known = self._namespaces.setdefault(id(namespace), (namespace, set()))
@@ -392,7 +397,9 @@ def _expected(things: tuple[Any, ...]) -> Any:
 
 
 def _are_same(some: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
-    return len(some) == len(others) and all(map(_is_same, some, others))
+    if len(some) != len(others):
+        return False
+    return all(map(is_, some, others)) or all(map(_is_same, some, others))
 
 
 def _is_same(a: Any, b: Any) -> bool:
