@@ -101,7 +101,7 @@ RULES = {  # by the name of the mistake: the rule, and the fix
         "reuse.",
         "list each node once, with a set of those visited, and run its _backward once"),
     "depth": ("A graph may be deeper than the stack of Python's calls.",
-        "keep the way back in a list, in place of a function that calls itself (the original "
+        "use an explicit stack instead of a function that calls itself (the original "
         "micrograd cannot do this either; a network as in the lecture is not that deep)"),
     "time": ("Every program must come to an end.",
         "look for a loop whose condition stays true, or a walk that comes back to its start; if it "
