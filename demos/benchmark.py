@@ -1,22 +1,22 @@
-"""Speed and memory of this package, beside the original package and beside array frameworks.
+"""Speed and memory of this package, compared with the original package and array frameworks.
 
     pip install --target original micrograd==0.1.0
     python demos/benchmark.py --original original
     python demos/benchmark.py --only peers --workloads W1 W2
 
-Whatever is measured runs in a process of its own (two of the packages are called `micrograd`). A
-round asks every process in turn, so that a machine that slows down slows all of them, and the
-tables show medians over the rounds.
+Everything that is measured runs in a separate process, because two of the packages are called
+`micrograd`. Each round asks every process in turn, so a machine that slows down slows all of them.
+The tables show medians over the rounds.
 
-The tables of the eager engine: the step is that of the original's demo, a network of 2-16-16-1
-neurons on 100 points, hinge loss and L2 penalty, forward, backward and update. Python's cyclic
-garbage collector runs as it comes, or is off, or off while a step is measured and run between the
-steps: where it is off, the garbage of the original piles up and slows its later steps. Without
+The tables of the eager engine measure the training step of the original's demo: a network of
+2-16-16-1 neurons on 100 points, hinge loss and L2 penalty, forward, backward and update. Python's
+cyclic garbage collector is on (the default), off, or off during a step and run between steps. With
+the collector off, the garbage of the original piles up and slows its later steps. Without
 --original only this package is measured.
 
-The tables of the peers: three workloads, which `peers.py` describes, in whatever is installed, all
-in float64 on the same single core. A first step is compared with the one written by hand in NumPy;
-who differs is named, and not timed.
+The tables of the peers measure three workloads, described in `peers.py`, with every package that is
+installed, all in float64 on the same single core. The first step of each peer is compared with
+NumPy code written by hand. A peer that differs is reported and not timed.
 """
 
 import argparse
@@ -35,11 +35,11 @@ from statistics import median
 HERE = Path(__file__).resolve()
 
 
-# ---- what runs in a process of its own, and knows nothing of which package it measures
+# ---- code of the separate processes; it does not know which package it measures
 
 
 def training_step(Value, model, points, targets):
-    """One step of the original's demo, forward to update; the graph is freed at its end."""
+    """Does one step of the original's demo, forward to update; frees the graph at the end."""
     scores = [model([Value(x1), Value(x2)]) for x1, x2 in points]
     losses = [(1 + -y * score).relu() for y, score in zip(targets, scores, strict=True)]
     loss = sum(losses) * (1.0 / len(losses)) + 1e-4 * sum(p * p for p in model.parameters())
@@ -50,7 +50,7 @@ def training_step(Value, model, points, targets):
 
 
 def number_of_nodes(root):
-    """How many nodes there are in the graph of this root."""
+    """The number of nodes in the graph of this root."""
     seen, stack = {root}, [root]
     while stack:
         new = [operand for operand in stack.pop()._prev if operand not in seen]
@@ -60,7 +60,7 @@ def number_of_nodes(root):
 
 
 def bytes_per_node(Value, model, points):
-    """Memory of a graph after its backward pass, by tracemalloc."""
+    """The memory of a graph after its backward pass, from tracemalloc."""
     import gc
     import tracemalloc
 
@@ -74,7 +74,7 @@ def bytes_per_node(Value, model, points):
 
 
 def peak_megabytes():
-    """The largest memory this process has had so far, None where the system does not tell."""
+    """The peak memory of this process so far, or None if the system does not report it."""
     try:
         import resource
     except ImportError:
@@ -84,7 +84,7 @@ def peak_megabytes():
 
 
 def cost_per_node(Value, nodes):
-    """Nanoseconds per node of the forward pass, the backward pass and of freeing the graph."""
+    """Nanoseconds per node for the forward pass, the backward pass, and freeing the graph."""
     start = time.perf_counter()
     x = Value(1.0)
     y = x
@@ -99,7 +99,7 @@ def cost_per_node(Value, nodes):
 
 
 def serve():
-    """Answers one JSON question a line: what a measuring process does for a living."""
+    """Answers questions about one package, one line of JSON each, until its input ends."""
     import gc
     import random
 
@@ -136,7 +136,7 @@ def serve():
 
 
 def seconds_per_step(step, count):
-    """How long a step takes, as a mean over so many, and half as many before them to warm up."""
+    """The mean time of this many steps, after half as many to warm up."""
     if count > 1:
         run(step, count // 2)
     start = time.perf_counter()
@@ -145,14 +145,14 @@ def seconds_per_step(step, count):
 
 
 def run(step, count):
-    """Does so many steps, to the end: JAX answers before it has computed, unless asked for it."""
+    """Does this many steps. JAX returns before it has computed, unless its result is used."""
     for _ in range(count):
         loss = step()
     float(loss)
 
 
 def first_step(setup):
-    """A peer that has done one step, and what there is to say about that."""
+    """A peer after one step, and the time, loss and parameters of that step."""
     import numpy as np
     from peers import PEERS, Original, Workload
 
@@ -161,7 +161,7 @@ def first_step(setup):
     workload = Workload(setup["name"], matrices, inputs, targets, setup["lr"])
     peer = next((peer for peer in PEERS if peer.name == setup["peer"]), None)
     if peer and peer.package:
-        importlib.import_module(peer.package)  # what is timed is building, not importing
+        importlib.import_module(peer.package)  # import first: only building is timed
     start = time.perf_counter()
     trained = peer.build(workload) if peer else Original(workload, setup["folder"])
     loss = float(trained.step())
@@ -170,18 +170,18 @@ def first_step(setup):
 
 
 def stay_on_one_core():
-    """Binds this process to one core, the same for all, where the system can do that."""
+    """Binds this process to one core, the same for all, if the system supports it."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def serve_peer():
-    """Builds one peer, then answers each line, a number of steps, with the seconds a step takes."""
+    """Builds one peer, then answers each line, a number of steps, with the seconds per step."""
     stay_on_one_core()
-    answers, sys.stdout = sys.stdout, sys.stderr  # what a peer prints is no answer
+    answers, sys.stdout = sys.stdout, sys.stderr  # what a peer prints is not an answer
     setup = json.loads(sys.stdin.readline())
     with tempfile.TemporaryDirectory() as cache:
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache  # an old one would hide what compiling takes
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache  # an old cache would hide compile time
         try:
             trained, answer = first_step(setup)
         except Exception as error:
@@ -192,14 +192,14 @@ def serve_peer():
 
 
 def serve_peak():
-    """Answers with the floating-point operations per second that this core can do."""
+    """Answers with the floating-point operations per second of this core."""
     stay_on_one_core()
     from peers import peak
 
     print(json.dumps(peak()), flush=True)
 
 
-# ---- what asks
+# ---- code of the main process, which asks the others
 
 
 ONE_CORE = {
@@ -213,12 +213,12 @@ ONE_CORE = {
 
 
 class Process:
-    """A process that answers a line of JSON with another.
+    """A process that answers each line of JSON with another line.
 
     Args:
         task: a key of SERVICES.
-        setup: the first line it gets.
-        environment: variables it sees beside those that are set.
+        setup: the first line that it gets.
+        environment: additional environment variables.
     """
 
     def __init__(self, task, setup, environment=None):
@@ -229,7 +229,7 @@ class Process:
         self.send(setup)
 
     def send(self, question):
-        """Hands over a line."""
+        """Sends a line."""
         self.process.stdin.write(json.dumps(question) + "\n")
         self.process.stdin.flush()
 
@@ -239,10 +239,10 @@ class Process:
         return self.answer()
 
     def answer(self):
-        """The next line that comes back."""
+        """The next line of its output."""
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit("benchmark: a measuring process died; its own message stands above")
+            raise SystemExit("benchmark: a measuring process failed; see its message above")
         return json.loads(line)
 
     def close(self):
@@ -262,7 +262,7 @@ def machine():
 
 
 def eager_tables(options):
-    """Prints what a step, a node and its memory take in eager mode."""
+    """Prints the time of a step and of a node in eager mode, and their memory."""
     from micrograd.datasets import moons
 
     points, classes = moons(100, noise=0.1, seed=1337)
@@ -304,13 +304,13 @@ def eager_tables(options):
     for name, process in processes("off").items():
         taken.append(process.ask("memory"))
         growth = process.ask("growth", 100 if not taken[1:] else 10)
-        shown = "not told by this system" if growth is None else f"{growth:.2f} MB"
+        shown = "not reported here" if growth is None else f"{growth:.2f} MB"
         print(f"{name:24}{taken[-1]:>16.0f}{shown:>36}")
         process.close()
     if len(taken) == 2:
         print(f"{'ratio':24}{taken[0] / taken[1]:>15.0%}")
 
-    print("\nNanoseconds per node of a graph of so many nodes, this package")
+    print("\nNanoseconds per node, by number of nodes, this package")
     print(f"{'':16}{'collector on':^36}{'collector off':^36}")
     print(f"{'nodes':16}" + 2 * f"{'forward':>12}{'backward':>12}{'freeing':>12}")
     asked = [started("", collector) for collector in ("on", "off")]
@@ -326,7 +326,7 @@ def eager_tables(options):
         process.close()
 
 
-SAMPLE, PATIENCE = 0.004, 5.0  # seconds: at least of a sample, at most of all samples of a peer
+SAMPLE, PATIENCE = 0.004, 5.0  # seconds: the least for a sample, the most for all of a peer
 ORIGINAL = "original micrograd, eager"
 
 
@@ -342,7 +342,7 @@ def step_by_hand(workload):
 
 
 def built(names, key, workload, folder):
-    """Processes of the peers whose first step is right, and what the first step took, by name."""
+    """The processes of peers whose first step is right, and its time, by name."""
     from tqdm import tqdm
 
     loss, expected, scale = step_by_hand(workload)
@@ -370,7 +370,7 @@ def built(names, key, workload, folder):
 
 
 def step_times(processes, rounds):
-    """Seconds per step of each peer, medians over interleaved rounds."""
+    """Seconds per step of each peer: medians over interleaved rounds."""
     samples = {name: [] for name in processes}
     counts = dict.fromkeys(processes, 1)
     for warm in [False] * 5 + [True] * rounds:
@@ -387,7 +387,7 @@ def step_times(processes, rounds):
 
 
 def table(names, columns, cell):
-    """Prints a row for each name and a cell for each workload that has one."""
+    """Prints a row for each name, with a cell for each workload."""
     for name in names:
         cells = [cell(column, name) if name in column else "-" for column in columns]
         print((f"{name:28}" + "".join(f"{text:>22}" for text in cells)).rstrip())
@@ -401,12 +401,12 @@ def row_names():
 
 
 def chosen(names, parts):
-    """The names that have one of these parts in them, in capitals or not."""
+    """The names that contain one of these parts, in upper or lower case."""
     return [name for name in names if any(part.lower() in name.lower() for part in parts)]
 
 
 def peer_tables(options):
-    """Prints what a training step takes in each peer, and what the first one took."""
+    """Prints the time of a training step in each peer, and of its first step."""
     from peers import PEERS, WORKLOADS
 
     rows = chosen(row_names(), options.peers)
@@ -459,7 +459,7 @@ def peer_tables(options):
     table(names, builds, lambda column, name: f"{column[name]:.2f}")
 
 
-SLOW = {("CasADi, generated C", "W3"): "gcc takes minutes over it; --slow waits"}
+SLOW = {("CasADi, generated C", "W3"): "gcc takes minutes to compile it; add --slow"}
 
 
 def main():
@@ -468,19 +468,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", choices=["eager", "peers"], help="one set of tables")
     parser.add_argument("--original", metavar="DIR", help="folder with the original package")
-    parser.add_argument("--rounds", type=int, help="of the eager engine (15), of the peers (50)")
+    parser.add_argument("--rounds", type=int, help="for the eager engine (15), for the peers (50)")
     parser.add_argument("--largest", type=int, default=1_000_000, help="largest graph (1000000)")
     parser.add_argument("--workloads", nargs="+", choices=all_workloads,
-                        default=all_workloads, help="of the peers (all three)")  # fmt: skip
+                        default=all_workloads, help="for the peers (all three)")  # fmt: skip
     parser.add_argument("--peers", nargs="+", metavar="NAME", default=[""],
-                        help="those whose names have one of these in them (all)")  # fmt: skip
-    parser.add_argument("--slow", action="store_true", help="also what takes minutes to compile")
+                        help="peers whose names contain one of these (all)")  # fmt: skip
+    parser.add_argument("--slow", action="store_true", help="include what takes minutes to compile")
     options = parser.parse_args()
     if (options.rounds is not None and options.rounds < 1) or options.largest < 1000:
-        parser.error("--rounds must be at least 1, --largest at least 1000")
+        parser.error("expected --rounds of at least 1 and --largest of at least 1000, got "
+                     f"{options.rounds} and {options.largest}")  # fmt: skip
     if options.original and not (Path(options.original) / "micrograd" / "engine.py").exists():
         parser.error(
-            f"no package micrograd in {options.original}: "
+            f"no package micrograd in {options.original}: run "
             f"pip install --target {options.original} micrograd==0.1.0"
         )
     unknown = [part for part in options.peers if not chosen(row_names(), [part])]

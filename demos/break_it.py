@@ -3,12 +3,12 @@
     python demos/break_it.py
     python demos/break_it.py --out pictures
 
-A variation takes one method of the package's own classes and changes one line of it; the right line
-stands beside the wrong one. Both engines then run the same program, on the smallest graph on which
-the mistake shows, and the table has their numbers side by side. With --out there is a drawing for
-each lesson, 1.svg to 5.svg, of the right graph and the wrong one. Takes less than a second.
+Each variation rewrites one method of `Value` or `Module` with one wrong line. The right line is in
+a comment beside it. Both engines then run the same program, on the smallest graph that shows the
+mistake, and a table compares their numbers. With --out, each lesson gets a drawing of the right and
+the wrong graph, 1.svg to 5.svg. Takes less than a second.
 
-Cover the last line of a lesson and explain the wrong number yourself.
+Cover the last paragraph of each lesson and explain the wrong number yourself.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from micrograd.nn import Module
 
 
 class Overwriting(Value):
-    """Gradients are replaced, not added up."""
+    """Replaces gradients instead of adding them up."""
 
     def __add__(self, other):
         """The sum a + b."""
@@ -41,10 +41,10 @@ class Overwriting(Value):
 
 
 class Unsorted(Value):
-    """Backward visits the nodes that are nearest to the result first."""
+    """Goes backward from the nodes nearest to the result to the farthest."""
 
     def backward(self):
-        """The derivatives by all nodes, into their `grad`."""
+        """Stores the derivative with respect to each node in its `grad`."""
         nearest_first = [self]
         for node in nearest_first:
             nearest_first += [v for v in node._prev if v not in nearest_first]
@@ -54,7 +54,7 @@ class Unsorted(Value):
 
 
 class Forgetful(Module):
-    """A model whose gradients nobody resets."""
+    """A model whose gradients are never reset."""
 
     def zero_grad(self):
         """Does nothing."""
@@ -62,7 +62,7 @@ class Forgetful(Module):
 
 
 class Unswapped(Value):
-    """In `1 - a` Python asks a, the right operand, to compute the difference."""
+    """Computes a - 1 for `1 - a`, where Python calls a method of a, the right operand."""
 
     def __rsub__(self, other):
         """The difference other - a."""
@@ -70,7 +70,7 @@ class Unswapped(Value):
 
 
 class InASet(Value):
-    """Operands are kept in a set, where no node is twice and none comes first."""
+    """Keeps operands in a set, which has no order and holds each node only once."""
 
     def __mul__(self, other):
         """The product a * b;  d/d operand = product / operand."""
@@ -85,7 +85,7 @@ class InASet(Value):
         return out
 
 
-# ---- 2. The smallest graphs on which they fail: numbers by name, and the result to draw
+# ---- 2. The smallest graphs that show the mistakes: numbers by name, and the result to draw
 
 
 def twice(kind):
@@ -97,7 +97,7 @@ def twice(kind):
 
 
 def detour(kind, detour_first=False):
-    """A node that reaches the result directly and by way of another node."""
+    """A node that reaches the result directly and through another node."""
     a = kind(3.0, label="a")
     b = -a
     c = b * b
@@ -108,7 +108,7 @@ def detour(kind, detour_first=False):
 
 
 def detour_in_both_orders(kind):
-    """The same, and once more with the operands of the last sum exchanged."""
+    """The same numbers, and one more from the last sum with its operands exchanged."""
     numbers, d = detour(kind)
     exchanged, _ = detour(kind, detour_first=True)
     return numbers | {"dd/da of d = c + b": exchanged["dd/da"]}, d
@@ -151,7 +151,7 @@ def square(kind):
 
 @dataclass(frozen=True)
 class Lesson:
-    """A mistake: what is run, by which class it goes right, by which variation wrong, and why."""
+    """A mistake: the program that shows it, the right and the wrong class, and the reason."""
 
     title: str
     program: str
@@ -162,18 +162,18 @@ class Lesson:
     reason: str
 
     def lines(self):
-        """The pairs of a wrong line and what should stand there."""
+        """Pairs of a wrong line and the right one."""
         source = inspect.getsource(getattr(self.wrong, self.method))
         return re.findall(r"^ *(.*?)  # right: (.*)$", source, re.MULTILINE)
 
     def picture(self):
-        """The graph of the right engine and that of the wrong one."""
+        """The graphs of the right and the wrong engine."""
         (_, right), (_, wrong) = self.example(self.right), self.example(self.wrong)
         names = {"right": right, "wrong": wrong}
         return draw_dot([wrong, right], names=names)
 
     def __str__(self):
-        """The wrong line, both columns of numbers, and the reason."""
+        """The wrong lines, both columns of numbers, and the reason."""
         (right, _), (wrong, _) = self.example(self.right), self.example(self.wrong)
         rows = [f"{self.title}: {self.program}", ""]
         for wrong_line, right_line in self.lines():
@@ -187,41 +187,43 @@ class Lesson:
 
 LESSONS = [
     Lesson(
-        "1. = for +=", "s = a + a at a = 3",
+        "1. = instead of +=", "s = a + a at a = 3",
         twice, Value, Overwriting, "__add__",
-        "Two ways lead from a to s and each brings a gradient of 1. They add up; with = the "
-        "second replaces the first. Where every node is used once, nobody notices.",
+        "Two paths lead from a to s, and each contributes a gradient of 1. Contributions add up; "
+        "with =, the second replaces the first. If every node is used only once, the mistake does "
+        "not show.",
     ),
     Lesson(
         "2. No topological order", "b = -a, c = b * b, d = b + c at a = 3",
         detour_in_both_orders, Value, Unsorted, "backward",
-        "b is nearer to d than c is, and hands its gradient on to a before the part by way of c "
-        "has come in. Typed as c + b, the same function goes right, by luck.",
+        "b is used by both c and d, but it comes before c here: it passes its gradient on to a "
+        "before the contribution from c arrives. Typed as c + b, the same function happens to give "
+        "the right result.",
     ),
     Lesson(
         "3. Forgotten zero_grad()", "loss = w * w, w = w - 0.25 dloss/dw, from w = 1",
         descent, Module, Forgetful, "zero_grad",
-        "The first step is right. After it the old gradient is still there and the new one is "
-        "added to it: w shoots past the minimum at 0.",
+        "The first step is right. In later steps the old gradient is still there, and the new one "
+        "is added to it, so w moves past the minimum at 0.",
     ),
     Lesson(
-        "4. A reflected subtraction left unswapped", "s = 1 - a at a = 3",
+        "4. A reflected subtraction without a swap", "s = 1 - a at a = 3",
         one_minus, Value, Unswapped, "__rsub__",
-        "The number 1 knows nothing of Values, so Python calls a.__rsub__(1): self is the right "
-        "operand. For + and * it makes no difference, for - and / the result is another one.",
+        "The number 1 cannot subtract a Value, so Python calls a.__rsub__(1), and self is the "
+        "right operand. The order makes no difference for + and *, but it does for - and /.",
     ),
     Lesson(
         "5. Operands in a set", "s = a * a at a = 3",
         square, Value, InASet, "__mul__",
-        "In a set a stands once: one arrow is drawn, and whatever walks along the arrows passes "
-        "one in place of two. A set has no order either: a - b may be drawn as b - a, and "
-        "differently in the next run.",
+        "A set holds a only once. So the drawing shows one arrow, and backward follows one arrow "
+        "instead of two. A set has no order either: a - b may be drawn as b - a, and differently "
+        "in the next run.",
     ),
 ]  # fmt: skip
 
 
 def main():
-    """Prints the lessons, and draws them where that is asked for."""
+    """Prints the lessons, and draws them with --out."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,14 +1,15 @@
-"""What a gradient costs: time and memory grow as the number of nodes and edges, V + E.
+"""The cost of a gradient: time and memory grow like the number of nodes and edges, V + E.
 
-The forward pass makes each node once, and the backward pass looks at each node and each edge once.
+The forward pass creates each node once, and the backward pass visits each node and each edge once.
 So in a log-log plot, time and memory against V + E are straight lines of slope 1, from a thousand
-nodes to a million. The graph is a chain of y = y x + x, two edges for each node.
+nodes to a million. The graph is a chain of y = y x + x, with two edges for each node.
 
-Python's cyclic garbage collector is switched off while the clock runs, and left as it was: it walks
-through all objects again and again while a graph is being built, and that is no cost of the graph.
-A graph has no reference cycles and goes away without it. `--collector` leaves it on, to see what it
-takes. Memory is measured by `tracemalloc` in runs of their own, since that slows everything down;
-backward holds a list and a set of all nodes, and a set grows by jumps. Takes some 20 seconds.
+Python's cyclic garbage collector is off during the measurement, and is restored afterwards. It
+walks through all objects again and again while a graph is built, which is not a cost of the graph
+itself: a graph has no reference cycles and is freed without the collector. `--collector` leaves it
+on, to show its cost. `tracemalloc` measures memory in separate runs, because it slows everything
+down. The backward pass holds a list and a set of all nodes, and a set grows in jumps. Takes about
+20 seconds.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from tqdm import tqdm
 
 from micrograd import Value, plot, topological_order
 
-QUANTITIES = {  # name: unit, by what to multiply, colour, marker
+QUANTITIES = {  # name: unit, factor, colour, marker
     "forward time": ("ms", 1e3, "#0072B2", "o"),
     "backward time": ("ms", 1e3, "#D55E00", "^"),
     "graph memory": ("MB", 1e-6, "#0072B2", "o"),
@@ -31,7 +32,7 @@ QUANTITIES = {  # name: unit, by what to multiply, colour, marker
 
 
 def chain(nodes):
-    """The root of a graph of so many nodes, one of them the leaf."""
+    """The root of a graph with this many nodes, one of them the leaf."""
     x = y = Value(0.5)
     for _ in range((nodes - 1) // 2):
         y = y * x + x
@@ -39,13 +40,13 @@ def chain(nodes):
 
 
 def size(root):
-    """Nodes and edges, V + E."""
+    """The number of nodes and edges, V + E."""
     order = topological_order(root)
     return len(order) + sum(len(node._prev) for node in order)
 
 
 def seconds(nodes):
-    """Time of the forward and of the backward pass."""
+    """The times of the forward and the backward pass."""
     start = time.perf_counter()
     root = chain(nodes)
     middle = time.perf_counter()
@@ -54,7 +55,7 @@ def seconds(nodes):
 
 
 def memory(nodes):
-    """Bytes that the graph holds, and the most that the backward pass takes beside."""
+    """Bytes of the graph, and the peak of what the backward pass needs in addition."""
     tracemalloc.start()
     try:
         root = chain(nodes)
@@ -68,7 +69,7 @@ def memory(nodes):
 
 
 def measure(nodes, rounds, collector=False):
-    """V + E and the quantities above; times are the best of some rounds."""
+    """V + E and the quantities above; each time is the best of several rounds."""
     collected = gc.isenabled()
     try:
         if not collector:
@@ -81,7 +82,7 @@ def measure(nodes, rounds, collector=False):
 
 
 def slope(sizes, quantity):
-    """The exponent k of the power law quantity ~ size^k that fits best, in logarithms."""
+    """The exponent k of the power law quantity ~ size^k that fits best on a log-log scale."""
     return np.polyfit(np.log(sizes), np.log(quantity), 1)[0]
 
 
@@ -106,15 +107,18 @@ def draw(sizes, columns):
 
 
 def main():
-    """Measures, prints the table and draws the picture."""
+    """Measures, prints the table, and draws the picture."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--largest", type=int, default=1_000_000, metavar="N", help="(1000000)")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="at the largest (3)")
-    parser.add_argument("--collector", action="store_true", help="leave the collector on")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="at least (3)")
+    parser.add_argument("--collector", action="store_true", help="leave the garbage collector on")
     parser.add_argument("--out", default="cost.png", metavar="FILE", help="(cost.png)")
     options = parser.parse_args()
     if options.largest < 2000 or options.rounds < 1:
-        parser.error("--largest is at least 2000 nodes, --rounds at least 1")
+        parser.error(
+            "expected --largest of at least 2000 nodes and --rounds of at least 1, got "
+            f"{options.largest} and {options.rounds}"
+        )
     try:
         plot.check_path(options.out)
     except (ValueError, OSError) as error:
@@ -128,7 +132,7 @@ def main():
     sizes, *measured = zip(*rows, strict=True)
     columns = dict(zip(QUANTITIES, measured, strict=True))
 
-    print(f"collector {'on' if options.collector else 'off'} during the measurement")
+    print(f"garbage collector {'on' if options.collector else 'off'} during the measurement")
     print(f"{'V + E':>14}" + "".join(f"{name:>17}" for name in columns))
     print(f"{'':14}" + "".join(f"{unit:>17}" for unit, *_ in QUANTITIES.values()))
     for i, n in enumerate(sizes):

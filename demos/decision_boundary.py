@@ -6,13 +6,13 @@
     python demos/decision_boundary.py --data spirals --animate spirals.html
 
 A CSV file has a row x1,x2,label for each point; a header is optional. Ctrl-C ends the training
-early and draws what has been learned so far. --animate adds the way there, step by step: as a GIF,
-or as a page with a slider that opens in any browser.
+early and draws what has been learned so far. --animate also records the training, step by step, as
+a GIF or as a page with a slider for any browser.
 
-The loss is compiled: traced once, for one point, then run as an array program over all of them. On
-a 2-core Intel Xeon 100 steps take 0.03 seconds, and the whole command, which imports Matplotlib and
-draws, 0.9. With --eager the loss runs as it is written, number by number: the same losses, in some
-8 seconds.
+The loss is compiled: it is traced once, for one point, and then runs as an array program on all
+points. On a 2-core Intel Xeon, 100 steps take 0.03 seconds. The whole command, including the import
+of Matplotlib and the drawing, takes 0.9 seconds. With --eager the loss runs number by number: the
+losses are the same, but it takes about 8 seconds.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from micrograd.datasets import blobs, circles, moons, read_csv, spirals
 from micrograd.losses import binary_cross_entropy, cross_entropy
 from micrograd.nn import ACTIVATIONS, MLP, Sequential, accuracy
 from micrograd.optim import AdamW
-from micrograd.plane import CLASSES
+from micrograd.plot.style import CLASSES
 
 DATASETS = {  # the last two have three classes
     "moons": moons,
@@ -42,14 +42,14 @@ DATASETS = {  # the last two have three classes
 
 
 def main():
-    """Reads the arguments, trains, draws."""
+    """Reads the arguments, trains, and draws."""
     options, parser = arguments()
-    try:  # whatever is wrong with the arguments is said before training
+    try:  # report wrong arguments before training
         if options.steps < 0:
-            raise ValueError(f"--steps is at least 0, got {options.steps}")
+            raise ValueError(f"expected --steps of at least 0, got {options.steps}")
         plot.check_path(options.out)
         if options.animate:
-            plot.check_path(options.animate, plot.FILMS)
+            plot.check_path(options.animate, ["gif", "html"])
             if Path(options.animate).resolve() == Path(options.out).resolve():
                 raise ValueError("--out and --animate name the same file: give them two")
         X, y, names = load(options.data, options.points, options.noise, options.seed)
@@ -60,7 +60,7 @@ def main():
     except (ValueError, OSError) as error:
         parser.error(str(error))
 
-    # Networks learn best from inputs around 0 with a spread of about 1, whatever the data's units.
+    # Networks learn best if the inputs have a mean of 0 and a standard deviation of 1.
     means = [statistics.fmean(column) for column in zip(*X, strict=True)]
     spreads = [statistics.pstdev(column) or 1.0 for column in zip(*X, strict=True)]
 
@@ -69,16 +69,16 @@ def main():
 
     model = Sequential(standardized, network)
     try:
-        film = plot.animate(model, X, y, names=names) if options.animate else None
+        history = plot.animate(model, X, y, names=names) if options.animate else None
         backward = (eager_backward if options.eager else compiled_backward)(model, X, y)
-        losses = train(optimizer, backward, y, options.steps, film)
+        losses = train(optimizer, backward, y, options.steps, history)
         optimizer.zero_grad()
         loss, logits = backward()
         predict = model if options.eager else micrograd.compile(model)
         plot.save(plot.training_figure(predict, X, y, losses, names=names), options.out)
-        if film:
-            film.record(loss)
-            film.save(options.animate)
+        if history:
+            history.record(loss)
+            history.save(options.animate)
             print(f"animation in {options.animate}")
     except (ValueError, ArithmeticError, OSError) as error:
         sys.exit(f"no picture: {error}")
@@ -86,7 +86,7 @@ def main():
 
 
 def loss_and_logits(model, point, label):
-    """A list: the loss at one point, then the logits."""
+    """A list of the loss at one point and its logits."""
     logits = model(point)
     if isinstance(logits, list):
         return [cross_entropy(logits, label), *logits]
@@ -94,9 +94,9 @@ def loss_and_logits(model, point, label):
 
 
 def eager_backward(model, X, y):
-    """A function that adds the gradients of the mean loss over all points to the parameters.
+    """A function that adds the gradients of the mean loss to the parameters.
 
-    It returns that loss, and the list of logits of each point.
+    It returns the loss, and the list of logits of each point.
     """
 
     def backward():
@@ -109,7 +109,7 @@ def eager_backward(model, X, y):
 
 
 def compiled_backward(model, X, y):
-    """The same, as an array program."""
+    """The same function, as an array program."""
     X, y = np.array(X), np.array(y)
 
     @micrograd.compile
@@ -125,59 +125,59 @@ def compiled_backward(model, X, y):
     return backward
 
 
-def train(optimizer, backward, y, steps, film=None):
-    """Steps downhill on the mean loss over all points; the loss before each of them."""
+def train(optimizer, backward, y, steps, history=None):
+    """Trains for some steps; returns the loss before each step."""
     losses = []
     try:
         for _ in (bar := tqdm(range(steps), unit="step")):
             optimizer.zero_grad()
             loss, logits = backward()
-            if film:
-                film.record(loss)
+            if history:
+                history.record(loss)
             optimizer.step()
             losses.append(loss)
             shown = f"loss {loss:.4f}, accuracy {accuracy(logits, y):.1%}"
-            bar.set_postfix_str(shown, refresh=False)  # drawing the bar takes longer than a step
+            bar.set_postfix_str(shown, refresh=False)  # redrawing takes longer than a step
     except KeyboardInterrupt:
         print(f"\nstopped after {len(losses)} steps", file=sys.stderr)
     return losses
 
 
 def load(data, n, noise, seed):
-    """Points, labels 0, 1, ..., and the names of the classes."""
+    """The points, their labels 0, 1, ..., and the names of the classes."""
     if data in DATASETS:
         given = {} if noise is None else {"noise": noise}
         X, y = DATASETS[data](100 if n is None else n, seed=seed, **given)
         return X, y, [str(label) for label in sorted(set(y))]
     if not data.lower().endswith(".csv"):
-        raise ValueError(f"--data expects {', '.join(DATASETS)} or a file .csv, got {data!r}")
+        raise ValueError(f"--data expects {', '.join(DATASETS)} or a .csv file, got {data!r}")
     if n is not None or noise is not None:
-        raise ValueError("--points and --noise are for points that are made, not for a file")
+        raise ValueError("--points and --noise do not apply to a file: leave them out")
     X, y, names = read_csv(data)
     if len(names) > len(CLASSES):
         shown = ", ".join(names[:9])
-        raise ValueError(f"{data}: expected at most {len(CLASSES)} classes, which a picture can "
-                         f"tell apart, got {len(names)}: {shown}, ...")  # fmt: skip
+        raise ValueError(f"{data}: expected at most {len(CLASSES)} classes, one for each colour of "
+                         f"the picture, got {len(names)}: {shown}, ...")  # fmt: skip
     return X, y, names
 
 
 def arguments():
-    """What the command line says, and its parser."""
+    """The options of the command line, and the parser."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
     add("--data", default="moons", help=f"{', '.join(DATASETS)} or FILE.csv (default: moons)")
-    add("--points", type=int, metavar="N", help="number of points to make (100)")
+    add("--points", type=int, metavar="N", help="number of points to generate (100)")
     add("--noise", type=float, metavar="SD", help="standard deviation of their noise")
     add("--hidden", type=int, nargs="*", default=[8, 8], metavar="N", help="layer widths (8 8)")
     add("--activation", choices=ACTIVATIONS, default="tanh", help="of the hidden layers (tanh)")
-    add("--steps", type=int, default=100, metavar="N", help="steps of training (100)")
+    add("--steps", type=int, default=100, metavar="N", help="training steps (100)")
     add("--lr", type=float, default=0.1, help="learning rate of AdamW (0.1)")
-    add("--seed", type=int, default=0, help="another one: other points and weights (0)")
+    add("--seed", type=int, default=0, help="seed for points and weights (0)")
     add("--out", default="decision_boundary.png", metavar="FILE", help="(decision_boundary.png)")
-    add("--animate", metavar="FILE", help="the training as well, as FILE.gif or FILE.html")
-    add("--eager", action="store_true", help="without the compiler")
+    add("--animate", metavar="FILE", help="also record the training, as FILE.gif or FILE.html")
+    add("--eager", action="store_true", help="train without the compiler")
     return parser.parse_args(), parser
 
 

@@ -3,10 +3,10 @@
     python demos/explain_neuron.py
     python demos/explain_neuron.py --diamond --out diamond.html
 
-The neuron of the lecture, o = tanh(x1 w1 + x2 w2 + b), as one HTML file for any browser: step
-through it with the arrow keys, turn its weights, make the classic mistakes. With --diamond the page
-is that of r = p q + q with p = a^2 and q = p + a, in which nodes are used more than once: there +=
-and the topological order matter.
+The page shows the neuron of the lecture, o = tanh(x1 w1 + x2 w2 + b), as one HTML file for any
+browser: step through it with the arrow keys, change its weights, make the classic mistakes. With
+--diamond the page shows r = p q + q with p = a^2 and q = p + a. There, nodes are used more than
+once, so += and the topological order matter.
 """
 
 import argparse

@@ -1,22 +1,23 @@
-"""Forward mode against reverse mode, node by node.
+"""Forward mode and reverse mode, node by node.
 
-The function f(x, y) = 3 x^2 + x y + 5 y^2 at (2, 3), in steps of one operation:
+The function f(x, y) = 3 x^2 + x y + 5 y^2 at (2, 3), in steps of one operation each:
 
     a = x^2    b = x y    c = y^2    d = 3 a    e = 5 c    s = d + b    f = s + e
 
-Forward mode goes from the inputs to the result and carries along how fast each node moves when one
-input does (its tangent); so it must walk once for each input. Reverse mode goes from the result to
-the inputs and carries along what each node does to the result (its adjoint); one walk gives the
-derivatives by all inputs at once, which is why networks are trained that way.
+Forward mode walks from the inputs to the result. For each node it computes the derivative with
+respect to one input (the tangent of the node), so it takes one walk for each input. Reverse mode
+walks from the result to the inputs. For each node it computes the derivative of the result with
+respect to that node (its adjoint), so a single walk gives the derivatives with respect to all
+inputs. That is why networks are trained with reverse mode.
 
     tangent(node)  =  sum over its operands of  local derivative * tangent(operand)
     adjoint(node)  =  sum over its users of     local derivative * adjoint(user)
 
 By hand, df/dx = 6 x + y and df/dy = x + 10 y. Takes less than a second.
 
-With --pictures FOLDER both walks are drawn as well: forward.svg has tangents in the cards and on
-each arrow local derivative x tangent of the operand, reverse.svg has gradients in the cards and on
-each arrow local derivative x upstream gradient, with the arrows pointing the way gradients travel.
+With --pictures FOLDER it also draws both walks. forward.svg has tangents in the cards, and on each
+arrow local derivative x tangent of the operand. reverse.svg has gradients in the cards, and on each
+arrow local derivative x upstream gradient; its arrows point in the direction of the gradients.
 """
 
 import argparse
@@ -39,7 +40,7 @@ FORMULAS = {
 
 
 def nodes_at(x, y):
-    """The nodes of the function by their names, operands before results."""
+    """The nodes of the function by name, operands before results."""
     x, y = Value(x), Value(y)
     a, b, c = x**2, x * y, y**2
     d, e = 3 * a, 5 * c
@@ -52,12 +53,12 @@ def nodes_at(x, y):
 
 
 def tangents(nodes, variable):
-    """Forward mode: d node / d input for all nodes, in one walk."""
+    """Forward mode: d node / d input for all nodes, from one walk."""
     return dict(zip(nodes, jvp(list(nodes.values()), {nodes[variable]: 1.0}), strict=True))
 
 
 def adjoints(nodes, result="f"):
-    """Reverse mode: d result / d node for all nodes, in one walk."""
+    """Reverse mode: d result / d node for all nodes, from one walk."""
     nodes[result].backward()
     return {name: node.grad for name, node in nodes.items()}
 
@@ -76,37 +77,37 @@ def pictures(folder, x, y):
 
 
 def by_hand(x, y):
-    """The value and both derivatives, from pencil and paper."""
+    """The value and both derivatives, from the formulas."""
     return {"f": 3 * x**2 + x * y + 5 * y**2, "df/dx": 6 * x + y, "df/dy": x + 10 * y}
 
 
 def main():
-    """Prints both modes and what they cost."""
+    """Prints both modes and their cost."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--pictures", metavar="FOLDER", help="where to write both as pictures")
+    parser.add_argument("--pictures", metavar="FOLDER", help="also draw both walks")
     options = parser.parse_args()
     if options.pictures and not Path(options.pictures).is_dir():
-        parser.error(f"--pictures expects a folder, and there is no {options.pictures}")
+        parser.error(f"--pictures expects an existing folder, got {options.pictures!r}")
     x, y = 2.0, 3.0
     nodes = nodes_at(x, y)
     forward = {"x": tangents(nodes, "x"), "y": tangents(nodes, "y")}
     reverse = adjoints(nodes)
 
-    print("Forward mode, from the inputs down: one walk for each input")
+    print("Forward mode, from the inputs: one walk for each input")
     print(f"  node  {'formula':<9}{'value':>7}{'d node/dx':>12}{'d node/dy':>12}")
     for name, node in nodes.items():
         row = "".join(f"{forward[variable][name]:>12g}" for variable in "xy")
         print(f"  {name:<6}{FORMULAS[name]:<9}{node.data:>7g}{row}")
 
-    print("\nReverse mode, from the result down: a single walk")
+    print("\nReverse mode, from the result: a single walk")
     print(f"  node  {'formula':<9}{'value':>7}{'df/d node':>12}")
     for name, node in reversed(nodes.items()):
         print(f"  {name:<6}{FORMULAS[name]:<9}{node.data:>7g}{reverse[name]:>12g}")
 
-    print("\nWhat the derivatives by both inputs cost")
+    print("\nThe cost of the derivatives with respect to both inputs")
     print(count_passes(nodes["f"], [nodes["x"], nodes["y"]]))
 
-    print("\nBoth are ways to add up the same paths")
+    print("\nBoth modes add up the same paths")
     print(sum_over_paths(nodes["f"], nodes["x"]))
     print(sum_over_paths(nodes["f"], nodes["y"]))
 

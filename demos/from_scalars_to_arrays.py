@@ -1,9 +1,9 @@
 # %% [markdown]
 # # From scalars to arrays
 #
-# A network in this package is written for one example and in single numbers, because that is how
-# one understands it. It runs over a thousand examples as fast as matrix code, because that is how
-# one wants to train it. Between the two stands `micrograd.compile`, and this notebook opens it up.
+# In this package you write a network for one example and in single numbers, because it is easier to
+# understand that way. For training it runs on a thousand examples as fast as matrix code.
+# `micrograd.compile` connects the two, and this notebook shows how it works inside.
 #
 # | part | minutes |
 # |---|---|
@@ -11,13 +11,13 @@
 # | 2. Arrays of Values | 4 |
 # | 3. Mini-batches: the graph grows, the program does not | 4 |
 # | 4. `micrograd.compile` | 4 |
-# | 5. Stage by stage: instructions, lanes, dots, groups | 10 |
+# | 5. Stage by stage: instructions, lanes, sums of products, groups | 10 |
 # | 6. Where the speed comes from | 3 |
 # | 7. What cannot be compiled | 3 |
-# | 8. All of it at work | 2 |
+# | 8. Everything together | 2 |
 #
-# It goes well after `lecture.ipynb` and `backprop_in_pictures.ipynb`. Where a cell ends in a
-# question, answer it before you run the next cells: what they show is not saved here.
+# Read it after `lecture.ipynb` and `backprop_in_pictures.ipynb`. Where a text ends in a question,
+# answer it before you run the next cells. Their output is not saved here.
 
 # %%
 import random
@@ -38,8 +38,8 @@ from micrograd import (
     where,
 )
 from micrograd.arrays import data_of, grad_of, values
-from micrograd.compiler.dots import fused
-from micrograd.compiler.lanes import averaged, in_lanes, needed
+from micrograd.compiler.averages import averaged, in_lanes, needed
+from micrograd.compiler.fuse import fused
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.schedule import order_of_use, scheduled
@@ -57,7 +57,7 @@ from micrograd.trace import TraceError, trace
 #
 # $$ \ell(x, y) = (\tanh(w_1 x_1 + w_2 x_2 + b) - y)^2 $$
 #
-# The function is called once and leaves a graph behind.
+# One call of the function builds one graph.
 
 
 # %%
@@ -74,15 +74,15 @@ one.backward()
 draw_dot(one, names={"loss": one})
 
 # %% [markdown]
-# That is the whole idea of this package: `error` says how to get forward, nobody says how to get
-# back, and each card is an object with a number, a gradient and a rule. What would this picture
-# look like for a hundred examples?
+# That is the whole idea of this package. `error` contains only the forward computation; the
+# backward pass follows from it. Each card is an object with a number, a gradient and a derivative
+# rule. What would this picture look like for a hundred examples?
 
 # %% [markdown]
 # ## 2. Arrays of Values
 #
-# A `Value` behaves as a number does, so it may be an element of a NumPy array. Then `@` is the
-# matrix product, shapes and broadcasting are those of NumPy, and gradients arrive as everywhere.
+# A `Value` behaves like a number, so it can be an element of a NumPy array. Then `@` is the matrix
+# product, shapes and broadcasting work as in NumPy, and gradients work as before.
 
 # %%
 W = values([[0.5, -1.0], [1.5, 2.0]])
@@ -96,7 +96,7 @@ draw_dot(list(h), names={"W": W, "h": h})
 #
 # $$ \frac{\partial L}{\partial W} = X^{\top}\, \frac{\partial L}{\partial H} $$
 #
-# Nobody has told this to our Values, which know `+` and `*`. Will it come out?
+# Our Values do not know this formula. They know only `+` and `*`. Will they give the same result?
 
 # %%
 rng = np.random.default_rng(0)
@@ -109,16 +109,16 @@ print(np.round(grad_of(W), 6))
 print(np.abs(grad_of(W) - X.T @ grad_of(H)).max() < 1e-15)
 
 # %% [markdown]
-# Each number in this formula is a sum of products, and that is worth remembering: part 5 will find
-# the matrix product again, from the other end.
+# They do. Each number in this formula is a sum of products. Remember this: part 5 goes the other
+# way and finds the matrix product in such sums.
 #
-# So is it fast now? What NumPy does here is a loop over objects. How many nodes does $X W$ have
-# for $n$ examples, if $W$ is $3 \times 2$?
+# Is this fast now? No: NumPy runs a loop over objects here. How many nodes does $X W$ have for $n$
+# examples, if $W$ is $3 \times 2$?
 
 
 # %%
 def number_of_nodes(*roots):
-    """How many nodes the graph of these results has."""
+    """The number of nodes in the graph of these results."""
     return len(topological_order(*roots))
 
 
@@ -126,8 +126,8 @@ for n in (1, 10, 100, 1000):
     print(f"{n:5} examples {number_of_nodes(*(rng.normal(size=(n, 3)) @ W).flat):6} nodes")
 
 # %% [markdown]
-# For each example 6 products, for each product the number it meets, and 4 sums; only the 6 weights
-# are there once. Arrays of Values spare us loops when we write, not when we run.
+# Each example has 6 products, a constant for each product, and 4 sums. Only the 6 weights are
+# shared. So arrays of Values save us from writing loops, but they do not save time.
 
 # %% [markdown]
 # ## 3. Mini-batches: the graph grows, the program does not
@@ -136,7 +136,7 @@ for n in (1, 10, 100, 1000):
 #
 # $$ L = \frac{1}{n} \sum_{i=1}^{n} \ell(x_i, y_i) $$
 #
-# Here it is for two examples. A weight now stands on several paths to the loss.
+# Here it is for two examples. Each weight now has several paths to the loss.
 
 # %%
 examples = [([2.0, 1.0], 1.0), ([-1.0, 0.5], -1.0)]
@@ -147,15 +147,15 @@ mean.backward()
 draw_dot(mean, names={"L": mean})
 
 # %% [markdown]
-# How many paths lead from $w_1$ to $L$, and through what does each of them go?
+# How many paths lead from $w_1$ to $L$, and what does each of them go through?
 
 # %%
 sum_over_paths(mean, w1, names={"L": mean})
 
 # %% [markdown]
-# One path for each example: **the gradient of the mean is the mean of the gradients**. That is why
-# a few examples, a mini-batch, tell roughly where all of them would go, and why the mean over
-# several batches of one size is the answer for all.
+# There is one path for each example: **the gradient of the mean is the mean of the gradients**. So
+# a few examples, a mini-batch, give roughly the same gradient as all of them. And if batches have
+# the same size, the mean of their gradients is exactly the gradient of all examples.
 
 # %%
 points, labels = moons(12, seed=1)
@@ -163,7 +163,7 @@ everything = [(x, 2.0 * k - 1.0) for x, k in zip(points, labels, strict=True)]
 
 
 def gradient_by_w1(batch):
-    """The derivative of the mean error by w1."""
+    """The derivative of the mean error with respect to w1."""
     w1.grad = 0
     (sum(error(x, y) for x, y in batch) / len(batch)).backward()
     return w1.grad
@@ -175,12 +175,13 @@ print("their mean:      ", f"{np.mean([gradient_by_w1(batch) for batch in batche
 print("of all examples: ", f"{gradient_by_w1(everything):.4f}")
 
 # %% [markdown]
-# Look at the picture of two examples again: it is the same drawing twice, with a sum at the end. A
-# graph tells each example's story anew, though `error` is one text of one line. How many nodes
-# will there be, and how many lines of program?
+# Look at the picture of two examples again: it is the same drawing twice, with a sum at the end.
+# The graph repeats everything for each example, although `error` has only one line of code. How
+# many nodes will the graph have for more examples, and how many operations are in the code of
+# `error`?
 
 # %%
-print("examples  nodes  operations in the text of `error`")
+print("examples  nodes  operations in the code of `error`")
 operations = number_of_nodes(one) - 3 - 3  # without the 3 parameters and the 3 numbers
 for n in (1, 2, 4, 12, 1200):
     batch = (everything * 100)[:n]
@@ -188,16 +189,16 @@ for n in (1, 2, 4, 12, 1200):
     print(f"{n:8} {number_of_nodes(mean):6} {operations:6}")
 
 # %% [markdown]
-# An array program is what you get when you keep the text and let every variable hold a row of
-# numbers, one for each example. In this row an example has a place, which is called its **lane**.
+# Keep the code of `error`, but let every variable hold a row of numbers, one for each example: that
+# is an array program. The position of an example in these rows is called its **lane**.
 
 # %% [markdown]
 # ## 4. `micrograd.compile`
 #
-# Now with a network: two inputs, three hidden neurons, one output. The loss of an example is how
-# far its score falls short of a margin (`hinge`, with a target of -1 or 1), and a penalty on large
-# weights. Weights and bias of hidden neuron $i$ are called `wi0`, `wi1`, `bi`, those of the output
-# `v0`, `v1`, `v2`, `c`; we shall meet them again.
+# Now take a network with two inputs, three hidden neurons and one output. The loss of an example
+# has two parts: how far its score falls short of a margin (`hinge`, with a target of -1 or 1), and
+# a penalty on large weights. The weights and the bias of hidden neuron $i$ are called `wi0`, `wi1`
+# and `bi`, those of the output `v0`, `v1`, `v2` and `c`. The programs below use these names.
 
 # %%
 random.seed(3)
@@ -217,7 +218,7 @@ X, y = np.array(points), 2.0 * np.array(labels) - 1.0
 draw_network(model)
 
 # %% [markdown]
-# The old way first: call the function for each example, take the mean, go back.
+# First without the compiler: call the function for each example, take the mean, go backward.
 
 
 # %%
@@ -234,11 +235,11 @@ expected = [p.grad for p in model.parameters()]
 print(f"loss {eager.data:.6f} from a graph of {number_of_nodes(eager)} nodes")
 
 # %% [markdown]
-# And compiled. The function is the same and still speaks of one example; only what it is called
-# with has an axis more, that of the examples. What comes back behaves like the mean.
+# Now compile it. The function is the same and is still written for one example, but its arguments
+# get one more axis, which runs over the examples. The result behaves like the mean.
 
 # %%
-loss = micrograd.compile(example_loss)  # or @micrograd.compile on top of the function
+loss = micrograd.compile(example_loss)  # or write @micrograd.compile above the function
 batch = loss(X, y)
 model.zero_grad()
 batch.backward()
@@ -249,8 +250,8 @@ assert abs(batch.data - eager.data) < 1e-12
 assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 # %% [markdown]
-# `lanes` has the result of each example, in its order. Which point of the 16 is the hardest, and
-# is its loss the one that the function gives for this point alone?
+# `lanes` has the results of the examples, in their order. Which of the 16 points is the hardest?
+# Does the function give the same loss when it is called with this point alone?
 
 # %%
 hardest = int(batch.lanes.argmax())
@@ -259,13 +260,13 @@ print(f"number {hardest}: {batch.lanes[hardest]:.6f}")
 print(f"by itself: {example_loss(X[hardest].tolist(), y[hardest].item()).data:.6f}")
 
 # %% [markdown]
-# A training loop need not know what it is that goes backward. Ten steps each, from the same start.
-# Up to which digit will the losses agree?
+# A training loop works with either of them. Here are ten steps with each, from the same start. To
+# how many digits will the losses agree?
 
 
 # %%
 def trained(mean_loss, steps=10):
-    """The losses of some steps of training."""
+    """The losses of a few training steps."""
     optimizer = SGD(model.parameters(), lr=0.5)
     losses = []
     for _ in range(steps):
@@ -288,8 +289,8 @@ print(*(f"{number:.6f}" for number in fast[:3]), "...", f"{fast[-1]:.6f}")
 assert np.allclose(slow, fast, rtol=1e-12)
 
 # %% [markdown]
-# A program is made for examples of one shape, when the first of them comes. Another number of
-# examples is no other shape. How many programs are there after these calls?
+# The first call compiles a program for examples of this shape. The number of examples is not part
+# of the shape. How many programs are there after these calls?
 
 # %%
 loss(X[:3], y[:3])
@@ -298,16 +299,16 @@ loss(np.concatenate([X] * 50), np.concatenate([y] * 50))
 print(len(loss.programs))
 
 # %% [markdown]
-# ## 5. Stage by stage: instructions, lanes, dots, groups
+# ## 5. Stage by stage: instructions, lanes, sums of products, groups
 #
-# `compile` is a few passes, each a short file of the folder `compiler`. Here we call them one
-# after the other, on the loss of part 4.
+# `compile` consists of a few passes. Each is a short file in the folder `compiler`. Here we call
+# them one after the other, on the loss of part 4.
 #
 # ### Instructions
 #
-# `Value` never asks what kind of number its `data` is. So call the function with numbers that
-# compute nothing and only write down what is done to them. Then call `backward()`: the same
-# closures run that always run, and they are written down in the same list.
+# `Value` never tests what kind of number its `data` is. So we can call the function with **traced
+# numbers**, which compute nothing and only record what is done to them. Then we call `backward()`.
+# It runs the usual closures, and their operations are recorded in the same list.
 
 # %%
 found = recorded(example_loss, [(2,), ()])
@@ -319,13 +320,13 @@ names.update({place: p.label for place, p in zip(places, parameters, strict=True
 
 
 def name_of(place):
-    """How to call the result of the instruction at this place."""
+    """The name of the result of the instruction at this place."""
     step = steps[place]
     return f"{step.number}" if step.op == "constant" else names.get(place, f"t{place}")
 
 
 def written(place):
-    """An instruction as a line."""
+    """An instruction as a line of text."""
     step, operands = steps[place], [name_of(i) for i in steps[place].operands]
     is_word = step.op.isidentifier() or len(operands) == 1
     text = f"{step.op}({', '.join(operands)})" if is_word else f" {step.op} ".join(operands)
@@ -338,28 +339,29 @@ backward = [i for i in wanted if i > result]
 print(*(written(i) for i in forward[:8]), "...", written(forward[-1]), sep="\n")
 
 # %% [markdown]
-# Everybody could have written that. Now the second half of the list, from where it enters the
-# hinge until it has found what one weight is owed. Where is the chain rule?
+# This is the forward pass, as you would write it by hand. Now look at the second half of the list,
+# from the hinge to the gradient of one weight and on to a hidden neuron. Where is the chain rule?
 
 # %%
 start = next(i for i in backward if steps[i].op == ">")
 print(*[written(i) for i in backward if i >= start][:9], sep="\n")
 
 # %% [markdown]
-# There it is, and nobody wrote it into the compiler:
+# Here it is, although the compiler contains no derivative rule:
 #
-# - `t97` and `t98` are the closure of `relu`, `where(a > 0, upstream, 0)`, with the upstream
-#   gradient 1 of the loss;
-# - `t99` and `t100` are those of `-` and `*` in $1 - s\,y$, so `t100` is what the score is owed;
-# - `t102` is what `v2` is owed for it, the output of hidden neuron 2 times `t100`, and `t103` is a
-#   `+=`: the penalty has already given its share;
-# - `t104` hands on to hidden neuron 2, and there the next ReLU waits.
+# - `t97` and `t98` come from the closure of `relu`, `where(a > 0, upstream, 0)`. The upstream
+#   gradient is that of the loss, 1.
+# - `t99` and `t100` come from the closures of `-` and `*` in $1 - s\,y$, where $s$ is the score. So
+#   `t100` is the gradient of the score.
+# - `t102` is the contribution to the gradient of `v2`: the output of hidden neuron 2 times `t100`.
+#   `t103` is a `+=`, since the penalty has already contributed.
+# - `t104` goes on to hidden neuron 2, and `t105` and `t106` are the next ReLU.
 #
-# Forward and backward are one program from here on; no later pass asks which is which.
+# From here on, forward and backward are one program. No later pass distinguishes them.
 #
-# The list is shorter than what was done. Constants were computed at once, `0 + x` and `1 * x` are
-# `x`, and what was there already was not written again. Chapter 8, whose recordings are for
-# looking at, keeps it all. How much of it was of use?
+# The list is shorter than everything that was done. Constants are computed immediately, `0 + x` and
+# `1 * x` become `x`, and an instruction that is already in the list is not added again. `trace.py`,
+# whose recordings are meant for reading, keeps everything. How much of it do we need?
 
 # %%
 whole = trace(example_loss([0.5, 1.5], 1.0)).instructions
@@ -369,9 +371,9 @@ print("simplified, and needed:          ", len(wanted))
 # %% [markdown]
 # ### Lanes
 #
-# Some of this is another number in every example, some is not. What depends on parameters and
-# constants alone is called **uniform**; it is computed once. The result is a mean over the lanes,
-# so are the gradients, and a mean may move inwards until it meets what is in lanes:
+# Some of these numbers differ from example to example, and some do not. An instruction that depends
+# only on parameters and constants is called **uniform**, and it runs once. The result is a mean
+# over the lanes, and so are the gradients. A mean can move inwards past a uniform operand $u$:
 #
 # $$ \operatorname{mean}(u + x) = u + \operatorname{mean}(x), \qquad
 #    \operatorname{mean}(u\,x) = u \operatorname{mean}(x) $$
@@ -388,22 +390,23 @@ print(sum(not in_lane[i] for i in wanted), "once:")
 once = [i for i in wanted if not in_lane[i]]
 print(*map(written, [*once[:3], *once[24:28]]), "...", *map(written, once[-4:]), sep="\n")
 
-assert loss.instructions == steps  # what the compiled function shows
+assert loss.instructions == steps  # the same as in the compiled function
 
 # %% [markdown]
-# The penalty has left the lanes, and with it more than half of the program. `c * 0.001`, twice:
-# that is the derivative of `p * p`, which has two edges to the same node.
+# The penalty has left the lanes, and with it more than half of the program. `c * 0.001` is needed
+# twice, because `p * p` has two edges to the same node.
 
 # %% [markdown]
-# ### Dots
+# ### Sums of products
 #
-# The pass that makes the difference is of the simplest kind. A tree of additions whose inner nodes
-# nobody else uses becomes **one** instruction with any number of operands, a sum of products:
+# The next pass is very simple, but it makes the difference. If the inner nodes of a tree of
+# additions are not used elsewhere, the tree becomes **one** instruction with any number of
+# operands, a sum of products, or **dot** for short:
 #
 # $$ \text{dot} = \sum_k \text{left}_k\, \text{right}_k $$
 #
-# A bias is a weight as well, of an input that is always 1. Which three kinds of dots would you
-# expect in a network?
+# A bias is the weight of an input that is always 1. Which three kinds of dots would you expect in a
+# network?
 
 # %%
 fusion = fused(steps, [*means, result], set(places))
@@ -411,7 +414,7 @@ units = fusion.units
 
 
 def shown(place):
-    """A unit as a line; the place -1 is an input of 1 in every lane."""
+    """A unit as a line of text; place -1 is an input that is 1 in every lane."""
     op, lists, *_ = units[place]
     texts = [" ".join("1" if i == -1 else name_of(i) for i in some) for some in lists]
     return f"{name_of(place)} = {op}({' | '.join(filter(None, texts))})"
@@ -421,24 +424,24 @@ print(len(wanted), "instructions,", len(units), "units")
 print("\nneurons:", *(shown(i) for i in units if units[i].op == "dot" and in_lane[i]), sep="\n")
 [penalty] = [i for i in units if units[i].op == "dot" and len(units[i].operands[0]) > 4]
 print("\nthe penalty:", shown(penalty), sep="\n")
-owed = [i for i in units if units[i].op == "mean"]
-print("\ngradients, summed over the lanes:", *map(shown, owed[:6]), "...", sep="\n")
+means_over_lanes = [i for i in units if units[i].op == "mean"]
+print("\ngradients, means over the lanes:", *map(shown, means_over_lanes[:6]), "...", sep="\n")
 
 # %% [markdown]
-# A neuron is a dot, with its bias as the weight of a 1. The gradient of a weight is a dot along
-# the lanes, of what came in with what is owed. The third kind is what a neuron is owed itself, a
-# sum over all who listen: weight times upstream gradient. Here only the output listens, and a sum
-# of one product stays a product; in part 6 there will be sixteen.
+# A neuron is a dot, with its bias as the weight of a 1. The gradient of a weight is a dot over the
+# lanes: input times upstream gradient. The third kind is the gradient of a neuron's output: the sum
+# of weight times upstream gradient over all neurons that use it. Here only the output neuron uses
+# it, and a sum of one product stays a product. In part 6 there will be sixteen.
 
 # %% [markdown]
 # ### Groups
 #
-# What need not wait for one another and does the same can be done at the same time: a **group**.
-# And some dots belong together even more closely. Write the gradients of the hidden layer as a
-# table, a row for each left list, a column for each right list:
+# Units that do the same thing and do not depend on each other can run at the same time: they form a
+# **group**. Some dots belong together even more closely. Write the gradients of the hidden layer as
+# a table, with a row for each left list and a column for each right list:
 
 # %%
-place_of = {units[i].operands: i for i in owed}
+place_of = {units[i].operands: i for i in means_over_lanes}
 inputs, neurons = [(0,), (1,), (-1,)], [i for i in units if units[i].op == "where >"][1:]
 print("        ", *(f"{name_of(i):>6}" for i in neurons))
 for left in inputs:
@@ -446,15 +449,15 @@ for left in inputs:
     print(f"{'1' if left == (-1,) else name_of(left[0]):8}", *(f"{name_of(i):>6}" for i in row))
 
 # %% [markdown]
-# Every left list meets every right list, and no place is empty. A full grid of dots, result $(r,
-# l)$ from right list $r$ and left list $l$, is nothing but a **matrix product**. So the compiler
-# looks for full grids, by putting lists into a dictionary. It has never heard of layers.
+# Every left list is paired with every right list, and no cell is empty. A full grid of dots, with
+# result $(r, l)$ from right list $r$ and left list $l$, is a **matrix product**. So the compiler
+# looks for full grids, with a dictionary of the lists. It knows nothing about layers.
 #
-# In part 2 we saw that matrix formulas fall apart into sums of products; here they are put
-# together again. How many matrix products will it find in the loss, forward and backward?
+# In part 2, matrix formulas came apart into sums of products. Here they are put together again. How
+# many matrix products will the compiler find in the loss, forward and backward?
 
 # %%
-order = order_of_use(fusion, places)  # of parameters, so that matrices lie as they are written
+order = order_of_use(fusion, places)  # so that the rows of a matrix are next to each other
 parameters, places = [parameters[i] for i in order], [places[i] for i in order]
 means[1:] = [means[1 + i] for i in order]
 schedule = scheduled(fusion, steps, [range(2), range(2, 3)], places, [*means, result])
@@ -469,10 +472,11 @@ for title, groups in (
 assert list(map(repr, loss.groups)) == list(map(repr, schedule.groups))
 
 # %% [markdown]
-# The first matrix product is the hidden layer with its biases; the output has only one neuron and
-# is a sum of 4 products, in lanes. The last two are gradients, and one of them is our table.
+# The first matrix product is the hidden layer with its biases. The output has only one neuron, so
+# it is a sum of 4 products, in lanes. The last two matrix products are gradients, and one of them
+# is our table.
 #
-# Here is the program as a picture, from the inputs down to the gradients.
+# Here is the program as a picture, from the inputs at the top to the gradients at the bottom.
 
 # %%
 draw_dot(loss, rankdir="TB")
@@ -480,10 +484,11 @@ draw_dot(loss, rankdir="TB")
 # %% [markdown]
 # ### The run
 #
-# A program has two memories: a vector for what is uniform, and for what is in lanes a matrix with
-# a row for each number and a column for each example. The results of a group lie side by side, so
-# that the next group finds its operands in order, mostly as a view. To run means to fill in
-# parameters and inputs and do one group after the other. NumPy does each in a call or a few:
+# A program has two memories: a vector for uniform numbers, and a matrix for numbers in lanes, with
+# a row for each number and a column for each example. The results of a group are stored next to
+# each other. So the next group usually finds its operands in order and can use a view instead of a
+# copy. To run the program, fill in the parameters and the inputs, then run one group after the
+# other. NumPy needs one or a few calls for each group:
 
 # %%
 run = NumPyRun(schedule, 16)
@@ -497,9 +502,9 @@ assert np.allclose(run.uniform[slots[1:14]], expected, rtol=1e-12, atol=1e-12)
 print(f"loss {run.uniform[slots[0]]:.6f}, and 13 gradients as by hand")
 
 # %% [markdown]
-# Now the memory of the lanes is full, and we can look at it: sixteen examples side by side, going
-# forward and backward from top to bottom. Blue is negative, red positive, white 0. Which rows are
-# white in some lanes, and what have they to do with one another?
+# Now the memory of the lanes is full, and we can look at it: sixteen examples side by side, with
+# the forward and then the backward pass from top to bottom. Blue is negative, red is positive,
+# white is 0. Which rows are white in some lanes, and how are these rows related?
 
 # %%
 rows, ends, ticks = [0, 1, 3], [2, 3], [(0.5, "x"), (2, "y")]
@@ -519,13 +524,13 @@ ax.set_xlabel("lane")
 figure.tight_layout()
 
 # %% [markdown]
-# Where a ReLU lets nothing through, nothing is owed: what is white in `relu of 3` is white in
-# `where > of 3`.
+# Where the output of a ReLU is 0, no gradient flows back: a cell that is white in `relu of 3` is
+# also white in `where > of 3`.
 #
-# ### The same as text
+# ### The program as text
 #
-# The last form of a program is one that Python runs without NumPy. Nothing in it is new, and the
-# loop has come back: for every example, forward, backward, add up.
+# The compiler can also write a program as Python text that runs without NumPy. It has the same
+# parts, and the loop is back: for every example, go forward, go backward, add up.
 
 # %%
 print(loss.source)
@@ -540,8 +545,8 @@ assert np.allclose(gradient, expected, rtol=1e-12, atol=1e-12)
 # %% [markdown]
 # ## 6. Where the speed comes from
 #
-# Not from less arithmetic. Take a larger network, 2-16-16-1, and a hundred points. Before you
-# look: how many objects does the graph have, and how many groups the program?
+# The compiled program does no less arithmetic than the graph. Take a larger network, 2-16-16-1, and
+# a hundred points. How many nodes will the graph have, and how many groups will the program have?
 
 # %%
 random.seed(0)
@@ -549,7 +554,7 @@ large = MLP(2, [16, 16, 1])
 
 
 def large_loss(x, y):
-    """The hinge loss with a penalty, at one point."""
+    """The hinge loss at one point, with a penalty."""
     return hinge(large(x), y) + 1e-4 * sum(p * p for p in large.parameters())
 
 
@@ -577,26 +582,28 @@ for name, number in stages.items():
 figure, ax = plt.subplots(figsize=(6, 1.9), dpi=80)
 ax.barh(list(stages), list(stages.values()), color="tab:blue")
 ax.invert_yaxis()
-ax.set(xscale="log", xlim=(1, 1e6), xlabel="things that Python handles in a step")
+ax.set(xscale="log", xlim=(1, 1e6), xlabel="objects that Python handles in a step")
 figure.tight_layout()
 
 # %% [markdown]
-# In each step the engine makes every node, visits it for the topological order, and calls its
-# closure. Each of these costs Python hundreds of times what the multiplication costs the
-# processor. The program handles its groups, and in each of them a loop in machine code goes over
-# the lanes. A batch ten times as large has ten times as many nodes; the other three numbers stay.
+# The first reason is the overhead of Python. In each step the engine creates every node, visits it
+# for the topological order, and calls its closure. Each of these takes hundreds of times as long as
+# the multiplication itself. The program handles only its groups. For each group, a loop in machine
+# code runs over the lanes. A batch that is ten times as large has ten times as many nodes, but the
+# other three numbers stay the same.
 #
-# And most of the arithmetic sits where processors are best. How much of it is inside of matrix
-# products, and which of them is the third kind of dots, what the first hidden layer is owed by the
-# second?
+# The second reason: most of the arithmetic is in matrix products, which processors do best.
 #
-# The third reason is memory. A node is a handful of Python objects, over 300 bytes in all, and
-# they lie wherever there was room. A program has its two memories, filled anew in each step.
+# The third reason is memory. A node consists of several Python objects, over 300 bytes in all,
+# scattered over memory. A program has two blocks of memory, which it overwrites in each step.
+#
+# How much of the arithmetic is in matrix products? And which of these products is the third kind of
+# dots: the gradients of the first hidden layer, from the second?
 
 
 # %%
 def operations_of(group, n):
-    """How many multiplications, additions and so on a group does for n examples."""
+    """The number of multiplications, additions, ... that a group does for n examples."""
     along = n if group.result.lanes or group.op == "mean" else 1
     if group.op in ("dot", "mean"):
         terms = sum(block.slots.shape[-1] for block in group.operands[2:])
@@ -611,34 +618,34 @@ print(*grids, sep="\n")
 print(f"{total} operations, {inside / total:.0%} of them in these {len(grids)} groups")
 
 uniform, rows = schedule.sizes
-print(f"graph:   over {nodes * 300 / 1e6:.0f} MB, made and thrown away in each step")
-print(f"program: {8 * (uniform + rows * 100) / 1e6:.2f} MB, made once")
+print(f"graph:   over {nodes * 300 / 1e6:.0f} MB, created and freed in each step")
+print(f"program: {8 * (uniform + rows * 100) / 1e6:.2f} MB, created once")
 
 # %% [markdown]
-# What the first hidden layer is owed is the product of 16 x 16, without a bias, since nothing is
-# owed to a 1; written by hand it would be $W^{\top}$ times upstream gradients. And a program of
-# this size fits into the cache of a core. A batch that does not goes through in tiles, some lanes
-# at a time.
+# The gradients of the first hidden layer are the 16 x 16 product. It has no bias, since the input 1
+# of a bias needs no gradient. By hand you would write it as $W^{\top}$ times the upstream
+# gradients. A program of this size fits into the cache of a core. A batch that does not fit is
+# processed in tiles, a few lanes at a time.
 #
 # ### The table
 #
-# Times belong to a machine, so there are none in this notebook. On yours
+# Times depend on the machine, so there are none in this notebook. On your machine,
 #
 #     python demos/benchmark.py --only peers
 #
-# prints the table: the engine, each executor of the compiler, NumPy by hand, and those of PyTorch,
-# JAX and CasADi that are installed.
+# prints a table of times: for the engine, each executor of the compiler, NumPy code written by
+# hand, and PyTorch, JAX and CasADi if they are installed.
 
 # %% [markdown]
 # ## 7. What cannot be compiled
 #
-# The function is called with numbers that only record. Who asks one of them whether it is positive
-# gets no answer, since there would be another one in each lane.
+# The function is called with traced numbers, which only record. Such a number cannot say whether it
+# is positive, because the answer may differ from lane to lane.
 
 
 # %%
 def refusal(function, *arguments):
-    """Prints what the compiler says, but for the name of the file: a cell has none."""
+    """Prints the compiler's error without the file name, which is different on each machine."""
     try:
         micrograd.compile(function)(*arguments)
     except TraceError as error:
@@ -658,21 +665,21 @@ def kinked(x):
 refusal(kinked, [1.0, -2.0])
 
 # %% [markdown]
-# A choice on data has to be an operation of its own, which computes both sides and picks in each
-# lane: `where(condition, a, b)`, `maximum`, `minimum`, `relu`. What will the gradient of `slope`
-# be for these two points?
+# A choice that depends on data has to be an operation, which computes both sides and then chooses
+# in each lane: `where(condition, a, b)`, `maximum`, `minimum` or `relu`. What will the gradient of
+# `slope` be for these two points?
 
 
 # %%
 @micrograd.compile
 def kinked(x):
-    """The same."""
+    """The same line, compiled."""
     return where(x > 0, slope * x, 0.1 * slope * x)
 
 
 @micrograd.compile
 def as_maximum(x):
-    """The same, as long as the slope is positive."""
+    """The same line, as long as the slope is positive."""
     return (slope * x).maximum(0.1 * slope * x)
 
 
@@ -683,16 +690,16 @@ for function in (kinked, as_maximum):
     print(batch.lanes, round(slope.grad, 6))
 
 # %% [markdown]
-# The same goes for `max()`, for sorting, for `float()` and the functions of `math`, and for a
-# number as an index. There, too, the error names the way out.
+# The same is true of `max()`, sorting, `float()`, the functions of `math`, and a traced number as
+# an index. Each of these errors names a fix.
 
 # %%
 table = [Value(1.0), Value(2.0), Value(3.0), Value(4.0)]
 refusal(lambda token: table[token] ** 2, [0, 2])
 
 # %% [markdown]
-# `take(table, index)` looks up in each lane. Going back, each entry gets what is owed by those who
-# took it. Which entries get a gradient of 0 here?
+# `take(table, index)` looks up an entry in each lane. Backward, each entry receives the gradients
+# from the lanes that took it. Which entries get a gradient of 0 here?
 
 
 # %%
@@ -709,9 +716,9 @@ print([round(entry.grad, 6) for entry in table])
 print(*pair.groups, sep="\n")
 
 # %% [markdown]
-# `if` is fine where it asks for something that is known when the program is made: the length of a
-# list, the depth of a network, a setting. It is then part of the program, as every plain number
-# from outside. What will the second line be, and what the third?
+# `if` is fine for anything that is known when the function is recorded: the length of a list, the
+# depth of a network, a setting. The result of such a test is fixed in the program, and so is every
+# plain number from outside. What will the second line print, and the third?
 
 # %%
 factor = 1.0
@@ -723,19 +730,21 @@ factor = 10.0
 print(scaled([1.0, 2.0]).lanes)
 
 # %% [markdown]
-# Values from outside are parameters: their data are read in each call. The plain `factor` is a
-# constant of the program. But each call first compares what the function reads with what it was
-# when it was recorded, and after a change it records the function again.
+# Values from outside are parameters: each call reads their data. The plain number `factor` is a
+# constant of the program. But each call first checks whether anything that the function reads has
+# changed since it was recorded. After a change, it records the function again.
 #
-# One thing changes: where the engine stops with an error, such as the logarithm of a negative
-# number, a program goes on with what IEEE arithmetic has for it: NaN, in that lane alone.
+# There is one difference from the engine. For the logarithm of a negative number, for example, the
+# engine raises an error. A compiled program goes on with the result of IEEE arithmetic, NaN, in
+# that lane only.
 
 # %% [markdown]
-# ## 8. All of it at work
+# ## 8. Everything together
 #
-# Two hundred points, a network of 337 parameters, three hundred steps with mini-batches of 50. The
-# loss is the scalar function from above. The picture asks the model at thousands of points on a
-# grid; it is compiled, too, and is called with all of them at once.
+# We train a network of 337 parameters on two hundred points, in three hundred steps with
+# mini-batches of 50. The loss is the scalar function from above. The picture needs the output of
+# the model at thousands of points on a grid, so the model is compiled, too, and called with all of
+# them at once.
 
 # %%
 points, labels = moons(200, noise=0.15, seed=0)
@@ -770,8 +779,8 @@ figure.tight_layout()
 #
 # 1. Compile the loss of part 4 with three outputs and `cross_entropy`. Which groups are new, and
 #    which of them would you have written by hand?
-# 2. Take the penalty out of `example_loss`. How many instructions go, how many groups? And why do
-#    so few of them matter for the time of a step?
+# 2. Remove the penalty from `example_loss`. How many instructions disappear, and how many groups?
+#    Why does this hardly change the time of a step?
 # 3. Share a weight between two neurons of a layer (`model.layers[0].neurons[1].w[0] = ...`). Does
 #    the compiler still find the matrix product? Look at the table of part 5 to see why.
 # 4. Write a function with `where(x > 0, x.log(), 0)` for a Value `x`, and call it with -1 and 0,
@@ -779,5 +788,5 @@ figure.tight_layout()
 #    and `log` is safe?
 # 5. A recurrent network applies one neuron ten times in a row. Draw its compiled program
 #    (`draw_dot(loss)`). What can be done at the same time, and what cannot?
-# 6. Make an operation of your own, as in the lecture, with a closure that uses arithmetic alone.
-#    Compile a function that uses it. Who told the compiler its derivative?
+# 6. Write your own operation, as in the lecture, with a closure that uses only arithmetic. Compile
+#    a function that uses it. Where did the compiler get its derivative from?

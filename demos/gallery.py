@@ -1,4 +1,4 @@
-"""Makes the pictures in demos/gallery, those of the README too: `python demos/gallery.py`."""
+"""Makes the pictures in demos/gallery, including those of the README: `python demos/gallery.py`."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ GALLERY = DEMOS / "gallery"
 
 
 def neuron_picture() -> str:
-    """The path of neuron.svg: the neuron of the README, the chain rule on its arrows."""
+    """The path of neuron.svg: the neuron of the README, with the chain rule on its arrows."""
     x1, x2 = Value(2.0), Value(0.0)
     w1, w2 = Value(-3.0), Value(1.0)
     b = Value(6.88)
@@ -23,15 +23,15 @@ def neuron_picture() -> str:
 
 
 def moons_picture() -> str:
-    """The path of moons.png: what the decision-boundary demo draws when nothing is asked of it."""
+    """The path of moons.png: the decision-boundary demo with default options."""
     path = str(GALLERY / "moons.png")
     demo = str(DEMOS / "decision_boundary.py")
     subprocess.run([sys.executable, demo, "--out", path], check=True)
     return path
 
 
-def boundary_film() -> str:
-    """The path of boundary.gif: how the same demo learns the three arms of a spiral."""
+def boundary_animation() -> str:
+    """The path of boundary.gif: the same demo learns the three arms of a spiral."""
     path = str(GALLERY / "boundary.gif")
     demo = str(DEMOS / "decision_boundary.py")
     with tempfile.TemporaryDirectory() as folder:
@@ -41,7 +41,7 @@ def boundary_film() -> str:
     return path
 
 
-PICTURES = [neuron_picture, moons_picture, boundary_film]
+PICTURES = [neuron_picture, moons_picture, boundary_animation]
 
 
 if __name__ == "__main__":

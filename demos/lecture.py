@@ -1,24 +1,24 @@
 # %% [markdown]
 # # Backpropagation, spelled out
 #
-# A companion to Andrej Karpathy's lecture [The spelled-out intro to neural networks and
+# This is a companion to Andrej Karpathy's lecture [The spelled-out intro to neural networks and
 # backpropagation: building micrograd](https://www.youtube.com/watch?v=VMj-3S1tku0) (2022), in
-# other words and with the engine of this package. It also answers what the lecture leaves open:
-# why a topological order, what a second `backward()` does, and why `a - b` is an operation of its
-# own.
+# other words and with the engine of this package. It also answers questions that the lecture leaves
+# open: why backpropagation needs a topological order, what a second `backward()` does, and why
+# `a - b` is a separate operation.
 #
 # | part | minutes |
 # |---|---|
-# | 1. The derivative of one input, and of several | 10 |
+# | 1. The derivative with one input, and with several | 10 |
 # | 2. `Value`: numbers that remember | 10 |
 # | 3. Backpropagation by hand | 15 |
-# | 4. Backpropagation by itself, and in which order | 15 |
+# | 4. Automatic backpropagation, and the order of nodes | 15 |
 # | 5. Gradients add up | 10 |
-# | 6. Operations, large and small | 10 |
+# | 6. Large and small operations | 10 |
 # | 7. A network that learns four points | 10 |
 #
-# Cells often end in a question. Write down your answer, then run the next cells: what they show is
-# not saved here.
+# Many texts end in a question. Write down your answer, then run the next cells. Their output is not
+# saved here.
 
 # %%
 import math
@@ -41,13 +41,13 @@ from micrograd.derivatives import GradientError
 from micrograd.nn import MLP
 
 # %% [markdown]
-# ## 1. The derivative of one input, and of several
+# ## 1. The derivative with one input, and with several
 #
-# The derivative says how fast the result of a function moves when its input moves:
+# The derivative says how fast the result of a function changes when its input changes:
 #
 # $$ f'(x) = \lim_{h \to 0} \frac{f(x + h) - f(x)}{h} $$
 #
-# Here is a parabola. At which $x$ does it rise, at which does it fall, and where is it flat?
+# Here is a parabola. Where does it rise, where does it fall, and where is it flat?
 
 
 # %%
@@ -68,10 +68,10 @@ ax.set(xlabel="x", ylabel="parabola(x)", ylim=(-10, 62))
 figure.tight_layout()
 
 # %% [markdown]
-# With pencil and paper $f'(x) = 6 x - 4$, so $f'(3) = 14$. A computer that knows nothing of
-# calculus can take a small $h$ instead of the limit.
+# By hand, $f'(x) = 6 x - 4$, so $f'(3) = 14$. A computer that knows no calculus can use a small $h$
+# instead of the limit.
 #
-# Will the quotient come closer and closer to 14 as $h$ shrinks from 1 to $10^{-15}$?
+# Does the quotient get closer and closer to 14 as $h$ shrinks from 1 to $10^{-15}$?
 
 # %%
 print("       h   quotient      error")
@@ -81,27 +81,27 @@ for exponent in range(0, 16, 3):
     print(f"  1e-{exponent:02} {quotient:10.6f} {quotient - 14:10.1e}")
 
 # %% [markdown]
-# At first it does: the error is $3 h$. Then rounding takes over, because $f(x + h)$ and $f(x)$
-# agree in nearly all of their 16 digits and only the last ones are left in the difference.
+# At first it does: the error is $3 h$. Then rounding takes over: $f(x + h)$ and $f(x)$ agree in
+# nearly all of their 16 digits, so only the last few are left in the difference.
 #
-# Backpropagation has no $h$. It applies the rules of calculus to each operation, and is exact up
-# to rounding.
+# Backpropagation has no $h$. It applies the rules of calculus to each operation, and its result is
+# exact up to rounding.
 
 # %%
 print(derivative(parabola, 3.0))
 
 # %% [markdown]
-# A function of several inputs has a derivative by each of them: move one, hold the others.
+# A function of several inputs has one derivative for each: change one input, keep the others fixed.
 #
 # $$ d = a\,b + c, \qquad a = 2,\quad b = -3,\quad c = 10 $$
 #
-# When $a$ grows a little, does $d$ grow or shrink, and how many times as fast? And for $b$, and
+# If $a$ grows a little, does $d$ grow or shrink, and how many times as fast? What about $b$ and
 # $c$?
 
 
 # %%
 def d_of(a, b, c):
-    """The product of two inputs plus a third one."""
+    """The product of two inputs, plus a third."""
     return a * b + c
 
 
@@ -113,8 +113,8 @@ for name in inputs:
 
 # %% [markdown]
 # $\partial d / \partial a = b = -3$, $\partial d / \partial b = a = 2$ and $\partial d / \partial
-# c = 1$. The list of them all is the gradient. For $n$ inputs the quotients took $n + 1$ runs of
-# the function. We are going to get all of them in one walk.
+# c = 1$. The list of all derivatives is the gradient. For $n$ inputs, the quotients take $n + 1$
+# runs of the function. Backpropagation gets all derivatives in one pass:
 
 # %%
 print(gradient(d_of, [2.0, -3.0, 10.0]))
@@ -122,8 +122,8 @@ print(gradient(d_of, [2.0, -3.0, 10.0]))
 # %% [markdown]
 # ## 2. `Value`: numbers that remember
 #
-# To walk backwards we have to know how a number was computed. A `Value` holds a number in `data`,
-# and beside it the operation (`_op`) and the operands (`_prev`) it came from.
+# To go backward, we have to know how each number was computed. A `Value` holds a number in `data`,
+# together with the operation (`_op`) and the operands (`_prev`) it came from.
 
 # %%
 a = Value(2.0, label="a")
@@ -136,9 +136,9 @@ print("operation:", d._op)
 print("operands: ", d._prev)
 
 # %% [markdown]
-# Each result points at its operands, they at theirs, and so on down to the numbers that we typed,
-# the leaves. That is the computational graph. `names=locals()` tells the drawing what we called
-# them.
+# Each result points to its operands, these point to theirs, and so on down to the leaves, the
+# numbers that we typed. This is the computational graph. `names=locals()` tells `draw_dot` the
+# names of our variables.
 
 # %%
 f = Value(-2.0, label="f")
@@ -146,9 +146,9 @@ L = d * f
 draw_dot(L, names=locals())
 
 # %% [markdown]
-# `_prev` is a tuple: operands stand in the order in which they were typed, and one that was typed
-# twice stands there twice. In the lecture it is a set, which is shorter to explain and forgets
-# both.
+# `_prev` is a tuple: it keeps operands in the order in which they were typed, and an operand that
+# was typed twice is in it twice. In the lecture `_prev` is a set, which loses both the order and
+# the repetition.
 #
 # How many arrows lead into `a * a`? Which operand of `a - b` comes first?
 
@@ -158,8 +158,8 @@ draw_dot([a * a, a - b], names={"a": a, "b": b})
 # %% [markdown]
 # ## 3. Backpropagation by hand
 #
-# Every node also has a `grad`, the derivative of the last result by this node. It is 0 until
-# somebody computes it.
+# Every node also has a `grad`: the derivative of the final result with respect to this node. It is
+# 0 until it is computed.
 #
 # The chain rule is all we need. If $L$ depends on $d$, and $d$ on $e$, then
 #
@@ -167,11 +167,10 @@ draw_dot([a * a, a - b], names={"a": a, "b": b})
 #    = \underbrace{\frac{\partial d}{\partial e}}_{\text{local derivative}}
 #      \cdot \underbrace{\frac{\partial L}{\partial d}}_{\text{upstream gradient}} $$
 #
-# The local derivative belongs to one operation and needs nothing but its operands. The upstream
-# gradient has arrived from the right.
+# The local derivative belongs to one operation and depends only on its operands. The upstream
+# gradient comes from the right.
 #
-# Fill in the six gradients on paper, from right to left: $L = d \cdot f$, $d = e + c$, $e =
-# a\,b$.
+# Fill in the gradients on paper, from right to left: $L = d \cdot f$, $d = e + c$, $e = a\,b$.
 
 # %%
 L.grad = 1.0  # dL/dL
@@ -179,16 +178,16 @@ L.grad = 1.0  # dL/dL
 d.grad = f.data * L.grad  # L = d f
 f.grad = d.data * L.grad
 
-e.grad = 1.0 * d.grad  # d = e + c: a sum hands the gradient on to both
+e.grad = 1.0 * d.grad  # d = e + c: a sum passes the gradient on to both operands
 c.grad = 1.0 * d.grad
 
-a.grad = b.data * e.grad  # e = a b: a product hands it on times the other factor
+a.grad = b.data * e.grad  # e = a b: a product multiplies it by the other factor
 b.grad = a.data * e.grad
 
 draw_dot(L, names=locals())
 
 # %% [markdown]
-# Is it right? Move each leaf by $h$ and look at $L$.
+# Are they right? Change each leaf by $h$ and see how $L$ changes.
 
 
 # %%
@@ -202,13 +201,13 @@ now = {name: leaf.data for name, leaf in leaves.items()}
 for name, leaf in leaves.items():
     moved = now | {name: now[name] + h}
     quotient = (result(**moved) - result(**now)) / h
-    print(f"dL/d{name}: by hand {leaf.grad:7.3f}   by difference {quotient:7.3f}")
+    print(f"dL/d{name}: by hand {leaf.grad:7.3f}   difference quotient {quotient:7.3f}")
 
 # %% [markdown]
-# The gradient says where to go. If every leaf takes a small step along its own gradient, $L$
-# rises; against it, $L$ falls. That is all there is to training.
+# The gradient gives a direction. If every leaf takes a small step along its gradient, $L$ rises. If
+# they step against their gradients, $L$ falls. Training repeats such a downward step many times.
 #
-# $L$ is $-8$ now. Where will it be after a step of 0.01 along the gradient: above or below?
+# Now $L$ is $-8$. After a step of 0.01 along the gradient, will it be higher or lower?
 
 # %%
 moved = {name: leaf.data + 0.01 * leaf.grad for name, leaf in leaves.items()}
@@ -217,11 +216,11 @@ print(f"before {result(**now):.4f}, after {result(**moved):.4f}")
 # %% [markdown]
 # ### A neuron
 #
-# A neuron weighs its inputs, adds a bias and squashes the sum:
+# A neuron multiplies its inputs by weights, adds a bias and squashes the sum:
 #
 # $$ o = \tanh(x_1 w_1 + x_2 w_2 + b), \qquad \tanh'(n) = 1 - \tanh^2 n $$
 #
-# The bias is chosen so that the numbers come out round.
+# The bias is chosen to give round numbers.
 
 # %%
 x1, x2 = Value(2.0), Value(0.0)
@@ -237,8 +236,8 @@ neuron |= {"x1w1": x1w1, "x2w2": x2w2, "total": total, "n": n, "o": o}
 draw_dot(o, names=neuron)
 
 # %% [markdown]
-# What an operation owes to its operands is written in its `_backward`. A call does one step of
-# the chain rule: it takes the node's own `grad` and adds to those of the operands.
+# Each operation has its derivative rule in its `_backward`. One call does one step of the chain
+# rule: it reads the `grad` of the node and adds to the `grad` of each operand.
 #
 # $o = 0.7071$. What is `n.grad` after the first of these calls? And which leaf gets a gradient of
 # 0?
@@ -252,18 +251,18 @@ for node in (o, n, total, x2w2, x1w1):
     print(f"{name_of[node] + '._backward()':18}", ", ".join(received))
 
 # %% [markdown]
-# $w_2$ gets nothing since $x_2 = 0$: an input that is off cannot teach its weight. With
-# `edges="derivatives"` each arrow shows its step, *local derivative times upstream gradient =
-# contribution*.
+# $w_2$ gets 0 because $x_2 = 0$: a weight cannot learn from an input of 0. With
+# `edges="derivatives"`, each arrow shows its step of the chain rule: *local derivative times
+# upstream gradient = contribution*.
 
 # %%
 draw_dot(o, names=neuron, edges="derivatives")
 
 # %% [markdown]
-# ## 4. Backpropagation by itself, and in which order
+# ## 4. Automatic backpropagation, and the order of nodes
 #
-# `backward()` does what we did: gradient 1 for the result, then all `_backward()` from right to
-# left.
+# `backward()` does the same: it sets the gradient of the result to 1, then calls every
+# `_backward()` from right to left.
 
 # %%
 for node in neuron.values():
@@ -273,27 +272,28 @@ for name in ("x1", "w1", "x2", "w2", "b"):
     print(f"do/d{name} = {neuron[name].grad:.4f}")
 
 # %% [markdown]
-# Here it is step by step, forward and backward, as a page to play with. Use the arrow keys, and
-# turn the leaves like knobs. (Where notebooks are shown without such frames, as on GitHub,
-# `python demos/explain_neuron.py` writes the page into a file.)
+# Here is an interactive page that shows it step by step, forward and backward. Use the arrow keys,
+# and change the leaves. (GitHub and some other viewers do not show such pages. Then run
+# `python demos/explain_neuron.py`, which writes the page to a file.)
 #
-# Before you turn $x_2$ up from 0: which gradient will change most?
+# Before you increase $x_2$ from 0: which gradient will change most?
 
 # %%
 explain(o, names=neuron, title="A neuron, step by step")
 
 # %% [markdown]
-# With $x_2$ the sum $n$ grows, to where $\tanh$ is flatter: all gradients shrink with $1 - o^2$,
-# that of $x_1$ by most. Only that of $w_2$ grows, from 0, since it is $x_2$ times what $n$ is owed.
+# As $x_2$ grows, so does the sum $n$, and $\tanh$ gets flatter. All gradients shrink with
+# $1 - o^2$, the gradient of $x_1$ the most. Only the gradient of $w_2$ grows from 0, because it is
+# $x_2$ times the gradient of $n$.
 #
 # ### Why a topological order
 #
-# "From right to left" is clear on a picture and not in a program. The rule behind it: a node may
-# hand its gradient on only when that is complete, after all nodes that use it. An order in which
-# operands come before their results, walked backwards, is just that. It is called topological.
+# "From right to left" is clear in a picture, but not in a program. The rule behind it: a node may
+# pass its gradient on only when that gradient is complete, which is after all nodes that use it. In
+# a topological order, operands come before their results. So its reverse follows this rule.
 #
-# In the neuron every node is used once, and mistakes do not show. Here $p$ is used twice, by $q$
-# and by $r$:
+# In the neuron every node is used only once, so any walk back from the result gives the right
+# gradients. Here $p$ is used twice, by $q$ and by $r$:
 #
 # $$ p = a^2, \qquad q = p + a, \qquad r = p\,q = a^4 + a^3 $$
 #
@@ -309,8 +309,8 @@ print("dr/da =", a.grad, "  4 a^3 + 3 a^2 =", 4 * 3.0**3 + 3 * 3.0**2)
 draw_dot(r, names={"p": p, "q": q, "r": r})
 
 # %% [markdown]
-# Now the closures by hand in two orders. The first is a topological order from its end. The
-# second visits $p$ as soon as $r$ has pointed at it. Will the second be too large or too small?
+# Now call the closures by hand in two orders. The first is a topological order, reversed. The
+# second visits $p$ right after $r$, before $q$. Will its result be too large or too small?
 
 
 # %%
@@ -328,11 +328,11 @@ print("r, q, p:", gradient_along(r, q, p))
 print("r, p, q:", gradient_along(r, p, q))
 
 # %% [markdown]
-# In the second order $p$ has handed on the 12 that it owes to $r$ before the 9 by way of $q$ came
-# in, and so $9 \cdot 2a = 54$ are missing in the end: $135 - 54 = 81$.
+# In the second order, $p$ passes on the 12 that it got from $r$ before the 9 from $q$ arrives. So
+# $9 \cdot 2a = 54$ is missing in the end: $135 - 54 = 81$.
 #
-# How does `backward()` find the order? It goes down from the result and lists a node once all its
-# operands are listed, each node once. Reversed, that is the order to hand gradients on.
+# How does `backward()` find the order? It starts at the result and lists each node once, after all
+# of its operands. In the reverse of this list, every gradient is complete before it is passed on.
 
 # %%
 names = {a: "a", p: "p", q: "q", r: "r"}
@@ -341,8 +341,8 @@ print([names[node] for node in topological_order(r)])
 # %% [markdown]
 # ## 5. Gradients add up
 #
-# Someone writes a sum of their own, `=` where this package has `+=`. This is also how an
-# operation of your own is made: a `Value` with its operands, and then its `_backward`.
+# Here is a sum with a mistake: its `_backward` has `=` where this package has `+=`. It also shows
+# how to write your own operation: create a `Value` with its operands, then set its `_backward`.
 #
 # $s = a + a$. What will `a.grad` be?
 
@@ -369,14 +369,14 @@ a = Value(3.0)
 print("with +=:", a.grad)
 
 # %% [markdown]
-# $a + a = 2a$ has the derivative 2. There are two ways from $a$ to the sum, each brings a 1, and
-# where ways meet, gradients add up. With `=` the second 1 replaces the first.
+# $a + a = 2a$ has the derivative 2. There are two paths from $a$ to the sum. Each contributes 1,
+# and contributions add up. With `=`, the second 1 replaces the first.
 
 # %% [markdown]
 # ### A second `backward()`
 #
-# Since gradients are added, they also add up from one `backward()` to the next. Here $y = x^3$ at
-# $x = 2$, as $(x \cdot x) \cdot x$, so $y' = 12$.
+# Because gradients are added, they also add up from one `backward()` to the next. Here $y = x^3$ at
+# $x = 2$, computed as $(x \cdot x) \cdot x$, so $y' = 12$.
 #
 # What is `x.grad` after one call, and after two?
 
@@ -390,9 +390,9 @@ y.backward()
 print("twice:", x.grad)
 
 # %% [markdown]
-# Twice as much. The nodes in between are reset by each `backward()`, and only leaves add up. If
-# the inner ones added up as well, as in the lecture's engine, `square` would hand on the gradient
-# of the first call a second time. Without the reset:
+# Twice as much. Each `backward()` resets the interior nodes, so only leaves accumulate. In the
+# lecture's engine the interior nodes accumulate as well. There, `square` passes on the gradient of
+# the first call a second time. This is what happens without the reset:
 
 # %%
 x.grad = square.grad = 0.0
@@ -403,20 +403,21 @@ for _ in range(2):
     print(f"square.grad = {square.grad:4}   x.grad = {x.grad:4}")
 
 # %% [markdown]
-# The second call should have added 12 and has added 20.
+# The second call should have added 12, but it added 20.
 #
-# That leaves add up is of use: the gradient of a sum of losses is the sum of their gradients, one
-# `backward()` for each. Who wants to start afresh says so, with `x.grad = 0` or, for a network,
-# `model.zero_grad()`. In part 7 we see what happens to those who forget.
+# It is useful that leaves accumulate: the gradient of a sum of losses is the sum of their
+# gradients, so you can call `backward()` on one loss after the other. To start again from 0, write
+# `x.grad = 0` or, for a network, `model.zero_grad()`. Part 7 shows what happens if you forget.
 
 # %% [markdown]
-# ## 6. Operations, large and small
+# ## 6. Large and small operations
 #
-# An operation may be as large as we like, as long as we know its derivative. $\tanh$ in pieces:
+# An operation may be as large as we like, as long as we know its derivative. Here is $\tanh$ built
+# from smaller operations:
 #
 # $$ \tanh n = \frac{e^{2n} - 1}{e^{2n} + 1} $$
 #
-# Will the gradients of the leaves change? And how many paths lead from $e = e^{2n}$ to $o$?
+# Do the gradients of the leaves change? And how many paths lead from $e = e^{2n}$ to $o$?
 
 # %%
 x1, x2 = Value(2.0), Value(0.0)
@@ -431,7 +432,7 @@ for name, leaf in {"x1": x1, "w1": w1, "x2": x2, "w2": w2, "b": b}.items():
     print(f"do/d{name} = {leaf.grad:.4f}")
 
 # %% [markdown]
-# The gradients are the same. Here is the part behind $n$, for a neuron whose sum was 0.5:
+# The gradients are the same. Here is the part after $n$, for a neuron whose sum is $n = 0.5$:
 
 # %%
 n = Value(0.5)
@@ -443,18 +444,18 @@ pieces = {"n": n, "e": e, "above": above, "below": below, "o": o}
 draw_dot(o, names=pieces, edges="derivatives")
 
 # %% [markdown]
-# Along each path the local derivatives multiply, and the paths add up:
+# Multiply the local derivatives along each path, then add up the paths:
 
 # %%
 sum_over_paths(o, e, names=pieces)
 
 # %% [markdown]
-# ### Why `a - b` is an operation of its own
+# ### Why `a - b` is a separate operation
 #
-# The lecture makes $a - b$ out of what is there already: $a + (-b)$, and $-b$ as $b \cdot (-1)$.
-# The numbers come out right. The price: five nodes for three, slower and larger, and a drawing of
-# something that nobody typed. Here `-`, `/` and the negative have their own $-1$ and quotient
-# rule.
+# The lecture builds $a - b$ from existing operations: $a + (-b)$, with $-b$ as $b \cdot (-1)$. The
+# numbers are right, but there are five nodes instead of three, which takes more time and memory,
+# and the drawing does not show what was typed. Here subtraction, division and negation are separate
+# operations with their own derivatives.
 
 # %%
 a, b = Value(5.0), Value(2.0)
@@ -464,19 +465,19 @@ print(len(topological_order(difference)), "and", len(topological_order(in_pieces
 draw_dot([difference, in_pieces], names={"a": a, "b": b})
 
 # %% [markdown]
-# It also makes a point visible that is easy to get wrong. In `1 - a` the left operand is a plain
-# number, Python asks `a` to do it by `a.__rsub__(1)`, and whoever forgets to swap computes $a -
-# 1$. The upper operand in the drawing is the left one in the formula.
+# The drawing also shows a detail that is easy to get wrong. In `1 - a` the left operand is a plain
+# number, so Python calls `a.__rsub__(1)`. If that method forgets to swap its operands, it computes
+# $a - 1$. The upper operand in the drawing is the left one in the formula.
 
 # %%
 draw_dot(1 - a, names={"a": a})
 
 # %% [markdown]
-# ### An operation of your own, and a check
+# ### Your own operation, and a check
 #
-# $\text{softplus}(x) = \log(1 + e^x)$ is a smooth cousin of ReLU. Its derivative is $e^x / (1 +
-# e^x)$. `check_gradients` compares what the closures say with differences, as we did by hand in
-# part 3.
+# $\text{softplus}(x) = \log(1 + e^x)$ is a smooth version of ReLU. Its derivative is $e^x / (1 +
+# e^x)$. `check_gradients` compares the derivatives from the closures with difference quotients, as
+# we did by hand in part 3.
 
 
 # %%
@@ -495,13 +496,13 @@ def softplus(x):
 print([round(d, 6) for d in check_gradients(lambda x, y: softplus(x * y), [0.5, 2.0])])
 
 # %% [markdown]
-# No complaint, and the gradient. Now the same with a wrong derivative. Will the check find out in
-# which of the two operations the mistake is?
+# The check passes and returns the gradient. Now the same with a wrong derivative. Will the check
+# find which of the two operations is wrong?
 
 
 # %%
 def wrong_softplus(x):
-    """The same with a derivative that somebody remembered wrongly."""
+    """The same function with a wrong derivative."""
     power = math.exp(x.data)
     out = Value(math.log(1 + power), (x,), "softplus")
 
@@ -520,8 +521,8 @@ except GradientError as error:
 # %% [markdown]
 # ### The same in PyTorch
 #
-# PyTorch works alike, with arrays in place of numbers. `retain_graph=True` keeps the graph for a
-# second `backward()`; interior nodes have no `grad` there unless one asks for it.
+# PyTorch works in the same way, but on arrays instead of numbers. `retain_graph=True` keeps the
+# graph for a second `backward()`. Interior nodes have no `grad` in PyTorch unless you ask for it.
 
 # %% tags=["optional"]
 try:
@@ -548,9 +549,10 @@ else:
 # %% [markdown]
 # ## 7. A network that learns four points
 #
-# Neurons side by side make a layer, layers in a row a multi-layer perceptron. This one has 3
-# inputs, two layers of 4 neurons and one output. Weights start at random. (Here the last layer is
-# linear, as in the published package; in the lecture it has a $\tanh$ too.)
+# Several neurons with the same inputs form a layer, and several layers in sequence form a
+# multi-layer perceptron. This one has 3 inputs, two layers of 4 neurons and one output. The weights
+# start at random. (Here the last layer is linear, as in the published package. In the lecture it
+# has a $\tanh$, too.)
 #
 # How many parameters does it have?
 
@@ -560,12 +562,11 @@ model = MLP(3, [4, 4, 1], activation="tanh")
 print(model.summary())
 
 # %% [markdown]
-# Four examples with their targets, and the loss, which says in one number how wrong the network
-# is:
+# Here are four examples with their targets. The loss says in one number how wrong the network is:
 #
 # $$ \text{loss} = \sum_{i=1}^{4} \bigl(\text{model}(x_i) - y_i\bigr)^2 $$
 #
-# At the level of layers its graph looks like this; operation by operation it has some 350 nodes.
+# This is its graph at the level of layers. At the level of operations it has about 350 nodes.
 
 # %%
 X = [[2.0, 3.0, -1.0], [3.0, -1.0, 0.5], [0.5, 1.0, 1.0], [1.0, 1.0, -1.0]]
@@ -575,8 +576,8 @@ print(f"loss {loss.data:.3f}, {len(topological_order(loss))} nodes")
 draw_dot(loss, names={"model": model}, level="layer")
 
 # %% [markdown]
-# A step of training: forward, reset, backward, and every parameter moves against its gradient.
-# Why against it?
+# One training step: forward, reset, backward, then move every parameter against its gradient. Why
+# against it?
 
 # %%
 losses = []
@@ -593,8 +594,8 @@ print("targets    ", Y)
 print("predictions", [round(model(x).data, 2) for x in X])
 
 # %% [markdown]
-# Now the same from the same start, without `zero_grad()`. Each step then moves along the sum of
-# all gradients so far, also of those that were right long ago. What will its curve look like?
+# Now train from the same start, but without `zero_grad()`. Each step then follows the sum of all
+# gradients so far, including old ones that no longer apply. What will the curve look like?
 
 # %%
 random.seed(0)
@@ -615,20 +616,21 @@ ax.legend(frameon=False)
 figure.tight_layout()
 
 # %% [markdown]
-# Gradients that pile up work like a heavy ball: it gathers speed, shoots past the valley and swings
-# back. In the first steps the two curves are hardly apart, which is why this mistake is so hard to
-# notice.
+# Gradients that pile up act like a heavy ball: it gathers speed, rolls past the bottom of the
+# valley and swings back. In the first steps the two curves are nearly the same. That is why this
+# mistake is so hard to notice.
 #
 # ## Questions to take home
 #
-# 1. Move the bias of the neuron in part 3 to 0. Which gradients become small, and why?
-# 2. Write `relu` as an operation of your own. What do you do at 0? Ask `check_gradients` there.
-# 3. List all topological orders of $s = a\,b + b\,c$ (`micrograd.graph.topological_orders`). Why
-#    does it not matter which of them `backward()` takes?
-# 4. Call `backward()` of `a + b`, and then of `a * b` with the same leaves. What is in `a.grad`?
-# 5. Train with a learning rate of 0.5 in place of 0.05. What do you see, and what does the gradient
+# 1. Set the bias of the neuron in part 3 to 0. Which gradients become small, and why?
+# 2. Write `relu` as your own operation. What do you do at 0? What does `check_gradients` say there?
+# 3. List all topological orders of $s = a\,b + b\,c$
+#    (`micrograd.draw.graph.topological_orders`). Why does it not matter which of them
+#    `backward()` uses?
+# 4. Call `backward()` on `a + b`, and then on `a * b` with the same leaves. What is in `a.grad`?
+# 5. Train with a learning rate of 0.5 instead of 0.05. What do you see? What does the gradient
 #    promise only for small steps?
 #
-# The next notebook, `backprop_in_pictures.ipynb`, looks at the same graphs from the other side:
-# forward mode, sums over paths, and why one walk back costs no more than a few walks forward.
+# The next notebook, `backprop_in_pictures.ipynb`, looks at the same graphs in other ways: forward
+# mode, sums over paths, and why one backward pass costs no more than a few forward passes.
 # `break_it.py` has five mistakes to find.

@@ -1,36 +1,36 @@
-"""A small GPT that learns from a list of names to invent new ones, one scalar at a time.
+"""A small GPT, written in scalars, that learns names letter by letter and invents new ones.
 
     python demos/microgpt.py
     python demos/microgpt.py --input names.txt --steps 3000 --temperature 0.8
     python demos/microgpt.py --eager --steps 200
 
-A token is a letter, or END, which stands before and behind every name. The model reads the tokens
-of a name from left to right and gives each time a score (logit) to every token that may follow. For
-token t at position p, with 16 numbers in each x:
+A token is a letter, or END, which comes before and after every name. The model reads the tokens of
+a name from left to right. After each it gives a score (logit) to every token that may follow. For
+token t at position p, where each x has 16 numbers:
 
     x = token_table[t] + position_table[p]                        embedding
-    x = x + W_projection attention(norm(x))                       what earlier positions tell
-    x = x + W_2 max(0, W_1 norm(x))                               what to make of it
+    x = x + W_projection attention(norm(x))                       attention to positions up to p
+    x = x + W_2 max(0, W_1 norm(x))                               perceptron (MLP)
     logits = W_output x
 
     norm(x) = x / sqrt(mean of x_i^2 + 1e-5)
 
-Each branch adds to x, the residual, and none replaces it. In attention, position p makes of its
-norm(x) a query, a key and a value, by a matrix each, cut into 4 heads of 4 numbers. A head mixes
-the values v_j of the positions j = 0, ..., p by how well their keys k_j answer the query q of p;
-what comes later is not there to be read:
+Each branch adds to x, the residual, and none replaces it. In attention, three matrices turn norm(x)
+at position p into a query, a key and a value, each split into 4 heads of 4 numbers. A head mixes
+the values v_j of the positions j = 0, ..., p, weighted by how well their keys k_j match the query q
+of position p. Later positions are not available:
 
     weights = softmax over j of q . k_j / sqrt(4)                 head = sum_j weights_j v_j
 
 The loss of a name is the mean over its positions of -log softmax(logits)[token that follows]. Adam
-takes a step for each name, with a learning rate that falls linearly to 0. Other than GPT-2 this has
-one layer, ReLU for GELU, no biases, RMSNorm without gain for layer norm, and no norm at the end.
-With 26 letters there are 4,192 parameters.
+takes one step for each name, with a learning rate that falls linearly to 0. Compared with GPT-2,
+this model has one layer, ReLU instead of GELU, no biases, RMSNorm without gain instead of layer
+norm, and no norm at the end. With 26 letters there are 4,192 parameters.
 
-The loss is compiled: traced once for each length of name, which takes some two seconds each, then
-run as a program over numbers, so that a thousand steps take less than one. With
---eager it runs as it is written, a graph of some 8,000 nodes a letter, and takes minutes. Ctrl-C
-ends the training early and goes on to inventing with what has been learned so far.
+The loss is compiled: it is traced once for each length of name, which takes about two seconds each
+time. Then a thousand steps take less than one second. With --eager it builds a graph of about 8,000
+nodes for each letter, and takes minutes. Ctrl-C ends the training early; the names are then
+invented with what has been learned so far.
 
 Sources: Vaswani et al., "Attention is all you need", 2017, section 3.2; Radford et al., "Language
 models are unsupervised multitask learners", 2019, section 2.3 (GPT-2, the norm before each branch);
@@ -60,7 +60,7 @@ HEAD_SIZE = SIZE // HEADS
 LONGEST = BLOCK - 1  # letters in a name, since END takes the first position
 EPSILON = 1e-5
 LR, BETAS = 0.01, (0.85, 0.99)
-RECENT = 100  # the loss of one name says little, so what is shown is the mean of the last ones
+RECENT = 100  # the loss of one name says little, so the mean of the last ones is shown
 
 NAMES = """
     aaron abel adam adrian agatha alex alice amanda amber amelia amos amy andrea andrew angela
@@ -81,9 +81,9 @@ NAMES = """
 
 
 class GPT(Module):
-    """The model: matrices, and what is done with them at each position.
+    """The model: its matrices, and the computation at each position.
 
-    A memory is the list of a key and a value, each 16 Values, for each position that has been read.
+    A memory is a list with a key and a value, each of 16 Values, for each position read so far.
     """
 
     def __init__(self, tokens):
@@ -103,7 +103,7 @@ class GPT(Module):
             p.label = name
 
     def __call__(self, token, memory):
-        """The logits of what follows the token; the memory grows by its key and its value."""
+        """The logits of the token that follows; adds a key and a value to the memory."""
         position = len(memory)
         x = added(take(self.token_table, token), self.position_table[position])
         x = added(x, self.attention(norm(x), memory))
@@ -111,7 +111,7 @@ class GPT(Module):
         return self.output(x)
 
     def attention(self, x, memory):
-        """What the latest position, which is x, reads in itself and in the ones before it."""
+        """The output of attention at the latest position x, from it and the positions before."""
         query = [q * HEAD_SIZE**-0.5 for q in self.query(x)]
         memory.append((self.key(x), self.value(x)))
         heads = []
@@ -128,7 +128,7 @@ class GPT(Module):
         return [self(token, memory) for token in tokens]
 
     def loss(self, tokens, targets):
-        """The mean over positions of the cross-entropy; targets[p] is what follows tokens[p]."""
+        """The mean cross-entropy over positions; targets[p] is the token that follows tokens[p]."""
         pairs = zip(self.logits(tokens), targets, strict=True)
         return sum(cross_entropy(logits, target) for logits, target in pairs) / len(targets)
 
@@ -148,7 +148,7 @@ def dot(a, b):
 
 
 def norm(x):
-    """A vector scaled to a mean square of about 1, so that no branch sees how large x has grown."""
+    """A vector scaled to a mean square of about 1, so the size of x does not affect branches."""
     scale = 1 / (dot(x, x) / len(x) + EPSILON).sqrt()
     return [scale * xi for xi in x]
 
@@ -158,7 +158,7 @@ def softmax(scores):
 
         w_j = e^(z_j - m) / sum_k e^(z_k - m)
 
-    The largest score m keeps the exponentials from overflowing, and cancels: hence a constant.
+    The largest score m keeps the exponentials from overflowing. It cancels, so it is a constant.
     """
     m = reduce(Value.maximum, scores).detach()
     exponentials = [(z - m).exp() for z in scores]
@@ -167,7 +167,7 @@ def softmax(scores):
 
 
 def eager_backward(model):
-    """A function that adds the gradients of an example's loss to the parameters; the loss."""
+    """A function that adds the gradients of an example to the parameters and returns its loss."""
 
     def backward(tokens, targets):
         loss = model.loss(tokens, targets)
@@ -178,7 +178,7 @@ def eager_backward(model):
 
 
 def compiled_backward(model):
-    """The same by a compiled loss, which takes a batch of examples: here always one."""
+    """The same function with a compiled loss, on batches of one example."""
     compiled = micrograd.compile(model.loss)
 
     def backward(tokens, targets):
@@ -190,7 +190,7 @@ def compiled_backward(model):
 
 
 def train(model, examples, steps, backward):
-    """A step for each example, over and over; the losses, fewer after Ctrl-C."""
+    """Takes a step for each example, over and over; returns the losses, fewer after Ctrl-C."""
     optimizer = Adam(model.parameters(), lr=LR, betas=BETAS)
     rate = linear(LR, 0.0, max(1, steps))
     losses = []
@@ -208,7 +208,7 @@ def train(model, examples, steps, backward):
 
 
 def example(name, letters):
-    """The tokens of a name, and the token that follows each; END is the last one, len(letters)."""
+    """The tokens of a name, and the token that follows each; END is token len(letters)."""
     end = len(letters)
     codes = [letters.index(letter) for letter in name]
     return [end, *codes], [*codes, end]
@@ -216,13 +216,13 @@ def example(name, letters):
 
 @no_grad()
 def invented(model, letters, temperature, rng):
-    """A new name: each token is drawn by its probability softmax(logits / temperature)."""
+    """A new name; each token is drawn with its probability from softmax(logits / temperature)."""
     end = token = len(letters)
     name, memory = "", []
     while len(name) < LONGEST:
         logits = model(token, memory)
         if not name:
-            logits = logits[:end]  # no name without a letter
+            logits = logits[:end]  # a name has at least one letter
         weights = [w.data for w in softmax([z / temperature for z in logits])]
         [token] = rng.choices(range(len(weights)), weights)
         if token == end:
@@ -232,20 +232,20 @@ def invented(model, letters, temperature, rng):
 
 
 def read_names(path):
-    """The names in a text file, one a line, in lower case; whatever else a line holds is a letter.
+    """The names in a text file, one on each line, in lower case; any character counts as a letter.
 
     Raises:
-        ValueError: there is no such file, it is no text, it has no names, or too long a one.
+        ValueError: the file cannot be read, is not in UTF-8, has no names, or a name is too long.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError(f"{path} is no text in UTF-8: save it as such") from None
+        raise ValueError(f"{path} is not text in UTF-8: save it in this encoding") from None
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror}") from None
     names = []
     for number, line in enumerate(text.split("\n"), 1):
-        # An accent may be part of its letter or a character of its own: in both cases one letter.
+        # A letter with an accent may be one character or two; NFC makes it one if possible.
         name = unicodedata.normalize("NFC", line.strip().lower())
         if len(name) > LONGEST:
             raise ValueError(
@@ -255,29 +255,29 @@ def read_names(path):
         if name:
             names.append(name)
     if not names:
-        raise ValueError(f"{path} has no names: expected one a line")
+        raise ValueError(f"{path} has no names: expected one on each line")
     return names
 
 
 def main():
-    """Reads the arguments, trains, invents."""
+    """Reads the arguments, trains, and invents names."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--input", metavar="FILE", help="names, one a line (200 common ones)")
-    add("--steps", type=int, default=1000, metavar="N", help="names to train on (1000)")
+    add("--input", metavar="FILE", help="names, one on each line (200 common names)")
+    add("--steps", type=int, default=1000, metavar="N", help="training steps, one name each (1000)")
     add("--samples", type=int, default=20, metavar="N", help="names to invent (20)")
     add("--temperature", type=float, default=0.5, metavar="T", help="low: likely, high: wild (0.5)")
-    add("--seed", type=int, default=0, help="another one: other weights and other names (0)")
-    add("--eager", action="store_true", help="without the compiler")
+    add("--seed", type=int, default=0, help="seed for weights and names (0)")
+    add("--eager", action="store_true", help="train without the compiler")
     options = parser.parse_args()
-    try:  # whatever is wrong with the arguments is said before training
-        for option in ("steps", "samples"):
-            if getattr(options, option) < 0:
-                raise ValueError(f"--{option} is at least 0, got {getattr(options, option)}")
+    try:  # report wrong arguments before training
+        for option, number in (("steps", options.steps), ("samples", options.samples)):
+            if number < 0:
+                raise ValueError(f"expected --{option} of at least 0, got {number}")
         if not 0.01 <= options.temperature <= 100:
-            raise ValueError(f"--temperature is from 0.01 to 100, got {options.temperature}")
+            raise ValueError(f"expected --temperature from 0.01 to 100, got {options.temperature}")
         names = NAMES.split() if options.input is None else read_names(options.input)
     except ValueError as error:
         parser.error(str(error))
@@ -293,7 +293,7 @@ def main():
 
     if losses:
         print(f"loss {fmean(losses[-RECENT:]):.3f}, by guessing {math.log(len(letters) + 1):.3f}")
-    sys.stdout.reconfigure(errors="replace")  # a letter unknown to the terminal ends nothing
+    sys.stdout.reconfigure(errors="replace")  # a terminal may lack a letter
     rng = random.Random(options.seed)
     for _ in range(options.samples):
         name = invented(model, letters, options.temperature, rng)

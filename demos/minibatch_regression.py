@@ -1,13 +1,13 @@
-"""Linear regression on mini-batches: the engine's gradients beside the matrix formula.
+"""Linear regression on mini-batches: the engine's gradients compared with the matrix formula.
 
-A mini-batch is N rows of inputs X (N x 4) with N rows of targets Y (N x 2). Predictions are X W,
-and the loss is the squared error summed over outputs, averaged over rows:
+A mini-batch has N rows of inputs X (N x 4) and N rows of targets Y (N x 2). Predictions are X W.
+The loss is the squared error, summed over the outputs and averaged over the rows:
 
     L  =  1/N sum over rows of |x W - y|^2            dL/dW  =  2/N X^T (X W - Y)
 
-The left side is all that the engine is told; the right side, by hand, is one line of NumPy. Both
-are compared element by element on every mini-batch, with a step of gradient descent between them.
-Takes less than a second.
+The engine gets only the left formula. The right formula is one line of NumPy, written by hand. The
+two gradients are compared element by element on every mini-batch, with a step of gradient descent
+after each. Takes less than a second.
 """
 
 import numpy as np
@@ -19,14 +19,14 @@ TRUE_WEIGHTS = np.array([[2.0, -1.0], [0.5, 3.0], [-1.5, 0.0], [1.0, 1.0]])
 
 
 def data(n=120, noise=0.05, seed=0):
-    """The inputs and the targets, one point a row."""
+    """The inputs and the targets, one point in each row."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, len(TRUE_WEIGHTS)))
     return X, X @ TRUE_WEIGHTS + rng.normal(0, noise, size=(n, 2))
 
 
 def minibatches(X, Y, size, seed=0):
-    """Pairs of inputs and targets that together are all points, in random order."""
+    """Mini-batches of inputs and targets that together hold all points, in random order."""
     order = np.random.default_rng(seed).permutation(len(X))
     for start in range(0, len(X), size):
         rows = order[start : start + size]
@@ -39,12 +39,12 @@ def mean_squared_error(W, X, Y):
 
 
 def gradient_by_hand(W, X, Y):
-    """The derivatives of the loss by all weights, from the formula."""
+    """The derivatives of the loss with respect to all weights, from the formula."""
     return 2 / len(X) * X.T @ (X @ W - Y)
 
 
 def gradients(W, X, Y, size=20, lr=0.2):
-    """Of each mini-batch the gradients by the engine and by hand; W learns meanwhile."""
+    """The loss and both gradients of each mini-batch; W takes a step after each."""
     optimizer = SGD(W.ravel(), lr=lr)
     for x, y in minibatches(X, Y, size):
         by_hand = gradient_by_hand(data_of(W), x, y)
@@ -56,7 +56,7 @@ def gradients(W, X, Y, size=20, lr=0.2):
 
 
 def main():
-    """Prints the comparison, the first mini-batch element by element."""
+    """Prints the comparison, element by element for the first mini-batch."""
     X, Y = data()
     W = values(np.zeros(TRUE_WEIGHTS.shape))
     batches = list(gradients(W, X, Y))

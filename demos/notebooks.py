@@ -1,18 +1,18 @@
-"""Makes the notebooks from the .py files beside them, and runs them from top to bottom.
+"""Makes the notebooks from the .py files beside them.
 
     python demos/notebooks.py
     python demos/notebooks.py --check
 
-The first command writes demos/*.ipynb anew. The second runs them too, but writes nothing: it fails
-when a cell fails, or when a committed notebook is not what would be written now. Pictures are not
-compared, since fonts differ from machine to machine, nor are outputs of cells tagged `optional`,
+Both commands run every notebook from top to bottom. The first writes demos/*.ipynb. The second
+writes nothing: it fails if a cell fails, or if a committed notebook is out of date. It does not
+compare pictures, because fonts differ between machines, nor the outputs of cells tagged `optional`,
 which need a package that may be missing.
 
-Where a text ends in a question, the reader is to answer it before running the cells that follow, up
-to the next text: what they show is not saved. What a notebook tells of the machine it ran on
-(versions, times, addresses in memory) is left out, so that a second run gives the same file.
+If a text ends in a question, readers should answer it before they run the cells that follow. So the
+outputs of these cells, up to the next text, are not saved. Versions, times and memory addresses are
+left out, so a second run gives the same file.
 
-Needs jupytext, nbclient and ipykernel. Takes some ten seconds.
+Needs jupytext, nbclient and ipykernel. Takes about ten seconds.
 """
 
 import argparse
@@ -39,8 +39,8 @@ HERE = Path(__file__).resolve().parent
 NAMES = ("lecture", "backprop_in_pictures", "from_scalars_to_arrays")
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 PICTURES = ("image/svg+xml", "image/png")
-DRAWN = (*PICTURES, "text/html")  # where fonts tell: a page of explain() has a picture inside
-COLOURS = 64  # of a plot: lines, letters and the shades at their borders
+DRAWN = (*PICTURES, "text/html")  # depend on fonts: a page of explain() contains a picture
+COLOURS = 64  # enough for a plot: lines, letters and the shades at their borders
 
 
 def unexecuted(source):
@@ -48,18 +48,18 @@ def unexecuted(source):
     notebook = jupytext.reads(source, fmt="py:percent")
     notebook.metadata = metadata()
     for i, cell in enumerate(notebook.cells):
-        cell.id = f"cell-{i}"  # otherwise a random one
+        cell.id = f"cell-{i}"  # by default it is random
         cell.metadata = {key: cell.metadata[key] for key in cell.metadata if key == "tags"}
     return notebook
 
 
 def metadata():
-    """What Jupyter has to know of a notebook, and no more."""
+    """The metadata that Jupyter needs, and nothing else."""
     return nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
 
 
 def executed(source):
-    """The same with the outputs of a fresh kernel, which works in an empty folder."""
+    """The notebook with its outputs, from a fresh kernel in an empty folder."""
     notebook = unexecuted(source)
     with tempfile.TemporaryDirectory() as folder:
         NotebookClient(
@@ -69,9 +69,9 @@ def executed(source):
             resources={"metadata": {"path": folder}},
             coalesce_streams=True,
             record_timing=False,
-            extra_arguments=["--IPKernelApp.log_level=ERROR"],  # no word on how it is connected
+            extra_arguments=["--IPKernelApp.log_level=ERROR"],  # no connection messages
         ).execute()
-    notebook.metadata = metadata()  # the kernel has added its version
+    notebook.metadata = metadata()  # without the version that the kernel added
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             clean(output)
@@ -81,7 +81,7 @@ def executed(source):
 
 
 def answers(cells):
-    """The cells of code between a text that ends in a question and the next text."""
+    """The code cells between a text that ends in a question and the next text."""
     asked = False
     for cell in cells:
         if cell.cell_type == "markdown":
@@ -91,22 +91,22 @@ def answers(cells):
 
 
 def clean(output):
-    """Takes out of an output what tells of the machine, and what is not shown anyway."""
+    """Removes from an output what depends on the machine, and what is not shown."""
     if output.output_type == "stream":
         if output.name == "stderr":
             raise ValueError(f"a cell writes to stderr: {output.text.strip()}")
         return
     output.metadata = {}
     pictures = {kind: lean(kind, output.data[kind]) for kind in PICTURES if kind in output.data}
-    output.data = pictures or output.data  # the text beside them has an address in memory
+    output.data = pictures or output.data  # the text beside a picture has a memory address
 
 
 def lean(kind, content):
-    """A picture without the versions of the programs that drew it; one of pixels in few colours."""
+    """A picture without the versions of the programs that drew it; a PNG gets fewer colours."""
     if kind == "image/svg+xml":
         return re.sub(r"<!--.*?-->\n?", "", content, flags=re.DOTALL)
     image = Image.open(io.BytesIO(base64.b64decode(content))).convert("RGBA")
-    paper = Image.new("RGBA", image.size, "white")  # without it, what is transparent turns black
+    paper = Image.new("RGBA", image.size, "white")  # otherwise transparent pixels turn black
     small = io.BytesIO()
     paper.alpha_composite(image)
     paper.convert("RGB").quantize(COLOURS).save(small, "png", optimize=True)
@@ -114,7 +114,7 @@ def lean(kind, content):
 
 
 def comparable(cell):
-    """A cell as far as it is the same on all machines."""
+    """The parts of a cell that are the same on all machines."""
     cell = dict(cell)
     outputs = cell.pop("outputs", [])
     if "optional" in cell["metadata"].get("tags", ()):
@@ -127,9 +127,9 @@ def comparable(cell):
 
 
 def differences(committed, fresh):
-    """What is not as it would be written now, a line for each."""
+    """The parts of a committed notebook that are out of date, a line for each."""
     if len(committed.cells) != len(fresh.cells):
-        yield f"{len(committed.cells)} cells, its source has {len(fresh.cells)}"
+        yield f"{len(committed.cells)} cells, but its source has {len(fresh.cells)}"
         return
     if committed.metadata != fresh.metadata:
         yield f"metadata {dict(committed.metadata)}, expected {dict(fresh.metadata)}"
@@ -137,22 +137,22 @@ def differences(committed, fresh):
         (old, old_shown), (new, new_shown) = map(comparable, cells)
         first_line = (new["source"].splitlines() or [""])[0]
         if old != new:
-            yield f"cell {i} is not that of the source: {first_line}"
+            yield f"cell {i} differs from the source: {first_line}"
         elif old_shown != new_shown:
-            yield f"cell {i} has other outputs: {first_line}\n  {old_shown}\n  {new_shown}"
+            yield f"cell {i} has different outputs: {first_line}\n  {old_shown}\n  {new_shown}"
 
 
 def text_of(notebook):
-    """The content of the file, the same on all systems."""
+    """The content of the file, which is the same on all systems."""
     return nbformat.writes(notebook) + "\n"
 
 
 def main():
-    """Writes the notebooks, or checks those that are there."""
+    """Writes the notebooks, or checks the committed ones."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    parser.add_argument("--check", action="store_true", help="compare and write nothing")
     check = parser.parse_args().check
     found = []
     for name in NAMES:
@@ -167,12 +167,12 @@ def main():
                 committed = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
                 found += [f"{path.name}: {line}" for line in differences(committed, fresh)]
             else:
-                found.append(f"{path.name}: there is none")
+                found.append(f"{path.name}: file not found")
         else:
             path.write_text(text_of(fresh), encoding="utf-8", newline="\n")
         print(f"{path.name}: {len(fresh.cells)} cells, {len(text_of(fresh)) / 1000:.0f} kB")
     if found:
-        sys.exit("\n".join([*found, "python demos/notebooks.py writes the notebooks anew"]))
+        sys.exit("\n".join([*found, "to write the notebooks again: python demos/notebooks.py"]))
 
 
 if __name__ == "__main__":

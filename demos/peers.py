@@ -1,24 +1,26 @@
-"""One training step in every manner: this package's peers in the table of `benchmark.py`.
+"""One training step in many packages: the peers in the table of `benchmark.py`.
 
-Three workloads, each from the same numbers for every peer, float64, plain gradient descent:
+There are three workloads. Every peer starts from the same numbers, in float64, and does plain
+gradient descent:
 
     W1  moons      perceptron 2-16-16-1 on 100 points, hinge loss and an L2 penalty
     W2  digits     perceptron 64-32-10 on 128 images, softmax cross-entropy
     W3  document   a one-layer GPT of 4,192 parameters on the 7 positions of one document
 
-A peer is built from a workload. Its `step()` goes forward, backward and once against the gradient,
+A peer is built from a workload. Its `step()` goes forward and backward, updates the parameters,
 
     p = p - lr d loss / d p        for all parameters p,
 
-and returns the loss before that; `parameters()` tells where they are now. So what is tested is what
-is timed: the gradient is how far a step went, divided by lr. Calculus is done
+and returns the loss before the update. `parameters()` returns their current values. So the tests
+check exactly what is timed: the gradient is the change in a step, divided by -lr. The derivatives
+come from
 
-    by hand, in NumPy                    section 3
-    by PyTorch and JAX, on arrays        section 4
-    by scalar engines, on one program    section 5, the program in section 2
+    NumPy code, written by hand                    section 3
+    PyTorch and JAX, on arrays                     section 4
+    scalar engines, which all run one program      section 5, the program in section 2
 
-Letters: A matrix of a layer, a row for each neuron, its bias last; W weights, b biases; X inputs, H
-hidden values, Z scores or logits, d_Z the derivative of the loss by Z.
+Letters: A matrix of a layer, with a row for each neuron and its bias last; W weights, b biases; X
+inputs, H hidden values, Z scores or logits, d_Z the derivative of the loss with respect to Z.
 """
 
 import math
@@ -45,13 +47,13 @@ HEAD_WIDTH = WIDTH // HEADS
 
 
 class Workload(NamedTuple):
-    """What is trained on what.
+    """A training task: the parameters and the data.
 
     Attributes:
         name: 'moons', 'digits' or 'document'.
         matrices: the parameters, by name, in the order of this package's `parameters()`.
-        inputs: an example a row.
-        targets: one for each example; of a document, a row of one for each position.
+        inputs: one example in each row.
+        targets: one for each example; for a document, a row with one for each position.
         lr: learning rate.
     """
 
@@ -63,15 +65,15 @@ class Workload(NamedTuple):
 
     @property
     def operations(self):
-        """Additions and multiplications in the matrix products of a step, at their least.
+        """The least number of additions and multiplications in the matrix products of a step.
 
-        A product with a matrix is done once forward and twice backward, for the derivatives by the
-        matrix and by what it meets; the latter falls away where that is the data.
+        A product of a matrix and its input is done once forward, and twice backward: for the
+        derivative with respect to the matrix and to the input. Data need no derivative.
         """
         if self.name == "document":
             length = self.inputs.size
             projections = sum(A.size for A in list(self.matrices.values())[2:])
-            pairs = length * (length + 1) // 2  # a position attends to itself and those before
+            pairs = length * (length + 1) // 2  # a position attends to itself and earlier ones
             return 3 * 2 * (length * projections + pairs * 2 * WIDTH)
         sizes = [A.size for A in self.matrices.values()]
         inner = [len(A) * (A.shape[1] - 1) for A in list(self.matrices.values())[1:]]
@@ -79,7 +81,7 @@ class Workload(NamedTuple):
 
 
 def perceptron(rng, *sizes):
-    """Matrices of the layers between these sizes, uniform in +-1 / sqrt(inputs)."""
+    """The matrices of layers of these sizes, uniform in +-1 / sqrt(inputs)."""
     return {
         f"layers[{i}]": rng.uniform(-1, 1, (n_out, n_in + 1)) / math.sqrt(n_in)
         for i, (n_in, n_out) in enumerate(pairwise(sizes))
@@ -96,14 +98,14 @@ def moons():
 
 
 def digits():
-    """W2, with random images and random labels: speed does not depend on what they show."""
+    """W2, with random images and labels: speed does not depend on the pictures."""
     rng = np.random.default_rng(2)
     images, labels = rng.uniform(0, 1, (128, PIXELS)), rng.integers(0, CLASSES, 128)
     return Workload("digits", perceptron(rng, PIXELS, 32, CLASSES), images, labels)
 
 
 def document():
-    """W3, with a document in which tokens occur more than once: token 0, a word, token 0."""
+    """W3, with a document that repeats some tokens: token 0, a word, token 0."""
     rng = np.random.default_rng(3)
     shapes = {
         "token": (TOKENS, WIDTH),
@@ -122,16 +124,16 @@ def document():
 WORKLOADS = {"W1": moons, "W2": digits, "W3": document}
 
 
-# ---- 2. The losses of one example, in scalars, for every engine that has + - * / **
+# ---- 2. The loss of one example, in scalars, for any engine that has + - * / **
 
 
 class Functions(NamedTuple):
-    """What a scalar program needs beside arithmetic; the choices are the engine's own."""
+    """The functions that a scalar program needs besides arithmetic, as the engine has them."""
 
     relu: object
     exp: object
     log: object
-    largest: object  # of a list; it only shifts, so an engine may take it for a constant
+    largest: object  # of a list; it is only a shift, so an engine may treat it as constant
     take: object  # table, index
 
 
@@ -141,12 +143,12 @@ def dot(a, b):
 
 
 def layer(matrix, x):
-    """The weighted sums of x, one for each row; a row that is longer has its bias last."""
+    """The weighted sums of x, one for each row; a row that is longer than x ends with a bias."""
     return [dot(row[: len(x)], x) + row[-1] if len(row) > len(x) else dot(row, x) for row in matrix]
 
 
 def exponentials(scores, use):
-    """What a softmax is made of: the shifted scores, their exponentials, the sum of these."""
+    """The parts of a softmax: the shifted scores, their exponentials, and the sum of these."""
     largest = use.largest(scores)
     shifted = [z - largest for z in scores]
     powers = [use.exp(z) for z in shifted]
@@ -184,7 +186,7 @@ def normalised(x):
 
 
 def attended(query, keys, values, use):
-    """The mean of the values, weighted by how well their keys fit the query."""
+    """The mean of the values, weighted by how well their keys match the query."""
     scores = [dot(query, key) * HEAD_WIDTH**-0.5 for key in keys]
     _, powers, total = exponentials(scores, use)
     weights = [power / total for power in powers]
@@ -192,7 +194,7 @@ def attended(query, keys, values, use):
 
 
 def scalar_document(matrices, tokens, targets, use):
-    """The mean cross-entropy of the tokens that follow, each told from those before."""
+    """The mean cross-entropy of the tokens that follow, each predicted from those before."""
     token_table, position_table, attention, output, up, down, head = matrices
     heads = [slice(i, i + HEAD_WIDTH) for i in range(0, WIDTH, HEAD_WIDTH)]
     keys, values, losses = [], [], []
@@ -218,21 +220,21 @@ SCALAR_LOSSES = {"moons": scalar_moons, "digits": scalar_digits, "document": sca
 
 
 def penalty(name, matrices):
-    """What the loss has beside the mean over the examples: the L2 penalty of W1, else 0."""
+    """The part of the loss that does not depend on the examples: the L2 penalty of W1, else 0."""
     if name != "moons":
         return 0
     return PENALTY * sum(p * p for matrix in matrices for row in matrix for p in row)
 
 
-# ---- 3. NumPy by hand
+# ---- 3. NumPy code, written by hand
 
 
 class NumPy:
-    """Whole matrices, written by hand, forward and backward.
+    """Matrix code, written by hand, forward and backward.
 
-    All parameters are one vector and all gradients another, so that the update is one operation;
-    matrices are windows on them. An example is a column, since sums and maxima over the classes
-    then run along whole rows; a row of ones makes the biases a part of the products.
+    All parameters are in one vector and all gradients in another, so the update is one operation.
+    The matrices are views of these vectors. An example is a column, so that sums and maxima over
+    the classes combine whole rows. A row of ones makes the biases part of the products.
     """
 
     def __init__(self, workload):
@@ -259,7 +261,7 @@ class NumPy:
         self.columns = np.arange(len(self.targets))
 
     def step(self):
-        """The loss, after which the parameters have moved."""
+        """The loss before the step, which updates the parameters."""
         loss = self.loss_and_gradient()
         self.gradient *= self.lr
         self.vector -= self.gradient
@@ -270,7 +272,7 @@ class NumPy:
         return self.vector.copy()
 
     def forward(self):
-        """The scores of a perceptron; the hidden values are left in H."""
+        """The scores of a perceptron; stores the hidden values in H."""
         X = self.X
         for A, H in zip(self.A, self.H, strict=False):
             np.maximum(A @ X, 0, out=H[:-1])
@@ -278,7 +280,7 @@ class NumPy:
         return self.A[-1] @ X
 
     def backward(self, d_Z):
-        """From the derivatives by the scores to those by the matrices, which are left in G."""
+        """Stores the derivatives with respect to the matrices in G, from those for the scores."""
         for i in range(len(self.A) - 1, 0, -1):
             H = self.H[i - 1]
             np.matmul(d_Z, H.T, out=self.G[i])
@@ -287,7 +289,7 @@ class NumPy:
         np.matmul(d_Z, self.X.T, out=self.G[0])
 
     def moons(self):
-        """Loss and gradient of W1."""
+        """The loss of W1; stores its gradient."""
         y = self.targets
         shortfall = 1 - y * self.forward()
         self.backward((shortfall > 0) * (y / -len(y)))
@@ -295,13 +297,13 @@ class NumPy:
         return np.maximum(shortfall, 0).mean() + PENALTY * (self.vector @ self.vector)
 
     def digits(self):
-        """Loss and gradient of W2."""
+        """The loss of W2; stores its gradient."""
         loss, d_Z = self.cross_entropy(self.forward())
         self.backward(d_Z)
         return loss
 
     def cross_entropy(self, Z):
-        """The mean cross-entropy of columns of logits, and its derivative by them."""
+        """The mean cross-entropy of columns of logits, and its derivative."""
         n = len(self.targets)
         Z = Z - Z.max(axis=0)
         P = np.exp(Z)
@@ -312,7 +314,7 @@ class NumPy:
         return loss, P
 
     def document(self):
-        """Loss and gradient of W3; the heads are the first axis of a stack of matrices."""
+        """The loss of W3; stores its gradient. Heads are the first axis of stacked matrices."""
         token, position, attention, output, up, down, head = self.A
         d_token, d_position, d_attention, d_output, d_up, d_down, d_head = self.G
         length = len(self.tokens)
@@ -362,13 +364,13 @@ class NumPy:
 
 
 def rms_normalised(x):
-    """Rows divided by their root mean square, and one over that."""
+    """The rows divided by their root mean square, and 1 / root mean square."""
     by_root = 1 / np.sqrt(np.einsum("ij,ij->i", x, x)[:, None] / WIDTH + EPSILON)
     return x * by_root, by_root
 
 
 def rms_derivative(d_n, n, by_root):
-    """The derivative by x of what depends on n = x by_root."""
+    """The derivative with respect to x, from that with respect to n = x by_root."""
     return (d_n - n * (np.einsum("ij,ij->i", d_n, n)[:, None] / WIDTH)) * by_root
 
 
@@ -376,7 +378,7 @@ def rms_derivative(d_n, n, by_root):
 
 
 def split(workload):
-    """The parameters as frameworks keep them: weights and biases apart."""
+    """The parameters as frameworks keep them: weights and biases in separate arrays."""
     if workload.name == "document":
         return list(workload.matrices.values())
     parts = [(A[:, :-1], A[:, -1]) for A in workload.matrices.values()]
@@ -384,7 +386,7 @@ def split(workload):
 
 
 def joined(workload, arrays):
-    """All parameters in one vector, in this package's order, from arrays as `split` gives them."""
+    """All parameters in one vector, in this package's order, from arrays as in `split`."""
     arrays = [np.asarray(array) for array in arrays]
     if workload.name != "document":
         arrays = [np.column_stack(wb) for wb in zip(arrays[::2], arrays[1::2], strict=True)]
@@ -392,7 +394,7 @@ def joined(workload, arrays):
 
 
 class PyTorch:
-    """PyTorch, operation by operation."""
+    """PyTorch, one operation at a time."""
 
     def __init__(self, workload):
         import torch
@@ -407,7 +409,7 @@ class PyTorch:
         self.loss = getattr(self, workload.name)
 
     def step(self):
-        """The loss, after which the parameters have moved."""
+        """The loss before the step, which updates the parameters."""
         loss = self.loss(self.weights)
         loss.backward()
         with self.torch.no_grad():
@@ -454,7 +456,7 @@ class PyTorch:
 
 
 class CompiledPyTorch(PyTorch):
-    """PyTorch, the whole step compiled."""
+    """PyTorch, with the whole step compiled."""
 
     def __init__(self, workload):
         super().__init__(workload)
@@ -467,12 +469,12 @@ class CompiledPyTorch(PyTorch):
                 p.sub_(g, alpha=workload.lr)
             return loss
 
-        compiled = self.torch.compile(step, options={"cpp_wrapper": True})  # calls cost less
+        compiled = self.torch.compile(step, options={"cpp_wrapper": True})  # cheaper calls
         self.step = partial(compiled, self.weights)
 
 
 class JAX:
-    """JAX, the whole step compiled; one vector of all parameters, since every argument costs."""
+    """JAX, with the whole step compiled; one vector of parameters, as each argument costs time."""
 
     def __init__(self, workload):
         import jax
@@ -492,10 +494,10 @@ class JAX:
             loss_before, gradient = loss_and_gradient(vector)
             return loss_before, vector - workload.lr * gradient
 
-        self.compiled = jax.jit(step, donate_argnums=0)  # it may overwrite what it is handed
+        self.compiled = jax.jit(step, donate_argnums=0)  # may overwrite its argument
 
     def step(self):
-        """The loss, after which the parameters have moved."""
+        """The loss before the step, which updates the parameters."""
         loss, self.vector = self.compiled(self.vector, *self.data)
         return loss
 
@@ -549,7 +551,7 @@ class JAX:
 
 
 class Eager:
-    """The engine of this package as it is: a graph for each example, a node for each operation."""
+    """The eager engine of this package: a graph for each example, a node for each operation."""
 
     def __init__(self, workload):
         from micrograd.engine import Value, take
@@ -560,7 +562,7 @@ class Eager:
         self.prepare(workload, Value, Functions(Value.relu, Value.exp, Value.log, largest, take))
 
     def prepare(self, workload, Value, use):
-        """Makes the Values; `use` are the functions of their engine."""
+        """Creates the Values; `use` holds the functions of their engine."""
         self.name, self.lr, self.use = workload.name, workload.lr, use
         self.inputs, self.targets = workload.inputs.tolist(), workload.targets.tolist()
         self.matrices = [
@@ -573,9 +575,9 @@ class Eager:
         return SCALAR_LOSSES[self.name](self.matrices, x, target, self.use)
 
     def step(self):
-        """The loss, after which the parameters have moved.
+        """The loss before the step, which updates the parameters.
 
-        There is never more than the graph of one example, which spares memory and the collector.
+        It builds the graph of one example at a time, which saves memory and garbage collection.
         """
         for p in self.leaves:
             p.grad = 0
@@ -598,18 +600,18 @@ class Eager:
 
 
 class Original(Eager):
-    """Karpathy's micrograd, with exp and log added as its lecture adds operations.
+    """Karpathy's micrograd, with exp and log added in the style of its lecture.
 
     Args:
-        workload: what is trained.
-        folder: where the package is; the process must not have imported another micrograd.
+        workload: the training task.
+        folder: contains the package; the process must not have imported another micrograd.
     """
 
     def __init__(self, workload, folder):
         sys.path.insert(0, folder)
         from micrograd.engine import Value
 
-        sys.setrecursionlimit(10**6)  # its topological sort calls itself, node by node
+        sys.setrecursionlimit(10**6)  # its topological sort is recursive
 
         def exp(x):
             out = Value(math.exp(x.data), (x,), "exp")
@@ -652,7 +654,7 @@ class Compiled(Eager):
         self.optimizer = SGD(self.leaves, lr=self.lr)
 
     def step(self):
-        """The loss, after which the parameters have moved."""
+        """The loss before the step, which updates the parameters."""
         batch = self.compiled(self.inputs, self.targets)
         self.optimizer.zero_grad()
         batch.backward()
@@ -661,13 +663,13 @@ class Compiled(Eager):
 
 
 class KernelAlone(Compiled):
-    """What the kernel takes of a step; arguments, batch and update are done in the first one."""
+    """Only the kernel of a step; the first step also prepares arguments, batch and update."""
 
     def __init__(self, workload):
         super().__init__(workload, "numba")
 
     def step(self):
-        """The loss, after which the parameters have moved; later calls only run the kernel."""
+        """The loss before the step; later calls only run the kernel."""
         loss = super().step()
         [program] = self.compiled.programs.values()
         [bound] = program._executors[True].bound.values()
@@ -683,8 +685,8 @@ class KernelAlone(Compiled):
 class CasADi:
     """CasADi: the scalar program as a symbolic expression, run by its virtual machine.
 
-    The expression is that of one example; CasADi maps it over the batch. Labels of images come in
-    as rows of 0 and 1; the tokens of the document are a part of the expression.
+    The expression is for one example; CasADi maps it over the batch. The labels of images are rows
+    of 0 and 1. The tokens of the document are part of the expression.
     """
 
     def __init__(self, workload):
@@ -722,14 +724,14 @@ class CasADi:
         self.vector = np.concatenate([A.ravel() for A in workload.matrices.values()])
         self.moved, self.loss = np.empty_like(self.vector), np.empty(1)
         buffer, self.run = self.function.buffer()
-        self.memory = [buffer, *map(np.ascontiguousarray, (X, Y))]  # an example is a column to it
+        self.memory = [buffer, *map(np.ascontiguousarray, (X, Y))]  # CasADi: columns are examples
         for i, array in enumerate((self.vector, *self.memory[1:])):
             buffer.set_arg(i, memoryview(array))
         buffer.set_res(0, memoryview(self.loss))
         buffer.set_res(1, memoryview(self.moved))
 
     def step_function(self, workload, example, uniform, X_shape, Y_shape):
-        """The whole step, from parameters and data to the loss and the moved parameters."""
+        """The whole step, from parameters and data to the loss and the updated parameters."""
         MX = self.casadi.MX
         n = X_shape[0]
         p = MX.sym("p", example.size1_in(0))
@@ -741,7 +743,7 @@ class CasADi:
         return self.casadi.Function("step", [p, X, Y], results)
 
     def step(self):
-        """The loss, after which the parameters have moved."""
+        """The loss before the step, which updates the parameters."""
         self.run()
         self.vector[:] = self.moved
         return self.loss[0]
@@ -752,7 +754,7 @@ class CasADi:
 
 
 class CompiledCasADi(CasADi):
-    """CasADi: the same expression as C, compiled."""
+    """CasADi: the same expression as compiled C code."""
 
     FLAGS = ("-O2", "-march=native", "-fPIC", "-shared")
 
@@ -775,11 +777,11 @@ class Peer(NamedTuple):
     """A row of the table.
 
     Attributes:
-        name: what stands in it.
-        build: the class above, to be called with a workload.
+        name: the title of the row.
+        build: a class above, called with a workload.
         kind: 'scalar', 'framework', 'array' or 'compiled'.
-        package: what it needs, as one imports it; '' for nothing.
-        install: how pip gets that.
+        package: the package it imports, or '' if none.
+        install: the name of that package for pip.
     """
 
     name: str
@@ -789,17 +791,13 @@ class Peer(NamedTuple):
     install: str = ""
 
     def missing(self):
-        """Why it cannot run here, '' if it can."""
+        """The reason why it cannot run here, or '' if it can."""
         if self.package and find_spec(self.package) is None:
             return f"pip install {self.install}"
         if self.build is CompiledCasADi and not shutil.which("gcc"):
             return "needs gcc"
         if self.build is CompiledPyTorch and not shutil.which("g++"):
             return "needs g++"
-        if self.kind == "compiled":
-            import micrograd
-
-            return "" if hasattr(micrograd, "compile") else "there is no micrograd.compile yet"
         return ""
 
 
@@ -821,7 +819,7 @@ PEERS = [
 
 
 def peak():
-    """Floating-point operations per second of this core, in the best large matrix product here."""
+    """Floating-point operations per second of this core, from the fastest large matrix product."""
     n = 1024
     A = np.random.default_rng(0).uniform(-1, 1, (n, n))
     products = [partial(np.matmul, A, A, out=np.empty_like(A))]

@@ -1,15 +1,14 @@
-"""A regression with one hidden layer of ReLUs, beside PyTorch.
+"""A regression with one hidden layer of ReLUs, compared with PyTorch.
 
 100 points with 5 coordinates, 10 hidden neurons, one output, mean squared error, 20 epochs of
 gradient descent on mini-batches of 10 points:
 
     prediction(x) = v . max(0, W x + b) + c
 
-Points and initial weights come from Python's own `random`, so that both programs start from the
-same numbers; after 200 steps of the same arithmetic in a different order, all 71 weights agree to
-rounding. Where PyTorch is not installed (`pip install torch`), the reference is what it gave once,
-recorded in relu_regression.json beside this file. Takes some 4 seconds, most of them for PyTorch's
-import.
+Points and initial weights come from Python's `random`, so both programs start from the same
+numbers. They do the same arithmetic in a different order, and after 200 steps all 71 weights agree
+up to rounding. If PyTorch is not installed (`pip install torch`), the reference is its recorded
+result in relu_regression.json beside this file. Takes about 4 seconds, mostly to import PyTorch.
 """
 
 import argparse
@@ -28,7 +27,7 @@ N, N_IN, HIDDEN, EPOCHS, BATCH, LR = 100, 5, 10, 20, 10, 0.02
 
 
 def data():
-    """The points and their targets, a smooth function that no single layer has."""
+    """The points and their targets, a function that one layer cannot compute."""
     rng = random.Random(0)
     X = [[rng.uniform(-1, 1) for _ in range(N_IN)] for _ in range(N)]
     y = [math.sin(3 * x[0]) + x[1] * x[2] + abs(x[3]) - 0.5 * x[4] for x in X]
@@ -47,7 +46,7 @@ def batches():
 
 
 def train(model, X, y):
-    """Trains the network on its way through all epochs; the mean loss of each epoch."""
+    """Trains the network; returns the mean loss of each epoch."""
     optimizer = SGD(model.parameters(), lr=LR)
     means = []
     for _ in range(EPOCHS):
@@ -64,7 +63,7 @@ def train(model, X, y):
 
 
 def train_in_pytorch(model, X, y):
-    """The weights that PyTorch ends with, from the weights of `model` now; names as in micrograd.
+    """The weights after training in PyTorch, started from those of `model`; names as in micrograd.
 
     Raises:
         ImportError: PyTorch is not installed.
@@ -99,27 +98,27 @@ def train_in_pytorch(model, X, y):
 
 
 def recorded():
-    """The weights that PyTorch gave when the record was made."""
+    """The weights from PyTorch in the record."""
     return json.loads(RECORDED.read_text(encoding="utf-8"))["weights"]
 
 
 def reference_weights(options):
-    """PyTorch's weights after training by their names, and where they are from."""
+    """PyTorch's weights after training, by name, and their source."""
     if not options.recorded:
         try:
             return train_in_pytorch(network(), *data()), "PyTorch"
         except ImportError:
             if options.renew:
                 sys.exit("relu_regression.py: --renew needs PyTorch: pip install torch")
-            print("PyTorch is not installed: comparing with the record\n", file=sys.stderr)
+            print("PyTorch is not installed: comparing with its recorded result\n", file=sys.stderr)
     return recorded(), "PyTorch (recorded)"
 
 
 def main():
-    """Trains on both sides and compares weight by weight."""
+    """Trains with both packages and compares weight by weight."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--recorded", action="store_true", help="compare with the record anyway")
+    group.add_argument("--recorded", action="store_true", help="do not run PyTorch")
     group.add_argument("--renew", action="store_true", help="renew the record from PyTorch")
     options = parser.parse_args()
 
@@ -131,7 +130,7 @@ def main():
 
     model = network()
     losses = train(model, *data())
-    print(f"mean loss of the first epoch {losses[0]:.4f}, of the last {losses[-1]:.4f}\n")
+    print(f"mean loss: first epoch {losses[0]:.4f}, last epoch {losses[-1]:.4f}\n")
 
     weights = model.state_dict()
     differences = {name: abs(w - reference[name]) for name, w in weights.items()}

@@ -1,18 +1,17 @@
-"""One layer of neurons with cross-entropy: the gradient by the logits is p - y.
+"""One layer of neurons with cross-entropy: the gradient with respect to the logits is p - y.
 
-A layer gives logits z = W x + b. For one of several classes they become probabilities by softmax,
-for a yes or no each by itself, by the sigmoid, and the loss is minus the log probability of what is
-true (y is 1 for the true class and 0 for others):
+A layer computes logits z = W x + b. To choose one of several classes, softmax turns the logits into
+probabilities. For separate yes-or-no questions, the sigmoid turns each logit into a probability.
+The loss is minus the log probability of the truth (y is 1 for the true class and 0 for the others):
 
     softmax   p_k = e^z_k / sum_j e^z_j      L = -sum_k y_k log p_k
     sigmoid   p   = 1 / (1 + e^-z)           L = -y log p - (1 - y) log(1 - p)
 
-Either way, all fractions cancel, and on a batch of N points (X is N x inputs)
+In both cases all fractions cancel. For a batch of N points (X is N x inputs)
 
     dL/dz = (p - y) / N          dL/dW = (p - y)^T X / N          dL/db = sum of (p - y) / N
 
-The engine is told only the losses; the right sides are worked out in NumPy. Takes less than a
-second.
+The engine gets only the losses. NumPy computes the right sides. Takes less than a second.
 """
 
 import random
@@ -27,18 +26,18 @@ from micrograd.nn import Linear
 
 
 def softmax(Z):
-    """Probabilities of the classes, one point a row."""
+    """The probabilities of the classes, one point in each row."""
     e = np.exp(Z - Z.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 
 
 def sigmoid(Z):
-    """Probabilities of yes."""
+    """The probabilities of yes."""
     return 1 / (1 + np.exp(-Z))
 
 
 def by_engine(layer, X, loss_of_point):
-    """The logits of all points, and the gradients of their mean loss by z, W and b."""
+    """The logits of all points, and the gradients of the mean loss with respect to z, W and b."""
     logits = [layer(x) for x in X]
     loss = sum(loss_of_point(z, i) for i, z in enumerate(logits)) / len(X)
     layer.zero_grad()
@@ -57,7 +56,7 @@ def by_hand(P, Y, X):
 
 
 def softmax_gradients(n=6, classes=3):
-    """Gradients of softmax with cross-entropy, by the engine and by hand."""
+    """The gradients of softmax with cross-entropy, by the engine and by hand."""
     X, labels = blobs(n, classes=classes)
     random.seed(0)
     layer = Linear(2, classes)
@@ -66,9 +65,9 @@ def softmax_gradients(n=6, classes=3):
 
 
 def sigmoid_gradients(n=6, neurons=2):
-    """Gradients of sigmoids with cross-entropy, by the engine and by hand.
+    """The gradients of sigmoids with cross-entropy, by the engine and by hand.
 
-    The layer answers a question with each of its neurons: is it class 0, is it class 1?
+    Each neuron of the layer answers one question: is it class 0, is it class 1?
     """
     X, labels = blobs(n)
     Y = np.eye(3)[labels][:, :neurons]
@@ -79,7 +78,7 @@ def sigmoid_gradients(n=6, neurons=2):
 
 
 def far_out():
-    """Gradients by logits of +-1000, where the formulas above, taken literally, overflow."""
+    """The gradients for logits of +-1000, where the formulas above would overflow."""
     z, zs = Value(1000.0), [Value(1000.0), Value(-1000.0)]
     binary_cross_entropy(z, 0).backward()
     cross_entropy(zs, 1).backward()
@@ -92,12 +91,12 @@ def far_out():
 
 
 def largest_difference(engine, hand):
-    """Over all elements of all arrays."""
+    """The largest difference over all elements of all arrays."""
     return max(abs(engine[name] - hand[name]).max() for name in hand)
 
 
 def main():
-    """Prints gradients from both sides."""
+    """Prints both gradients side by side."""
     head = f"{'engine':>20}{'p - y by hand':>20}{'difference':>12}"
     for title, gradients in (("Softmax", softmax_gradients), ("Sigmoid", sigmoid_gradients)):
         engine, hand = gradients()
@@ -109,9 +108,9 @@ def main():
                     place = ", ".join(map(str, index if name != "z" else index[1:]))
                     print(f"  {f'dL/d{name}[{place}]':35}{found:>20.12f}{reference:>20.12f}"
                           f"{abs(found - reference):>12.1e}")  # fmt: skip
-        print(f"  {'largest of all points':35}{largest_difference(engine, hand):>52.1e}\n")
+        print(f"  {'largest difference, all points':35}{largest_difference(engine, hand):>52.1e}\n")
 
-    print(f"{'Far out, one point':37}{head}")
+    print(f"{'Very large logits, one point':37}{head}")
     for name, found, reference in far_out():
         print(f"  {name:35}{found:>20g}{reference:>20g}{abs(found - reference):>12.1e}")
 

@@ -1,14 +1,14 @@
-"""Three views of one network, and the classic picture of it: `python demos/three_views.py`.
+"""Three views of one network, and its classic picture: `python demos/three_views.py`.
 
 A network of 2-3-2-1 neurons and the squared error of one example, after the backward pass:
 
     op.svg        every operation, as the engine sees it
     neuron.svg    a card for each neuron, shaded by its output, and a line for each weight
-    layer.svg     a card for each layer, with its sizes and the number of its parameters
+    layer.svg     a card for each layer, with its sizes and its number of parameters
     network.svg   circles in columns, as in textbooks, with the outputs for the same example
 
-The first three are the same graph from nearer and further away; all are written to --out-dir. Takes
-less than a second.
+The first three show the same graph at three levels. All are written to --out-dir. Takes less than a
+second.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from micrograd.nn import MLP
 
 
 def example(seed=1):
-    """The network, the inputs of the example and its loss after the backward pass, by name."""
+    """The network, the inputs of the example, and its loss after the backward pass, by name."""
     random.seed(seed)
     model = MLP(2, [3, 2, 1], activation="tanh")
     x = [Value(0.8), Value(-0.5)]
@@ -30,7 +30,7 @@ def example(seed=1):
 
 
 def views(names):
-    """The four pictures by name, as Digraphs of graphviz."""
+    """The four pictures by name, as graphviz Digraphs."""
     pictures = {
         level: draw_dot(names["loss"], names=names, level=level)
         for level in ("op", "neuron", "layer")
@@ -39,14 +39,14 @@ def views(names):
 
 
 def main():
-    """Writes the pictures and prints what is in each."""
+    """Writes the pictures and prints the numbers of boxes and arrows."""
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("--out-dir", default=".", metavar="FOLDER", help="(this folder)")
     parser.add_argument("--format", default="svg", help="svg, png, pdf and more (svg)")
     options = parser.parse_args()
     folder = Path(options.out_dir)
     if not folder.is_dir():
-        parser.error(f"--out-dir expects a folder, and there is no {folder}")
+        parser.error(f"--out-dir expects an existing folder, got {options.out_dir!r}")
 
     pictures = views(example())
     try:

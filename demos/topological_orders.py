@@ -1,28 +1,27 @@
-"""Why backpropagation needs a topological order, and how many a graph may have.
+"""Why backpropagation needs a topological order, and how many such orders a graph has.
 
-A node may hand its gradient on only when it is complete, that is after all nodes that use it. The
-first graph is
+A node may pass its gradient on only when that gradient is complete, that is, after all nodes that
+use it. The first graph is
 
     a    b    c = a + b    d = 2 c    e = c - 1    f = d / e    g = f^2    loss = g - target
 
-The level of a node is 0 for a leaf, else one more than the highest of its operands. Nodes that do
-not depend on each other may stand in either order, here a and b, and d and e: 2 * 2 = 4 orders,
-constants left out, and backward along any of them gives the same gradients.
+The level of a leaf is 0. The level of any other node is one more than the highest level of its
+operands. Nodes that do not depend on each other may be in either order, here a and b, and d and e.
+Without constants this gives 2 * 2 = 4 orders, and all of them give the same gradients.
 
-The second graph is b = -a, c = b + b. Whoever follows the edges recursively and without an order
-comes to b twice, hands on its whole gradient twice, and gets d c / d a wrong. Takes less than a
-second.
+The second graph is b = -a, c = b + b. Plain recursion along the edges, without an order, visits b
+twice and passes its whole gradient on twice. So d c / d a is wrong. Takes less than a second.
 """
 
 from itertools import permutations
 
 from micrograd import Value, topological_order
+from micrograd.draw.graph import levels, topological_orders
 from micrograd.engine import Constant
-from micrograd.graph import levels, topological_orders
 
 
 def article_graph():
-    """The loss of the first graph, its nodes labelled."""
+    """The loss of the first graph, with labelled nodes."""
     a, b = Value(2.0, label="a"), Value(1.0, label="b")
     c = a + b
     d = 2 * c
@@ -37,12 +36,12 @@ def article_graph():
 
 
 def variables(root):
-    """The nodes of a graph that are no constants."""
+    """The nodes of a graph that are not constants."""
     return [node for node in topological_order(root) if not isinstance(node, Constant)]
 
 
 def orders_by_trial(root):
-    """How many permutations of the nodes have all operands before their results, by trying all."""
+    """The number of permutations of the nodes with all operands before their results."""
     nodes = variables(root)
     place = {node: i for i, node in enumerate(nodes)}
     edges = [(place[u], place[v]) for v in nodes for u in v._prev if u in place]
@@ -53,7 +52,7 @@ def orders_by_trial(root):
 
 
 def gradients_along(order):
-    """The derivatives of the root by name, by running the closures along the order from its end."""
+    """The gradients by name, from the closures along the order, starting at its end."""
     for node in order:
         node.grad = 0
     order[-1].grad = 1
@@ -63,7 +62,7 @@ def gradients_along(order):
 
 
 def gradient_by_hand(a, b):
-    """The derivative of the loss by a, and by b: 2 f df/dc with f = 2 c / (c - 1)."""
+    """The derivative of the loss with respect to a, and to b: 2 f df/dc, f = 2 c / (c - 1)."""
     c = a + b
     return 2 * (2 * c / (c - 1)) * -2 / (c - 1) ** 2
 
@@ -76,14 +75,14 @@ def diamond():
 
 
 def recurse(node):
-    """Backward without an order: every visit hands on the node's whole gradient so far."""
+    """Goes backward without an order: each visit passes on the node's whole gradient so far."""
     node._backward()
     for operand in node._prev:
         recurse(operand)
 
 
 def gradient_by_recursion():
-    """The derivative d c / d a of the second graph as plain recursion finds it, which is wrong."""
+    """The wrong derivative d c / d a of the second graph, from plain recursion."""
     a, c = diamond()
     c.grad = 1
     recurse(c)
@@ -91,14 +90,14 @@ def gradient_by_recursion():
 
 
 def gradient_by_order():
-    """The derivative d c / d a of the second graph along a topological order."""
+    """The derivative d c / d a of the second graph, along a topological order."""
     a, c = diamond()
     c.backward()
     return a.grad
 
 
 def main():
-    """Prints levels and orders of the first graph, and both gradients of the second."""
+    """Prints the levels and orders of the first graph, and both gradients of the second."""
     loss = article_graph()
     level_of = levels(loss)
     print("level  nodes")
@@ -118,7 +117,8 @@ def main():
     expected = orders_by_trial(loss)
     print(f"\n{'':32}{'found':>10}{'reference':>10}{'difference':>12}")
     print(f"{'topological orders':32}{len(orders):>10}{expected:>10}{len(orders) - expected:>12}")
-    print("(The reference tries all 8! = 40,320 permutations. The article lists three.)")
+    print("(The reference tries all 8! = 40,320 permutations.")
+    print("The article with this graph lists three.)")
 
     exact = -2.0  # c = -2 a
     print(f"\n{'d c/d a of b = -a, c = b + b':32}{'found':>10}{'reference':>10}{'difference':>12}")

@@ -1,4 +1,4 @@
-"""micrograd: a scalar autograd engine to read, to watch, and to grow out of.
+"""A scalar autograd engine to read in one sitting, watch step by step, and grow out of.
 
     >>> from micrograd import Value
     >>> x = Value(3.0)
@@ -7,11 +7,12 @@
     >>> x.grad
     6.0
 
-This file only names what users type. A name loads its module when it is first used, and so does a
-module (`micrograd.nn`), so that `import micrograd` needs the standard library alone and takes a few
-milliseconds.
+This file only lists the names that users import. `engine.py` is loaded immediately; other names and
+modules such as `micrograd.nn`, are loaded on first use. So `import micrograd` needs only the
+standard library and takes a few milliseconds.
 """
 
+import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
 
@@ -31,15 +32,15 @@ if _typing.TYPE_CHECKING:
         sum_over_paths,
         vjp,
     )
-    from micrograd.draw import draw_dot, mermaid
-    from micrograd.network import draw_network
+    from micrograd.draw import draw_dot, draw_network, mermaid
     from micrograd.nn import MLP, Layer, Linear, Module, Neuron, Sequential
     from micrograd.optim import SGD, Adam, AdamW
-    from micrograd.steps import explain
+    from micrograd.pages.explain import explain
+    from micrograd.trace import recompute
 
 __version__ = "1.0.0"
 
-# Without `compile`: `from micrograd import *` must not hide a builtin.
+# `compile` is left out, because `from micrograd import *` must not hide a builtin.
 __all__ = [
     "MLP",
     "SGD",
@@ -63,6 +64,7 @@ __all__ = [
     "local_derivatives",
     "mermaid",
     "no_grad",
+    "recompute",
     "sum_over_paths",
     "take",
     "topological_order",
@@ -76,17 +78,23 @@ _names_in = {
     "compiler.function": "compile",
     "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives "
     "sum_over_paths vjp",
-    "draw": "draw_dot mermaid",
-    "network": "draw_network",
+    "draw": "draw_dot draw_network mermaid",
     "nn": "Layer Linear MLP Module Neuron Sequential",
     "optim": "Adam AdamW SGD",
-    "steps": "explain",
+    "pages.explain": "explain",
+    "trace": "recompute",
+}
+_elsewhere = {  # names in other modules that a user may look for here
+    "datasets": "blobs circles moons spirals xor yin_yang",
+    "losses": "binary_cross_entropy cross_entropy hinge squared_error",
+    "optim": "clip_grad_norm",
+    "plot": "animate decision_boundary loss_curve",
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
 _modules = [
-    *("arithmetic", "pause", "engine", "derivatives", "nn", "losses", "optim", "arrays"),
-    *("datasets", "trace", "graph", "render", "draw", "network", "steps", "plane", "film", "plot"),
-    *("compiler", "grade"),
+    *("arithmetic", "pause", "engine", "shapes", "derivatives", "arrays", "nn", "losses", "rows"),
+    *("optim", "datasets", "source", "trace", "files"),
+    *("draw", "pages", "plot", "compiler", "grade"),
 ]
 
 
@@ -95,7 +103,13 @@ def __getattr__(name: str) -> _typing.Any:
         return getattr(_import_module(f"micrograd.{_module_of[name]}"), name)
     if name in _modules:
         return _import_module(f"micrograd.{name}")
-    raise AttributeError(f"module 'micrograd' has no attribute {name!r}")
+    error = f"module 'micrograd' has no attribute {name!r}"
+    for module, names in _elsewhere.items():
+        if name in names.split():
+            error += f": import it from micrograd.{module}"
+            if _sys._getframe(1).f_code.co_name == "_handle_fromlist":
+                raise ImportError(error)  # `from micrograd import` would hide an AttributeError
+    raise AttributeError(error)
 
 
 def __dir__() -> list[str]:

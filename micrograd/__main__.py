@@ -1,12 +1,12 @@
-"""Chapter 15: the command line, `python -m micrograd`.
+"""The command line, `python -m micrograd`.
 
-    draw    the graph of an expression as a picture, a page that steps through it, or Mermaid text
-    derive  its value and its gradients, checked by central differences
-    train   a small network on two moons, and the picture of what it has learned
-    grade   somebody's own Value class, checked operation by operation
+    draw    draws the graph of an expression: a picture, a page of steps, or Mermaid text
+    derive  computes the value and gradients of an expression, and checks the gradients
+    train   trains a small network on two moons and draws its decision boundary
+    grade   checks your own Value class, operation by operation
 
-An expression is written as in Python, with the operators and the functions of Value. It is parsed
-and never evaluated as Python: nothing but arithmetic can be in it.
+Write expressions as in Python, with the operators and functions of Value. They are parsed, never
+executed as Python, and may contain only arithmetic.
 
     >>> main(["derive", "x * x + y", "x=3", "y=1"])
     value 10
@@ -47,9 +47,9 @@ OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Div: lambda a, b: a / b,
     ast.Pow: lambda a, b: a**b,
 }
-AROUND = 40  # characters of a long line on each side of a mistake
-ENDINGS = "an ending: .svg, .png, .pdf and others, .html for a page of steps, .mmd for Mermaid"
-TOO_DEEP = "too many operations within one another: give parts a name, as in 'n = x * w; n + b'"
+AROUND = 40  # characters to show on each side of a mistake in a long line
+ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
+TOO_DEEP = "too many nested operations: give names to parts, as in 'n = x * w; n + b'"
 DRAW_EXAMPLES = """examples:
   python -m micrograd draw "(x1*w1 + x2*w2 + b).tanh()" x1=2 w1=-3 x2=0 w2=1 b=6.88 -o neuron.svg
   python -m micrograd draw "n = x*w + b; n.tanh()" x=1 w=2 b=0.5 --edges derivatives -o neuron.png
@@ -62,24 +62,29 @@ GRADE_EXAMPLES = """examples:
   micrograd grade my_engine.py --json > report.json
   python -P -m micrograd grade micrograd/engine.py
 
-The last is the same where `micrograd` is not found. In a folder with a package micrograd of your
-own, `python -m micrograd` without -P runs that package.
+Use the last form if your shell does not find `micrograd`. The option -P matters: without it,
+`python -m micrograd` runs a package called micrograd in the current folder, if there is one.
 
-The exit code is 0 if nothing that is there is wrong (what is not there yet is listed, and is no
-failure), 1 if a rule is broken, 2 if it could not be graded: there is no such file, it does not
-load, it does not define the class, or the class is this package's own.
+Your class needs Value(number), .data, .grad, +, * and .backward(). Other operations are checked if
+the class has them; the report lists the rest as "not there yet". In-place operators such as += are
+not checked: without __iadd__, Python computes a += b as a = a + b.
 
-Of a file, or of the cells of a notebook, only those statements are run that define the class. They
-run in a process of its own, without input, with a limit of time and, on Linux and other systems
-with such limits, of processor time, memory and the size of a file (256 MB). At the end that process
-is killed with all that it started. On Windows there is none of these limits, and what the file
-started goes on running; on macOS there is no limit of memory.
+Exit codes:
+  0  no mistake found
+  1  a rule is broken
+  2  could not be graded: the file is missing, does not load or does not define the class, or the
+     class is this package's own
 
-What cannot be prevented: the file runs with all your rights. It may read, change and delete files,
-use the network, start processes that leave its group, write to the terminal through other
-processes, and search its own memory for ours, to answer for a class that is not there; and a class
-may let another engine do its work. To grade files of people whom you do not trust, use a container
-or another user's account, and read them.
+Only the statements that define the class run, from a file or from the cells of a notebook. They run
+in a separate process without input and with a time limit. Where the system supports it, there are
+also limits on processor time, memory and file size (256 MB). At the end, this process and
+everything it started are killed. On macOS memory is not limited. On Windows there is only the time
+limit, and processes that the file started keep running.
+
+What cannot be prevented: the file runs with all your permissions. It can read, change and delete
+files, use the network, start processes that escape, write to the terminal through other processes,
+and forge answers for a class that does not exist; a class may also use another engine. If you do
+not trust the author, read the file first, and grade it in a container or under another account.
 """
 DERIVE_EXAMPLES = """examples:
   python -m micrograd derive "3*x**2 + x*y + 5*y**2" x=2 y=3
@@ -91,9 +96,9 @@ DERIVE_EXAMPLES = """examples:
 
 
 class ExpressionError(ValueError):
-    """What is wrong with an expression, and where: the text with a mark below the place.
+    """A mistake in an expression, shown with a mark below it.
 
-    Of a long line it shows what is around the mark.
+    Only the part of a long line around the mark is shown.
 
     >>> print(ExpressionError("'@' is not known", "a @ b", 2))
     '@' is not known
@@ -118,24 +123,39 @@ def _shortened(text: str, size: int) -> str:
 
 
 def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Value]]:
-    """The result of an expression as a Value, and all Values in it that have a name.
+    """The result of an expression as a Value, and all named Values in it.
 
-    `n = x * w + b; n.tanh()` names a node on the way: assignments, on lines of their own or with
-    semicolons between them, come before the last expression, which may be an assignment too.
+    Assignments name intermediate nodes, as in `n = x * w + b; n.tanh()`. Semicolons or
+    newlines separate the statements; the last one may be an expression or an assignment.
 
     Args:
-        text: names, numbers, + - * / **, brackets, and functions of Value as `tanh(x)` or
-            `x.tanh()`.
-        numbers: a number, or a Value, for each name that is not assigned.
+        text: names, numbers, + - * / **, parentheses, and functions of Value, either as `tanh(x)`
+            or as `x.tanh()`.
+        numbers: a number or a Value for each name that is not assigned.
 
     Raises:
-        ExpressionError: anything else, a name without a number, or arithmetic that fails.
+        ExpressionError: the text contains anything else, a name has no number, or the arithmetic
+            fails.
 
     >>> o, names = evaluated("n = 2 * x; n.relu()", {"x": 3.0})
     >>> o.data, list(names)
     (6.0, ['x', 'n'])
     """
     text = text.strip()
+    statements = _parsed(text)
+    reader = _Reader(text, numbers)
+    try:
+        for statement in statements[:-1]:
+            if isinstance(statement, ast.Expr):
+                fix = "assign it to a name, or put an expression of several lines in parentheses"
+                reader.fail(f"this result is never used: {fix}", statement)
+            reader.statement(statement)
+        return reader.statement(statements[-1]), reader.named
+    except RecursionError:
+        raise ExpressionError(TOO_DEEP, text, 0) from None
+
+
+def _parsed(text: str) -> list[ast.stmt]:
     try:
         statements = ast.parse(text).body
     except SyntaxError as error:
@@ -146,40 +166,30 @@ def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Val
     except (RecursionError, MemoryError):
         raise ExpressionError(TOO_DEEP, text, 0) from None
     except ValueError as error:
-        raise ExpressionError(f"this cannot be read: {error}", text, 0) from None
+        raise ExpressionError(f"this cannot be parsed: {error}", text, 0) from None
     if not statements:
-        raise ExpressionError("an expression is expected, such as 'x * y'", text, 0)
-    reader = _Reader(text, numbers)
-    try:
-        for statement in statements[:-1]:
-            if isinstance(statement, ast.Expr):
-                use = "give it a name, or put brackets around an expression of several lines"
-                reader.fail(f"nobody uses this result: {use}", statement)
-            reader.statement(statement)
-        result = reader.statement(statements[-1])
-    except RecursionError:
-        raise ExpressionError(TOO_DEEP, text, 0) from None
-    return result, reader.named
+        raise ExpressionError("expected an expression such as 'x * y', got nothing", text, 0)
+    return statements
 
 
 def _hint(text: str, column: int) -> str:
-    # What people mean by what no Python can read.
+    # The fix for common notations that are not valid Python.
     found = text[column : column + 1]
     signs = {"\N{MULTIPLICATION SIGN}": "*", "\N{MINUS SIGN}": "-", "\N{DIVISION SIGN}": "/"}
     if found in signs:
-        return f": write {signs[found]} for {found}"
+        return f": write {signs[found]} instead of {found}"
     number_and_name = r"(?<![\w.])\d+(\.\d*)?(?!e[-+\d])[A-Za-z_(]"
-    return ": write 2*x for 2x" if re.search(number_and_name, text) else ""
+    return ": write 2*x instead of 2x" if re.search(number_and_name, text) else ""
 
 
 class _Reader:
-    # Walks the tree that Python's parser makes, and knows arithmetic only.
+    # Walks the tree from Python's parser; anything but arithmetic is an error.
 
     def __init__(self, text: str, numbers: Mapping[str, Any]) -> None:
         self.text = text
         self.numbers = numbers
         self.named: dict[str, Value] = {}
-        # The parser counts bytes from the beginning of each line.
+        # Byte offsets of the lines: the parser counts columns in bytes from the start of a line.
         self.starts = [0]
         for line in text.encode().splitlines(keepends=True):
             self.starts.append(self.starts[-1] + len(line))
@@ -197,10 +207,10 @@ class _Reader:
             return self.value(node.value)
         targets = node.targets if isinstance(node, ast.Assign) else []
         if not isinstance(node, ast.Assign) or not isinstance(targets[0], ast.Name) or targets[1:]:
-            self.fail("only expressions and 'name = expression' are known", node)
+            self.fail("expected an expression or 'name = expression'", node)
         name = targets[0].id
         if name in self.numbers or name in self.named or name in FUNCTIONS:
-            self.fail(f"the name {name!r} is taken", node)
+            self.fail(f"the name {name!r} is already in use: choose another", node)
         self.named[name] = self.value(node.value)
         return self.named[name]
 
@@ -211,7 +221,7 @@ class _Reader:
     def number_or_value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Constant):
             if type(node.value) not in (int, float):
-                self.fail(f"a number is expected, not {node.value!r:.20}", node)
+                self.fail(f"expected a number, got {node.value!r:.20}", node)
             return node.value
         if isinstance(node, ast.Name):
             return self.name(node)
@@ -222,21 +232,23 @@ class _Reader:
             return self.chain(node)
         if isinstance(node, ast.Call):
             return self.call(node)
-        known = f"names, numbers, brackets, + - * / ** and {', '.join(FUNCTIONS)}"
-        place: ast.expr = node
-        what = "this is not known here"
+        self.refuse(node)
+
+    def refuse(self, node: ast.expr) -> NoReturn:
+        place, what = node, "this is not supported"
         if isinstance(node, ast.BinOp):
             place = node.left
             if isinstance(node.op, ast.BitXor):
-                what = "a power is written **"
+                what = "write ** for a power"
         elif isinstance(node, ast.Attribute):
             place = node.value
             if node.attr in FUNCTIONS:
                 what = f"{node.attr} is a function: write .{node.attr}()"
-        self.fail(f"{what}; known are {known}", place, behind=place is not node)
+        known = f"names, numbers, parentheses, + - * / ** and {', '.join(FUNCTIONS)}"
+        self.fail(f"{what}; use {known}", place, behind=place is not node)
 
     def chain(self, node: ast.BinOp) -> Any:
-        # a + b + c is (a + b) + c: a loop, since a sum is as deep as it has terms.
+        # a + b + c is (a + b) + c, so a long sum is deeply nested: loop instead of recursing.
         steps = []
         left: ast.expr = node
         while isinstance(left, ast.BinOp) and type(left.op) in OPERATORS:
@@ -256,7 +268,7 @@ class _Reader:
             self.fail(f"{name} is a function: write {name}(...)", node)
         if name not in self.named:
             if name not in self.numbers:
-                self.fail(f"{name} has no value: add {name}=1.0 behind the expression", node)
+                self.fail(f"{name} has no value: add {name}=1.0 after the expression", node)
             given = self.numbers[name]
             self.named[name] = given if isinstance(given, Value) else Value(given)
         return self.named[name]
@@ -268,7 +280,7 @@ class _Reader:
         elif isinstance(node.func, ast.Attribute):
             name, arguments = node.func.attr, [node.func.value, *node.args]
         if name not in FUNCTIONS:
-            message = f"{name} is no function here; known are {', '.join(FUNCTIONS)}"
+            message = f"{name} is not a known function; use {', '.join(FUNCTIONS)}"
             receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
             self.fail(message, receiver or node, behind=receiver is not None)
         expected = 2 if name in ("maximum", "minimum") else 1
@@ -290,33 +302,41 @@ class _Reader:
 
 def draw(options: argparse.Namespace) -> int:
     """Writes the picture, the page or the Mermaid text of an expression's graph."""
-    from micrograd.draw import draw_dot, mermaid  # Graphviz: the other commands do without
-    from micrograd.render import write_whole
-    from micrograd.steps import explain
+    # Imported here, because the other commands do not need Graphviz.
+    from micrograd.draw import draw_dot, mermaid
+    from micrograd.files import write_whole
+    from micrograd.pages.explain import explain
 
     kind = "svg" if options.out == "-" else os.path.splitext(options.out)[1][1:].lower()
     if not kind:
-        raise ValueError(f"--out {options.out!r} needs {ENDINGS}")
+        raise ValueError(f"--out expects {ENDINGS}, got {options.out!r}")
     result, names = _evaluated(options)
-    given = {o: getattr(options, o) for o in ("level", "edges", "rankdir") if getattr(options, o)}
-    allowed = {"html": set(), "mmd": {"rankdir"}}.get(kind, set(given))
-    for option in given.keys() - allowed:
-        raise ValueError(f"--{option} is for pictures, and not for a file .{kind}")
+    looks = _looks(options, kind)
     if kind == "html":
         content = explain(result, names=names, title=_title(options)).html.encode()
     elif kind == "mmd":
-        content = mermaid(result, names=names, **given).encode()
+        content = mermaid(result, names=names, **looks).encode()
     else:
-        content = draw_dot(result, format=kind, names=names, **given).pipe()
+        content = draw_dot(result, format=kind, names=names, **looks).pipe()
     if options.out == "-":
         sys.stdout.buffer.write(content)
-    else:
-        folder = os.path.dirname(options.out)
-        if not os.path.isdir(folder or "."):
-            raise ValueError(f"cannot write {options.out}: there is no folder {folder}")
-        write_whole(options.out, content)
-        print(options.out)
+        return 0
+    folder = os.path.dirname(options.out)
+    if not os.path.isdir(folder or "."):
+        raise ValueError(
+            f"cannot write {options.out}: there is no folder {folder}, create it first"
+        )
+    write_whole(options.out, content)
+    print(options.out)
     return 0
+
+
+def _looks(options: argparse.Namespace, kind: str) -> dict[str, Any]:
+    given = {o: getattr(options, o) for o in ("level", "edges", "rankdir") if getattr(options, o)}
+    allowed = {"html": set(), "mmd": {"rankdir"}}.get(kind, set(given))
+    for option in given.keys() - allowed:
+        raise ValueError(f"--{option} works only for pictures, not for .{kind} files: leave it out")
+    return given
 
 
 def _title(options: argparse.Namespace) -> str:
@@ -324,25 +344,23 @@ def _title(options: argparse.Namespace) -> str:
 
 
 def derive(options: argparse.Namespace) -> int:
-    """Prints value and gradients of an expression, and whether central differences agree."""
+    """Prints the value and gradients of an expression, and whether central differences agree."""
     result, names = _evaluated(options)
     given = [_assigned(assignment)[0] for assignment in options.numbers]
     leaves = {name: v for name, v in names.items() if name in given}
-    rows = [(name, f"{v.data:.6g}", f"{v.grad:.6g}") for name, v in leaves.items()]
     print(f"value {result.data:.10g}")
-    if not rows:
+    if not leaves:
         return 0
-    rows.insert(0, ("leaf", "data", "gradient"))
-    first, second, third = (max(map(len, column)) for column in zip(*rows, strict=True))
-    print("\n".join(f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows))
+    rows = [(name, f"{v.data:.6g}", f"{v.grad:.6g}") for name, v in leaves.items()]
+    _print_table([("leaf", "data", "gradient"), *rows])
+    if not all(math.isfinite(x) for v in leaves.values() for x in (v.data, v.grad, result.data)):
+        print("not checked: central differences need finite numbers")
+        return 0
 
     def f(*xs: Value) -> Value:
         again: Value = evaluated(options.expression, dict(zip(leaves, xs, strict=True)))[0]
         return again
 
-    if not all(math.isfinite(x) for v in leaves.values() for x in (v.data, v.grad, result.data)):
-        print("central differences say nothing where a number is not finite")
-        return 0
     try:
         check_gradients(f, [v.data for v in leaves.values()])
     except GradientError as error:
@@ -350,6 +368,12 @@ def derive(options: argparse.Namespace) -> int:
         return 1
     print("central differences agree")
     return 0
+
+
+def _print_table(rows: Sequence[tuple[str, str, str]]) -> None:
+    first, second, third = (max(map(len, column)) for column in zip(*rows, strict=True))
+    for a, b, c in rows:
+        print(f"{a:{first}}  {b:>{second}}  {c:>{third}}")
 
 
 def grade(options: argparse.Namespace) -> int:
@@ -360,7 +384,7 @@ def grade(options: argparse.Namespace) -> int:
         names = {"data": options.data, "grad": options.grad, "backward": options.backward}
         told = {name: other for name, other in names.items() if other}
         report = grade_file(options.file, options.seconds, options.name, names=told)
-    except RuntimeError as error:  # no process came up
+    except RuntimeError as error:  # the process did not start
         raise OSError(str(error)) from None
     print(report.json() if options.json else report)
     return report.exit_code
@@ -369,10 +393,14 @@ def grade(options: argparse.Namespace) -> int:
 def train(arguments: Sequence[str]) -> int:
     """Runs the demo that trains a network and draws its decision boundary."""
     places = [Path(__file__).parent.parent / "demos"]  # in a clone
-    places.append(Path(sysconfig.get_path("data")) / "share" / "micrograd")  # beside a wheel
+    places.append(
+        Path(sysconfig.get_path("data")) / "share" / "micrograd"
+    )  # installed from a wheel
     found = [demo for place in places if (demo := place / "decision_boundary.py").exists()]
     if not found:
-        raise SystemExit(f"no decision_boundary.py in {' or '.join(map(str, places))}")
+        raise SystemExit(
+            f"no decision_boundary.py in {' or '.join(map(str, places))}: install again"
+        )
     before = sys.argv
     sys.argv = ["python -m micrograd train", *arguments]
     try:
@@ -393,19 +421,19 @@ def _evaluated(options: argparse.Namespace) -> tuple[Any, dict[str, Value]]:
         except ValueError:
             name = ""
         if not name.isidentifier():
-            raise ValueError(f"{assignment!r}: a number for a name is expected, such as x=1.5")
+            raise ValueError(f"expected a name and a number such as x=1.5, got {assignment!r}")
     result, names = evaluated(options.expression, numbers)
     if unused := numbers.keys() - names.keys():
-        raise ValueError(f"not in the expression: {', '.join(sorted(unused))}")
+        raise ValueError(f"not in the expression: {', '.join(sorted(unused))}; leave it out")
     try:
         result.backward()
-    except ArithmeticError as error:  # a derivative that is not there, as of sqrt at 0
+    except ArithmeticError as error:  # a derivative does not exist, as for sqrt at 0
         raise ValueError(str(error)) from None
     return result, names
 
 
 def _assigned(assignment: str) -> tuple[str, str]:
-    # Python reads names in this form, in which two ways of writing the same letter are one.
+    # Normalizes a name as Python does: different codes for the same letter become one.
     name, _, number = assignment.partition("=")
     return unicodedata.normalize("NFKC", name.strip()), number
 
@@ -414,7 +442,7 @@ def _assigned(assignment: str) -> tuple[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; the exit code is 0, 1 if a check fails, 2 if something cannot be done.
+    """Runs a command and returns its exit code: 1 if a check fails, 2 for other errors, else 0.
 
     >>> main(["derive", "x * y"]), main(["draw", "x", "x=1", "-o", "x"]), main(["grade", "no.py"])
     (2, 2, 2)
@@ -423,61 +451,87 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["train"]:
         return train(given[1:])
-    # An expression like -x*2 is no option: a space before it tells argparse so.
+    # argparse would take an expression like -x*2 for an option, unless a space comes first.
     if len(given) > 1 and re.match(r"-(?!h$|o$|-|$)", given[1]):
         given[1] = f" {given[1]}"
     options = _parser().parse_args(given)
     try:
         code = int(options.command(options))
-        sys.stdout.flush()  # here, since at its end Python would only complain
+        sys.stdout.flush()  # at exit, Python would only warn of a failed write
         return code
-    except BrokenPipeError:  # whoever reads has had enough
+    except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return 130
-    except (ValueError, OSError, ImportError) as error:  # the last: there is no Graphviz here
+    except (ValueError, OSError, ImportError) as error:  # ImportError: Graphviz is missing
         print(f"micrograd: {error}", file=sys.stderr)
         return 2
 
 
+LOOKS: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+
+
 def _parser() -> argparse.ArgumentParser:
-    looks: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
     about = (__doc__ or "").partition("\n")[2].partition("    >>>")[0].strip("\n")
-    parser = argparse.ArgumentParser("python -m micrograd", description=about, **looks)
+    parser = argparse.ArgumentParser("python -m micrograd", description=about, **LOOKS)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(
-        function: Callable[..., int], help: str, examples: str, prog: str | None = None
-    ) -> argparse.ArgumentParser:
-        name = function.__name__
-        added = commands.add_parser(name, prog=prog, help=help, epilog=examples, **looks)
+    def command(function: Callable[..., int], **texts: Any) -> argparse.ArgumentParser:
+        added: argparse.ArgumentParser = commands.add_parser(function.__name__, **texts, **LOOKS)
         added.set_defaults(command=function)
         return added
 
-    def takes_expression(added: argparse.ArgumentParser) -> None:
-        added.add_argument("expression", help="such as '(x * w + b).tanh()'; - reads it from stdin")
-        added.add_argument("numbers", nargs="*", metavar="NAME=NUMBER", help="the leaves")
-
-    added = command(draw, "the graph of an expression", DRAW_EXAMPLES)
-    takes_expression(added)
-    added.add_argument("-o", "--out", default="graph.svg", help=f"{ENDINGS}; - for SVG on stdout")
-    added.add_argument("--level", choices=["op", "neuron", "layer"], help="how much a box holds")
-    added.add_argument("--edges", help="what stands on the arrows, such as derivatives")
-    added.add_argument("--rankdir", choices=["LR", "RL", "TB", "BT"], help="direction of reading")
-    added = command(derive, "value and gradients of an expression, checked", DERIVE_EXAMPLES)
-    takes_expression(added)
-    # Beside a package micrograd of the learner's own, `python -m micrograd` would run that one.
-    about = "somebody's own Value class, checked"
-    added = command(grade, about, GRADE_EXAMPLES, prog="micrograd grade")
-    added.add_argument("file", help="a Python file, a notebook (.ipynb), or a folder with one file")
-    added.add_argument("--name", default="Value", help="that of the class (Value)")
-    for name in ("data", "grad", "backward"):
-        added.add_argument(f"--{name}", metavar="NAME", help=f"what the class calls .{name}")
-    added.add_argument("--json", action="store_true", help="for programs: the whole report")
-    added.add_argument("--seconds", type=float, default=10.0, help="for all of it (10)")
-    command(train, "a network on two moons; see train --help", "")
+    _takes_drawing(command(draw, help="draw the graph of an expression", epilog=DRAW_EXAMPLES))
+    checked = "compute the value and gradients of an expression"
+    _takes_expression(command(derive, help=checked, epilog=DERIVE_EXAMPLES))
+    # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
+    graded: dict[str, Any] = {"prog": "micrograd grade", "epilog": GRADE_EXAMPLES}
+    _takes_file(command(grade, help="check your own Value class", **graded))
+    command(train, help="train a network on two moons; see train --help")
     return parser
+
+
+def _takes_expression(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "expression", help="for example '(x * w + b).tanh()'; - reads it from stdin"
+    )
+    command.add_argument(
+        "numbers", nargs="*", metavar="NAME=NUMBER", help="values of the names in the expression"
+    )
+
+
+def _takes_drawing(command: argparse.ArgumentParser) -> None:
+    _takes_expression(command)
+    command.add_argument(
+        "-o", "--out", default="graph.svg", help=f"{ENDINGS}; - writes SVG to stdout"
+    )
+    command.add_argument(
+        "--level",
+        choices=["op", "neuron", "layer"],
+        help="draw a box for each operation, neuron or layer",
+    )
+    command.add_argument("--edges", help="what to write on the arrows, for example derivatives")
+    command.add_argument(
+        "--rankdir", choices=["LR", "RL", "TB", "BT"], help="direction of the graph"
+    )
+
+
+def _takes_file(command: argparse.ArgumentParser) -> None:
+    what = "a Python file, a notebook (.ipynb), or a folder with one such file"
+    command.add_argument("file", help=what)
+    command.add_argument("--name", default="Value", help="name of the class (default: Value)")
+    for name in ("data", "grad", "backward"):
+        command.add_argument(
+            f"--{name}", metavar="NAME", help=f"name that the class uses for .{name}"
+        )
+    command.add_argument("--json", action="store_true", help="print the whole report as JSON")
+    command.add_argument(
+        "--seconds",
+        type=float,
+        default=10.0,
+        help="time limit for the whole run (default: 10)",
+    )
 
 
 if __name__ == "__main__":

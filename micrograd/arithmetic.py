@@ -1,10 +1,10 @@
-"""Chapter 0: functions of numbers of any kind, on which the engine's operations are built.
+"""Functions that work on any kind of number; the engine's operations are built from them.
 
-A float takes the fast path into Python's `math`. Any other kind of number that knows a function, as
-`Value` itself or a number that only records what is done to it, is asked to do it, by a method of
-the same name. A fraction stays a fraction where that is exact, and is refused where it is not.
+For a float, a function calls Python's `math`. For any other number, such as a `Value` or a traced
+number, it calls the number's own method of the same name. Fractions stay exact where that is
+possible; functions that would make them inexact raise a TypeError.
 
-The file ends with what is said when arithmetic fails.
+The functions at the end of the file write the error messages of operations.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-Number = Any  # a float, or whatever computes like one
+Number = Any  # a float, or anything that supports the same arithmetic
 
 
 def as_number(x: Any) -> Number:
-    """A float for Python's and NumPy's plain real numbers, other kinds of number as they are.
+    """A plain Python or NumPy real number as a float; other kinds of real number unchanged.
 
-    Returns NotImplemented for what is no real number: text, lists, arrays, complex numbers.
+    Returns NotImplemented for anything else: text, lists, arrays, complex numbers.
 
     >>> from fractions import Fraction
     >>> as_number(True), as_number(Fraction(1, 3)), as_number("1")
     (1.0, Fraction(1, 3), NotImplemented)
     """
-    if getattr(x, "shape", None) == ():  # a NumPy scalar, or an array of no dimensions
+    if getattr(x, "shape", None) == ():  # a NumPy scalar or a zero-dimensional array
         x = x.item()
     if isinstance(x, (float, int)) or (isinstance(x, numbers.Real) and hasattr(x, "dtype")):
         try:
             return float(x)
         except OverflowError:
-            reason = "an int above the largest float, 1.8e308"
-            raise OverflowError(f"{reason}: pass it as a Fraction, which stays exact") from None
+            reason = "expected an int up to the largest float, 1.8e308, got a larger one"
+            raise OverflowError(f"{reason}: pass a Fraction, which stays exact") from None
     is_complex = isinstance(x, numbers.Complex) and not isinstance(x, numbers.Real)
     return x if isinstance(x, numbers.Number) and not is_complex else NotImplemented
 
 
 def as_exact(x: Any) -> Number:
-    """An int for Python's and NumPy's integers, what `as_number` makes of all else.
+    """A Python or NumPy integer as an int; anything else as `as_number` returns it.
 
     >>> as_exact(True), as_exact(0.5)
     (1, 0.5)
@@ -51,7 +51,7 @@ def as_exact(x: Any) -> Number:
 
 
 def as_kind_of(beside: Number, x: Any) -> Number:
-    """The plain number x as the kind of number that it meets, so that fractions stay exact.
+    """The plain number x as the same kind of number as `beside`, so that fractions stay exact.
 
     >>> from fractions import Fraction
     >>> as_kind_of(2.0, 3), as_kind_of(Fraction(1, 2), 3)
@@ -63,9 +63,9 @@ def as_kind_of(beside: Number, x: Any) -> Number:
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """`a` where the condition holds, else `b`: the only choice on data in this package.
+    """`a` if the condition holds, else `b`; operations use this function instead of `if`.
 
-    A bool picks; any other condition, such as a recording number's, answers `.where(a, b)` itself.
+    A bool picks one of them; any other condition, such as a traced one, provides `.where(a, b)`.
 
     >>> where(3.0 > 2.0, "above", "below")
     'above'
@@ -76,21 +76,21 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def take(table: Any, index: Any) -> Any:
-    """`table[index]`, 0 <= index < len(table); a recording index answers `.take(table)` itself.
+    """`table[index]` for 0 <= index < len(table); a traced index provides `.take(table)`.
 
     Raises:
-        IndexError: the index is outside the table (negative ones do not count from the end).
-        TypeError: the index is no integer.
+        IndexError: the index is out of range; negative indices do not count from the end.
+        TypeError: the index is not an integer.
 
     >>> take(["zero", "one"], 1)
     'one'
     """
-    if hasattr(index, "take") and not hasattr(index, "dtype"):  # NumPy's take is another one
+    if hasattr(index, "take") and not hasattr(index, "dtype"):  # NumPy's take is different
         return index.take(table)
     try:
         position = operator.index(index)
     except TypeError:
-        raise TypeError(f"take expects an int as index, got {index!r}") from None
+        raise TypeError(f"take expects an int as index, got {index!r}: use int()") from None
     if not 0 <= position < len(table):
         raise IndexError(f"take expects 0 <= index < {len(table)}, got {position}")
     return table[position]
@@ -100,20 +100,20 @@ def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number
     def function(x: Number) -> Number:
         if isinstance(x, (float, int)):
             return of_float(x)
-        if callable(getattr(x, name, None)):  # exp is the exponent in some packages
+        if callable(getattr(x, name, None)):  # in mpmath, x.exp is the exponent, not a method
             return getattr(x, name)()
-        if isinstance(as_number(x), float):  # a NumPy number, assigned to data by hand
+        if isinstance(as_number(x), float):  # a NumPy number that was assigned to .data
             return of_float(float(x))
         raise TypeError(
-            f"{name} is not defined on {x!r}: other numbers than floats go through + - * /, whole "
-            "powers, abs, relu, maximum and minimum alone; convert it with float()"
+            f"{name} is not defined on {x!r}: numbers other than floats support only + - * /, "
+            "integer powers, abs, relu, maximum and minimum; convert it with float()"
         )
 
     return function
 
 
 def _sigmoid(x: float) -> float:
-    e = math.exp(-abs(x))  # at most 1, where exp(-x) would overflow at x = -1000
+    e = math.exp(-abs(x))  # at most 1, while exp(-x) would overflow at x = -1000
     return (e if x < 0 else 1.0) / (1.0 + e)
 
 
@@ -139,7 +139,7 @@ def relu(x: Number) -> Number:
 
 
 def maximum(x: Number, y: Number) -> Number:
-    """The larger of x and y, their mean where they are equal (and NaN where one is).
+    """The larger of x and y; NaN if either is NaN.
 
     >>> maximum(2, 3.0)
     3.0
@@ -149,11 +149,11 @@ def maximum(x: Number, y: Number) -> Number:
     for one, other in ((x, y), (y, x)):
         if hasattr(one, "maximum"):
             return one.maximum(other)
-    return where(x > y, x, where(x < y, y, x / 2 + y / 2))
+    return where(x > y, x, where(x < y, y, x / 2 + y / 2))  # if equal, their mean; if NaN, NaN
 
 
 def minimum(x: Number, y: Number) -> Number:
-    """The smaller of x and y, their mean where they are equal (and NaN where one is).
+    """The smaller of x and y; NaN if either is NaN.
 
     >>> minimum(2, 3.0)
     2
@@ -163,11 +163,11 @@ def minimum(x: Number, y: Number) -> Number:
     for one, other in ((x, y), (y, x)):
         if hasattr(one, "minimum"):
             return one.minimum(other)
-    return where(x < y, x, where(x > y, y, x / 2 + y / 2))
+    return where(x < y, x, where(x > y, y, x / 2 + y / 2))  # if equal, their mean; if NaN, NaN
 
 
 def half(x: Number) -> Number:
-    """Half of x, where an even int stays an int: 0 / 2 would be a float among fractions.
+    """Half of x; an even int stays an int, because a float, even 0.0, makes fractions inexact.
 
     >>> half(0), half(3.0)
     (0, 1.5)
@@ -179,8 +179,8 @@ def power(x: Number, y: Number) -> Number:
     """The power x ** y, a real number of the same kind as x.
 
     Raises:
-        ValueError: x is negative and y fractional, where Python would go on with a complex number.
-        TypeError: x is a fraction and y no whole number, where Python would go on with a float.
+        ValueError: x is negative and y is not an integer; Python would return a complex number.
+        TypeError: x is a fraction and y is not an integer; Python would return a float.
 
     >>> from fractions import Fraction
     >>> power(Fraction(2, 3), -2)
@@ -190,27 +190,28 @@ def power(x: Number, y: Number) -> Number:
     if isinstance(z, complex):
         raise ValueError(f"{x!r} to the power {y!r} is not real")
     if isinstance(z, float) and not isinstance(x, (float, int)) and isinstance(x, numbers.Rational):
-        raise TypeError(f"{x!r} ** {y!r} is not exact: use an int as exponent, or float()")
+        raise TypeError(f"{x!r} ** {y!r} is not exact: use an int exponent, or float()")
     return z
 
 
-advice = {  # why an operation fails where it does, and the way out; the engine adds its own
-    "** ZeroDivisionError": "0 has no negative power; keep the base away from 0, as by + 1e-8",
-    "** OverflowError": "the power passes the largest float, 1.8e308; bring the base nearer to 1",
-    "** ValueError": "a fractional power, and the derivative by an exponent that is a Value, need "
-    "a base above 0; use .maximum(1e-8), or a whole number as exponent",
+advice = {  # why an operation fails, and how to fix it; engine.py adds more entries
+    "** ZeroDivisionError": "0 cannot have a negative exponent; keep the base away from 0, for "
+    "example by adding 1e-8",
+    "** OverflowError": "the power exceeds the largest float, 1.8e308; use a base closer to 1",
+    "** ValueError": "a fractional exponent, or a derivative with respect to the exponent, needs a "
+    "base above 0; use .maximum(1e-8) on the base, or an int as the exponent",
 }
 
 
-FAILURES = ArithmeticError, ValueError, TypeError, RecursionError  # of an operation
-_kinds_met: set[type] = set()  # as results of operations: numbers, float and Value aside
+FAILURES = ArithmeticError, ValueError, TypeError, RecursionError  # what operations may raise
+_known_kinds: set[type] = set()  # result types that are known to be numbers
 
 
 def misuse(node: Any) -> TypeError | None:
-    """The error of a Value whose data or grad cannot be meant, or None.
+    """The error to raise if the data or grad of a Value was set to something invalid, else None.
 
-    What users assign is checked where it is used: to check it at once would take a __setattr__,
-    which would double the cost of a node.
+    Data is checked when it is used. A check on assignment would need a __setattr__, which would
+    double the cost of creating a node.
 
     >>> from micrograd.engine import Value
     >>> p = Value(1.0, label="p")
@@ -225,39 +226,37 @@ def misuse(node: Any) -> TypeError | None:
             got = f"got {type(x).__name__} {x!r:.40}"
             return TypeError(f"expected a number as the {attribute} of {name}, {got}: {fix}")
     nearby = [node.data] if hasattr(node.data, "_prev") else []
-    for other in nearby:  # grows: first the data, then the nodes that it was computed from
+    for other in nearby:  # grows in the loop: the data, then the nodes it was computed from
         if other is node:
-            fix = "use .data on the right, too, as in p.data = p.data - 0.1 * p.grad"
-            return TypeError(f"{name} has as its data a Value that was computed from it: {fix}")
-        if len(nearby) < 50:  # an update has its parameter nearby, and graphs can be large
+            reason = f"the data of {name} is a Value that was computed from {name} itself"
+            fix = "use .data on the right as well, as in p.data = p.data - 0.1 * p.grad"
+            return TypeError(f"{reason}: {fix}")
+        if len(nearby) < 50:  # self-reference shows within a few nodes, and graphs can be large
             nearby += other._prev
     return None
 
 
-def misuse_behind(data: Any, op: str, operands: Sequence[Any]) -> TypeError | None:
-    """The error of an operation whose result is not a float, or None.
-
-    >>> misuse_behind(2, "+", [])
-    """
-    if type(data) in _kinds_met:
+def result_error(data: Any, op: str, operands: Sequence[Any]) -> TypeError | None:
+    """The error to raise if the result of an operation is not a number, else None."""
+    if type(data) in _known_kinds:
         return None
-    if hasattr(data, "_prev"):  # higher derivatives, if the leaves were not assigned a Value
+    if hasattr(data, "_prev"):  # a Value: for higher derivatives, or assigned to a leaf by mistake
         return next(filter(None, map(misuse, (a for a in operands if not a._prev))), None)
     number = as_number(data)
     if number is NotImplemented:
         reason = TypeError(f"{op} gave {type(data).__name__} {data!r:.40}: expected a number")
         return next(filter(None, map(misuse, operands)), reason)
     if number is data:
-        _kinds_met.add(type(data))
+        _known_kinds.add(type(data))
     return None
 
 
 def explained(error: Exception, op: str, operands: Sequence[Any], when: str = "") -> Exception:
-    """The same error in Python's own class, naming the operation, its operands and the fix.
+    """The same kind of error, with a message that names the operation, its operands and the fix.
 
     >>> from micrograd.engine import Value
-    >>> print(explained(ValueError("not so"), "f", [Value(1.0), Value(0.0, label="rest")]))
-    f(x, y) with x = 1.0 and y = 0.0 ('rest'): not so
+    >>> print(explained(ValueError("no result"), "f", [Value(1.0), Value(0.0, label="rest")]))
+    f(x, y) with x = 1.0 and y = 0.0 ('rest'): no result
     """
     if reason := next(filter(None, map(misuse, operands)), None):
         return reason
@@ -270,7 +269,7 @@ def explained(error: Exception, op: str, operands: Sequence[Any], when: str = ""
     kind: type[Exception] = next(k for k in kinds if isinstance(error, k))
     names = "xyzuvw"[: len(operands)]
     symbol, base, exponent = op, "x", names[-1:]
-    if "**" in op:  # **0.5 has its exponent in its name, 2** its base
+    if "**" in op:  # the name **0.5 includes the exponent, the name 2** includes the base
         before, symbol, after = op.partition("**")
         base, exponent = before or base, after or exponent
     formula = f"{base} {symbol} {exponent}"

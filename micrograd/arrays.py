@@ -1,74 +1,258 @@
-"""Chapter 6: vectors and matrices, which are NumPy arrays whose elements are Values.
+"""Vectors and matrices: NumPy arrays whose elements are Values.
 
-A Value behaves as a number, so NumPy does with an array of them what it does with an array of
-numbers, element by element, and every element of the result has its graph. This file holds only
-what NumPy does not do: into such an array, and out of it.
+A Value behaves like a number, so NumPy computes with arrays of Values, element by element, as with
+arrays of numbers, and every element of the result has its own graph. `values()` makes such an
+array; its class adds what people expect from tensors: `data`, `grad`, `backward()`, `relu()`.
 
     >>> W = values([[1.0, 2.0], [3.0, 4.0]])
     >>> x = np.array([1.0, -1.0])
     >>> loss = ((W @ x) ** 2).sum()
     >>> loss.backward()
-    >>> loss.data
-    2.0
-    >>> grad_of(W)
+    >>> W.grad
     array([[-2.,  2.],
            [-2.,  2.]])
+    >>> W.data -= 0.1 * W.grad
+    >>> W.data
+    array([[1.2, 1.8],
+           [3.2, 3.8]])
 
-What works, besides shapes, slices, indices and masks (`reshape`, `T`, `concatenate`, `stack`, ...):
+Shapes, slices, indices and masks (`reshape`, `T`, `concatenate`, `stack`, ...) work, and so do:
 
-    + - * / ** @  abs  < > <= >=     also with arrays and numbers on either side, broadcasting
-    sum mean prod cumsum diff        with axis=, too; also average, trace, median
+    + - * / ** @  abs  < > <= >=     with arrays and numbers on either side, with broadcasting
+    sum mean prod cumsum diff        also with axis=; so do average, trace, median
     dot inner outer einsum kron convolve tensordot, linalg.norm
     exp log sqrt sin cos tanh square reciprocal abs negative power
-    max min sort argmax argsort      choices by data, where the derivative is that of the chosen
-    where clip maximum minimum       element (np.maximum gives ties to the first); a number that is
-                                     chosen stays a plain number: np.maximum(A, Value(0.0))
+    maximum minimum max min clip     as in `Value.maximum`: two equal elements receive half of the
+                                     gradient each; maximum with a plain 0 is `Value.relu`
+    sort argmax argsort where        choose by data; the gradient goes to the chosen elements
 
-What does not, and what does instead:
+These do not work; use the right column instead:
 
     A.var(), A.std()                 ((A - A.mean()) ** 2).mean()
-    np.linalg.inv, solve, ...        they need plain numbers: data_of(A)
-    np.isnan, np.allclose            np.isnan(data_of(A))
-    a sigmoid or a ReLU              np.vectorize(Value.sigmoid)(A), or 1 / (1 + np.exp(-A))
-    A == B                           compares nodes, not numbers: data_of(A) == data_of(B)
+    np.linalg.inv, solve, ...        need plain numbers: pass A.data
+    np.isnan, np.allclose            np.isnan(A.data)
+    A == B                           compares nodes, not numbers: A.data == B.data
 
-Shapes are those of NumPy. Each element is a node of its own: for arrays of more than some thousand
-elements an array framework, or the compiler of chapter 13, is the right tool.
+Shapes follow NumPy's rules. A result without axes, such as that of `sum()`, is a Value. Each
+element is a separate node: for arrays of more than a few thousand elements, use `micrograd.compile`
+or an array framework.
 """
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from micrograd.engine import Value
+from micrograd.pause import is_paused
+from micrograd.shapes import flat
+
+Floats = NDArray[np.float64]
 
 
-def values(array: Any) -> NDArray[np.object_]:
-    """An array of new leaves with these data, of the same shape.
+def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
+    def method(self: ValueArray, other: Any) -> ValueArray:
+        if is_paused():
+            self.data = operation(self, other)
+        elif any(isinstance(v, Value) and v.is_leaf and v.requires_grad for v in self.flat):
+            raise RuntimeError(
+                f"A {sign}= ... would replace the leaves of this array with results, and the graph "
+                f"would grow with every step: write A.data {sign}= ..., or do it inside no_grad()"
+            )
+        else:
+            self[...] = operation(self, other)
+        return self
+
+    return method
+
+
+class ValueArray(np.ndarray[Any, Any]):
+    """A NumPy array whose elements are Values; `values()` makes one from numbers.
+
+    >>> b = values([-1.0, 2.0])
+    >>> b.relu().data
+    array([0., 2.])
+    >>> (3 * b).backward([1.0, 10.0])
+    >>> b.grad
+    array([ 3., 30.])
+    """
+
+    @property  # type: ignore[override]  # ndarray.data is a buffer
+    def data(self) -> Floats:
+        """The numbers, as a new array of floats of the same shape; assigning sets every element.
+
+        >>> b = values([1.0, 2.0])
+        >>> b.data = 0
+        >>> b
+        ValueArray([Value(data=0.0, grad=0), Value(data=0.0, grad=0)],
+                   dtype=object)
+        """
+        return data_of(self)
+
+    @data.setter
+    def data(self, numbers: Any) -> None:
+        """Sets the numbers of all elements, from one number or an array of the same shape."""
+        _set(self, "data", numbers)
+
+    @property
+    def grad(self) -> Floats:
+        """The gradients, as a new array of floats of the same shape; assigning sets every one."""
+        return grad_of(self)
+
+    @grad.setter
+    def grad(self, numbers: Any) -> None:
+        """Sets the gradients of all elements, from one number or an array of the same shape."""
+        _set(self, "grad", numbers)
+
+    def zero_grad(self) -> None:
+        """Resets the gradients, which otherwise add up from one backward pass to the next."""
+        for v in self.flat:
+            v.grad = 0
+
+    def detach(self) -> ValueArray:
+        """An array of new leaves with a copy of the numbers: later changes are not shared."""
+        return values(self.data)
+
+    def backward(self, upstream: Any = None) -> None:
+        """Adds to the `grad` of every leaf, in one walk over the graph.
+
+            grad(leaf)  +=  sum over elements i of   upstream_i * d element_i / d leaf
+
+        This is a vector-Jacobian product. For a single element, upstream is 1 by default.
+
+        Args:
+            upstream: the upstream gradient of each element, in an array of the same shape.
+
+        Raises:
+            ValueError: there are several elements but no upstream gradients, or their shape
+                differs from the shape of the array.
+            RuntimeError: the array was computed inside `no_grad()`.
+        """
+        if upstream is None and self.size != 1:
+            raise ValueError(
+                f"backward() without upstream gradients starts from one element, got {self.size} "
+                f"in shape {self.shape}: write A.sum().backward(), or A.backward(upstream)"
+            )
+        seeds = np.ones(self.shape) if upstream is None else np.asarray(upstream)
+        if seeds.shape != self.shape:
+            raise ValueError(
+                f"backward() expects upstream gradients of shape {self.shape}, got {seeds.shape}"
+            )
+        if self.size and not any(isinstance(v, Value) and v.requires_grad for v in self.flat):
+            raise RuntimeError("this array was computed inside no_grad(): compute it outside")
+        if self.size == 1:
+            self.item().backward(seeds.item())
+        elif self.size:
+            np.sum(self * seeds).backward()
+
+    def relu(self) -> Any:
+        """max(0, x) of each element."""
+        return _RELU(self)
+
+    def tanh(self) -> Any:
+        """The hyperbolic tangent of each element."""
+        return np.tanh(self)
+
+    def sigmoid(self) -> Any:
+        """1 / (1 + e^-x) of each element."""
+        return _SIGMOID(self)
+
+    def exp(self) -> Any:
+        """The exponential of each element."""
+        return np.exp(self)
+
+    def log(self) -> Any:
+        """The natural logarithm of each element."""
+        return np.log(self)
+
+    def softmax(self, axis: int = -1) -> Any:
+        """Probabilities that add up to 1 along an axis, stable for scores of any size.
+
+            p_k = e^(z_k - m) / sum_j e^(z_j - m),    m = max_j z_j
+
+        >>> values([1000.0, 1000.0]).softmax().data
+        array([0.5, 0.5])
+        """
+        largest = _DETACH(np.max(self, axis=axis, keepdims=True))
+        powers = np.exp(self - largest)
+        return powers / np.sum(powers, axis=axis, keepdims=True)
+
+    def argmax(  # type: ignore[override]
+        self, axis: Any = None, **options: Any
+    ) -> Any:
+        """The index of the largest element, a plain integer; with `axis`, an array of indices."""
+        return self.view(np.ndarray).argmax(axis, **options)
+
+    def argmin(  # type: ignore[override]
+        self, axis: Any = None, **options: Any
+    ) -> Any:
+        """The index of the smallest element, a plain integer; with `axis`, an array of indices."""
+        return self.view(np.ndarray).argmin(axis, **options)
+
+    def argsort(  # type: ignore[override]
+        self, axis: Any = -1, **options: Any
+    ) -> Any:
+        """The indices that sort the elements by data, as plain integers."""
+        return self.view(np.ndarray).argsort(axis, **options)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if ufunc.__name__ == "clip":
+            x, low, high = inputs
+            return np.minimum(np.maximum(x, low), high)
+        ufunc = _INSTEAD_OF.get(ufunc, ufunc)
+        if "out" in options:
+            options["out"] = tuple(map(_plain, options["out"]))
+        return _with_class(getattr(ufunc, method)(*map(_plain, inputs), **options))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _with_class(super().__array_function__(function, types, args, kwargs))
+
+    __iadd__: Any = _in_place("+", operator.add)
+    __isub__: Any = _in_place("-", operator.sub)
+    __imul__: Any = _in_place("*", operator.mul)
+    __itruediv__: Any = _in_place("/", operator.truediv)
+    __ipow__: Any = _in_place("**", operator.pow)
+
+
+def values(array: Any) -> ValueArray:
+    """An array of the same shape, whose elements are new leaves with these numbers.
 
     Args:
         array: numbers, as nested lists or as an array of any shape.
 
     Raises:
-        TypeError: an element is no number, or is masked.
-        ValueError: the rows are not of equal lengths.
+        TypeError: an element is not a number, or is masked.
+        ValueError: the rows differ in length.
 
-    >>> values([1, 2]) * 2
-    array([Value(data=2.0, grad=0), Value(data=4.0, grad=0)], dtype=object)
+    >>> (values([1, 2]) * 2).data
+    array([2., 4.])
     """
     if np.ma.is_masked(np.ma.asarray(array)):
-        raise TypeError("expected numbers, got masked elements: choose some with .filled(number)")
+        raise TypeError("expected numbers, got masked elements: fill them with .filled(number)")
     numbers = np.asarray(array)
     out = np.empty(numbers.shape, dtype=object)
     for index, x in np.ndenumerate(numbers):
         out[index] = Value(x)
-    return out
+    return out.view(ValueArray)
 
 
-def data_of(array: Any) -> NDArray[np.float64]:
+def as_array(rows: Any, shape: tuple[int, ...]) -> ValueArray:
+    """An array of the given shape, filled with these Values row by row.
+
+    >>> as_array([[Value(1.0)], [Value(2.0)]], (2, 1)).data
+    array([[1.],
+           [2.]])
+    """
+    out = np.empty(shape, dtype=object)
+    out.ravel()[:] = flat(rows)
+    return out.view(ValueArray)
+
+
+def data_of(array: Any) -> Floats:
     """The data of an array of Values, as an array of floats of the same shape.
 
     >>> data_of([Value(1.0), Value(2.0)])
@@ -77,7 +261,7 @@ def data_of(array: Any) -> NDArray[np.float64]:
     return _floats(array, "data")
 
 
-def grad_of(array: Any) -> NDArray[np.float64]:
+def grad_of(array: Any) -> Floats:
     """The gradients of an array of Values, as an array of floats of the same shape.
 
     >>> x = values([1.0, 2.0])
@@ -88,11 +272,62 @@ def grad_of(array: Any) -> NDArray[np.float64]:
     return _floats(array, "grad")
 
 
-def _floats(array: Any, attribute: str) -> NDArray[np.float64]:
+def _floats(array: Any, attribute: str) -> Floats:
     elements = np.asarray(array, dtype=object)
     out = np.empty(elements.shape)
     for index, element in np.ndenumerate(elements):
-        plain = element if attribute == "data" else 0.0  # of a number among the Values
+        plain = element if attribute == "data" else 0.0  # for a plain number among the Values
         number = getattr(element, attribute) if isinstance(element, Value) else plain
         out[index] = number.item() if isinstance(number, Value) else float(number)
     return out
+
+
+def _set(array: ValueArray, attribute: str, numbers: Any) -> None:
+    if np.asarray(numbers).dtype == object:  # Values as data would nest one graph in another
+        numbers = data_of(numbers)
+    numbers = np.asarray(numbers, dtype=float)
+    if numbers.ndim and numbers.shape != array.shape:
+        raise ValueError(
+            f"A.{attribute} expects an array of shape {array.shape} or a number, got "
+            f"{numbers.shape}"
+        )
+    for v, number in zip(array.flat, np.broadcast_to(numbers, array.shape).flat, strict=True):
+        setattr(v, attribute, float(number))
+
+
+def _plain(x: Any) -> Any:
+    return x.view(np.ndarray) if isinstance(x, ValueArray) else x
+
+
+def _with_class(result: Any) -> Any:
+    # NumPy's result; an array of Values gets this class, and one without axes becomes its Value.
+    if isinstance(result, np.ndarray):
+        if result.dtype != object:
+            return _plain(result)
+        return result.view(ValueArray) if result.ndim else result[()]
+    return result
+
+
+def _value(x: Any) -> Value:
+    return x if isinstance(x, Value) else Value(x)
+
+
+def _maximum(a: Any, b: Any) -> Value:
+    for x, y in ((a, b), (b, a)):
+        if not isinstance(y, Value) and y == 0:
+            return _value(x).relu()
+    return _value(a).maximum(b)
+
+
+def _each(function: Callable[..., Value], operands: int) -> Any:
+    return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
+
+
+_RELU, _SIGMOID, _DETACH = (
+    _each(lambda x, f=f: f(_value(x)), 1) for f in (Value.relu, Value.sigmoid, Value.detach)
+)
+# NumPy's versions return one of the two elements, even a plain number, and the first of a tie.
+_INSTEAD_OF = {
+    np.maximum: _each(_maximum, 2),
+    np.minimum: _each(lambda a, b: _value(a).minimum(b), 2),
+}

@@ -1,26 +1,26 @@
-"""Chapter 2: all of the calculus, read off the closures of chapter 1.
+"""Derivatives of every kind, read off the closures of `engine.py`.
 
-There is no derivative rule in this file. A closure knows how to hand an upstream gradient on to its
-operands; run alone, with an upstream gradient of 1, it tells the local derivatives of its node, one
-for each edge of the graph. From these numbers everything else follows:
+This file contains no derivative rule. The closure of a node (its `_backward`) adds contributions to
+the gradients of its operands. Run on its own, with an upstream gradient of 1, it gives the local
+derivatives of the node, one for each edge from an operand. Everything else follows from them.
+
+The adjoint of a node is d output / d node, and its tangent is d node / d input:
 
     reverse mode    adjoint(node)  =  sum over its users of    local derivative * adjoint(user)
     forward mode    tangent(node)  =  sum over its operands of local derivative * tangent(operand)
     sum over paths  d output / d leaf  =  sum over paths of the product of the local derivatives
 
-And where data are Values themselves, so are the derivatives, which can be derived again.
+If the data are Values themselves, so are the derivatives, and these can be differentiated again.
 
     >>> x, y = Value(2.0, label="x"), Value(3.0, label="y")
     >>> f = 3 * x**2 + x * y + 5 * y**2
     >>> jacobian(f, [x, y], mode="forward") == jacobian(f, [x, y], mode="reverse") == [[15.0, 32.0]]
     True
-
-Words: the adjoint of a node is d output / d node, its tangent d node / d input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -28,12 +28,13 @@ from typing import Any
 
 from micrograd.arithmetic import Number, as_number, explained
 from micrograd.engine import Constant, Value, topological_order
+from micrograd.shapes import flat, shape_of
 
-# ---- 1. From closures to numbers on edges
+# ---- 1. From closures to local derivatives
 
 
 class _Ledger:
-    """What stands in for the grad of an operand: it keeps apart what is added to it."""
+    """Replaces the grad of an operand and keeps each contribution separately."""
 
     def __init__(self, entries: tuple[Number, ...] = ()) -> None:
         self.entries = entries
@@ -48,10 +49,10 @@ class _Ledger:
 
 
 def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...]:
-    """The derivatives of a node by its operands, one for each edge, in operand order.
+    """The derivatives of a node with respect to its operands: one for each edge, in operand order.
 
-    Read off the node's own closure, which may be a user's; no gradient is disturbed. A closure that
-    sets a gradient, with =, is read as if it added to it, or if `strict` is a ValueError.
+    They are read off the node's closure, which may be user-defined; all gradients stay unchanged. A
+    closure that sets a gradient with = is treated as if it used +=; `strict` raises a ValueError.
 
     >>> x = Value(3.0)
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
@@ -62,12 +63,12 @@ def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...
 
 
 def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tuple[Number, ...]:
-    """What a node hands on to its operands when it is owed `upstream`: one number for each edge.
+    """The contributions of a node to the gradients of its operands: one for each edge.
 
         contribution  =  local derivative * upstream gradient
 
-    Where an operand stands twice and the closure adds both contributions at once, their sum stands
-    at the first edge and 0 at the other.
+    If an operand occurs twice and the closure adds both contributions at once, the first edge gets
+    their sum, and the other gets 0.
 
     >>> x = Value(3.0)
     >>> contributions(x * x, 10.0)
@@ -82,7 +83,7 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
         node.grad = upstream
         node._backward()
         if strict and not all(isinstance(v.grad, _Ledger) for v in operands):
-            raise ValueError("it sets the gradient of an operand, =, and should add to it, +=")
+            raise ValueError("its _backward sets the grad of an operand with =: use +=")
         entries = {v: getattr(v.grad, "entries", (v.grad,)) for v in operands}
     except (ArithmeticError, ValueError) as error:
         failure = error
@@ -101,7 +102,7 @@ def _shares(entries: tuple[Number, ...], edges: int) -> Any:
 
 @dataclass(frozen=True)
 class _Tape:
-    """A graph with the local derivatives of its edges: what both modes walk along."""
+    """A graph with the local derivatives of its edges; both modes walk over it."""
 
     nodes: list[tuple[Value, tuple[Number, ...]]]
 
@@ -110,7 +111,7 @@ class _Tape:
         return _Tape([(v, local_derivatives(v)) for v in topological_order(*outputs)])
 
     def tangents(self, seeds: Mapping[Value, Number]) -> dict[Value, Number]:
-        """Forward mode: operands before results, for the nodes that depend on a seed."""
+        """Forward mode: the tangents of all nodes that depend on `seeds`, the given tangents."""
         tangent = dict(seeds)
         for node, local in self.nodes:
             for d, operand in zip(local, node._prev, strict=True):
@@ -119,7 +120,7 @@ class _Tape:
         return tangent
 
     def adjoints(self, seeds: Mapping[Value, Number]) -> dict[Value, Number]:
-        """Reverse mode: results before operands, for the nodes that a seed depends on."""
+        """Reverse mode: the adjoints of all nodes that `seeds`, the given adjoints, depend on."""
         adjoint = dict(seeds)
         for node, local in reversed(self.nodes):
             if node in adjoint:
@@ -132,22 +133,22 @@ class _Tape:
 
 
 def jvp(output: Value | Sequence[Value], tangents: Mapping[Value, Number]) -> Any:
-    """Forward mode, a Jacobian-vector product: how the output moves when the leaves move so fast.
+    """Forward mode, a Jacobian-vector product: the rate of change of the output.
 
         d output  =  sum over leaves of   d output / d leaf * tangent(leaf)
 
-    One walk from the leaves to the output, whatever the number of outputs. A whole gradient takes
-    one for each input.
+    It takes one walk from the leaves to the outputs, regardless of the number of outputs. A full
+    gradient takes one walk for each input.
 
     Args:
-        output: a Value, or several.
-        tangents: the speed of each leaf that moves; the others rest.
+        output: a Value, or a sequence of Values.
+        tangents: maps each leaf that changes to its rate of change.
 
     Returns:
-        A number, or a list of them for several outputs.
+        A number, or a list of numbers for several outputs.
 
     Raises:
-        ValueError: tangents names a node that is no leaf: its speed follows from its operands.
+        ValueError: tangents contains a node that is not a leaf.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> jvp(x * y, {x: 1.0}), jvp([x * y, x - y], {x: 1.0, y: 1.0})
@@ -156,56 +157,79 @@ def jvp(output: Value | Sequence[Value], tangents: Mapping[Value, Number]) -> An
     outputs = _list(output)
     for node in tangents:
         if node._prev:
-            raise ValueError(f"jvp expects tangents of leaves alone, got one of {node!r}")
+            fix = "pass the tangents of the leaves that it was computed from"
+            raise ValueError(f"jvp expects tangents of leaves only, got one of {node!r}: {fix}")
     tangent = _Tape.of(*outputs).tangents(tangents)
     found = [tangent.get(v, 0) for v in outputs]
     return found[0] if isinstance(output, Value) else found
 
 
-def vjp(
-    output: Value | Sequence[Value], upstream: Number | Sequence[Number] = 1
-) -> dict[Value, Number]:
-    """Reverse mode, a vector-Jacobian product: what the outputs are owed, handed on to the leaves.
+class Gradients(dict[Value, Number]):
+    """Maps each leaf that an output depends on to its gradient, and any other Value to 0."""
+
+    def __missing__(self, value: Value) -> Number:
+        return 0
+
+    def like(self, values: Any) -> Any:
+        """The gradients of these Values in the same shape: an array, a list or a number.
+
+        >>> x, y = Value(2.0), Value(3.0)
+        >>> vjp(x * x).like([x, [y]])
+        [4.0, [0]]
+        """
+        if hasattr(values, "ndim"):
+            import numpy as np  # installed, because `values` is one of its arrays
+
+            return np.reshape([self[v] for v in flat(values)], values.shape)
+        if isinstance(values, (list, tuple)):
+            return [self.like(v) for v in values]
+        return self[values]
+
+
+def vjp(output: Any, upstream: Any = 1) -> Gradients:
+    """Reverse mode, a vector-Jacobian product: the gradients of the leaves.
 
         gradient(leaf)  =  sum over outputs of   upstream(output) * d output / d leaf
 
-    One walk from the outputs to the leaves, whatever the number of leaves. `backward(gradient)` of
-    one output adds the same numbers to the grad of the leaves; here no gradient is disturbed.
+    It takes one walk from the outputs to the leaves, regardless of the number of leaves. For a
+    single output, `backward(gradient)` adds the same numbers to the grad of the leaves; `vjp`
+    changes no grad.
 
     Args:
-        output: a Value, or several.
-        upstream: the upstream gradient of each output.
+        output: a Value, or Values in a list or an array of any shape.
+        upstream: the upstream gradient of each output, in the same shape.
 
     Returns:
-        A mapping from every leaf of the graph that is no constant to its gradient.
+        A mapping from every leaf of the graph, except constants, to its gradient. `.like(W)` gives
+        the gradients of the leaves in W, in the shape of W.
 
     Raises:
-        ValueError: there are not as many upstream gradients as outputs.
+        ValueError: the upstream gradients and the outputs differ in shape.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> gradient_of = vjp([x * y, x - y], [1.0, 10.0])
     >>> gradient_of[x], gradient_of[y]
     (13.0, -8.0)
     """
-    outputs = _list(output)
-    upstreams = [upstream] if isinstance(output, Value) else list(upstream)
-    if len(outputs) != len(upstreams):
-        raise ValueError(f"vjp expects {len(outputs)} upstream gradients, got {len(upstreams)}")
+    expected, got = shape_of(output), shape_of(upstream)
+    if got != expected:
+        raise ValueError(f"vjp expects upstream gradients of shape {expected}, got {got}")
+    outputs = flat(output)
     seeds: dict[Value, Number] = {}
-    for v, seed in zip(outputs, upstreams, strict=True):
+    for v, seed in zip(outputs, flat(upstream), strict=True):
         seeds[v] = seeds.get(v, 0) + seed
     adjoint = _Tape.of(*outputs).adjoints(seeds)
-    return {v: d for v, d in adjoint.items() if not v._prev and not isinstance(v, Constant)}
+    return Gradients((v, d) for v, d in adjoint.items() if v.is_leaf and v.requires_grad)
 
 
 def jacobian(
     outputs: Value | Sequence[Value], inputs: Sequence[Value], mode: str = "reverse"
 ) -> list[list[Number]]:
-    """The derivatives of all outputs (rows) by all inputs (columns), disturbing no gradient.
+    """The derivatives of all outputs (rows) with respect to all inputs (columns).
 
     Args:
-        outputs: Values; a single one gives one row.
-        inputs: nodes of their graph, leaves or not.
+        outputs: Values; a single Value gives one row.
+        inputs: nodes of the same graph, not necessarily leaves.
         mode: 'reverse' walks the graph once for each output, 'forward' once for each input.
 
     >>> x, y = Value(2.0), Value(3.0)
@@ -225,13 +249,10 @@ def jacobian(
 
 @dataclass(frozen=True)
 class PassCounts:
-    """What a whole Jacobian costs in each mode: walks over the graph, and multiplications.
+    """The cost of a full Jacobian in each mode: the numbers of graph walks and multiplications.
 
-    A walk multiplies once for each edge, those that lead from constants left out. `print` shows a
+    Each walk takes one multiplication per edge; edges from constants do not count. `print` shows a
     table.
-
-    >>> PassCounts(inputs=3, outputs=1, edges=10).forward
-    30
     """
 
     inputs: int
@@ -255,7 +276,7 @@ class PassCounts:
 
 
 def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> PassCounts:
-    """The cost of the derivatives of all outputs by all inputs, in forward and in reverse mode.
+    """The cost of the Jacobian of all outputs with respect to all inputs, in each mode.
 
     With n inputs and one output, as in training, reverse mode is n times cheaper.
 
@@ -274,23 +295,23 @@ def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> P
     return PassCounts(len(inputs), len(outputs), edges)
 
 
-# ---- 3. Derivatives of functions: numbers in, numbers out
+# ---- 3. Derivatives of functions at plain numbers
 
 
 def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
     """The n-th derivative of a function of one Value at the number x.
 
-    x goes in as a Value inside a Value ... inside a Value, n deep. Each backward pass peels off
-    one: it computes with the Values inside, so that its result is a graph to be derived in turn.
+    x is wrapped in n nested Values. Each backward pass removes one level: it computes with the
+    Values inside, so its result is a graph that can be differentiated again.
 
     Args:
-        f: a function of one Value. It may use other Values, but none that is derived by meanwhile:
-            derivatives of derivatives are had by `order`, not by a `derivative` inside f.
-        x: a number; a fraction gives an exact derivative, where the operations of f keep fractions.
-        order: n >= 0.
+        f: a function of one Value. It may use other Values as constants. For higher derivatives
+            pass `order` instead of calling `derivative` inside f.
+        x: a number; a fraction gives an exact derivative if the operations of f keep fractions.
+        order: n, the number of differentiations, at least 0.
 
     Raises:
-        ValueError: order is negative, or this is the inside of a `no_grad()`.
+        ValueError: order is negative, or the call is inside a `no_grad()` block.
         TypeError: f returns neither a Value nor a number.
 
     >>> derivative(lambda x: x**3, 2.0), derivative(lambda x: x**3, 2.0, order=2)
@@ -308,7 +329,7 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
 
 
 def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
-    """The derivatives of f(*xs) by each of its arguments.
+    """The derivatives of f(*xs) with respect to each argument.
 
     >>> gradient(lambda x, y: 3 * x**2 + x * y + 5 * y**2, [2.0, 3.0])
     [15.0, 32.0]
@@ -325,20 +346,18 @@ def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
     """
     inner = [Value(x) for x in xs]
     outer = [Value(x) for x in inner]
-    return [
-        [_plain(d) for d in _gradients(first, inner)] for first in _gradients(f(*outer), outer)
-    ]
+    return [[_plain(d) for d in _gradients(first, inner)] for first in _gradients(f(*outer), outer)]
 
 
 def _gradients(y: Any, leaves: Sequence[Value]) -> list[Any]:
     if not (Value(0.0) + 1.0)._prev:
-        raise ValueError("derivatives need the graph, which no_grad() keeps from being recorded")
+        raise ValueError("derivatives need a graph, which no_grad() does not record: call outside")
     if not isinstance(y, Value):  # a plain number depends on nothing
         if as_number(y) is NotImplemented:
-            raise TypeError(f"expected a function that returns a Value, got {type(y).__name__}")
+            raise TypeError(f"expected f to return a Value or a number, got {type(y).__name__}")
         return [0] * len(leaves)
-    owed = vjp(y)
-    return [owed.get(leaf, 0) for leaf in leaves]
+    gradients = vjp(y)
+    return [gradients.get(leaf, 0) for leaf in leaves]
 
 
 def _plain(y: Any) -> Number:
@@ -346,37 +365,33 @@ def _plain(y: Any) -> Number:
     return float(y) if isinstance(y, int) else y
 
 
-# ---- 4. Checking closures against differences
+# ---- 4. Checking closures against central differences
 
 
 class GradientError(ArithmeticError):
-    """The derivatives in a closure are not those of its forward line.
-
-    >>> raise GradientError("d f / d x is 2 by its closures and 3 by central differences")
-    Traceback (most recent call last):
-    micrograd.derivatives.GradientError: d f / d x is 2 by its closures and 3 by central differences
-    """
+    """Raised if the derivatives in a closure do not match its operation."""
 
 
 def check_gradients(
     f: Callable[..., Value], xs: Sequence[float], tolerance: float = 1e-5
 ) -> list[float]:
-    """The gradient of f(*xs), once it has been found to agree with central differences.
+    """The gradient of f(*xs), checked against central differences.
 
         df/dx  =  (f(x + h) - f(x - h)) / 2h  +  O(h^2)             h = 6e-6 * scale
 
-    6e-6 is the cube root of the precision of a float, where truncation and rounding balance if f
-    changes over distances of `scale`. Scales tried are 1, |x| and their geometric mean, from the
-    largest down; one at which both agree is enough, since a wrong closure agrees at none.
+    6e-6 is the cube root of the precision of a float. With this factor, truncation and rounding
+    errors balance if f varies over distances of about `scale`. The scales 1, |x| and their
+    geometric mean are tried, from the largest down. Agreement at one of them is enough, because a
+    wrong closure agrees at none.
 
     Args:
         f: a function of Values that returns a Value, smooth around xs.
-        xs: a number for each argument.
-        tolerance: the difference allowed, in units of max(1, |df/dx|).
+        xs: the point to check at, one number for each argument.
+        tolerance: the largest allowed difference, in units of max(1, |df/dx|).
 
     Raises:
-        GradientError: they differ. It names the argument, both numbers and the first operation of
-            the graph whose local derivatives are off.
+        GradientError: the two results differ. The message names the argument, both numbers and the
+            first operation of the graph whose local derivatives are wrong.
         TypeError: f does not return a Value.
 
     >>> check_gradients(lambda x, y: x * y + x.sin(), [0.0, 2.0])
@@ -388,32 +403,57 @@ def check_gradients(
         raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
     nodes = topological_order(y)
     found = [float(d) for d in jacobian(y, leaves)[0]]
-    for i, x in enumerate(xs):
-        failures = []
-        for scale in sorted({1.0, abs(x), abs(x) ** 0.5} - {0.0}, reverse=True):
-            h = 6e-6 * scale
-            try:
-                above, below = (
-                    topological_order(f(*map(Value, [*xs[:i], x + step, *xs[i + 1 :]])))
-                    for step in (h, -h)
-                )
-            except (ArithmeticError, ValueError):  # f is not defined as far away as that
-                continue
-            expected = (above[-1].item() - below[-1].item()) / (2 * h)
-            if _agree(found[i], expected, tolerance):
-                break
-            position, reason = _first_wrong(nodes, above, below, 2 * h, tolerance)
-            failures.append((position, expected, reason))
-        else:
-            # Where the scale is right, the first operation that is off is the latest one.
-            end = (-3, float("nan"), "f is not defined on both sides of it")
-            _, expected, reason = max(failures, default=end)
+    for i, derivative in enumerate(found):
+        if mismatch := _mismatch(f, xs, i, derivative, nodes, tolerance):
+            expected, reason = mismatch
             name = getattr(f, "__name__", repr(f))
             raise GradientError(
-                f"d {name}{tuple(xs)} / d argument {i} is {found[i]:.8g} by its closures and "
-                f"{expected:.8g} by central differences; {reason}"
+                f"d {name}{tuple(xs)} / d argument {i} is {derivative:.8g} according to the "
+                f"closures, {expected:.8g} according to central differences; {reason}"
             )
     return found
+
+
+def _mismatch(
+    f: Callable[..., Value],
+    xs: Sequence[float],
+    i: int,
+    found: float,
+    nodes: list[Value],
+    tolerance: float,
+) -> tuple[float, str] | None:
+    # The expected derivative and why the found one differs, or None if they agree.
+    mismatches = []
+    for h in _steps(xs[i]):
+        try:
+            above, below = (
+                _nodes_at(f, [*xs[:i], x, *xs[i + 1 :]]) for x in (xs[i] + h, xs[i] - h)
+            )
+        except (ArithmeticError, ValueError):  # f is not defined that far away
+            continue
+        expected = _slope(above[-1], below[-1], h)
+        if _agree(found, expected, tolerance):
+            return None
+        position, reason = _first_wrong(nodes, above, below, h, tolerance)
+        mismatches.append((position, expected, reason))
+    # At a bad scale, correct operations look wrong, too: trust the scale at which the first wrong
+    # operation comes latest.
+    undefined = (-3, float("nan"), "f is not defined on both sides of this point")
+    _, expected, reason = max(mismatches, default=undefined)
+    return expected, reason
+
+
+def _steps(x: float) -> list[float]:
+    scales = sorted({1.0, abs(x), abs(x) ** 0.5} - {0.0}, reverse=True)
+    return [6e-6 * scale for scale in scales]
+
+
+def _nodes_at(f: Callable[..., Value], xs: Sequence[float]) -> list[Value]:
+    return topological_order(f(*map(Value, xs)))
+
+
+def _slope(above: Value, below: Value, h: float) -> float:
+    return (above.item() - below.item()) / (2 * h)
 
 
 def _agree(found: float, expected: float, tolerance: float) -> bool:
@@ -421,12 +461,14 @@ def _agree(found: float, expected: float, tolerance: float) -> bool:
 
 
 def _first_wrong(
-    nodes: list[Value], above: list[Value], below: list[Value], width: float, tolerance: float
+    nodes: list[Value], above: list[Value], below: list[Value], h: float, tolerance: float
 ) -> tuple[int, str]:
+    # The position of the first node whose closure has wrong local derivatives, and a message; a
+    # negative position if there is no such node.
     if not len(nodes) == len(above) == len(below):
-        return -1, "the graph has another shape on either side of it: use where() in place of if"
+        return -1, "the graph changes shape near this point: use where() instead of if"
     ends = zip(nodes, above, below, strict=True)
-    slope = {v: (a.item() - b.item()) / width for v, a, b in ends}
+    slope = {v: _slope(a, b, h) for v, a, b in ends}
     for position, v in enumerate(nodes):
         local = local_derivatives(v)
         by_closure = sum(float(d) * slope[u] for d, u in zip(local, v._prev, strict=True))
@@ -434,11 +476,11 @@ def _first_wrong(
             operands = ", ".join(f"{u.data:.8g}" for u in v._prev)
             derivatives = ", ".join(f"{float(d):.8g}" for d in local)
             return position, (
-                f"the first operation that is off is {v._op!r} of ({operands}): with the local "
-                f"derivatives ({derivatives}) of its _backward the slope here is {by_closure:.8g}, "
-                f"differences give {slope[v]:.8g} (at a kink, as of relu at 0, neither is wrong)"
+                f"the first wrong operation is {v._op!r} of ({operands}): the local derivatives "
+                f"({derivatives}) of its _backward give the slope {by_closure:.8g}, differences "
+                f"give {slope[v]:.8g} (at a kink, such as relu at 0, neither is wrong)"
             )
-    return -2, "no single operation is off: f is rounded too much, or has no derivative here"
+    return -2, "every operation is right: rounding dominates, or f is not differentiable here"
 
 
 # ---- 5. The gradient as a sum over paths
@@ -446,18 +488,14 @@ def _first_wrong(
 
 @dataclass(frozen=True)
 class PathSum:
-    """d output / d leaf, path by path; `str()` gives text, a notebook shows the formula.
+    """d output / d leaf as a sum over paths; `str()` gives text, a notebook shows the formula.
 
     Attributes:
-        output, leaf: their names.
-        count: how many paths lead from the leaf to the output.
+        output, leaf: the names of the two nodes.
+        count: the number of paths from the leaf to the output.
         total: the derivative.
-        paths: of each path, the names of its nodes from leaf to output; () above the limit.
-        factors: of each path, the local derivatives along it.
-
-    >>> print(PathSum("y", "x", 1, 3.0, (("x", "y"),), ((3.0,),)))
-    d y / d x = 3, the sum over 1 path
-      x -> y:  3 = 3
+        paths: for each path, the names of its nodes from leaf to output; () if over the limit.
+        factors: for each path, the local derivatives along it.
     """
 
     output: str
@@ -482,12 +520,7 @@ class PathSum:
 
     @property
     def latex(self) -> str:
-        r"""The sum as LaTeX, without dollar signs.
-
-        >>> path = PathSum("y", "x", 1, 3.0, (("x", "y"),), ((3.0,),))
-        >>> print(path.latex.rsplit("=", 2)[-2:])
-        [' (3) ', ' 3']
-        """
+        """The sum as LaTeX, without dollar signs."""
         head = _partial(self.output, self.leaf)
         if self.count > len(self.paths):
             return rf"{head} = {_number(self.total)} \quad ({self.count}\ \text{{paths}})"
@@ -509,18 +542,19 @@ class PathSum:
 def sum_over_paths(
     output: Value, leaf: Value, names: Mapping[str, Any] | None = None, limit: int = 16
 ) -> PathSum:
-    """The derivative of output by leaf as the sum, over all paths, of products along the path.
+    """The derivative of output with respect to leaf, as a sum over all paths between them.
 
         d output / d leaf  =  sum over paths of   product over edges of the local derivative
 
-    The number of paths may double with every node, which is why backpropagation does not do it so.
+    The number of paths can double with every node, so backpropagation does not work this way.
 
     Args:
         output: the node at the end of the paths.
-        leaf: the node at their beginning.
-        names: names of Values, as `locals()`; the first that does not begin with `_` counts. Labels
-            set by hand win; what has no name is called v0, v1, ... in topological order.
-        limit: up to how many paths are listed; above, only their number is told.
+        leaf: the node at the start of the paths.
+        names: maps names to Values, as `locals()` does. The first name of a Value counts; names
+            that begin with `_` are ignored, and labels take precedence. Nodes without a name are
+            called v0, v1, ... in topological order.
+        limit: the largest number of paths to list; if there are more, they are only counted.
 
     >>> a = Value(3.0, label="a")
     >>> b = -a; b.label = "b"
@@ -531,32 +565,50 @@ def sum_over_paths(
       a -> c:  -3 = -3
     """
     tape = _Tape.of(output)
-    variables: dict[Any, str] = {}
-    for variable, thing in list((names or {}).items()):
+    name = _names(tape, leaf, names or {})
+    counts = _path_counts(tape, leaf)
+    count = counts[output]
+    found = list(_paths(tape, output, leaf, counts)) if count <= limit else []
+    paths = tuple(tuple(name[v] for v in path) for path, _ in found)
+    factors = tuple(along for _, along in found)
+    total = tape.adjoints({output: 1}).get(leaf, 0)
+    return PathSum(name[output], name[leaf], count, total, paths, factors)
+
+
+def _names(tape: _Tape, leaf: Value, names: Mapping[str, Any]) -> dict[Value, str]:
+    variables: dict[Value, str] = {}
+    for variable, thing in list(names.items()):
         if isinstance(thing, Value) and not variable.startswith("_"):
             variables.setdefault(thing, variable)
     name = {leaf: leaf.label or variables.get(leaf, "leaf")}
     for i, (v, _) in enumerate(tape.nodes):
         name[v] = v.label or variables.get(v, f"v{i}")
-    ways = {v: 0 for v, _ in tape.nodes} | {leaf: 1}  # from the leaf to each node
-    edges_of = dict(tape.nodes)
+    return name
+
+
+def _path_counts(tape: _Tape, leaf: Value) -> dict[Value, int]:
+    # The number of paths from the leaf to each node.
+    counts: dict[Value, int] = {}
     for v, _ in tape.nodes:
-        if v is not leaf:
-            ways[v] = sum(ways[u] for u in v._prev)
-    paths, factors = [], []
-    if 0 < ways[output] <= limit:
-        unfinished: list[Any] = [(output, (output,), ())]
-        while unfinished:
-            v, path, along = unfinished.pop()
-            if v is leaf:
-                paths.append(tuple(name[u] for u in path))
-                factors.append(along)
-                continue
-            for u, d in reversed(list(zip(v._prev, edges_of[v], strict=True))):
-                if ways[u]:
-                    unfinished.append((u, (u, *path), (d, *along)))
-    total = tape.adjoints({output: 1}).get(leaf, 0)
-    return PathSum(name[output], name[leaf], ways[output], total, tuple(paths), tuple(factors))
+        counts[v] = 1 if v is leaf else sum(counts[u] for u in v._prev)
+    return counts
+
+
+def _paths(
+    tape: _Tape, output: Value, leaf: Value, counts: Mapping[Value, int]
+) -> Iterator[tuple[tuple[Value, ...], tuple[Number, ...]]]:
+    # Each path from leaf to output, with the local derivatives along it; the walk starts at output.
+    local = dict(tape.nodes)
+    unfinished: list[Any] = [((output,), ())]
+    while unfinished:
+        path, factors = unfinished.pop()
+        v = path[0]
+        if v is leaf:
+            yield path, factors
+            continue
+        for u, d in reversed(list(zip(v._prev, local[v], strict=True))):
+            if counts[u]:
+                unfinished.append(((u, *path), (d, *factors)))
 
 
 def _partial(numerator: str, denominator: str) -> str:

@@ -1,7 +1,8 @@
-"""Chapter 1: `Value`, a number that remembers how it was computed.
+"""`Value`, a number that remembers how it was computed.
 
-Arithmetic on Values builds a graph, in which each result points at its operands. `backward()` walks
-it from the last result to the first inputs and leaves in `grad` the derivative of the one by each.
+Arithmetic on Values builds a graph in which each result points to its operands. `backward()` walks
+the graph from the last result back to the inputs, and stores the derivative of the last result with
+respect to each node in the `grad` of that node.
 
     >>> a, b = Value(2.0), Value(-3.0)
     >>> loss = (a * b + 10.0) ** 2
@@ -9,24 +10,27 @@ it from the last result to the first inputs and leaves in `grad` the derivative 
     >>> loss.data, a.grad, b.grad
     (16.0, -24.0, 16.0)
 
-Derivatives stand in one kind of place only: the `_backward` function inside each operation. It
-holds the operands, is handed the upstream gradient d loss / d result, and by the chain rule gives
+Derivatives are written in one place only: the `_backward` function inside each operation. It holds
+the operands, receives the upstream gradient d loss / d result, and applies the chain rule:
 
     d loss / d operand  +=  d result / d operand  *  d loss / d result
                             (local derivative)       (upstream gradient)
 
-to each, with += because the ways by which an operand reaches the loss add up. No operation asks
-what kind of number its data is or says `if` of it: arithmetic, `<`, `>` and chapter 0 must do. So
-data may be a float, a fraction (exact gradients), another Value (derivatives of derivatives), or a
-number that only writes down what is done to it. Letters: a, b are operands; x, y their data.
+It adds with +=, because an operand can reach the loss along several paths and their contributions
+add up.
+
+Operations never test the type of their data or branch on it; they use only arithmetic, `<`, `>` and
+the functions in `arithmetic.py`. So data may be a float, a fraction (exact gradients), another
+Value (derivatives of derivatives), or a traced number, which records the operations on it. In
+the formulas, a and b are operands, and x and y are their data.
 """
 
 from __future__ import annotations
 
 import numbers
-import operator
 from collections.abc import Callable, Iterable
 from functools import wraps
+from operator import ge, gt, le, lt
 from typing import Any, NoReturn
 
 from micrograd import arithmetic
@@ -35,21 +39,22 @@ from micrograd.pause import is_paused, no_grad, open_blocks
 
 __all__ = ["Constant", "Value", "no_grad", "take", "topological_order", "where"]
 
-Rule = tuple[Number, Any]  # what an operation returns: the data of its result and its _backward
+Rule = tuple[Number, Any]  # what a decorated function returns: the result's data and its _backward
 
 # ---- 1. Recording: from a function of numbers to a node of the graph
 
-operations: dict[str, Callable[..., Value]] = {}  # by the name that `_op` of a result bears
+operations: dict[str, Callable[..., Value]] = {}  # keyed by name, the `_op` of their results
 _new = object.__new__
 
 
 def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Callable[..., Value]]:
-    """Makes an operation of Value from a function of its operands that returns `data, _backward`.
+    """A decorator for functions that take operands and return `data, _backward`.
 
-    Around it, plain numbers become Constants, arithmetic errors say what to do, and the result is
-    recorded. The default arguments of `_backward` are the operands; the tuple that holds them is
-    `_prev` too. A closure is handed the upstream gradient and need not know its result: as nothing
-    points forward, no cycle keeps a graph alive, and all goes with the last reference to the loss.
+    It turns the function into an operation: plain numbers become Constants, errors explain the fix,
+    and the result is recorded. The operands are the default arguments of `_backward`; the tuple of
+    these defaults becomes `_prev`. `_backward`, the closure of the node, receives the upstream
+    gradient, so it does not need the result. Since nodes do not point to their results, there are
+    no reference cycles: the whole graph is freed when the last reference to the loss is dropped.
     """
     arithmetic.advice[op] = advice
 
@@ -61,7 +66,7 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
                 raise arithmetic.explained(error, op, (a,)) from None
             if type(data) is not float or open_blocks:
                 return _node(Value, data, closure.__defaults__, op, closure)
-            node: Value = _new(Value)  # _node() written out: a call takes a tenth of the time
+            node: Value = _new(Value)  # _node() inlined, which saves a tenth of the time
             node.data, node.grad, node._op = data, 0, op
             node._prev, node._closure = closure.__defaults__, closure
             return node
@@ -90,7 +95,7 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
 
 def _node(kind: Any, data: Number, operands: tuple[Value, ...], op: str, closure: Any) -> Value:
     if operands:
-        if type(data) is not float and (error := arithmetic.misuse_behind(data, op, operands)):
+        if type(data) is not float and (error := arithmetic.result_error(data, op, operands)):
             raise error
         if open_blocks and is_paused():
             operands, op, closure = (), "", _unrecorded
@@ -104,16 +109,16 @@ def _node(kind: Any, data: Number, operands: tuple[Value, ...], op: str, closure
 
 
 def _leaf(upstream: Number) -> None:
-    """The closure of a leaf, which has nobody to hand a gradient on to."""
+    """The closure of a leaf, which has no operands."""
 
 
 def _unrecorded(upstream: Number) -> None:
-    """The closure of a result computed under `no_grad()`: that of a leaf, told apart from it."""
+    """The closure that marks a result computed under `no_grad()`, otherwise like a leaf."""
 
 
 def _as_value(x: Any, beside: Number, op: str = "") -> Any:
-    # An operator that returns NotImplemented steps back: Python asks the other operand instead, and
-    # a NumPy array answers by taking the operation to each of its elements.
+    # If an operator returns NotImplemented, Python asks the other operand instead; a NumPy array
+    # then applies the operation to each of its elements.
     if isinstance(x, Value):
         return x
     if isinstance(beside, Value):
@@ -147,10 +152,10 @@ def _comparison(of_numbers: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
 
 
 def topological_order(*roots: Value) -> list[Value]:
-    """All nodes that the roots were computed from, and the roots themselves, operands first.
+    """The roots and all nodes from which they were computed, operands before results.
 
-    A depth-first walk that lists a node once its operands are listed. Its path is kept in a list,
-    since Python's call stack would overflow on a deep graph. A cycle tied by hand is a ValueError.
+    A depth-first walk lists each node after its operands. It keeps its path in a list, because
+    recursion would overflow Python's call stack on a deep graph. A cycle raises a ValueError.
 
     >>> a = Value(2.0)
     >>> b = a * a
@@ -170,7 +175,7 @@ def topological_order(*roots: Value) -> list[Value]:
                 if operand._prev:  # go down
                     path.append(node)
                     node = operand
-                    if len(path) > longest:  # for ever in a cycle: look whenever it has doubled
+                    if len(path) > longest:  # a cycle never ends: check each time the path doubles
                         longest = 2 * len(path)
                         if len(set(path)) < len(path):
                             raise ValueError(f"the graph has a cycle: {node!r} leads to itself")
@@ -184,17 +189,29 @@ def topological_order(*roots: Value) -> list[Value]:
     return order
 
 
+def innermost(x: Any) -> Any:
+    """The plain number in a Value, even if Values are nested in its data.
+
+    >>> innermost(Value(Value(2.0)))
+    2.0
+    """
+    while isinstance(x, Value):
+        x = x.data
+    return x
+
+
 class Value:
     """A scalar node of a computational graph.
 
     Attributes:
-        data: the number; Python's and NumPy's real ones become floats, other kinds are kept.
-        grad: d root / d self after `root.backward()`; leaves add up over several calls.
+        data: the number; Python and NumPy real numbers become floats, other kinds are kept.
+        grad: d root / d self after `root.backward()`; in leaves it adds up over several calls.
         label: a name for drawings and messages.
-        _prev, _op: operands and operation; () and '' for a leaf.
+        _prev, _op: the operands and the operation; () and '' for a leaf.
 
-    An operation of your own is `out = Value(data, _children, _op)` and then `out._backward = f`,
-    where f takes no argument and adds to the grad of each operand. Other data is a TypeError.
+    To define your own operation, create `out = Value(data, _children, _op)` and set `out._backward`
+    to a function without arguments that adds to the grad of each operand. Data that is not a real
+    number raises a TypeError.
 
     >>> x = Value(0.25, label="x")
     >>> [round(f(x).data, 3) for f in (Value.exp, Value.log, Value.sqrt, Value.sin, Value.cos)]
@@ -205,8 +222,8 @@ class Value:
     (1.0, 0.25, Value(data=0.5, grad=0))
     """
 
-    # Slots for what all nodes have, since size is speed. What few have (a label, attributes hung on
-    # by users, a _backward of their own) goes to __dict__, which Python makes when it is needed.
+    # Slots hold the attributes of every node, because small nodes are fast. Rare ones (a label, the
+    # user's own attributes or _backward) are in __dict__, which Python creates only when needed.
     __slots__ = ("__dict__", "__weakref__", "_closure", "_op", "_prev", "data", "grad")
     label: str = ""
 
@@ -217,78 +234,90 @@ class Value:
         if self.data is NotImplemented:
             raise TypeError(
                 f"a Value holds one real number, got {type(data).__name__} {data!r:.40}: convert a "
-                "string with float(), make one Value of each element of a list or an array"
+                "string with float(), make one Value for each element of a list or an array"
             )
         self.grad: Number = 0
         self._prev: tuple[Value, ...] = tuple(_children)
         if self._prev and not all(isinstance(child, Value) for child in self._prev):
-            fix = f"label={_children!r}" if isinstance(_children, str) else "Value(x) makes one"
+            fix = f"use label={_children!r}" if isinstance(_children, str) else "use Value(x)"
             raise TypeError(f"a Value expects Values as its operands, got {_children!r:.40}: {fix}")
         self._op = _op
         self._closure: Callable[[Number], None] = _leaf
         if label:
             self.label = label
 
-    # ---- 2. The operations: what they compute and what they owe to their operands, side by side
+    # ---- 2. The operations: each defines its result and its derivatives in one place
     @_operation("+")
     def __add__(a: Value, b: Value) -> Rule:
         """The sum a + b;  d/da = 1,  d/db = 1."""
+
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
             a.grad += upstream
             b.grad += upstream
+
         return a.data + b.data, _backward
 
     @_operation("-")
     def __sub__(a: Value, b: Value) -> Rule:
         """The difference a - b;  d/da = 1,  d/db = -1."""
+
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
             a.grad += upstream
             b.grad -= upstream
+
         return a.data - b.data, _backward
 
     @_operation("*")
     def __mul__(a: Value, b: Value) -> Rule:
         """The product a * b;  d/da = b,  d/db = a."""
+
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
             a.grad += b.data * upstream
             b.grad += a.data * upstream
+
         return a.data * b.data, _backward
 
     @_operation("/", "the quotient is not defined; keep y away from 0, for example y + 1e-8")
     def __truediv__(a: Value, b: Value) -> Rule:
         """The quotient q = a / b;  d/da = 1 / b,  d/db = -q / b."""
         q = a.data / b.data
+
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
             a.grad += upstream / b.data
             b.grad -= q / b.data * upstream
+
         return q, _backward
 
     @_operation("**")
     def _power(a: Value, b: Value) -> Rule:
         """The power p = a ** b;  d/da = b a^(b-1), which is 0 for b = 0;  d/db = p log a."""
         p = power(a.data, b.data)
+
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
             x, y = a.data, b.data
             size = abs(x) + abs(y)
-            # 0 * 0^0 instead of 0 * 0^-1 where both are 0; p * log 1 instead of p * log 0 at x = 0
+            # 0 * 0^0 instead of 0 * 0^-1 if both are 0; p * log 1 instead of p * log 0 if x is 0
             a.grad += y * power(x, where(size > 0, y - 1, 0 * size)) * upstream
             b.grad += p * arithmetic.log(where(x > 0, x, where(x < 0, x, 1))) * upstream
+
         return p, _backward
 
     def __pow__(self, other: Number) -> Value:
-        """The power a ** b; a plain exponent is part of the operation, as in `**2`.  a ** 0 = 1."""
+        """The power a ** b;  a plain exponent is part of `_op`, as in `**2`;  a ** 0 = 1."""
         n = as_exact(other)
         if not isinstance(n, (float, int, numbers.Real)):
             return self._power(other)
+
         def _backward(upstream: Number, a: Value = self) -> None:
             a.grad += n * power(a.data, n - 1 if n else 0) * upstream
+
         try:
             return _node(Value, power(self.data, n), (self,), f"**{n}", _backward)
         except FAILURES as error:
             raise arithmetic.explained(error, f"**{n}", (self,)) from None
 
     def __rpow__(self, other: Number) -> Value:
-        """The power p = n ** a; a plain base is part of the operation, as in `2**`.
+        """The power p = n ** a;  a plain base is part of `_op`, as in `2**`.
 
         d/da = p log n, which is 0 for n = 0.
         """
@@ -300,127 +329,155 @@ class Value:
             p = power(arithmetic.as_kind_of(self.data, n), self.data)
         except FAILURES as error:
             raise arithmetic.explained(error, op, (self,)) from None
+
         def _backward(upstream: Number, a: Value = self) -> None:
             a.grad += (p * arithmetic.log(n) if n else 0) * upstream
+
         return _node(Value, p, (self,), op, _backward)
 
     @_operation("neg")
     def __neg__(a: Value) -> Rule:
         """The negative -a;  d/da = -1."""
+
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad -= upstream
+
         return -a.data, _backward
 
     @_operation("abs")
     def __abs__(a: Value) -> Rule:
         """The absolute value |a|;  d/da = 1 for a > 0, -1 for a < 0, 0 at 0."""
+
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad += where(a.data > 0, upstream, where(a.data < 0, -upstream, 0))
+
         return abs(a.data), _backward
 
     __rsub__, __rmul__ = _reflected(__sub__), _reflected(__mul__)
     __rtruediv__ = _reflected(__truediv__)
 
     def __radd__(self, other: Number) -> Value:
-        """The sum; the int 0 adds no node, because Python's sum() starts from it."""
+        """The sum; adding the int 0 creates no node, because Python's sum() starts with it."""
         return self if type(other) is int and other == 0 else _reflected(Value.__add__)(self, other)
 
-    # Functions bear the names of NumPy's, so that np.tanh(array_of_values) finds them.
+    # These methods are named like NumPy's functions, so that np.tanh(array_of_values) works.
 
-    @_operation("exp", "the result passes the largest float, 1.8e308; keep x below 709")
+    @_operation("exp", "the result exceeds the largest float, 1.8e308; keep x below 709")
     def exp(a: Value) -> Rule:
         """The exponential e = e^a;  d/da = e."""
         e = arithmetic.exp(a.data)
+
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad += e * upstream
+
         return e, _backward
 
-    @_operation("log", "the logarithm needs x > 0; use for example x.maximum(1e-12).log()")
+    @_operation("log", "the logarithm needs x > 0; use, for example, x.maximum(1e-12).log()")
     def log(a: Value) -> Rule:
         """The natural logarithm log a, for a > 0;  d/da = 1 / a."""
+
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad += upstream / a.data
+
         return arithmetic.log(a.data), _backward
 
     @_operation("sqrt", "the root needs x >= 0, its derivative x > 0; use (x + 1e-12).sqrt()")
     def sqrt(a: Value) -> Rule:
         """The square root r = a^(1/2), for a >= 0;  d/da = 1 / (2 r), not defined at 0."""
         r = arithmetic.sqrt(a.data)
+
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad += upstream / (2 * r)
+
         return r, _backward
 
-    @_operation("sin", "not defined at infinity; find the operation before it that overflowed")
+    @_operation("sin", "not defined at infinity; find the earlier operation that overflowed")
     def sin(a: Value) -> Rule:
         """The sine of a, in radians;  d/da = cos a."""
+
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad += arithmetic.cos(a.data) * upstream
+
         return arithmetic.sin(a.data), _backward
 
-    @_operation("cos", "not defined at infinity; find the operation before it that overflowed")
+    @_operation("cos", "not defined at infinity; find the earlier operation that overflowed")
     def cos(a: Value) -> Rule:
         """The cosine of a, in radians;  d/da = -sin a."""
+
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad -= arithmetic.sin(a.data) * upstream
+
         return arithmetic.cos(a.data), _backward
 
     @_operation("tanh")
     def tanh(a: Value) -> Rule:
-        """The hyperbolic tangent t = tanh a, right up to infinity;  d/da = 1 - t^2."""
+        """The hyperbolic tangent t = tanh a, accurate for all inputs;  d/da = 1 - t^2."""
         t = arithmetic.tanh(a.data)
+
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad += (1 - t * t) * upstream
+
         return t, _backward
 
     @_operation("sigmoid")
     def sigmoid(a: Value) -> Rule:
-        """The logistic s = 1 / (1 + e^-a), right up to infinity;  d/da = s (1 - s)."""
+        """The logistic function s = 1 / (1 + e^-a), accurate for all inputs;  d/da = s (1 - s)."""
         s = arithmetic.sigmoid(a.data)
+
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad += s * (1 - s) * upstream
+
         return s, _backward
 
     @_operation("ReLU")
     def relu(a: Value) -> Rule:
-        """The rectifier max(a, 0);  d/da = 1 for a > 0, else 0, at 0 too."""
+        """The rectifier max(a, 0);  d/da = 1 for a > 0, else 0 (including at 0)."""
+
         def _backward(upstream: Number, a: Value = a) -> None:
             a.grad += where(a.data > 0, upstream, 0)
+
         return arithmetic.relu(a.data), _backward
 
     @_operation("maximum")
     def maximum(a: Value, b: Value) -> Rule:
-        """The larger of a and b;  the derivative is that of the larger, half to each if equal."""
+        """The larger of a and b;  d/da = 1 for a > b, 1/2 for a = b, else 0;  d/db = 1 - d/da."""
+
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
             a.grad += where(a.data > b.data, upstream, where(a.data < b.data, 0, half(upstream)))
             b.grad += where(b.data > a.data, upstream, where(b.data < a.data, 0, half(upstream)))
+
         return arithmetic.maximum(a.data, b.data), _backward
 
     @_operation("minimum")
     def minimum(a: Value, b: Value) -> Rule:
-        """The smaller of a and b;  the derivative is that of the smaller, half to each if equal."""
+        """The smaller of a and b;  d/da = 1 for a < b, 1/2 for a = b, else 0;  d/db = 1 - d/da."""
+
         def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
             a.grad += where(a.data < b.data, upstream, where(a.data > b.data, 0, half(upstream)))
             b.grad += where(b.data < a.data, upstream, where(b.data > a.data, 0, half(upstream)))
+
         return arithmetic.minimum(a.data, b.data), _backward
 
     # ---- 3. Backpropagation
     def _backward(self) -> None:
-        """One step of the chain rule: adds to the grad of each operand what this node owes it."""
+        """Applies one step of the chain rule: adds a contribution to the grad of each operand."""
         self._closure(self.grad)
 
     def backward(self, gradient: Number = 1) -> None:
-        """The derivative of this node by every node it was computed from, into their `grad`.
+        """Computes the derivative of this node with respect to every node that it depends on.
 
-        A node may hand its gradient on when it is complete, that is after all nodes that use it:
-        so the closures run in reversed topological order. Interior nodes start from 0 each time,
-        leaves add up over calls until they are reset: two calls give exactly twice. `gradient` is
-        that of this node. An ArithmeticError or ValueError tells of a derivative that is not there,
-        a RuntimeError that this node was computed under `no_grad()`.
+        A node can pass its gradient on only when the gradient is complete, that is, after all nodes
+        that use it have passed theirs on. So the closures run in reverse topological order. Each
+        call resets interior gradients to 0 but adds to the gradients of leaves, so a second call
+        doubles those exactly. `gradient` is the upstream gradient of this node.
+
+        Raises ArithmeticError or ValueError where a derivative does not exist, and RuntimeError if
+        this node was computed under `no_grad()`.
         """
         if self._closure is _unrecorded:
             raise RuntimeError("this Value was computed inside no_grad(): compute it outside")
         if as_exact(gradient) is NotImplemented:
-            raise TypeError(f"backward expects a number as gradient, got {gradient!r:.40}")
+            raise TypeError(f"backward expects one number as gradient, got {gradient!r:.40}")
         gradient = as_exact(gradient)
         order = topological_order(self)
         for node in order:
@@ -431,7 +488,7 @@ class Value:
             ):
                 raise error
         if isinstance(self.data, numbers.Rational):
-            gradient += 0 * self.data  # a fraction from the start, since 1 / 2 would be a float
+            gradient += 0 * self.data  # a fraction, because half of the int 1 would be a float
         self.grad += gradient
         try:
             for node in reversed(order):
@@ -448,15 +505,18 @@ class Value:
         return self.data.item() if isinstance(self.data, Value) else float(self.data)
 
     def detach(self) -> Value:
-        """A leaf with the same data: a constant, as far as derivatives are concerned."""
+        """A leaf with the same data, from which no gradient flows back to this node."""
         return Value(self.data.detach() if isinstance(self.data, Value) else self.data)
 
-    # == and hash stay those of objects: a Value is a node, and two nodes may hold equal numbers.
-    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
-    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
+    # As in PyTorch. Constants and results computed under no_grad() do not require a gradient.
+    is_leaf = property(lambda v: not v._prev)
+    requires_grad = property(lambda v: v._closure is not _unrecorded and type(v) is not Constant)
+
+    # == and hash compare identity: a Value is a node, and two nodes may hold equal numbers.
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, (lt, le, gt, ge))
 
     def __bool__(self) -> bool:
-        bool(self.data)  # a recording number refuses to decide
+        bool(self.data)  # raises an error if the number is traced
         return True
 
     def __pos__(self) -> Value:
@@ -465,12 +525,14 @@ class Value:
     def __matmul__(self, other: object) -> Any:
         if hasattr(other, "__array_ufunc__"):
             return NotImplemented
-        raise TypeError("@ is the product of arrays, such as values([...]); of Values, use *")
+        raise TypeError("@ multiplies arrays, such as values([...]); between single Values use *")
+
     __rmatmul__ = __matmul__
 
     def __float__(self) -> NoReturn:
-        reason = "float(), int() and the functions of math would leave the graph"
-        raise TypeError(f"{reason}: take .item() for the number, or .exp() in place of math.exp")
+        reason = "float(), int() and math functions would detach the result from the graph"
+        raise TypeError(f"{reason}: use .item() for the number, or .exp() instead of math.exp")
+
     __int__ = __float__
 
     def __format__(self, spec: str) -> str:
@@ -481,19 +543,17 @@ class Value:
 
     def __getstate__(self) -> object:
         if self._prev:
-            reason = f"the result of {self._op!r} is tied to its graph and cannot be copied"
-            raise TypeError(f"{reason}: copy the leaves it was computed from, or its .detach()")
+            reason = f"the result of {self._op!r} is part of its graph and cannot be copied"
+            raise TypeError(f"{reason}: copy its .detach(), or the leaves it was computed from")
         return object.__getstate__(self)
 
 
 class Constant(Value):
-    """The leaf that a plain number becomes when it meets a Value.
+    """A leaf that an operation creates from a plain number, such as the 2 in `2 * x`.
 
     >>> isinstance((2 * Value(3.0))._prev[0], Constant)
     True
     """
-
-    __slots__ = ()
 
 
 numbers.Number.register(Value)  # so that data may be a Value

@@ -1,21 +1,25 @@
-"""Chapter 4: losses, which say in one number how wrong an output is.
+"""Loss functions: one number that measures how wrong an output is.
 
-Each takes one example and gives one Value; the loss of a batch is their mean.
+Each function takes one example and returns its loss, or takes a batch and returns the mean over the
+examples. The number of axes distinguishes the two.
 
-    >>> model_outputs, targets = [Value(2.0), Value(-1.0)], [1.0, -1.0]
-    >>> losses = [squared_error(p, t) for p, t in zip(model_outputs, targets)]
-    >>> (sum(losses) / len(losses)).item()
+    >>> squared_error(Value(2.0), 1.0).item()
+    1.0
+    >>> squared_error([Value(2.0), Value(-1.0)], [1.0, -1.0]).item()
     0.5
 
-The cross-entropies take logits, that is scores of any size, and not probabilities: log(sigmoid(z))
-and log(softmax(z)) would take the logarithm of 0 where a score is large. They are written with the
-identity, true for every number m,
+Predictions of shape (n, 1), which a layer of one neuron returns, may be paired with n targets. Any
+other difference in shape is an error: NumPy might pair every prediction with every target. The same
+line of code works eagerly on a batch and, with the faster `micrograd.compile`, on one example.
 
-    log(sum_k e^z_k)  =  m + log(sum_k e^(z_k - m))
+The cross-entropies take logits, which are scores of any size, not probabilities: for large scores,
+log(sigmoid(z)) and log(softmax(z)) would take the logarithm of 0. They use the identity
 
-and m the largest score, so that no exponential overflows and one of them is 1. Since the right side
-does not depend on m, m enters as a constant (detached), and derivatives of all orders stay exact,
-also where two scores tie for the largest.
+    log(sum_k e^z_k)  =  m + log(sum_k e^(z_k - m)),        true for every number m,
+
+with the largest score as m, so that no exponential overflows and one of them is 1. The value of the
+right side does not depend on m, so m is treated as a constant (detached). Derivatives of all orders
+stay exact, even if two scores tie for the largest.
 
 Letters: z logit, t target, m shift.
 """
@@ -23,23 +27,26 @@ Letters: z logit, t target, m shift.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
 from micrograd.engine import Value, take
+from micrograd.shapes import flat, shape_of
 
 __all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "squared_error"]
 
 
 def squared_error(prediction: Any, target: Any) -> Value:
-    """The square of the difference, for regression.
+    """The squared difference, for regression.
 
         loss = (p - t)^2        d loss / d p = 2 (p - t)
 
     >>> squared_error(Value(3.0), 1.0).item()
     4.0
     """
+    if shape_of(prediction) or shape_of(target):
+        return _mean_of_pairs(squared_error, prediction, target)
     difference: Value = _value(prediction) - target
     return difference**2
 
@@ -50,25 +57,27 @@ def hinge(score: Any, target: Any) -> Value:
         loss = max(0, 1 - t s)        d loss / d s = -t where t s < 1, else 0
 
     Args:
-        score: s, any real number; its sign is the class.
+        score: s, any real number; its sign gives the class.
         target: t, -1 or 1.
 
     Raises:
-        ValueError: the target is another number.
+        ValueError: the target is neither -1 nor 1.
 
     >>> hinge(Value(0.25), 1).item(), hinge(Value(0.25), -1).item(), hinge(Value(3.0), 1).item()
     (0.75, 1.25, 0.0)
     """
+    if shape_of(score) or shape_of(target):
+        return _mean_of_pairs(hinge, score, target)
     if _is_known(target) and target not in (-1, 1):
         raise ValueError(
-            f"hinge expects a target of -1 or 1, got {target}: 2 * y - 1 makes it of a y in 0, 1"
+            f"hinge expects a target of -1 or 1, got {target}: for labels 0 and 1, pass 2 * y - 1"
         )
     shortfall: Value = 1 - _value(score) * target
     return shortfall.relu()
 
 
 def binary_cross_entropy(logit: Any, target: Any) -> Value:
-    """The negative log probability of the target, for two classes with P(1) = sigmoid(logit).
+    """The negative log probability of the target for two classes, with P(1) = sigmoid(logit).
 
         loss = log(e^z + 1) - t z        d loss / d z = sigmoid(z) - t
 
@@ -77,7 +86,7 @@ def binary_cross_entropy(logit: Any, target: Any) -> Value:
         target: t, 0 or 1, or the probability of class 1, in [0, 1].
 
     Raises:
-        ValueError: the target lies outside [0, 1].
+        ValueError: the target is outside [0, 1].
 
     >>> z = Value(0.0)
     >>> loss = binary_cross_entropy(z, 1)
@@ -85,10 +94,12 @@ def binary_cross_entropy(logit: Any, target: Any) -> Value:
     >>> round(loss.item(), 4), z.grad
     (0.6931, -0.5)
     """
+    if shape_of(logit) or shape_of(target):
+        return _mean_of_pairs(binary_cross_entropy, logit, target)
     if _is_known(target) and not 0 <= target <= 1:
         raise ValueError(
-            f"binary_cross_entropy expects a target from 0 to 1, got {target}: (t + 1) / 2 makes "
-            "it of a t in -1, 1"
+            f"binary_cross_entropy expects a target from 0 to 1, got {target}: for labels -1 and "
+            "1, pass (y + 1) / 2"
         )
     z = _value(logit)
     m = z.maximum(0).detach()
@@ -97,18 +108,18 @@ def binary_cross_entropy(logit: Any, target: Any) -> Value:
 
 
 def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
-    """The negative log probability that a softmax over the logits gives to the label.
+    """The negative log probability of the label under a softmax over the logits.
 
         loss = log(sum_k e^z_k) - z_label        d loss / d z_k = p_k - [k = label]
 
     Args:
-        logits: one for each of n classes, any real numbers (stable at +-1000).
-        label: index of the true class, 0 <= label < n.
+        logits: one per class, any real numbers (stable at +-1000); for a batch, shape (n, k).
+        label: index of the true class, 0 <= label < k for k classes; for a batch, shape (n,).
 
     Raises:
-        IndexError: the label is not one of the n classes.
-        TypeError: the logits are a single Value, or the label is no integer.
-        ValueError: there are no logits.
+        IndexError: the label is not one of the k classes.
+        TypeError: the logits are not a list, or the label is not an integer.
+        ValueError: there are no logits, or a batch does not have one label for each row.
 
     >>> round(cross_entropy([Value(1.0), Value(1.0)], 0).item(), 4)
     0.6931
@@ -117,8 +128,10 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
         got = "a single Value" if isinstance(logits, Value) else repr(logits)
         raise TypeError(
             f"cross_entropy expects a list of logits, one for each class, got {got}: "
-            "use binary_cross_entropy, or a last layer of two neurons or more"
+            "use binary_cross_entropy, or a last layer of at least two neurons"
         )
+    if len(shape_of(logits)) > 1 or shape_of(label):
+        return _mean_of_rows(logits, label)
     zs = [_value(z) for z in logits]
     if not zs:
         raise ValueError("cross_entropy expects at least one logit, got none")
@@ -129,16 +142,43 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
         chosen = take(shifted, label)
     except (IndexError, TypeError) as error:
         raise type(error)(
-            f"cross_entropy expects as label the index of one of {len(zs)} classes, an int from 0 "
-            f"to {len(zs) - 1}, got {label!r}"
+            f"cross_entropy expects the label of one of {len(zs)} classes, an int from 0 to "
+            f"{len(zs) - 1}, got {label!r}: pass the index of the true class"
         ) from None
     loss: Value = total.log() - chosen
     return loss
+
+
+def _mean_of_pairs(loss: Callable[[Any, Any], Value], predictions: Any, targets: Any) -> Value:
+    shape, expected = shape_of(predictions), shape_of(targets)
+    if shape not in (expected, (*expected, 1)):
+        raise ValueError(
+            f"{loss.__name__} expects predictions and targets of the same shape, got {shape} and "
+            f"{expected}"
+        )
+    return _mean(list(map(loss, flat(predictions), flat(targets))))
+
+
+def _mean_of_rows(logits: Any, labels: Any) -> Value:
+    shape, expected = shape_of(logits), shape_of(labels)
+    if len(shape) != 2 or expected != shape[:1]:
+        raise ValueError(
+            "cross_entropy expects logits of shape (n, k) and labels of shape (n,), got "
+            f"{shape} and {expected}"
+        )
+    return _mean(list(map(cross_entropy, logits, flat(labels))))
+
+
+def _mean(losses: list[Value]) -> Value:
+    if not losses:
+        raise ValueError("expected at least one example, got none")
+    mean: Value = sum(losses[1:], losses[0]) / len(losses)
+    return mean
 
 
 def _value(x: Any) -> Value:
     return x if isinstance(x, Value) else Value(x)
 
 
-def _is_known(target: Any) -> bool:  # and not a number that is still to come, as a recording one
+def _is_known(target: Any) -> bool:  # a traced number has no value yet, so it cannot be checked
     return isinstance(target, numbers.Real)

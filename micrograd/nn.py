@@ -1,9 +1,9 @@
-"""Chapter 3: neurons, layers and networks, made of nothing but Values.
+"""Neurons, layers and networks, built from Values alone.
 
-A neuron computes activation(w1 x1 + ... + wn xn + b), a layer is some neurons side by side that see
-the same inputs, and a multi-layer perceptron (MLP) is some layers in a row. Names, signatures,
-reprs and the order of random numbers are those of Karpathy's micrograd, so that programs written
-for it give the same digits here.
+A neuron computes activation(w1 x1 + ... + wn xn + b). A layer is a list of neurons with the same
+inputs, and a multi-layer perceptron (MLP) is a sequence of layers. Names, signatures, reprs and the
+order of random numbers match Karpathy's micrograd, so programs written for it give the same digits
+here.
 
     >>> import random
     >>> random.seed(1337)
@@ -25,7 +25,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from micrograd.arithmetic import as_number
-from micrograd.engine import Value
+from micrograd.engine import Value, innermost
+from micrograd.shapes import shape_of
 
 
 def _linear(value: Value) -> Value:
@@ -38,54 +39,86 @@ ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
     "sigmoid": Value.sigmoid,
     "linear": _linear,
 }
-# What a drawing asks a module about each of its neurons: where it is, weights, bias, activation.
+# What drawings need to know of a neuron: path in the module, weights, bias, name of the activation.
 NeuronParts = tuple[str, list[Value], Value | None, str]
-
 
 _edits = itertools.count(1)
 
 
 class Module:
-    """What has parameters: the Values among its attributes, and those of the Modules among them.
+    """The base class of models; a subclass sets attributes and defines `forward` or `__call__`.
 
-    A subclass sets attributes and defines `__call__`; lists, tuples, dicts and NumPy arrays of
-    Values or Modules count as well.
+    The parameters of a model are the Values among its attributes and the parameters of the Modules
+    among them. Both may also be in lists, tuples, dicts and NumPy arrays.
 
     >>> class Line(Module):
     ...     def __init__(self):
     ...         self.slope, self.bias = Value(2.0), Value(1.0)
-    ...     def __call__(self, x):
+    ...     def forward(self, x):
     ...         return self.slope * x + self.bias
+    >>> Line()(3.0).data
+    7.0
     >>> Line().state_dict()
     {'slope': 2.0, 'bias': 1.0}
     """
 
-    edits = 0  # changes when an attribute of any module is set: compiled functions look here
+    edits = 0  # changes whenever an attribute of any module is set; compiled functions check it
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
-        Module.edits = next(_edits)  # never the same number twice, whatever other threads do
+        Module.edits = next(_edits)  # a new number each time, even with several threads
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
         Module.edits = next(_edits)
 
-    def named_parameters(self) -> Iterator[tuple[str, Value]]:
-        """Pairs of a name, as one would type it after `model.`, and a parameter; each one once.
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """What `forward` returns."""
+        return self.forward(*inputs, **named)
 
-        Results of operations are no parameters, should a model keep its last output, say.
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        """The outputs for the given inputs; subclasses define this method.
+
+        Raises:
+            NotImplementedError: the class does not define it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} defines neither forward nor __call__")
+
+    def named_modules(self) -> Iterator[tuple[str, Module]]:
+        """Pairs (name, module), each once, `('', self)` first; names are as typed after `model.`.
+
+        >>> [name for name, _ in Layer(1, 2).named_modules()]
+        ['', 'neurons[0]', 'neurons[1]']
+        """
+        seen: set[int] = set()
+        waiting: list[tuple[str, Module]] = [("", self)]
+        while waiting:
+            name, module = waiting.pop()
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield name, module
+                below = _found(Module, vars(module), f"{name}." if name else "", attributes=True)
+                waiting += reversed(list(below))
+
+    def named_parameters(self) -> Iterator[tuple[str, Value]]:
+        """Pairs (name, parameter), each once; names are as typed after `model.`.
+
+        A module's own parameters come before those of the modules inside it, as in PyTorch. Results
+        of operations do not count, so a model may keep its last output.
 
         >>> [name for name, p in Layer(1, 2).named_parameters()]
         ['neurons[0].w[0]', 'neurons[0].b', 'neurons[1].w[0]', 'neurons[1].b']
         """
         seen: set[Value] = set()
-        for name, value in _found(Value, vars(self), "", attributes=True):
-            if value not in seen and not value._prev:
-                seen.add(value)
-                yield name, value
+        for prefix, module in self.named_modules():
+            start = f"{prefix}." if prefix else ""
+            for name, value in _found(Value, vars(module), start, attributes=True):
+                if value not in seen and not value._prev:
+                    seen.add(value)
+                    yield name, value
 
     def parameters(self) -> list[Value]:
-        """All parameters, in the order in which they were made.
+        """All parameters, in the order of the attributes.
 
         >>> len(Layer(3, 2).parameters())
         8
@@ -93,7 +126,7 @@ class Module:
         return [p for _, p in self.named_parameters()]
 
     def zero_grad(self) -> None:
-        """Resets the gradients, which would otherwise add up from one backward pass to the next.
+        """Resets all gradients to 0; otherwise the next backward pass would add to them.
 
         >>> neuron = Neuron(1)
         >>> neuron.b.grad = 5.0
@@ -105,7 +138,7 @@ class Module:
             p.grad = 0
 
     def summary(self) -> str:
-        """A table of the parts of this module, one a line, with the number of their parameters.
+        """A table of the parts of this module, one per line, with the number of parameters in each.
 
         >>> print(MLP(2, [3, 1]).summary())
         part       kind                parameters
@@ -131,17 +164,17 @@ class Module:
         return repr(self) if type(self).__repr__ is not object.__repr__ else type(self).__name__
 
     def state_dict(self) -> dict[str, Any]:
-        """The data of all parameters by name: what is worth saving of a trained model."""
+        """A dict that maps each parameter's name to its data, for saving a trained model."""
         return {name: p.data for name, p in self.named_parameters()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Sets the data of all parameters from what `state_dict()` gave; all of them or none.
+        """Sets the data of all parameters from a `state_dict()`; on an error, none is changed.
 
-        Of a Value, as `dict(model.named_parameters())` holds them, the number is copied.
+        Entries may also be Values, as in `dict(model.named_parameters())`: their data is copied.
 
         Raises:
             ValueError: the names in `state` are not exactly the names of the parameters.
-            TypeError: one of its entries is not a number.
+            TypeError: `state` is not a dict, or an entry is not a number.
 
         >>> a, b = Neuron(2), Neuron(2)
         >>> b.load_state_dict(a.state_dict())
@@ -149,29 +182,18 @@ class Module:
         True
         """
         parameters = dict(self.named_parameters())
-        missing = [name for name in parameters if name not in state]
-        unknown = [name for name in state if name not in parameters]
-        if missing or unknown:
-            raise ValueError(
-                f"this {type(self).__name__} has {len(parameters)} parameters, the state has "
-                f"{len(state)}: missing {_some(missing)}, unknown {_some(unknown)}; build the "
-                "model with the sizes it was saved with"
-            )
-        data = {name: as_number(_number_in(entry)) for name, entry in state.items()}
-        wrong = [name for name, number in data.items() if number is NotImplemented]
-        if wrong:
-            got = f"{type(state[wrong[0]]).__name__} {state[wrong[0]]!r:.40}"
-            raise TypeError(f"the state expects numbers, got {got} at {_some(wrong)}")
+        _check_names(parameters, state, type(self).__name__)
+        data = _numbers(state)
         for name, p in parameters.items():
             p.data = data[name]
 
 
 class Neuron(Module):
-    """activation(w1 x1 + ... + wn xn + b), weights uniform in [-1, 1), bias 0.
+    """activation(w1 x1 + ... + wn xn + b), with weights drawn uniformly from [-1, 1) and bias 0.
 
     Args:
         nin: number of inputs.
-        nonlin: False for a linear neuron, whatever the activation.
+        nonlin: False makes the neuron linear, whatever its activation.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear'.
 
     >>> neuron = Neuron(2)
@@ -182,17 +204,19 @@ class Neuron(Module):
 
     def __init__(self, nin: int, nonlin: bool = True, activation: str = "relu") -> None:
         _check_size("Neuron", "nin", nin)
-        if nin < 1:
-            raise ValueError(f"a Neuron needs at least one input, got nin={nin}")
-        if activation not in ACTIVATIONS:
-            raise ValueError(f"activation {activation!r} is not one of {', '.join(ACTIVATIONS)}")
+        _check_activation(activation)
         self.w = [Value(random.uniform(-1, 1)) for _ in range(nin)]
         self.b = Value(0)
         self.activation = activation if nonlin else "linear"
         self.nonlin = self.activation != "linear"
 
-    def __call__(self, x: Any, *more: Any) -> Value:
-        """The output for n inputs, numbers or Values; for n = 1 the input may stand alone."""
+    def __call__(self, x: Any, *more: Any) -> Any:
+        """The output for a list of n inputs, numbers or Values; a single input needs no list.
+
+        For a batch of shape (m, n) the result is an array of m outputs.
+        """
+        if _is_batch(x):
+            return _stacked([self(row) for row in x])
         x = _values(x, *more)
         return _noted([self._output(x)], self, x)[0]
 
@@ -200,7 +224,7 @@ class Neuron(Module):
         if len(x) != len(self.w):
             raise ValueError(
                 f"Neuron expects {len(self.w)} inputs, got {len(x)}: "
-                f"was its layer built with nin={len(x)}?"
+                f"build its layer with nin={len(x)}, or pass {len(self.w)} inputs"
             )
         total = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)
         return ACTIVATIONS[self.activation](total)
@@ -214,7 +238,7 @@ class Neuron(Module):
 
 
 class Layer(Module):
-    """`nout` neurons that see the same `nin` inputs; further arguments go to each Neuron.
+    """`nout` neurons with the same `nin` inputs; further arguments are passed to each Neuron.
 
     >>> Layer(3, 2, activation="tanh")
     Layer of [TanhNeuron(3), TanhNeuron(3)]
@@ -222,12 +246,15 @@ class Layer(Module):
 
     def __init__(self, nin: int, nout: int, **kwargs: Any) -> None:
         _check_size("Layer", "nout", nout)
-        if nout < 1:
-            raise ValueError(f"a Layer needs at least one neuron, got nout={nout}")
         self.neurons = [Neuron(nin, **kwargs) for _ in range(nout)]
 
     def __call__(self, x: Any, *more: Any) -> Any:
-        """The list of the neurons' outputs; of a layer of one neuron, its output alone."""
+        """The list of the neurons' outputs, or the single output of a layer of one neuron.
+
+        For a batch of shape (n, nin) the result is an array of shape (n, nout).
+        """
+        if _is_batch(x):
+            return _stacked([self(row) for row in x], len(self.neurons))
         x = _values(x, *more)
         out = _noted([neuron._output(x) for neuron in self.neurons], self, x)
         return out[0] if len(out) == 1 else out
@@ -247,32 +274,43 @@ class Layer(Module):
 
 
 class MLP(Module):
-    """A multi-layer perceptron: `nin` inputs, then layers of the sizes in `nouts`, the last linear.
+    """A multi-layer perceptron: `nin` inputs, then layers of sizes `nouts`.
 
     Args:
         nin: number of inputs.
-        nouts: number of neurons of each layer; the last is the number of outputs.
-        activation: that of all layers but the last: 'relu', 'tanh', 'sigmoid' or 'linear'.
+        nouts: number of neurons in each layer; the last is the number of outputs.
+        activation: used in all layers except the last: 'relu', 'tanh', 'sigmoid' or 'linear'.
+        output: the activation of the last layer.
 
     >>> MLP(3, [2, 1], activation="tanh")
     MLP of [Layer of [TanhNeuron(3), TanhNeuron(3)], Layer of [LinearNeuron(2)]]
     """
 
-    def __init__(self, nin: int, nouts: Sequence[int], activation: str = "relu") -> None:
+    def __init__(
+        self, nin: int, nouts: Sequence[int], activation: str = "relu", output: str = "linear"
+    ) -> None:
         if not isinstance(nouts, Iterable):
             given = [size for size in (nouts, activation) if not isinstance(size, str)]
             raise TypeError(f"MLP expects the sizes of its layers in a list, got {nouts!r}: write "
                             f"MLP({nin}, {given})")  # fmt: skip
         if not len(nouts):
-            raise ValueError("an MLP needs at least one layer, got nouts=[]: [1] is one neuron")
-        sizes = [nin, *nouts]
+            raise ValueError(
+                "MLP expects at least one layer, got nouts=[]: pass [1] for one neuron"
+            )
+        _check_activation(activation)
+        activations = [activation] * (len(nouts) - 1) + [output]
         self.layers = [
-            Layer(sizes[i], sizes[i + 1], nonlin=i != len(nouts) - 1, activation=activation)
-            for i in range(len(nouts))
+            Layer(n_in, n_out, activation=name)
+            for n_in, n_out, name in zip([nin, *nouts], nouts, activations, strict=False)
         ]
 
     def __call__(self, x: Any, *more: Any) -> Any:
-        """The outputs of the last layer: a list, or a single Value if that has one neuron."""
+        """The outputs of the last layer: a list, or a single Value if it has one neuron.
+
+        For a batch of shape (n, nin) the result is an array of shape (n, number of outputs).
+        """
+        if _is_batch(x):
+            return _stacked([self(row) for row in x], len(self.layers[-1].neurons))
         x = _values(x, *more) if more else x
         for layer in self.layers:
             x = layer(x)
@@ -283,7 +321,7 @@ class MLP(Module):
 
 
 class Linear(Module):
-    """The affine map y = W x + b, initialised as in PyTorch, always with a list as its output.
+    """The affine map y = W x + b, initialised as in PyTorch; its output is always a list.
 
     Args:
         n_in: number of inputs.
@@ -291,7 +329,7 @@ class Linear(Module):
         bias: False for y = W x.
 
     Attributes:
-        weight: n_out rows of n_in Values, uniform in +-1 / sqrt(n_in).
+        weight: n_out rows of n_in Values, drawn uniformly from [-c, c], c = 1 / sqrt(n_in).
         bias: n_out Values, from the same interval; [] without bias.
 
     >>> layer = Linear(2, 1)
@@ -303,21 +341,24 @@ class Linear(Module):
     def __init__(self, n_in: int, n_out: int, bias: bool = True) -> None:
         _check_size("Linear", "n_in", n_in)
         _check_size("Linear", "n_out", n_out)
-        if n_in < 1 or n_out < 1:
-            raise ValueError(f"Linear expects n_in and n_out of at least 1, got {n_in} and {n_out}")
         bound = n_in**-0.5
         self.weight = [
             [Value(random.uniform(-bound, bound)) for _ in range(n_in)] for _ in range(n_out)
         ]
         self.bias = [Value(random.uniform(-bound, bound)) for _ in range(n_out if bias else 0)]
 
-    def __call__(self, x: Any, *more: Any) -> list[Value]:
-        """The n_out outputs for n_in inputs, numbers or Values."""
+    def __call__(self, x: Any, *more: Any) -> Any:
+        """The list of n_out outputs for n_in inputs, numbers or Values.
+
+        For a batch of shape (n, n_in) the result is an array of shape (n, n_out).
+        """
+        if _is_batch(x):
+            return _stacked([self(row) for row in x], len(self.weight))
         x = _values(x, *more)
         n_in = len(self.weight[0])
         if len(x) != n_in:
             raise ValueError(f"Linear expects {n_in} inputs, got {len(x)}: build it as Linear"
-                             f"({len(x)}, {len(self.weight)}) for these")  # fmt: skip
+                             f"({len(x)}, {len(self.weight)}), or pass {n_in} inputs")  # fmt: skip
         products = [[w * xi for w, xi in zip(row, x, strict=True)] for row in self.weight]
         starts: list[Any] = self.bias or [0] * len(products)
         out = [sum(terms, start) for terms, start in zip(products, starts, strict=True)]
@@ -341,23 +382,47 @@ class Activation(Module):
     """
 
     def __init__(self, name: str) -> None:
-        if name not in ACTIVATIONS:
-            raise ValueError(f"activation {name!r} is not one of {', '.join(ACTIVATIONS)}")
+        _check_activation(name)
         self.name = name
 
-    def __call__(self, x: Any) -> list[Value]:
-        """A list of as many outputs as inputs."""
+    def __call__(self, x: Any) -> Any:
+        """The list of outputs, one for each input; for a batch, an array of the same shape."""
+        if _is_batch(x):
+            return _stacked([self(row) for row in x], shape_of(x)[1])
         inputs = _values(x)
-        if self.name == "linear":  # the inputs themselves, which are somebody else's results
+        if self.name == "linear":  # the outputs are the inputs, which other modules made
             return inputs
         return _noted([ACTIVATIONS[self.name](xi) for xi in inputs], self, inputs)
 
     def __repr__(self) -> str:
-        return f"Activation({self.name!r})"
+        return (
+            f"Activation({self.name!r})" if type(self) is Activation else f"{type(self).__name__}()"
+        )
+
+
+class ReLU(Activation):
+    """max(0, x) of each input."""
+
+    def __init__(self) -> None:
+        super().__init__("relu")
+
+
+class Tanh(Activation):
+    """tanh(x) of each input."""
+
+    def __init__(self) -> None:
+        super().__init__("tanh")
+
+
+class Sigmoid(Activation):
+    """1 / (1 + e^-x) of each input."""
+
+    def __init__(self) -> None:
+        super().__init__("sigmoid")
 
 
 class Sequential(Module):
-    """Modules in a row, each fed with what the one before it returns.
+    """Modules in sequence: each is called with the output of the one before it.
 
     >>> model = Sequential(Linear(2, 8), Activation("tanh"), Linear(8, 1))
     >>> len(model.parameters()), len(model([0.5, -0.5]))
@@ -368,11 +433,14 @@ class Sequential(Module):
         for module in modules:
             if not callable(module):
                 raise TypeError(f"Sequential expects modules, got {module!r:.60}: "
-                                "write Sequential(*layers) for a list of layers")  # fmt: skip
+                                "for a list of layers, write Sequential(*layers)")  # fmt: skip
         self.modules = list(modules)
 
     def __call__(self, x: Any) -> Any:
-        """What the last module returns."""
+        """The output of the last module; for a batch, an array with a row for each example."""
+        if _is_batch(x):
+            rows = [self(row) for row in x]
+            return _stacked(rows, *shape_of(rows[0] if rows else []))
         for module in self.modules:
             x = module(x)
         return x
@@ -381,47 +449,77 @@ class Sequential(Module):
         return f"Sequential({', '.join(map(repr, self.modules))})"
 
 
-# ---- how well a model does
+def Parameter(data: Any) -> Any:  # noqa: N802  # PyTorch's name
+    """A Value for a number, an array of Values for an array; assign it to a Module's attribute.
+
+    >>> Parameter(2.0), Parameter([1.0, 2.0]).data
+    (Value(data=2.0, grad=0), array([1., 2.]))
+    """
+    if not shape_of(data):
+        return Value(data)
+    from micrograd.arrays import values  # imports NumPy, which single numbers do not need
+
+    return values(data)
 
 
-def predicted_class(scores: Any) -> int:
-    """The class that scores stand for: of several the index of the largest, of one score > 0.
+def layers_of(model: Any) -> list[Any]:
+    """The layers of a model in running order, including the layers inside MLPs and Sequentials.
+
+    >>> layers_of(Sequential(MLP(2, [1]), Sequential(Activation("tanh"), Linear(1, 3))))
+    [Layer of [LinearNeuron(2)], Activation('tanh'), Linear(1, 3)]
+    """
+    if isinstance(model, (MLP, Sequential)):
+        parts = model.layers if isinstance(model, MLP) else model.modules
+        return [layer for part in parts for layer in layers_of(part)]
+    return [model]
+
+
+# ---- accuracy and confusion matrix
+
+
+def predicted_class(scores: Any, threshold: float = 0.0) -> int:
+    """The index of the largest score; for a single score, 1 if it is above the threshold, else 0.
 
     >>> predicted_class([0.1, 2.0, -1.0]), predicted_class(Value(0.3)), predicted_class(-0.3)
     (1, 1, 0)
 
     Raises:
-        ValueError: a score is NaN, which is above or below no other.
+        ValueError: a score is NaN, which cannot be compared.
     """
     several = scores if hasattr(scores, "__len__") else [scores]
-    if not all(score <= score for score in several):  # NaN is not
-        raise ValueError("expected scores that are numbers, got NaN: did training diverge?")
+    if not all(score <= score for score in several):  # False for NaN
+        raise ValueError(
+            "expected scores that are numbers, got NaN: training may have diverged, try a lower "
+            "learning rate"
+        )
     if len(several) == 1:
-        return int(several[0] > 0)
+        return int(several[0] > threshold)
     return max(range(len(several)), key=lambda k: several[k])
 
 
-def accuracy(scores: Iterable[Any], labels: Iterable[int]) -> float:
+def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0) -> float:
     """The fraction of examples whose predicted class is their label.
 
     Args:
-        scores: of each example, a score for each class, or a single score with the boundary at 0.
-        labels: class indices; -1 counts as class 0 beside single scores.
+        scores: for each example, one score per class, or a single score.
+        labels: class indices; with single scores, -1 counts as class 0.
+        threshold: a single score above it means class 1; use 0.5 for probabilities.
 
     Raises:
-        ValueError: a score is NaN, a label is not one of the classes, or one of them is missing.
+        ValueError: a score is NaN, a label is not one of the classes, there are no examples, or the
+            numbers of scores and labels differ.
 
     >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
     0.6666666666666666
     """
-    pairs = _pairs(scores, labels)
+    pairs = _pairs(scores, labels, threshold)
     return sum(predicted == label for predicted, label in pairs) / len(pairs)
 
 
 def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) -> list[list[int]]:
-    """Counts of examples: row i, column j holds those of class i that were taken for class j.
+    """A table of counts: row i, column j counts the examples of class i predicted as class j.
 
-    Arguments, and what it raises, are those of `accuracy`.
+    `scores`, `labels` and the errors are as in `accuracy`; `classes` is the number of classes.
 
     >>> confusion([Value(2.0), Value(-1.0), Value(0.5)], [1, 0, 0])
     [[1, 1], [0, 1]]
@@ -429,20 +527,26 @@ def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) ->
     pairs = _pairs(scores, labels)
     largest = max(max(pair) for pair in pairs)
     if largest >= classes:
-        raise ValueError(f"confusion expects classes below {classes}, got {largest}: pass classes=")
+        raise ValueError(
+            f"confusion expects classes below {classes}, got {largest}: pass classes={largest + 1}"
+        )
     counts = [[0] * classes for _ in range(classes)]
     for predicted, label in pairs:
         counts[label][predicted] += 1
     return counts
 
 
-def _pairs(scores: Iterable[Any], labels: Iterable[int]) -> list[tuple[int, int]]:
+def _pairs(
+    scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0
+) -> list[tuple[int, int]]:
     scores, labels = list(scores), list(labels)
     if len(scores) != len(labels) or not labels:
-        raise ValueError(f"expected a label for each score, got {len(labels)} labels for "
-                         f"{len(scores)} scores")  # fmt: skip
+        raise ValueError(
+            f"expected one label for each score, and at least one, got {len(labels)} labels for "
+            f"{len(scores)} scores"
+        )
     return [
-        (predicted_class(s), _class_index(label, len(s) if hasattr(s, "__len__") else 1))
+        (predicted_class(s, threshold), _class_index(label, len(s) if hasattr(s, "__len__") else 1))
         for s, label in zip(scores, labels, strict=True)
     ]
 
@@ -450,20 +554,21 @@ def _pairs(scores: Iterable[Any], labels: Iterable[int]) -> list[tuple[int, int]
 def _class_index(label: Any, scores: int) -> int:
     known = range(scores) if scores > 1 else (0, 1, -1)
     if label not in known:
-        classes = f"0 to {scores - 1}" if scores > 1 else "0 and 1, or -1 and 1,"
-        raise ValueError(f"expected labels {classes} beside {scores} scores each, got {label!r}")
+        classes = f"0 to {scores - 1} for {scores} scores" if scores > 1 else "0 and 1, or -1 and 1"
+        raise ValueError(f"expected labels {classes}, got {label!r}: pass class indices")
     return max(0, int(label))
-
-
-def _number_in(x: Any) -> Any:
-    while isinstance(x, Value):
-        x = x.data
-    return x
 
 
 def _check_size(module: str, name: str, size: Any) -> None:
     if not hasattr(size, "__index__"):
         raise TypeError(f"{module} expects {name} to be an int, got {size!r}")
+    if size < 1:
+        raise ValueError(f"{module} expects {name} to be at least 1, got {size}")
+
+
+def _check_activation(name: str) -> None:
+    if name not in ACTIVATIONS:
+        raise ValueError(f"activation {name!r} is not one of {', '.join(ACTIVATIONS)}")
 
 
 def _inputs(x: Any) -> Any:
@@ -473,26 +578,40 @@ def _inputs(x: Any) -> Any:
 
 
 def _values(x: Any, *more: Any) -> list[Value]:
-    # A number is made a Value once, and not a constant of its own in every neuron that it enters.
+    # Converts each number once, so that all neurons share one Value for it.
     if more:
         given = [xi.data if isinstance(xi, Value) else xi for xi in (x, *more)]
-        raise TypeError(f"expected the inputs in one list, got {len(given)}: pass {given}")
-    inputs = _inputs(x)
-    try:
-        return [xi if isinstance(xi, Value) else Value(xi) for xi in inputs]
-    except TypeError:
-        if not any(isinstance(xi, (list, tuple)) or getattr(xi, "ndim", 0) for xi in inputs):
-            raise
-    raise TypeError(
-        "expected the inputs of one example, got a list of lists: for several examples write "
-        "[model(x) for x in X], or use micrograd.compile"
-    )
+        raise TypeError(f"expected one list of inputs, got {len(given)} arguments: pass {given}")
+    return [xi if isinstance(xi, Value) else Value(xi) for xi in _inputs(x)]
+
+
+def _is_batch(x: Any) -> bool:
+    axes = getattr(x, "ndim", None)
+    if axes is None:  # a list may be long: check only its first element
+        axes = 1
+        while isinstance(x, (list, tuple)) and x:
+            x = x[0]
+            axes += 1 if isinstance(x, (list, tuple)) else getattr(x, "ndim", 0)
+    if axes > 2:
+        raise ValueError(
+            f"expected the inputs of one example, or a batch of shape (n, n_in), got {axes} axes"
+        )
+    return bool(axes == 2)
+
+
+def _stacked(rows: list[Any], *shape: int) -> Any:
+    # Each row is a list of outputs, or a single output.
+    from micrograd.arrays import as_array  # imports NumPy, which single examples do not need
+
+    if not rows:
+        raise ValueError("expected at least one example, got an empty batch")
+    return as_array(rows, (len(rows), *shape))
 
 
 def _noted(out: list[Value], module: Module, x: list[Value]) -> list[Value]:
-    # By this note drawings group the graph: which module made a result, from which inputs. The
-    # results of a call share one tuple, as Python's collector visits every tuple that there is.
-    if out and out[0]._prev:  # under no_grad() nobody may hold on to the inputs
+    # Notes which module made a result, and from which inputs; drawings group the graph by it. The
+    # results of a call share one tuple, because Python's garbage collector visits every tuple.
+    if out and out[0]._prev:  # under no_grad() a result must not keep its inputs alive
         note = (module, *x)
         for result in out:
             result._made_by = note  # type: ignore[attr-defined]
@@ -502,7 +621,7 @@ def _noted(out: list[Value], module: Module, x: list[Value]) -> list[Value]:
 def _found(
     kind: Any, thing: Any, name: str, attributes: bool = False, around: tuple[Any, ...] = ()
 ) -> Iterator[tuple[str, Any]]:
-    # `around` is what encloses the thing: a child may know its parent, by self.parent = parent
+    # `around` holds the enclosing objects: following a reference back to one would never end
     if isinstance(thing, Module):
         thing, name, attributes = vars(thing), f"{name}.", True
     elif str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
@@ -520,8 +639,34 @@ def _found(
     for place, entry in zip(places, entries, strict=True):
         if isinstance(entry, kind):
             yield place, entry
-        else:
+        elif not isinstance(entry, Module):  # named_modules() visits Modules
             yield from _found(kind, entry, place, around=(*around, thing))
+
+
+def _check_names(parameters: Mapping[str, Value], state: Any, module: str) -> None:
+    if not isinstance(state, Mapping):
+        raise TypeError(
+            "load_state_dict expects a dict of names and numbers, got "
+            f"{type(state).__name__} {state!r:.40}: pass what state_dict() returned"
+        )
+    missing = [name for name in parameters if name not in state]
+    unknown = [name for name in state if name not in parameters]
+    if missing or unknown:
+        raise ValueError(
+            f"this {module} expects {len(parameters)} parameters, got a state of {len(state)}: "
+            f"missing {_some(missing)}, unknown {_some(unknown)}; build the model with the sizes "
+            "that it had when it was saved"
+        )
+
+
+def _numbers(state: Mapping[str, Any]) -> dict[str, Any]:
+    data = {name: as_number(innermost(entry)) for name, entry in state.items()}
+    wrong = [name for name, number in data.items() if number is NotImplemented]
+    if wrong:
+        got = f"{type(state[wrong[0]]).__name__} {state[wrong[0]]!r:.40}"
+        raise TypeError(f"load_state_dict expects numbers, got {got} at {_some(wrong)}: convert "
+                        "each with float()")  # fmt: skip
+    return data
 
 
 def _some(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Chapter 5: optimizers, which move parameters against their gradients.
+"""Optimizers, which update parameters from their gradients, and learning-rate schedules.
 
     >>> class Parameter:
     ...     data, grad = 3.0, 0.0
@@ -6,126 +6,148 @@
     >>> optimizer = SGD([p], lr=0.25)
     >>> for _ in range(2):
     ...     optimizer.zero_grad()
-    ...     p.grad = 2 * p.data  # in real life loss.backward(), here for loss = p^2
+    ...     p.grad = 2 * p.data  # normally done by loss.backward(); here loss = p^2
     ...     optimizer.step()
     >>> p.data
     0.75
 
-Nothing here knows what a Value is: a parameter is whatever has a `data` and a `grad`. Those of a
-compiled function live side by side in one array; then the row of all of them is taken for a single
-parameter, whose numbers are arrays, and the same rules, being arithmetic, move all at once.
-Arguments, defaults and update rules are PyTorch's. A learning-rate schedule is a function of the
-step:
+Nothing here depends on Value: a parameter is any object with `data` and `grad`. These may also be
+arrays: the update rules are plain arithmetic, so they update all parameters of a compiled function
+at once (see `rows.py`). Arguments, defaults and update rules are the same as in PyTorch. A
+learning-rate schedule is a function of the step:
 
     >>> schedule = linear(1.0, 0.0, steps=4)
     >>> [schedule(step) for step in range(5)]
     [1.0, 0.75, 0.5, 0.25, 0.0]
     >>> optimizer.lr = schedule(3)
 
-Letters: p parameter, g gradient, v velocity, m and s running means of g and of g^2, t step count.
+Symbols: p parameter, g gradient, v velocity, m running mean of g, s running mean of g^2, t step.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+import warnings
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
-__all__ = ["SGD", "Adam", "AdamW", "clip_grad_norm", "constant", "cosine", "linear"]
+from micrograd.rows import Parameters
+
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "constant", "cosine", "linear"]
 
 Schedule = Callable[[float], float]
 
 
 class Optimizer:
-    """What all optimizers share; a subclass defines `_update(i, p, g)`.
+    """The base class of all optimizers; a subclass defines the update rule, `_update(i, p, g)`.
 
-    Parameters are given as `model.parameters()`, or as `model.named_parameters()`, whose names then
-    stand in messages.
+    Pass the parameters as `model.parameters()`, or as `model.named_parameters()` to see their
+    names in error messages.
 
     Attributes:
         parameters: a tuple of all parameters.
-        lr: learning rate; may be set between steps.
-        weight_decay: factor of the pull of parameters towards 0.
-        maximize: climb in place of descend.
+        lr: learning rate; may be changed between steps.
+        weight_decay: how strongly parameters are pulled towards 0.
+        maximize: whether to increase the loss instead of decreasing it.
         steps: number of steps taken.
+        elementwise: whether `_update` also works on arrays; see below.
 
     >>> class SignDescent(Optimizer):
     ...     def _update(self, i, p, g):
     ...         p.data -= math.copysign(self.lr, g)
+
+    A rule can keep a number from one step to the next in `self._state(name)[i]`, which starts at
+    0.0.
+
+    The parameters of a compiled function share storage: their numbers are in one array. A rule that
+    consists of arithmetic and NumPy functions can update them all in one call, where `p.data`
+    and `g` are arrays; for a few hundred parameters this is about 80 times as fast. Such a rule
+    must not branch on numbers, call `math` or `random`, use `i` for anything but `_state`, or keep
+    numbers anywhere else. This cannot be checked automatically, so the class that defines `_update`
+    has to declare it:
+
+    >>> class HeavyBall(Optimizer):
+    ...     elementwise = True
+    ...     def _update(self, i, p, g):
+    ...         v = self._state("v")
+    ...         v[i] = 0.9 * v[i] + g
+    ...         p.data -= self.lr * v[i]
+    >>> class Parameter:
+    ...     data, grad = 3.0, 1.0
+    >>> optimizer = HeavyBall([Parameter()], lr=0.5)
+    >>> optimizer.step()
+    >>> optimizer.parameters[0].data
+    2.5
+
+    With `elementwise = False`, `_update` always gets one parameter at a time. The same happens
+    without a declaration, but a warning says that this is slow if parameters share storage. With
+    `elementwise = "in place"`, `p.data`, `g` and `v[i]` are the arrays themselves, not copies as
+    with True. This saves some time, but after `old = v[i]`, changing `v[i]` also changes `old`.
     """
 
+    elementwise: bool | str | None = None
+
     def __init__(
-        self, parameters: Iterable[Any], lr: float, weight_decay: float, maximize: bool
+        self,
+        parameters: Iterable[Any],
+        lr: float,
+        weight_decay: float = 0,
+        maximize: bool = False,
     ) -> None:
-        self._names, checked = _checked(parameters, type(self).__name__)
-        self.parameters = tuple(checked)
+        rule = {"elementwise", "_update", "_decayed"}
+        declared = next(vars(kind) for kind in type(self).__mro__ if rule & vars(kind).keys())
+        self._elementwise = declared.get("elementwise")
+        self._parameters = Parameters(parameters, type(self).__name__, self._elementwise or False)
         self.lr = lr
         self.weight_decay = weight_decay
-        Optimizer._check_settings(self)
         self.maximize = maximize
         self.steps = 0
-        self._checked: Any = None  # settings
-        self._row: Any = None
-        self._row_of = self.parameters
-        self._states: dict[str, Any] = {}  # running means and the like, a number for each parameter
+        self._check_settings()
+        self._checked_settings: Any = None
 
-    # May be set between steps; so the next step checks them, if they are others by then.
+    # Settings that may be changed between steps; `step` checks them again if they have changed.
     _settings: Callable[[Any], Any] = attrgetter("lr", "weight_decay")
 
     def _check_settings(self) -> None:
         _check_range("lr", self.lr)
         _check_range("weight_decay", self.weight_decay)
 
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """All parameters."""
+        return self._parameters.all
+
     def step(self) -> None:
-        """Moves every parameter once.
+        """Updates every parameter once.
 
         Raises:
-            ValueError: a gradient is infinite or NaN, or a setting such as lr was set to a number
-                that it cannot be; no parameter has been moved.
-            TypeError: a setting, or a gradient, is not a number.
+            ValueError: a gradient is infinite or NaN, or a setting such as lr is out of range; no
+                parameter has been changed.
+            TypeError: a gradient or a setting is not a number.
         """
         settings = self._settings(self)
-        if settings != self._checked:
+        if settings != self._checked_settings:
             self._check_settings()
-            self._checked = settings
-        row = self._row_of_all()
-        with nullcontext() if row is None else row.quietly():
-            _check_finite(self._names, self.parameters, row)
+            self._checked_settings = settings
+        self._parameters.find_row()
+        if self._elementwise is None and self._parameters.row is not None:
+            self._warn_that_it_is_slow()
+        with self._parameters.quietly():
+            self._parameters.check_gradients()
             self.steps += 1
-            for i, p in enumerate(self.parameters) if row is None else [(slice(None), row)]:
-                self._update(i, p, self._decayed(p, -p.grad if self.maximize else p.grad))
+            if self._elementwise == "in place":
+                return self._update_all()
+        self._update_all()  # with NumPy's warnings, for example of an overflow or of 1 / 0
 
     def zero_grad(self) -> None:
-        """Resets the gradients, which would otherwise add up from one backward pass to the next."""
-        row = self._row_of_all()
-        for p in self.parameters if row is None else [row]:
+        """Resets all gradients to 0; otherwise the next backward pass would add to them."""
+        self._parameters.find_row()
+        for p in self.parameters if self._parameters.row is None else [self._parameters.row]:
             p.grad = 0
 
-    def __getstate__(self) -> dict[str, Any]:
-        # A copy has parameters of its own, which live elsewhere.
-        return {**self.__dict__, "_row": None, "_states": self._listed_states()}
-
-    def _listed_states(self) -> dict[str, list[float]]:
-        row, states = self._row, self._states.items()
-        if row is None:
-            return {name: list(state) for name, state in states}
-        return {name: state[row.ranks].tolist() for name, state in states}
-
-    def _row_of_all(self) -> Any:
-        # All parameters as one, where they live in one array and the rule is one of ours.
-        if type(self) not in (SGD, Adam, AdamW):
-            return None
-        if self._row is None or not self._row.is_current or self._row_of is not self.parameters:
-            row = _row(self.parameters)
-            if row is not self._row:
-                self._states, self._row = self._listed_states(), row
-                self._row_of = self.parameters
-            for name, state in self._states.items() if row is not None else ():
-                self._states[name] = row.data.copy()
-                self._states[name][row.ranks] = state
-        return self._row
+    def _state(self, name: str) -> Any:
+        return self._parameters.state(name)
 
     def _decayed(self, p: Any, g: Any) -> Any:
         return g + self.weight_decay * p.data if self.weight_decay else g
@@ -133,26 +155,51 @@ class Optimizer:
     def _update(self, i: Any, p: Any, g: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define _update(i, p, g)")
 
+    def _update_all(self) -> None:
+        for i, p in self._parameters.entries():
+            try:
+                self._update(i, p, self._decayed(p, -p.grad if self.maximize else p.grad))
+            except Exception as error:
+                if i is ...:
+                    error.add_note(
+                        f"({type(self).__name__}.elementwise is {self._elementwise!r}, so _update "
+                        "got arrays: use arithmetic and NumPy functions such as np.where, or set "
+                        "elementwise = False)"
+                    )
+                raise
+
+    def _warn_that_it_is_slow(self) -> None:
+        name, n = type(self).__name__, len(self.parameters)
+        warnings.warn(
+            f"{name} updates the {n} parameters of a compiled function one by one, which is slow: "
+            f"set {name}.elementwise = True if its _update also works on arrays, or False if not "
+            "(see help(micrograd.optim.Optimizer))",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum if asked for.
+    """Gradient descent, optionally with momentum.
 
         g = g + weight_decay p
         v = momentum v + (1 - dampening) g        (v = g in the first step)
         p = p - lr v                              (lr (g + momentum v) with nesterov)
 
     Args:
-        parameters: what has `data` and `grad`, as `model.parameters()` gives them.
+        parameters: objects with `data` and `grad`, such as those in `model.parameters()`.
         lr: learning rate, at least 0.
-        momentum: share of the velocity that is kept, at least 0; 0 is plain gradient descent.
-        dampening: share of the gradient that does not enter the velocity.
-        weight_decay: at least 0.
-        nesterov: look ahead along the velocity; needs momentum and no dampening.
-        maximize: climb in place of descend.
+        momentum: fraction of the velocity that is kept, at least 0; 0 is plain gradient descent.
+        dampening: fraction of the gradient that is left out of the velocity.
+        weight_decay: how strongly parameters are pulled towards 0; at least 0.
+        nesterov: whether to look ahead along the velocity; needs momentum and no dampening.
+        maximize: whether to increase the loss instead of decreasing it.
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
-    deep learning", 2013, in the form of PyTorch, where lr multiplies the velocity.
+    deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
     """
+
+    elementwise = "in place"
 
     def __init__(
         self,
@@ -165,13 +212,11 @@ class SGD(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(parameters, lr, weight_decay, maximize)
         self.momentum = momentum
         self.dampening = dampening
         self.nesterov = nesterov
-        self._check_settings()
-        self._states["v"] = [0.0] * len(self.parameters)
-        self._first_step = 0  # the first one with momentum
+        self._first_step = 0  # the first step that used momentum
+        super().__init__(parameters, lr, weight_decay, maximize)
 
     _settings = attrgetter("lr", "weight_decay", "momentum", "dampening", "nesterov")
 
@@ -188,7 +233,7 @@ class SGD(Optimizer):
     def _update(self, i: Any, p: Any, g: Any) -> None:
         if self.momentum:
             self._first_step = self._first_step or self.steps
-            v = self._states["v"]
+            v = self._state("v")
             is_first = self.steps == self._first_step
             v[i] = g if is_first else self.momentum * v[i] + (1 - self.dampening) * g
             g = g + self.momentum * v[i] if self.nesterov else v[i]
@@ -196,15 +241,15 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Steps of about lr each, whatever the size of the gradients.
+    """Adam: steps of about lr for every parameter, however large or small its gradients are.
 
         g = g + weight_decay p
         m = beta1 m + (1 - beta1) g
         s = beta2 s + (1 - beta2) g^2
         p = p - lr (m / (1 - beta1^t)) / (sqrt(s / (1 - beta2^t)) + eps)
 
-    m and s start from 0 and are too small at first, which the divisors make up for. In the first
-    step m and sqrt(s) come out as g and |g|, so that every parameter moves by lr:
+    m and s start at 0 and so are too small at first; the divisors correct this. In the first step
+    the corrected m and sqrt(s) are g and |g|, so every parameter moves by lr:
 
     >>> class Parameter:
     ...     data, grad = 1.0, 0.5
@@ -214,17 +259,19 @@ class Adam(Optimizer):
     0.75
 
     Args:
-        parameters: what has `data` and `grad`, as `model.parameters()` gives them.
+        parameters: objects with `data` and `grad`, such as those in `model.parameters()`.
         lr: learning rate, at least 0.
-        betas: shares of the two running means that are kept, each in [0, 1).
-        eps: keeps the divisor away from 0, at least 0.
-        weight_decay: at least 0.
-        amsgrad: divide by the largest s so far.
-        maximize: climb in place of descend.
+        betas: fractions of m and s that are kept in each step, both in [0, 1).
+        eps: added to the divisor to keep it away from 0; at least 0.
+        weight_decay: how strongly parameters are pulled towards 0; at least 0.
+        amsgrad: whether to use the largest s so far instead of s.
+        maximize: whether to increase the loss instead of decreasing it.
 
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1; amsgrad:
-    Reddi, Kale and Kumar, "On the convergence of Adam and beyond", 2018, as PyTorch has it.
+    Reddi, Kale and Kumar, "On the convergence of Adam and beyond", 2018, in PyTorch's form.
     """
+
+    elementwise = "in place"
 
     def __init__(
         self,
@@ -237,13 +284,10 @@ class Adam(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(parameters, lr, weight_decay, maximize)
         self.betas = betas
         self.eps = eps
         self.amsgrad = amsgrad
-        self._check_settings()
-        for name in ("m", "s", "largest s"):
-            self._states[name] = [0.0] * len(self.parameters)
+        super().__init__(parameters, lr, weight_decay, maximize)
 
     _settings = attrgetter("lr", "weight_decay", "betas", "eps")
 
@@ -257,27 +301,28 @@ class Adam(Optimizer):
 
     def _update(self, i: Any, p: Any, g: Any) -> None:
         beta1, beta2 = self.betas
-        m, s, largest = (self._states[name] for name in ("m", "s", "largest s"))
+        m, s = self._state("m"), self._state("s")
         m[i] = beta1 * m[i] + (1 - beta1) * g
         s[i] = beta2 * s[i] + (1 - beta2) * g * g
         if self.amsgrad:
+            largest = self._state("largest s")
             largest[i] = s[i] * (s[i] > largest[i]) + largest[i] * (s[i] <= largest[i])
             s = largest
         mean = m[i] / (1 - beta1**self.steps)
         divisor = (s[i] / (1 - beta2**self.steps)) ** 0.5 + self.eps
-        # + 1 where it would be 0 / 0, since eps and all gradients so far are 0
+        # The divisor is 0 if eps and all gradients so far are 0: divide 0 by 1 instead.
         p.data -= self.lr * mean / (divisor + (divisor == 0))
 
 
 class AdamW(Adam):
-    """Adam whose weight decay acts on the parameter itself and not by way of the gradient.
+    """Adam with weight decay applied to the parameter directly, not added to the gradient.
 
-        p = p - lr weight_decay p,        then as Adam without weight decay
+        p = p - lr weight_decay p,        then Adam without weight decay
 
-    Arguments are those of Adam.
+    The arguments are those of Adam.
 
     Source: Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2, with
-    lr in front of the decay as PyTorch has it.
+    the decay multiplied by lr as in PyTorch.
 
     >>> class Parameter:
     ...     data, grad = 1.0, 0.0
@@ -286,6 +331,8 @@ class AdamW(Adam):
     >>> p.data
     0.75
     """
+
+    elementwise = "in place"
 
     def __init__(
         self,
@@ -306,12 +353,13 @@ class AdamW(Adam):
 
 
 def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
-    """Scales all gradients by one factor so that their norm is at most max_norm; the norm before.
+    """The joint norm of all gradients; if it exceeds max_norm, they are scaled down to max_norm.
 
         norm = sqrt(sum of g^2)        g = g max_norm / norm   if norm > max_norm
 
     Raises:
-        ValueError: a gradient is infinite or NaN, or max_norm is not above 0; nothing was scaled.
+        ValueError: a gradient is infinite or NaN, or max_norm is not above 0; no gradient has been
+            changed.
 
     Source: Pascanu, Mikolov, Bengio, "On the difficulty of training recurrent neural networks",
     2013, algorithm 1. (PyTorch's `clip_grad_norm_` adds 1e-6 to the norm.)
@@ -322,21 +370,22 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
     >>> clip_grad_norm([p], max_norm=2.0), p.grad
     (8.0, -2.0)
     """
-    names, parameters = _checked(parameters, "clip_grad_norm")
+    checked = Parameters(parameters, "clip_grad_norm")
     if not max_norm > 0:
         raise ValueError(f"clip_grad_norm expects max_norm > 0, got {max_norm}")
-    row = _row(parameters, move=False)
-    with nullcontext() if row is None else row.quietly():
-        _check_finite(names, parameters, row)
-    norm = math.hypot(*((p.grad for p in parameters) if row is None else row.grad))
+    checked.find_row(rearrange=False)
+    with checked.quietly():
+        checked.check_gradients()
+    row = checked.row
+    norm = math.hypot(*((p.grad for p in checked.all) if row is None else row.grad))
     if norm > max_norm:
-        for p in parameters if row is None else [row]:
+        for _, p in checked.entries():
             p.grad *= max_norm / norm
     return norm
 
 
 def constant(lr: float) -> Schedule:
-    """The same learning rate in every step.
+    """A schedule with the same learning rate in every step.
 
     >>> constant(0.5)(100)
     0.5
@@ -345,7 +394,7 @@ def constant(lr: float) -> Schedule:
 
 
 def linear(start: float, end: float, steps: int) -> Schedule:
-    """A straight line from `start` at step 0 to `end` at step `steps`, and `end` from there on.
+    """A straight line from `start` at step 0 to `end` at step `steps`; constant after that.
 
         lr(t) = start + (end - start) t / steps
 
@@ -356,7 +405,7 @@ def linear(start: float, end: float, steps: int) -> Schedule:
 
 
 def cosine(start: float, end: float, steps: int) -> Schedule:
-    """Half a wave from `start` at step 0 to `end` at step `steps`, and `end` from there on.
+    """Half a cosine wave from `start` at step 0 to `end` at step `steps`; constant after that.
 
         lr(t) = start + (end - start) (1 - cos(pi t / steps)) / 2
 
@@ -383,63 +432,11 @@ def _schedule(shape: Callable[[float], float], start: float, end: float, steps: 
     return lr
 
 
-def _checked(parameters: Iterable[Any], name: str) -> tuple[list[str], list[Any]]:
-    if not isinstance(parameters, Iterable):
-        raise TypeError(
-            f"{name} expects a list of parameters, got {type(parameters).__name__}: "
-            "model.parameters() gives those of a model"
-        )
-    pairs = [p if isinstance(p, tuple) and len(p) == 2 else ("", p) for p in parameters]
-    checked = [p for _, p in pairs]
-    names = []
-    for i, (given, p) in enumerate(pairs):
-        label = given or getattr(p, "label", "")
-        names.append(f"parameter {i} ({label!r})" if label else f"parameter {i}")
-    if not checked:
-        raise ValueError(f"{name} expects at least one parameter, got none: nothing could learn")
-    first: dict[int, int] = {}
-    for i, p in enumerate(checked):
-        if not (hasattr(p, "data") and hasattr(p, "grad")):
-            raise TypeError(
-                f"{name} expects parameters with data and grad, got {p!r:.60} as number {i}: "
-                "model.parameters() gives those of a model"
-            )
-        if first.setdefault(id(p), i) != i:
-            raise ValueError(
-                f"{name} got {names[i]} twice, as number {first[id(p)]} too: "
-                "it would move twice in a step; list every parameter once"
-            )
-    return names, checked
-
-
 def _check_range(name: str, number: float, below: float = math.inf) -> None:
     try:
         is_inside = 0 <= number < below
     except TypeError:
-        got = f"got {number!r}: convert it with float()"
-        raise TypeError(f"{name} expects a number in [0, {below}), {got}") from None
+        fix = "convert it with float()" if isinstance(number, str) else "pass one, for example 0.1"
+        raise TypeError(f"{name} expects a number in [0, {below}), got {number!r}: {fix}") from None
     if not is_inside:
         raise ValueError(f"{name} expects a number in [0, {below}), got {number}")
-
-
-def _check_finite(names: list[str], parameters: Sequence[Any], row: Any) -> None:
-    if row is not None and math.isfinite(row.grad.dot(row.grad)):  # quick, and right if it says so
-        return
-    for name, p in zip(names, parameters, strict=True):
-        if not isinstance(p.grad, (int, float)) and not hasattr(p.grad, "__float__"):
-            raise TypeError(
-                f"expected a number as the gradient of {name}, got {p.grad!r:.40}: call backward() "
-                "before step(), and reset gradients to 0"
-            )
-        if not math.isfinite(p.grad):
-            raise ValueError(
-                f"the gradient of {name} is {p.grad}, so no parameter was changed: a lower "
-                "learning rate or clip_grad_norm keeps training from running away"
-            )
-
-
-def _row(parameters: Sequence[Any], move: bool = True) -> Any:
-    # A parameter that lives in an array knows how to find the row of all, if there is one; to be
-    # neighbours, they may move.
-    row_of = next((p.row_of for p in parameters if hasattr(p, "row_of")), None)
-    return row_of(parameters, move) if row_of else None

@@ -1,8 +1,8 @@
-"""Pausing the recording of operations: `no_grad`.
+"""`no_grad`, which pauses the recording of operations.
 
-A context variable holds the blocks that the running code is in, so each thread and each task of
-asyncio has its own. A task inherits the blocks of the code that started it and may outlive them: a
-block counts only as long as it is open.
+A context variable holds the `no_grad()` blocks around the running code, so each thread and each
+asyncio task has its own. A task inherits the blocks of the code that started it and may outlive
+them, so a block counts only while it is open.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
-open_blocks: set[object] = set()  # in all threads and tasks: while it is empty, nothing is paused
+open_blocks: set[object] = set()  # in all threads and tasks; nothing is paused while it is empty
 _blocks: ContextVar[tuple[object, ...]] = ContextVar("no_grad blocks around this", default=())
 
 
 def is_paused() -> bool:
-    """Whether a `no_grad()` is in force here.
+    """Whether the calling code is inside an open `no_grad()` block.
 
     >>> with no_grad():
     ...     is_paused()
@@ -30,9 +30,10 @@ def is_paused() -> bool:
 
 
 class no_grad:  # noqa: N801  # as in PyTorch
-    """For evaluation: in this block, or a function under `@no_grad()`, operations record nothing.
+    """A block in which operations are not recorded, for evaluation; also a decorator, `@no_grad()`.
 
-    Of a generator or an `async def` function, only its own code: not what runs while it waits.
+    A decorated generator or `async def` function pauses recording in its own code only, not in the
+    code that runs while it waits.
 
     >>> from micrograd.engine import Value
     >>> with no_grad():
@@ -42,7 +43,7 @@ class no_grad:  # noqa: N801  # as in PyTorch
     """
 
     def __init__(self) -> None:
-        self._entered: list[object] = []  # more than one if the same object is entered again
+        self._entered: list[object] = []  # several if this object is entered again before it exits
 
     def __enter__(self) -> None:
         block = object()
@@ -56,12 +57,8 @@ class no_grad:  # noqa: N801  # as in PyTorch
         _blocks.set(tuple(other for other in _blocks.get() if other is not block))
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, or generator function, or `async def` function, inside a block of its own.
+        """The function, generator function or `async def` function, wrapped to run in a block."""
 
-        >>> f = no_grad()(is_paused)
-        >>> f(), is_paused()
-        (True, False)
-        """
         @wraps(function)
         def paused(*args: Any, **kwargs: Any) -> Any:
             with no_grad():
@@ -88,7 +85,7 @@ class no_grad:  # noqa: N801  # as in PyTorch
 
 @contextmanager
 def resumed() -> Iterator[None]:
-    """Recording goes on in this block, also inside a `no_grad()`.
+    """A block in which operations are recorded, even inside `no_grad()`.
 
     >>> with no_grad(), resumed():
     ...     is_paused()
@@ -103,7 +100,7 @@ def resumed() -> Iterator[None]:
 
 
 def _in_steps(running: Any) -> Generator[Any, Any, Any]:
-    # Runs a generator, or anything else with send and throw, and pauses during each of its steps.
+    # Runs a generator, or anything with send and throw, and pauses recording during each step.
     step, argument = running.send, None
     while True:
         try:
@@ -113,7 +110,7 @@ def _in_steps(running: Any) -> Generator[Any, Any, Any]:
             return end.value
         try:
             step, argument = running.send, (yield result)
-        except BaseException as error:  # GeneratorExit, too
+        except BaseException as error:  # includes GeneratorExit
             step, argument = running.throw, error
 
 

@@ -1,9 +1,9 @@
-"""Chapter 8: numbers that write down what is done to them, and the program that they leave behind.
+"""Traced numbers, which record the operations on them, and the resulting program.
 
-The engine never asks what kind of number it computes with. So let the data of the leaves be numbers
-that only record. The operations of chapter 1, run on them, write down the forward pass; their
-closures, run on what came out, write down the backward pass. What is left is one flat list of
-instructions (a Wengert list) for both, in which nobody has repeated a derivative rule.
+The engine never tests what kind of number it computes with. So the leaves can hold traced numbers,
+which have no value and only record. Then the operations of `engine.py` record the forward pass, and
+their closures record the backward pass. The result is one flat list of instructions (a Wengert
+list) for both, and no derivative rule is written twice.
 
     >>> x, w = Value(2.0, label="x"), Value(0.5, label="w")
     >>> print(trace((w * x).tanh()).python(), end="")
@@ -25,38 +25,44 @@ Source: R. E. Wengert, A simple automatic derivative evaluation program (1964).
 
 from __future__ import annotations
 
-import keyword
 import numbers
 import os
-import re
 import sys
-import unicodedata
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, NoReturn
 
 from micrograd.arithmetic import Number, as_number
 from micrograd.derivatives import contributions, local_derivatives
-from micrograd.engine import Constant, Value, _node, operations, topological_order
+from micrograd.engine import (
+    Constant,
+    Value,
+    _node,
+    _unrecorded,
+    innermost,
+    operations,
+    topological_order,
+)
+from micrograd.pause import is_paused
+from micrograd.source import ATOM, FUNCTIONS, Expression, identifiers, number, operation
 
-# ---- 1. Instructions, and numbers that record them
+# ---- 1. Instructions, and the numbers that record them
 
 
 class Instruction(NamedTuple):
     """One step of a program: a primitive operation on the results of earlier steps.
 
     Attributes:
-        op: 'input', 'constant', or what is done: '+', '<', 'neg', 'exp', 'where', ...
-        operands: places of earlier instructions in the list.
-        number: that of a constant, and of an input when it was recorded.
-        node: what it is done for, as a place in the topological order of the graph.
-        role: 'leaf' or 'forward', when it is part of the node's data; 'start', the 0 that gradients
-            begin with; 'seed', the gradient of the root; 'contribution', when it is part of what
-            the node's closure gives to an operand; 'accumulation', when it adds one to the node's
-            gradient.
-        edge: of an accumulation, the node that gives and which of its operands this one is.
+        op: 'input', 'constant', or an operation: '+', '<', 'neg', 'exp', 'where', ...
+        operands: the places (indices in the list) of the instructions that compute the operands.
+        number: the value of a constant, or of an input at the time of recording.
+        node: the index, in the topological order of the graph, of the node that it belongs to.
+        role: 'leaf' or 'forward' for the data of the node; 'start' for the 0 from which gradients
+            start; 'seed' for the gradient of the root; 'contribution' for the steps by which the
+            closure of the node computes what it adds to an operand's gradient; 'accumulation' for
+            adding a contribution to the gradient of the node.
+        edge: for an accumulation, the contributing node and the index of its operand `node`.
 
     >>> trace(-Value(2.0)).instructions[1]
     Instruction(op='neg', operands=(0,), number=None, node=1, role='forward', edge=None)
@@ -71,7 +77,7 @@ class Instruction(NamedTuple):
 
 
 class Recording:
-    """A growing list of instructions; `node`, `role` and `edge` are noted on those to come.
+    """A growing list of instructions; new ones get the current `node`, `role` and `edge`.
 
     >>> recording = Recording()
     >>> recording.note(node=0, role="leaf")
@@ -88,26 +94,26 @@ class Recording:
 
     @property
     def instructions(self) -> Sequence[Instruction]:
-        """What has been recorded so far."""
+        """The instructions recorded so far."""
         return self._steps
 
     def note(self, node: int, role: str, edge: Any = None) -> None:
-        """Says what the next instructions are for."""
+        """Sets the node, role and edge of the next instructions."""
         self.node, self.role, self.edge = node, role, edge
 
     def input(self, number: Number) -> Traced:
-        """A number that will be another one when the program runs."""
+        """A traced number that can change from one run of the program to the next."""
         return self.result("input", (), number)
 
     def constant(self, number: Number) -> Traced:
-        """A number that stays what it is."""
+        """A traced number that never changes."""
         return self.result("constant", (), number)
 
     def record(self, op: str, *operands: Any) -> Any:
-        """The result of an operation; NotImplemented if an operand is no number.
+        """The result of an operation; NotImplemented if an operand is not a number.
 
         Raises:
-            ValueError: an operand was recorded elsewhere.
+            ValueError: an operand belongs to another recording.
         """
         places = []
         for x in operands:
@@ -122,26 +128,13 @@ class Recording:
         return self.result(op, tuple(places))
 
     def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
-        """The result of an operation on what stands at these places: one more instruction.
-
-        >>> recording = Recording()
-        >>> x, y = recording.input(3.0), recording.input(4.0)
-        >>> recording.result("*", (0, 1)), recording.result("*", (0, 1)).place
-        (Traced(* of 0, 1), 3)
-        """
+        """The result of an operation on the instructions at these places, as a new instruction."""
         self._steps.append(Instruction(op, operands, number, self.node, self.role, self.edge))
         return Traced(self, len(self._steps) - 1)
 
 
 class TraceError(TypeError):
-    """A program asked a number that is only recorded for its value, as `if x > 0` does.
-
-    >>> try:
-    ...     bool(Recording().input(3.0))
-    ... except TraceError as error:
-    ...     print(str(error).split(" at ")[0])
-    bool() of a number that is only recorded,
-    """
+    """Raised if a program asks for the value of a traced number, as `if x > 0` does."""
 
 
 def _unary(op: str) -> Callable[[Traced], Any]:
@@ -150,7 +143,7 @@ def _unary(op: str) -> Callable[[Traced], Any]:
 
 def _binary(op: str) -> Callable[[Traced, Any], Any]:
     def method(x: Traced, y: Any) -> Any:
-        if type(y) is Traced and y.recording is x.recording:  # so it is nearly always
+        if type(y) is Traced and y.recording is x.recording:  # the usual case, made fast
             return x.recording.result(op, (x.place, y.place))
         return x.recording.record(op, x, y)
 
@@ -163,14 +156,17 @@ def _reflected(op: str) -> Callable[[Traced, Any], Any]:
 
 def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
     def method(*_: Any) -> NoReturn:
-        raise TraceError(f"{what} of a number that is only recorded, at {_users_line()}: {remedy}")
+        raise TraceError(f"a traced number does not support {what}, at {_users_line()}: {remedy}")
 
     return method
 
 
 def _users_line() -> str:
     frame: Any = sys._getframe()
-    files = __file__, getattr(sys.modules.get("numpy"), "__file__", __file__)  # np.sum calls us
+    files = (
+        __file__,
+        getattr(sys.modules.get("numpy"), "__file__", __file__),
+    )  # because np.sum calls our methods
     not_the_users = tuple(os.path.dirname(file) + os.sep for file in files)
     while frame.f_back and frame.f_code.co_filename.startswith(not_the_users):
         frame = frame.f_back
@@ -178,19 +174,19 @@ def _users_line() -> str:
 
 
 _CHOICE = (
-    "if, while, and, or, max() and sorting would decide once for all numbers; use "
+    "if, while, and, or, max() and sorting would fix the decision for all inputs; use "
     "where(condition, a, b), .maximum(), .minimum() or .relu()"
 )
-_JUMPS = "its derivative is 0 but for jumps; compute it before and pass the result as an argument"
+_JUMPS = "the derivative is 0 except at jumps; compute it first and pass the result as an argument"
 _BOTH = (
-    "conditions are combined by choosing twice: where(a & b, x, y) is where(a, where(b, x, y), y), "
-    "and where(a | b, x, y) is where(a, x, where(b, x, y))"
+    "choose twice instead: for where(a & b, x, y) write where(a, where(b, x, y), y), and for "
+    "where(a | b, x, y) write where(a, x, where(b, x, y))"
 )
-_FUNCTION = "it would become a constant; use the methods of Value, such as .exp() for math.exp"
+_FUNCTION = "it would become a constant; use methods of Value, such as .exp() instead of math.exp"
 
 
 class Traced:
-    """A number, or a condition, of which only the way it is computed is known.
+    """A number or a condition without a value: it records how it is computed.
 
     >>> recording = Recording()
     >>> x = recording.input(3.0)
@@ -218,13 +214,13 @@ class Traced:
         return self
 
     def __radd__(self, other: Any) -> Any:
-        """The sum; a 0, from which every gradient starts and Python's sum(), adds nothing."""
+        """The sum; adding 0 records nothing, since gradients and Python's sum() start from 0."""
         if type(other) in (int, float) and other == 0:
             return self
         return self.recording.record("+", other, self)
 
     def where(self, a: Any, b: Any) -> Any:
-        """`a` where this condition holds, else `b`; between Values, an operation with its closure.
+        """`a` where this condition holds, else `b`; if one of them is a Value, so is the result.
 
         >>> recording = Recording()
         >>> a, b = Value(recording.input(3.0)), Value(recording.input(4.0))
@@ -243,7 +239,7 @@ class Traced:
         return _node(Value, self.where(a.data, b.data), (a, b), "where", _backward)
 
     def take(self, table: Sequence[Any]) -> Any:
-        """`table[self]`; of Values, an operation with its closure; of rows, a row.
+        """`table[self]`; a Value if the table contains Values, a row if it contains rows.
 
         >>> recording = Recording()
         >>> taken = recording.input(1).take([Value(2.0), Value(3.0)])
@@ -251,10 +247,10 @@ class Traced:
         (Traced(take of 0, 1, 2), 2)
         """
         if not len(table):
-            raise IndexError("take expects a table with at least one entry")
+            raise IndexError("take expects a table with at least one entry, got an empty one")
         if all(hasattr(entry, "__len__") for entry in table):
-            if len(set(map(len, table))) > 1:
-                raise ValueError("take expects rows of one length in a table of rows")
+            if len(lengths := set(map(len, table))) > 1:
+                raise ValueError(f"take expects rows of equal length, got {sorted(lengths)}")
             return [self.take(column) for column in zip(*table, strict=True)]
         if not any(isinstance(entry, Value) for entry in table):
             return self.recording.record("take", self, *table)
@@ -268,7 +264,7 @@ class Traced:
         return _node(Value, data, entries, "take", _backward)
 
     __bool__ = _refuses("bool()", _CHOICE)
-    __eq__ = __ne__ = _refuses("==", "ties are written with < and >, as in where(a < b, a, b)")
+    __eq__ = __ne__ = _refuses("==", "use < or > instead, as in where(a < b, a, b)")
     __float__, __int__ = _refuses("float()", _FUNCTION), _refuses("int()", _FUNCTION)
     __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refuses("%", _JUMPS)
     __floordiv__ = __rfloordiv__ = _refuses("//", _JUMPS)
@@ -276,12 +272,12 @@ class Traced:
     __or__ = __ror__ = _refuses("|", _BOTH)
     __xor__ = __rxor__ = _refuses("^", _BOTH)
     __invert__ = _refuses("~", _BOTH)
-    __matmul__ = __rmatmul__ = _refuses("@", "it is a single number; use *")
-    __round__ = __trunc__ = __floor__ = __ceil__ = _refuses("rounding", "it has no derivative")
-    __index__ = _refuses("the index", "use take(table, index)")
+    __matmul__ = __rmatmul__ = _refuses("@", "use * between single numbers")
+    __round__ = __trunc__ = __floor__ = __ceil__ = _refuses("rounding", _JUMPS)
+    __index__ = _refuses("use as an index", "use take(table, index)")
     __hash__ = object.__hash__
 
-    __format__ = _refuses("format()", "its value is known only when the program runs")
+    __format__ = _refuses("format()", "it has no value yet; print the result instead")
 
     def __repr__(self) -> str:
         instruction = self.recording.instructions[self.place]
@@ -289,30 +285,92 @@ class Traced:
         return f"Traced({instruction.op} of {of})"
 
 
-numbers.Number.register(Traced)  # so that it may be the data of a Value
+numbers.Number.register(Traced)  # so that the data of a Value may be traced
 
 
 def _value(x: Any) -> Value:
     return x if isinstance(x, Value) else Constant(x)
 
 
-# ---- 2. From a graph to its program
+# ---- 2. Running operations again
+
+
+def recompute(root: Value) -> Value:
+    """Runs the forward pass of a graph again, after the data of leaves has changed; returns root.
+
+    Each node gets new data and a new closure, because closures hold intermediate results. Gradients
+    do not change. The graph keeps its shape: decisions that Python made while building it (`if`,
+    `max`, `where` with a condition, an index) are not made again.
+
+    Raises:
+        TypeError: the root is not a Value, or the graph contains a user-defined operation, which
+            cannot be run again. Nothing has been changed.
+        RuntimeError: the call is inside `no_grad()`, or the graph was built there: `no_grad()` does
+            not keep closures.
+
+    >>> a = Value(2.0)
+    >>> square = a * a
+    >>> a.data = 5.0
+    >>> recompute(square)
+    Value(data=25.0, grad=0)
+    """
+    if not isinstance(root, Value):
+        raise TypeError(f"recompute starts from a Value, got {type(root).__name__} {root!r:.40}")
+    if is_paused() or root._closure is _unrecorded:
+        raise RuntimeError("recompute needs closures, and no_grad() keeps none: call outside")
+    nodes = [node for node in topological_order(root) if node._prev]
+    for node in nodes:
+        if not _is_known(node):
+            raise TypeError(
+                f"recompute cannot run the operation {node._op!r} again, since it is not one of "
+                "Value's: rebuild the graph in each step"
+            )
+    before = [(node.data, node._closure) for node in nodes]
+    try:
+        for node in nodes:
+            fresh = _again(node._op, node._prev)
+            node.data, node._closure = fresh.data, fresh._closure
+    except BaseException:  # such as an overflow or Ctrl-C: change all nodes or none
+        for node, (data, closure) in zip(nodes, before, strict=True):
+            node.data, node._closure = data, closure
+        raise
+    return root
+
+
+def _is_known(node: Value) -> bool:
+    # Whether its operation is one of Value's, so that its name and operands define it completely.
+    is_ours = node._closure.__defaults__ == node._prev and "_backward" not in vars(node)
+    return is_ours and (node._op in operations or "**" in node._op)
+
+
+def _again(op: str, operands: Sequence[Value]) -> Value:
+    if op in operations:
+        return operations[op](*operands)
+    base, _, exponent = op.partition("**")  # the base or the exponent is a plain number in the name
+    kinds: list[Any] = [int, float, Fraction]
+    for kind in kinds:
+        try:
+            number = kind(base.strip("()") or exponent)
+        except ValueError:
+            continue
+        power: Value = number ** operands[0] if base else operands[0] ** number
+        return power
+    raise ValueError(f"{op!r} is not a power with a plain base or exponent")
+
+
+# ---- 3. From a graph to its program
 
 
 @dataclass(frozen=True)
-class Program:
-    """What `trace` has recorded: forward and backward of a graph as a list of instructions.
+class Trace:
+    """The forward and backward pass of a graph as one list of instructions.
 
     Attributes:
-        instructions: all of them, operands before results.
+        instructions: all instructions, operands before results.
         order: the nodes of the graph in topological order, the root last.
-        data, grad: for each node the place of the instruction that completes it.
-        unknown: nodes whose forward pass could not be recorded, since they were made by operations
-            of the user's own; their data and local derivatives are constants of the program.
-
-    >>> x = Value(3.0)
-    >>> len(trace(x * x).order)
-    2
+        data, grad: for each node, the place of the instruction that completes its data or grad.
+        unknown: indices of nodes with user-defined operations, whose forward pass cannot be
+            recorded; their data and local derivatives are constants in the program.
     """
 
     instructions: tuple[Instruction, ...]
@@ -322,7 +380,7 @@ class Program:
     unknown: tuple[int, ...]
 
     def contributions(self) -> list[tuple[int, int, int, int]]:
-        """In their order, (giver, which of its operands, receiver, place of the contribution).
+        """All contributions in order, as (giving node, operand index, receiving node, place).
 
         >>> x = Value(3.0)
         >>> trace(x * x).contributions()
@@ -335,18 +393,19 @@ class Program:
         ]
 
     def python(self, names: Sequence[str] | None = None) -> str:
-        """The program as Python text: a function of the leaves, giving result and gradients.
+        """The program as Python text: a function from leaves to the result and the gradients.
 
         Args:
-            names: one for each node, made fit for Python where needed; labels by default.
+            names: a name for each node, changed where Python requires it; by default its label.
 
         Raises:
-            ValueError: there are not as many names as nodes.
+            ValueError: the number of names differs from the number of nodes.
         """
         if names and len(names) != len(self.order):
-            raise ValueError(f"expected {len(self.order)} names, one for each node of `order`")
-        names = _identifiers(names or [v.label or f"v{i}" for i, v in enumerate(self.order)])
-        grads = _identifiers([f"{name}_grad" for name in names], taken=names)
+            expected = f"expected {len(self.order)} names, one for each node of `order`"
+            raise ValueError(f"{expected}, got {len(names)}")
+        names = identifiers(names or [v.label or f"v{i}" for i, v in enumerate(self.order)])
+        grads = identifiers([f"{name}_grad" for name in names], taken=names)
         known = self._names(lambda i: names[i], lambda i: grads[i])
         texts = _expressions(self.instructions, known, _PYTHON)
         leaves = [i for i, v in enumerate(self.order) if not v._prev]
@@ -360,7 +419,7 @@ class Program:
             lines.append(f"{grads[receiver]} += {known.get(place) or texts[place]}")
         found = ", ".join(grads[i] for i in leaves)
         lines.append(f"return {names[-1]}, [{found}]")
-        used = sorted({step.op for step in self.instructions} & set(_FUNCTIONS) - {"abs"})
+        used = sorted({step.op for step in self.instructions} & FUNCTIONS - {"abs"})
         head = f"from micrograd.arithmetic import {', '.join(used)}\n\n" if used else ""
         body = "".join(f"    {line}".rstrip() + "\n" for line in lines)
         return f"{head}def program({', '.join(names[i] for i in leaves)}):\n{body}"
@@ -368,12 +427,11 @@ class Program:
     def javascript(self) -> str:
         """The program as a JavaScript expression: a function of two arrays, d and g.
 
-        d[i] and g[i] are data and gradient of node i. The function gives an object of three lists:
-        `leaves` has {node, number} for each leaf, `forward` has {node, data()} for each result,
-        `backward` has {node, shares} for each closure, and each of its shares {edge, node, share()}
-        for an operand. Nothing is written into d and g: whoever runs the program does that, in
-        order or out of it. The primitives that JavaScript has not under these names are expected as
-        functions around it.
+        d[i] and g[i] are the data and the gradient of node i. The function returns an object with
+        three lists: `leaves` has {node, number} for each leaf, `forward` has {node, data()} for
+        each result, and `backward` has {node, shares} for each closure, with a share {edge, node,
+        share()} for each operand. The function does not write to d and g: the caller does, in an
+        order of its choice, and also defines functions that the program calls, such as `tanh`.
 
         >>> print(trace(-Value(2.0)).javascript())
         (d, g) => ({
@@ -415,7 +473,7 @@ class Program:
         return "\n".join(["(d, g) => ({", *lines, "})"])
 
     def _names(self, data: Callable[[int], str], grad: Callable[[int], str]) -> dict[int, str]:
-        # What stands in an expression for the result of an instruction that completes something.
+        # Maps the place of the instruction that completes a node's data or gradient to its name.
         known = {place: data(i) for i, place in enumerate(self.data)}
         for place, step in enumerate(self.instructions):
             if step.role in ("accumulation", "seed"):
@@ -423,179 +481,106 @@ class Program:
         return known
 
 
-def trace(root: Value) -> Program:
+def trace(root: Value) -> Trace:
     """The program of the graph that leads to `root`: its forward pass and its backward pass.
 
-    Each operation is run again, on recording numbers, and then each closure of what came out. The
-    graph itself is left as it is.
+    Each operation runs again on traced numbers, and then the closures of the results run. The
+    graph itself does not change.
 
     Raises:
         TypeError: the root is not a Value.
-        ValueError: a `no_grad()` is around this; or the closure of an operation of the user's own
-            sets the gradient of an operand, with =, where it should add to it.
+        ValueError: the call is inside a `no_grad()` block, or the closure of a user-defined
+            operation sets the grad of an operand with = instead of +=.
 
     >>> a, b = Value(2.0), Value(3.0)
     >>> [step.role for step in trace(a * b).instructions[:6]]
     ['leaf', 'leaf', 'forward', 'start', 'seed', 'contribution']
     """
     if not isinstance(root, Value):
-        raise TypeError(f"trace starts from a Value, got {type(root).__name__} {root!r:.40}")
+        raise TypeError(f"trace expects a Value, got {type(root).__name__} {root!r:.40}")
     recording = Recording()
     order = topological_order(root)
+    twins, unknown = _recorded_forward(recording, order)
+    if root._prev and not twins[-1]._prev:
+        raise ValueError("tracing needs a graph, which no_grad() does not record: call outside")
+    data = tuple(twin.data.place for twin in twins)
+    grad = _recorded_backward(recording, twins)
+    return Trace(tuple(recording.instructions), tuple(order), data, grad, tuple(unknown))
+
+
+def _recorded_forward(
+    recording: Recording, order: Sequence[Value]
+) -> tuple[list[Value], list[int]]:
+    # A copy of each node with traced data, and the indices of nodes that could not be recorded.
     twin: dict[Value, Value] = {}
     unknown = []
     for i, node in enumerate(order):
         operands = [twin[operand] for operand in node._prev]
         recording.note(i, "forward" if operands else "leaf")
         if not operands:
-            twin[node] = Value(recording.input(_innermost(node.data)))
+            twin[node] = Value(recording.input(innermost(node.data)))
         elif _is_known(node):
             twin[node] = _again(node._op, operands)
         else:
             unknown.append(i)
-            twin[node] = _as_it_is(node, operands, recording)
-    if root._prev and not twin[root]._prev:
-        raise ValueError("tracing needs the graph, which no_grad() keeps from being recorded")
-    data = [twin[node].data.place for node in order]
+            twin[node] = _constant(node, operands, recording)
+    return list(twin.values()), unknown
 
+
+def _recorded_backward(recording: Recording, twins: Sequence[Value]) -> tuple[int, ...]:
+    # For each node, the place of the instruction that completes its gradient.
+    position = {twin: i for i, twin in enumerate(twins)}
     recording.note(-1, "start")
-    grads = dict.fromkeys(twin.values(), recording.constant(0))
-    recording.note(len(order) - 1, "seed")
-    grads[twin[root]] = recording.constant(1)
-    place_of = {twin[node]: i for i, node in enumerate(order)}
-    for i, node in reversed(list(enumerate(order))):
-        giver = twin[node]
+    grads = [recording.constant(0)] * len(twins)
+    recording.note(len(twins) - 1, "seed")
+    grads[-1] = recording.constant(1)
+    for i, giver in reversed(list(enumerate(twins))):
         recording.note(i, "contribution")
-        shares = contributions(giver, grads[giver])
+        shares = contributions(giver, grads[i])
         for edge, (receiver, share) in enumerate(zip(giver._prev, shares, strict=True)):
-            recording.note(place_of[receiver], "accumulation", (i, edge))
-            grads[receiver] = recording.record("+", grads[receiver], share)
-    grad = [grads[twin[node]].place for node in order]
-    return Program(
-        tuple(recording.instructions), tuple(order), tuple(data), tuple(grad), tuple(unknown)
-    )
+            r = position[receiver]
+            recording.note(r, "accumulation", (i, edge))
+            grads[r] = recording.record("+", grads[r], share)
+    return tuple(grad.place for grad in grads)
 
 
-def _is_known(node: Value) -> bool:
-    is_ours = node._closure.__defaults__ == node._prev and "_backward" not in vars(node)
-    return is_ours and (node._op in operations or "**" in node._op)
-
-
-def _again(op: str, operands: Sequence[Value]) -> Value:
-    if op in operations:
-        return operations[op](*operands)
-    base, _, exponent = op.partition("**")  # one of them is a plain number, part of the name
-    kinds: list[Any] = [int, float, Fraction]
-    for kind in kinds:
-        try:
-            number = kind(base.strip("()") or exponent)
-        except ValueError:
-            continue
-        power: Value = number ** operands[0] if base else operands[0] ** number
-        return power
-    raise ValueError(f"{op!r} is not a power with a plain base or exponent")
-
-
-def _as_it_is(node: Value, operands: Sequence[Value], recording: Recording) -> Value:
-    # An operation of the user's own knows its data for these operands alone: they stay constants,
-    # and so do its local derivatives.
-    local = [_innermost(derivative) for derivative in local_derivatives(node, strict=True)]
+def _constant(node: Value, operands: Sequence[Value], recording: Recording) -> Value:
+    # How a user-defined operation computes its data is unknown, so its data and its local
+    # derivatives become constants.
+    local = [innermost(derivative) for derivative in local_derivatives(node, strict=True)]
 
     def closure(upstream: Number) -> None:
         for operand, derivative in zip(operands, local, strict=True):
             operand.grad += derivative * upstream
 
-    twin = Value(recording.constant(_innermost(node.data)), operands, node._op)
+    twin = Value(recording.constant(innermost(node.data)), operands, node._op)
     twin._closure = closure
     return twin
 
 
-def _innermost(x: Any) -> Any:
-    while isinstance(x, Value):
-        x = x.data
-    return x
+# ---- 4. From a program to text
 
-
-# ---- 3. From a program to text
-
-
-_FUNCTIONS = (
-    *("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "abs", "where", "take"),
-    *("maximum", "minimum"),
-)
 _PYTHON = {"inf": "float('inf')", "-inf": "-float('inf')", "nan": "float('nan')"}
 _JAVASCRIPT = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
-
-# Both languages agree on these. A sum of sums keeps its brackets, since rounding depends on them.
-_RANKS = {"<": 1, "<=": 1, ">": 1, ">=": 1, "+": 2, "-": 2, "*": 3, "/": 3, "neg": 4, "**": 5}
-_ATOM = 6
 
 
 def _expressions(
     instructions: Sequence[Instruction], known: Mapping[int, str], spelling: Mapping[str, str]
 ) -> list[str]:
-    # For each instruction, the text of what it computes. Operands that are known by a name stand by
-    # it, the others are written out in their place. `spelling` is that of numbers without digits.
-    texts: list[tuple[str, int]] = []
-
-    def operand(place: int, rank: int) -> str:
-        text, own = (known[place], _ATOM) if place in known else texts[place]
-        return text if own >= rank else f"({text})"
-
+    # The text of each instruction. Operands in `known` appear as their names, others as full
+    # expressions. `spelling` says how to write infinities and NaN.
+    texts: list[Expression] = []
     for step in instructions:
-        op, places, rank = step.op, step.operands, _RANKS.get(step.op, _ATOM)
-        if op in ("input", "constant"):
-            text = _number(step.number, spelling)
-            rank = _RANKS["neg"] if text.startswith("-") else _ATOM
-        elif op == "neg":
-            text = f"-{operand(places[0], rank + 1)}"
-        elif op == "**":
-            text = f"{operand(places[0], rank + 1)} ** {operand(places[1], _RANKS['neg'])}"
-        elif op in _RANKS:
-            text = f"{operand(places[0], rank)} {op} {operand(places[1], rank + 1)}"
-        elif op == "take":
-            index, *table = (operand(place, 0) for place in places)
-            text = f"take([{', '.join(table)}], {index})"
+        operands = [(known[i], ATOM) if i in known else texts[i] for i in step.operands]
+        if step.op in ("input", "constant"):
+            x = step.number
+            if not isinstance(x, int) or abs(x) > 2**53:  # JavaScript's exact integers end here
+                x = float(innermost(x))
+            texts.append(number(x, spelling))
+        elif step.op == "take":
+            (index, _), *table = operands
+            entries = ", ".join(text for text, _ in table)
+            texts.append((f"take([{entries}], {index})", ATOM))
         else:
-            text = f"{op}({', '.join(operand(place, 0) for place in places)})"
-        texts.append((text, rank))
+            texts.append(operation(step.op, operands))
     return [text for text, _ in texts]
-
-
-def _number(x: Any, spelling: Mapping[str, str]) -> str:
-    if not isinstance(x, int) or abs(x) > 2**53:  # JavaScript's limit of whole numbers
-        x = float(_innermost(x))
-    return spelling.get(repr(x), repr(x))
-
-
-def _identifiers(labels: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
-    # Names fit for Python, each one once: layers[0].b becomes layers_0_b.
-    names = []
-    for i, label in enumerate(labels):
-        label = unicodedata.normalize("NFKC", label)  # as Python does with its names
-        name = re.sub(r"\W+", "_", label).strip("_")
-        if not name.isidentifier() or keyword.iskeyword(name):
-            name = f"v_{name}" if f"v_{name}".isidentifier() else f"v{i}"
-        names.append(name)
-    return distinct(names, "{}_{}", {*taken, *_FUNCTIONS, "program", "float"})
-
-
-def distinct(names: Sequence[str], numbered: str, taken: Collection[str] = ()) -> list[str]:
-    """The names, each one once: the first keeps its name, the others get a number.
-
-    >>> distinct(["x", "x", "x (2)", "x"], numbered="{} ({})")
-    ['x', 'x (3)', 'x (2)', 'x (4)']
-    """
-    reserved = {*taken, *names}  # a numbered name gives way to one that somebody chose
-    used = set(taken)
-    count: Counter[str] = Counter()
-    found = []
-    for name in names:
-        count[name] += 1
-        unique = name
-        while unique in used or (unique != name and unique in reserved):
-            count[name] += unique != name
-            unique = numbered.format(name, max(2, count[name]))
-        used.add(unique)
-        found.append(unique)
-    return found

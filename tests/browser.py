@@ -1,4 +1,4 @@
-"""Pages opened as their readers open them: from a file, in a real browser, here Chromium."""
+"""Pages opened the way readers open them: from a file, in a real browser (Chromium)."""
 
 import shutil
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backgroun
 
 @contextmanager
 def running():
-    """A headless Chromium; the tests that ask for it are skipped where there is none."""
+    """A headless Chromium; tests that need it are skipped if it is not installed."""
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install -e '.[browser]'")
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if not program:
@@ -24,7 +24,7 @@ def running():
 
 @contextmanager
 def opened(browser, path, width=1280, height=800, **options):
-    """The page of a file. Leaving the block fails on any error it met and on anything it fetched.
+    """The page in a file. Leaving the block fails if the page logged an error or fetched anything.
 
     Options are those of Playwright's new_context: color_scheme="dark", has_touch=True, ...
     """

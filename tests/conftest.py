@@ -1,9 +1,11 @@
-"""What all tests share: hypothesis times nothing, and tries the same examples in every run.
+"""What all tests share: hypothesis sets no time limit and tries the same examples in every run.
 
-`--slow` runs the tests that are marked slow, too, and tries ten times as many random programs. What
-a test gives to `record_property("count", ...)` is shown at the end.
+`--slow` also runs the tests marked slow, tries more examples, and ten times as many random
+programs. The last lines show what a test gave to `record_property("count", ...)`, and how many
+tests were left out.
 """
 
+import gc
 import importlib.util
 from collections import Counter
 from functools import partial
@@ -12,31 +14,44 @@ import browser
 import pytest
 from hypothesis import settings
 
+import micrograd
+from micrograd.compiler.function import compile
+from micrograd.compiler.run_numba import why_not
+
 settings.register_profile("steady", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("steady")
+settings.register_profile("quick", settings.get_profile("steady"), max_examples=20)
+
+SLOW = "slow: --slow runs it"
 
 
 def pytest_addoption(parser):
     """Adds --slow."""
-    parser.addoption("--slow", action="store_true", help="run the slow tests, too")
+    parser.addoption("--slow", action="store_true", help="run the slow tests too")
 
 
 def pytest_configure(config):
-    """Skips the doctests of the compiler's kernel, which is all numba, where there is none."""
-    config.addinivalue_line("markers", "slow: a test that runs with --slow alone")
+    """Sets the number of examples; without numba, skips the doctests of the compiler's kernel."""
+    settings.load_profile("steady" if config.option.slow else "quick")
+    config.addinivalue_line("markers", "slow: a test that runs only with --slow")
     if importlib.util.find_spec("numba") is None:
         config.option.doctest_ignore_import_errors = True
 
 
 def pytest_collection_modifyitems(config, items):
-    """Skips what is slow, unless asked for."""
+    """Skips slow tests without --slow."""
     for item in items:
         if item.get_closest_marker("slow") and not config.option.slow:
-            item.add_marker(pytest.mark.skip(reason="slow: runs with --slow"))
+            item.add_marker(pytest.mark.skip(reason=SLOW))
+
+
+def pytest_collection_finish():
+    """Spares the garbage collector the thousands of objects that pytest holds to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Shows what was counted, a line for each test."""
+    """Shows what tests counted, a line for each, and how many tests were left out."""
     counts = Counter(
         (report.nodeid.partition("[")[0], text)
         for outcome in ("passed", "failed")
@@ -46,12 +61,27 @@ def pytest_terminal_summary(terminalreporter):
     )
     for (test, text), times in counts.items():
         terminalreporter.write_line(f"{test}: {f'{times} x ' * (times > 1)}{text}")
+    skipped = terminalreporter.getreports("skipped")
+    slow = sum(SLOW in report.longrepr[2] for report in skipped)
+    if skipped:
+        others = f"{len(skipped) - slow} that cannot run here (-rs says why)"
+        terminalreporter.write_line(f"left out: {slow} slow tests (--slow runs them), {others}")
 
 
 @pytest.fixture
 def effort(request):
     """How many times as much as usual a test tries: 10 with --slow, else 1."""
     return 10 if request.config.option.slow else 1
+
+
+@pytest.fixture(scope="module", params=["numpy", "python", "numba"])
+def executor(request):
+    """Each executor in turn, which `micrograd.compile` uses meanwhile."""
+    if request.param == "numba" and why_not():
+        pytest.skip(why_not())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(micrograd, "compile", partial(compile, executor=request.param))
+        yield request.param
 
 
 @pytest.fixture(scope="session")

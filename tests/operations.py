@@ -1,6 +1,6 @@
-"""The table of operations: every test that must hold for all of them runs over its rows.
+"""The table of operations: tests that hold for every operation run over its rows.
 
-A row is a function of Values, the same function of floats from an independent source (`math` and
+A row has a function of Values, the same function of floats from an independent source (`math` and
 Python's operators), and points at which both are defined. A new operation needs one new row.
 """
 
@@ -16,7 +16,7 @@ class Row:
     function: Callable
     reference: Callable
     points: tuple
-    exact: bool = False  # keeps fractions
+    exact: bool = False  # keeps fractions exact
 
     def __str__(self):
         return self.name
@@ -74,7 +74,7 @@ TABLE = [
     Row("maximum of 1", lambda a: a.maximum(1), lambda a: max(a, 1), ONE, exact=True),
 ]
 
-# Several operations in a row, in which a number that is no fraction any more would be passed on.
+# Several operations in a row: a number that is no longer a fraction would be passed on.
 COMPOSED = [
     Row("relu, + 1, / 3", lambda a: (a.relu() + 1) / 3, lambda a: (max(a, 0 * a) + 1) / 3, ONE),
     Row(
@@ -100,7 +100,7 @@ EXACT_CASES = [
 
 
 def name_of(argument):
-    """The id of a parametrised test: its row, its point."""
+    """The id of a parametrised test: its row or its point."""
     if isinstance(argument, tuple):
         return ",".join(str(x) for x in argument)
     return str(argument)

@@ -1,6 +1,6 @@
-"""Right engines that look unusual: none of them may be accused, or only of what is said here.
+"""Right engines that look unusual: the report must not find a mistake in any of them.
 
-Each is a text with what it lacks, as operations that are not there yet: no failures.
+Each is a text with the operations that it lacks, which are "not there yet".
 """
 
 from wrong_engines import FROM_TABLE, RIGHT, TABLE, WRAP, edited
@@ -23,7 +23,7 @@ plt.show()
 sys.exit(1)
 """
 
-# What needs requires_grad=True before it keeps a gradient.
+# Keeps a gradient only with requires_grad=True.
 ON_DEMAND = edited(
     ('_op="", label=""):', '_op="", requires_grad=False):'),
     ("        self.label = label\n", "        self.requires_grad = requires_grad\n"),
@@ -41,14 +41,31 @@ FIRST_HALF = edited(
 )  # fmt: skip
 BESIDE_NUMBERS = {"a + 2.0", "a * 2.0", "2.0 + a", "2.0 * a", "sum([a, b])"}
 
-# Names of another taste; the class is found to use them, or is told.
+# Other names for data, grad and backward.
 OTHER_NAMES = (
     RIGHT.replace(".data", ".value").replace(".grad", ".gradient").replace("def backward", "def "
     "backprop")
 )  # fmt: skip
 
+# Like PyTorch, these free the graph, so that a second backward() on it fails or does nothing.
+RUN = "            node._backward()\n"
+FREEING = {
+    "the graph is freed after backward": (
+        (RUN, RUN + "            node._prev, node._backward = (), lambda: None\n"),
+    ),
+    "the graph is deleted after backward": (
+        (RUN, RUN + "            if node._op:\n                del node._prev\n"),
+    ),
+    "a second backward() is refused": (
+        (RUN, RUN + "        self.is_freed = True\n"),
+        ("        order, visited", "        if hasattr(self, 'is_freed'):\n"
+         "            raise RuntimeError('the graph is freed')\n        order, visited"),
+    ),
+}  # fmt: skip
+
 ENGINES = {
     "as in the lecture": (RIGHT, ()),
+    **{what: (edited(*edits), ()) for what, edits in FREEING.items()},
     "requires_grad=True is needed": (ON_DEMAND, ()),
     "training at the top level": (RIGHT + NOISE, ()),
     "training before the class": ("steps = 10\nwhile True:\n    steps += 1\n" + RIGHT, ()),
@@ -101,7 +118,7 @@ ENGINES = {
                ("self.grad = 0.0", "self.grad = np.zeros_like(self.data)"),
                ("import math", "import math\nimport numpy as np")), (),
     ),
-    "NumPy's numbers are no numbers to it": (
+    "NumPy numbers refused": (
         edited((WRAP, "other = Value(other) if isinstance(other, (int, float)) else other")),
         {"NumPy"},
     ),
@@ -174,7 +191,7 @@ ENGINES = {
 
 
 def notebook(*cells):
-    """A notebook, as Jupyter saves it, with these cells of code."""
+    """A notebook with these code cells, as Jupyter saves it."""
     import json
 
     made = [

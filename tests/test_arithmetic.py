@@ -1,4 +1,4 @@
-"""Chapter 0: what the functions of numbers do beside what the engine's tests show."""
+"""Functions of numbers, beyond the tests of the engine."""
 
 import math
 from decimal import Decimal
@@ -22,32 +22,32 @@ from micrograd.arithmetic import (
 )
 
 
-class Knowing:
-    """A number that knows one function and one kind of choice."""
+class HasMethods:
+    """A number with its own exp, where and take."""
 
-    sin = 2  # an attribute, and no function
+    sin = 2  # an attribute, not a method
 
     def exp(self):
-        return "asked for exp"
+        return "called exp"
 
     def where(self, a, b):
-        return f"asked to choose from {a} and {b}"
+        return f"called where on {a} and {b}"
 
     def take(self, table):
-        return f"asked for one of {table}"
+        return f"called take on {table}"
 
 
-def test_other_numbers_are_asked():
-    assert exp(Knowing()) == "asked for exp"
-    assert where(Knowing(), 1, 2) == "asked to choose from 1 and 2"
-    assert take([7, 8], Knowing()) == "asked for one of [7, 8]"
+def test_the_methods_of_other_numbers_are_called():
+    assert exp(HasMethods()) == "called exp"
+    assert where(HasMethods(), 1, 2) == "called where on 1 and 2"
+    assert take([7, 8], HasMethods()) == "called take on [7, 8]"
     assert exp(Decimal(0)) == Decimal(1)
     for name, function in {"tanh": tanh, "sin": sin}.items():
         with pytest.raises(TypeError, match=f"{name} is not defined on"):
-            function(Knowing())
+            function(HasMethods())
 
 
-def test_take_with_indices_of_every_kind():
+def test_take_accepts_every_kind_of_integer_index():
     for index in (1, np.int64(1), np.array(1), True):
         assert take([7, 8], index) == 8
     for index in (np.array([1]), np.float64(1.0), 1.0, "1", None):
@@ -80,11 +80,11 @@ def test_sigmoid_never_overflows():
 
 
 @pytest.mark.parametrize("x", ["1", None, [1], 1j, np.complex64(1), np.ones(1), np.array("1"), {}])
-def test_what_is_no_real_number(x):
+def test_anything_but_a_real_number_is_refused(x):
     assert as_number(x) is NotImplemented
 
 
-def test_numpy_numbers_assigned_by_hand():
+def test_functions_accept_numpy_numbers():
     assert tanh(np.float32(0.0)) == 0.0
     assert exp(np.int64(0)) == 1.0
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from test_demos import DEMOS, load
+from demo_scripts import DEMOS, load
 
 # By hand, and of the wrong engine what its one wrong line comes to.
 NUMBERS = [

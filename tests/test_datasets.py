@@ -1,13 +1,19 @@
 import csv
+import gzip
 import math
 import random
 import statistics
+import struct
+import sys
 
+import numpy as np
 import pytest
 
+from micrograd import datasets
 from micrograd.datasets import (
     blobs,
     circles,
+    discs,
     linear_regression,
     moons,
     read_csv,
@@ -17,7 +23,7 @@ from micrograd.datasets import (
     yin_yang,
 )
 
-CLASSES = {moons: 2, circles: 2, spirals: 2, xor: 2, yin_yang: 3, blobs: 3}
+CLASSES = {moons: 2, circles: 2, spirals: 2, xor: 2, discs: 2, yin_yang: 3, blobs: 3}
 
 
 # ---- 1. Classes in the plane
@@ -35,7 +41,7 @@ def test_points_are_lists_of_two_floats_and_classes_as_equal_as_can_be(make, n):
 
 
 @pytest.mark.parametrize("make", [*CLASSES, linear_regression])
-def test_the_seed_decides_and_the_global_stream_is_left_alone(make):
+def test_points_depend_on_the_seed_and_leave_the_global_state_alone(make):
     random.seed(5)
     before = random.getstate()
     assert make(30, seed=1) == make(30, seed=1)
@@ -51,7 +57,7 @@ def test_classes_come_in_random_order(make):
 
 
 @pytest.mark.parametrize("make", CLASSES)
-def test_noise_is_the_standard_deviation_of_what_moves_the_points(make):
+def test_noise_is_the_standard_deviation_of_the_displacements(make):
     still, labels = make(2000, noise=0.0)
     moved, same_labels = make(2000, noise=0.5)
     assert labels == same_labels
@@ -92,7 +98,7 @@ def test_xor_is_true_where_one_coordinate_is_negative():
     assert len({(x1 < 0, x2 < 0) for x1, x2 in points}) == 4
 
 
-def test_yin_and_yang_are_each_other_turned_around_with_dots_in_them():
+def test_yin_and_yang_are_the_same_shape_rotated_each_with_a_dot():
     points, labels = yin_yang(3000)
     of = {
         label: [point for point, k in zip(points, labels, strict=True) if k == label]
@@ -108,7 +114,7 @@ def test_yin_and_yang_are_each_other_turned_around_with_dots_in_them():
             assert head <= 0.5 or x2 * side <= 0
 
 
-def test_blobs_stand_on_a_circle():
+def test_blobs_are_centred_on_a_circle():
     points, labels = blobs(40, noise=0.0, classes=4)
     centres = dict(zip(labels, points, strict=True))
     assert [centres[k] for k in range(4)] == [
@@ -119,8 +125,8 @@ def test_blobs_stand_on_a_circle():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: moons(1), "a point for each of 2 classes at least, got n=1"),
-        (lambda: yin_yang(2), "a point for each of 3 classes at least, got n=2"),
+        (lambda: moons(1), "at least one point for each of 2 classes, got n=1"),
+        (lambda: yin_yang(2), "at least one point for each of 3 classes, got n=2"),
         (lambda: blobs(classes=1), "at least two classes, got classes=1"),
         (lambda: circles(noise=-0.1), r"at least 0, got -0\.1"),
         (lambda: moons(noise=math.nan), "at least 0, got nan"),
@@ -128,7 +134,7 @@ def test_blobs_stand_on_a_circle():
         (lambda: linear_regression(weights=[]), "at least one weight, got none"),
     ],
 )
-def test_sizes_that_cannot_be_are_refused(make, message):
+def test_invalid_sizes_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -153,7 +159,7 @@ def test_linear_regression_is_a_line_with_noise():
 # ---- 3. Training and validation
 
 
-def test_split_deals_every_example_to_one_set_with_its_label():
+def test_split_puts_every_example_into_one_set_with_its_label():
     points, labels = [[float(i), 0.0] for i in range(10)], [str(i) for i in range(10)]
     training, validation = split(points, labels, validation=0.3, seed=2)
     assert (len(training[0]), len(validation[0])) == (7, 3)
@@ -170,13 +176,15 @@ def test_split_leaves_no_set_empty(share):
     assert len(training[1]) == len(validation[1]) == 1
 
 
-def test_split_refuses_what_it_cannot_deal():
-    with pytest.raises(ValueError, match="as many points as labels, at least 2: 3, 2"):
+def test_split_refuses_invalid_sizes_and_fractions():
+    with pytest.raises(ValueError, match="each with a label, got 3 points and 2 labels"):
         split([[0.0, 0.0]] * 3, [0, 1])
-    with pytest.raises(ValueError, match="at least 2: 1, 1"):
+    with pytest.raises(
+        ValueError, match="at least two points, each with a label, got 1 points and 1 labels"
+    ):
         split([[0.0, 0.0]], [0])
     for share in (0.0, 1.0, math.nan):
-        with pytest.raises(ValueError, match=f"a share between 0 and 1, got {share}"):
+        with pytest.raises(ValueError, match=f"a fraction between 0 and 1, got {share}"):
             split([[0.0, 0.0]] * 3, [0, 1, 0], validation=share)
 
 
@@ -236,7 +244,7 @@ def test_labels_become_indices_in_the_order_of_numbers_or_the_alphabet(
         assert read(content)[1:] == (indices, names)
 
 
-def test_what_was_written_is_read(tmp_path):
+def test_a_written_file_can_be_read(tmp_path):
     points, labels = moons(20)
     path = tmp_path / "moons.csv"
     with path.open("w", newline="") as file:
@@ -275,3 +283,93 @@ def test_bad_files_are_refused_with_the_line(read, content, message):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*nowhere\.csv"):
         read_csv(tmp_path / "nowhere.csv")
+
+
+def test_discs_are_balanced():
+    X, y = datasets.discs(200, seed=3)
+    assert y.count(0) == y.count(1) == 100
+    radius = math.sqrt(2 / math.pi)  # a circle of half the square's area
+    assert all((math.hypot(*x) < radius) == label for x, label in zip(X, y, strict=True))
+    assert datasets.discs(200, seed=4)[0] != X
+
+
+def test_batches_hold_every_example_once():
+    X, y = datasets.moons(10)
+    found = list(datasets.batches(X, y, size=4, seed=1))
+    assert [len(part) for part, _ in found] == [4, 4, 2]
+    pairs = [pair for part in found for pair in zip(*part, strict=True)]
+    assert sorted(pairs) == sorted(zip(X, y, strict=True))
+    assert pairs != list(zip(X, y, strict=True))
+    assert list(datasets.batches(X, y, size=4, seed=1)) == found
+    assert list(datasets.batches(X, y, size=4, seed=2)) != found
+    arrays = list(datasets.batches(np.array(X), np.array(y), size=4, seed=1))
+    assert all(type(part) is np.ndarray for pair in arrays for part in pair)
+    assert [part.tolist() for part, _ in arrays] == [part for part, _ in found]
+
+
+@pytest.mark.parametrize(("X", "y", "size"), [([1], [1, 2], 1), ([], [], 1), ([1], [1], 0)])
+def test_batches_that_cannot_be_made(X, y, size):
+    with pytest.raises(ValueError, match="batches expects"):
+        datasets.batches(X, y, size)
+
+
+def idx(array):
+    header = bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}i", *array.shape)
+    return header + array.astype(np.uint8).tobytes()
+
+
+@pytest.mark.parametrize("kind", ["idx", "dotted.gz", "npz"])
+def test_mnist_is_read_from_its_files(tmp_path, kind):
+    rng = np.random.default_rng(0)
+    arrays = {
+        "train": (rng.integers(0, 256, (6, 28, 28)), rng.integers(0, 10, 6)),
+        "test": (rng.integers(0, 256, (3, 28, 28)), rng.integers(0, 10, 3)),
+    }
+    if kind == "npz":
+        path = tmp_path / "mnist.npz"
+        named = {
+            f"{x}_{part}": a
+            for part, pair in arrays.items()
+            for x, a in zip("xy", pair, strict=True)
+        }
+        np.savez(path, **named)
+    else:
+        path = tmp_path
+        for part, (images, labels) in arrays.items():
+            for name, array in (("images-idx3", images), ("labels-idx1", labels)):
+                file = f"{'t10k' if part == 'test' else part}-{name}-ubyte"
+                if kind == "idx":
+                    (path / file).write_bytes(idx(array))
+                else:
+                    file = file.replace("-idx", ".idx") + ".gz"
+                    (path / file).write_bytes(gzip.compress(idx(array)))
+    for (X, y), (images, labels) in zip(datasets.mnist(path), arrays.values(), strict=True):
+        assert np.allclose(X, images.reshape(len(images), 784) / 255)
+        assert y.tolist() == labels.tolist()
+
+
+def test_files_that_are_not_mnist(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no train-images-idx3-ubyte in"):
+        datasets.mnist(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"there is no file or folder .*mnist\.npz"):
+        datasets.mnist(tmp_path / "mnist.npz")
+    path = tmp_path / "train-images-idx3-ubyte"
+    for content in (b"", b"<html>", idx(np.zeros((2, 3, 3)))[:-1]):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="not an idx file of bytes"):
+            datasets.mnist(tmp_path)
+    np.savez(tmp_path / "other.npz", x_train=np.zeros(3))
+    with pytest.raises(ValueError, match="expected an array x_test"):
+        datasets.mnist(tmp_path / "other.npz")
+
+
+def test_digits_are_those_of_scikit_learn():
+    X, y = datasets.digits()
+    assert X.shape == (1797, 64)
+    assert (X.min(), X.max(), set(y.tolist())) == (0.0, 1.0, set(range(10)))
+
+
+def test_digits_without_scikit_learn(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(ImportError, match="pip install scikit-learn"):
+        datasets.digits()

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sampling import thinned
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "demos" / "decision_boundary.py"
@@ -37,7 +38,7 @@ def assert_drawn(result, picture, points):
     return float(match[1])
 
 
-@pytest.mark.parametrize("data", ["moons", "circles"])
+@pytest.mark.parametrize("data", thinned(["moons", "circles"], 2))
 def test_points_are_made_learned_and_drawn(tmp_path, data):
     result = run(tmp_path, *SMALL, "--data", data, "--steps", "40", "--noise", "0.02")
     assert assert_drawn(result, "decision_boundary.png", 20) >= 80
@@ -46,6 +47,7 @@ def test_points_are_made_learned_and_drawn(tmp_path, data):
     assert re.search(r"40/40.*loss 0\.\d{4}, accuracy \d+\.\d%", result.stderr)
 
 
+@pytest.mark.slow
 def test_all_arguments_at_once(tmp_path):
     picture = tmp_path / "picture.svg"
     arguments = "--points 12 --noise 0 --hidden 3 2 --activation relu --steps 2 --lr 0.01 --seed 3"
@@ -54,6 +56,7 @@ def test_all_arguments_at_once(tmp_path):
     assert picture.read_bytes().startswith(b"<?xml")
 
 
+@pytest.mark.slow
 def test_the_seed_decides(tmp_path):
     pictures = []
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
@@ -62,6 +65,7 @@ def test_the_seed_decides(tmp_path):
     assert pictures[0] == pictures[1] != pictures[2]
 
 
+@pytest.mark.slow
 def test_a_file_of_points_in_any_unit_is_learned_and_drawn(tmp_path):
     rows = [f"{i},{0.001 * (i % 7)},{'near' if i < 500 else 'far'}" for i in range(0, 1000, 40)]
     (tmp_path / "points.csv").write_text("mm,m,place\n" + "\n".join(rows))
@@ -69,12 +73,14 @@ def test_a_file_of_points_in_any_unit_is_learned_and_drawn(tmp_path):
     assert assert_drawn(result, "p.svg", 25) >= 95
 
 
-@pytest.mark.parametrize("data", ["blobs", "spirals"])
+@pytest.mark.slow
+@pytest.mark.parametrize("data", thinned(["blobs", "spirals"], 2))
 def test_three_classes_are_learned_and_drawn(tmp_path, data):
     arguments = ("--points", "30", "--hidden", "8", "--data", data, "--steps", "40")
     assert assert_drawn(run(tmp_path, *arguments), "decision_boundary.png", 30) >= 80
 
 
+@pytest.mark.slow
 def test_a_file_with_three_classes_is_learned_and_drawn(tmp_path):
     rows = [f"{i},{i % 5},{'abc'[i // 10]}" for i in range(30)]
     (tmp_path / "points.csv").write_text("\n".join(rows))
@@ -82,6 +88,7 @@ def test_a_file_with_three_classes_is_learned_and_drawn(tmp_path):
     assert assert_drawn(result, "decision_boundary.png", 30) >= 90
 
 
+@pytest.mark.slow
 def test_eager_training_prints_the_same(tmp_path):
     arguments = ["--data", "circles", *SMALL, "--steps", "15"]
     eager, compiled = run(tmp_path, *arguments, "--eager"), run(tmp_path, *arguments)
@@ -111,6 +118,7 @@ def test_eager_and_compiled_training_have_the_same_losses(data):
     assert weights[0] == pytest.approx(weights[1], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [[], ["--eager"]])
 @pytest.mark.parametrize(("name", "start"), [("a.gif", b"GIF89a"), ("a.HTML", b"<!doctype html>")])
 def test_the_training_is_animated_as_well(tmp_path, name, start, mode):
@@ -123,21 +131,23 @@ def test_the_training_is_animated_as_well(tmp_path, name, start, mode):
     assert (tmp_path / "still.png").read_bytes() == (tmp_path / "plain.png").read_bytes()
 
 
-@pytest.mark.parametrize("mode", [[], ["--eager"]])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", thinned([[], ["--eager"]], 2))
 def test_the_last_frame_has_its_loss_and_gradients(tmp_path, mode):
     run(tmp_path, *SMALL, "--steps", "3", "--animate", "a.html", *mode)
     page = (tmp_path / "a.html").read_text()
-    film = json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1])
-    assert film["steps"] == [0, 1, 2, 3]
-    assert None not in film["losses"]
-    assert film["hasGradients"] == [True] * 4
-    gradients = np.frombuffer(base64.b64decode(film["gradients"]), "<i2").reshape(4, -1)
+    recorded = json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1])
+    assert recorded["steps"] == [0, 1, 2, 3]
+    assert None not in recorded["losses"]
+    assert recorded["hasGradients"] == [True] * 4
+    gradients = np.frombuffer(base64.b64decode(recorded["gradients"]), "<i2").reshape(4, -1)
     assert gradients.any(axis=1).all()
-    assert film["sizes"] == [2, 4, 1]
-    assert "maps" in film
+    assert recorded["sizes"] == [2, 4, 1]
+    assert "maps" in recorded
 
 
-def test_a_network_that_was_not_trained_is_drawn(tmp_path):
+@pytest.mark.slow
+def test_an_untrained_network_is_drawn(tmp_path):
     assert_drawn(run(tmp_path, *SMALL, "--steps", "0"), "decision_boundary.png", 20)
 
 
@@ -168,6 +178,7 @@ def test_ctrl_c_keeps_what_has_been_learned_and_draws(tmp_path):
     assert (tmp_path / "decision_boundary.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode",
     [
@@ -175,7 +186,7 @@ def test_ctrl_c_keeps_what_has_been_learned_and_draws(tmp_path):
         ["--eager"],
     ],
 )
-def test_training_that_runs_away_is_told_without_a_traceback(tmp_path, mode):
+def test_training_that_diverges_is_reported_without_a_traceback(tmp_path, mode):
     result = run(tmp_path, *SMALL, "--lr", "1e300", "--steps", "9", *mode)
     assert result.returncode == 1
     assert re.search(r"\nno picture: the gradient of parameter \d+ is nan, .*lower", result.stderr)
@@ -186,24 +197,24 @@ def test_training_that_runs_away_is_told_without_a_traceback(tmp_path, mode):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--steps -1", "--steps is at least 0, got -1"),
+        ("--steps -1", "expected --steps of at least 0, got -1"),
         ("--steps many", "argument --steps: invalid int value: 'many'"),
-        ("--data squares", "moons, circles, blobs, spirals or a file .csv, got 'squares'"),
+        ("--data squares", "moons, circles, blobs, spirals or a .csv file, got 'squares'"),
         ("--data nowhere.csv", "there is no file nowhere.csv"),
         ("--data broken.csv", "broken.csv, line 2: expected x1 and x2 to be numbers"),
-        ("--data nine.csv", "nine.csv: expected at most 8 classes, which a picture can tell apart"),
-        ("--data two.csv --points 10", "--points and --noise are for points that are made"),
-        ("--data two.csv --noise 0", "--points and --noise are for points that are made"),
-        ("--points 1", "expected a point for each of 2 classes at least, got n=1"),
-        ("--noise -1", "noise is a standard deviation of at least 0, got -1.0"),
-        ("--hidden 4 0", "a Layer needs at least one neuron, got nout=0"),
+        ("--data nine.csv", "nine.csv: expected at most 8 classes, one for each colour of the pic"),
+        ("--data two.csv --points 10", "--points and --noise do not apply to a file"),
+        ("--data two.csv --noise 0", "--points and --noise do not apply to a file"),
+        ("--points 1", "expected at least one point for each of 2 classes, got n=1"),
+        ("--noise -1", "noise expects a standard deviation of at least 0, got -1.0"),
+        ("--hidden 4 0", "Layer expects nout to be at least 1, got 0"),
         ("--activation cubic", "invalid choice: 'cubic'"),
         ("--lr -0.1", "lr expects a number in [0, inf), got -0.1"),
         ("--out picture.docx", "picture.docx: expected one of the endings"),
-        ("--animate film.mp4", "film.mp4: expected one of the endings .gif .html"),
-        ("--animate nowhere/film.gif", "cannot write nowhere/film.gif: its folder does not exist"),
+        ("--animate run.mp4", "run.mp4: expected one of the endings .gif .html"),
+        ("--animate nowhere/run.gif", "cannot write nowhere/run.gif: its folder does not exist"),
         ("--out a.gif --animate ./a.gif", "--out and --animate name the same file: give them two"),
-        ("--points 2 --data blobs", "expected a point for each of 3 classes at least, got n=2"),
+        ("--points 2 --data blobs", "expected at least one point for each of 3 classes, got n=2"),
         ("--out nowhere/picture.png", "cannot write nowhere/picture.png: its folder does not"),
     ],
 )

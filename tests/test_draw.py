@@ -1,4 +1,4 @@
-"""The drawings. `python tests/test_draw.py` writes the snapshots anew; then look at the diff."""
+"""Drawings. `python tests/test_draw.py` rewrites the snapshots; then look at the diff."""
 
 import math
 import random
@@ -13,24 +13,11 @@ import graphviz
 import pytest
 
 import micrograd
-from micrograd.draw import (
-    COLOURS,
-    LARGEST,
-    MINUS,
-    NEAR,
-    NEGATIVE,
-    POSITIVE,
-    QUICK,
-    REACH,
-    draw_dot,
-    largest,
-    layout,
-    line,
-    number,
-    shade,
-)
+from micrograd.draw.dot import LARGEST, draw_dot
+from micrograd.draw.layout import NEAR, QUICK, REACH, far_arrows
+from micrograd.draw.network import draw_network
+from micrograd.draw.style import COLOURS, MINUS, NEGATIVE, POSITIVE, largest, line, number, shade
 from micrograd.engine import Value, topological_order
-from micrograd.network import draw_network
 from micrograd.nn import MLP, Activation, Layer, Linear, Neuron, Sequential
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -59,7 +46,7 @@ def neuron():
 
 
 def small_network():
-    """A network of 2-2-1 neurons, its inputs, and the loss after the backward pass, by name."""
+    """By name: a 2-2-1 network, its inputs, and its loss after the backward pass."""
     model = MLP(2, [2, 1], activation="tanh")
     for i, p in enumerate(model.parameters()):
         p.data = (-1) ** i * 0.25 * (i + 1)
@@ -79,7 +66,7 @@ def layer_level():
     return draw_dot(names["loss"], names=names, level="layer")
 
 
-def network_with_answers():
+def network_with_outputs():
     names = small_network()
     return draw_network(names["model"], names["x"])
 
@@ -91,7 +78,7 @@ def forward_mode():
 
 PROGRAMS = (
     *(difference, square_downwards, neuron),
-    *(neuron_level, layer_level, network_with_answers, forward_mode),
+    *(neuron_level, layer_level, network_with_outputs, forward_mode),
 )
 
 
@@ -102,7 +89,7 @@ def test_the_dot_text_is_as_it_was(program):
 
 
 def texts(dot):
-    """The texts of the drawing, in the order in which they were drawn."""
+    """The texts of the drawing, in the order of the SVG."""
     svg = ET.fromstring(dot.pipe(format="svg", encoding="utf-8"))
     return [
         "".join(e.itertext()).rstrip("\xa0") for e in svg.iter("{http://www.w3.org/2000/svg}text")
@@ -120,7 +107,7 @@ def card(dot, name):
 
 @pytest.fixture(autouse=True)
 def _in_process(monkeypatch):
-    """Drawn by the library on every machine; test_render shows that the program does the same."""
+    """Draws with the library on every machine; test_render shows that `dot` does the same."""
     monkeypatch.setenv("PATH", "")
 
 
@@ -149,7 +136,7 @@ def test_what_is_typed_twice_has_two_edges():
 
 
 @pytest.mark.parametrize(("rankdir", "side"), [("LR", "w"), ("RL", "e"), ("TB", "n"), ("BT", "s")])
-def test_operands_enter_in_the_order_of_the_formula(rankdir, side):
+def test_operands_are_in_the_order_of_the_formula(rankdir, side):
     a, b = Value(1.0), Value(2.0)
     dot = draw_dot(b - a, names=locals(), rankdir=rankdir)
     assert edges(dot) == [("v0", f"v2:p0:{side}"), ("v1", f"v2:p1:{side}")]
@@ -158,7 +145,7 @@ def test_operands_enter_in_the_order_of_the_formula(rankdir, side):
         "".join(t.itertext()).strip("\xa0"): (float(t.get("x")), -float(t.get("y")))
         for t in svg.iter("{http://www.w3.org/2000/svg}text")
     }
-    # b first: to the left of a where the graph is read downwards, above it where to the right
+    # b comes first: left of a if arrows go down or up, above it if they go left or right
     if rankdir in ("TB", "BT"):
         assert place["b"][0] < place["a"][0]
     else:
@@ -172,7 +159,7 @@ def test_an_operation_of_ones_own_with_three_operands():
     assert "my & op" in texts(dot)
 
 
-def test_kinds_differ_in_form_and_not_by_colour_alone():
+def test_kinds_differ_in_shape_as_well_as_in_colour():
     neuron, x = Neuron(1, nonlin=False), Value(1.0)
     dot = draw_dot(neuron([x]) * 2, names={"x": x, "neuron": neuron})
     bare = dot.source
@@ -208,13 +195,13 @@ def test_numbers_have_four_significant_digits(x, text):
     assert number(x) == text.replace("-", MINUS)
 
 
-def test_what_rounding_leaves_is_drawn_as_0():
+def test_a_rounding_error_is_drawn_as_0():
     y = Value(0.1) + 0.2 - 0.3
     assert y.data == 5.551115123125783e-17
     assert card(draw_dot(y), "v4").count(">0<") == 2
 
 
-def test_what_is_small_beside_large_numbers_stays_visible():
+def test_small_numbers_beside_large_ones_stay_visible():
     tiny = Value(1e-17)
     y = 1.0 / (tiny * 3.2e8)
     y.backward()
@@ -245,17 +232,17 @@ def test_a_small_gradient_stays_visible():
         "größe Ω 損失", "عربي", "&amp; &#65;", "]]>", "</script>", "x" * 200, "%", "node", "->",
     ],
 )  # fmt: skip
-def test_labels_come_out_as_they_are(label):
+def test_labels_are_drawn_as_given(label):
     assert label in texts(draw_dot(Value(1.0, label=label)))
 
 
-def test_lines_and_what_is_no_character():
+def test_labels_of_several_lines_and_invalid_characters():
     assert texts(draw_dot(Value(1.0, label="one\ntwo\r\nthree")))[1:4] == ["one", "two", "three"]
     assert "a\ufffdb\ufffd" in texts(draw_dot(Value(1.0, label="a\0b\ud800")))
 
 
 class Recorded(Number):
-    """A number that only writes down what is done to it."""
+    """A number that only records what is done to it."""
 
     def __init__(self, text):
         self.text = text
@@ -296,7 +283,7 @@ def test_clear_errors():
             draw_dot(wrong)
     with pytest.raises(ValueError, match="rankdir 'lr' is not one of LR, RL, TB, BT"):
         draw_dot(y, rankdir="lr")
-    with pytest.raises(ValueError, match=r"'jpeg2' can be made here\. Use one of: .*svg"):
+    with pytest.raises(ValueError, match=r"cannot draw format 'jpeg2' here\. Use one of: .*svg"):
         draw_dot(y, format="jpeg2")
     with pytest.raises(TypeError, match=r"use names=locals\(\)"):
         draw_dot(y, names=["y"])
@@ -306,7 +293,9 @@ def test_a_graph_too_large_to_lay_out_is_refused_at_once():
     x = Value(1.0)
     for _ in range(LARGEST):
         x = -x
-    with pytest.raises(ValueError, match=f"has {LARGEST + 1} nodes, a drawing at most {LARGEST}"):
+    with pytest.raises(
+        ValueError, match=f"at most {LARGEST} nodes, the graph has {LARGEST + 1}: draw"
+    ):
         draw_dot(x)
 
 
@@ -319,10 +308,10 @@ def tangle(size):
 
 
 @pytest.mark.parametrize(("size", "quick"), [(300, {}), (2000, QUICK)])
-def test_what_dot_has_to_place_is_limited(size, quick):
-    graph = micrograd.graph.graph(tangle(size))
+def test_the_layout_is_limited(size, quick):
+    graph = micrograd.draw.graph.graph(tangle(size))
     operands_of = {node.name: node.operands for node in graph.nodes}
-    far, attributes = layout(operands_of)
+    far, attributes = far_arrows(operands_of)
     assert attributes == quick
     step = {}
     for name, operands in operands_of.items():
@@ -354,6 +343,7 @@ def network(size):
     return out + chain(size - 980)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [chain, wide_sum, network])
 def test_a_graph_of_a_thousand_nodes_is_drawn(program):
     root = program(1000)
@@ -383,7 +373,7 @@ def test_the_chain_rule_on_the_arrows(rankdir):
     c = a * a - 2 * a
     before = draw_dot(c, rankdir=rankdir, edges="derivatives")
     assert sorted(filter(None, rules(before))) == sorted(["3", "3", "2", "1", f"{MINUS}1"])
-    assert rules(before).count(None) == 1  # the constant is not moved by anything
+    assert rules(before).count(None) == 1  # constants have no derivative
     c.backward()
     gradients = [v.grad for v in micrograd.topological_order(c)]
     after = draw_dot(c, rankdir=rankdir, edges="derivatives")
@@ -402,7 +392,7 @@ def test_the_chain_rule_on_the_arrows(rankdir):
         draw_dot(c, edges="all")
 
 
-def test_a_name_stands_for_an_arrow_from_very_far():
+def test_a_name_stands_for_an_arrow_from_far_away():
     x = Value(1.0, label="x")
     h = y = x.tanh()
     for _ in range(100):
@@ -410,19 +400,20 @@ def test_a_name_stands_for_an_arrow_from_very_far():
     dot = draw_dot(y)
     names = [line for line in dot.source.splitlines() if "<<I>" in line]
     assert any("<I>x</I>" in line for line in names)
-    assert any("<I>v1</I>" in line for line in names)  # h has no label, so that its card gets one
+    assert any("<I>v1</I>" in line for line in names)  # h has no label, so its card gets this one
     assert ">v1<" in card(dot, "v1")
     assert "a name alone stands for an arrow from far away" in dot.source
     drawn = edges(dot)
     assert len(drawn) == 2 * 200 + 1
     assert 20 < len(names) < 400
-    for n in (5, 50):  # near operands keep their arrows
+    for n in (5, 50):  # operands nearby keep their arrows
         y = x
         for _ in range(n):
             y = y * x
         assert "<<I>" not in draw_dot(y).source
 
 
+@pytest.mark.slow
 def test_deep_graphs_with_arrows_all_the_way_are_drawn():
     x = y = Value(1.0, label="x")
     for _ in range(500):
@@ -464,7 +455,7 @@ def test_mermaid_text_of_a_neuron():
     ]
 
 
-def test_mermaid_escapes_labels_and_knows_its_limits():
+def test_mermaid_escapes_labels_and_limits_arrows():
     hostile = Value(1.0, label='<b> "q" `x`; # {|} é')
     line = micrograd.mermaid(hostile).splitlines()[1]
     inside = line.partition('"')[2].rpartition('"')[0].replace("<br>", "")
@@ -473,12 +464,14 @@ def test_mermaid_escapes_labels_and_knows_its_limits():
     assert micrograd.mermaid(hostile, rankdir="TB").startswith("flowchart TB\n")
     with pytest.raises(ValueError, match="rankdir 'XY' is not one of"):
         micrograd.mermaid(hostile, rankdir="XY")
-    with pytest.raises(ValueError, match="502 arrows, viewers of Mermaid draw at most 500"):
+    with pytest.raises(
+        ValueError, match="Mermaid draws at most 500 arrows, the graph has 502: use"
+    ):
         micrograd.mermaid(chain(502))
 
 
 @pytest.mark.parametrize("label", ["\t", "\t\t", "\r", "\n", " ", "\n\t\n", "\x0b", "\u2028"])
-def test_a_label_of_white_space_is_drawn(label):
+def test_a_label_of_white_space_can_be_drawn(label):
     for v in (Value(6.0, label=label), Value(6.0, (Value(2.0),), label)):
         for drawing in (draw_dot(v), draw_dot(v, names={label: v}, rankdir="TB")):
             assert ">6<" in drawing.pipe(encoding="utf-8")
@@ -486,7 +479,7 @@ def test_a_label_of_white_space_is_drawn(label):
 
 
 @pytest.mark.parametrize(("op", "label"), [("", ""), ("\n", "\n"), (" ", "")])
-def test_an_operation_without_a_name_is_drawn(op, label):
+def test_an_operation_without_a_name_can_be_drawn(op, label):
     a, b = Value(2.0), Value(3.0)
     drawing = draw_dot(Value(6.0, (a, b), op, label)).pipe(encoding="utf-8")
     assert drawing.count('class="edge"') == 2
@@ -496,7 +489,7 @@ def test_an_operation_without_a_name_is_drawn(op, label):
 def test_too_many_arrows_are_refused_at_once():
     leaves = [Value(1.0) for _ in range(100)]
     root = Value(1.0, [Value(1.0, leaves, "f") for _ in range(100)], "g")
-    with pytest.raises(ValueError, match="10100 arrows, a drawing at most 4000"):
+    with pytest.raises(ValueError, match="at most 4000 arrows, the graph has 10100: draw a part"):
         draw_dot(root)
 
 
@@ -504,7 +497,7 @@ def test_too_many_arrows_are_refused_at_once():
 
 
 def lines(dot):
-    """Of each arrow or line the two ends, the colour and the width, where it has its own."""
+    """Colour and width of each arrow or line, by its two ends; None for the defaults."""
     found = {}
     for text in arrows(dot):
         ends = tuple(re.search(r"(\w+) -> (\w+)", text).groups())
@@ -513,7 +506,7 @@ def lines(dot):
     return found
 
 
-def test_lines_into_neurons_tell_sign_and_size_of_the_weight():
+def test_lines_into_neurons_show_sign_and_size_of_the_weight():
     neuron = Neuron(3, nonlin=False)
     for w, data in zip(neuron.w, (2.0, -1.0, 0.0), strict=True):
         w.data = data
@@ -525,7 +518,7 @@ def test_lines_into_neurons_tell_sign_and_size_of_the_weight():
     assert list(found.values()).count((None, None)) == 3  # to the product, and from it
 
 
-def test_neurons_are_shaded_by_how_strongly_they_fired():
+def test_neurons_are_shaded_by_their_outputs():
     layer = Layer(1, 4, nonlin=False)
     for neuron, w in zip(layer.neurons, (4.0, 2.0, 0.0, -4.0), strict=True):
         neuron.w[0].data = w
@@ -553,7 +546,7 @@ def test_each_level_is_drawn_in_each_direction(level, rankdir):
     assert "loss" in texts(dot)
 
 
-def test_the_levels_tell_what_they_are_there_for():
+def test_what_the_levels_show():
     names = small_network()
     neurons = texts(draw_dot(names["loss"], names=names, level="neuron"))
     assert {"model.layers[0].neurons[1]", "tanh", "linear", "x[0]"} <= set(neurons)
@@ -565,7 +558,7 @@ def test_the_levels_tell_what_they_are_there_for():
     assert texts(draw_dot(batch, level="layer")).count("2 examples") == 3
 
 
-def test_what_is_within_a_neuron_has_no_card():
+def test_operations_inside_a_neuron_have_no_cards():
     names = small_network()
     dot = draw_dot(names["loss"], names=names, level="neuron")
     order = topological_order(names["loss"])
@@ -598,7 +591,7 @@ def test_derivatives_through_a_neuron():
                                                 edges="derivatives")) if rule]  # fmt: skip
 
 
-def test_tangents_in_place_of_gradients():
+def test_tangents_instead_of_gradients():
     x, y = Value(2.0, label="x"), Value(3.0, label="y")
     f = 3 * x**2 + x * y
     dot = draw_dot(f, edges="derivatives", tangents={x: 1.0})
@@ -614,7 +607,7 @@ def test_tangents_in_place_of_gradients():
     for wrong in (x, [x], {"x": 1.0}):
         with pytest.raises(TypeError, match=r"use tangents=\{x: 1\.0\}"):
             draw_dot(f, tangents=wrong)
-    with pytest.raises(ValueError, match="tangents of leaves alone"):
+    with pytest.raises(ValueError, match="tangents of leaves only"):
         draw_dot(f, tangents={f: 1.0})
 
 
@@ -625,7 +618,7 @@ def training_loss(examples, model):
 @pytest.mark.parametrize(
     ("examples", "level", "first"), [(2, "op", "v0"), (8, "neuron", "n0"), (30, "layer", "l0")]
 )
-def test_a_large_graph_is_drawn_at_the_next_level_which_it_says(examples, level, first):
+def test_a_large_graph_is_drawn_at_the_next_level_and_says_so(examples, level, first):
     model = MLP(2, [16, 16, 1])
     loss = training_loss(examples, model)
     loss.backward()
@@ -636,10 +629,10 @@ def test_a_large_graph_is_drawn_at_the_next_level_which_it_says(examples, level,
     assert level == "op" or caption in texts(dot)
 
 
-def test_it_never_falls_back_to_a_level_that_is_no_smaller():
+def test_a_graph_that_is_too_large_at_every_level_is_refused():
     model = MLP(2, [2, 1])
     penalty = sum(p * p for p in Linear(100, 20).parameters())
-    with pytest.raises(ValueError, match=r"even at level 'layer' has \d+ nodes.*: draw a part"):
+    with pytest.raises(ValueError, match=r"has \d+ even at level 'layer': draw a part"):
         draw_dot(model([1.0, 2.0]) + penalty)
     with pytest.raises(ValueError, match="level 'neurons' is not one of op, neuron, layer"):
         draw_dot(model([1.0, 2.0]), level="neurons")
@@ -688,7 +681,7 @@ def test_lines_of_the_classic_picture_are_weights():
     assert "1 relu" in texts(draw_network(model))
 
 
-def test_circles_tell_what_their_neurons_answer():
+def test_circles_show_the_outputs_of_their_neurons():
     model = Sequential(Linear(1, 2), Activation("relu"), Linear(2, 1, bias=False))
     for p, data in zip(model.parameters(), (2.0, -2.0, 0.5, 0.0, 1.0, 1.0), strict=True):
         p.data = data
@@ -714,17 +707,20 @@ def test_wide_layers_show_the_first_and_the_last(size):
     assert draw_network(model, widest=2).pipe(encoding="utf-8").count("<ellipse") == 2 + 2 + 2
 
 
-def test_what_is_no_network_of_columns_is_refused():
+def test_clear_errors_of_draw_network():
     for model, message in (
-        (Sequential(Linear(2, 1), sum), "got <built-in function sum>: pass the part of the model"),
-        (Sequential(), "needs neurons to begin with"),
-        (Activation("relu"), "needs neurons to begin with"),
-        (Sequential(Linear(2, 3), Linear(4, 1)), r"Linear\(4, 1\) expects 4 inputs after 3"),
+        (Sequential(Linear(2, 1), sum), "got <built-in function sum>: pass a part of the model"),
+        (Sequential(), "a layer with neurons first, got no layers: begin"),
+        (Activation("relu"), r"with neurons first, got Activation\('relu'\): begin"),
+        (
+            Sequential(Linear(2, 3), Linear(4, 1)),
+            r"\(4, 1\) expects 4 inputs, got 3 from .*: build",
+        ),
         (3.0, "got 3.0"),
     ):
         with pytest.raises(ValueError, match=message):
             draw_network(model)
-    with pytest.raises(ValueError, match="widest of at least 2, got 1"):
+    with pytest.raises(ValueError, match="widest to be at least 2, got 1"):
         draw_network(Linear(2, 2), widest=1)
     with pytest.raises(ValueError, match="expects 2 inputs, got 3"):
         draw_network(Linear(2, 2), [1.0, 2.0, 3.0])

@@ -1,4 +1,4 @@
-"""Chapter 1. What holds for every operation runs over the table in operations.py."""
+"""The engine: rules that hold for every operation are tested on the table in operations.py."""
 
 import copy
 import gc
@@ -15,14 +15,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from operations import CASES, EXACT_CASES, name_of
+from random_graphs import POINT, SMOOTH, STEPS, build
 
 from micrograd.engine import Constant, Value, no_grad, take, topological_order, where
 
 
 def run(function, point):
-    """The data of function(*point) and its gradients, by the engine."""
+    """The data and the gradients of function(*point), computed by the engine."""
     leaves = [Value(x) for x in point]
     out = function(*leaves)
     out.backward()
@@ -30,7 +30,7 @@ def run(function, point):
 
 
 def slope(function, point, i, step=1e-5):
-    """The central difference of a function of floats in its i-th argument."""
+    """The central difference of a function of floats with respect to its i-th argument."""
     shifted = [list(point), list(point)]
     shifted[0][i] += step
     shifted[1][i] -= step
@@ -82,13 +82,13 @@ def test_fractions_stay_exact(row, point):
 
 
 class Recording(numbers.Number):
-    """A number without a value: it writes down what is done to it, as Python source."""
+    """A number without a value that records operations as Python source."""
 
     def __init__(self, source):
         self.source = source
 
     def __bool__(self):
-        raise AssertionError(f"the engine asked for the truth of {self.source}")
+        raise AssertionError(f"the engine tested the truth of {self.source}")
 
     __float__ = __int__ = __index__ = __bool__
     __hash__ = None
@@ -125,7 +125,7 @@ Recording.sigmoid = lambda self: Recording(f"(1 / (1 + math.exp(-{self.source}))
 
 
 @pytest.mark.parametrize(("row", "point"), CASES, ids=name_of)
-def test_a_number_that_only_records_goes_through_operation_and_closure(row, point):
+def test_operations_and_closures_accept_a_number_that_only_records(row, point):
     letters = "xy"[: len(point)]
     data, gradients = run(row.function, [Recording(letter) for letter in letters])
     names = {"math": math, **dict(zip(letters, point, strict=True))}
@@ -156,7 +156,7 @@ def test_conventions_at_kinks(function, point, gradient):
 
 
 @pytest.mark.parametrize("x", [-math.inf, -1000.0, 1000.0, math.inf])
-def test_tanh_and_sigmoid_far_out(x):
+def test_tanh_and_sigmoid_of_large_numbers(x):
     assert run(Value.tanh, [x]) == (math.copysign(1.0, x), [0.0])
     assert run(Value.sigmoid, [x]) == (1.0 if x > 0 else 0.0, [0.0])
 
@@ -222,7 +222,7 @@ def test_the_graph_is_what_was_typed():
     assert [v.data for v in (5 - a)._prev] == [5, 2.0]
 
 
-def test_sum_leaves_no_phantom_zero():
+def test_sum_adds_no_zero_to_the_graph():
     values = [Value(float(i)) for i in range(3)]
     assert len(topological_order(sum(values))) == 5
     assert sum([values[0]]) is values[0]
@@ -253,7 +253,7 @@ def test_topological_order_lists_operands_first_and_each_node_once():
     assert topological_order() == []
 
 
-def test_a_cycle_tied_by_hand_is_an_error():
+def test_a_cycle_is_an_error():
     a = Value(1.0)
     b = a + 1
     c = b * 2
@@ -319,7 +319,7 @@ def test_one_step_by_hand():
     assert (x.grad, w.grad, b.grad, n.grad) == by_hand
 
 
-def test_an_operation_of_ones_own():
+def test_a_user_defined_operation():
     def cube(self):
         out = Value(self.data**3, (self,), "cube")
 
@@ -368,7 +368,7 @@ def without_collector():
     gc.enable()
 
 
-def test_the_graph_goes_with_the_last_reference_to_the_loss(without_collector):
+def test_the_graph_is_freed_with_the_last_reference_to_the_loss(without_collector):
     x = Value(0.5, label="x")
     y = x.exp().log() + x.tanh() * x.sigmoid() / (x**2 + 1) - abs(x).sqrt().sin().cos().relu()
     z = ((abs(y) + 1) ** x).maximum(x).minimum(2 * x) - (-y)
@@ -390,15 +390,17 @@ def chain(length):
     return x.grad
 
 
+@pytest.mark.slow
 def test_a_million_operations_deep():
     assert chain(1_000_000) == 1.0
 
 
-# CPython 3.13 frees objects inside one another in more nested calls than fit into 512 kB of stack.
+# CPython 3.13 frees nested objects recursively, deeper than 512 kB of stack allow.
 SMALL_STACK = 256 * 1024 if sys.version_info < (3, 13) else 1024 * 1024
 
 
-def test_deep_also_in_a_thread_with_a_small_stack():
+@pytest.mark.slow
+def test_a_million_operations_deep_in_a_thread_with_a_small_stack():
     code = f"""
 import threading
 from micrograd.engine import Value
@@ -408,7 +410,7 @@ thread = threading.Thread(target=lambda: print(chain(1_000_000)))
 thread.start()
 thread.join()
 """
-    # in a process of its own, since a stack that is too small ends all of it
+    # in a separate process, because a stack overflow would kill this one
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert (process.returncode, process.stdout, process.stderr) == (0, b"1.0\n", b"")
 
@@ -428,7 +430,7 @@ def test_no_grad_records_nothing():
     assert (x * x)._prev == (x, x)
 
 
-# ---- what may become a Value
+# ---- data that a Value accepts
 
 
 @pytest.mark.parametrize(
@@ -449,7 +451,7 @@ def test_plain_numbers_become_floats(data):
         (None, "got NoneType None"),
         (1j, "got complex 1j"),
         (np.complex128(1j), "got complex128"),
-        ([1, 2], r"got list \[1, 2\].*make one Value of each element"),
+        ([1, 2], r"got list \[1, 2\].*make one Value for each element"),
         (np.ones(3), "got ndarray array"),
         (np.array(1j), "got ndarray"),
     ],
@@ -460,7 +462,7 @@ def test_other_data_is_refused(data, shown):
 
 
 @pytest.mark.parametrize("other", ["3", None, 1j, [1.0]])
-def test_operators_refuse_what_is_no_number(other):
+def test_operators_refuse_anything_but_numbers(other):
     for operation in (lambda a: a + other, lambda a: other - a, lambda a: a * other,
                       lambda a: a / other, lambda a: a**other, lambda a: a < other):  # fmt: skip
         with pytest.raises(TypeError):
@@ -506,14 +508,14 @@ def test_exact_fractions_need_exact_operations():
         ):
             operation(third)
     for power in (lambda: third**0.5, lambda: 2**third):
-        with pytest.raises(TypeError, match="is not exact: use an int as exponent"):
+        with pytest.raises(TypeError, match="is not exact: use an int exponent"):
             power()
     assert (Fraction(1, 2) ** Value(Fraction(-2))).data == 4
     with pytest.raises(ZeroDivisionError, match=r"x / y with x = Fraction\(1, 3\) and y = Fr"):
         third / 0
 
 
-# ---- what cannot be meant is refused where it is used
+# ---- invalid attributes are refused when they are used
 
 USES = [
     lambda a: a * 2,
@@ -534,7 +536,7 @@ USES = [
 
 @pytest.mark.parametrize("use", range(len(USES)))
 @pytest.mark.parametrize("data", ["3", None, [1.0], (1.0,), b"3", 1j, np.ones(2)], ids=repr)
-def test_data_that_is_no_number(data, use):
+def test_data_that_is_not_a_number(data, use):
     a = Value(1.0, label="a")
     a.data = data
     message = f"expected a number as the data of 'a', got {type(data).__name__} .*float()"
@@ -552,14 +554,14 @@ def test_data_that_is_no_number(data, use):
         lambda p: p - 0.05 * (p * 2 + p.grad) / ((p * p) ** 0.5 + 1e-8),
     ],
 )
-def test_data_that_is_a_value_computed_from_its_own_value(update, use):
+def test_data_that_is_computed_from_the_value_itself(update, use):
     p = Value(1.0, label="p")
     p.data = update(p)
-    with pytest.raises(TypeError, match=r"'p' has as its data a Value .* use .data on the right"):
+    with pytest.raises(TypeError, match=r"data of 'p' is a Value that .* use .data on the right"):
         USES[use](p)
 
 
-def test_an_error_of_its_own_data_has_a_short_traceback():
+def test_a_value_that_is_its_own_data_gives_a_short_traceback():
     p = Value(1.0)
     p.data = p
     for use in USES:
@@ -572,7 +574,7 @@ def test_data_may_be_values_for_higher_derivatives():
     lr, start = Value(0.5), Value(3.0)
     p = Value(start)
     (p * p).backward()
-    p.data = p.data - lr * p.grad  # a step that can be differentiated in turn
+    p.data = p.data - lr * p.grad  # a step that can itself be differentiated
     p.grad = 0
     loss = p * p * p
     loss.backward()
@@ -586,7 +588,7 @@ def test_data_may_be_values_for_higher_derivatives():
 
 
 @pytest.mark.parametrize("grad", [None, "0", [], np.zeros(2)], ids=repr)
-def test_a_grad_that_is_no_number(grad):
+def test_a_grad_that_is_not_a_number(grad):
     p = Value(2.0, label="p")
     loss = p * 3.0
     p.grad = grad
@@ -604,14 +606,14 @@ def test_data_assigned_after_the_forward_pass():
 
 
 @pytest.mark.parametrize("gradient", [np.ones(2), "1", None, [1.0], 1j], ids=repr)
-def test_an_upstream_gradient_that_is_no_number(gradient):
+def test_an_upstream_gradient_that_is_not_a_number(gradient):
     x = Value(2.0)
-    with pytest.raises(TypeError, match="backward expects a number as gradient, got"):
+    with pytest.raises(TypeError, match="backward expects one number as gradient, got"):
         (x * x).backward(gradient)
     assert x.grad == 0
 
 
-def test_backward_of_what_was_computed_under_no_grad():
+def test_backward_of_a_result_computed_under_no_grad():
     x = Value(3.0)
     with no_grad():
         y, power = x * 2.0, x**2
@@ -626,20 +628,22 @@ def test_backward_of_what_was_computed_under_no_grad():
         x.backward()
 
 
-def test_operands_that_are_no_values():
-    with pytest.raises(TypeError, match=r"expects Values as its operands, got 'x1': label='x1'"):
+def test_operands_that_are_not_values():
+    with pytest.raises(
+        TypeError, match=r"expects Values as its operands, got 'x1': use label='x1'"
+    ):
         Value(2.0, "x1")
-    with pytest.raises(TypeError, match=r"expects Values as its operands, got \[1\.0\]: Value"):
+    with pytest.raises(TypeError, match=r"expects Values as its operands, got \[1\.0\]: use Value"):
         Value(2.0, [1.0])
     a, b = Value(1.0), Value(2.0)
     assert Value(2.0, {a})._prev == Value(2.0, iter([a]))._prev == (a,)
     assert Value(2.0, np.array([a, b]))._prev == (a, b)
 
 
-def test_the_product_of_matrices_is_for_arrays():
+def test_matrix_multiplication_is_for_arrays():
     a = Value(1.0)
     for product in (lambda: a @ a, lambda: a @ 2.0, lambda: [1.0] @ a):
-        with pytest.raises(TypeError, match=r"@ is the product of arrays.* of Values, use \*"):
+        with pytest.raises(TypeError, match=r"@ multiplies arrays.* single Values use \*"):
             product()
     for product in (lambda: a @ np.ones(2), lambda: np.ones(2) @ a):
         with pytest.raises(ValueError, match="matmul"):
@@ -666,36 +670,36 @@ def test_kinds_of_numbers_that_do_not_mix():
          "x / y with x = 3.0 and y = 0.0 ('it'): the quotient is not defined; keep y away from 0, "
          "for example y + 1e-8"),
         (lambda x: x(0.0).log(), ValueError,
-         "log(x) with x = 0.0 ('it'): the logarithm needs x > 0; use for example x.maximum(1e-12)"),
+         "log(x) with x = 0.0 ('it'): the logarithm needs x > 0; use, for example, x.maximum"),
         (lambda x: x(-1.0).log(), ValueError,
          "log(x) with x = -1.0 ('it'): the logarithm needs x > 0"),
         (lambda x: x(-8.0) ** (1 / 3), ValueError,
-         "x ** 0.3333333333333333 with x = -8.0 ('it'): a fractional power"),
+         "x ** 0.3333333333333333 with x = -8.0 ('it'): a fractional exponent"),
         (lambda x: x(0.0) ** -1, ZeroDivisionError,
-         "x ** -1 with x = 0.0 ('it'): 0 has no negative power; keep the base away from 0"),
+         "x ** -1 with x = 0.0 ('it'): 0 cannot have a negative exponent; keep the base"),
         (lambda x: 0 ** x(-1.5), ZeroDivisionError,
-         "0 ** x with x = -1.5 ('it'): 0 has no negative power; keep the base away from 0"),
+         "0 ** x with x = -1.5 ('it'): 0 cannot have a negative exponent; keep the base"),
         (lambda x: (-8) ** x(0.5), ValueError,
-         "(-8) ** x with x = 0.5 ('it'): a fractional power, and the derivative by an exponent"),
+         "(-8) ** x with x = 0.5 ('it'): a fractional exponent, or a derivative with respect to"),
         (lambda x: ((-8) ** x(2.0)).backward(), ValueError,
-         "in the backward pass of (-8) ** x with x = 2.0 ('it'): a fractional power, and the"),
+         "in the backward pass of (-8) ** x with x = 2.0 ('it'): a fractional exponent, or a"),
         (lambda x: x(0.0) ** Value(-1), ZeroDivisionError,
-         "x ** y with x = 0.0 ('it') and y = -1.0: 0 has no negative power"),
+         "x ** y with x = 0.0 ('it') and y = -1.0: 0 cannot have a negative exponent"),
         (lambda x: x(-8.0) ** Value(0.5), ValueError,
-         "x ** y with x = -8.0 ('it') and y = 0.5: a fractional power"),
+         "x ** y with x = -8.0 ('it') and y = 0.5: a fractional exponent"),
         (lambda x: x(10.0) ** 400, OverflowError,
-         "x ** 400 with x = 10.0 ('it'): the power passes the largest float, 1.8e308; bring"),
+         "x ** 400 with x = 10.0 ('it'): the power exceeds the largest float, 1.8e308; use"),
         (lambda x: x(-4.0).sqrt(), ValueError,
          "sqrt(x) with x = -4.0 ('it'): the root needs x >= 0, its derivative x > 0; use (x + "),
         (lambda x: x(1000.0).exp(), OverflowError,
-         "exp(x) with x = 1000.0 ('it'): the result passes the largest float, 1.8e308; keep x"),
+         "exp(x) with x = 1000.0 ('it'): the result exceeds the largest float, 1.8e308; keep x"),
         (lambda x: x(math.inf).sin(), ValueError,
-         "sin(x) with x = inf ('it'): not defined at infinity; find the operation before it"),
+         "sin(x) with x = inf ('it'): not defined at infinity; find the earlier operation"),
         (lambda x: x(-math.inf).cos(), ValueError,
          "cos(x) with x = -inf ('it'): not defined at infinity"),
     ],
 )  # fmt: skip
-def test_errors_name_operation_operands_and_the_way_out(operation, error, message):
+def test_errors_name_the_operation_its_operands_and_the_fix(operation, error, message):
     with pytest.raises(error) as caught:
         operation(lambda data: Value(data, label="it"))
     assert str(caught.value).startswith(message)
@@ -705,7 +709,7 @@ def test_errors_name_operation_operands_and_the_way_out(operation, error, messag
 # ---- a Value as a Python object
 
 
-def test_comparisons_look_at_data_and_equality_at_identity():
+def test_comparisons_compare_data_and_equality_compares_identity():
     a, b = Value(1.0), Value(2.0)
     assert a < b
     assert b > 1
@@ -717,15 +721,15 @@ def test_comparisons_look_at_data_and_equality_at_identity():
     assert len({a, Value(1.0)}) == 2
 
 
-def test_a_value_is_true_like_any_object_also_of_0():
+def test_a_value_is_true_even_with_data_0():
     for data in (0.0, 1.0, math.nan, Fraction(0), Value(0.0)):
         assert Value(data)
     node = None
     for leaf in (Value(0.0), None):
-        if not node:  # as programs for the original have it
+        if not node:  # as in programs for the original package
             node = leaf
     assert node.data == 0.0
-    with pytest.raises(AssertionError, match="asked for the truth of x"):
+    with pytest.raises(AssertionError, match="tested the truth of x"):
         bool(Value(Recording("x")))
 
 
@@ -747,7 +751,7 @@ def test_conversions():
     assert (w.data, w._prev, w is v) == (6.25, (), False)
 
 
-def test_users_may_hang_things_on_a_value_and_write_its_attributes():
+def test_attributes_can_be_added_and_written():
     v = Value(1.0)
     v.m = 0.5
     v.label = "renamed"
@@ -769,7 +773,7 @@ def test_leaves_can_be_copied(duplicate):
     assert (twin.data, twin.grad, twin.label, twin.m) == (1.5, 2.0, "w", 0.1)
     (twin * 2).backward()
     assert (twin.grad, leaf.grad) == (4.0, 2.0)
-    with pytest.raises(TypeError, match=r"result of '\*' is tied to its graph.*detach"):
+    with pytest.raises(TypeError, match=r"result of '\*' is part of its graph.*detach"):
         duplicate(leaf * 2)
 
 
@@ -787,32 +791,6 @@ def test_where_and_take():
 
 
 # ---- random graphs
-
-
-def build(leaves, steps, functions):
-    """A graph in which every step applies some function to two earlier nodes."""
-    nodes = list(leaves)
-    for choice, i, j in steps:
-        nodes.append(
-            functions[choice % len(functions)](nodes[i % len(nodes)], nodes[j % len(nodes)])
-        )
-    return nodes[-1]
-
-
-SMOOTH = [
-    lambda a, b: a + b,
-    lambda a, b: a - b,
-    lambda a, b: a * b * 0.5,
-    lambda a, b: a / (b * b + 1.0),
-    lambda a, b: a.tanh() + b,
-    lambda a, b: a.sigmoid() * b,
-    lambda a, b: a.sin() - b.cos(),
-    lambda a, b: (a * a + b * b + 1.0) ** 0.5,
-    lambda a, b: (-a).tanh().exp() * b,
-    lambda a, b: (a * a + 0.5).log() - b,
-]
-STEPS = st.lists(st.tuples(*[st.integers(0, 99)] * 3), min_size=1, max_size=12)
-POINT = st.lists(st.floats(-2, 2), min_size=3, max_size=3)
 
 
 @given(STEPS, POINT)
@@ -836,3 +814,16 @@ def test_random_graphs_against_pytorch(steps, point):
     for gradient, leaf in zip(gradients, leaves, strict=True):
         expected = 0.0 if leaf.grad is None else leaf.grad.item()
         assert gradient == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+def test_leaves_and_what_requires_a_gradient():
+    x = Value(2.0)
+    y = x * 3.0
+    constant = y._prev[1]
+    with no_grad():
+        unrecorded = x * 3.0
+    assert [v.is_leaf for v in (x, y, constant, unrecorded)] == [True, False, True, True]
+    assert [v.requires_grad for v in (x, y, constant, unrecorded)] == [True, True, False, False]
+    for name in ("is_leaf", "requires_grad"):
+        with pytest.raises(AttributeError):
+            setattr(x, name, True)

@@ -1,6 +1,6 @@
-"""Files that attack `grade`: none gets a pass, none hangs it, none writes to the terminal.
+"""Files that attack `grade`: none passes, none makes it hang, none writes to the terminal.
 
-Run with -s, the last test prints how many files there were and how each kind ended.
+The last test reports the number of files and how each kind ended.
 """
 
 import ast
@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 
 import pytest
+from sampling import thinned
 from wrong_engines import edited
 
 from micrograd.__main__ import main
@@ -24,12 +25,12 @@ endings = Counter()
 
 
 def run_while_defining(code, engine=WRONG):
-    """An engine, wrong unless said otherwise, with code that runs when the class is made."""
+    """An engine, wrong by default, with code that runs when the class is created."""
     lines = "".join(f"    {line}\n" for line in code.strip().splitlines())
     return engine.replace(IN_CLASS, IN_CLASS + lines, 1)
 
 
-# What claims to be an engine without being one of the learner's own.
+# Files that pass off our engine as their own.
 OURS = {
     "imported": "from micrograd import Value",
     "imported from the engine": "from micrograd.engine import Value",
@@ -63,7 +64,7 @@ OURS = {
     ),
 }
 
-# One line or two that claim success, in a class that is wrong.
+# Code that claims success, in a class that is wrong.
 FORGERIES = {
     "ends the process as if all were well": "import os; os._exit(0)",
     "ends the process with the old code of success": "import os; os._exit(86)",
@@ -149,13 +150,13 @@ for s in signal.valid_signals():
     "has arguments": "import sys; sys.argv[:] = ['grade', '--passed']; assert len(sys.argv) == 2",
 }
 
-LATER = [  # those that may do something else while programs run
+LATER = [  # forgeries that may behave differently while programs run
     "ends the process as if all were well", "writes to every descriptor", "raises SystemExit",
     "closes every descriptor", "alters the grader", "replaces exits and output", "forks",
     "has a profile and a trace", "empties sys.modules", "has no recursion",
 ]  # fmt: skip
 
-# A class of which every answer is odd.
+# Classes with odd answers.
 ODD = {
     "numbers that lie": ("self.data = data", "self.data = Lie(data)"),
     "not a number": ("self.data = data", "self.data = float('nan')"),
@@ -215,7 +216,7 @@ def fits_a_terminal(report):
     assert max(map(columns, lines)) <= 80
     text.encode()
     report._repr_html_().encode()
-    if report.mistakes:  # on a screen of 24 lines, below it the prompt
+    if report.mistakes:  # a screen has 24 lines, and the prompt takes one
         first = report.mistakes[0][0].rule.split()[0]
         assert any(line.startswith(f"1. {first}") for line in lines[-23:]), text
 
@@ -224,34 +225,34 @@ def columns(line):
     return sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in line)
 
 
-@pytest.mark.parametrize("what", OURS)
+@pytest.mark.parametrize("what", thinned(OURS, 4))
 def test_our_own_engine_is_refused(what, tmp_path):
     report = graded(tmp_path, OURS[what], "ours")
     assert report.exit_code == 2, report
     assert "own engine: there is nothing to grade" in " ".join(str(report).split())
 
 
-@pytest.mark.parametrize("what", FORGERIES)
-def test_a_line_that_forges_a_pass_gets_none(what, tmp_path):
+@pytest.mark.parametrize("what", thinned(FORGERIES, 4))
+def test_code_that_forges_success_does_not_pass(what, tmp_path):
     assert graded(tmp_path, run_while_defining(FORGERIES[what]), "forgeries").exit_code != 0
 
 
-@pytest.mark.parametrize("what", LATER)
-def test_the_same_line_while_a_program_runs_gets_none(what, tmp_path):
+@pytest.mark.parametrize("what", thinned(LATER, 4))
+def test_the_same_code_in_backward_does_not_pass(what, tmp_path):
     lines = "".join(f"        {line}\n" for line in FORGERIES[what].strip().splitlines())
     source = WRONG.replace("    def backward(self):\n", "    def backward(self):\n" + lines)
     assert graded(tmp_path, source, "forgeries in backward()").exit_code == 1
 
 
-def test_an_end_after_the_last_check_is_no_pass(tmp_path):
+def test_an_exit_after_the_last_check_does_not_pass(tmp_path):
     ending = "        if sys.getprofile() and self.data == 3.0:\n            os._exit(0)\n"
     start = "    def __mul__(self, other):\n"
     source = "import os, sys\n" + edited((start, start + ending))
     assert graded(tmp_path, source, "ends").exit_code == 1
 
 
-@pytest.mark.parametrize("what", ODD)
-def test_odd_numbers_texts_and_attributes_are_findings(what, tmp_path):
+@pytest.mark.parametrize("what", thinned(ODD, 4))
+def test_odd_numbers_texts_and_attributes_are_reported(what, tmp_path):
     report = graded(tmp_path, HELPERS + edited(ODD[what]), "odd classes")
     assert report.exit_code == 1, report
 
@@ -263,11 +264,11 @@ def test_odd_numbers_texts_and_attributes_are_findings(what, tmp_path):
      b"x = " + b"-" * 100_000 + b"1\nclass Value: pass", b"\xef\xbb\xbfclass Tensor: pass"],
     ids=range(11),
 )  # fmt: skip
-def test_what_is_no_program_or_no_engine_is_never_a_pass(content, tmp_path):
+def test_a_file_without_a_program_or_an_engine_does_not_pass(content, tmp_path):
     path = tmp_path / "odd.py"
     path.write_bytes(content)
     report = grade_file(path, SECONDS)
-    endings[f"no programs: exit code {report.exit_code}"] += 1
+    endings[f"not programs: exit code {report.exit_code}"] += 1
     assert report.exit_code in (1, 2)
     fits_a_terminal(report)
 
@@ -276,11 +277,11 @@ def test_what_is_no_program_or_no_engine_is_never_a_pass(content, tmp_path):
     "content", ["", "{", "[]", "3", '{"cells": 3}', '{"cells": [3]}', '{"cells": [{}]}',
                 '{"cells": [{"cell_type": "code", "source": [3]}]}'],
 )  # fmt: skip
-def test_what_is_no_notebook_cannot_be_graded(content, tmp_path):
+def test_a_broken_notebook_cannot_be_graded(content, tmp_path):
     path = tmp_path / "odd.ipynb"
     path.write_text(content)
     report = grade_file(path, SECONDS)
-    endings[f"no notebooks: exit code {report.exit_code}"] += 1
+    endings[f"not notebooks: exit code {report.exit_code}"] += 1
     assert report.exit_code == 2
     fits_a_terminal(report)
 
@@ -299,8 +300,10 @@ def test_odd_names_of_files_and_classes_are_shown_as_text(name, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes")
-@pytest.mark.parametrize("ends", ["", "os._exit(3)", "raise ValueError", "while True: pass"])
-def test_what_a_file_started_ends_with_it(ends, tmp_path):
+@pytest.mark.parametrize(
+    "ends", thinned(["", "os._exit(3)", "raise ValueError", "while True: pass"], 4)
+)
+def test_processes_that_a_file_started_end_with_it(ends, tmp_path):
     pid = tmp_path / "pid"
     code = f"""
 import os, subprocess, sys
@@ -320,7 +323,7 @@ def is_running(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    try:  # killed, but not waited for: in a container nobody may do so
+    try:  # killed but not reaped: a container may have no process that does so
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -369,12 +372,12 @@ def test_our_own_engine_is_refused_in_python_too():
             grade(kind)
 
 
-def test_no_file_of_these_gets_a_pass_on_the_command_line(tmp_path, capsys):
+def test_none_of_these_files_passes_on_the_command_line(tmp_path, capsys):
     for source in (OURS["imported"], run_while_defining("raise SystemExit(0)")):
         path = tmp_path / "hostile.py"
         path.write_text(source)
         assert main(["grade", str(path)]) == 2
-        assert capsys.readouterr().out.splitlines()[-1] == "Verdict: it could not be graded."
+        assert capsys.readouterr().out.splitlines()[-1] == "Verdict: could not be graded."
 
 
 def test_how_many_files_there_were(record_property):

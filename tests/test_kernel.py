@@ -1,4 +1,4 @@
-"""The kernel that interprets groups, against an interpreter of a few lines of NumPy."""
+"""The kernel that runs groups, against a reference interpreter in a few lines of NumPy."""
 
 import builtins
 import ctypes.util
@@ -23,7 +23,7 @@ from micrograd.compiler import kernel, run_numba
 from micrograd.compiler.kernel import FUNCTIONS, encode, run, scratch_size
 from micrograd.compiler.schedule import Block, Group
 
-UNIFORMS, ROWS = 400, 400  # results are written to the last quarter of either
+UNIFORMS, ROWS = 400, 400  # results go to the last quarter of each
 FREE = 300
 
 
@@ -82,7 +82,7 @@ def numbers(rng, shape):
 
 
 def slots(rng, shape):
-    """Slots of operands: neighbours, an arithmetic progression, or anywhere."""
+    """Slots of operands: neighbours, an arithmetic progression, or random."""
     size = math.prod(shape)
     kind = rng.integers(3)
     if kind == 0 and size < FREE:
@@ -134,7 +134,7 @@ EXTREMES = [
 
 
 @pytest.mark.parametrize("op", FUNCTIONS)
-def test_numbers_at_the_edge(op):
+def test_extreme_numbers(op):
     rng = np.random.default_rng(0)
     places = [np.repeat(np.arange(31), 31), np.tile(np.arange(31), 31)]
     places += rng.integers(0, 31, (2, 961)).tolist()
@@ -148,7 +148,7 @@ def test_numbers_at_the_edge(op):
 
 
 @pytest.mark.parametrize("op", ["exp", "log", "tanh", "sigmoid"])
-def test_functions_are_right_to_the_last_digits(op):
+def test_functions_are_accurate_to_the_last_digits(op):
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.uniform(-30, 30, 40_000), rng.normal(size=40_000) * 1e-3,
                         1 + rng.normal(size=20_000) * 1e-3])  # fmt: skip
@@ -256,7 +256,7 @@ def test_groups_follow_one_another():
     np.testing.assert_allclose(S, expected_s, rtol=1e-12)
 
 
-def test_what_cannot_be_encoded_is_refused():
+def test_groups_that_cannot_be_encoded_are_refused():
     def group(op="neg", out=(1,), x=(0,)):
         return Group(op, Block(True, np.array(out)), (Block(True, np.array(x)),))
 
@@ -268,7 +268,7 @@ def test_what_cannot_be_encoded_is_refused():
         encode([group(op="erf")], 0, 2)
 
 
-def test_without_a_folder_for_its_cache_the_kernel_is_compiled_in_memory():
+def test_without_a_cache_folder_the_kernel_is_compiled_in_memory():
     text = Path(kernel.__file__).read_text(encoding="utf-8")
     code = builtins.compile(text, "<nowhere>", "exec")
     names = {"__name__": "nowhere", "__file__": "<nowhere>"}
@@ -284,7 +284,7 @@ def test_rows_longer_than_a_chunk_of_scratch_memory(op, lanes):
     rng = np.random.default_rng(6)
     U, S = np.abs(numbers(rng, 8)), np.abs(numbers(rng, (12, lanes)))
     S[0] = rng.integers(0, 3, lanes)
-    far, three = np.array([1, 5, 3]), np.array([9, 10, 11])  # far: no neighbours, so gathered
+    far, three = np.array([1, 5, 3]), np.array([9, 10, 11])  # far: not neighbours, so gathered
     table, index = Block(True, far[None]), np.array([0])
     factors = Block(True, far[:, None]), Block(False, far[:, None])
     none = Block(False, np.zeros((3, 0), int))
@@ -311,19 +311,19 @@ def test_runs_of_many_lanes_follow_one_another():
         np.testing.assert_allclose([batch.data, w.grad], [tanh, 1 - tanh**2], rtol=1e-12)
 
 
-# An address that outlives its memory often does no harm: what is freed stays as it is for a while.
-# It does with these settings of glibc: memory goes back to the system at once, or is overwritten,
-# or is checked.
+# Using memory after it was freed often goes unnoticed, because it keeps its content for a while.
+# With these settings of glibc it is noticed: freed memory is returned to the system at once, or
+# overwritten, or checked.
 DEBUG = ctypes.util.find_library("c_malloc_debug") or ""
 ALLOCATORS = [
     {"MALLOC_MMAP_THRESHOLD_": "65536"},
     {"MALLOC_PERTURB_": "165"},
     pytest.param({"MALLOC_CHECK_": "3", "LD_PRELOAD": DEBUG}, marks=pytest.mark.skipif(
-        not DEBUG, reason="there is no debugging allocator")),
+        not DEBUG, reason="the debugging allocator of glibc is missing")),
 ]  # fmt: skip
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="these are settings of glibc")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the settings are those of glibc")
 @pytest.mark.parametrize("setting", ALLOCATORS, ids="-".join)
 def test_no_memory_is_used_after_it_was_freed(setting):
     options = ["-q", "-p", "no:cacheprovider", "-k", "chunk_of_scratch or many_lanes"]
@@ -334,7 +334,7 @@ def test_no_memory_is_used_after_it_was_freed(setting):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_a_kernel_that_is_not_kept_on_disk_is_compiled_before_it_runs(monkeypatch):
+def test_a_kernel_that_is_not_cached_on_disk_is_compiled_before_it_runs(monkeypatch):
     lazy = numba.njit(lambda program, u, s, scratch, first, last: 0)
     module = SimpleNamespace(run=lazy, SIGNATURE=kernel.SIGNATURE)
     monkeypatch.setattr(run_numba, "_kernel", lambda: module)
@@ -347,13 +347,13 @@ import signal, sys, threading
 import numpy as np
 from micrograd import Value, compile
 
-class CtrlC:  # when a module is about to be imported, wherever that is
+class CtrlC:  # pressed when a module is about to be imported
     def find_spec(self, name, path=None, target=None):
         if name == sys.argv[1]:
             sys.meta_path.remove(self)
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in background jobs
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it by default
 sys.meta_path.insert(0, CtrlC())
 w = Value(2.0)
 f = compile(lambda x: w * x)
@@ -365,7 +365,7 @@ print(f(np.array([1.0, 2.0])).lanes.tolist(), f.executor, f.reason)
 """
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="there are no such signals here")
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs pthread_kill")
 @pytest.mark.parametrize("module", [
     "llvmlite", "numba.core.types", "numba.core.typing.templates", "numba.core.dispatcher",
 ])  # fmt: skip

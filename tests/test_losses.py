@@ -4,10 +4,14 @@ import numbers
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
+import micrograd
+from micrograd.arrays import values
 from micrograd.engine import Value
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
+from micrograd.nn import MLP, Linear, ReLU, Sequential, Tanh
 
 LOGITS = [-1000.0, -30.0, -1.5, 0.0, 0.7, 30.0, 1000.0]
 
@@ -42,7 +46,7 @@ def test_squared_error_is_the_square_of_the_difference(p, t):
 
 @pytest.mark.parametrize("s", [-1000.0, -1.0, 0.0, 0.5, 1.0, 2.0, 1000.0])
 @pytest.mark.parametrize("t", [-1, 1])
-def test_hinge_grows_below_the_margin_and_is_flat_at_and_above_it(s, t):
+def test_hinge_grows_below_the_margin_and_is_flat_from_there_on(s, t):
     expected = max(0.0, 1 - t * s), [-t if t * s < 1 else 0]
     assert with_gradient(lambda s: hinge(s, t), s) == expected
 
@@ -71,7 +75,7 @@ def test_binary_cross_entropy_is_minus_log_probability(z, t):
         (-0.0, 1, math.log(2), -0.5),
     ],
 )
-def test_binary_cross_entropy_is_right_far_out_and_at_zero(z, t, loss, gradient):
+def test_binary_cross_entropy_at_large_logits_and_at_zero(z, t, loss, gradient):
     assert with_gradient(lambda z: binary_cross_entropy(z, t), z) == (loss, [gradient])
 
 
@@ -96,11 +100,11 @@ def test_cross_entropy_is_minus_log_softmax(zs):
         ([-1000.0, 1000.0, 1000.0], 0, 2000 + math.log(2), [-1.0, 0.5, 0.5]),
     ],
 )
-def test_cross_entropy_is_right_far_out_and_at_ties(zs, label, loss, gradient):
+def test_cross_entropy_at_large_logits_and_at_ties(zs, label, loss, gradient):
     assert with_gradient(lambda *zs: cross_entropy(zs, label), *zs) == (loss, gradient)
 
 
-def test_two_classes_are_the_case_of_one_logit_and_zero():
+def test_binary_cross_entropy_is_cross_entropy_with_one_logit_of_zero():
     for z, t in itertools.product(LOGITS, [0, 1]):
         one = binary_cross_entropy(Value(z), t).item()
         two = cross_entropy([Value(0.0), Value(z)], t).item()
@@ -126,7 +130,7 @@ def test_losses_agree_with_pytorch():
         assert gradient == pytest.approx(theirs.grad[0].tolist(), abs=1e-15)
 
 
-# ---- numbers of other kinds
+# ---- other kinds of numbers
 
 
 @pytest.mark.parametrize("z", [-1000.0, -1.0, 0.0, 2.0, 1000.0])
@@ -144,7 +148,7 @@ def test_binary_cross_entropy_has_exact_second_and_third_derivatives(z):
 
 
 @pytest.mark.parametrize("zs", [[0.0, 0.0], [1.0, 1.0, -1.0], [1000.0, 0.0], [0.5, -0.25, 2.0]])
-def test_cross_entropy_has_an_exact_hessian_also_at_ties(zs):
+def test_cross_entropy_has_an_exact_hessian_even_at_ties(zs):
     p = softmax(zs)
     for i in range(len(zs)):
         inner = [Value(z) for z in zs]
@@ -175,28 +179,28 @@ def with_gradient_data(loss, x):
     "loss",
     [squared_error, hinge, binary_cross_entropy, lambda z, t: cross_entropy([z, -z], t)],
 )
-def test_plain_numbers_give_a_value_too(loss):
+def test_plain_numbers_also_give_a_value(loss):
     assert isinstance(loss(0.5, 1), Value)
     assert loss(0.5, 1).item() == loss(Value(0.5), 1).item()
 
 
 class Recording(numbers.Number):
-    """A number that is not known yet: `at(inputs)` computes it once the inputs are."""
+    """A number that is not known yet: `at(inputs)` computes it once the inputs are known."""
 
     def __init__(self, at):
         self.at = at
 
     def __bool__(self):
-        raise AssertionError("a choice on data that are not known yet")
+        raise AssertionError("a branch on data that is not known yet")
 
     def __float__(self):
-        raise AssertionError("data that are not known yet are no float")
+        raise AssertionError("data that is not known yet has no float")
 
     __index__ = __int__ = __float__
     __hash__ = None
 
     def __eq__(self, other):
-        raise AssertionError("ties are told by < and >")
+        raise AssertionError("compare with < and > instead of ==")
 
     def where(self, a, b):
         return Recording(lambda inputs: at(a, inputs) if self.at(inputs) else at(b, inputs))
@@ -247,7 +251,7 @@ for name, function in {
     ],
     ids=["squared_error", "hinge", "binary_cross_entropy", "cross_entropy"],
 )
-def test_what_is_recorded_once_is_right_for_all_inputs(loss, n_inputs, targets):
+def test_a_loss_recorded_once_is_correct_for_all_inputs(loss, n_inputs, targets):
     zs = [Value(Recording(lambda inputs, i=i: inputs[i])) for i in range(n_inputs)]
     recorded = loss(zs, Recording(lambda inputs: inputs[-1]))
     recorded.backward()
@@ -260,7 +264,7 @@ def test_what_is_recorded_once_is_right_for_all_inputs(loss, n_inputs, targets):
             assert [at(z.grad, known) for z in zs] == pytest.approx(gradient, abs=1e-15)
 
 
-# ---- what is refused
+# ---- errors
 
 
 @pytest.mark.parametrize("target", [0, 0.5, 2, math.nan])
@@ -276,14 +280,14 @@ def test_binary_cross_entropy_refuses_targets_outside_0_to_1(target):
 
 
 @pytest.mark.parametrize("label", [-1, 2])
-def test_cross_entropy_refuses_a_label_that_is_no_class(label):
-    with pytest.raises(IndexError, match=f"label .* one of 2 classes.* 0 to 1, got {label}"):
+def test_cross_entropy_refuses_a_label_that_is_not_a_class(label):
+    with pytest.raises(IndexError, match=f"label of one of 2 classes.* 0 to 1, got {label}"):
         cross_entropy([Value(1.0), Value(2.0)], label)
 
 
 @pytest.mark.parametrize("label", [1.0, "1", None, Value(1.0)], ids=repr)
-def test_cross_entropy_speaks_of_the_label_that_is_no_int(label):
-    with pytest.raises(TypeError, match=r"cross_entropy expects as label the index .* an int"):
+def test_cross_entropy_names_a_label_that_is_not_an_int(label):
+    with pytest.raises(TypeError, match=r"cross_entropy expects the label of .* an int"):
         cross_entropy([Value(1.0), Value(2.0)], label)
 
 
@@ -298,7 +302,79 @@ def test_cross_entropy_refuses_other_mistakes():
         cross_entropy([], 0)
 
 
-def test_a_list_as_prediction_is_refused():
-    for loss in (squared_error, hinge, binary_cross_entropy):
-        with pytest.raises(TypeError, match="a Value holds one real number, got list"):
-            loss([Value(1.0)], 1)
+# ---- batches
+
+
+@pytest.mark.parametrize("loss", [squared_error, hinge, binary_cross_entropy])
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_a_batch_has_the_mean_loss(loss, n):
+    rng = np.random.default_rng(n)
+    predictions, targets = rng.normal(size=n), rng.integers(0, 2, n)
+    targets = 2 * targets - 1 if loss is hinge else targets
+    expected = sum(map(loss, predictions, targets.tolist())).item() / n
+    pairs = [(predictions, targets), (values(predictions), targets.tolist())]
+    pairs += [(values(predictions.reshape(n, 1)), targets), (list(values(predictions)), targets)]
+    for p, t in pairs:
+        assert loss(p, t).item() == pytest.approx(expected, rel=1e-14)
+
+
+def test_cross_entropy_of_a_batch():
+    logits = np.random.default_rng(0).normal(size=(4, 3))
+    labels = np.array([2, 0, 1, 1])
+    expected = sum(map(cross_entropy, logits, labels.tolist())).item() / 4
+    for z in (logits, values(logits), logits.tolist()):
+        assert cross_entropy(z, labels).item() == pytest.approx(expected, rel=1e-14)
+
+
+def test_squared_error_of_several_outputs_is_the_mean_over_all():
+    P, T = np.ones((3, 2)), np.zeros((3, 2))
+    assert squared_error(values(P), T).item() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("loss", "prediction", "target", "message"),
+    [
+        (squared_error, np.ones((3, 2)), np.ones(3), r"got \(3, 2\) and \(3,\)"),
+        (squared_error, np.ones(3), np.ones((3, 1)), r"got \(3,\) and \(3, 1\)"),
+        (squared_error, np.ones(3), 1.0, r"got \(3,\) and \(\)"),
+        (hinge, 1.0, [1.0, 1.0], r"got \(\) and \(2,\)"),
+        (binary_cross_entropy, np.ones(2), np.ones(3), r"got \(2,\) and \(3,\)"),
+        (cross_entropy, np.ones((3, 2)), [0, 1], r"got \(3, 2\) and \(2,\)"),
+        (cross_entropy, np.ones((3, 2)), 1, r"got \(3, 2\) and \(\)"),
+        (cross_entropy, [1.0, 2.0], [0, 1], r"got \(2,\) and \(2,\)"),
+        (squared_error, np.ones((0, 1)), np.ones(0), "at least one example"),
+    ],
+)
+def test_shapes_that_differ_are_refused(loss, prediction, target, message):
+    with pytest.raises(ValueError, match=message):
+        loss(prediction, target)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("build", "loss", "labels"),
+    [
+        (lambda: MLP(2, [3, 1]), squared_error, lambda n: np.linspace(-1, 1, n)),
+        (lambda: MLP(2, [3, 1]), hinge, lambda n: np.array([1, -1, 1])[:n]),
+        (lambda: Sequential(Linear(2, 3), Tanh(), Linear(3, 1)), binary_cross_entropy,
+         lambda n: np.array([1, 0, 1])[:n]),
+        (lambda: Sequential(Linear(2, 3), ReLU(), Linear(3, 2)), cross_entropy,
+         lambda n: np.array([1, 0, 1])[:n]),
+    ],
+)  # fmt: skip
+def test_the_same_line_runs_on_a_batch_and_compiled(build, loss, labels, n):
+    random.seed(n)
+    model = build()
+    X, y = np.random.default_rng(n).normal(size=(n, 2)), labels(n)
+
+    def of(x, y):
+        return loss(model(x), y)
+
+    eager = of(X, y)
+    eager.backward()
+    gradients = [p.grad for p in model.parameters()]
+    model.zero_grad()
+    batch = micrograd.compile(of, executor="numpy")(X, y)
+    batch.backward()
+    assert batch.data == pytest.approx(eager.item(), rel=1e-12)
+    assert [p.grad for p in model.parameters()] == pytest.approx(gradients, rel=1e-12, abs=1e-15)

@@ -9,17 +9,13 @@ import sys
 
 import numpy as np
 import pytest
-from test_demos import DEMOS, load, run
+from demo_scripts import DEMOS, load, run
 
-import micrograd
 from micrograd import Value
 from micrograd.trace import Recording
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 END = 26
-needs_the_compiler = pytest.mark.skipif(
-    not hasattr(micrograd, "compile"), reason="micrograd.compile is not there yet"
-)
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +171,7 @@ def test_lengths_that_differ_are_refused(model):
 # ---- training
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss(demo, model):
     examples = [demo.example(name, LETTERS) for name in ("jo", "al", "ed")]
     losses = demo.train(model, examples, 18, demo.eager_backward(model))
@@ -198,7 +195,7 @@ def test_steps_begin_without_gradients_and_become_smaller(demo, model):
     assert seen == [[0], [2], [0], [2]]
 
 
-@needs_the_compiler
+@pytest.mark.slow
 def test_compiled_and_eager_training_are_the_same(demo):
     examples = [demo.example(name, LETTERS) for name in ("ada", "noah", "eva")]
     losses, parameters = [], []
@@ -253,6 +250,7 @@ def test_a_name_has_a_letter_at_least_and_fifteen_at_most(demo):
     assert demo.invented(scripted(0)[0], LETTERS, 0.01, random.Random(0)) == "a" * 15
 
 
+@pytest.mark.slow
 def test_seed_and_temperature_decide_what_is_invented(demo, model):
     def names(temperature, seed):
         rng = random.Random(seed)
@@ -297,6 +295,7 @@ def test_files_of_all_kinds_are_read(demo, tmp_path):
 # ---- as a script
 
 
+@pytest.mark.slow
 def test_it_learns_and_invents(tmp_path):
     options = ["--eager", "--steps", "2", "--samples", "3", "--seed"]
     first, second, other = (run(tmp_path, "microgpt", *options, seed) for seed in "778")
@@ -308,7 +307,7 @@ def test_it_learns_and_invents(tmp_path):
     assert all(re.fullmatch(r"  [a-z]{1,15}(  \(in the list\))?", name) for name in names)
 
 
-@needs_the_compiler
+@pytest.mark.slow
 def test_it_learns_and_invents_compiled(tmp_path):
     options = ["--steps", "2", "--samples", "3"]
     assert run(tmp_path, "microgpt", *options) == run(tmp_path, "microgpt", *options, "--eager")
@@ -322,6 +321,7 @@ def test_it_learns_from_a_file_with_letters_that_cannot_be_printed(tmp_path):
     assert re.search(r"by guessing 0\.693\n  \?+", out)
 
 
+@pytest.mark.slow
 def test_names_that_are_in_the_list_are_marked(tmp_path):
     (tmp_path / "names.txt").write_text("\n".join("a" * n for n in range(1, 16)))
     out = run(tmp_path, "microgpt", "--eager", "--input", "names.txt", "--steps", "0")
@@ -332,16 +332,16 @@ def test_names_that_are_in_the_list_are_marked(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--steps -1", "--steps is at least 0, got -1"),
-        ("--samples -1", "--samples is at least 0, got -1"),
+        ("--steps -1", "expected --steps of at least 0, got -1"),
+        ("--samples -1", "expected --samples of at least 0, got -1"),
         ("--steps many", "argument --steps: invalid int value: 'many'"),
-        ("--temperature 0", "--temperature is from 0.01 to 100, got 0.0"),
-        ("--temperature nan", "--temperature is from 0.01 to 100, got nan"),
+        ("--temperature 0", "expected --temperature from 0.01 to 100, got 0.0"),
+        ("--temperature nan", "expected --temperature from 0.01 to 100, got nan"),
         ("--input nowhere.txt", "cannot read nowhere.txt: No such file or directory"),
         ("--input .", "cannot read .: "),
-        ("--input empty.txt", "empty.txt has no names: expected one a line"),
-        ("--input blank.txt", "blank.txt has no names: expected one a line"),
-        ("--input latin.txt", "latin.txt is no text in UTF-8: save it as such"),
+        ("--input empty.txt", "empty.txt has no names: expected one on each line"),
+        ("--input blank.txt", "blank.txt has no names: expected one on each line"),
+        ("--input latin.txt", "latin.txt is not text in UTF-8: save it in this encoding"),
         ("--input long.txt", "long.txt, line 2: expected a name of at most 15 letters, got 16"),
     ],
 )

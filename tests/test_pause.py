@@ -1,4 +1,4 @@
-"""no_grad is in force where its own code runs: in no other thread, task, or caller."""
+"""no_grad pauses its own code only: no other thread, no other task, no caller."""
 
 import asyncio
 import gc
@@ -14,7 +14,7 @@ from micrograd.pause import is_paused, open_blocks, resumed
 
 
 def run(coroutine):
-    """The result of a coroutine, in a thread of its own: this one may have a loop already."""
+    """The result of a coroutine, run in another thread: this one may already have a loop."""
     with ThreadPoolExecutor(1) as executor:
         return executor.submit(asyncio.run, coroutine).result()
 
@@ -202,7 +202,7 @@ def test_an_asynchronous_generator_is_paused_while_it_runs_and_its_caller_is_not
     assert closed == [False] * 3
 
 
-def test_a_task_that_outlives_the_block_in_which_it_started_records_again():
+def test_a_task_that_outlives_the_block_it_started_in_records_again():
     async def task(done):
         seen = [is_recording()]
         await done.wait()
@@ -216,13 +216,13 @@ def test_a_task_that_outlives_the_block_in_which_it_started_records_again():
             started = asyncio.create_task(task(done))
             await asyncio.sleep(0)
         done.set()
-        with no_grad():  # another block, which is none of the task's business
+        with no_grad():  # another block, which must not affect the task
             return await started
 
     assert run(start()) == [False, False, True]
 
 
-def test_the_own_block_of_a_task_lasts_longer_than_one_it_inherited():
+def test_a_tasks_own_block_outlives_an_inherited_one():
     outer = no_grad()
     outer.__enter__()
     inner, context = no_grad(), copy_context()
@@ -233,7 +233,7 @@ def test_the_own_block_of_a_task_lasts_longer_than_one_it_inherited():
     assert not context.run(is_paused)
 
 
-def test_a_generator_that_is_closed_elsewhere_ends_its_block():
+def test_a_generator_closed_in_another_context_ends_its_block():
     def generator():
         with no_grad():
             yield

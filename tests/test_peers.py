@@ -1,6 +1,5 @@
-"""The peers of the speed table: every one does the same training step."""
+"""The peers in the speed table: each does the same training step."""
 
-import inspect
 import re
 import shutil
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 import micrograd
 
 DEMOS = Path(__file__).parent.parent / "demos"
-LR = 1000.0  # a step is so long that the parameters' own digits do not hide those of the gradient
+LR = 1000.0  # large, so that rounding of the parameters does not hide digits of the gradient
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def workload(peers, request):
 
 
 def first_step(build, workload):
-    """The loss and the gradient that a new peer steps by, and the peer."""
+    """The loss and the gradient of a new peer's first step, and the peer."""
     peer = build(workload)
     before = peer.parameters()
     loss = float(peer.step())
@@ -51,16 +50,14 @@ def assert_steps_as_by_hand(peers, build, workload):
 
 
 def some_of(workload, examples):
-    """The workload with fewer examples, where it has several."""
-    return workload._replace(
-        inputs=workload.inputs[:examples], targets=workload.targets[:examples]
-    )
+    """The workload with at most this many examples."""
+    return workload._replace(inputs=workload.inputs[:examples], targets=workload.targets[:examples])
 
 
 # ---- the workloads
 
 
-def test_sizes_are_those_of_the_table(peers):
+def test_workloads_have_the_sizes_in_the_table(peers):
     sizes = {"W1": (337, 100), "W2": (2410, 128), "W3": (4192, 1)}
     for key, (parameters, examples) in sizes.items():
         workload = peers.WORKLOADS[key]()
@@ -105,11 +102,11 @@ def test_matrices_of_a_perceptron_are_in_the_order_of_its_parameters(peers):
 # ---- NumPy by hand
 
 
-def test_numpy_by_hand_steps_as_the_eager_engine(peers, workload):
+def test_numpy_by_hand_takes_the_same_step_as_the_eager_engine(peers, workload):
     assert_steps_as_by_hand(peers, peers.Eager, some_of(workload, 20))
 
 
-def test_numpy_by_hand_steps_as_the_eager_engine_a_second_time(peers, workload):
+def test_numpy_by_hand_takes_the_same_two_steps_as_the_eager_engine(peers, workload):
     workload = some_of(workload, 3)._replace(lr=0.01)
     by_hand, eager = peers.NumPy(workload), peers.Eager(workload)
     for _ in range(2):
@@ -121,40 +118,40 @@ def test_numpy_by_hand_finds_the_slope_of_the_loss(peers, workload):
     _, gradient, _ = first_step(peers.NumPy, workload)
     direction = np.random.default_rng(0).normal(size=gradient.size)
     losses = []
-    for h in (1e-7, -1e-7):  # so short that no ReLU turns within it
+    for h in (1e-7, -1e-7):  # so small that no ReLU changes sides
         peer = peers.NumPy(workload)
         peer.vector += h * direction
         losses.append(peer.step())
     assert (losses[0] - losses[1]) / 2e-7 == pytest.approx(gradient @ direction, rel=1e-6)
 
 
-# ---- the others
+# ---- the other peers
 
 
-def test_pytorch_steps_as_numpy_by_hand(peers, workload):
+def test_pytorch_takes_the_same_step_as_numpy(peers, workload):
     pytest.importorskip("torch", reason="PyTorch is not installed")
     assert_steps_as_by_hand(peers, peers.PyTorch, workload)
 
 
-@pytest.mark.filterwarnings("ignore")  # PyTorch's own, about itself
-def test_compiled_pytorch_steps_as_numpy_by_hand(peers, workload):
+@pytest.mark.filterwarnings("ignore")  # PyTorch warns about its own code
+def test_compiled_pytorch_takes_the_same_step_as_numpy(peers, workload):
     pytest.importorskip("torch", reason="PyTorch is not installed")
     if not shutil.which("g++"):
         pytest.skip("torch.compile needs g++")
     assert_steps_as_by_hand(peers, peers.CompiledPyTorch, workload)
 
 
-def test_jax_steps_as_numpy_by_hand(peers, workload):
+def test_jax_takes_the_same_step_as_numpy(peers, workload):
     pytest.importorskip("jax", reason="JAX is not installed")
     assert_steps_as_by_hand(peers, peers.JAX, workload)
 
 
-def test_casadi_steps_as_numpy_by_hand(peers, workload):
+def test_casadi_takes_the_same_step_as_numpy(peers, workload):
     pytest.importorskip("casadi", reason="CasADi is not installed")
     assert_steps_as_by_hand(peers, peers.CasADi, workload)
 
 
-def test_c_of_casadi_steps_as_numpy_by_hand(peers, workload, monkeypatch):
+def test_c_of_casadi_takes_the_same_step_as_numpy(peers, workload, monkeypatch):
     pytest.importorskip("casadi", reason="CasADi is not installed")
     if not shutil.which("gcc"):
         pytest.skip("compiling C needs gcc")
@@ -162,20 +159,16 @@ def test_c_of_casadi_steps_as_numpy_by_hand(peers, workload, monkeypatch):
     assert_steps_as_by_hand(peers, peers.CompiledCasADi, workload)
 
 
-@pytest.mark.skipif(
-    not hasattr(micrograd, "compile")
-    or "executor" not in inspect.signature(micrograd.compile).parameters,
-    reason="micrograd.compile does not exist, or has no executors to choose from",
-)
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["python", "numpy", "numba"])
-def test_compiled_programs_step_as_numpy_by_hand(peers, workload, executor):
+def test_compiled_programs_take_the_same_step_as_numpy(peers, workload, executor):
     if executor == "numba":
         pytest.importorskip("numba", reason="numba is not installed")
     build = peers.partial(peers.Compiled, executor=executor)
     assert_steps_as_by_hand(peers, build, workload)
 
 
-def test_a_peer_that_is_not_installed_says_how_to_get_it(peers):
+def test_a_missing_peer_says_how_to_install_it(peers):
     peer = peers.Peer("nothing", None, "framework", "no_such_package", "no-such-package")
     assert peer.missing() == "pip install no-such-package"
     assert peers.Peer("NumPy", peers.NumPy, "array").missing() == ""
@@ -185,7 +178,7 @@ def test_a_peer_that_is_not_installed_says_how_to_get_it(peers):
 
 
 def table(*options, only="peers", code=0):
-    """What the benchmark prints of one set of tables."""
+    """The output of the benchmark for one set of tables."""
     process = subprocess.run(
         [sys.executable, str(DEMOS / "benchmark.py"), "--only", only, *options],
         capture_output=True, text=True,
@@ -194,6 +187,7 @@ def table(*options, only="peers", code=0):
     return process.stdout if code == 0 else process.stderr
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_for_each_peer_and_a_column_for_each_workload():
     out = table("--workloads", "W1", "W3", "--rounds", "1", "--peers", "numpy, by hand")
     assert re.search(r"^ +W1 moons +W3 document$", out, re.M)
@@ -204,7 +198,7 @@ def test_the_table_has_a_row_for_each_peer_and_a_column_for_each_workload():
 
 @pytest.fixture
 def original(tmp_path):
-    """A stand-in for the original package, in a folder of its own: the engine of this one."""
+    """A folder with a copy of this engine, which stands in for the original package."""
     package = tmp_path / "micrograd"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -214,17 +208,19 @@ def original(tmp_path):
 
 
 def table_of(original, workload):
-    """What the benchmark prints about a stand-in for the original."""
+    """The output of the benchmark for a stand-in for the original."""
     return table("--workloads", workload, "--rounds", "1", "--peers", "original",
                  "--original", str(original))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_original_is_measured_with_exp_and_log_added(original):
     out = table_of(original, "W3")
     assert len(re.findall(r"^original micrograd, eager +[\d,.]+$", out, re.M)) == 2
     assert "left out" not in out
 
 
+@pytest.mark.slow
 def test_a_peer_that_cannot_run_is_named(original):
     (original / "micrograd" / "engine.py").write_text("raise RuntimeError('not today')\n")
     out = table_of(original, "W1")
@@ -242,13 +238,14 @@ def test_a_peer_that_is_wrong_is_named_and_not_timed(original):
     assert len(re.findall(r"^original micrograd, eager +-$", out, re.M)) == 2
 
 
-def test_the_tables_of_the_eager_engine_are_still_there():
+@pytest.mark.slow
+def test_the_tables_of_the_eager_engine_are_printed():
     out = table("--rounds", "1", "--largest", "1000", only="eager")
     assert re.search(r"^this package( +[\d.]+ ms){3}$", out, re.M)
     assert re.search(r"^1,000 ( +\d+){6}$", out, re.M)
 
 
-def test_options_that_make_no_sense_are_refused():
-    assert "--rounds must be at least 1" in table("--rounds", "0", code=2)
+def test_nonsensical_options_are_refused():
+    assert "expected --rounds of at least 1" in table("--rounds", "0", code=2)
     assert "invalid choice: 'W4'" in table("--workloads", "W4", code=2)
     assert "no peer has 'tensorfloat' in its name" in table("--peers", "tensorfloat", code=2)

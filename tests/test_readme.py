@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from test_package import CHAPTERS
+from rooms import ROOMS
 from wrong_engines import edited
 
 from micrograd.__main__ import main
@@ -49,7 +49,7 @@ def test_the_tour_has_all_files_in_reading_order_and_counts_their_lines():
     assert text == toured(text), "python tests/test_readme.py counts anew"
     files = re.findall(r"^\| `micrograd/(\w+)(?:\.py|/)` \| \d+ \|", text, re.M)
     package = {path.stem for path in (ROOT / "micrograd").iterdir() if path.suffix in ("", ".py")}
-    assert files == [chapter for chapter in CHAPTERS if chapter in package]
+    assert files == [room for room in ROOMS if room in package]
     assert set(files) == package - {"__init__", "__pycache__", "py"} - {"py.typed"}
 
 
@@ -73,7 +73,7 @@ def test_there_are_two_commands():
     commands = re.findall(r"^```sh\n(.*?)\n```$", README.read_text(encoding="utf-8"), re.M | re.S)
     assert [re.split(r" && ", command)[-1] for command in commands] == [
         "python demos/decision_boundary.py",
-        "python -m pytest",
+        "python -m pytest -n 2",
     ]
 
 

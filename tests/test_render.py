@@ -10,8 +10,9 @@ from pathlib import Path
 import graphviz
 import pytest
 
-from micrograd import Neuron, Value, draw_dot, draw_network, explain, render
-from micrograd.render import Digraph, picture, write_whole
+from micrograd import Neuron, Value, draw_dot, draw_network, explain
+from micrograd.draw import render
+from micrograd.draw.render import Digraph, picture
 
 DOT = "digraph { a -> b }"
 BEGINNINGS = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
@@ -20,7 +21,7 @@ program = pytest.mark.skipif(shutil.which("dot") is None, reason="no dot program
 
 @pytest.fixture(params=["library", pytest.param("program", marks=program)])
 def way(request, monkeypatch):
-    """Both ways of drawing: with PATH hidden by the library, with it by the program."""
+    """The two ways to draw: by the library, which an empty PATH enforces, and by `dot`."""
     if request.param == "library":
         monkeypatch.setenv("PATH", "")
     return request.param
@@ -38,14 +39,14 @@ def test_pictures_of_the_usual_formats(way, format):
     assert a_to_b().pipe(format=format).startswith(BEGINNINGS[format])
 
 
-def test_nothing_is_said_about_a_missing_program(way, capfd):
+def test_no_message_about_a_missing_program(way, capfd):
     picture(DOT, "svg")
     picture("digraph {" + "".join(f"n{i};" for i in range(1001)) + "}", "svg")
     assert capfd.readouterr() == ("", "")
 
 
-def test_no_message_either_in_a_fresh_interpreter():
-    code = f"from micrograd.render import picture; picture({DOT!r}, 'png')"
+def test_no_message_in_a_fresh_interpreter():
+    code = f"from micrograd.draw.render import picture; picture({DOT!r}, 'png')"
     environment = {**os.environ, "PATH": ""}
     run = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, check=True
@@ -61,7 +62,7 @@ def test_a_warning_about_the_text_is_passed_on_unless_quiet(way, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_what_others_write_to_stderr_meanwhile_comes_out_afterwards(way, capfd):
+def test_lines_of_other_threads_on_stderr_are_kept(way, capfd):
     stop = threading.Event()
     written = []
 
@@ -83,8 +84,8 @@ def test_what_others_write_to_stderr_meanwhile_comes_out_afterwards(way, capfd):
 
 
 @pytest.mark.parametrize("format", ["bmpx", "xyz"])
-def test_a_format_that_cannot_be_made_lists_those_that_can(way, format):
-    refusal = rf"no picture of format '{format}' can be made here\. Use one of: .*png .*svg"
+def test_an_unknown_format_lists_the_known_ones(way, format):
+    refusal = rf"cannot draw format '{format}' here\. Use one of: .*png .*svg"
     with pytest.raises(ValueError, match=refusal):
         picture(DOT, format)
     with pytest.raises(ValueError, match=refusal):
@@ -96,16 +97,18 @@ def test_a_format_that_cannot_be_made_lists_those_that_can(way, format):
     assert not Path("unused").exists()
 
 
-def test_a_format_that_the_library_knows_but_cannot_make_here(monkeypatch, tmp_path):
+def test_a_format_that_is_not_available_here(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", "")
     graph = a_to_b(format="xlib", directory=tmp_path)
-    with pytest.raises(ValueError, match=r"'xlib' can be made here\. Use one of: .*svg"):
+    with pytest.raises(ValueError, match=r"format 'xlib' here\. Use one of: .*svg"):
         graph.render("gout")
     assert [path.name for path in tmp_path.iterdir()] == ["gout"]
 
 
-def test_a_wrong_text_is_an_error_in_graphviz_words(way):
-    with pytest.raises(ValueError, match=r"no svg of the DOT text: .*syntax error in line 1"):
+def test_wrong_dot_text_is_an_error_with_the_message_of_graphviz(way):
+    with pytest.raises(
+        ValueError, match=r"cannot draw the DOT text as svg: .*syntax error in line 1"
+    ):
         picture("digraph { a -> ", "svg")
 
 
@@ -139,7 +142,7 @@ def test_engine_and_renderer_are_passed_on(way):
     assert by_cairo != a_to_b().pipe("svg")
 
 
-def test_text_is_decoded_and_what_means_nothing_here_refused(way):
+def test_text_is_decoded_and_neato_no_op_refused(way):
     graph = a_to_b(format="svg")
     graph.node("größe")
     assert "größe" in graph.pipe(encoding="utf-8")
@@ -174,7 +177,7 @@ def test_a_console_shows_how_to_save_a_drawing():
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf", "SVG"])
-def test_save_and_render_write_what_the_ending_says(way, tmp_path, ending):
+def test_save_and_render_choose_the_format_by_the_ending(way, tmp_path, ending):
     path = tmp_path / "new" / f"o.{ending}"
     graph = a_to_b()
     for write in (graph.save, graph.render):
@@ -186,7 +189,7 @@ def test_save_and_render_write_what_the_ending_says(way, tmp_path, ending):
     assert graph.save(path, skip_existing=True) == str(path)
     with pytest.raises(graphviz.FileExistsError):
         graph.render(path, raise_if_result_exists=True)
-    assert graph.filename == "Digraph.gv"  # what render() without a name writes is no picture
+    assert graph.filename == "Digraph.gv"  # so render() without a name writes DOT text
 
 
 @pytest.mark.parametrize("name", ["o.gv", "o.dot", "o", "o.v2"])
@@ -200,7 +203,7 @@ def test_save_writes_dot_text_under_other_names(tmp_path, name):
     assert (tmp_path / "again.gv").read_text() == "mine"
 
 
-def test_a_format_that_is_asked_for_wins_over_the_ending(tmp_path):
+def test_a_format_argument_takes_precedence_over_the_ending(tmp_path):
     assert a_to_b().render(tmp_path / "o.png", format="svg") == str(tmp_path / "o.png.svg")
     assert (tmp_path / "o.png").read_text() == a_to_b().source
 
@@ -213,7 +216,7 @@ def test_render_writes_the_text_and_the_picture(way, tmp_path):
     assert (tmp_path / "gout").read_text() == a_to_b().source
 
 
-def test_render_with_the_options_everyone_knows(way, tmp_path):
+def test_render_with_the_usual_options(way, tmp_path):
     graph = a_to_b(format="svg")
     assert graph.render("g", directory=tmp_path, cleanup=True) == str(tmp_path / "g.svg")
     assert graph.render("g", directory=tmp_path, format="png") == str(tmp_path / "g.png")
@@ -234,25 +237,13 @@ def test_view_opens_the_picture(way, tmp_path, monkeypatch):
     assert opened == [str(tmp_path / "gout.svg")]
 
 
-def test_a_picture_that_fails_leaves_the_old_one(way, tmp_path, monkeypatch):
+def test_a_failing_drawing_leaves_the_old_file(way, tmp_path, monkeypatch):
     path = Path(a_to_b(format="svg").render(tmp_path / "gout"))
     old = path.read_bytes()
     broken = Digraph(format="svg", body=["a -> "])
     with pytest.raises(ValueError, match="syntax error"):
         broken.render(tmp_path / "gout")
     assert path.read_bytes() == old
-
-
-def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    write_whole(path, b"old")
-    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        write_whole(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(FileNotFoundError, match=r"nothing is written .*'.*nowhere.file'$"):
-        write_whole(tmp_path / "nowhere" / "file", b"new")
 
 
 LONG, SHORT = '"a" [label=' + "x" * 5000 + "]", "a -> b\n" * 20
@@ -262,19 +253,21 @@ LONG, SHORT = '"a" [label=' + "x" * 5000 + "]", "a -> b\n" * 20
 @pytest.mark.parametrize(
     ("call", "body", "message"),
     [
-        ("save('o.gv')", LONG, "nothing is written (File too large): 'o.gv'"),
-        ("render('o')", LONG, "nothing is written (File too large): 'o'"),
-        ("save('o.svg')", SHORT, "nothing is written (File too large): 'o.svg'"),
-        ("render('o.svg')", SHORT, "nothing is written (File too large): 'o.svg'"),
-        ("render('o.svg')", LONG, "no room for a drawing's temporary file (File too large): '/"),
+        ("save('o.gv')", LONG, "nothing was written (File too large): 'o.gv'"),
+        ("render('o')", LONG, "nothing was written (File too large): 'o'"),
+        ("save('o.svg')", SHORT, "nothing was written (File too large): 'o.svg'"),
+        ("render('o.svg')", SHORT, "nothing was written (File too large): 'o.svg'"),
+        (
+            "render('o.svg')",
+            LONG,
+            "cannot write the temporary file of a drawing (File too large): '/",
+        ),
     ],
 )
-def test_a_full_disk_leaves_the_old_files_and_says_which_is_not_written(
-    tmp_path, call, body, message
-):
+def test_a_full_disk_leaves_the_old_files_and_names_the_new_one(tmp_path, call, body, message):
     code = f"""
 import os, resource
-from micrograd.render import Digraph
+from micrograd.draw.render import Digraph
 os.environ["PATH"] = ""
 graph = Digraph(body=[{body!r}], format="svg")
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
@@ -295,18 +288,7 @@ except OSError as error:
     )
 
 
-def test_a_link_is_followed_and_permissions_are_the_usual_ones(tmp_path):
-    target, link, ordinary = tmp_path / "target", tmp_path / "link", tmp_path / "ordinary"
-    ordinary.touch()
-    target.write_bytes(b"old")
-    link.symlink_to(target)
-    write_whole(link, b"new")
-    assert link.is_symlink()
-    assert target.read_bytes() == b"new"
-    assert target.stat().st_mode == ordinary.stat().st_mode
-
-
-def test_the_program_is_preferred_where_there_is_one(monkeypatch, tmp_path):
+def test_the_program_is_preferred_if_there_is_one(monkeypatch, tmp_path):
     if os.name == "nt":
         pytest.skip("the stand-in for dot is a shell script")
     stand_in = tmp_path / "dot"
@@ -326,7 +308,7 @@ def test_a_registered_renderer_draws_everything(monkeypatch):
         return b"<svg/>"
 
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setitem(sys.modules, "pygraphviz", None)  # as on a page, where there is none
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)  # as in a browser
     x = Value(2.0)
     render.register(renderer)
     try:
@@ -347,7 +329,7 @@ def test_a_registered_renderer_draws_everything(monkeypatch):
 
 
 def without_pygraphviz(code, folder, path=""):
-    """What a fresh interpreter prints where pygraphviz cannot be imported."""
+    """What a fresh interpreter prints if pygraphviz cannot be imported."""
     hidden = "import sys; sys.modules['pygraphviz'] = None\n"
     environment = os.environ | {"PATH": str(path), "PYTHONUTF8": "1"}
     process = subprocess.run(
@@ -395,13 +377,14 @@ assert main(["draw", "x * x", "x=3", "-o", "o.svg"]) == 2
     assert {p.name for p in tmp_path.iterdir()} == {"o.gv", "o.mmd"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="the stand-in for dot is a script")
 def test_without_pygraphviz_a_dot_program_draws(tmp_path):
     program = tmp_path / "bin" / "dot"
     program.parent.mkdir()
-    # A program that draws by the library, which only this interpreter can import.
+    # A program that draws with the library, which this interpreter can import.
     program.write_text(
-        f"#!{sys.executable}\nimport sys\nfrom micrograd import render\n"
+        f"#!{sys.executable}\nimport sys\nfrom micrograd.draw import render\n"
         "format = sys.argv[2].removeprefix('-T')\n"
         "data, _ = render._by_library(sys.stdin.read(), format, 'dot')\n"
         "sys.stdout.buffer.write(data)\n"
@@ -421,14 +404,15 @@ assert main(["draw", "x * x", "x=3", "-o", "x.svg"]) == 0
 
 
 def tangle(arrows):
-    """A text whose layout takes minutes if there are some thousand arrows."""
+    """DOT text whose layout takes minutes for a few thousand arrows."""
     rng = random.Random(0)
     ends = [f"n{rng.randrange(arrows // 3)}" for _ in range(2 * arrows)]
     pairs = (f"{a} -> {b};" for a, b in zip(ends[::2], ends[1::2], strict=True))
     return f"digraph {{ {' '.join(pairs)} }}"
 
 
-def test_a_large_drawing_is_the_same_though_it_is_made_in_a_process_of_its_own(monkeypatch):
+@pytest.mark.slow
+def test_a_large_drawing_is_made_in_a_separate_process_and_looks_the_same(monkeypatch):
     monkeypatch.setenv("PATH", "")
     started = []
     run = subprocess.run
@@ -439,28 +423,30 @@ def test_a_large_drawing_is_the_same_though_it_is_made_in_a_process_of_its_own(m
     monkeypatch.setattr(render, "LARGE", 10_000)
     assert picture(text, "svg") == drawn
     monkeypatch.setattr(render, "LARGE", -1)
-    with pytest.raises(ValueError, match=r"no svg of the DOT text: .*syntax error in line 1"):
+    with pytest.raises(
+        ValueError, match=r"cannot draw the DOT text as svg: .*syntax error in line 1"
+    ):
         picture("digraph { a -> ", "svg")
-    with pytest.raises(ValueError, match=r"format 'xyz' can be made here\. Use one of: .*svg"):
+    with pytest.raises(ValueError, match=r"format 'xyz' here\. Use one of: .*svg"):
         picture(DOT, "xyz")
     picture("digraph { a [shape=nonsense] }", "svg", quiet=True)
     assert len(started) == 4
 
 
-def test_a_process_that_dies_while_it_draws_is_an_error(monkeypatch):
+def test_a_drawing_process_that_dies_is_an_error(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(render, "LARGE", -1)
     died = subprocess.CompletedProcess([], -9, b"", b"")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: died)
-    with pytest.raises(ValueError, match="the process that draws ended with code -9"):
+    with pytest.raises(ValueError, match="the drawing process ended with code -9"):
         picture(DOT, "svg")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends the signal of Ctrl-C to one thread")
-def test_ctrl_c_ends_a_drawing_that_takes_long(tmp_path):
+def test_ctrl_c_ends_a_long_drawing(tmp_path):
     code = """
 import pathlib, signal, threading
-from micrograd.render import picture
+from micrograd.draw.render import picture
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job ignores
 ctrl_c = lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 threading.Timer(1.0, ctrl_c).start()
@@ -477,7 +463,7 @@ except KeyboardInterrupt:
     assert (process.stdout, process.stderr) == ("stopped\n", "")
 
 
-def test_a_picture_made_of_pixels_has_a_largest_size(way):
+def test_a_bitmap_has_a_largest_size(way):
     chain = "digraph { rankdir=LR " + " -> ".join(map(str, range(400))) + " }"
     png = picture(chain, "png")
     width = int.from_bytes(png[16:20], "big")

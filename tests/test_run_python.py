@@ -1,4 +1,4 @@
-"""Chapter 13. Programs as Python text: how they read, and that they compute what eager does."""
+"""Programs as Python text: they are readable, and they compute what eager mode computes."""
 
 import itertools
 import math
@@ -10,15 +10,15 @@ from operator import itemgetter
 
 import numpy as np
 import pytest
+from demo_scripts import load
 from hypothesis import given
 from hypothesis import strategies as st
 from operations import TABLE, name_of
-from test_demos import load
-from test_engine import SMOOTH, STEPS, build
+from random_graphs import SMOOTH, STEPS, build
 
 from micrograd import Value, take, where
-from micrograd.compiler.dots import fused
-from micrograd.compiler.lanes import averaged
+from micrograd.compiler.averages import averaged
+from micrograd.compiler.fuse import fused
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run_python import LONGEST, WIDTH, function, source
 from micrograd.compiler.simplify import Simplified
@@ -27,7 +27,7 @@ from micrograd.nn import MLP
 
 
 def written(of, shapes, name="loss"):
-    """The texts of a function's results, and of their mean with its gradients; its parameters."""
+    """The texts of a function, for results and for the mean with gradients; its parameters."""
     found = recorded(of, shapes)
     places = found.places
     means = averaged(found.recording, [found.results[0], *found.gradients], set(places))
@@ -42,12 +42,12 @@ def written(of, shapes, name="loss"):
 
 
 def flat(example):
-    """The numbers of an example in one row."""
+    """The numbers of an example as one row."""
     return [float(x) for a in example for x in (a if isinstance(a, list) else [a])]
 
 
 def check(of, examples):
-    """Both texts of a function give what it gives by itself, example by example."""
+    """Asserts that both texts give what the function gives for each example."""
     shapes = [(len(a),) if isinstance(a, list) else () for a in examples[0]]
     forward, backward, parameters = written(of, shapes)
     results = [of(*example) for example in examples]
@@ -64,13 +64,15 @@ def check(of, examples):
     assert gradients == expected
 
 
-# ---- what they look like
+# ---- how the texts read
 
 
-def test_a_neuron_reads_as_one():
+def test_the_text_of_a_neuron():
     w1, w2, b = (Value(0.5, label=label) for label in ("w1", "w2", "b"))
     text, _, _ = written(lambda x: (w1 * x[0] + w2 * x[1] + b).relu(), [(2,)], "neuron")
-    assert text == """\
+    assert (
+        text
+        == """\
 from micrograd.compiler.run_python import relu
 
 
@@ -84,12 +86,15 @@ def program(parameters, rows):
         results.append(neuron)
     return results
 """
+    )
 
 
-def test_a_loss_with_a_penalty_reads_as_one():
+def test_the_text_of_a_loss_with_a_penalty():
     w, b = Value(0.5, label="w"), Value(0.25, label="b")
     _, text, _ = written(lambda x, y: (1 - y * (w * x + b)).relu() + 0.1 * (w * w), [(), ()])
-    assert text == """\
+    assert (
+        text
+        == """\
 def program(parameters, rows):
     w, b = parameters
 
@@ -115,9 +120,10 @@ def program(parameters, rows):
     b_grad /= n
     return loss, [w_grad, b_grad]
 """
+    )
 
 
-def test_texts_are_the_same_each_time_and_lines_are_short():
+def test_texts_are_reproducible_and_lines_are_short():
     random.seed(0)
     model = MLP(20, [10, 3])
     for p in model.parameters()[::3]:
@@ -127,10 +133,11 @@ def test_texts_are_the_same_each_time_and_lines_are_short():
     assert max(len(line) for text in texts for line in text.split("\n")) <= WIDTH
 
 
-def test_names_are_those_of_the_user_as_far_as_python_allows():
+def test_labels_become_names_as_far_as_python_allows():
     labels = ["w", "w", "class", "größe", "loss", "n", "v1", "exp", "rows", "p8", "", "x", "w_grad"]
     labels += ["layers[0].w", "results", "int", "inf", "sum1", "2nd"]
     parameters = [Value(i / 10, label=label) for i, label in enumerate(labels)]
+
     def of(x):
         return sum((p * x).tanh() * p for p in parameters)
 
@@ -144,7 +151,7 @@ def test_names_are_those_of_the_user_as_far_as_python_allows():
     check(of, [(0.5,), (-1.5,)])
 
 
-# ---- what they compute
+# ---- what the texts compute
 
 
 @pytest.mark.parametrize("row", TABLE, ids=name_of)
@@ -154,6 +161,7 @@ def test_every_operation_of_parameters_and_of_inputs(row):
         check(lambda x, ps=parameters: row.function(*ps) * x, [(2.0,), (-3.0,)])
         one = Value(1.0)
         for count in range(1, len(point) + 1):
+
             def of(*xs, ps=parameters, one=one, count=count):
                 return row.function(*(x * one for x in xs), *ps[count:]) + one * ps[-1]
 
@@ -176,7 +184,7 @@ def test_random_programs_that_choose(steps, x):
     check(lambda x: build([p, x * p], steps, functions), [(x,), (0.75,), (0.0,)])
 
 
-def test_a_table_and_what_its_entries_are_owed():
+def test_a_table_and_the_gradients_of_its_entries():
     table = [[Value(i + 0.5 * j) for j in range(3)] for i in range(4)]
     w = Value(0.5)
 
@@ -193,7 +201,7 @@ def test_a_table_of_results():
     check(lambda i, x: take([w * x, w, x, 3.0], i) / w, [(0, 2.0), (1, 3.0), (2, 0.5), (3, 1.0)])
 
 
-def test_an_index_that_was_computed_is_looked_at():
+def test_a_computed_index_is_checked():
     recording = Simplified()
     x, w = recording.input(0.0), recording.input(0.0)
     taken = (x * 2).take([w, w * w])
@@ -205,7 +213,7 @@ def test_an_index_that_was_computed_is_looked_at():
             program([3.0], [(wrong,)])
 
 
-def test_functions_of_several_results_and_of_none_that_differ():
+def test_several_results_and_results_that_are_the_same_in_every_example():
     w = Value(2.0)
     forward, _, _ = written(lambda x: [w * x, w + x, w * 3], [()])
     assert function(forward)([2.0], [(1.0,), (3.0,)]) == [[2.0, 3.0, 6.0], [6.0, 5.0, 6.0]]
@@ -250,7 +258,7 @@ def test_operations_on_bad_numbers_give_what_numpy_gives(op, of_numpy):
         expected = of_numpy(*np.array(rows).T)
     found = function(text)([], rows)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
-    if op in ("/", "**"):  # which of two zeros is the larger one is not defined
+    if op in ("/", "**"):  # the larger of two zeros is not defined
         is_zero = expected == 0
         np.testing.assert_array_equal(np.signbit(found)[is_zero], np.signbit(expected)[is_zero])
 
@@ -263,13 +271,13 @@ def test_operations_on_bad_numbers_give_what_numpy_gives(op, of_numpy):
         lambda x, w: (x * w).minimum(1), lambda x, w: (x * w).tanh() - w,
     ],
 )  # fmt: skip
-def test_nan_and_infinities_go_through_as_in_eager(of):
+def test_nan_and_infinities_flow_through_as_in_eager_mode(of):
     w = Value(1.5)
     for x in (nan, inf, -inf, 0.0, 1e308):
         check(lambda x: of(x, w), [(x,), (2.0,)])
 
 
-def test_what_is_not_chosen_does_no_harm():
+def test_the_branch_that_is_not_chosen_has_no_effect():
     w = Value(2.0)
     forward, backward, _ = written(lambda x: where(x > 0, (x * w).log(), w / x), [()])
     assert function(forward)([2.0], [(-1.0,), (0.5,), (0.0,)]) == [-2.0, 0.0, inf]
@@ -297,6 +305,7 @@ def test_a_sum_of_products_of_every_kind():
     check(lambda x, y, z: x * y + y * z + p * x - q * y + q + s * s, [(0.5, 2.0, -1.0)])
 
 
+@pytest.mark.slow
 def test_a_small_gpt():
     random.seed(0)
     model = load("microgpt").GPT(tokens=27)
@@ -304,6 +313,7 @@ def test_a_small_gpt():
     check(model.loss, [(tokens, [*tokens[1:], 26])])
 
 
+@pytest.mark.slow
 def test_a_model_of_thousands_of_parameters():
     random.seed(0)
     model = MLP(100, [40, 5])
@@ -312,7 +322,7 @@ def test_a_model_of_thousands_of_parameters():
     check(lambda x, k: cross_entropy(model(x), k), examples)
 
 
-def test_a_text_needs_the_standard_library_alone():
+def test_a_text_needs_only_the_standard_library():
     w = Value(2.0)
     text, _, _ = written(lambda x: (w * x).exp() / w, [()])
     text += "import sys\nassert 'numpy' not in sys.modules\nprint(program([2.0], [(0.0,)]))\n"

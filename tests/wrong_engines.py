@@ -1,13 +1,13 @@
 """A right Value class, and a catalogue of the mistakes that beginners make with it.
 
-The class has what the lecture's has: closures, a recursive topological order, `-` and `/` composed
-of other operations. Each mistake is an edit of its text, old -> new, with the rule it breaks: a key
-of `micrograd.grade.RULES`.
+The class is like the lecture's: closures, a recursive topological order, and `-` and `/` composed
+of other operations. Each mistake edits its text, old -> new, and breaks one rule, a key of
+`micrograd.grade.RULES`.
 """
 
 from dataclasses import dataclass
 
-RIGHT = '''
+RIGHT = """
 import math
 
 
@@ -118,9 +118,9 @@ class Value:
         self.grad = 1.0
         for node in reversed(order):
             node._backward()
-'''
+"""
 
-# Parts of the text above that several mistakes begin with.
+# Parts of the text above that several mistakes edit.
 ADD = "            self.grad += out.grad\n            other.grad += out.grad\n"
 MUL = (
     "            self.grad += other.data * out.grad\n"
@@ -144,7 +144,7 @@ RSUB_OF_ITS_OWN = """        out = Value(other - self.data, ())
 """
 BACKWARD = RIGHT[RIGHT.index("    def backward") :]
 
-# The operations as a table of local derivatives, which backward() goes through: no closures.
+# Operations as a table of local derivatives that backward() reads, without closures.
 TABLE = """    def _local(self):
         x = [operand.data for operand in self._prev]
         if self._op == "+":
@@ -180,7 +180,7 @@ class Mistake:
 
 
 def edited(*edits):
-    """The right text with every edit made, wherever its old text stands."""
+    """The right text after all edits, each made wherever its old text occurs."""
     text = RIGHT
     for old, new in edits:
         assert old in text, old
@@ -202,7 +202,7 @@ def body(text):
 
 MISTAKES = [
     # gradients
-    Mistake("= in place of +=", "accumulate", ((".grad +=", ".grad ="),)),
+    Mistake("= instead of +=", "accumulate", ((".grad +=", ".grad ="),)),
     Mistake("= in + alone", "accumulate", ((ADD, ADD.replace("+=", "=")),)),
     Mistake("= in tanh alone", "accumulate", ((TANH, TANH.replace("+=", "=")),)),
     Mistake("no _backward for *", "closure",
@@ -216,7 +216,7 @@ MISTAKES = [
     Mistake("no operand of a constant minus a", "children", ((RSUB, RSUB_OF_ITS_OWN),)),
     Mistake("no chain rule in a constant minus a", "chain",
             ((RSUB, RSUB_OF_ITS_OWN.replace(", ()", ", (self,)").replace("out.grad", "1.0")),)),
-    Mistake("_backward called in place of kept", "seed",
+    Mistake("_backward called instead of kept", "seed",
             (("out._backward = _backward", "_backward()"), ("        self.grad = 1.0\n", ""))),
     Mistake("_backward called where it is set", "closure",
             (("out._backward = _backward", "out._backward = _backward()"),)),
@@ -259,7 +259,7 @@ MISTAKES = [
               "            node._backward()\n            node.data -= 0.01 * node.grad\n"),)),
     Mistake("tanh overwrites its operand", "untouched",
             ((TANH, "self.data = out.data; " + TANH),)),
-    Mistake("swapped in *, and a set of operands that nobody reads", "exchanged",
+    Mistake("swapped in *, and a set of operands that is never read", "exchanged",
             (("tuple(_children)", "set(_children)"),
              (MUL, "            self.grad += self.data * out.grad\n"
                    "            other.grad += other.data * out.grad\n"))),
@@ -396,9 +396,9 @@ MISTAKES = [
     Mistake("powers by repeated products", "value",
             (("Value(self.data**n, ", "Value(math.prod([self.data] * int(n)), "),)),
     Mistake("relu the wrong way round", "value", (("max(0.0", "min(0.0"),)),
-    Mistake("sum in place of product", "value",
+    Mistake("sum instead of product", "value",
             (("self.data * other.data, ", "self.data + other.data, "),)),
-    Mistake("a number in place of a Value", "result",
+    Mistake("a number instead of a Value", "result",
             (("        out = Value(math.exp(self.data), (self,), \"exp\")\n",
               "        return math.exp(self.data)\n"),)),
     Mistake("return forgotten", "result",
@@ -413,7 +413,7 @@ MISTAKES = [
     Mistake("no backward", "needed", (("    def backward", "    def gradients"),)),
 ]  # fmt: skip
 
-# What can only be looked at from outside: the text of a file, the rule, the check under way.
+# Mistakes that need a process: the text of a file, the rule, the check that is running.
 FILES = {
     "a loop without end": (
         edited(body("        self.grad = 1.0\n        while True:\n            pass\n")),
@@ -446,7 +446,7 @@ FILES = {
     "our engine": ("from micrograd import Value\n", "ours", "file: loads"),
     "a syntax error": ("class Value\n    pass\n", "syntax", "file: loads"),
     "no class called Value": ("class Tensor:\n    pass\n", "name", "file: loads"),
-    "Value is no class": ("Value = 3.0\n", "load", "file: loads"),
+    "Value is not a class": ("Value = 3.0\n", "load", "file: loads"),
     "a module that is not there": ("import no_such_module_anywhere\n", "load", "file: loads"),
 }  # fmt: skip
 

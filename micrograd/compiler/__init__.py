@@ -1,4 +1,4 @@
-"""Chapter 13: the compiler, which makes array programs of scalar ones.
+"""The compiler, which turns a scalar function into an array program.
 
     >>> import micrograd
     >>> w = micrograd.Value(2.0, label="w")
@@ -8,24 +8,28 @@
     >>> batch.data, w.grad
     (1.0, 1.0)
 
-One example of the batch is a lane. A place is a position in the list of instructions, a slot one in
-memory. The files are the passes, in the order in which they run:
+A lane is one example of the batch. A place is an index into the list of instructions; a slot is an
+index into memory. The passes, in the order in which they run:
 
-    record      calls the function with numbers that write down what is done to them
-    simplify    the list in which they write: nothing twice, and nothing that changes nothing
-    lanes       what is computed in every lane, what once, and what not at all
-    dots        sums of products and other chains as one instruction
-    schedule    what does the same at the same time, side by side; matrix products are found here
-    run         a batch goes through a program, tile by tile
-    run_python, run_numpy, run_numba      the same program in three ways
-    kernel      what the third of them runs: one interpreter, in machine code, of all programs
+    record        calls the function with traced numbers, which record every operation on them
+    simplify      removes duplicates and no-ops while the instructions are recorded
+    averages      separates work done in every lane from work done once; takes means over lanes
+    fuse          turns sums of products, and other chains, into single instructions
+    schedule      groups instructions that do the same thing at the same time; finds matrix products
+    run           sends a batch through the program, tile by tile
+    run_python, run_numpy, run_numba        three ways to run the same program
+    kernel        the machine code that run_numba calls: one interpreter for all programs
 
-and around them
+Modules around the passes:
 
-    parameters  parameters that live in one array, while `p.data` stays true
-    program     the passes in their order
-    picture     a program as a drawing
-    function    `micrograd.compile`, and the batch that it returns
+    dependencies  what a function can read from its surroundings
+    guard         whether any of that has changed since the function was compiled
+    parameters    storage shared by parameters, while `p.data` and `p.grad` work as before
+    program       the result of all passes, for examples of one shape
+    picture       a program as a drawing
+    batch         what a compiled function returns
+    function      `micrograd.compile`
 
-No pass knows a derivative: forward and backward are recorded alike, by chapter 8.
+No pass contains a derivative rule: `trace.py` records the backward pass in the same way as the
+forward pass.
 """

@@ -1,17 +1,17 @@
-"""Pass 5, the kernel: a program as an array of integers, and one interpreter of all programs.
+"""Programs as arrays of integers, and the kernel: one interpreter that runs them all.
 
-Compiling every program anew would take seconds, to run for microseconds. An interpreter compiled
-once, as Python's own, spends a hundred times longer on finding out what to do than on doing it. But
-the instructions of this machine are whole groups: one finding-out for some hundreds of numbers, and
-nothing is left to be compiled. So a new program is ready at once, and as fast as one of its own.
+Compiling a program would take seconds, although it runs for microseconds. An interpreter is
+compiled only once, but if it handles single instructions, as Python's does, it spends a hundred
+times longer on dispatch than on arithmetic. Here each dispatch handles a whole group of operations
+on several hundred numbers. So a new program runs immediately, as fast as if it were compiled.
 
-    program     two numbers, a header for each group, the slots of the operands of all groups
-    memory      U, a number per slot, and S, a row of lanes per slot; an operand is rows of either
-    scratch     room for rows that are copied together
+    program     two integers, a header for each group, then the slots of all operands
+    memory      U has one number in each slot, S a row of lanes (a number for each example)
+    scratch     space for operands that must be gathered from several slots
 
-Almost all arithmetic of a network is sums of products, and nearly as many of its numbers wait to be
-loaded. `_matrix_tile` keeps a tile of sums in the processor's registers, so that each number loaded
-serves several sums. Its vectors run over lanes; where there is but one, over neighbouring results.
+Almost all the arithmetic of a network is sums of products, and most of the time goes into loading
+their factors. `_matrix_tile` keeps a tile of sums in registers, so each loaded number is used in
+several sums. Its vectors run over lanes, or over adjacent results if there is only one lane.
 
     >>> import numpy as np
     >>> double = Group("+", Block(True, np.array([1])), (Block(True, np.array([0])),) * 2)
@@ -43,24 +43,24 @@ from numba.extending import intrinsic
 
 from micrograd.compiler.schedule import Block, Group
 
-# ---- 1. Memory: an address is an int, in bytes; an index counts numbers from there
+# ---- 1. Memory: an address is an integer, in bytes; an index counts numbers from there
 
 NUMBER, INDEX, SHORT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 WHOLE = types.int64
 F = TypeVar("F", bound=Callable[..., Any])
-FUSED = ("contract",)  # a * b + c is rounded once; all else is as the IEEE standard has it
+FUSED = ("contract",)  # a * b + c is rounded once; all else follows the IEEE standard
 
 OPTIONS: dict[str, Any] = {"fastmath": set(FUSED), "error_model": "numpy"}
-INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # Python calls none
+INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # kernel-internal
 
 
 def _compiled(function: F) -> F:
-    """The function as a part of the kernel."""
+    """The function, compiled as a part of the kernel."""
     return cast(F, numba.njit(**OPTIONS, **INNER)(function))
 
 
 def _instruction(result: Any, *operands: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Makes an instruction of the kernel, of these types, out of what builds its LLVM code."""
+    """A decorator that turns a builder of LLVM code into an instruction of the kernel."""
 
     def of(build: Callable[..., Any]) -> Any:
         def code(context: Any, builder: Any, _: Any, values: Any) -> Any:
@@ -100,10 +100,10 @@ def _integer(builder: Any, program: Any, index: Any) -> Any:
 _entry = _instruction(WHOLE, WHOLE, WHOLE)(_integer)  # the integer at an index of a program
 
 
-# ---- 2. Functions of one to four numbers; without a branch, so that they run on vectors
+# ---- 2. Functions of one to four numbers, without branches, so that they run on vectors
 
 LOG2, LOG2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-ROUNDER = 1.5 * 2.0**52  # added to a number, it leaves the nearest whole one in the last bits
+ROUNDER = 1.5 * 2.0**52  # adding it puts the nearest whole number into the last bits
 ROOT_HALF = int(np.float64(0.5**0.5).view(np.int64))
 
 
@@ -122,14 +122,14 @@ _log_series = _polynomial([2 / n for n in range(3, 24, 2)])
 
 @_compiled
 def _power_of_two(exponent: float) -> float:
-    """2 ** exponent, a whole number between -1022 and 1023."""
+    """2 ** exponent, for a whole exponent from -1022 to 1023."""
     bits = np.float64(exponent + ROUNDER).view(np.int64) << 52
     return np.int64(bits + (1023 << 52)).view(np.float64)
 
 
 @_compiled
 def _split_exp(x: float) -> tuple[float, float]:
-    """(e, k) with exp(x) = (1 + e) 2^k, k whole and e between -0.3 and 0.42."""
+    """(e, k) with exp(x) = (1 + e) 2^k, where k is whole and e is between -0.3 and 0.42."""
     k = (x * 1.4426950408889634 + ROUNDER) - ROUNDER
     rest = (x - k * LOG2) - k * LOG2_REST
     return rest + rest * rest * _exp_series(rest), k
@@ -137,10 +137,10 @@ def _split_exp(x: float) -> tuple[float, float]:
 
 @_compiled
 def _exp(x: float) -> float:
-    """The exponential, from 0 below -746 to infinity above 710."""
+    """The exponential: 0 below -746, infinity above 710."""
     bounded = 710.0 if x > 710.0 else (-746.0 if x < -746.0 else x)
     e, k = _split_exp(bounded)
-    half = (k * 0.5 + ROUNDER) - ROUNDER  # 2^k alone may be no float where exp(x) is one
+    half = (k * 0.5 + ROUNDER) - ROUNDER  # 2^k alone may overflow where exp(x) does not
     return (1.0 + e) * _power_of_two(half) * _power_of_two(k - half)
 
 
@@ -177,13 +177,13 @@ def _log(x: float) -> float:
 
 @_compiled
 def _larger(x: float, y: float) -> float:
-    """The maximum, NaN where one of the two is."""
+    """The maximum; NaN if x or y is NaN."""
     return x if x > y or x != x else y
 
 
 @_compiled
 def _smaller(x: float, y: float) -> float:
-    """The minimum, NaN where one of the two is."""
+    """The minimum; NaN if x or y is NaN."""
     return x if x < y or x != x else y
 
 
@@ -218,8 +218,8 @@ DOT, MEAN, LARGEST, SMALLEST, TAKE, SCATTER, SCATTER_MEAN = range(len(FUNCTIONS)
 
 
 def _one_of(functions: Sequence[Callable[..., Any]], first: int = 0) -> Any:
-    """A loop over numbers for each function, and the choice of one by its place."""
-    function, place = _compiled(functions[0]), first
+    """A function that selects one of these by its position and applies it to n numbers."""
+    function, position = _compiled(functions[0]), first
     others = _one_of(functions[1:], first + 1) if functions[1:] else None
 
     @_compiled
@@ -232,7 +232,7 @@ def _one_of(functions: Sequence[Callable[..., Any]], first: int = 0) -> Any:
 
     @_compiled
     def choice(op: int, n: int, out: int, x: int, y: int, a: int, b: int) -> None:
-        if op == place:
+        if op == position:
             loop(n, out, x, y, a, b)
         else:
             others(op, n, out, x, y, a, b)
@@ -246,13 +246,13 @@ _elementwise = _one_of(list(FUNCTIONS.values()))
 
 _features = binding.get_host_cpu_features()
 if _features.get("avx512f"):
-    WIDTH, ROWS, VECTORS = 8, 4, 4  # numbers of a vector; rows, and vectors of a row, of a tile
+    WIDTH, ROWS, VECTORS = 8, 4, 4  # numbers in a vector, rows in a tile, vectors in a row
 elif _features.get("avx"):
-    WIDTH, ROWS, VECTORS = 4, 4, 3  # 16 registers: 12 sums, and what they are made of
+    WIDTH, ROWS, VECTORS = 4, 4, 3  # 16 registers hold 12 sums and their factors
 else:
     WIDTH, ROWS, VECTORS = 2, 4, 4
 VECTOR = ir.VectorType(NUMBER, WIDTH)
-EACH_ITS_OWN = 0  # as the height of a tile: one row, whose left numbers differ from lane to lane
+LEFT_IN_LANES = 0  # as the height of a tile: one row, whose left factors are in lanes too
 
 
 def _vector(builder: Any, address: Any, index: Any) -> Any:
@@ -260,14 +260,14 @@ def _vector(builder: Any, address: Any, index: Any) -> Any:
 
 
 def _everywhere(builder: Any, number: Any, kind: Any = VECTOR) -> Any:
-    # The vector that holds the number in all places.
+    # A vector that repeats one number.
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, INDEX(0))
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), None))
 
 
 def _zeros(builder: Any, n: int) -> list[Any]:
     zero = ir.Constant(VECTOR, None)
-    variable: Any = cgutils.alloca_once  # LLVM finds a register for each
+    variable: Any = cgutils.alloca_once  # LLVM turns these into registers
     sums = [variable(builder, VECTOR) for _ in range(n)]
     for total in sums:
         builder.store(zero, total)
@@ -282,7 +282,7 @@ def _add_product(builder: Any, total: Any, x: Any, y: Any) -> None:
 def _each_shape(
     builder: Any, shape: tuple[Any, Any], heights: Any, widths: Any, build: Callable[..., None]
 ) -> None:
-    # A tile of its own for each shape, and the choice of one when the program runs.
+    # Builds code for a tile of each shape, and a switch that selects one at run time.
     done = builder.append_basic_block()
     chosen = builder.switch(builder.add(builder.mul(shape[0], INDEX(8)), shape[1]), done)
     for height, width in itertools.product(heights, widths):
@@ -299,17 +299,22 @@ def _matrix_tile(
     builder: Any, height: Any, vectors: Any, terms: Any, left: Any, left_slots: Any, right: Any,
     right_slots: Any, step: Any, last: Any, factor: Any, out: Any, out_step: Any
 ) -> None:  # fmt: skip
-    """A few rows of vectors: factor * sum_k left[i, k] right[k, j].
+    """Computes a few rows of vectors: factor * sum_k left[i, k] right[k, j].
 
-    Height and vectors are those of the tile: EACH_ITS_OWN, 1 or ROWS; at most VECTORS. The others:
+    Vectors run along a row; each vector of `right` is loaded once for all rows of the tile.
 
-        terms               how many products a sum has
-        left, right         addresses of slot 0; right, of the lane where the tile begins
-        *_slots             addresses of the slots, `terms` for each row, and `terms`
-        step                from one right slot to the next, in numbers
-        last                the lane of the last vector, which may overlap with the one before
-        factor, out         of the sums; the address of the first one
-        out_step            from one row of results to the next, in numbers
+        height              rows of the tile: LEFT_IN_LANES, 1 or ROWS
+        vectors             vectors in a row, at most VECTORS
+        terms               products in a sum
+        left                address of slot 0 of the left factors; for LEFT_IN_LANES, as for right
+        right               address of slot 0 of the right factors, at the tile's first lane
+        left_slots          address of the slots of the left factors, `terms` slots for each row
+        right_slots         address of the slots of the right factors, `terms` slots for all rows
+        step                distance from one right slot to the next, in numbers
+        last                first lane of the last vector, which may overlap the previous vector
+        factor              a number that multiplies all sums
+        out                 address of the first sum
+        out_step            distance from one row of sums to the next, in numbers
     """
 
     def tile(builder: Any, height: int, vectors: int) -> None:
@@ -322,7 +327,7 @@ def _matrix_tile(
             for i in rows:
                 place = builder.add(builder.mul(INDEX(i), terms), loop.index)
                 slot = _integer(builder, left_slots, place)
-                if height == EACH_ITS_OWN:
+                if height == LEFT_IN_LANES:
                     slot = builder.mul(slot, step)
                     ws = [_vector(builder, left, builder.add(slot, lane)) for lane in lanes]
                 else:
@@ -337,7 +342,7 @@ def _matrix_tile(
                 result = builder.fmul(builder.load(sums[i * vectors + v], typ=VECTOR), factors)
                 builder.store(result, _pointer(builder, out, place), align=8)
 
-    _each_shape(builder, (height, vectors), (EACH_ITS_OWN, 1, ROWS), range(1, VECTORS + 1), tile)
+    _each_shape(builder, (height, vectors), (LEFT_IN_LANES, 1, ROWS), range(1, VECTORS + 1), tile)
 
 
 @_instruction(types.void, *[WHOLE] * 8, types.float64, WHOLE, WHOLE)
@@ -345,9 +350,9 @@ def _mean_tile(
     builder: Any, height: Any, breadth: Any, terms: Any, left: Any, left_slots: Any, right: Any,
     right_slots: Any, lanes: Any, factor: Any, out: Any, out_step: Any
 ) -> None:  # fmt: skip
-    """A few rows of numbers: factor * sum over k and all lanes of left[i, k] right[j, k].
+    """Computes a few rows of numbers: factor * sum over k and all lanes of left[i, k] right[j, k].
 
-    As `_matrix_tile`, but height and breadth are 1 or ROWS each, and there are WIDTH lanes or more.
+    Like `_matrix_tile`, but `height` and `breadth` are each 1 or ROWS; `lanes` is at least WIDTH.
     """
 
     def tile(builder: Any, height: int, breadth: int) -> None:
@@ -356,7 +361,7 @@ def _mean_tile(
         rest = builder.and_(lanes, INDEX(WIDTH - 1))
         full = builder.sub(lanes, rest)
         places = ir.Constant(ir.VectorType(INDEX, WIDTH), list(range(WIDTH)))
-        seen = builder.sub(INDEX(WIDTH), rest)  # so many of the last vector are in the one before
+        seen = builder.sub(INDEX(WIDTH), rest)  # the last vector repeats this many numbers
         new = builder.icmp_signed(">=", places, _everywhere(builder, seen, places.type))
         zero = ir.Constant(VECTOR, None)
 
@@ -396,13 +401,13 @@ def _mean_tile(
 
 
 def _places(builder: Any, x: Any, y: Any, places: Sequence[int]) -> Any:
-    # The vector of what stands at these places of x, continued by y.
+    # The vector of the numbers at these positions in the concatenation of x and y.
     kind = ir.VectorType(ir.IntType(32), len(places))
     return builder.shuffle_vector(x, y, ir.Constant(kind, list(places)))
 
 
 def _across(builder: Any, vectors: list[Any]) -> Any:
-    # The vector of the sums of WIDTH vectors: neighbours are added until one vector is left.
+    # A vector with the sum of each of WIDTH vectors: adjacent numbers are added repeatedly.
     while len(vectors) > 1:
         vectors = [
             builder.fadd(
@@ -416,15 +421,16 @@ def _across(builder: Any, vectors: list[Any]) -> Any:
 
 # ---- 4. Groups
 
-CHUNK = 1024  # numbers of an operand that are brought together at a time
+CHUNK = 1024  # how many numbers of an operand are gathered at a time
+# Offsets within the header of a group, which ends with four operands, and within an operand.
 OP, WIDE, LANES, RESULT, COUNT, ROW_COUNT, COLUMN_COUNT, TERMS, SIGN, OPERANDS = range(10)
-IN_LANES, SLOTS, EACH, REGULAR, OPERAND = range(5)  # of each of four operands
+IN_LANES, SLOTS, EACH, REGULAR, OPERAND = range(5)
 HEAD = OPERANDS + 4 * OPERAND
 
 
 @_compiled
 def _located(program: int, operand: int, width: int, u: int, s: int) -> tuple[int, int, int]:
-    """Of an operand the address of slot 0, and the steps to the next slot and the next lane."""
+    """The address of an operand's slot 0, and the steps to its next slot and its next lane."""
     if _entry(program, operand + IN_LANES):
         return s, width, 1
     return u, 1, 0
@@ -434,7 +440,7 @@ def _located(program: int, operand: int, width: int, u: int, s: int) -> tuple[in
 def _gathered(
     program: int, operand: int, first: int, n: int, width: int, u: int, s: int, scratch: int
 ) -> Any:
-    """Address of n rows in sequence: in place, or copied; what is uniform is repeated."""
+    """The address of n adjacent rows: in place, or gathered with uniform numbers repeated."""
     source, step, move = _located(program, operand, width, u, s)
     place = _entry(program, operand + SLOTS) + first
     if _entry(program, operand + REGULAR):
@@ -457,23 +463,23 @@ def _gathered(
 
 @_compiled
 def _matrix_product(
-    program: int, own: bool, rows: int, n: int, terms: int, left: int, left_slots: int, right: int,
-    right_slots: int, step: int, factor: float, out: int, out_step: int,
+    program: int, left_in_lanes: bool, rows: int, n: int, terms: int, left: int, left_slots: int,
+    right: int, right_slots: int, step: int, factor: float, out: int, out_step: int,
 ) -> None:  # fmt: skip
-    """All tiles of a matrix product whose rows have n >= WIDTH numbers."""
+    """Computes a matrix product in tiles; its rows have n >= WIDTH numbers."""
     vectors = (n + WIDTH - 1) // WIDTH
     tiles = (vectors + VECTORS - 1) // VECTORS
     start = 0
     for tile in range(tiles):
         size = (vectors - start // WIDTH + tiles - tile - 1) // (tiles - tile)
         last = min((size - 1) * WIDTH, n - WIDTH - start)
-        height = EACH_ITS_OWN if own else (ROWS if rows >= ROWS else 1)
+        height = LEFT_IN_LANES if left_in_lanes else (ROWS if rows >= ROWS else 1)
         row = 0
         while row < rows:
             row = min(row, rows - max(height, 1))
             offset = 8 * start
             _matrix_tile(
-                height, size, terms, left + (offset if own else 0),
+                height, size, terms, left + (offset if left_in_lanes else 0),
                 program + 4 * (left_slots + row * terms), right + offset, program + 4 * right_slots,
                 step, last, factor, out + offset + 8 * row * out_step, out_step,
             )  # fmt: skip
@@ -486,7 +492,7 @@ def _mean_product(
     program: int, rows: int, columns: int, terms: int, left: int, left_slots: int, right: int,
     right_slots: int, lanes: int, factor: float, out: int, out_step: int,
 ) -> None:  # fmt: skip
-    """All tiles of a matrix of means over lanes."""
+    """Computes a matrix of means over lanes, in tiles."""
     height = ROWS if rows >= ROWS else 1
     breadth = ROWS if columns >= ROWS else 1
     row = 0
@@ -508,7 +514,7 @@ def _mean_product(
 def _plain_products(
     program: int, at: int, width: int, u: int, s: int, factor: float, out: int
 ) -> None:
-    """The matrices of a group too small or too odd for tiles, one sum after another."""
+    """Computes the matrices of a group that does not fit into tiles, one sum at a time."""
     x, y = at + OPERANDS, at + OPERANDS + OPERAND
     rows, columns = _entry(program, at + ROW_COUNT), _entry(program, at + COLUMN_COUNT)
     terms = _entry(program, at + TERMS)
@@ -541,7 +547,7 @@ def _plain_products(
 def _add_terms(
     program: int, operand: int, n: int, width: int, u: int, s: int, sign: float, out: int
 ) -> None:
-    """Adds its terms to each of n results, or takes them away."""
+    """Adds the terms of an operand to each of n results, or subtracts them."""
     source, step, move = _located(program, operand, width, u, s)
     each = _entry(program, operand + EACH)
     for i in range(n):
@@ -565,7 +571,7 @@ def _add_terms(
 
 @_compiled
 def _dot(program: int, at: int, width: int, u: int, s: int, out: int, scratch: int) -> None:
-    """A group of dots, or of means of products."""
+    """Computes a group of dots (sums of products), or of means of products."""
     count, rows = _entry(program, at + COUNT), _entry(program, at + ROW_COUNT)
     columns, terms = _entry(program, at + COLUMN_COUNT), _entry(program, at + TERMS)
     x, y = at + OPERANDS, at + OPERANDS + OPERAND
@@ -621,7 +627,7 @@ def _dot(program: int, at: int, width: int, u: int, s: int, out: int, scratch: i
 
 @_compiled
 def _extremes(program: int, at: int, width: int, u: int, s: int, out: int) -> None:
-    """The largest or the smallest of several numbers each."""
+    """Computes the largest or the smallest number of each list."""
     x = at + OPERANDS
     each, largest = _entry(program, x + EACH), _entry(program, at + OP) == LARGEST
     source, step, _ = _located(program, x, width, u, s)
@@ -637,7 +643,7 @@ def _extremes(program: int, at: int, width: int, u: int, s: int, out: int) -> No
 
 @_compiled
 def _take(program: int, at: int, width: int, u: int, s: int, out: int) -> bool:
-    """Numbers out of tables; False if an index is outside of its table."""
+    """Looks up entries of tables; returns False if an index is out of range or not whole."""
     x, y = at + OPERANDS, at + OPERANDS + OPERAND
     index, index_step, index_move = _located(program, x, width, u, s)
     table, step, move = _located(program, y, width, u, s)
@@ -655,7 +661,7 @@ def _take(program: int, at: int, width: int, u: int, s: int, out: int) -> bool:
 
 @_compiled
 def _scatter(program: int, at: int, width: int, u: int, s: int, out: int) -> bool:
-    """Numbers added up at places of tables; False if an index is outside of its table."""
+    """Adds numbers to entries of tables; returns False if an index is out of range or not whole."""
     x, y = at + OPERANDS, at + OPERANDS + OPERAND
     index, index_step, index_move = _located(program, x, width, u, s)
     source, step, move = _located(program, y, width, u, s)
@@ -680,7 +686,7 @@ def _scatter(program: int, at: int, width: int, u: int, s: int, out: int) -> boo
 
 @_compiled
 def _apply(program: int, at: int, width: int, u: int, s: int, out: int, scratch: int) -> None:
-    """An elementwise operation."""
+    """Computes a group of elementwise operations."""
     count, op = _entry(program, at + COUNT), _entry(program, at + OP)
     x = at + OPERANDS
     y, a, b = x + OPERAND, x + 2 * OPERAND, x + 3 * OPERAND
@@ -704,13 +710,13 @@ def _apply(program: int, at: int, width: int, u: int, s: int, out: int, scratch:
 def _run(
     numbers: Any, u_numbers: Any, s_numbers: Any, scratch_numbers: Any, first: int, last: int
 ) -> int:
-    """Runs groups of a program; 0, or 1 + the place of one that was asked for what is in no table.
+    """Runs groups of a program; returns 0, or 1 + the position of a group with an invalid index.
 
-    All memory is the caller's. An array made here would be freed after its last use by name, while
-    its address is still in use.
+    The caller provides all memory, because an array created here would be freed after the last use
+    of its name, while its address is still in use.
 
-    It is fastest where U and S begin at a multiple of 64 bytes and the lanes are a multiple of 8:
-    then no vector is loaded from two cache lines.
+    The kernel is fastest if U and S begin at a multiple of 64 bytes and the number of lanes is a
+    multiple of 8: then no vector is loaded from two cache lines.
     """
     program, lanes = numbers.ctypes.data, s_numbers.shape[1]
     u, s, scratch = u_numbers.ctypes.data, s_numbers.ctypes.data, scratch_numbers.ctypes.data
@@ -738,52 +744,47 @@ def _run(
 
 
 SIGNATURE = "intp(int32[::1], float64[::1], float64[:, ::1], float64[::1], intp, intp)"
-not_cached = ""  # why the kernel is compiled in every process, if it is
+not_cached = ""  # why the kernel cannot be cached on disk; empty if it can
 try:
     run = numba.njit(SIGNATURE, cache=True, **OPTIONS)(_run)
-except (RuntimeError, OSError) as error:  # no folder to write to, or no room in it
+except (RuntimeError, OSError) as error:  # no folder to write to, or no space in it
     not_cached = str(error)
-    run = numba.njit(**OPTIONS)(_run)  # at the first call
+    run = numba.njit(**OPTIONS)(_run)  # compiled at the first call
 
 # ---- 5. From groups to integers
 
 
 def encode(groups: Sequence[Group], uniforms: int, rows: int) -> Any:
-    """The program of these groups, as an array of integers.
+    """The program that runs these groups, as an array of integers.
 
     Args:
-        groups: in their order.
-        uniforms: how many slots U has.
-        rows: how many slots S has.
+        groups: the groups, in the order in which they run.
+        uniforms: the number of slots in U.
+        rows: the number of slots in S.
 
     Raises:
-        ValueError: a slot is outside of its storage, results are no sequence, or there is no such
-            operation.
+        ValueError: a slot is out of range, results are not in neighbouring slots, or the kernel
+            does not have the operation.
     """
     start = 2 + len(groups) * HEAD
-    longest = max([block.slots.shape[-1] for g in groups if g.op in PRODUCTS
-                   for block in g.operands[:2]], default=0)  # fmt: skip
+    factors = [block for g in groups if g.op in PRODUCTS for block in g.operands[:2]]
+    longest = max((block.slots.shape[-1] for block in factors), default=0)
     heads: list[Any] = []
-    tables: list[Any] = [np.arange(longest)]  # slots of what `_dot` has copied together
+    tables: list[Any] = [np.arange(longest)]  # slots of the numbers that `_dot` gathers
     scratch = 0
     place = start + longest
     for group in groups:
         _check(group, uniforms, rows)
-        result, operands = group.result, list(group.operands)
+        result, operands, shape = group.result, list(group.operands), (0, 0, 0)
         wide = result.lanes or any(x.lanes for x in operands)
-        count, shape = result.slots.size, (0, 0, 0)
-        results = count
+        count = results = result.slots.size
         if group.op in PRODUCTS:
-            left_lanes, right_lanes = operands[0].lanes, operands[1].lanes
-            left, right = _matrices(result.slots.shape, operands[0].slots, operands[1].slots)
-            if left.shape[1] == 1:  # one column: as one row it is a sequence of results
-                left, right, left_lanes, right_lanes = right, left, right_lanes, left_lanes
-            operands[:2] = Block(left_lanes, left), Block(right_lanes, right)
-            count, shape = len(left), (right.shape[1], *left.shape[1:])
-            scratch = max(scratch, left[0].size)
+            operands[:2] = left, right = _matrices(group)
+            count, shape = len(left.slots), (right.slots.shape[1], *left.slots.shape[1:])
+            scratch = max(scratch, left.slots[0].size)
         elif group.op.startswith("scatter"):
-            count, shape = len(result.slots), (result.slots.shape[1], 0, 0)
-            results = count
+            count = results = len(result.slots)
+            shape = result.slots.shape[1], 0, 0
         head = [OPS.index(group.op), wide, result.lanes, result.slots.flat[0], count, *shape]
         head.append(group.sign)
         operands += [Block(wide, np.zeros(0, int))] * (4 - len(operands))
@@ -799,12 +800,20 @@ def encode(groups: Sequence[Group], uniforms: int, rows: int) -> Any:
 
 
 def scratch_size(program: Any, lanes: int) -> int:
-    """How many numbers of scratch memory a run of this program needs for so many lanes."""
-    return max(int(program[1]), 4 * max(CHUNK, lanes))  # a chunk of each of four operands
+    """The size, in numbers, of the scratch memory that a program needs for `lanes` lanes."""
+    return max(int(program[1]), 4 * max(CHUNK, lanes))  # a chunk for each of four operands
 
 
-def _matrices(shape: tuple[int, ...], left: Any, right: Any) -> tuple[Any, Any]:
-    # Slots of left and right as (count, columns, terms) and (count, rows, terms).
+def _matrices(group: Group) -> tuple[Block, Block]:
+    # The left and right factors of products; slots (count, columns, terms), (count, rows, terms).
+    x, y = group.operands[:2]
+    left, right = _stacked(group.result.slots.shape, x.slots, y.slots)
+    matrices = Block(x.lanes, left), Block(y.lanes, right)
+    # A single column is transposed, because vectors run along rows.
+    return matrices if left.shape[1] > 1 else matrices[::-1]
+
+
+def _stacked(shape: tuple[int, ...], left: Any, right: Any) -> tuple[Any, Any]:
     shape = (1,) * (2 - len(shape)) + shape
     left, right = (x.reshape((1,) * (len(shape) + 1 - x.ndim) + x.shape) for x in (left, right))
     terms = max(left.shape[-1], right.shape[-1]) if min(left.shape[-1], right.shape[-1]) else 0
@@ -827,7 +836,7 @@ def _check(group: Group, uniforms: int, rows: int) -> None:
         if slots.size and not 0 <= slots.min() <= slots.max() < size:
             raise ValueError(
                 f"{group.op!r} expects slots from 0 to {size - 1}, got {slots.min()} to "
-                f"{slots.max()}: is the storage as large as the schedule says?"
+                f"{slots.max()}: pass the sizes of the schedule"
             )
     if (np.diff(group.result.slots.ravel()) != 1).any():
         raise ValueError(

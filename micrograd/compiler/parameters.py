@@ -1,13 +1,13 @@
-"""Parameters that live in one array, while `p.data` and `p.grad` stay true.
+"""Parameters that share storage, while `p.data` and `p.grad` work as before.
 
-A compiled step wants all parameters as one row of numbers, an optimizer as well; users read and set
-`p.data` one by one, whenever they like. Copying from the one to the other at each step would take
-longer than the step. So a parameter moves: its numbers stand in the arrays of a `Home`, and `data`
-and `grad` become windows on them. The Value itself stays who it is, in the model, in the optimizer
-and in every graph; only its class changes, to one that looks its numbers up.
+A compiled step reads all parameters from one array, and an optimizer updates them there. Users read
+and set `p.data` one by one, at any time. Copying between the two at each step would take longer
+than the step itself. So the numbers of the parameters are moved into the arrays of a `Storage`, and
+`data` and `grad` read and write these arrays. The Value itself stays the same object, in the model,
+in the optimizer and in every graph; only its class changes, so that it looks up its numbers there.
 
     >>> a, b = Value(1.0, label="a"), Value(2.0)
-    >>> row = together([a, b])
+    >>> row = shared_row([a, b])
     >>> row.data += 0.5
     >>> a, b.data, isinstance(a, Value)
     (Value(data=1.5, grad=0.0), 2.5, True)
@@ -35,80 +35,79 @@ from micrograd.engine import Value
 
 Array = npt.NDArray[np.float64]
 
-# The slots in which Value itself keeps its numbers. That of `data` holds a pair of home and place
-# once the parameter has moved: a single assignment moves both of its numbers.
+# The slots in which a Value keeps its numbers. For a parameter in storage, the slot of `data` holds
+# the pair (storage, index), so that a single assignment moves both its data and its gradient.
 _data_slot: Any = Value.__dict__["data"]
 _grad_slot: Any = Value.__dict__["grad"]
 
-one_at_a_time = RLock()  # functions are recorded, and parameters move, one after the other
-_class_stays = RLock()  # while a thread uses the numbers of a parameter that another one records
-for lock in (_class_stays, one_at_a_time):
-    if hasattr(os, "register_at_fork"):  # or a child would wait for a thread that it does not have
+one_at_a_time = RLock()  # held while a function is recorded or parameters move into storage
+_class_change = RLock()  # held while the class of a recorded parameter changes, or must not change
+for lock in (_class_change, one_at_a_time):
+    if hasattr(os, "register_at_fork"):  # a child process must not inherit a lock that is held
         os.register_at_fork(
             before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
         )
 
 
-class Home:
-    """The arrays in which parameters live.
+class Storage:
+    """The arrays that hold the numbers of some parameters.
 
     Attributes:
-        data, grad: their numbers.
-        others: what was assigned and is no float, by ('data' or 'grad', place): a fraction, or a
-            number that records.
-        is_left: whether they have moved on, into a larger home.
+        data, grad: arrays with a number for each parameter.
+        not_floats: assigned numbers that are not floats, such as fractions and traced numbers; the
+            keys are ('data' or 'grad', index).
+        is_outdated: whether parameters have moved to another storage.
 
     >>> a, b = Value(1.0), Value(2.0)
-    >>> home = Home([a, b])
-    >>> home.data[1] = 5.0
+    >>> storage = Storage([a, b])
+    >>> storage.data[1] = 5.0
     >>> b
     Value(data=5.0, grad=0.0)
-    >>> larger = Home([*home.alive(), Value(3.0)])
-    >>> home.is_left, larger.data
+    >>> larger = Storage([*storage.alive(), Value(3.0)])
+    >>> storage.is_outdated, larger.data
     (True, array([1., 5., 3.]))
     """
 
     def __init__(self, values: Sequence[Value]) -> None:
-        self.others: dict[tuple[str, int], Any] = {}
-        self.is_left = False
+        self.not_floats: dict[tuple[str, int], Any] = {}
+        self.is_outdated = False
         self._values = [weakref.ref(p) for p in values]
         with one_at_a_time:
             self.data: Array = np.array([_as_float(p, p.data) for p in values])
             self.grad: Array = np.array([_as_float(p, p.grad, "grad") for p in values])
-            for place, p in enumerate(values):
+            for index, p in enumerate(values):
                 old = _data_slot.__get__(p)
-                if isinstance(p, Resident):
-                    _home(p).is_left = True
-                    _data_slot.__set__(p, (self, place))
-                    self.data[place] = old[0].data[old[1]]  # if another thread has just set it
+                if isinstance(p, InStorage):
+                    _storage_of(p).is_outdated = True
+                    _data_slot.__set__(p, (self, index))
+                    self.data[index] = old[0].data[old[1]]  # another thread may have just set it
                 else:
                     kind: Any = type(p)
-                    p.__class__ = _resident(kind)  # from here on, other threads wait to write
-                    self.data[place], self.grad[place] = p.data, p.grad
-                    _data_slot.__set__(p, (self, place))
+                    p.__class__ = _in_storage(kind)  # from here on, other threads wait to write
+                    self.data[index], self.grad[index] = p.data, p.grad
+                    _data_slot.__set__(p, (self, index))
 
     def alive(self) -> list[Value]:
         """The parameters that are still in use, in the order of the arrays."""
         return [p for reference in self._values if (p := reference()) is not None]
 
 
-class Elsewhere:
-    """The part of a parameter's class while its numbers are not where a Value keeps them."""
+class Redirected:
+    """A base class of parameters whose numbers are stored outside the Value itself."""
 
     __slots__ = ()
 
     def __reduce_ex__(self: Any, _: Any) -> Any:
         # A copy is an ordinary Value again.
-        kind = next(kind for kind in type(self).__mro__ if not issubclass(kind, Elsewhere))
-        return _copied, (kind, self.data, self.grad, dict(self.__dict__))
+        return _copied, (class_of(self), self.data, self.grad, dict(self.__dict__))
 
 
-class Resident(Elsewhere):
-    """The part of a parameter's class that looks its numbers up.
+class InStorage(Redirected):
+    """A base class of parameters whose numbers are in storage.
 
     >>> a, b = Value(1.0), Value(2.0)
-    >>> _ = together([a, b])
-    >>> type(a).__mro__[:3] == (type(a), Resident, Elsewhere)
+    >>> _ = shared_row([a, b])
+    >>> type(a).__mro__[:3] == (type(a), InStorage, Redirected)
     True
     >>> row = a.row_of([b, a])  # what an optimizer asks for
     >>> row.data, row.ranks
@@ -120,31 +119,34 @@ class Resident(Elsewhere):
     grad = property(lambda p: _get(p, "grad"), lambda p, x: _set(p, "grad", x))
 
     @staticmethod
-    def row_of(parameters: Sequence[Any], move: bool = True) -> Row | None:
-        """The row of these parameters, as they stand in their home; None if not all are floats."""
+    def row_of(parameters: Sequence[Any], rearrange: bool = True) -> Row | None:
+        """The row of these parameters, sorted as in storage; None if some number is not a float.
+
+        If they are not adjacent in storage, `rearrange` moves them to one in which they are.
+        """
         try:
-            together(parameters)
-            in_place = sorted(parameters, key=lambda p: _data_slot.__get__(p)[1])
-            row = together(in_place)
-            if not row.is_slice and move:
-                Home(list(dict.fromkeys([*in_place, *row.home.alive()])))
-                row = together(in_place)
-        except (TypeError, AttributeError):  # others than Values, or with other numbers
+            shared_row(parameters)
+            in_order = sorted(parameters, key=lambda p: _data_slot.__get__(p)[1])
+            row = shared_row(in_order)
+            if not row.is_slice and rearrange:
+                Storage(list(dict.fromkeys([*in_order, *row.storage.alive()])))
+                row = shared_row(in_order)
+        except (TypeError, AttributeError):  # not Values, or not floats
             return None
-        rank = {p: i for i, p in enumerate(in_place)}
+        rank = {p: i for i, p in enumerate(in_order)}
         row.ranks = [rank[p] for p in parameters]
         return row
 
 
 class Row:
-    """Some parameters of one home, as if they were a single one whose numbers are arrays.
+    """Some parameters of one storage, treated as one parameter whose numbers are arrays.
 
     Attributes:
-        is_slice: whether they are neighbours: then the arrays are views, and += writes at once.
-        ranks: of each parameter, where in the row it stands.
+        is_slice: whether they are adjacent; if so, += on `data` or `grad` changes the storage.
+        ranks: for each parameter, in the order given to `row_of`, its index in the row.
 
     >>> a, b = Value(3.0), Value(4.0)
-    >>> row = together([a, b])
+    >>> row = shared_row([a, b])
     >>> row.grad += np.array([0.5, 1.0])
     >>> row.data -= 2.0 * row.grad
     >>> a, b
@@ -157,78 +159,88 @@ class Row:
 
     ranks: Any = slice(None)
 
-    def __init__(self, home: Home, places: Sequence[int]) -> None:
-        self.home = home
-        self.is_slice = all(b == a + 1 for a, b in pairwise(places)) and bool(places)
-        self._places: slice | npt.NDArray[np.intp] = np.array(places, np.intp)
+    def __init__(self, storage: Storage, indices: Sequence[int]) -> None:
+        self.storage = storage
+        self.is_slice = all(b == a + 1 for a, b in pairwise(indices)) and bool(indices)
+        self._indices: slice | npt.NDArray[np.intp] = np.array(indices, np.intp)
         if self.is_slice:
-            self._places = slice(places[0], places[-1] + 1)
-        self._views = home.data[self._places], home.grad[self._places]
+            self._indices = slice(indices[0], indices[-1] + 1)
+        self._views = storage.data[self._indices], storage.grad[self._indices]
 
     @property
     def is_current(self) -> bool:
-        """Whether the parameters still live there, all of them as floats."""
-        return not (self.home.is_left or self.home.others)
+        """Whether the parameters are still in this storage, and all its numbers are floats."""
+        return not (self.storage.is_outdated or self.storage.not_floats)
 
     @property
     def data(self) -> Array:
-        """The numbers of all of them."""
-        return self._views[0] if self.is_slice else self.home.data[self._places]
+        """The data of all parameters."""
+        return self._views[0] if self.is_slice else self.storage.data[self._indices]
 
     @data.setter
     def data(self, numbers: Any) -> None:
-        """Sets them all; after `row.data += 1` the view that comes in has them already."""
+        """Sets all data; after `row.data += 1`, `numbers` is the view itself, already updated."""
         if numbers is not self._views[0]:
-            self.home.data[self._places] = numbers
+            self.storage.data[self._indices] = numbers
 
     @property
     def grad(self) -> Array:
-        """The gradients of all of them."""
-        return self._views[1] if self.is_slice else self.home.grad[self._places]
+        """The gradients of all parameters."""
+        return self._views[1] if self.is_slice else self.storage.grad[self._indices]
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
-        """Sets them all, as for the numbers."""
+        """Sets all gradients, as the setter of `data` does for data."""
         if numbers is not self._views[1]:
-            self.home.grad[self._places] = numbers
+            self.storage.grad[self._indices] = numbers
 
     def quietly(self) -> Any:
-        """A context in which numbers overflow as floats do, without a warning."""
+        """A context in which numbers overflow without a warning, as floats do."""
         return np.errstate(all="ignore")
 
 
-def together(parameters: Sequence[Value]) -> Row:
-    """The row of these parameters; they move into one home if they do not live in one.
+def class_of(thing: Any) -> Any:
+    """The class of an object; for a parameter in storage or in a recording, its original class.
+
+    >>> a = Value(1.0)
+    >>> _ = shared_row([a])
+    >>> type(a) is Value, class_of(a) is Value
+    (False, True)
+    """
+    return next(kind for kind in type(thing).__mro__ if not issubclass(kind, Redirected))
+
+
+def shared_row(parameters: Sequence[Value]) -> Row:
+    """The row of these parameters, which are first moved into one storage if necessary.
 
     Raises:
-        TypeError: the data or gradient of a parameter is no float.
+        TypeError: the data or gradient of a parameter is not a float.
 
     >>> a, b, c = Value(1.0), Value(2.0), Value(3.0)
-    >>> first, second = together([a, b]), together([b, c])
+    >>> first, second = shared_row([a, b]), shared_row([b, c])
     >>> second.data, first.is_current, second.is_current
     (array([2., 3.]), False, True)
     """
-    homes = {id(home): home for p in parameters if (home := _home(p)) is not None}
-    if len(homes) != 1 or any(_home(p) is None for p in parameters):
-        everybody = [p for home in homes.values() for p in home.alive()]
-        new = [p for p in parameters if _home(p) is None]
-        Home([*everybody, *new])
-    home = _home(parameters[0]) if parameters else Home([])
-    for (kind, place), number in home.others.items():
-        if (p := home._values[place]()) is not None:
+    storages = dict.fromkeys(s for p in parameters if (s := _storage_of(p)) is not None)
+    outside = [p for p in parameters if _storage_of(p) is None]
+    if len(storages) != 1 or outside:
+        Storage([p for storage in storages for p in storage.alive()] + outside)
+    storage = _storage_of(parameters[0]) if parameters else Storage([])
+    for (kind, index), number in storage.not_floats.items():
+        if (p := storage._values[index]()) is not None:
             _as_float(p, number, kind)
-    return Row(home, [_data_slot.__get__(p)[1] for p in parameters])
+    return Row(storage, [_data_slot.__get__(p)[1] for p in parameters])
 
 
 @contextmanager
 def recorded_as(
     values: Collection[Value], make: Callable[[], Number]
 ) -> Iterator[Mapping[Value, Number]]:
-    """In this block the `data` of the Values are numbers that are made, for this thread alone.
+    """A block in which this thread sees numbers from `make` as the `data` of the Values.
 
-    A number is made when `data` is first read; the mapping has all that were made. Gradients start
-    from 0, and whatever the block leaves in either is forgotten. All other threads read and write
-    the numbers that are really there.
+    Each number is made when `data` is first read; the mapping holds the numbers made so far.
+    Gradients start at 0. After the block, data and gradients are the same as before. All other
+    threads read and write the real numbers throughout.
 
     >>> a = Value(1.0)
     >>> with recorded_as([a], make=lambda: 5.0) as numbers:
@@ -238,64 +250,64 @@ def recorded_as(
     >>> a
     Value(data=1.0, grad=0)
     """
-    global _recorded
+    global _substitutes
     with one_at_a_time:
-        outer = _recorded
-        _recorded = _Recorded(get_ident(), make, values, outer)
-        _recorded.grad |= {p: g for p, g in outer.grad.items() if p not in _recorded.grad}
+        outer = _substitutes
+        _substitutes = _Substitutes(get_ident(), make, values, outer)
+        _substitutes.grad |= {p: g for p, g in outer.grad.items() if p not in _substitutes.grad}
         changed = [p for p in values if not isinstance(p, InRecording)]
         try:
             for p in changed:
                 kind: Any = type(p)
                 p.__class__ = _in_recording(kind)
-            yield _recorded
+            yield _substitutes
         finally:
-            with _class_stays:
+            with _class_change:
                 for p in changed:
                     p.__class__ = type(p).__bases__[1]
-            _recorded = outer
+            _substitutes = outer
 
 
-def _home(p: Value) -> Any:
-    return _data_slot.__get__(p)[0] if isinstance(p, Resident) else None
+def _storage_of(p: Value) -> Any:
+    return _data_slot.__get__(p)[0] if isinstance(p, InStorage) else None
 
 
 @cache
-def _resident(kind: Any) -> Any:
-    return type(kind.__name__, (Resident, kind), {"__slots__": (), "__module__": kind.__module__})
+def _in_storage(kind: Any) -> Any:
+    return type(kind.__name__, (InStorage, kind), {"__slots__": (), "__module__": kind.__module__})
 
 
 def _get(p: Any, kind: str) -> Number:
     found = _data_slot.__get__(p)
     if type(found) is not tuple:  # another thread is moving it right now
         return found if kind == "data" else _grad_slot.__get__(p)
-    home, place = found
-    if home.others and (kind, place) in home.others:
-        return home.others[kind, place]
-    return getattr(home, kind).item(place)
+    storage, index = found
+    if storage.not_floats and (kind, index) in storage.not_floats:
+        return storage.not_floats[kind, index]
+    return getattr(storage, kind).item(index)
 
 
 def _set(p: Any, kind: str, number: Any) -> None:
     while type(found := _data_slot.__get__(p)) is not tuple:
         with one_at_a_time:  # another thread is moving it right now
             pass
-    home, place = found
+    storage, index = found
     if isinstance(number, (float, int)):
-        getattr(home, kind)[place] = number
-        if home.others:
-            home.others.pop((kind, place), None)
-        if home.is_left and _home(p) is not home:  # another thread has moved it meanwhile
+        getattr(storage, kind)[index] = number
+        if storage.not_floats:
+            storage.not_floats.pop((kind, index), None)
+        if storage.is_outdated and _storage_of(p) is not storage:  # moved by another thread
             _set(p, kind, number)
-    elif isinstance(known := as_number(number), float):  # one of NumPy's
+    elif isinstance(known := as_number(number), float):  # a NumPy number
         _set(p, kind, known)
     else:
-        home.others[kind, place] = number
+        storage.not_floats[kind, index] = number
 
 
-class _Recorded(dict[Value, Number]):
-    """The data that one thread sees in parameters, while it records what is done to them.
+class _Substitutes(dict[Value, Number]):
+    """The data of parameters, as the recording thread sees them; `grad` holds the gradients.
 
-    An input of the recording is made when it is first read, so inputs are in the order of use.
+    A number is made when it is first read, so the inputs of the recording are in order of use.
     """
 
     def __init__(
@@ -310,39 +322,38 @@ class _Recorded(dict[Value, Number]):
         return number
 
 
-_recorded = _Recorded(0, float, (), {})
+_substitutes = _Substitutes(0, float, (), {})
 
 
-class InRecording(Elsewhere):
-    """The part of a parameter's class that gives other numbers to the thread that records."""
+class InRecording(Redirected):
+    """A base class of parameters that show substitute numbers to the recording thread."""
 
     __slots__ = ()
 
 
 @cache
 def _in_recording(kind: Any) -> Any:
-    def seen(name: str) -> property:
-        own = getattr(kind, name)  # a slot of Value, or what a Resident has
+    def redirected(name: str) -> property:
+        own = getattr(kind, name)  # a slot of Value, or a property of InStorage
 
         def get(p: Value) -> Number:
-            recorded = _recorded
-            if recorded.thread == get_ident():
-                return recorded[p] if name == "data" else recorded.grad[p]
-            with _class_stays:
+            numbers = _substitutes
+            if numbers.thread == get_ident():
+                return numbers[p] if name == "data" else numbers.grad[p]
+            with _class_change:
                 return own.__get__(p) if isinstance(p, InRecording) else getattr(p, name)
 
         def set(p: Value, number: Number) -> None:
-            recorded = _recorded
-            if recorded.thread == get_ident():
-                numbers = recorded if name == "data" else recorded.grad
-                numbers[p] = number
+            numbers = _substitutes
+            if numbers.thread == get_ident():
+                (numbers if name == "data" else numbers.grad)[p] = number
                 return
-            with _class_stays:
+            with _class_change:
                 own.__set__(p, number) if isinstance(p, InRecording) else setattr(p, name, number)
 
         return property(get, set)
 
-    parts = {name: seen(name) for name in ("data", "grad")}
+    parts = {name: redirected(name) for name in ("data", "grad")}
     slots = {"__slots__": (), "__module__": kind.__module__}
     return type(kind.__name__, (InRecording, kind), {**parts, **slots})
 

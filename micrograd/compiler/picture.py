@@ -1,34 +1,35 @@
-"""The groups of a program as a picture: what becomes of a scalar function.
+"""A picture of a compiled function: the groups of its program.
 
-Each card is a group, that is one call or a few, and says how many instructions it does at once.
-Arrows lead from the numbers that it reads; forward and backward pass are one program, so they stand
-in one picture. Where an arrow would come from very far away, the name of its group stands instead.
+Each card stands for a group of instructions, which runs in one or a few calls, and says what the
+group computes. Arrows lead to it from the cards whose results it reads. The picture shows both the
+forward and the backward pass, because they are one program. Very long arrows are replaced by the
+name of the card where they would start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from micrograd.compiler.schedule import Schedule
-from micrograd.draw import COLOURS, EDGE, FONT, LARGEST, layout
-from micrograd.render import Digraph
+from micrograd.compiler.schedule import Block, Schedule
+from micrograd.draw.dot import LARGEST
+from micrograd.draw.layout import far_arrows
+from micrograd.draw.render import Digraph
+from micrograd.draw.style import COLOURS, EDGE, FONT
 
-REACH = 1000  # steps that all arrows may span together: most are long, and bend around cards
+REACH = 1000  # limit on the total length of the drawn arrows, in columns of cards
 
 
-def picture(
-    schedule: Schedule, widths: Mapping[str, int], format: str, rankdir: str
-) -> Digraph:
-    """The graph of groups.
+def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir: str) -> Digraph:
+    """The graph of the groups of a program.
 
     Args:
         schedule: the groups.
-        widths: of each argument, by its name, in the order of their slots.
-        format: as that of `draw_dot`.
-        rankdir: as that of `draw_dot`.
+        widths: maps each argument's name to its number of values, in slot order.
+        format: as in `draw_dot`.
+        rankdir: as in `draw_dot`.
 
     Raises:
-        ValueError: there are more groups than a drawing can hold.
+        ValueError: there are too many groups for a drawing.
 
     >>> from micrograd import compile
     >>> function = compile(lambda x: (2 * x).exp())
@@ -39,8 +40,8 @@ def picture(
     groups = schedule.groups
     if len(groups) > LARGEST:
         raise ValueError(
-            f"the program has {len(groups)} groups, a drawing at most {LARGEST}: read them in "
-            ".groups, or draw the function of a smaller network or of fewer steps"
+            f"a drawing has at most {LARGEST} groups, but the program has {len(groups)}: print its "
+            ".groups instead, or draw a smaller network or fewer steps"
         )
     look = {"rankdir": rankdir, "bgcolor": "transparent", "ranksep": "0.3", "fontcolor": EDGE}
     dot = Digraph(
@@ -49,43 +50,23 @@ def picture(
         node_attr={"shape": "box", "style": "filled", "margin": "0.12,0.05", **FONT},
         edge_attr={"color": EDGE, "arrowsize": "0.6"},
     )
-    maker: dict[tuple[bool, int], str] = {}
-    leaves: dict[str, str] = {}  # what is written on them
-    row = 0
-    for name, width in widths.items():
-        frame, fill = COLOURS["input"]
-        leaves[name] = f"{name} ({width} x lanes)" if width > 1 else f"{name} (lanes)"
-        dot.node(name, leaves[name], color=frame, fillcolor=fill, style="filled,rounded")
-        maker.update({(True, row + i): name for i in range(width)})
-        row += width + 1
-    constants = {slot for slot, _ in schedule.constants}
-    n_parameters = min(constants)  # they stand before the constants
-    if n_parameters:
-        frame, fill = COLOURS["parameter"]
-        leaves["parameters"] = f"{n_parameters} parameter{'s' * (n_parameters > 1)}"
-        dot.node("parameters", leaves["parameters"], color=frame, fillcolor=fill)
-        maker.update({(False, i): "parameters" for i in range(n_parameters)})
+    maker: dict[_Number, str] = {}  # maps each number to the card that computes it
+    leaves = {**_arguments(dot, widths, maker), **_parameters(dot, schedule, maker)}
+    operands_of: dict[str, list[str]] = {leaf: [] for leaf in leaves}
+    for i, group in enumerate(groups):
+        read = (maker.get(n, "") for block in group.operands for n in _numbers(block))
+        operands_of[f"g{i}"] = [source for source in dict.fromkeys(read) if source]
+        maker.update(dict.fromkeys(_numbers(group.result), f"g{i}"))
+    far, quick = far_arrows(operands_of, REACH)
+    dot.graph_attr.update(quick)
+    if far:
+        dot.graph_attr["label"] = "a name alone stands for an arrow from far away"
+    named = {operand for _, _, operand in far}
     mean, *gradients, each = map(tuple, schedule.results.tolist())
     titles = {"mean": {mean}, "gradients": set(gradients), "each example": {each}}
-    operands_of: dict[str, list[str]] = {leaf: [] for leaf in leaves}
-    made = []
     for i, group in enumerate(groups):
-        read = dict.fromkeys(
-            maker.get((block.lanes, int(slot)), "")
-            for block in group.operands
-            for slot in block.slots.flat
-        )
-        operands_of[f"g{i}"] = [source for source in read if source]
-        made.append([(group.result.lanes, int(slot)) for slot in group.result.slots.flat])
-        maker.update(dict.fromkeys(made[i], f"g{i}"))
-    far, quick = layout(operands_of, REACH)
-    dot.graph_attr.update(quick)
-    named = {operand for _, _, operand in far}
-    if far:
-        dot.graph_attr["label"] = "a name alone is an arrow from far away"
-    for i, group in enumerate(groups):
-        name = f"g{i}"
-        title = ", ".join(title for title, slots in titles.items() if slots.intersection(made[i]))
+        name, made = f"g{i}", _numbers(group.result)
+        title = ", ".join(title for title, slots in titles.items() if slots.intersection(made))
         frame, fill = COLOURS["result" if title else "operation"]
         label = f"{name}: {group!r}" if name in named else repr(group)
         label += f"\n{title}" if title else ""
@@ -98,3 +79,37 @@ def picture(
                 dot.node(start, text, shape="plain", style="", fontcolor=EDGE)
             dot.edge(start, name)
     return dot
+
+
+_Number = tuple[bool, int]  # whether it is in lanes, and its slot
+
+
+def _numbers(block: Block) -> list[_Number]:
+    return [(block.lanes, slot) for slot in block.slots.ravel().tolist()]
+
+
+def _arguments(
+    dot: Digraph, widths: Mapping[str, int], maker: dict[_Number, str]
+) -> dict[str, str]:
+    # Draws a card for each argument; returns a dict from the name of a card to its text.
+    texts: dict[str, str] = {}
+    frame, fill = COLOURS["input"]
+    row = 0
+    for name, width in widths.items():
+        texts[name] = f"{name} ({width} x lanes)" if width > 1 else f"{name} (lanes)"
+        dot.node(name, texts[name], color=frame, fillcolor=fill, style="filled,rounded")
+        maker.update({(True, row + i): name for i in range(width)})
+        row += width + 1
+    return texts
+
+
+def _parameters(dot: Digraph, schedule: Schedule, maker: dict[_Number, str]) -> dict[str, str]:
+    # Draws one card for all parameters, if there are any; returns a dict from its name to its text.
+    n = min(slot for slot, _ in schedule.constants)  # parameters come before constants
+    if not n:
+        return {}
+    frame, fill = COLOURS["parameter"]
+    text = f"{n} parameter{'s' * (n > 1)}"
+    dot.node("parameters", text, color=frame, fillcolor=fill)
+    maker.update({(False, i): "parameters" for i in range(n)})
+    return {"parameters": text}

@@ -1,12 +1,12 @@
-"""The passes in their order: from a function to what runs.
+"""All passes in order, from a function to an executor.
 
-A program is made for examples of one shape. It keeps what an executor needs, and its instructions
-in packed form, since those of a large function are a hundred times as large as all else.
+A program is compiled for examples of one shape. Once it has an executor, it compresses its
+instructions: for a large function they would take a hundred times as much memory as all the rest.
 
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
     >>> program = Program(lambda x: (w * x).tanh(), [()], "numpy")
-    >>> program.instructions  # x, w, the function, its gradient, the means of both
+    >>> program.instructions  # x, w, the function, its derivative, the means of both
     0  input
     1  input
     2  * 1 0
@@ -29,15 +29,15 @@ import pickle
 import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.dots import Fused, fused
-from micrograd.compiler.lanes import averaged
-from micrograd.compiler.parameters import Row, one_at_a_time, together
-from micrograd.compiler.record import Shape, recorded
+from micrograd.compiler.averages import averaged
+from micrograd.compiler.fuse import Fused, fused
+from micrograd.compiler.parameters import Row, one_at_a_time, shared_row
+from micrograd.compiler.record import Recorded, Shape, recorded
 from micrograd.compiler.run import Executor, TextExecutor, TiledExecutor
 from micrograd.compiler.run_numba import numba_binder
 from micrograd.compiler.run_numpy import NumPyRun
@@ -48,28 +48,36 @@ from micrograd.engine import Value
 
 Array = npt.NDArray[Any]
 Shapes = tuple[Shape, ...]
-_Recorded = tuple[Instructions, list[int], tuple[list[int], list[int]]]
+
+
+class _Code(NamedTuple):
+    # The instructions, the places (indices) of the parameters, and two lists of wanted places:
+    # without gradients, all results; with gradients, the mean of one result, the gradients of this
+    # mean, and the result itself.
+    steps: Instructions
+    parameters: list[int]
+    wanted: tuple[list[int], list[int]]
 
 
 class Program:
-    """A function compiled for examples of one shape; its arguments come as arrays of examples.
+    """A function compiled for examples of one shape; its arguments are arrays of examples.
 
     Args:
         function: takes numbers or lists of numbers, returns a Value or a list of Values.
-        shapes: of its arguments, for one example.
+        shapes: the shape of each argument, for one example.
         executor: 'numba', 'numpy' or 'python'.
-        output: the number of the result whose gradients are wanted.
-        known: parameters that it had for other shapes, or results; their order is kept.
+        output: the index of the result to differentiate.
+        known: the parameters of an earlier program of this function; they keep their order.
 
     Attributes:
-        shapes: those of its arguments.
-        widths: the name of each argument, and how many numbers it is.
-        parameters: the Values that were there before.
+        shapes: the shape of each argument, for one example.
+        widths: maps the name of each argument to its number of values.
+        parameters: the parameters of the function, which `recorded` finds.
         n_results: how many Values the function returns.
         is_list: whether it returns them in a list.
-        has_gradients: whether the first Value that it returns depends on parameters.
-        have_graphs: of each Value that it returns, whether there is something to differentiate.
-        indices: inputs that are indices: which argument, which of its numbers, length of the table.
+        has_gradients: whether its first result can be differentiated with respect to parameters.
+        have_graphs: for each result, whether it was computed outside no_grad().
+        indices: for inputs used as indices, the argument, its columns, and the length of the table.
 
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
@@ -106,44 +114,34 @@ class Program:
         self.widths = {name: len(names) for name, names in found.arguments.items()}
         self.is_list, self.n_results = found.is_list, len(found.results)
         self.have_graphs = found.have_graphs
-        steps, result, places = found.recording.instructions, found.results[output], found.places
-        mean, *means = averaged(found.recording, [result, *found.gradients], set(places))
-        self.indices = _indices(steps, list(self.widths.values()))
-        wanted = found.results if self.is_list else [mean, *means, result]
-        self._units: Fused | None = fused(steps, wanted, set(places))
-        order = list(range(len(places))) if known else order_of_use(self._units, places)
-        self.parameters = [found.parameters[i] for i in order]
-        self.has_gradients = bool(self.parameters) and self.have_graphs[0]
-        self._row = together(self.parameters)
-        # The instructions, the places of parameters, and those of what is wanted, without gradients
-        # and with them.
-        self._recorded: _Recorded | None = (
-            steps,
-            [places[i] for i in order],
-            (found.results, [mean, *(means[i] for i in order), result]),
-        )
+        code, self.parameters, units = _compiled(found, output, keep_order=bool(known))
+        self._code: _Code | None = code
         self._packed = b""
+        self._units = {not self.is_list: units}  # key: with_gradients; the first schedule clears it
+        self.indices = _indices(code.steps, self._places_of_inputs())
+        self.has_gradients = bool(self.parameters) and self.have_graphs[0]
+        self._row = shared_row(self.parameters)
         self._executors: dict[bool, Any] = {}
         self._whole_schedule: Schedule | None = None
 
     @property
     def instructions(self) -> Instructions:
-        """The recording after passes 1 and 2: simplified, with means over lanes."""
-        return self._unpacked[0]
+        """The recording, simplified and with means over lanes."""
+        return self._unpacked.steps
 
     @property
-    def _unpacked(self) -> _Recorded:
-        return _unpacked(self._packed) if self._recorded is None else self._recorded
+    def _unpacked(self) -> _Code:
+        return _unpacked(self._packed) if self._code is None else self._code
 
     @property
     def row(self) -> Row:
-        """The parameters, wherever they live now."""
+        """The row that stores the parameters now."""
         if not self._row.is_current:
-            self._row = together(self.parameters)
+            self._row = shared_row(self.parameters)
         return self._row
 
     def results(self, parameters: Array, arguments: Sequence[Array], n: int) -> Array:
-        """All results of all examples: a row for each result."""
+        """The results for all examples, with a row for each result."""
         forward = self._executor(with_gradients=False)
         uniform, rows = forward(parameters, arguments, n)
         if len(rows) == self.n_results:
@@ -157,11 +155,11 @@ class Program:
     def with_gradients(
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[float, Array, Array | None]:
-        """The mean of a result, its gradients, and the result of each example if it is there."""
+        """The mean, its gradients, and the result for each example if it is computed, else None."""
         executor = self._executors.get(True) or self._executor(with_gradients=True)
         found, rows = executor(parameters, arguments, n)
         gradients = found[1 : 1 + len(self.parameters)]
-        return float(found[0]), gradients, rows[0] if len(rows) else None
+        return found.item(0), gradients, rows[0] if len(rows) else None
 
     def _executor(self, with_gradients: bool) -> Any:
         found = self._executors.get(with_gradients)
@@ -172,7 +170,7 @@ class Program:
         return found
 
     def source(self, name: str = "result", with_gradients: bool = True) -> str:
-        """The program as Python text; `name` is what the result is called."""
+        """The program as Python text, in which the result is called `name`."""
         steps, places, wanted = self._unpacked
         results = wanted[with_gradients]
         first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
@@ -183,7 +181,7 @@ class Program:
 
     @property
     def schedule(self) -> Schedule:
-        """The groups of forward and backward pass."""
+        """The groups of the forward and backward pass."""
         with one_at_a_time:
             if self._whole_schedule is None:
                 self._whole_schedule = self._schedule(with_gradients=True)
@@ -191,12 +189,14 @@ class Program:
 
     def _schedule(self, with_gradients: bool) -> Schedule:
         steps, places, wanted = self._unpacked
-        units, self._units = self._units, None  # those made for the order of the parameters
-        if units is None or with_gradients == self.is_list:
-            units = fused(steps, wanted[with_gradients], set(places))
-        ends = itertools.accumulate(self.widths.values())
-        inputs = [range(e - n, e) for e, n in zip(ends, self.widths.values(), strict=True)]
-        return scheduled(units, steps, inputs, places, wanted[with_gradients])
+        results = wanted[with_gradients]
+        units = self._units.get(with_gradients) or fused(steps, results, set(places))
+        self._units.clear()
+        return scheduled(units, steps, self._places_of_inputs(), places, results)
+
+    def _places_of_inputs(self) -> list[range]:
+        ends = itertools.accumulate(self.widths.values(), initial=0)
+        return [range(start, end) for start, end in itertools.pairwise(ends)]
 
     def _built(self, with_gradients: bool) -> Executor:
         if self.executor == "python":
@@ -207,14 +207,27 @@ class Program:
             if self.executor == "numba":
                 bind = numba_binder(schedule)
             executor = TiledExecutor(schedule, bind, self.shapes)
-        if self._recorded is not None:
-            self._packed, self._recorded = _packed(self._recorded), None
+        if self._code is not None:
+            self._packed, self._code = _packed(self._code), None
         return executor
 
 
-def _packed(recorded: _Recorded) -> bytes:
-    # What an instruction refers to is told by how far back it stands: that repeats, and packs well.
-    steps, *places = recorded
+def _compiled(found: Recorded, output: int, keep_order: bool) -> tuple[_Code, list[Value], Fused]:
+    # Returns the instructions with means over lanes, the parameters in the order in which the units
+    # use them, and the units.
+    result, places = found.results[output], found.places
+    mean, *means = averaged(found.recording, [result, *found.gradients], set(places))
+    steps = found.recording.instructions
+    units = fused(steps, found.results if found.is_list else [mean, *means, result], set(places))
+    order = list(range(len(places))) if keep_order else order_of_use(units, places)
+    wanted = found.results, [mean, *(means[i] for i in order), result]
+    code = _Code(steps, [places[i] for i in order], wanted)
+    return code, [found.parameters[i] for i in order], units
+
+
+def _packed(code: _Code) -> bytes:
+    # Operands are stored as distances from their instruction, which repeat and so compress well.
+    steps, *places = code
     lengths = np.fromiter(map(len, steps.operands), np.int32, len(steps))
     operands = np.fromiter(itertools.chain.from_iterable(steps.operands), np.int32)
     distances = np.repeat(np.arange(len(steps), dtype=np.int32), lengths) - operands
@@ -222,30 +235,28 @@ def _packed(recorded: _Recorded) -> bytes:
     return zlib.compress(pickle.dumps((columns, places)), 1)
 
 
-def _unpacked(packed: bytes) -> _Recorded:
+def _unpacked(packed: bytes) -> _Code:
     steps = Instructions()
     (steps.ops, steps.numbers, *arrays), (places, wanted) = pickle.loads(zlib.decompress(packed))
     lengths, distances = (np.frombuffer(array, np.int32) for array in arrays)
     operands = iter((np.repeat(np.arange(len(lengths)), lengths) - distances).tolist())
     steps.operands = [tuple(itertools.islice(operands, length)) for length in lengths.tolist()]
-    return steps, places, wanted
+    return _Code(steps, places, wanted)
 
 
-def _indices(steps: Instructions, widths: Sequence[int]) -> list[tuple[int, Any, int]]:
-    # Inputs that are used as indices: argument, columns of it, and the length of the table.
+def _indices(steps: Instructions, inputs: Sequence[range]) -> list[tuple[int, Any, int]]:
+    # For inputs that are used as indices, the argument, its columns, and the length of the table.
     lengths: dict[int, int] = {}
     for op, operands in zip(steps.ops, steps.operands, strict=True):
         if op == "take":
             index, *table = operands
             lengths[index] = min(len(table), lengths.get(index, len(table)))
     found = []
-    start = 0
-    for argument, width in enumerate(widths):
-        rows = {i: lengths[start + i] for i in range(width) if start + i in lengths}
-        for length in sorted(set(rows.values())):
-            columns: Any = [i for i in rows if rows[i] == length]
-            if columns == list(range(columns[0], columns[-1] + 1)):  # as a view, then
+    for argument, places in enumerate(inputs):
+        length_of = {i: lengths[place] for i, place in enumerate(places) if place in lengths}
+        for length in sorted(set(length_of.values())):
+            columns: Any = [i for i in length_of if length_of[i] == length]
+            if columns == list(range(columns[0], columns[-1] + 1)):  # a slice is read as a view
                 columns = slice(columns[0], columns[-1] + 1)
             found.append((argument, columns, length))
-        start += width
     return found

@@ -1,9 +1,9 @@
-"""Pass 0: a function of scalars, recorded.
+"""The recording of a scalar function and of its backward pass.
 
-The function is called with recording numbers, as in `trace.py`, and `backward()` records the
-gradients. The leaves that it can reach are found first, by its guard; while it runs, they hold
-recording numbers as well, which only this thread sees. Those on which its results depend are its
-parameters, also if they only decide between results.
+First `dependencies.py` finds the leaves that the function can reach. Then the function is called
+with traced numbers, as in `trace.py`; during this call the data of those leaves are traced numbers
+too, but only in this thread. Finally `backward()` records the gradients. The leaves that affect the
+results are the parameters of the function, including any that only decide which result is chosen.
 
     >>> w = Value(2.0, label="w")
     >>> found = recorded(lambda x: (w * x).tanh(), [()])
@@ -17,37 +17,38 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from micrograd.arithmetic import Number, as_number
-from micrograd.compiler.guard import Guard
+from micrograd.compiler.dependencies import Dependencies
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
 from micrograd.engine import Constant, Value, _unrecorded, topological_order
 from micrograd.pause import resumed
-from micrograd.trace import Traced, distinct
+from micrograd.source import distinct
+from micrograd.trace import Traced
 
 Shape = tuple[int, ...]
 
-ATTEMPTS = 10  # to find all parameters; one is enough unless the function makes or hides some
+ATTEMPTS = 10  # limit on recordings; one is enough unless the function creates or hides parameters
 
 
 class Recorded(NamedTuple):
-    """A function of arguments of certain shapes.
+    """A function recorded for arguments of given shapes.
 
     Attributes:
-        recording: its instructions; the inputs of arguments are the first of them.
-        arguments: their names, each with a name for each of its numbers.
-        parameters: Values that were there before the call.
-        places: of the parameters.
-        results: the place of each Value that it returns.
-        gradients: of one result by each parameter, as places.
-        is_list: whether it returns a list.
-        have_graphs: of each result, whether it was computed outside of a no_grad().
+        recording: the instructions, which begin with the inputs for the arguments.
+        arguments: maps the name of each argument to the names of its numbers.
+        parameters: the Values that affect the results and existed before the call.
+        places: the place of each parameter: its index in the recording.
+        results: the places of the Values that the function returns.
+        gradients: the places of the gradients of one result, one gradient for each parameter.
+        is_list: whether the function returns a list.
+        have_graphs: for each result, whether it was computed outside no_grad().
 
     >>> w, b = Value(2.0), Value(1.0)
     >>> found = recorded(lambda x: [w * x, w + b], [()])
@@ -79,24 +80,28 @@ def recorded(
 
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
-        shapes: of the arguments: () for a number, (d,) for a list of d, (n, d) for a list of lists.
-        output: the number of the result whose gradients are wanted.
-        known: Values that come first among its parameters, in this order.
+        shapes: the shape of each argument: () for a number, (d,) for a list, (n, d) for n lists.
+        output: the index of the result to differentiate.
+        known: Values that come first among the parameters, in this order.
 
     Raises:
-        TypeError: the function returns something else.
-        ValueError: it uses what was computed from parameters before it was called, or it changes
-            the data of a Value.
-        TraceError: it asks for the value of a number, as `if x > 0` does.
+        TypeError: the function does not return Values or numbers.
+        ValueError: the function uses a result that was computed before the call, changes the data
+            of a Value, or creates and keeps new Values on every call.
+        TraceError: the function needs the value of a traced number, as `if x > 0` does.
     """
-    candidates, before = dict.fromkeys([*known, *Guard(function).values]), set[Value]()
+    candidates = dict.fromkeys([*known, *Dependencies(function).values])
+    before: set[Value] = set()
     new: list[Value] = []
-    # no_grad() says whether gradients are wanted when the program runs; it is recorded with them.
+    # Gradients are recorded even inside no_grad(): it only matters when the program runs.
     with resumed():
         for _ in range(ATTEMPTS):
-            found, met = _recorded(function, shapes, output, candidates, known, before)
-            # What else was met has been out of the guard's sight, or was made by the function: in
-            # each call, if the Values that were met in the last attempt have not been used in this.
+            found, references = _attempt(function, shapes, output, candidates, known, before)
+            # Values that outlive the graph: parameters, results from before the call, and results
+            # of the call that a user's own closure holds.
+            met = [v for reference in references if (v := reference()) is not None]
+            # A Value that is still unknown was missed by the search or created by the function. If
+            # this attempt uses none of those new in the last one, each call makes its own.
             are_made_in_each_call = bool(new) and not any(p in new for p in found.parameters)
             new = [v for v in met if v not in candidates and v not in before]
             if not new or are_made_in_each_call:
@@ -109,15 +114,16 @@ def recorded(
     )
 
 
-def _recorded(
+def _attempt(
     function: Callable[..., Any],
     shapes: Sequence[Shape],
     output: int,
     candidates: Collection[Value],
     known: Sequence[Value],
     before: Collection[Value],
-) -> tuple[Recorded, list[Value]]:
-    # The function with these candidates for parameters, and further Values that it has met.
+) -> tuple[Recorded, list[weakref.ref[Value]]]:
+    # Records the function with these candidates for parameters. Also returns weak references to
+    # the other Values in the graph, which is freed when `_attempt` returns.
     recording = Simplified()
     arguments = [_nested(shape, recording.input) for shape in shapes]
     inputs: list[Traced] = []
@@ -126,53 +132,49 @@ def _recorded(
         inputs.append(recording.input(0.0))
         return inputs[-1]
 
-    others: list[tuple[Value, Number]] = []
-    try:
-        with recorded_as(candidates, new_input) as numbers:
-            results, is_list = _results(function(*arguments))
-            if len(numbers) != len(inputs) or not all(map(is_, numbers.values(), inputs)):
-                raise ValueError(
-                    "the function changes the data of a Value: compile the loss alone, and leave "
-                    "p.data and the optimizer's step() outside"
-                )
-            nodes = topological_order(*results)
-            met = set(nodes)
-            _check_all_is_new(met, before)
-            outcomes = [recording.place(v.data) for v in results]
-            in_graph = [v for v in nodes if v in candidates]
-            # Other parameters may decide between results, or be read by `p.data`.
-            outside = [p for p in numbers if p not in met]
-            used = _used(recording, nodes) if outside else ()
-            found = {*in_graph, *(p for p in outside if numbers[p].place in used)}
-            parameters = [p for p in dict.fromkeys([*known, *in_graph, *outside]) if p in found]
-            have_graphs = [v._closure is not _unrecorded for v in results]
-            others = [(v, 0 if isinstance(v.grad, Traced) else v.grad) for v in _others(nodes)]
-            for p in candidates:
-                p.grad = 0
-            if have_graphs[output]:
-                results[output].backward()
-            gradients = [recording.place(p.grad) for p in parameters]
-            places = [p.data.place for p in parameters]
-    finally:
-        _restore(others)
-    references = [weakref.ref(v) for v, _ in others]
-    del results, nodes, met, in_graph, others
-    recorded = Recorded(
-        recording,
-        _names(function, shapes),
-        parameters,
-        places,
-        outcomes,
-        gradients,
-        is_list,
-        have_graphs,
-    )
-    return recorded, _that_were_there(references)
+    with recorded_as(candidates, new_input) as numbers:
+        results, is_list = _results(function(*arguments))
+        _check_data_is_kept(numbers, inputs)
+        nodes = topological_order(*results)
+        _check_all_is_new(nodes, before)
+        outcomes = [recording.place(v.data) for v in results]
+        in_graph = [v for v in nodes if v in candidates]
+        parameters = _parameters(recording, nodes, in_graph, numbers, known)
+        # Values that were not computed from a traced number.
+        others = [v for v in nodes if not (isinstance(v.data, Traced) or isinstance(v, Constant))]
+        _go_backward(results[output], candidates, others)
+        found = Recorded(
+            recording,
+            _names(function, shapes),
+            parameters,
+            places=[recording.place(p.data) for p in parameters],
+            results=outcomes,
+            gradients=[recording.place(p.grad) for p in parameters],
+            is_list=is_list,
+            have_graphs=list(map(_has_graph, results)),
+        )
+    return found, list(map(weakref.ref, others))
+
+
+def _parameters(
+    recording: Simplified,
+    nodes: Sequence[Value],
+    in_graph: Sequence[Value],
+    numbers: Mapping[Value, Number],
+    known: Sequence[Value],
+) -> list[Value]:
+    # The candidates that the results depend on; `numbers` holds the data of those that were read.
+    found = set(in_graph)
+    # Parameters outside the graph may decide between results, or be read as `p.data`.
+    outside = [p for p in numbers if p not in found]
+    used = _used(recording, nodes) if outside else ()
+    found.update(p for p in outside if numbers[p].place in used)
+    return [p for p in dict.fromkeys([*known, *in_graph, *outside]) if p in found]
 
 
 def _used(recording: Simplified, nodes: Sequence[Value]) -> set[int]:
-    # Where the data of nodes come from, and conditions: closures may ask for them even if both
-    # sides of a choice are the same, so that its result does not depend on it.
+    # All places that the data of the nodes or any condition depends on. Every condition counts: if
+    # both choices are equal, the result does not depend on the condition, but a gradient may.
     steps = recording.instructions
     used = {v.data.place for v in nodes if isinstance(v.data, Traced)}
     for place in reversed(range(len(steps))):
@@ -181,29 +183,39 @@ def _used(recording: Simplified, nodes: Sequence[Value]) -> set[int]:
     return used
 
 
-def _restore(gradients: Iterable[tuple[Value, Number]]) -> None:
-    # A function of its own, so that no variable of a loop keeps a graph alive.
-    for value, grad in gradients:
-        value.grad = grad
+def _go_backward(result: Value, candidates: Iterable[Value], others: Iterable[Value]) -> None:
+    # Calls backward() and then restores the gradients of `others`. The gradients of candidates are
+    # restored when the recording ends.
+    grads = [(v, 0 if isinstance(v.grad, Traced) else v.grad) for v in others]
+    for p in candidates:  # the function may have called backward() itself
+        p.grad = 0
+    try:
+        if _has_graph(result):
+            result.backward()
+    finally:
+        for v, grad in grads:
+            v.grad = grad
 
 
-def _others(nodes: Iterable[Value]) -> list[Value]:
-    # What was not computed from a number of this call.
-    return [v for v in nodes if not (isinstance(v.data, Traced) or isinstance(v, Constant))]
+def _has_graph(result: Value) -> bool:
+    return result._closure is not _unrecorded
 
 
-def _that_were_there(references: Sequence[weakref.ref[Value]]) -> list[Value]:
-    # Those that outlive the graph: leaves, which are parameters, and results of before; these may
-    # also be of this call, where a user's closure holds its own result.
-    return [v for reference in references if (v := reference()) is not None]
+def _check_data_is_kept(numbers: Mapping[Value, Number], inputs: Sequence[Traced]) -> None:
+    # `numbers` holds one input for each Value that was read, unless its data was assigned.
+    if len(numbers) != len(inputs) or not all(map(is_, numbers.values(), inputs)):
+        raise ValueError(
+            "the function changes the data of a Value: compile the loss alone, and keep "
+            "assignments to p.data and the optimizer's step() outside"
+        )
 
 
-def _check_all_is_new(met: Collection[Value], before: Collection[Value]) -> None:
-    for v in before:
-        if v in met:
+def _check_all_is_new(nodes: Iterable[Value], before: Collection[Value]) -> None:
+    for v in nodes:
+        if v in before:
             raise ValueError(
-                f"the function uses a result of {v._op!r} that was computed before it was "
-                "called, which would stay as it is: compute it inside, or pass its .detach()"
+                f"the function uses a result of {v._op!r} that was computed before the call and "
+                "would never be updated: compute it inside the function, or use its .detach()"
             )
 
 
@@ -215,8 +227,8 @@ def _results(returned: Any) -> tuple[list[Value], bool]:
     for x in found or [found]:
         if not isinstance(x, Value) and as_number(x) is NotImplemented:
             raise TypeError(
-                "a compiled function returns a Value, or a list of Values, got a "
-                f"{type(x).__name__}"
+                "a compiled function must return a Value or a list of Values, got "
+                f"{type(x).__name__}: return the loss, or a list of results"
             )
     return [x if isinstance(x, Value) else Value(x) for x in found], is_list
 
@@ -230,7 +242,7 @@ def _nested(shape: Shape, number: Callable[[float], Traced]) -> Any:
 def _names(function: Callable[..., Any], shapes: Sequence[Shape]) -> dict[str, list[str]]:
     try:
         given = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # some functions written in C do not tell
+    except (TypeError, ValueError):  # some functions written in C have no signature
         given = []
     names = [given[i] if i < len(given) else f"x{i}" for i in range(len(shapes))]
     return {

@@ -1,8 +1,8 @@
-"""Pass 5: a schedule becomes a program that runs, and a batch goes through it.
+"""Running a schedule on a batch.
 
-An executor binds a schedule to its two memories for a number of lanes. Batches that are larger than
-what fits near the processor go through in tiles: the lanes of a tile are computed, their means are
-added up, and what follows from the means is computed once, at the end.
+An executor binds a schedule to its two memories (see `schedule.py`) for a given number of lanes,
+one per example. A batch that does not fit into the processor's cache is split into tiles: the lanes
+of each tile are computed and their means added up; groups that depend on the means run once, last.
 
     >>> from functools import partial
     >>> from micrograd import Value
@@ -13,11 +13,11 @@ added up, and what follows from the means is computed once, at the end.
     >>> run: Run = NumPyRun(schedule, 3)
     >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
     >>> run.until_means()  # x has the mean 3
-    >>> run.after_means()  # w times that; `run()` does both
+    >>> run.after_means()  # w times the mean; `run()` does both
     >>> run.uniform[schedule.results[:2, 1]]
     array([6., 3.])
 
-The same, with the memory looked after:
+The same with an executor, which manages the memory:
 
     >>> executor: Executor = TiledExecutor(schedule, partial(NumPyRun, schedule), shapes=[()])
     >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
@@ -40,9 +40,9 @@ from micrograd.compiler.schedule import Schedule
 
 Array = npt.NDArray[Any]
 
-MEMORY = 2**20  # bytes that the lanes of a tile should take at most
-KEPT = 8  # numbers of lanes that stay bound
-LONG = 16  # neighbours among results, on average, that are better copied together
+MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
+KEPT = 8  # number of runs to keep, each for a different number of lanes
+LONG = 16  # copying slices beats a gather if the slices have at least this average length
 
 
 class Run(Protocol):
@@ -55,30 +55,30 @@ class Run(Protocol):
         """Computes everything."""
 
     def until_means(self) -> None:
-        """Computes what is uniform, the lanes, and their means."""
+        """Computes the uniform groups, the lanes, and their means."""
 
     def after_means(self) -> None:
-        """Computes what follows from the means."""
+        """Computes the groups that depend on the means."""
 
 
 class Executor(Protocol):
-    """What runs a program on a batch."""
+    """A function that runs a program on a batch."""
 
     def __call__(
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[Array, Array]:
-        """The results that are means or the same in every lane, and a row of lanes for each other.
+        """The results that are uniform or means, and a row of lanes for each remaining result.
 
         Args:
-            parameters: a number for each of them.
-            arguments: an array for each, whose first axis is that of the examples; without axes it
-                is the same for all.
-            n: number of examples.
+            parameters: the data of all parameters.
+            arguments: an array for each argument, whose first axis runs over the examples; an
+                array without axes is the same for all examples.
+            n: the number of examples.
         """
 
 
 class TextExecutor:
-    """A program as Python text.
+    """An executor for a program in the form of Python text.
 
     >>> text = "def program(parameters, rows): return [parameters[0] * x for x, in rows]"
     >>> TextExecutor(text)(np.array([2.0]), [np.array([1.0, 3.0])], 2)[1]
@@ -91,7 +91,7 @@ class TextExecutor:
     def __call__(
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[Array, Array]:
-        """The mean and its gradients, or all results in rows."""
+        """The mean and its gradients, or a row of lanes for each result."""
         columns = [(a if a.ndim else np.full(n, a)).reshape(n, -1) for a in arguments]
         rows = np.hstack([np.empty((n, 0)), *columns])
         found = self._function(parameters.tolist(), rows.tolist())
@@ -102,12 +102,12 @@ class TextExecutor:
 
 
 class TiledExecutor:
-    """A schedule that runs on batches of any size.
+    """An executor that runs a schedule on batches of any size.
 
     Args:
-        schedule: what to run.
-        bind: makes a run of it for a number of lanes.
-        shapes: of the arguments, for one example.
+        schedule: the schedule to run.
+        bind: a function that binds the schedule for a given number of lanes.
+        shapes: the shape of each argument, for one example.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class TiledExecutor:
     def __call__(
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[Array, Array]:
-        """The results that are uniform, and a row of lanes for each of the others."""
+        """The results that are uniform or means, and a row of lanes for each remaining result."""
         if n > self.tile:
             return self._in_tiles(parameters, arguments, n)
         bound = self._loaded(parameters, arguments, n)
@@ -154,34 +154,40 @@ class TiledExecutor:
         return results
 
     def _loaded(self, parameters: Array, arguments: Sequence[Array], n: int) -> _Bound:
-        # Taken out while it is in use: another thread that calls meanwhile gets one of its own.
-        bound = self.bound.pop(n, None) or self._new(n)
-        bound.run.uniform[: len(parameters)] = parameters
+        # Removed while in use, so that a call from another thread gets a different run.
+        bound = self.bound.pop(n, None) or self._new(n, len(parameters))
+        bound.parameters[...] = parameters
         for window, argument in zip(bound.inputs, arguments, strict=True):
-            window[...] = argument  # also a read-only array: other code may write to its memory
+            window[...] = argument  # copied even if read-only: other code may write to its memory
         return bound
 
-    def _new(self, n: int) -> _Bound:
+    def _new(self, n: int, n_parameters: int) -> _Bound:
         if len(self.bound) >= KEPT:
-            [oldest, *_] = self.bound  # the one that has not been used for longest
+            [oldest, *_] = self.bound  # the least recently used
             self.bound.pop(oldest, None)
-        return _Bound(self.schedule, self.bind(n), self.shapes, n)
+        return _Bound(self.schedule, self.bind(n), self.shapes, n, n_parameters)
 
 
 class _Bound:
-    """A run for a number of lanes, with windows on what goes in and copies of what comes out."""
+    """A run for a fixed number of lanes, with views of its inputs and functions to copy results."""
 
     def __init__(
-        self, schedule: Schedule, run: Run, shapes: Sequence[tuple[int, ...]], n: int
+        self,
+        schedule: Schedule,
+        run: Run,
+        shapes: Sequence[tuple[int, ...]],
+        n: int,
+        n_parameters: int,
     ) -> None:
         self.run = run
+        self.parameters = run.uniform[:n_parameters]
         lanes = run.lanes if n > 1 else run.lanes[:, None]
         self.inputs: list[Array] = []
         first = 0
         for shape in shapes:
             last = first + math.prod(shape)
             self.inputs.append(np.moveaxis(lanes[first:last].reshape(*shape, n), -1, 0))
-            first = last + 1  # behind a row of ones
+            first = last + 1  # skips a row of ones
         is_lane, slots = schedule.results.T
         self.uniform_results = _copier(run.uniform, slots[is_lane == 0])
         self.lane_results = _copier(lanes, slots[is_lane == 1])

@@ -1,7 +1,7 @@
-"""Pass 5, numba: the groups as integers for a kernel that is compiled once for all programs.
+"""Running a schedule with numba: one kernel, compiled once, runs all programs.
 
-What the kernel is, and how a group becomes integers, stands in `kernel`. Here is what surrounds it:
-memory that begins where the processor likes it, and the question whether numba is there.
+The kernel and the encoding of groups as integers are in `kernel.py`. This file provides aligned
+memory for it, and checks whether numba is available.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from micrograd.compiler.schedule import Schedule
 
 Array = npt.NDArray[Any]
 
-LINE = 64  # bytes that the processor loads at once
+LINE = 64  # bytes in a cache line
 
 
 def why_not(kept: bool = True) -> str:
     """Why numba cannot run programs here; empty if it can.
 
     Args:
-        kept: whether the kernel must be kept on disk, as it would take seconds in each process.
+        kept: whether the kernel must be cached on disk; without a cache, each process takes seconds
+            to compile it.
 
     >>> len(why_not()) >= len(why_not(kept=False))
     True
@@ -36,25 +37,25 @@ def why_not(kept: bool = True) -> str:
         return "numba is not installed: pip install numba"
     try:
         kernel = _kernel()
-    except Exception as error:  # a numba that does not fit the Python or the NumPy that is here
+    except Exception as error:  # this numba does not support this version of Python or NumPy
         return f"numba does not work here: {error}"
     if kernel.not_cached and kept:
         return (
-            f"numba cannot keep its kernel ({kernel.not_cached}): set NUMBA_CACHE_DIR to a folder "
-            "that can be written"
+            f"numba cannot cache its kernel ({kernel.not_cached}): set NUMBA_CACHE_DIR to a "
+            "writable folder"
         )
     return ""
 
 
 class NumbaRun:
-    """A schedule in the form of integers, bound to its memories for a number of lanes.
+    """A schedule encoded as integers, bound to its memories for a given number of lanes.
 
     Args:
-        schedule: what to run.
-        encoded: its groups, from `encode`.
-        n: number of lanes.
+        schedule: the schedule to run.
+        encoded: its groups as integers, from `encode`.
+        n: the number of lanes, one per example.
 
-    A run of NumPy's does the same in the same way, where there is no numba.
+    If numba is missing, the example uses a NumPyRun, which has the same methods.
 
     >>> from functools import partial
     >>> from micrograd import Value
@@ -67,7 +68,7 @@ class NumbaRun:
     >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
     >>> run.until_means()
     >>> run.after_means()
-    >>> run.uniform[schedule.results[:2, 1]]  # the mean, and its derivative by w
+    >>> run.uniform[schedule.results[:2, 1]]  # the mean, and its derivative with respect to w
     array([6., 3.])
     """
 
@@ -87,23 +88,22 @@ class NumbaRun:
             self.uniform[slot] = number
 
     def __call__(self, first: int = 0, last: int | None = None) -> None:
-        """Computes everything, or some of the groups."""
+        """Computes the groups from `first` up to `last` (exclusive); by default, all of them."""
         last = self._last if last is None else last
-        memory = self.uniform, self._matrix, self._scratch
-        if self._run(self._encoded, *memory, first, last):
-            raise IndexError("take got an index outside of its table")
+        if self._run(self._encoded, self.uniform, self._matrix, self._scratch, first, last):
+            raise IndexError("take got an index that is out of range or not a whole number")
 
     def until_means(self) -> None:
-        """Computes what is uniform, the lanes, and their means."""
+        """Computes the uniform groups, the lanes, and their means."""
         self(0, self._first_after)
 
     def after_means(self) -> None:
-        """Computes what follows from the means."""
+        """Computes the groups that depend on the means."""
         self(self._first_after)
 
 
 def numba_binder(schedule: Schedule) -> Callable[[int], NumbaRun]:
-    """What makes runs of this schedule; its groups become integers once."""
+    """A function that binds this schedule for a given number of lanes; it is encoded only once."""
     return partial(NumbaRun, schedule, _kernel().encode(schedule.groups, *schedule.sizes))
 
 
@@ -115,7 +115,7 @@ def _kernel() -> Any:
 
 @cache
 def _compiled_kernel() -> Any:
-    """The same, compiled also where it cannot be kept on disk."""
+    """The kernel's module, with the kernel compiled even if it cannot be cached on disk."""
     kernel = _kernel()
     if not kernel.run.signatures:
         _uninterrupted(kernel.run.compile, kernel.SIGNATURE)
@@ -123,11 +123,11 @@ def _compiled_kernel() -> Any:
 
 
 def _uninterrupted(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function returns; Ctrl-C does not stop it halfway.
+    """The result of the function, which Ctrl-C does not stop halfway.
 
-    It runs in another thread, and Ctrl-C interrupts the main thread alone, here while it waits. A
-    numba that is imported by half works no more, and cannot be imported again; so it goes on, and
-    the next call waits for the rest.
+    The function runs in another thread, while Ctrl-C only interrupts the main thread, which waits.
+    A half-imported numba is broken and cannot be imported again; here its import continues after
+    Ctrl-C, and the next call waits until it is finished.
     """
     return ThreadPoolExecutor(max_workers=1).submit(function, *arguments).result()
 

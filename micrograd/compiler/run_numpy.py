@@ -1,21 +1,22 @@
-"""Pass 5, NumPy: each group as one call, or a few, on memory that is there already.
+"""Runs a schedule with NumPy: one or a few calls for each group, on preallocated memory.
 
-The two memories are arrays. What a group reads and writes is a view of them where its slots lie in
-a regular pattern, in as many axes as that takes; else a gather copies it together, once, since a
-slot is written once in a run. A step is a NumPy function with its arguments bound, and a run calls
-one after the other.
+The two memories are arrays, and slots are indices into them. Where the slots of a block (an operand
+or the result of a group) form a regular pattern, the group reads or writes a view. Elsewhere `take`
+copies the numbers; each slot is written once, so one copy per run is enough. A step is a NumPy
+function with its arguments bound, and a run calls the steps in order.
 
-    dot, left uniform     matrix product: weights times the inputs in all lanes
+    dot, left uniform     matrix product: weights times the inputs in all lanes (examples)
     mean                  matrix product: upstream gradients times inputs, summed along the lanes
-    where >               b + c (a - b) on the bits, as whole numbers, with c = 1 where x > y
-    take, scatter         the place of a number in memory is computed from the index
+    where >               b + c (a - b) on the bits as integers, with c = 1 where x > y, else 0
+    take, scatter         the position of each number in memory is computed from the index
     other operations      the NumPy function of that name
 
-Groups are small, so a step lasts hardly longer than its call. What NumPy starts soonest is best:
-methods (`a.dot(b, out)` takes half the time of `np.matmul(a, b, out)`, `a.take` a third of that of
-`np.take`), no argument by name, and a single number as an array without an axis.
+Groups are small, so most of the time of a step is the overhead of its call. This module therefore
+uses the calls with the least overhead: methods (`a.dot(b, out)` takes half the time of
+`np.matmul(a, b, out)`, and `a.take` a third of the time of `np.take`), no keyword arguments, and a
+0-dimensional array for a single number.
 
-Arithmetic is IEEE's: the logarithm of a negative number is NaN, 1 / 0 is infinite.
+Arithmetic is IEEE arithmetic: the logarithm of a negative number is NaN, 1 / 0 is infinite.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 Array = npt.NDArray[Any]
 Step = Callable[[], Any]
 
-FEW = 4  # terms that are added one by one
+FEW = 4  # up to this many terms are added one by one
 
 
 def sigmoid(x: Array, out: Array) -> None:
-    """1 / (1 + exp(-x)) of each number, without an overflow.
+    """Writes 1 / (1 + exp(-x)) for each number to `out`, without overflow.
 
     >>> out = np.empty(2)
     >>> sigmoid(np.array([-1000.0, 0.0]), out)
@@ -61,9 +62,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 class NumPyRun:
-    """A schedule bound to its memories, for a number of lanes.
+    """A schedule bound to its memories, for a fixed number of lanes.
 
-    >>> from micrograd.compiler.dots import fused
+    >>> from micrograd.compiler.fuse import fused
     >>> from micrograd.compiler.schedule import scheduled
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
@@ -75,7 +76,7 @@ class NumPyRun:
     >>> run.until_means()
     >>> run.lanes[run.schedule.results[0][1]].round(3)
     array([0.   , 0.762, 0.964])
-    >>> run.after_means()  # nothing here: no mean was asked for
+    >>> run.after_means()  # does nothing here: the result is not a mean
     """
 
     def __init__(self, schedule: Schedule, n: int) -> None:
@@ -100,7 +101,7 @@ class NumPyRun:
         for group in schedule.after:
             self._add(group)
 
-    @np.errstate(all="ignore")  # 1 / 0 is infinite, without a word
+    @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
     def __call__(self) -> None:
         """Computes everything."""
         for step in self._until_means:
@@ -110,13 +111,13 @@ class NumPyRun:
 
     @np.errstate(all="ignore")
     def until_means(self) -> None:
-        """Computes what is uniform, the lanes, and their means."""
+        """Computes the groups before the lanes, the groups in lanes, and the means."""
         for step in self._until_means:
             step()
 
     @np.errstate(all="ignore")
     def after_means(self) -> None:
-        """Computes what follows from the means."""
+        """Computes the groups that depend on the means."""
         for step in self._steps:
             step()
 
@@ -126,7 +127,7 @@ class NumPyRun:
         self._steps.append(partial(function, *arguments, **named))
 
     def _view(self, block: Block) -> Array:
-        """The numbers of a block, in the shape of its slots and with an axis of lanes behind."""
+        """The numbers of a block, in the shape of its slots plus a last axis for the lanes."""
         slots, memory = block.slots, self.memory[block.lanes]
         strides = regular(slots)
         if strides is not None:
@@ -134,7 +135,7 @@ class NumPyRun:
             steps = tuple(s * memory.strides[0] for s in strides) + memory.strides[1:]
             return as_strided(memory[slots.flat[0] :], shape, steps)
         if not block.lanes and self.constants.keys() >= set(slots.flat):
-            return self.uniform[slots]  # once and for all
+            return self.uniform[slots]  # a copy is enough: constants do not change
         key = (block.lanes, slots.shape, slots.tobytes())
         if key not in self.gathered:
             self.gathered[key] = np.empty(slots.shape + memory.shape[1:])
@@ -142,10 +143,10 @@ class NumPyRun:
         return self.gathered[key]
 
     def _operand(self, block: Block, dimensions: int) -> Array:
-        """A view that fits, as NumPy broadcasts, a result of so many dimensions."""
+        """A view of a block that broadcasts to a result with this many dimensions."""
         view = self._view(block)
         if not block.lanes and (block.slots == block.slots.flat[0]).all():
-            return view.reshape(-1)[0, ...]  # the same number everywhere, without an axis
+            return view.reshape(-1)[0, ...]  # the same number everywhere: no axes needed
         return view if view.ndim == dimensions else view[..., None]
 
     # ---- groups
@@ -170,9 +171,11 @@ class NumPyRun:
         out = self._view(group.result)
         operands = [self._operand(block, out.ndim) for block in group.operands]
         if group.op == "relu":
-            operands.append(np.zeros(out.shape))  # twice as fast here as a single 0
+            operands.append(
+                np.zeros(out.shape)
+            )  # np.maximum is twice as fast with an array of zeros as with a single 0
         function = FUNCTIONS[group.op]
-        if function in (np.maximum, np.minimum):  # they refuse a third operand without its name
+        if function in (np.maximum, np.minimum):  # NumPy deprecates a positional `out` for these
             self._step(function, *operands, out=out)
         else:
             self._step(function, *operands, out)
@@ -180,15 +183,15 @@ class NumPyRun:
     def _largest(self, group: Group) -> None:
         function = np.maximum if group.op == "largest" else np.minimum
         numbers, out = self._view(group.operands[0]), self._view(group.result)
-        if numbers.shape[1] == 2:  # as of a.maximum(b)
+        if numbers.shape[1] == 2:  # two numbers need no reduction
             self._step(function, numbers[:, 0], numbers[:, 1], out=out)
         else:
             self._step(function.reduce, numbers, 1, None, out)
 
     def _where(self, group: Group) -> None:
-        """Bits: b + c (a - b) of them, as whole numbers, since 0 times a number may be 0 * inf.
+        """Computes b + c (a - b) on the bits, as integers: with floats, 0 times infinity is NaN.
 
-        A difference that overflows does no harm: the sum overflows back.
+        An overflow in the difference does no harm: integers wrap around, and adding b wraps back.
         """
         out = self._view(group.result).view(np.int64)
         x, y, a, b = (self._operand(block, out.ndim) for block in group.operands)
@@ -198,7 +201,7 @@ class NumPyRun:
         c = np.zeros(truth.shape, np.int64)
         self._step(np.copyto, c, truth)
         is_constant = not other.lanes and self.constants.keys() >= set(other.slots.flat)
-        if is_constant and not b.any():  # no bit is set: -0.0 has one
+        if is_constant and not b.any():  # no bit is set; even -0.0 has one
             self._step(np.multiply, c, a, out)
         else:
             difference = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.int64)
@@ -228,7 +231,7 @@ class NumPyRun:
             self._step(np.subtract, out, term, out)
 
     def _terms(self, block: Block, dimensions: int) -> list[Array]:
-        """What is added to each result: few arrays, or the sum of many in one."""
+        """The arrays to add to each result: one for each term, or their sum if there are many."""
         length = block.slots.shape[-1]
         if length <= FEW:
             terms = [Block(block.lanes, block.slots[..., q]) for q in range(length)]
@@ -241,14 +244,14 @@ class NumPyRun:
     def _sum(self, block: Block, out: Array) -> None:
         terms = self._view(block)
         ones = np.ones((1, block.slots.shape[-1]))
-        if terms.ndim > block.slots.ndim:  # lanes
+        if terms.ndim > block.slots.ndim:  # there is an axis of lanes
             self._product(ones, terms, out[..., None, :])
         else:
             self._product(terms, ones.T, out[..., None])
 
     def _products(self, left: Block, right: Block, result: Block) -> None:
         a, b, out = map(self._view, (left, right, result))
-        if b.ndim == right.slots.ndim:  # no axis of lanes
+        if b.ndim == right.slots.ndim:  # there is no axis of lanes
             self._product(b, a.swapaxes(-1, -2), out)
         elif a.ndim < b.ndim:  # weights times inputs, whose columns are lanes
             self._product(a[..., None, :, :], b, out)
@@ -258,10 +261,10 @@ class NumPyRun:
             self._step(np.einsum, "...lkn,...rkn->...rln", a, b, out=out)
 
     def _product(self, a: Array, b: Array, out: Array) -> None:
-        """The product of two matrices, or of each two in stacks of them."""
+        """Adds the step for a product of two matrices, or of two stacks of matrices."""
         while out.ndim > 2 and len(out) == 1:  # a stack of one
             a, b, out = (x[0] if x.ndim == out.ndim else x for x in (a, b, out))
-        if a.shape[-1] == 1:  # nothing to add up
+        if a.shape[-1] == 1:  # nothing to sum
             a, b = (x.reshape(()) if x.size == 1 else x for x in (a, b))
             self._step(np.multiply, a, b, out)
         elif out.ndim == 2:
@@ -277,7 +280,7 @@ class NumPyRun:
             self._step(np.negative, out, out)
 
     def _along_lanes(self, block: Block) -> Array:
-        """A matrix whose rows run along the lanes, and along the list if it has more than one."""
+        """A matrix with a row for each list: the numbers of the list in all lanes."""
         numbers = self._view(block)
         if self.n == 1:
             return numbers
@@ -299,22 +302,22 @@ class NumPyRun:
         self._step(self.memory[table.lanes].reshape(-1).take, positions, None, out, "clip")
 
     def _scatter(self, group: Group) -> None:
-        index, owed = group.operands
-        in_lanes = self.n > 1 and (index.lanes or owed.lanes)
+        index, contributions = group.operands
+        in_lanes = self.n > 1 and (index.lanes or contributions.lanes)
         shape = (*index.slots.shape, *[self.n] * in_lanes)
         positions = self._positions(index, group.result, shape)
         numbers = np.empty(shape)
-        self._step(np.copyto, numbers, self._operand(owed, len(shape)))
+        self._step(np.copyto, numbers, self._operand(contributions, len(shape)))
         self._step(self._view(group.result).fill, 0.0)
         memory = self.memory[group.result.lanes].reshape(-1)
         self._step(np.add.at, memory, positions.reshape(-1), numbers.reshape(-1))
 
     def _positions(self, index: Block, table: Block, shape: tuple[int, ...]) -> Array:
-        """Where in memory, its rows in one, the entries are that are asked for."""
+        """The positions of the selected entries in the flattened memory."""
         n_tables, length = table.slots.shape
         numbers = self._operand(index, len(shape))
         if index.slots.max() >= self.schedule.n_inputs or not index.lanes:
-            self._step(_check_index, numbers, length)  # inputs are checked at the call
+            self._step(_check_index, numbers, length)  # inputs are checked when the call starts
         positions, whole = np.zeros(shape, np.intp), np.zeros(shape, np.intp)
         self._step(np.copyto, positions, numbers, casting="unsafe")
         if n_tables > 1:
@@ -329,7 +332,7 @@ class NumPyRun:
 
 
 def regular(slots: Slots) -> tuple[int, ...] | None:
-    """The step along each axis if slots lie in a regular pattern, else None.
+    """The step along each axis if the slots form a regular pattern, else None.
 
     >>> regular(np.array([[3, 4], [6, 7]])), regular(np.array([3, 4, 6]))
     ((3, 1), None)
@@ -344,8 +347,8 @@ def regular(slots: Slots) -> tuple[int, ...] | None:
 
 
 def _grid(group: Group) -> tuple[Block, Block, Block]:
-    # Left lists (..., L, K), right lists (..., R, K), and the result of each pair of them
-    # (..., R, L). Rows are grids of one left and one right list.
+    # Returns left lists (..., L, K), right lists (..., R, K), and the result of each pair
+    # (..., R, L). A row of dots counts as a stack of grids, each with one left and one right list.
     left, right, *_ = group.operands
     if left.slots.ndim == 2:
         lefts, rights = left.slots[:, None], right.slots[:, None]

@@ -1,11 +1,11 @@
-"""Pass 5, Python: the program as text that one can read, change, and run without NumPy.
+"""The program as readable Python text, which runs without NumPy.
 
-A text is a function of parameters and rows, one row of inputs for each example. What is uniform is
-computed once, then a loop goes through the examples and adds up what there shall be means of, and
-what follows from the means comes last. Numbers are local variables, which Python finds fastest; a
-result that is asked for once, and short, stands where it is asked for.
+The text defines a function of the parameters and of rows, with one row of inputs for each example.
+First it computes all numbers that are the same in every example. Then a loop over the examples adds
+up the terms of the means. Numbers that depend on the means come last. Numbers are local variables,
+which Python accesses fastest; a short expression that is used once is written where it is used.
 
-    >>> from micrograd.compiler.dots import fused
+    >>> from micrograd.compiler.fuse import fused
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
     >>> x, w, b = (recording.input(0.0) for _ in range(3))
@@ -28,8 +28,8 @@ result that is asked for once, and short, stands where it is asked for.
     >>> function(text)([2.0, 0.0], [(0.0,), (0.5,)])
     [0.0, 0.7615941559557649]
 
-Where Python raises an error, the functions that a text imports from here give what IEEE arithmetic
-and NumPy give: 1 / 0 is infinite, the logarithm of a negative number is NaN.
+The functions that the text imports from this file never raise an arithmetic error. They return the
+same as IEEE arithmetic and NumPy: 1 / 0 is infinite, the logarithm of a negative number is NaN.
 """
 
 from __future__ import annotations
@@ -42,16 +42,29 @@ from math import inf, nan, tanh
 from typing import Any
 
 from micrograd.arithmetic import relu, sigmoid
-from micrograd.compiler.dots import AFTER, BEFORE, LANES, MEANS, ONE, SCATTERS, Fused, Unit
+from micrograd.compiler.fuse import AFTER, BEFORE, LANES, MEANS, ONE, SCATTERS, Fused, Unit
 from micrograd.compiler.simplify import Instructions
-from micrograd.trace import _identifiers, distinct
+from micrograd.source import (
+    ATOM,
+    CHOICE,
+    COMPARISON,
+    NEGATIVE,
+    PRODUCT,
+    SUM,
+    Expression,
+    bracketed,
+    distinct,
+    identifiers,
+    number,
+    operation,
+)
 
-__all__ = [  # the functions and numbers that texts may import, and two more
+__all__ = [  # all names that a text can import, and also `function` and `source`
     "cos", "divide", "exp", "function", "inf", "largest", "log", "nan", "power", "relu", "scatter",
     "sigmoid", "sin", "smallest", "source", "sqrt", "take", "tanh",
 ]  # fmt: skip
 
-# ---- 1. Functions for which every number is good enough
+# ---- 1. Functions that accept every number
 
 
 def divide(x: float, y: float) -> float:
@@ -76,7 +89,7 @@ def power(x: float, y: float) -> float:
         return math.pow(x, y)
     except OverflowError:
         return -inf if x < 0 and y % 2 == 1 else inf
-    except ValueError:  # a negative number to a fractional power, or 0 to a negative one
+    except ValueError:  # a fractional power of a negative number, or a negative power of 0
         return nan if x else math.copysign(inf, x) if y % 2 == 1 else inf
 
 
@@ -105,7 +118,7 @@ def log(x: float) -> float:
 
 
 def _or_nan(of_float: Callable[[float], float]) -> Callable[[float], float]:
-    """A function that gives NaN where another one is not defined.
+    """The function, with NaN where it is not defined.
 
     >>> sqrt(4.0), sqrt(-4.0), sin(inf)
     (2.0, nan, nan)
@@ -124,7 +137,7 @@ sqrt, sin, cos = _or_nan(math.sqrt), _or_nan(math.sin), _or_nan(math.cos)
 
 
 def largest(*numbers: float) -> float:
-    """The largest of the numbers, NaN if one of them is.
+    """The largest of the numbers, or NaN if one of them is NaN.
 
     >>> largest(1.0, 3.0, 2.0), largest(1.0, nan)
     (3.0, nan)
@@ -133,7 +146,7 @@ def largest(*numbers: float) -> float:
 
 
 def smallest(*numbers: float) -> float:
-    """The smallest of the numbers, NaN if one of them is.
+    """The smallest of the numbers, or NaN if one of them is NaN.
 
     >>> smallest(1.0, 3.0, 2.0), smallest(nan, 1.0)
     (1.0, nan)
@@ -142,10 +155,10 @@ def smallest(*numbers: float) -> float:
 
 
 def take(table: Sequence[float], index: float) -> float:
-    """`table[index]`, for an index that was computed.
+    """`table[index]`, for a computed index.
 
     Raises:
-        IndexError: it is not in the table.
+        IndexError: the index is not an integer, or is out of range.
 
     >>> take((5.0, 6.0), 1.0)
     6.0
@@ -155,43 +168,34 @@ def take(table: Sequence[float], index: float) -> float:
     return table[int(index)]
 
 
-def scatter(
-    totals: list[float], indices: Sequence[float], owed: Sequence[float]
-) -> list[float]:
-    """The totals, to which what is owed has been added: each number at its index.
+def scatter(totals: list[float], indices: Sequence[float], terms: Sequence[float]) -> list[float]:
+    """The totals, after each term has been added at its index.
 
     >>> scatter([0.0, 0.0, 0.0], (2, 0, 2), (1.0, 5.0, 3.0))
     [5.0, 0.0, 4.0]
     """
-    for index, x in zip(indices, owed, strict=True):
+    for index, x in zip(indices, terms, strict=True):
         totals[int(index)] += x
     return totals
 
 
-# ---- 2. Running a text
+# ---- 2. Running the text
 
 
 def function(text: str) -> Callable[[Sequence[float], Sequence[Sequence[float]]], Any]:
-    """The function that stands in a text, of the parameters and of a row for each example."""
+    """The function that the text defines; it takes the parameters, and a row for each example."""
     names: dict[str, Any] = {}
     exec(compile(text, "<program>", "exec"), names)
     found: Callable[[Sequence[float], Sequence[Sequence[float]]], Any] = names["program"]
     return found
 
 
-# ---- 3. Writing one
+# ---- 3. Writing the text
 
-Expression = tuple[str, int]  # a text, and its rank
+WIDTH = 100  # characters in a line
+SHORT = 50  # expressions of up to this many characters may be written inside others
+LONGEST = 64  # maximum number of terms in one expression: Python's compiler is recursive
 
-WIDTH = 100  # of a line
-SHORT = 50  # characters of what may stand inside of something else
-LONGEST = 64  # terms in one expression, since Python's own compiler works recursively
-
-# How tightly the text of an operation binds: what binds less than its place needs gets brackets.
-_CHOICE, _COMPARISON, _SUM, _PRODUCT, _NEGATIVE, _ATOM = range(6)
-_RANKS = {
-    **dict.fromkeys("+-", _SUM), **dict.fromkeys("*/", _PRODUCT), "neg": _NEGATIVE,
-}  # fmt: skip
 _TAKEN = {*__all__, "abs", "int", "len", "n", "parameters", "program", "results", "rows"}
 _BREAKS = re.compile(r"(?<=,) | (?=[-+] |if |else )")  # where a line may end
 
@@ -207,22 +211,22 @@ def source(
 ) -> str:
     """The text of a program.
 
-    Its function gives a list with the result of each example, or with a list of its results. With
-    gradients it gives the mean of the result and a list of the gradients.
+    Its function returns a list with the result, or the list of results, of each example. If
+    `gradients` are given, it returns the mean of the result and a list of the mean gradients.
 
     Args:
-        fused: what pass 3 made of the instructions.
-        instructions: those of a recording, inputs first.
-        inputs: a name for each of the inputs.
-        parameters: the label of each parameter, or '', by its place.
-        results: places of the results of an example; with gradients, of the mean of one.
-        gradients: places of the mean gradients, one for each parameter.
-        name: what to call the result, if it is a name.
+        fused: the units of the program, which are single or fused instructions.
+        instructions: the instructions of a recording, inputs first; a place is a position in them.
+        inputs: a name for each input.
+        parameters: maps the place of each parameter to its label, or to ''.
+        results: the places of the results; with gradients, the place of one mean result.
+        gradients: the places of the mean gradients, one for each parameter.
+        name: a name for the result; ignored if it is not an identifier.
     """
     name = name if name.isidentifier() else "result"
     writer = _Writer(fused, instructions, inputs, parameters)
     names = [name] if len(results) == 1 else [f"{name}_{i}" for i in range(len(results))]
-    writer.name(results, _identifiers(names))
+    writer.name(results, identifiers(names))
     if gradients is not None:
         writer.name(gradients, [f"{p}_grad" for p in writer.parameters])
     for place in fused.units:
@@ -231,7 +235,7 @@ def source(
 
 
 class _Writer:
-    """Writes statements into three sections: before, in and after the loop through the examples."""
+    """Writes statements into three sections: before, in and after the loop over the examples."""
 
     def __init__(
         self,
@@ -242,23 +246,23 @@ class _Writer:
     ) -> None:
         self.units, self.lanes, self.steps = fused.units, fused.lanes, instructions
         labels = [label or f"p{i}" for i, label in enumerate(parameters.values())]
-        names = _identifiers([*inputs, *labels], sorted(_TAKEN))
+        names = identifiers([*inputs, *labels], sorted(_TAKEN))
         self.inputs, self.parameters = names[: len(inputs)], names[len(inputs) :]
         places = [*range(len(inputs)), *parameters]
-        self.texts = {i: (name, _ATOM) for i, name in zip(places, names, strict=True)}
+        self.texts = {i: (name, ATOM) for i, name in zip(places, names, strict=True)}
         self.names = {*_TAKEN, *names}
         self.numbered: Counter[str] = Counter()
-        self.name_of: dict[int, str] = {}  # of what the function returns
-        self.used: set[str] = set()  # of what is imported
+        self.name_of: dict[int, str] = {}  # the names of results and gradients
+        self.used: set[str] = set()  # names to import
         self.sections: dict[int, list[str]] = {BEFORE: [], LANES: [], AFTER: []}
-        self.sums: dict[str, None] = {}  # names of what begins with 0 before the loop
-        self.tables: dict[Any, str] = {}  # names of lists, by what they are made of
+        self.sums: dict[str, None] = {}  # names that start at 0 before the loop
+        self.tables: dict[Any, str] = {}  # maps the contents of lists to their names
         self.phase = fused.phases
         self.uses = Counter(i for unit in self.units.values() for i in unit.sources)
         self.user = {i: place for place, unit in self.units.items() for i in unit.sources}
 
     def name(self, places: Sequence[int], names: Sequence[str]) -> None:
-        """Names results, before anything is written."""
+        """Gives names to results, before anything is written."""
         names = distinct(names, "{}_{}", self.names)
         self.names.update(names)
         for place, name in zip(places, names, strict=True):
@@ -275,78 +279,74 @@ class _Writer:
     # ---- expressions
 
     def operand(self, place: int, rank: int = 0) -> str:
-        """The text of a result, fit to stand where something of this rank is expected."""
-        text, own = self.texts.get(place) or self.number(place)
-        return text if own >= rank else f"({text})"
+        """The text of a result, in brackets if its own rank (precedence) is lower than `rank`."""
+        return bracketed(self.operand_expression(place), rank)
 
-    def number(self, place: int) -> tuple[str, int]:
-        number = 1.0 if place == ONE else float(self.steps[place].number)
-        text = repr(number)
-        if not math.isfinite(number):
-            self.used.add(text.lstrip("-"))
-        return text, _NEGATIVE if text.startswith("-") else _ATOM
+    def operand_expression(self, place: int) -> Expression:
+        if place in self.texts:
+            return self.texts[place]
+        x = 1.0 if place == ONE else float(self.steps[place].number)
+        if not math.isfinite(x):
+            self.used.add(repr(abs(x)))
+        return number(x)
 
     def operands(self, places: Sequence[int]) -> str:
-        """What Python reads as a tuple, where there are brackets around it."""
+        """The text of a tuple of these operands, without its brackets."""
         return _listed([self.operand(i) for i in places])
 
-    def call(self, function: str, *arguments: str) -> Expression:
-        if function in __all__:
-            self.used.add(function)
-        return f"{function}({', '.join(arguments)})", _ATOM
+    def call(self, op: str, *operands: Expression) -> Expression:
+        if op in __all__:
+            self.used.add(op)
+        return operation(op, operands)
 
     def expression(self, unit: Unit) -> Expression:
-        """The text for an operation, and its rank."""
+        """The text of an operation, and its rank."""
         op, places = unit.op, unit.sources
-        rank = _RANKS.get(op, _ATOM)
         if op == "dot":
-            return _sum(self.terms(unit)), _SUM
+            return _sum(self.terms(unit)), SUM
         if op == "take":
             return self.taken(unit)
         if op.startswith("where"):
-            x, y, a, b = map(self.operand, places, (_SUM, _SUM, _COMPARISON, _CHOICE))
+            x, y, a, b = map(self.operand, places, (SUM, SUM, COMPARISON, CHOICE))
             sign = op.removeprefix("where ").replace("is", "==")
-            return f"{a} if {x} {sign} {y} else {b}", _CHOICE
+            return f"{a} if {x} {sign} {y} else {b}", CHOICE
         if op == "relu" and (x := self.operand(*places)).isidentifier():  # faster than a call
-            return f"0.0 if {x} < 0.0 else {x}", _CHOICE
-        if op == "neg":
-            return f"-{self.operand(places[0], rank + 1)}", rank
-        if op == "/" and not self.is_number(places[1]):
+            return f"0.0 if {x} < 0.0 else {x}", CHOICE
+        if op == "**":
+            op = "power"
+        elif op == "/" and not self.is_nonzero_number(places[1]):
             op = "divide"
-        elif op in _RANKS:
-            a, b = map(self.operand, places, (rank, rank + 1))
-            return f"{a} {op} {b}", rank
-        return self.call("power" if op == "**" else op, *map(self.operand, places))
+        return self.call(op, *map(self.operand_expression, places))
 
-    def is_number(self, divisor: int) -> bool:
-        is_known = divisor < len(self.steps) and self.steps[divisor].op == "constant"
-        return is_known and self.steps[divisor].number != 0
+    def is_nonzero_number(self, place: int) -> bool:
+        is_number = place < len(self.steps) and self.steps[place].op == "constant"
+        return is_number and self.steps[place].number != 0
 
     def terms(self, unit: Unit) -> list[str]:
-        """The terms of a dot or a mean, each with its sign in front."""
+        """The terms of a dot or a mean, each with a sign in front."""
         left, right, *others = unit.operands
         added, subtracted = others or ((), ())
         products = []
         for pair in zip(left, right, strict=True):
             factors = [i for i in pair if i != ONE] or [ONE]
-            ranks = (_PRODUCT, _PRODUCT + 1) if len(factors) == 2 or unit.sign < 0 else (_SUM,)
+            ranks = (PRODUCT, PRODUCT + 1) if len(factors) == 2 or unit.sign < 0 else (SUM,)
             products.append(" * ".join(map(self.operand, factors, ranks)))
         plus, minus = (products, []) if unit.sign > 0 else ([], products)
-        plus += [self.operand(i, _SUM) for i in added]
-        minus += [self.operand(i, _PRODUCT) for i in subtracted]
+        plus += [self.operand(i, SUM) for i in added]
+        minus += [self.operand(i, PRODUCT) for i in subtracted]
         return [*(f"+ {term}" for term in plus), *(f"- {term}" for term in minus)]
 
     def taken(self, unit: Unit) -> Expression:
         (index,), table = unit.operands
         entries = f"({self.operands(table)})"
-        if not any(self.lanes[i] for i in table):  # is put together once
+        if not any(self.lanes[i] for i in table):  # uniform: a variable that is set before the loop
             if table not in self.tables:
                 self.tables[table] = self.new_name("table")
                 self.assign(BEFORE, self.tables[table], self.operands(table))
             entries = self.tables[table]
-        if self.steps[index].op == "input":  # was looked at before
-            return f"{entries}[int({self.operand(index)})]", _ATOM
-        return self.call("take", entries, self.operand(index))
+        if self.steps[index].op == "input":  # already checked, before the program runs
+            return f"{entries}[int({self.operand(index)})]", ATOM
+        return self.call("take", (entries, ATOM), self.operand_expression(index))
 
     # ---- statements
 
@@ -355,10 +355,10 @@ class _Writer:
         self.sections[phase] += _wrapped(indent, f"{name} {operator} ", text)
 
     def write(self, place: int) -> None:
-        """Writes what computes this result, or keeps its text for where it is asked for."""
+        """Writes a statement for this result, or keeps its text until the result is used."""
         unit, phase = self.units[place], self.phase[place]
         if unit.op == "copy":
-            self.texts[place] = self.operand(unit.sources[0], _NEGATIVE), _NEGATIVE
+            self.texts[place] = self.operand(unit.sources[0], NEGATIVE), NEGATIVE
         elif unit.op == "mean":
             self.write_mean(place, unit)
         elif unit.op in SCATTERS:
@@ -370,13 +370,13 @@ class _Writer:
 
     def named(self, place: int) -> str:
         name = self.name_of.get(place) or self.new_name("v")
-        self.texts[place] = name, _ATOM
+        self.texts[place] = name, ATOM
         return name
 
     def keep(self, place: int, phase: int, text: str, rank: int) -> None:
-        is_wanted_once = self.uses[place] == 1 and place not in self.name_of
-        is_short = len(text) <= SHORT and rank != _CHOICE
-        if is_wanted_once and is_short and self.phase[self.user[place]] == phase:
+        is_used_once = self.uses[place] == 1 and place not in self.name_of
+        is_short = len(text) <= SHORT and rank != CHOICE
+        if is_used_once and is_short and self.phase[self.user[place]] == phase:
             self.texts[place] = text, rank
         else:
             self.assign(phase, self.named(place), text)
@@ -390,7 +390,7 @@ class _Writer:
         user = self.user.get(place, place)
         name = self.name_of.get(place)
         if not name and self.uses[place] == 1 and len(self.units[user].sources) <= LONGEST:
-            name = self.name_of.get(user)  # w_grad = w_grad / n + penalty
+            name = self.name_of.get(user)  # as in w_grad = w_grad / n + penalty
         if not name or name in self.sums:
             name = self.new_name("sum")
         self.sums[name] = None
@@ -399,30 +399,30 @@ class _Writer:
         if name == self.name_of.get(place):
             self.assign(AFTER, self.named(place), "n", "/=")
         else:
-            self.keep(place, AFTER, f"{name} / n", _PRODUCT)
+            self.keep(place, AFTER, f"{name} / n", PRODUCT)
 
     def write_scatter(self, place: int, unit: Unit) -> None:
-        indices, owed, (position,) = unit.operands
-        key, is_mean = (unit.op, indices, owed), unit.op in MEANS
+        indices, terms, (position,) = unit.operands
+        key, is_mean = (unit.op, indices, terms), unit.op in MEANS
         if key not in self.tables:
             name = self.tables[key] = self.new_name("totals")
             totals = f"[0.0] * {unit.length}"
             if is_mean:
                 self.assign(BEFORE, name, totals)
                 totals = name
-            given = [f"({self.operands(places)})" for places in (indices, owed)]
-            text, _ = self.call("scatter", totals, *given)
+            given = [f"({self.operands(places)})" for places in (indices, terms)]
+            text, _ = self.call("scatter", *((text, ATOM) for text in (totals, *given)))
             self.assign(self.phase[place], name, text)
         total = f"{self.tables[key]}[{int(self.steps[position].number)}]"
         if is_mean:
-            self.keep(place, AFTER, f"{total} / n", _PRODUCT)
+            self.keep(place, AFTER, f"{total} / n", PRODUCT)
         else:
-            self.keep(place, self.phase[place], total, _ATOM)
+            self.keep(place, self.phase[place], total, ATOM)
 
-    # ---- the whole
+    # ---- the whole text
 
     def text(self, results: Sequence[int], gradients: Sequence[int] | None) -> str:
-        """The finished text."""
+        """The finished text of the program."""
         found = ", ".join(map(self.operand, results))
         lines = ["def program(parameters, rows):"]
         if self.parameters:
@@ -455,18 +455,18 @@ class _Writer:
 
 
 def _sum(terms: Sequence[str]) -> str:
-    # The first sign is left out, or is one of a number.
+    # A leading plus is dropped; a leading minus loses the space after it.
     text = " ".join(terms)
     return text.removeprefix("+ ") if text.startswith("+") else text.replace("- ", "-", 1)
 
 
 def _listed(texts: Sequence[str]) -> str:
-    # What Python reads as a tuple, be it of one.
+    # The text of a tuple; it needs brackets only if there is a single element.
     return f"({texts[0]},)" if len(texts) == 1 else ", ".join(texts)
 
 
 def _wrapped(indent: int, start: str, text: str, end: str = "") -> list[str]:
-    # A statement; if it takes several lines, in brackets.
+    # The lines of a statement; if there are several, brackets join them.
     margin = " " * indent
     line = f"{margin}{start}{text}{end}"
     if len(line) <= WIDTH:

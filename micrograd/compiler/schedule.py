@@ -1,22 +1,24 @@
-"""Pass 4: what does the same at the same time, side by side.
+"""Groups of instructions that do the same thing at the same time.
 
-Units that need not wait for one another and do the same make one `Group`, which is done at once.
-The level of a unit says when: one before the first unit that needs it, so as late as possible.
-Numbers get slots, in two memories:
+Units (fused instructions) that do the same thing and do not depend on each other form a `Group`,
+which runs in one or a few calls. The level of a unit says when it runs: as late as possible, just
+before the first unit that needs its result. Numbers are stored in slots of two memories:
 
-    uniform     a vector: parameters first, then constants, then what is computed once
-    lanes       a matrix with a row for each slot and a column for each lane: inputs first
+    uniform     a vector: parameters first, then constants, then results that are computed once
+    lanes       a matrix with a row for each slot and a column for each lane (example); inputs first
 
-The results of a group lie side by side, and those who need them find them in order: then what a
-group reads is seldom scattered, and a row of ones after each group serves the biases of the next.
+The results of a group have adjacent slots, in an order that lets later groups read most of their
+operands from adjacent slots. In the lanes, each group is followed by a row of ones: later biases
+are weights of this row.
 
-Among dots, hashing finds the matrix products. Neurons of a layer have different weights and hear
-the same inputs; the examples of a sequence have the same weights and different inputs. Left lists
-that meet the same right lists make a grid, left times right,
+Matrix products are found by hashing the operands of dots (sums of products). Neurons of a layer
+have different weights and the same inputs; positions of a sequence share weights but not inputs.
+A dot multiplies a left list by a right list. Left lists with the same right lists form a grid,
+which is a matrix product:
 
     result[r, l] = sum over k of left[l, k] right[r, k]
 
-and so do the gradients of weights, in which each input meets each upstream gradient.
+The gradients of weights form grids too: every input is multiplied by every upstream gradient.
 
     >>> grids({((0, 1), (8, 9)): 10, ((2, 3), (8, 9)): 11})
     [([(0, 1), (2, 3)], [(8, 9)])]
@@ -26,23 +28,25 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.dots import LANES, ONE, SCATTERS, Fused
+from micrograd.compiler.fuse import LANES, ONE, SCATTERS, Fused
 from micrograd.compiler.simplify import Instructions
 
 Slots = npt.NDArray[np.int32]
 Places = tuple[int, ...]
-Grid = tuple[list[Places], list[Places]]  # left lists, and right lists that each of them meets
+Grid = tuple[
+    list[Places], list[Places]
+]  # left lists, and right lists; each left list is paired with every right list
 
 
 class Block(NamedTuple):
-    """Slots of the numbers that a group reads or writes, in an array of any shape.
+    """The slots that a group reads or writes, in an array of any shape.
 
     >>> Block(True, np.array([3, 4]))
     Block(lanes=True, slots=array([3, 4]))
@@ -53,11 +57,11 @@ class Block(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Units that do the same at once; the shapes of its blocks say how they belong together.
+    """Units that run together; the shapes of the blocks say which operands belong to which result.
 
-    Those of operands have the shape of the result, or fit it as NumPy broadcasts; where a unit
-    takes lists of operands, the last axis runs along the list. In a grid of dots that is
-    (R, L) of (1, L, K) and (R, 1, K).
+    Operands have the shape of the result, or broadcast to it as in NumPy. Lists of operands have
+    one more axis, along the list. A grid of dots, of L left and R right lists of length K, has a
+    result of shape (R, L) and operands of shapes (1, L, K) and (R, 1, K).
 
     >>> Group("exp", Block(True, np.array([2, 3])), (Block(True, np.array([0, 1])),))
     exp of 2 in lanes
@@ -80,13 +84,16 @@ class Group(NamedTuple):
             return f"{self.op} of {' x '.join(map(str, shape))}{where}"
         length = self.operands[0].slots.shape[-1]
         is_thin = 1 in shape[-2:] if self.op == "dot" else math.prod(shape) == 1
-        if len(shape) == 1 or (length == 1 and is_thin):
-            terms = sum(block.slots.shape[-1] for block in self.operands[2:])
-            parts = [_counted(length, "product"), _counted(terms, "term")]
-            what = " and ".join(filter(None, parts)) or "nothing"
-            kind = "mean" if self.op == "mean" else "sum"
-            return f"{_counted(math.prod(shape), kind)} of {what}{where}"
-        *several, n_rights, n_lefts = shape
+        if len(shape) > 1 and not (length == 1 and is_thin):
+            return self._as_matrix_product(length)
+        terms = sum(block.slots.shape[-1] for block in self.operands[2:])
+        parts = [_counted(length, "product"), _counted(terms, "term")]
+        what = " and ".join(filter(None, parts)) or "nothing"
+        kind = "mean" if self.op == "mean" else "sum"
+        return f"{_counted(math.prod(shape), kind)} of {what}{where}"
+
+    def _as_matrix_product(self, length: int) -> str:
+        *several, n_rights, n_lefts = self.result.slots.shape
         inner = "lanes" if self.op == "mean" else str(length)
         if self.op == "mean" and length > 1:
             inner = f"({length} lanes)"
@@ -102,20 +109,20 @@ def _counted(n: int, noun: str) -> str:
 
 
 class Schedule(NamedTuple):
-    """A program of groups.
+    """The groups of a program, and the slots of its numbers.
 
     Attributes:
-        before: groups of what is computed once, from parameters and constants.
-        lanes: groups of what is computed in every lane, and of means over lanes.
-        after: groups of what is computed once, from means.
-        sizes: of the two memories, in slots: numbers that are uniform, and rows of lanes.
-        n_inputs: how many of the rows are those of arguments, a row of ones behind each included.
-        constants: pairs of a uniform slot and a number.
+        before: groups that run once, before the lanes, on parameters and constants.
+        lanes: groups that run in every lane, and the means over lanes.
+        after: groups that run once, after the means.
+        sizes: the number of slots in each memory, uniform and lanes.
+        n_inputs: the number of rows for arguments, including the row of ones after each argument.
+        constants: pairs of a uniform slot and its number.
         ones: the rows that are 1 in every lane.
-        means: the uniform slots of means, which lie side by side, as first and end.
-        results: a row for each, whether it is in lanes and its slot: (n, 2).
+        means: start and end (exclusive) of the adjacent uniform slots that hold the means.
+        results: for each result, whether it is in lanes, and its slot; shape (n, 2).
 
-    >>> from micrograd.compiler.dots import fused
+    >>> from micrograd.compiler.fuse import fused
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
     >>> w, x = recording.input(0.0), recording.input(0.0)
@@ -142,15 +149,16 @@ class Schedule(NamedTuple):
 
     @property
     def groups(self) -> list[Group]:
-        """All groups, in their order."""
+        """All groups, in the order in which they run."""
         return [*self.before, *self.lanes, *self.after]
 
 
-ZERO = -2  # like ONE the place of an input that is always the same
-FILLERS = {  # what a list is filled up with, to be as long as those of others in its group
+ZERO = -2  # stands for an input that is 0 in every lane, as ONE stands for 1
+FILLERS = {  # padding for lists that are shorter than others in their group
     "dot": (ZERO, ONE, ZERO, ZERO), "mean": (ZERO, ONE),
-    "largest": (None,), "smallest": (None,),  # its last operand
+    "largest": (None,), "smallest": (None,),  # None: repeat the list's own last operand
 }  # fmt: skip
+FEW = 2  # with at most this many sizes of thin grids (one row or column), each size gets a call
 
 
 def scheduled(
@@ -160,14 +168,14 @@ def scheduled(
     parameters: Sequence[int],
     results: Sequence[int],
 ) -> Schedule:
-    """The groups of these units, in an order in which they can be done.
+    """The groups of these units, in an order in which they can run.
 
     Args:
-        fused: what pass 3 made of the instructions.
-        instructions: those of a recording.
+        fused: the units.
+        instructions: the recording that they were made from.
         inputs: places of inputs, argument by argument; they get the first slots of the lanes.
-        parameters: places of inputs that are uniform, which get the first uniform slots.
-        results: places of results, in the order in which they are wanted.
+        parameters: places of uniform inputs; they get the first uniform slots.
+        results: places of results; the schedule's `results` are in the same order.
     """
     layout = _Layout(fused, instructions, inputs, parameters, results)
     phases: list[list[Group]] = [[], [], []]
@@ -180,14 +188,20 @@ def scheduled(
             end = layout.size[False]
     before, lanes, after = phases
     return Schedule(
-        before, lanes, after, (layout.size[False], layout.size[True]),
-        sum(len(argument) + 1 for argument in inputs), layout.constants, sorted(layout.ones),
-        (first_mean, end), np.array([(fused.lanes[i], layout.slot[i]) for i in results], np.int32),
-    )  # fmt: skip
+        before,
+        lanes,
+        after,
+        sizes=(layout.size[False], layout.size[True]),
+        n_inputs=sum(len(argument) + 1 for argument in inputs),
+        constants=layout.constants,
+        ones=sorted(layout.ones),
+        means=(first_mean, end),
+        results=np.array([(fused.lanes[i], layout.slot[i]) for i in results], np.int32),
+    )
 
 
 def _levels(fused: Fused) -> dict[tuple[int, int], list[int]]:
-    # The places of units by phase and level. Levels are negative, counted from the end.
+    # Maps phases and levels to the places of their units. The last level is 0, others are negative.
     phase = fused.phases
     level = dict.fromkeys(fused.units, 0)
     for place, unit in reversed(fused.units.items()):
@@ -202,17 +216,16 @@ def _levels(fused: Fused) -> dict[tuple[int, int], list[int]]:
 
 
 def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
-    """The ranks of parameters, in the order in which the units of a kind list their places.
+    """The indices of the parameters in the order in which the units use them, dots first.
 
-    In this order a matrix, whose rows are used one after another, lies in memory as it is written
-    on paper.
+    In this order the rows of a weight matrix follow each other in memory.
 
-    >>> from micrograd.compiler.dots import fused
+    >>> from micrograd.compiler.fuse import fused
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
     >>> b, w, x = (recording.input(0.0) for _ in range(3))
     >>> units = fused(recording.instructions, [(b + w * x).place], parameters=[0, 1])
-    >>> order_of_use(units, [0, 1])  # the bias behind its weight
+    >>> order_of_use(units, [0, 1])  # the bias comes after its weight
     [1, 0]
     """
     rank = {place: i for i, place in enumerate(parameters)}
@@ -222,8 +235,18 @@ def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
     return list(dict.fromkeys([*chain.from_iterable(kinds.values()), *rank.values()]))
 
 
+def _ranks(fused: Fused, results: Sequence[int]) -> dict[int, int]:
+    # The position of each result; uniform numbers that it is computed from share its position.
+    rank = {place: i for i, place in reversed(list(enumerate(results)))}
+    for place, unit in reversed(fused.units.items()):
+        for source in unit.sources:
+            if place in rank and not fused.lanes[source]:
+                rank.setdefault(source, rank[place])
+    return rank
+
+
 class _Layout:
-    """Gives slots to places, and makes groups of the units of a level."""
+    """Assigns slots to places and forms groups of units."""
 
     def __init__(
         self,
@@ -233,36 +256,31 @@ class _Layout:
         parameters: Sequence[int],
         results: Sequence[int],
     ) -> None:
-        self.units, self.lanes = fused.units, fused.lanes
-        self.numbers = numbers = instructions.numbers
-        self.rank = {place: i for i, place in reversed(list(enumerate(results)))}
-        for place, unit in reversed(fused.units.items()):  # and of the means that it is made of
-            for source in unit.sources:
-                if place in self.rank and not fused.lanes[source]:
-                    self.rank.setdefault(source, self.rank[place])
+        self.units, self.lanes, self.numbers = fused.units, fused.lanes, instructions.numbers
+        self.rank = _ranks(fused, results)
         self.slot: dict[int, int] = {}
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
         self.take_slots(parameters, False)
-        known = set(results).union(*(unit.sources for unit in fused.units.values()))
         for argument in inputs:
             self.take_slots(argument, True)
-        constants = [i for i in numbers if i in known and instructions.ops[i] == "constant"]
+        known = set(results).union(*(unit.sources for unit in fused.units.values()))
+        constants = [i for i in self.numbers if i in known and instructions.ops[i] == "constant"]
         self.take_slots(constants, False)
-        self.constants = [(self.slot[i], float(numbers[i])) for i in constants]
         zero, one, row = *self.take_slots([None, None], False), *self.take_slots([None], True)
+        self.constants = [(self.slot[i], float(self.numbers[i])) for i in constants]
         self.constants += [(zero, 0.0), (one, 1.0)]
         self.fixed = {(ZERO, False): zero, (ONE, False): one}
         self.fixed.update({(ZERO, True): row, (ONE, True): row + 1})
 
     def take_slots(self, places: Sequence[int | None], lanes: bool) -> Slots:
-        """The next slots, one for each place (None: one that nobody asks for)."""
+        """Takes the next slot for each place; None takes a slot that belongs to no place."""
         first = self.size[lanes]
         for slot, place in enumerate(places, first):
             if place is not None:
                 self.slot[place] = slot
         self.size[lanes] += len(places)
-        if lanes:  # a row of ones behind them
+        if lanes:  # add a row of ones after them
             self.ones.add(self.size[True])
             self.size[True] += 1
         return np.arange(first, first + len(places), dtype=np.int32)
@@ -273,7 +291,7 @@ class _Layout:
         for place in places:
             if place >= 0:
                 last = slot_of[place]
-            elif place == ONE and last + 1 in self.ones and lanes:  # as if it were one more input
+            elif place == ONE and last + 1 in self.ones and lanes:  # the row of ones after `last`
                 last += 1
             else:
                 last = self.fixed[place, lanes]
@@ -284,17 +302,10 @@ class _Layout:
         return bool(places) and (places[0] == ONE or self.lanes[places[0]])
 
     def grouped(self, places: Sequence[int]) -> list[Group]:
-        """The groups of units that need not wait for one another."""
+        """The groups of units that do not depend on each other."""
         alike: dict[Any, list[int]] = defaultdict(list)
         for place in places:
-            op, operands, sign, size = self.units[place]
-            if op in SCATTERS:
-                operands = operands[:2]
-            lengths = [len(some) for some in operands]
-            if op in FILLERS:  # filled up, lists of 2 to 7 operands are alike, or of 8 to 31, ...
-                size = max(lengths).bit_length() // 2
-                lengths = [min(1, length) for length in lengths]
-            alike[op, sign, size, *lengths, *map(self.in_lanes, operands)].append(place)
+            alike[self.kind(place)].append(place)
         groups = []
         for (op, *_), members in alike.items():
             if op in SCATTERS:
@@ -302,16 +313,27 @@ class _Layout:
             elif op in ("dot", "mean") and self.units[members[0]].operands[0]:
                 groups += self.products(members)
             else:
-                groups.append(self.side_by_side(members))
+                groups.append(self.group(members))
         return groups
 
+    def kind(self, place: int) -> tuple[Any, ...]:
+        """A key that is equal for units that can be in the same group."""
+        op, operands, sign, size = self.units[place]
+        if op in SCATTERS:
+            operands = operands[:2]
+        lengths = [len(some) for some in operands]
+        if op in FILLERS:
+            size = _magnitude(max(lengths))
+            lengths = [min(1, length) for length in lengths]
+        return op, sign, size, *lengths, *map(self.in_lanes, operands)
+
     def order(self, place: int) -> tuple[Any, ...]:
-        # Results in the order in which they are wanted, the others in that of their operands.
+        # Results keep the order of `results`; other units are sorted by the operands' slots.
         slots = [self.slots_of(operands) for operands in self.units[place].operands]
         return self.rank.get(place, -1), slots, place
 
     def blocks(self, members: Sequence[int]) -> list[Block]:
-        """The operands of some units: (G, K) for each list, (G,) for a single operand."""
+        """Operands of G units: shape (G, K) for lists of K operands, (G,) for single operands."""
         op = self.units[members[0]].op
         blocks = []
         for q, _ in enumerate(self.units[members[0]].operands):
@@ -331,7 +353,7 @@ class _Layout:
             found += self.slots_of(places, lanes, found[-1] if found else 0)
         return Block(lanes, np.array(found, np.int32).reshape(len(lists), length))
 
-    def side_by_side(self, members: list[int]) -> Group:
+    def group(self, members: list[int]) -> Group:
         members.sort(key=self.order)
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
         blocks = self.blocks(members)
@@ -339,38 +361,44 @@ class _Layout:
         return Group(unit.op, result, tuple(blocks), unit.sign)
 
     def products(self, members: list[int]) -> list[Group]:
-        """Dots and means of products: grids of a size together, the rest in rows."""
+        """Groups dots and means of products: one group for each size of grid, one for the rest."""
         place_of: dict[tuple[Places, Places], int] = {}
-        rows = []
+        singles = []
         for place in members:
             left, right, *_ = self.units[place].operands
             if place_of.setdefault((left, right), place) != place:
-                rows.append(place)  # the same sums of products, with other terms
+                singles.append(place)  # the same products with different terms
+        sizes = self.grids_by_size(place_of)
+        for size in _too_small(sizes):
+            singles += chain.from_iterable(sizes.pop(size))
+        if singles:
+            sizes[0, 0] = [[place] for place in singles]
+
+        def first(size: tuple[int, int]) -> tuple[Any, ...]:
+            return min(self.order(grid[0]) for grid in sizes[size])
+
+        return [
+            self.grid(sizes[size], *size) if any(size) else self.group(singles)
+            for size in sorted(sizes, key=first)
+        ]
+
+    def grids_by_size(
+        self, place_of: Mapping[tuple[Places, Places], int]
+    ) -> dict[tuple[int, int], list[list[int]]]:
+        """Maps a size (right lists, left lists) to all grids of this size: places, row by row."""
         sizes: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
         for lefts, rights in grids(place_of):
             lefts.sort(key=self.last_if_one)
             rights.sort(key=self.last_if_one)
             found = [place_of[left, right] for right, left in product(rights, lefts)]
             sizes[len(rights), len(lefts)].append(found)
-        thin = [size for size in sizes if 1 in size]
-        if len(thin) > 2 or thin == [(1, 1)]:  # each is too small to be done by itself
-            rows += [place for size in thin for grid in sizes.pop(size) for place in grid]
-        if rows:
-            sizes[0, 0] = [[place] for place in rows]
-
-        def first(size: tuple[int, int]) -> tuple[Any, ...]:
-            return min(self.order(grid[0]) for grid in sizes[size])
-
-        return [
-            self.grid(sizes[size], *size) if any(size) else self.side_by_side(rows)
-            for size in sorted(sizes, key=first)
-        ]
+        return sizes
 
     def last_if_one(self, places: Places) -> tuple[bool, list[int]]:
         return places == (ONE,), self.slots_of(places)
 
     def grid(self, found: list[list[int]], n_rights: int, n_lefts: int) -> Group:
-        """Grids of one size as one group: (R, L), or (B, R, L) if there are several."""
+        """One group for all grids of a size: the result is (R, L), or (B, R, L) for B > 1 grids."""
         found.sort(key=lambda grid: self.order(grid[0]))
         members = [place for grid in found for place in grid]
         shape = (len(found), n_rights, n_lefts)
@@ -387,11 +415,11 @@ class _Layout:
         return Group(unit.op, blocks[0], tuple(blocks[1:]), unit.sign)
 
     def scatter(self, members: list[int]) -> Group:
-        """What the entries of tables of one length are owed: (G, N) of (G, J) and (G, J)."""
+        """A group for G tables of length N: gradients (G, N), indices and contributions (G, J)."""
         tables: dict[tuple[Places, Places], dict[int, int]] = defaultdict(dict)
         for place in members:
-            indices, owed, (position,) = self.units[place].operands
-            tables[indices, owed][int(self.numbers[position])] = place
+            indices, contributions, (position,) = self.units[place].operands
+            tables[indices, contributions][int(self.numbers[position])] = place
         keys = sorted(tables, key=lambda key: list(map(self.slots_of, key)))
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
         places = [tables[key].get(position) for key in keys for position in range(unit.length)]
@@ -400,13 +428,24 @@ class _Layout:
         return Group(unit.op, result, tuple(blocks))
 
 
-def grids(
-    pairs: Mapping[tuple[Places, Places], int],
-) -> list[Grid]:
-    """The pairs of a left and a right list, as products of some left lists with some right lists.
+def _magnitude(length: int) -> int:
+    # Lists of 2 to 7 operands have one magnitude, lists of 8 to 31 the next, and so on. Lists of
+    # one magnitude share a group: there are fewer groups, and no list gets four times as long.
+    return length.bit_length() // 2
 
-    Left lists that meet the same right lists belong together. The bias meets every upstream
-    gradient; it joins the inputs that meet the same ones.
+
+def _too_small(sizes: Collection[tuple[int, int]]) -> list[tuple[int, int]]:
+    # A grid with one row or column is often too little work for a call of its own. If there are
+    # many sizes of such grids, or only single dots, one call with padded lists is faster.
+    thin = [size for size in sizes if 1 in size]
+    return thin if len(thin) > FEW or thin == [(1, 1)] else []
+
+
+def grids(pairs: Mapping[tuple[Places, Places], int]) -> list[Grid]:
+    """Splits the pairs of lists into grids that combine every left list with every right list.
+
+    Left lists with the same right lists form a grid. The input of biases, (ONE,), is multiplied by
+    the upstream gradients of all layers, so it joins the grid of each layer.
     """
     rights_of = defaultdict(set)
     for left, right in pairs:

@@ -1,20 +1,19 @@
-"""Pass 1: a recording that writes nothing down twice, and nothing that changes nothing.
+"""A recording without duplicates or no-ops.
 
-Closures written for one number at a time leave much behind that a program need not do: 0 + x where
-a gradient begins, 1 * x where the seed is handed on, the same product in two closures. The
-recording of chapter 8 writes all of it down, since it is there to be looked at. This one simplifies
-on the way:
+The closures of `backward()` do work that a program can skip: 0 + x where a gradient starts, 1 * x
+where the seed is passed on, the same product in two closures. `trace.py` records all of it, because
+its recordings are meant to be read. The recording in this file simplifies each new instruction:
 
-    constants           2 * 3 is computed here and now
+    constants           2 * 3 is computed immediately
     neutral elements    x + 0, x - 0, 1 * x, x / 1, x ** 1 are x; -1 * x is -x, -(-x) is x
     signs               x + -y is x - y, x - -y is x + y
-    twice the same      x + x is 2 * x
+    equal terms         x + x is 2 * x
     powers              x ** 2 is x * x, x ** 0 is 1, x ** -1 is 1 / x, x ** 0.5 is sqrt(x),
                         x ** -0.5 is 1 / sqrt(x)
-    one answer          where(c, x, x) is x
-    repetition          an operation on the same operands has the same result
+    equal choices       where(c, x, x) is x
+    duplicates          the same operation on the same operands is recorded once
 
-It never turns x * 0 into 0: were x infinite or not a number, eager arithmetic would say so.
+It never turns x * 0 into 0, because the eager result is NaN if x is infinite or NaN.
 
     >>> from micrograd.engine import Value
     >>> recording = Simplified()
@@ -35,7 +34,7 @@ from micrograd import arithmetic
 from micrograd.arithmetic import Number
 from micrograd.trace import Instruction, Recording, Traced
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {  # these compute operations on constants
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -57,25 +56,40 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "minimum": arithmetic.minimum,
 }
 CONDITIONS = ("<", "<=", ">", ">=", "is")
-NEUTRAL = {  # by operation, place and number: what is left, as the place of an operand
-    ("+", 0, 0): 1, ("+", 1, 0): 0, ("-", 1, 0): 0, ("*", 0, 1): 1, ("*", 1, 1): 0,
-    ("/", 1, 1): 0, ("**", 1, 1): 0,
-}  # fmt: skip
+RULES: dict[tuple[str, int, float], Callable[[Any], Any]] = {
+    # The key is an operation, the position of its constant operand, and that constant. The function
+    # computes the same result from the other operand alone.
+    ("+", 0, 0): lambda x: x,
+    ("+", 1, 0): lambda x: x,
+    ("-", 0, 0): lambda x: -x,
+    ("-", 1, 0): lambda x: x,
+    ("*", 0, 1): lambda x: x,
+    ("*", 1, 1): lambda x: x,
+    ("*", 0, -1): lambda x: -x,
+    ("*", 1, -1): lambda x: -x,
+    ("/", 1, 1): lambda x: x,
+    ("**", 1, 0): lambda x: 1,
+    ("**", 1, 1): lambda x: x,
+    ("**", 1, 2): lambda x: x * x,
+    ("**", 1, -1): lambda x: 1 / x,
+    ("**", 1, 0.5): lambda x: x.sqrt(),
+    ("**", 1, -0.5): lambda x: 1 / x.sqrt(),
+}
 
-SHOWN = 500  # instructions that are written out at both ends of a list
+SHOWN = 500  # the repr shows this many instructions at each end of a list
 
 
 class Instructions(Sequence[Instruction]):
-    """A list of instructions, kept in columns: most of them are never looked at one by one.
+    """A list of instructions, stored in columns.
 
-    Python's collector walks through all objects that hold others, again and again while a graph
-    grows. Lists of strings and of plain tuples give it nothing to do; a hundred thousand
-    instructions, each an object, would.
+    While a graph grows, Python's garbage collector repeatedly visits every object that holds other
+    objects. A hundred thousand `Instruction` objects would keep it busy, but it soon stops
+    tracking tuples of integers.
 
     Attributes:
-        ops: what each of them does.
-        operands: the places of earlier ones, on whose results.
-        numbers: those of inputs and constants, by their place.
+        ops: the operation of each instruction.
+        operands: the places of each instruction's operands; a place is an index into these lists.
+        numbers: maps the place of each input and constant to its number.
 
     >>> steps = Instructions()
     >>> steps.add("constant", (), 2.0), steps.add("neg", (0,))
@@ -93,7 +107,7 @@ class Instructions(Sequence[Instruction]):
         self.numbers: dict[int, Number] = {}
 
     def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
-        """One more; returns its place."""
+        """Appends an instruction and returns its place."""
         place = len(self.ops)
         self.ops.append(op)
         self.operands.append(operands)
@@ -107,7 +121,7 @@ class Instructions(Sequence[Instruction]):
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return list(self)[place]
-        place = range(len(self))[place]  # -1 is the last
+        place = range(len(self))[place]  # so that -1 means the last
         return Instruction(self.ops[place], self.operands[place], self.numbers.get(place))
 
     def __eq__(self, other: object) -> bool:
@@ -126,7 +140,7 @@ class Instructions(Sequence[Instruction]):
 
 
 class Simplified(Recording):
-    """A recording that simplifies; `instructions` has no two that do the same.
+    """A recording that simplifies: no two of its `instructions` compute the same thing.
 
     >>> recording = Simplified()
     >>> x = recording.input(3.0)
@@ -141,39 +155,34 @@ class Simplified(Recording):
     def __init__(self) -> None:
         super().__init__()
         self._recorded = Instructions()
-        self._places: dict[str, dict[Any, int]] = defaultdict(dict)  # by op and operands
-        self._numbers: dict[int, Number] = {}  # of constants, by their place
-        self._notable: set[int] = set()  # constants, negatives, conditions: others never simplify
+        self._places: dict[str, dict[Any, int]] = defaultdict(dict)  # keys: op, then operands
+        self._numbers: dict[int, Number] = {}  # the constant at each place
+        # Apart from x + x and `where`, only operations on one of these places can be simplified.
+        self._notable: set[int] = set()  # constants, negatives, conditions
 
     @property
     def instructions(self) -> Instructions:
-        """What has been recorded so far."""
+        """The instructions recorded so far."""
         return self._recorded
 
     def input(self, number: Number) -> Traced:
-        """A number that will be another one when the program runs."""
+        """Records a number that changes from run to run."""
         return Traced(self, self._recorded.add("input", (), number))
 
     def constant(self, number: Number) -> Traced:
-        """A number that stays what it is; equal ones share a place."""
+        """Records a number that is the same in every run; equal constants share a place."""
         return Traced(self, self._constant(number))
 
     def place(self, number: Number) -> int:
-        """Where a number stands, a recorded one or a constant; of a condition 1 or 0."""
+        """The place of a traced number or of a constant; a condition becomes 1 or 0."""
         return self._number(number.place if type(number) is Traced else self._constant(number))
 
     def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
-        """The result of an operation on what stands at these places, simplified.
-
-        >>> recording = Simplified()
-        >>> x, y = recording.input(3.0), recording.input(4.0)
-        >>> recording.result("*", (0, 1)), recording.result("*", (0, 1)).place
-        (Traced(* of 0, 1), 2)
-        """
+        """The simplified result of an operation on the results at these places."""
         return Traced(self, self.simplified(op, operands))
 
     def simplified(self, op: str, operands: tuple[int, ...]) -> int:
-        """The place of the result of an operation on the results at some places.
+        """The place of the simplified result of an operation on the results at these places.
 
         >>> recording = Simplified()
         >>> x, one = recording.input(3.0), recording.constant(1)
@@ -187,7 +196,7 @@ class Simplified(Recording):
                 place = self.simplified("*", (self._constant(2), operands[0]))
             elif op == "where" or not self._notable.isdisjoint(operands):
                 place = self._simpler(op, operands)
-            if place is None and op in ("+", "*"):  # in either order the same
+            if place is None and op in ("+", "*"):  # commutative
                 a, b = operands
                 place = known.get((b, a))
             if place is None:
@@ -199,11 +208,11 @@ class Simplified(Recording):
 
     def _constant(self, number: Number) -> int:
         known = self._places["constant"]
-        key = repr(float(number))  # since -0.0 is not 0.0, and NaN is itself
+        key = repr(float(number))  # 0.0 and -0.0 have different keys, and all NaNs share one
         place = known.get(key)
         if place is None:
             if isinstance(number, (int, float)):
-                number = +number  # a plain one, also of a member of an enum
+                number = +number  # turns a bool or a member of an enum into a plain number
             place = known[key] = self._recorded.add("constant", (), number)
             self._numbers[place] = number
             self._notable.add(place)
@@ -215,55 +224,44 @@ class Simplified(Recording):
             try:
                 return self._constant(FUNCTIONS[op](*numbers))
             except (ArithmeticError, ValueError):
-                return None  # what the program gives there is decided when it runs
-        proper = self._proper(op, operands)
-        if proper != operands:
-            return self.simplified(op, proper)
-        first, last = operands[0], operands[-1]
+                return None  # the executor decides whether this gives inf or NaN
+        numeric = self._numeric(op, operands)
+        if numeric != operands:
+            return self.simplified(op, numeric)
         for i, number in enumerate(numbers):
-            if number is None:
-                continue
-            if (op, i, number) in NEUTRAL:
-                return operands[NEUTRAL[op, i, number]]
-            if op == "*" and number == -1:
-                return self.simplified("neg", (operands[1 - i],))
-            if op == "-" and i == 0 and number == 0:
-                return self.simplified("neg", (last,))
-            if op == "**" and i == 1 and number in (0, 2, -1, 0.5, -0.5):
-                return self._power(first, number)
+            if number is not None and (op, i, number) in RULES:
+                return self.place(RULES[op, i, number](Traced(self, operands[1 - i])))
+        return self._choice(*operands) if op == "where" else self._without_neg(op, operands)
+
+    def _choice(self, condition: int, a: int, b: int) -> int | None:
+        number = self._numbers.get(condition)
+        if number is None and self._recorded.ops[condition] not in CONDITIONS:  # all but 0 are true
+            is_zero = self.simplified("is", (condition, self._constant(0)))
+            return self.simplified("where", (is_zero, b, a))
+        if a == b or number is not None:
+            return b if a == b or not number else a
+        return None
+
+    def _without_neg(self, op: str, operands: tuple[int, ...]) -> int | None:
+        first, last = operands[0], operands[-1]
         opposite_of_first, opposite_of_last = self._opposite(first), self._opposite(last)
-        if op == "neg" and opposite_of_first is not None:
+        if op == "neg":
             return opposite_of_first
         if op in ("+", "-") and opposite_of_last is not None:
             return self.simplified("-" if op == "+" else "+", (first, opposite_of_last))
         if op == "+" and opposite_of_first is not None:
             return self.simplified("-", (last, opposite_of_first))
-        if op == "where":
-            condition, a, b = operands
-            if self._recorded.ops[condition] not in CONDITIONS and numbers[0] is None:
-                is_zero = self.simplified("is", (condition, self._constant(0)))
-                return self.simplified("where", (is_zero, b, a))
-            if a == b or numbers[0] is not None:
-                return b if a == b or not numbers[0] else a
         return None
 
     def _opposite(self, place: int) -> int | None:
         return self._recorded.operands[place][0] if self._recorded.ops[place] == "neg" else None
 
-    def _proper(self, op: str, operands: tuple[int, ...]) -> tuple[int, ...]:
-        # A condition may only be asked by a where; elsewhere it is the number 1 or 0.
-        asked = 1 if op == "where" else 0
-        return (*operands[:asked], *map(self._number, operands[asked:]))
+    def _numeric(self, op: str, operands: tuple[int, ...]) -> tuple[int, ...]:
+        # A condition is only allowed as the first operand of where; elsewhere it becomes 1 or 0.
+        start = 1 if op == "where" else 0
+        return (*operands[:start], *map(self._number, operands[start:]))
 
     def _number(self, place: int) -> int:
         if self._recorded.ops[place] not in CONDITIONS:
             return place
         return self.simplified("where", (place, self._constant(1), self._constant(0)))
-
-    def _power(self, x: int, exponent: Number) -> int:
-        if exponent == 0:
-            return self._constant(1)
-        if exponent == 2:
-            return self.simplified("*", (x, x))
-        root = x if exponent == -1 else self.simplified("sqrt", (x,))
-        return root if exponent > 0 else self.simplified("/", (self._constant(1), root))

@@ -1,8 +1,8 @@
-"""Chapter 14: a trusted reference to check one's own Value against.
+"""A trusted reference to check your own Value against.
 
-`grade(MyValue)` runs small programs with a class that somebody else wrote and with ours, compares
-every number and every gradient, and names the rule that is broken, the smallest program on which
-that shows, and the fix. `grade_file("my_engine.py")` does so in a process of its own.
+`grade(MyValue)` runs small programs with your class and with ours and compares every number and
+every gradient. Where they differ, it names the broken rule, the smallest program that shows it, and
+the fix. `grade_file("my_engine.py")` does the same in a separate process.
 
     >>> class MyValue:
     ...     def __init__(self, data):
@@ -18,15 +18,16 @@ that shows, and the fix. `grade_file("my_engine.py")` does so in a process of it
         a = MyValue(3.0); a.backward()
         expected  a.grad = 1 (slope of its own forward pass: 1)
         found     a.grad = 0
-    Fix: write self.grad = 1.0 in backward(), once, before the loop in which each _backward runs.
+    Fix: write self.grad = 1.0 in backward(), once, before the loop that calls each _backward().
 
-There is no list of right answers here: what is expected comes from our own Value, and is
-shown beside the slope of the class's own forward pass. Basic rules are checked first. A single
-mistake makes many checks fail, so a later failure that needs what was found broken before is
-counted with that. An operation that the class does not have is not there yet, which is no failure;
-what the original micrograd cannot do either (a second backward, a very deep graph) is a note.
+There is no list of right answers here: our own Value gives the expected numbers, and the report
+shows beside them the slope of the class's own forward pass. Basic rules are checked first. A single
+mistake makes many checks fail, so failures with the same probable cause are reported as one. An
+operation that the class lacks is "not there yet", which is not a failure. A limit that the original
+micrograd shares (a second backward, a very deep graph) is only noted. In-place operators like `+=`
+are not checked: without `__iadd__`, Python computes `a += b` as `a = a + b`.
 
-In pytest each check is a test of its own, skipped where there is a note or no such operation:
+In pytest, each check is a separate test; it is skipped for a note or a missing operation:
 
     @pytest.mark.parametrize("check", grade(MyValue).checks, ids=str)
     def test_my_value(check):
@@ -35,45 +36,43 @@ In pytest each check is a test of its own, skipped where there is a note or no s
 
 from collections.abc import Mapping
 
-from micrograd.grade.diagnosis import checks_of, remark
+from micrograd.grade.check import Check
+from micrograd.grade.checking import checks_of
+from micrograd.grade.graded_class import GradedClass
 from micrograd.grade.process import grade_file
-from micrograd.grade.report import Check, Report
+from micrograd.grade.report import Report
 from micrograd.grade.rules import RULES
-from micrograd.grade.subject import Subject, is_ours
+from micrograd.grade.subject import Subject, is_ours, shown
 
 __all__ = ["RULES", "Check", "Report", "grade", "grade_file"]
 
 
 def grade(kind: type, name: str | None = None, names: Mapping[str, str] | None = None) -> Report:
-    """The report on a class that is written like the lecture's Value.
+    """The report on a class like Value in the micrograd lecture.
 
-    Needed are Value(number), `.data`, `.grad`, `+`, `*` and `.backward()`; what else there is, is
-    found out by trying. The class runs right here, so that a loop without end would be one here as
-    well: `grade_file` is safe from that.
+    The class needs Value(number), `.data`, `.grad`, `+`, `*` and `.backward()`; other operations
+    are checked if it has them. It runs in this process, so an endless loop in the class never
+    returns: `grade_file` protects against that.
 
     Args:
         kind: the class itself.
-        name: what the report calls it.
-        names: what the class calls 'data', 'grad' and 'backward', if the report cannot tell.
+        name: its name in the report.
+        names: its names for 'data', 'grad' and 'backward', if they cannot be guessed.
 
     Raises:
-        TypeError: it is no class.
-        ValueError: it is our own, or a subclass of it.
-
-    >>> class MyValue:
-    ...     pass
-    >>> grade(MyValue).passed
-    False
+        TypeError: kind is not a class.
+        ValueError: kind is our own Value, a subclass of it, or uses it.
     """
     if not isinstance(kind, type):
-        what = f"grade expects a class, got {kind!r:.40}"
+        what = f"grade expects a class, got {shown(kind, 40)}"
         raise TypeError(f"{what}: pass Value itself, not Value(1.0) and not the name of a file")
-    ours = f"grade expects a class of your own, got {kind.__name__}"
+    ours = f"grade expects your own class, got {kind.__name__}"
     ours += ", which is this package's own engine: there is nothing to grade"
     if is_ours(kind):
         raise ValueError(ours)
     subject = Subject(kind, names)
-    report = Report(name or kind.__name__, tuple(checks_of(subject.ask)), remark(subject.ask))
-    if subject.is_ours():  # which runs programs, so that it is asked at last
+    graded = GradedClass.found_by(subject.ask)
+    report = Report(name or kind.__name__, tuple(checks_of(graded)), graded.remark())
+    if subject.is_ours():  # last, because it runs programs
         raise ValueError(ours)
     return report

@@ -1,7 +1,7 @@
-"""The process in which a graded file is loaded: it answers questions, and judges nothing.
+"""The process that loads a graded file: it answers questions and judges nothing.
 
-Questions come and answers go through pipes that only local variables hold, each answer with the
-token of its question. What is right is known in the other process alone.
+Questions and answers go through pipes that only local variables hold, and each answer carries the
+token of its question. Only the other process knows what is right.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -17,15 +18,14 @@ from typing import Any
 from .loading import NoClassError, class_in
 from .subject import Subject, failure, is_ours
 
-FILE_MEGABYTES = 256  # what one file may grow to; a log in a loop would fill the disk
-PR_SET_PDEATHSIG, SIGKILL = 1, 9  # of Linux: the child ends with its parent
+FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
+PR_SET_PDEATHSIG, SIGKILL = 1, 9  # Linux: the child ends with its parent
 
 
 def serve() -> None:
-    """Answers until the pipe closes: `class` first, and then what a Subject can be asked.
+    """Answers questions until the pipe closes: first `class`, then the questions of a Subject.
 
-    >>> serve.__module__.rpartition(".")[2]  # run by process.py, with pipes for stdin and stdout
-    'child'
+    `process.py` runs this with pipes as stdin and stdout.
     """
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -38,29 +38,36 @@ def serve() -> None:
         answers.write(encoded([token, content]).encode() + b"\n")
 
     _, _, settings = decoded(questions.readline().decode())
-    _limit(settings["megabytes"], settings["cpu_seconds"], settings["parent"])
+    _limit(settings["megabytes"], settings["cpu_seconds"])
+    _end_with(settings["parent"])
     sys.argv[:] = [settings["path"]]
     for name in [x for x in sys.modules if x.partition(".")[0] == __name__.partition(".")[0]]:
-        del sys.modules[name]  # the file does not find us there
+        del sys.modules[name]  # so that the file does not find our package there
     sys.modules["__main__"] = ModuleType("__main__")
     answer("", "ready")
     for line in questions:
         token, what, arguments = decoded(line.decode())
-        if what != "class":
+        if what == "class":
+            subject, loaded = _loaded(settings)
+            answer(token, loaded)
+        else:
             answer(token, subject.ask(what, *arguments) if subject else None)
-            continue
-        try:
-            found = class_in(Path(settings["path"]), settings["class_name"])
-            subject = Subject(found, settings["told"])
-            answer(token, {"ours": is_ours(found)})
-        except BaseException as error:
-            told = {"lacking": list(error.args)} if isinstance(error, NoClassError) else {}
-            answer(token, {"error": failure(error), **told})
-    os._exit(0)  # at once, whatever threads the file may have started
+    os._exit(0)  # at once, even if the file started threads
 
 
-def _limit(megabytes: int, cpu_seconds: int, parent: int) -> None:
-    with suppress(ImportError):  # on Windows there is none
+def _loaded(settings: Mapping[str, Any]) -> tuple[Subject | None, dict[str, Any]]:
+    """The Subject for the class in the file, None if loading failed; and the answer to send."""
+    try:
+        found = class_in(Path(settings["path"]), settings["class_name"])
+        return Subject(found, settings["told"]), {"ours": is_ours(found)}
+    except NoClassError as error:
+        return None, {"lacking": list(error.args)}
+    except BaseException as error:
+        return None, {"error": failure(error)}
+
+
+def _limit(megabytes: int, cpu_seconds: int) -> None:
+    with suppress(ImportError):  # Windows has no such module
         import resource
 
         limits = {"RLIMIT_AS": megabytes * 2**20, "RLIMIT_CPU": cpu_seconds, "RLIMIT_CORE": -1,
@@ -71,10 +78,13 @@ def _limit(megabytes: int, cpu_seconds: int, parent: int) -> None:
                 _, most = resource.getrlimit(kind)
                 if limit:
                     resource.setrlimit(kind, (max(limit, 0), most))
+
+
+def _end_with(parent: int) -> None:
     if sys.platform == "linux":
         with suppress(Exception):
             import ctypes
 
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
-            if os.getppid() != parent:  # it ended before this was set
+            if os.getppid() != parent:  # the parent ended before this was set
                 os._exit(0)

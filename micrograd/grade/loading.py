@@ -1,8 +1,8 @@
-"""From a file, a notebook or a package to the class in it: only what defines the class is run.
+"""The class in a file, a notebook or a package: only the statements that define it are run.
 
-A learner's file often trains a network where it should only define things. Of the statements at
-its top level those are run that bind a name which the class needs, directly or by what it needs.
-As in subject.py, the standard library is enough, and nothing is imported by a name of ours.
+A learner's file often trains a network at its top level. So a top-level statement runs only if it
+defines something that the class needs, directly or indirectly. As in `subject.py`, only the
+standard library is imported, and nothing under the name `micrograd`.
 """
 
 from __future__ import annotations
@@ -22,28 +22,25 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from .subject import OUR_ENGINE, is_ours  # relative: the package may have another name here
+from .subject import OUR_ENGINE, is_ours  # relative: in the child the package has another name
 
-Statement = tuple[str, ast.stmt]  # and the name of the file, or of the cell, that it is in
+Statement = tuple[str, ast.stmt]  # the name of its file or cell, and the statement
 USED = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_CLASSDEREF"}
 BOUND = {"STORE_NAME", "STORE_GLOBAL"}
 SETTINGS = {"sys.setrecursionlimit", "sys.path.append", "sys.path.insert"}
-LEVELS = 4  # folders above a file that are looked at for packages that it imports
+LEVELS = 4  # folders above a file in which to look for its imports
 
 
 class NoClassError(Exception):
-    """There is no such class: a key of RULES, and what was found.
-
-    >>> NoClassError("name", "no such class").args[0]
-    'name'
-    """
+    """No class can be graded. The arguments are a key of RULES and what was found instead."""
 
 
 def class_in(path: Path, name: str) -> type:
     r"""The class of this name that a file or a notebook defines or imports.
 
     Raises:
-        NoClassError: it does neither; or the error that the file itself raises.
+        NoClassError: it does neither.
+        Exception: whatever the file itself raises.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -61,9 +58,9 @@ def class_in(path: Path, name: str) -> type:
     if any(name in _bound(node) for _, node in needed):
         try:
             found = file.run(needed, name, errors, is_notebook)
-        except NameError:  # for a name that is bound in a way that cannot be seen
+        except NameError:  # a name may be bound by exec, for example
             found = file.run_as_imported(statements, name, errors)
-    elif not is_notebook and not classes:  # made in a way that cannot be seen
+    elif not is_notebook and not classes:  # exec may define it, for example
         found = file.run_as_imported(statements, name, errors)
     if not isinstance(found, type):
         if errors:
@@ -83,10 +80,10 @@ def _lines(path: Path) -> tuple[list[Statement], list[BaseException]]:
 
 
 def _cells(path: Path, name: str) -> tuple[list[Statement], list[BaseException]]:
-    """The statements of a notebook; a cell that is no Python is left out, as it may be one of many.
+    """The statements of a notebook and the syntax errors in it; a cell with an error is left out.
 
-    The errors are told if the class is not found; one that should define it takes the place of
-    the definitions before it, so that no older one is graded instead.
+    The errors matter if the class is not found. A cell that should define the class but has an
+    error removes earlier definitions, so that no outdated one is graded.
     """
     notebook = json.loads(path.read_text(encoding="utf-8-sig"))
     sheets = notebook.get("worksheets") or [notebook]  # the format before 2015
@@ -94,27 +91,29 @@ def _cells(path: Path, name: str) -> tuple[list[Statement], list[BaseException]]
     statements: list[Statement] = []
     errors: list[BaseException] = []
     for i, cell in enumerate(cells, 1):
-        if cell.get("cell_type") == "code":
-            source = cell.get("source", cell.get("input", ""))
-            place = f"cell {i} of {path.name}"
-            try:
-                parsed = ast.parse(_without_magics("".join(source)), place).body
-            except (SyntaxError, ValueError) as error:
+        if cell.get("cell_type") != "code":
+            continue
+        source = "".join(cell.get("source", cell.get("input", "")))
+        place = f"cell {i} of {path.name}"
+        try:
+            parsed = ast.parse(_without_magics(source), place).body
+        except (SyntaxError, ValueError) as error:
+            if not re.search(rf"^class {re.escape(name)}\b", source, re.M):
                 errors.append(error)
-                if re.search(rf"^class {re.escape(name)}\b", "".join(source), re.M):
-                    errors.insert(0, errors.pop())
-                    statements = [
-                        (file, node)
-                        for file, node in statements
-                        if not (isinstance(node, ast.ClassDef) and node.name == name)
-                    ]
-            else:
-                statements += [(place, node) for node in parsed]
+                continue
+            errors.insert(0, error)
+            statements = [x for x in statements if not _is_class(x[1], name)]
+        else:
+            statements += [(place, node) for node in parsed]
     return statements, errors
 
 
+def _is_class(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, ast.ClassDef) and node.name == name
+
+
 def _without_magics(source: str) -> str:
-    r"""The Python of a cell; IPython's own lines become `pass`, so that lines keep their number.
+    r"""The Python code of a cell; IPython's commands become `pass`, which keeps the line numbers.
 
     >>> _without_magics("%matplotlib inline\nif True:\n    !ls\nx = 1")
     'pass\nif True:\n    pass\nx = 1'
@@ -126,7 +125,7 @@ def _without_magics(source: str) -> str:
 
 
 def needed_for(name: str, statements: Sequence[Statement]) -> Iterator[Statement]:
-    r"""Those statements that define a name, or what is needed to do so, in their order.
+    r"""The statements that define a name and everything it needs, in order.
 
     >>> text = "import math; x = input(); tape = []; Value = [tape]; x.y = 1"
     >>> needed = needed_for("Value", [("", node) for node in ast.parse(text).body])
@@ -145,26 +144,28 @@ def needed_for(name: str, statements: Sequence[Statement]) -> Iterator[Statement
 
 
 def _defines(node: ast.stmt, names: set[str]) -> bool:
-    """Whether a statement binds one of these names, or changes what one of them is bound to."""
+    """Whether a statement binds one of these names or modifies its object."""
     if isinstance(node, ast.ImportFrom) and {node.module, node.names[0].name} & {"__future__", "*"}:
         return True
     if _bound(node) & names:
         return True
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        is_decorated = bool(node.decorator_list)  # as by @patch, which puts it into a class
+        is_decorated = bool(node.decorator_list)  # one like @patch may add the function to a class
         return is_decorated and bool(_used(node) & names)
-    for part in ast.walk(node):
-        of: Any = None
-        if isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store):
-            of = part.value
-        elif isinstance(part, ast.Call):
-            called = ast.unparse(part.func)
-            if called in SETTINGS and isinstance(node, ast.Expr):
-                return True
-            of = part.args[0] if called == "setattr" and part.args else None
-        if isinstance(of, ast.Name) and of.id in names:
+    return any(_modifies(part, node, names) for part in ast.walk(node))
+
+
+def _modifies(part: ast.AST, node: ast.stmt, names: set[str]) -> bool:
+    """Whether a part of a statement changes an object with one of these names, or a setting."""
+    changed: Any = None
+    if isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store):
+        changed = part.value
+    elif isinstance(part, ast.Call):
+        called = ast.unparse(part.func)
+        if called in SETTINGS and isinstance(node, ast.Expr):
             return True
-    return False
+        changed = part.args[0] if called == "setattr" and part.args else None
+    return isinstance(changed, ast.Name) and changed.id in names
 
 
 def _bound(node: ast.stmt) -> set[str]:
@@ -176,9 +177,9 @@ def _used(node: ast.stmt) -> set[str]:
 
 
 def _names(code: CodeType, is_top: bool = True) -> Iterator[tuple[str, str]]:
-    """How each name is used that is not local to a function, as the interpreter sees it."""
+    """The opcode and the name for each use of a name that is not local to a function."""
     for instruction in dis.get_instructions(code):
-        if is_top or instruction.opname != "STORE_NAME":  # which in a class is one of its own
+        if is_top or instruction.opname != "STORE_NAME":  # in a class body this binds an attribute
             yield instruction.opname, str(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -187,7 +188,7 @@ def _names(code: CodeType, is_top: bool = True) -> Iterator[tuple[str, str]]:
 
 def _code(node: ast.stmt, file: str, flags: int = 0) -> Any:
     module = ast.Module([node], [])
-    with suppress(SyntaxError):  # `await` at the top level, as notebooks allow it
+    with suppress(SyntaxError):  # notebooks allow `await` at the top level
         return compile(module, file, "exec", flags, dont_inherit=True)
     return compile("", file, "exec")
 
@@ -196,7 +197,7 @@ def _code(node: ast.stmt, file: str, flags: int = 0) -> Any:
 
 
 class _File:
-    """A file as a module, under the name by which its neighbours import it."""
+    """A file as a module, under the name that other files in its folder import."""
 
     def __init__(self, path: Path, is_relative: bool) -> None:
         self.path = path
@@ -213,7 +214,7 @@ class _File:
         self.root = folder
         above = [path.parent, *path.parent.parents][:LEVELS]
         sys.path[:0] = list(dict.fromkeys([str(path.parent), str(folder)]))
-        sys.path += [*map(str, above[1:]), str(OUR_ENGINE.parents[1])]  # helpers of ours are last
+        sys.path += [*map(str, above[1:]), str(OUR_ENGINE.parents[1])]  # ours comes last
         sys.meta_path.insert(0, _OwnMicrograd(above))
 
     def run(
@@ -223,26 +224,12 @@ class _File:
         errors: list[BaseException],
         goes_on: bool = False,
     ) -> Any:
-        """What a name is bound to in the end; a class that is not ours is preferred to ours.
+        """The object that a name is bound to in the end, preferably a class that is not ours.
 
-        A notebook goes on after errors, and a file after an `import *` that may be needless.
+        A notebook continues after any error, a file only after a failed `import *`.
         """
-        module = ModuleType(self.name)
-        module.__file__ = str(self.path)
-        module.__package__ = self.parents[-1] if self.parents else ""
-        if self.path.stem == "__init__":
-            module.__package__, module.__path__ = self.name, [str(self.path.parent)]
-        for i, parent in enumerate(self.parents, 1):
-            if parent not in sys.modules:  # without its __init__.py, which would import this file
-                package = ModuleType(parent)
-                package.__path__ = [str(self.root.joinpath(*parent.split(".")[:i]))]
-                sys.modules[parent] = package
-        sys.modules[self.name] = module  # dataclasses look there for their module
-        for inner in [*self.parents[1:], self.name] if self.parents else []:
-            outer, _, attribute = inner.rpartition(".")  # as an import of it would do
-            setattr(sys.modules[outer], attribute, sys.modules[inner])
-        own = None
-        flags = 0
+        module = self._module()
+        own, flags = None, 0
         for file, node in statements:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
                 flags |= _flags(alias.name for alias in node.names)
@@ -257,13 +244,31 @@ class _File:
             if isinstance(found, type) and not is_ours(found):
                 own = found
         if own:
-            vars(module)[name] = own  # the methods look there for their class
+            vars(module)[name] = own  # the methods look up their class there
         return vars(module).get(name)
+
+    def _module(self) -> ModuleType:
+        """A new module for the file in sys.modules, inside the packages around it."""
+        module = ModuleType(self.name)
+        module.__file__ = str(self.path)
+        module.__package__ = self.parents[-1] if self.parents else ""
+        if self.path.stem == "__init__":
+            module.__package__, module.__path__ = self.name, [str(self.path.parent)]
+        for i, parent in enumerate(self.parents, 1):
+            if parent not in sys.modules:  # its __init__.py does not run: it may import this file
+                package = ModuleType(parent)
+                package.__path__ = [str(self.root.joinpath(*parent.split(".")[:i]))]
+                sys.modules[parent] = package
+        sys.modules[self.name] = module  # dataclasses look there for their module
+        for inner in [*self.parents[1:], self.name] if self.parents else []:
+            outer, _, attribute = inner.rpartition(".")  # as an import would do
+            setattr(sys.modules[outer], attribute, sys.modules[inner])
+        return module
 
     def run_as_imported(
         self, statements: Sequence[Statement], name: str, errors: list[BaseException]
     ) -> Any:
-        """The same after all of the file was run, and the packages around it were imported."""
+        """The result of `run`, after importing the packages around the file."""
         for module in [self.name, *self.parents]:
             sys.modules.pop(module, None)
         for parent in self.parents:
@@ -277,16 +282,13 @@ def _flags(names: Iterable[str]) -> int:
 
 
 class _OwnMicrograd:
-    """Finds a package called micrograd near a file before ours, which is installed."""
+    """Finds a package called micrograd near the file, and prefers it to ours."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = [place for folder in folders for place in (folder, folder / "src")]
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The place of the learner's own micrograd; None of everything else.
-
-        >>> _OwnMicrograd([Path()]).find_spec("math")
-        """
+        """The location of the learner's own micrograd; None for any other name."""
         if name != "micrograd":
             return None
         for folder in self.folders:

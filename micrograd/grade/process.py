@@ -1,7 +1,7 @@
-"""A file graded in a process of its own, which may loop, crash or eat memory without harm to ours.
+"""The report on a file, graded in a separate process that may loop, crash or run out of memory.
 
-That process loads the file, runs one small program at a time and tells what came out. It does not
-know what is right: programs, numbers that are expected and verdicts are on this side.
+That process loads the file, runs one small program at a time and sends back the numbers. It does
+not know what is right: programs, expected numbers and verdicts stay in this process.
 """
 
 from __future__ import annotations
@@ -23,17 +23,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from micrograd.grade.diagnosis import checks_of, remark
+from micrograd.grade.check import Check
+from micrograd.grade.checking import checks_of
+from micrograd.grade.graded_class import GradedClass
 from micrograd.grade.programs import plan
-from micrograd.grade.report import Check, Report
+from micrograd.grade.report import Report
 from micrograd.grade.subject import printable
 
-# Under another name than `micrograd`, which in that process may be the learner's.
+# The child imports our package as _grader: its `micrograd` may be the learner's package.
 CHILD = (
     "import sys, types; _grader = types.ModuleType('_grader'); _grader.__path__ = [sys.argv[1]];"
     "sys.modules['_grader'] = _grader; from _grader.child import serve; serve()"
 )
-LONGEST = 2**20  # bytes of an answer
+LONGEST = 2**20  # bytes: the limit for an answer
 
 
 def grade_file(
@@ -43,23 +45,23 @@ def grade_file(
     megabytes: int | None = 2048,
     names: Mapping[str, str] | None = None,
 ) -> Report:
-    """The report on a class in a file or a notebook, which is run in a process of its own.
+    """The report on a class in a file or a notebook, which runs in a separate process.
 
-    Only those statements at the top level are run that define the class. A file that does not
-    load, a loop without end, a crash, and too much memory are findings, and the report names the
-    check that was under way. What the file prints is dropped; it gets no input. This guards
-    against mistakes, not against malice: the file runs with all rights.
+    Only the top-level statements that define the class run. If the file does not load, never ends,
+    crashes or needs too much memory, the report says so and names the check that was running. The
+    file gets no input, and its output is dropped. This protects against mistakes, not against
+    malice: the file runs with all your permissions.
 
     Args:
         path: a .py file, a notebook (.ipynb), or a folder with one file that defines the class.
-        seconds: how long everything may take together.
-        class_name: what the class is called in it.
-        megabytes: how much address space the process may use, None for no limit. Where the system
-            has no such limit (Windows, macOS) there is none.
-        names: what the class calls 'data', 'grad' and 'backward', if the report cannot tell.
+        seconds: time limit for the whole run.
+        class_name: the name of the class in the file.
+        megabytes: limit on the address space of the process, None for no limit; it has no effect on
+            Windows and macOS.
+        names: the class's names for 'data', 'grad' and 'backward', if they cannot be guessed.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: there is no such file, or the folder does not have exactly one.
         ValueError: seconds or megabytes are not above 0.
 
     >>> import tempfile
@@ -67,10 +69,12 @@ def grade_file(
     ...     file = Path(folder, "my_engine.py")
     ...     _ = file.write_text("while True: pass")
     ...     print(grade_file(file, seconds=1.5).mistakes[0][0].rule)
-    Every program must come to an end.
+    Every program must end.
     """
     if not seconds > 0 or (megabytes is not None and not megabytes > 0):
-        raise ValueError(f"limits must be above 0, got seconds={seconds}, megabytes={megabytes}")
+        raise ValueError(
+            f"grade expects limits above 0, got seconds={seconds}, megabytes={megabytes}"
+        )
     file = _file_at(Path(path), class_name)
     settings = {
         "path": str(file),
@@ -82,48 +86,50 @@ def grade_file(
     }
     loading = Check("file", "loads", printable(f"from {file.stem} import {class_name}"))
     checks: list[Check] = []
-    remarks = ""
+    remark, ended = "", None
     with _Process(settings, seconds) as process:
         try:
-            loading = _loaded(loading, process)
-            checks.append(loading)
-            if loading.passed:
-                remarks = remark(process.ask, is_file=True)
-                for check in checks_of(process.ask):
-                    checks.append(check)  # one by one: what was found before a crash is kept
-                if process.ask("is_ours"):  # at last, since for that its programs run once more
+            checks.append(_loaded(loading, process))
+            if checks[0].passed:
+                graded = GradedClass.found_by(process.ask)
+                remark = graded.remark(is_file=True)
+                for check in checks_of(graded):
+                    checks.append(check)  # one by one, to keep what was found before a crash
+                if process.ask("is_ours"):  # last, because it runs programs
                     checks = [_ours(loading, class_name)]
-            mistake = found = ""
-        except _EndedError as ended:
-            mistake, found = ended.args
+        except _EndedError as error:
+            ended = error
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-            mistake, found = "crash", "answers that no program gives: the file wrote to our pipe"
+            ended = _EndedError("crash", "impossible answers: the file wrote to our pipe")
     planned = [loading, *(Check(row.operation, row.aspect, row.programs[0]) for row in plan())]
-    left = planned[len(checks) :]
-    if mistake:
-        expected = "an end of the program"
-        last = left.pop(0) if left else checks.pop()
-        under_way = replace(last, status="failed", expected=expected)
-        checks.append(replace(under_way, mistake=mistake, found=found))
-    checks += [replace(check, status="not run") for check in left]
-    return Report(printable(os.fspath(path)), tuple(checks), remarks)
+    return Report(printable(os.fspath(path)), _completed(checks, planned, ended), remark)
+
+
+def _completed(
+    checks: list[Check], planned: list[Check], ended: _EndedError | None
+) -> tuple[Check, ...]:
+    """All checks of the plan: those made, the one running when the process ended, and the rest."""
+    if ended:
+        mistake, found = ended.args
+        last = min(len(checks), len(planned) - 1)
+        failed = replace(planned[last], status="failed", mistake=mistake, found=found)
+        checks = [*checks[:last], replace(failed, expected="a program that ends normally")]
+    return (*checks, *(replace(check, status="not run") for check in planned[len(checks) :]))
 
 
 def _file_at(path: Path, class_name: str) -> Path:
     file = path.resolve()
+    if file.is_file():
+        return file
+    what = f"there is no file {path}"
     if file.is_dir():
         there = [x for x in _python_files(file) if _defines(x, class_name)]
         if len(there) == 1:
             return there[0]
-        what = f"{path} is a folder in which {len(there)} files define a class {class_name}"
         some = ", ".join(str(x.relative_to(file)) for x in there[:5])
-        listed = f" ({some})" * bool(there)
-        what = printable(f"{what}{listed}")
-        raise FileNotFoundError(f"{what}: grade expects a Python file or a notebook")
-    if not file.is_file():
-        what = printable(f"there is no file {path}")
-        raise FileNotFoundError(f"{what}: grade expects a Python file or a notebook")
-    return file
+        what = f"{path} is a folder in which {len(there)} files define a class {class_name}"
+        what += f" ({some})" * bool(there)
+    raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
 
 
 def _python_files(folder: Path) -> list[Path]:
@@ -139,7 +145,7 @@ def _defines(file: Path, class_name: str) -> bool:
 
 
 def _loaded(loading: Check, process: _Process) -> Check:
-    """The first check: that the file gives a class, and one that is not ours."""
+    """The first check: the file defines a class that is not ours."""
     answer = process.ask("class")
     failed = replace(loading, status="failed", expected=f"a class {process.class_name}")
     if "lacking" in answer:
@@ -148,13 +154,13 @@ def _loaded(loading: Check, process: _Process) -> Check:
     if error := answer.get("error"):
         kinds = {"MemoryError": "memory", "SyntaxError": "syntax"}
         mistake = next((kinds[kind] for kind in error["kinds"] if kind in kinds), "load")
-        place = "" if mistake == "syntax" else error["place"]  # its text has the line
+        place = "" if mistake == "syntax" else error["place"]  # its text already names the line
         return replace(failed, mistake=mistake, found=error["text"], place=place)
     return _ours(loading, process.class_name) if answer["ours"] else loading
 
 
 def _ours(loading: Check, class_name: str) -> Check:
-    expected = "a class that the file, or one beside it, defines"
+    expected = "a class defined in the file or in one next to it"
     found = f"{class_name} is this package's own engine: there is nothing to grade"
     failed = replace(loading, status="failed", mistake="ours")
     return replace(failed, expected=expected, found=printable(found))
@@ -164,11 +170,11 @@ def _ours(loading: Check, class_name: str) -> Check:
 
 
 class _EndedError(Exception):
-    """The process has ended, or had to be: a key of RULES, and what happened."""
+    """The process ended or was stopped; the arguments are a key of RULES and what happened."""
 
 
 class _Process:
-    """A child that answers questions until a deadline; at the end it and its children go."""
+    """A process that answers questions until a deadline; then it and its children are killed."""
 
     def __init__(self, settings: Mapping[str, Any], seconds: float) -> None:
         self.class_name = printable(settings["class_name"])
@@ -180,7 +186,7 @@ class _Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            # A thread of a numerical library reserves memory, and there is one for each core.
+            # Numerical libraries start a thread for each core, and each reserves memory.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )
         self.lines: queue.Queue[bytes] = queue.Queue(100)
@@ -191,8 +197,8 @@ class _Process:
             self._answer_to("")
         except _EndedError as error:
             self.end()
-            what = "no process for the file came up"
-            raise RuntimeError(f"{what} ({error.args[1]}): allow it more time") from None
+            what = "the process for the file did not start"
+            raise RuntimeError(f"{what} ({error.args[1]}): allow more time") from None
 
     def __enter__(self) -> _Process:
         return self
@@ -206,15 +212,15 @@ class _Process:
         return self._answer_to(token)
 
     def end(self) -> int:
-        """Ends the process and, where there are groups, all that it started; its exit code."""
-        if self.child.returncode is None:  # while it is not reaped, its number is not another's
+        """Kills the process and (not on Windows) everything it started; returns its exit code."""
+        if self.child.returncode is None:  # until it is reaped, no other process can have its id
             with suppress(OSError):
                 if sys.platform == "win32":
                     self.child.kill()
                 else:
                     os.killpg(self.child.pid, signal.SIGKILL)
             self.child.wait()
-        for _ in range(100):  # of 10 milliseconds, if what left the group keeps the pipe open
+        for _ in range(100):  # 1 second in all, in case an escaped child still holds the pipe
             with suppress(queue.Empty):
                 self.lines.get_nowait()
             self.reader.join(0.01)
@@ -228,7 +234,7 @@ class _Process:
 
     def _send(self, question: list[Any]) -> None:
         assert self.child.stdin
-        with suppress(OSError):  # it has ended: that shows where the answer is read
+        with suppress(OSError):  # it has ended: reading the answer will show that
             self.child.stdin.write(json.dumps(question).encode() + b"\n")
             self.child.stdin.flush()
 
@@ -245,10 +251,10 @@ class _Process:
             try:
                 line = self.lines.get(timeout=max(left, 0.001))
             except queue.Empty:
-                raise _EndedError("time", f"no end within {self.seconds:g} seconds") from None
+                raise _EndedError("time", f"not finished after {self.seconds:g} seconds") from None
             if not line:
                 raise _EndedError(*_ending(self.end()))
-            with suppress(ValueError, RecursionError):  # anything else is noise from the file
+            with suppress(ValueError, RecursionError):  # a line that the file itself wrote
                 found, answer = json.loads(line)
                 if found == token:
                     return _clean(answer)
@@ -256,19 +262,19 @@ class _Process:
 
 def _ending(code: int) -> tuple[str, str]:
     if code >= 0:
-        return "crash", f"the process ended itself, with exit code {code}"
+        return "crash", f"the process ended itself with exit code {code}"
     name = str(-code)
     with suppress(ValueError):
         name = signal.Signals(-code).name
     if name == "SIGXCPU":
         return "time", "the process used up its processor time"
     if name == "SIGKILL":
-        name += ", or closed its pipes"
+        name += " or closed its pipes"
     return "crash", f"the process was ended by {name}"
 
 
 def _clean(answer: Any) -> Any:
-    """The same with all text printable: it comes from a process that the file may have altered."""
+    """The answer with all text made printable: the file may have altered the process."""
     if isinstance(answer, str):
         return printable(answer[:1000])
     if isinstance(answer, dict):

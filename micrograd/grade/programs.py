@@ -1,6 +1,6 @@
-"""The programs that both classes run: tables of them, and the plan of all checks.
+"""The programs that run with the graded class and with ours, and the plan of all checks.
 
-Programs are text in a small part of Python, so that what runs is what the reader is shown.
+A program is text in a small subset of Python, so what runs is exactly what the report shows.
 
 >>> OURS.run("a = Value(3.0); b = a * a; b.backward()")["a"].grad
 6.0
@@ -20,9 +20,9 @@ from micrograd.grade.subject import OPERATORS, Subject
 
 OURS = Subject(Value)
 ASPECTS = ("value", "gradient", "chain rule", "adding up", "inner operand")
-UPSTREAM = -4.0  # the gradient that the checks of the chain rule send into an operation
+UPSTREAM = -4.0  # the upstream gradient in the checks of the chain rule
 
-# ---- 1. Tables: the operations, the numbers they are tried with, and graphs of several
+# ---- 1. Tables: operations with the numbers to try, and graphs of several operations
 
 ONE, POSITIVE, TWO = ((1.5,), (-0.75,)), ((0.5,), (3.0,)), ((2.0, -3.5), (7, 2))
 CORE = {"a + b": TWO, "a * b": TWO}
@@ -89,27 +89,23 @@ AT_LAST = (
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the plan: one check, of the programs that it tries in turn.
-
-    >>> next(plan()).programs
-    ('a = Value(2.5)',)
-    """
+    """A line of the plan: one check, with the programs that it tries in turn."""
 
     operation: str
     aspect: str
-    mistake: str  # the rule that is broken where the numbers do not tell
+    mistake: str  # the broken rule if the numbers alone do not show which one it is
     programs: tuple[str, ...]
-    expression: str = ""  # a program with the operation and nothing else
+    expression: str = ""  # a program with only the operation
 
 
 def plan() -> Iterator[Row]:
-    """All checks, in the order in which they are made: what is basic comes before what needs it.
+    """All checks in order: each comes after the checks it depends on.
 
     >>> len(list(plan()))
     177
     """
     yield from _graphs(OF_ONE_NODE)
-    yield from _expressions(CORE, "value", "gradient")  # of both, since what follows needs both
+    yield from _expressions(CORE, "value", "gradient")  # both come first: all the rest needs them
     yield from _expressions(CORE, "chain rule", "adding up")
     yield from _graphs(OF_INNER_NODES)
     yield from _graphs(OF_SHARED_NODES)
@@ -145,7 +141,7 @@ def _program(expression: str, aspect: str, point: Sequence[float], again: str = 
     out, last = ("b", "c") if len(point) == 1 else ("c", "d")
     leaves = operands if aspect != "inner operand" else "pq"[: len(point)]
     steps = [f"{leaf} = Value({x})" for leaf, x in zip(leaves, point, strict=True)]
-    if aspect == "inner operand":  # which is reached through the operation's _children alone
+    if aspect == "inner operand":  # reached only through the _children of the operation
         inner = (f"{a} = {p} + z" for a, p in zip(operands, leaves, strict=True))
         steps += ["z = Value(0.0)", *inner]
     steps.append(f"{out} = {expression}")
@@ -158,11 +154,11 @@ def _program(expression: str, aspect: str, point: Sequence[float], again: str = 
     return "; ".join(steps)
 
 
-# ---- 3. What a program says
+# ---- 3. What a program contains
 
 
 def root_of(program: str) -> str:
-    """The name of the Value that backward() starts from, or of the last one.
+    """The name of the Value on which backward() is called last, or of the last Value.
 
     >>> root_of("a = Value(3.0); b = a + a; b.backward(); a.grad = 0.0; b.backward()")
     'b'
@@ -173,7 +169,7 @@ def root_of(program: str) -> str:
 
 @cache
 def methods_in(program: str) -> set[str]:
-    """What a program asks of the class, but for backward().
+    """The methods of the class that a program uses, except backward().
 
     >>> sorted(methods_in("a = Value(-3.0); b = sum([a, -a]); c = b.exp(); c.backward()"))
     ['__add__', '__neg__', 'exp']

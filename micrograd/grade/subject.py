@@ -1,8 +1,8 @@
-"""The class that is graded: what it calls things, and what it does when a program runs.
+"""The class that is graded: its names, and what it does when a program runs.
 
-A Subject answers questions in plain dicts, lists, strings and numbers, so that the class may live
-in this process or in another. What the class raises is an answer, too. This file imports nothing
-but the standard library, by no name of ours: it also runs where `micrograd` is the learner's own.
+A Subject answers questions in plain dicts, lists, strings and numbers, so the class may live in
+this process or in another. An error that the class raises is an answer, too. This file imports only
+the standard library, because it also runs where `micrograd` is the learner's own package.
 
     >>> from micrograd.engine import Value
     >>> Subject(Value).observed("a = Value(3.0); b = a * a; b.backward()")["grad"]
@@ -29,24 +29,24 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.Pow: operator.pow, ast.USub: operator.neg,
 }  # fmt: skip
-ALIASES = {  # the lecture's name first, then those that learners give to the same
+ALIASES = {  # the lecture's name first, then others that learners use
     "data": ("data", "value", "val", "v", "x", "_data", "_value", "number", "scalar"),
     "grad": ("grad", "gradient", "g", "_grad", "_gradient", "derivative", "adjoint", "dv"),
     "backward": ("backward", "backprop", "backpropagate", "back_propagate", "back_prop", "back",
                  "backpropagation", "backward_pass", "run_backward", "compute_gradients"),
 }  # fmt: skip
-MOST = 300  # characters of a text that the class wrote
+MOST = 300  # characters: the limit for a text that comes from the class
 HERE = Path(__file__).resolve().parent
 OUR_ENGINE = HERE.parent / "engine.py"
 RAISE = opcode.opmap["RAISE_VARARGS"]  # what `raise` and `assert` compile to
 
 
 class Subject:
-    """A class that is asked what it does.
+    """A class that answers questions about itself.
 
     Args:
         kind: the class.
-        told: names in the class for 'data', 'grad' and 'backward'; those left out are looked for.
+        told: its names for 'data', 'grad' and 'backward'; names not given are guessed.
 
     >>> class Scalar:
     ...     def __init__(self, value):
@@ -62,7 +62,7 @@ class Subject:
         self.names = {name: self._name(name, told or {}) for name in ALIASES}
 
     def ask(self, what: str, *arguments: Any) -> Any:
-        """The answer to one of the questions below, by the name of its method.
+        """The answer to one of the questions below, which is chosen by the name of its method.
 
         >>> from micrograd.engine import Value
         >>> Subject(Value).ask("lacks", ["exp", "sinh"])
@@ -71,12 +71,7 @@ class Subject:
         return getattr(self, what)(*arguments)
 
     def made(self, number: Any) -> Any:
-        """A new instance.
-
-        >>> from fractions import Fraction
-        >>> Subject(Fraction).made(2)
-        Fraction(2, 1)
-        """
+        """A new instance."""
         return self.kind(number, **self.arguments)
 
     def _name(self, name: str, told: Mapping[str, str]) -> str:
@@ -96,12 +91,7 @@ class Subject:
     # ---- Questions
 
     def described(self) -> dict[str, Any]:
-        """What the class is called, and what it calls things.
-
-        >>> from micrograd.engine import Value
-        >>> Subject(Value).described()["title"]
-        'Value'
-        """
+        """The name of the class, its names for data, grad and backward(), and what it lacks."""
         missing: list[str] = []
         with suppress(Exception):
             one = self.made(2.5)
@@ -115,7 +105,7 @@ class Subject:
         }
 
     def lacks(self, methods: Iterable[str]) -> list[str]:
-        """Those of these methods that the class does not have.
+        """The given methods that the class lacks.
 
         >>> Subject(float).lacks(["__add__", "exp"])
         ['exp']
@@ -123,7 +113,7 @@ class Subject:
         return [name for name in methods if not hasattr(self.kind, name)]
 
     def observed(self, program: str, backward: bool = True) -> dict[str, Any]:
-        """Numbers and gradients that a program leaves, by name; or what is broken, or an error.
+        """Data and gradients after a program, keyed by name; or the broken rule; or the error.
 
         >>> from micrograd.engine import Value
         >>> sorted(Subject(Value).observed("a = Value(3.0); b = a + a", backward=False))
@@ -134,7 +124,7 @@ class Subject:
         try:
             return self._observed(program, backward)
         except KeyboardInterrupt:
-            raise  # by the user, in the process that is theirs
+            raise  # from the user, if the class runs in the user's process
         except BaseException as error:
             return {"error": failure(error)}
 
@@ -161,7 +151,7 @@ class Subject:
         return {"data": data, "grad": grad, "coarse": coarse}
 
     def composed(self, program: str) -> list[Any]:
-        """What the last result says of itself: its _op, and whether an operand is a result, too.
+        """The _op of the last result, and whether one of its operands is a result as well.
 
         >>> from micrograd.engine import Value
         >>> Subject(Value).composed("a = Value(3.0); b = a * -a")
@@ -174,7 +164,7 @@ class Subject:
         return ["", False]
 
     def calls(self, doublings: int) -> dict[str, Any]:
-        """The work of backward() on a graph of 2^doublings paths, in calls of functions.
+        """The number of function calls in backward() on a graph with 2^doublings paths.
 
         >>> from micrograd.engine import Value
         >>> Subject(Value).calls(12)["calls"] < 20 * Subject(Value).calls(3)["calls"]
@@ -203,7 +193,7 @@ class Subject:
         return {"calls": count}
 
     def is_ours(self) -> bool:
-        """Whether the class is our own, hands out ours, or lets ours do its work.
+        """Whether the class is our own, returns ours, or lets ours do the work.
 
         >>> from micrograd.engine import Value
         >>> Subject(Value).is_ours(), Subject(float).is_ours()
@@ -225,12 +215,17 @@ class Subject:
         ours = any(is_ours(kind) for kind in (self.kind, *map(type, made.values())))
         return ours or any(_resolved(file) == engine for file in used)
 
-    def calls_of_closure(self, program: str) -> int:
-        """How often backward() calls the _backward of the root; 0 where there is no such function.
+    def frees_graph(self) -> bool:
+        """Whether backward() removes the operands or the _backward of a node."""
+        with suppress(Exception, SystemExit):
+            out = self.run("a = Value(3.0); b = a * a")["b"]
+            count, closure = operands(out), getattr(out, "_backward", None)
+            getattr(out, self.names["backward"])()
+            return bool(operands(out) < count or getattr(out, "_backward", None) != closure)
+        return False
 
-        >>> Subject(float).calls_of_closure("a = Value(3.0)")
-        0
-        """
+    def calls_of_closure(self, program: str) -> int:
+        """How often backward() calls the _backward of the root; 0 if there is no such function."""
         calls = list[None]()
         with suppress(Exception, SystemExit):
             *_, root = self.run(program, backward=False).values()
@@ -247,7 +242,7 @@ class Subject:
     # ---- Programs
 
     def run(self, program: str, backward: bool = True) -> dict[str, Any]:
-        """The instances that a program makes, by name; without gradients if so asked.
+        """The instances in a program, keyed by name; `backward=False` runs only the forward pass.
 
         >>> from micrograd.engine import Value
         >>> Subject(Value).run("a = Value(3.0); b = a + a; b.backward()", backward=False)["a"].grad
@@ -289,22 +284,18 @@ class Subject:
             case ast.Call(func=function, args=arguments):
                 called = self._evaluated(function, names)
                 return called(*[self._evaluated(x, names) for x in arguments])
-        raise SyntaxError(f"no part of the programs here: {ast.dump(node)}")
+        raise SyntaxError(f"expected a name, a number, arithmetic or a call, got {ast.dump(node)}")
 
 
 @cache
 def steps_of(program: str) -> list[ast.stmt]:
-    """The statements of a program.
-
-    >>> len(steps_of("a = Value(3.0); b = a + a"))
-    2
-    """
+    """The statements of a program."""
     return ast.parse(program).body
 
 
 @cache
 def leaves_of(program: str) -> tuple[str, ...]:
-    """The names of the Values that a program makes of numbers.
+    """The names of the Values that a program creates from numbers.
 
     >>> leaves_of("a = Value(3.0); b = a + a; c = Value(5.0)")
     ('a', 'c')
@@ -312,11 +303,11 @@ def leaves_of(program: str) -> tuple[str, ...]:
     return tuple(step.partition(" =")[0] for step in program.split("; ") if " = Value(" in step)
 
 
-# ---- What a class is and says
+# ---- Facts about classes, objects and errors
 
 
 def is_ours(kind: Any) -> bool:
-    """Whether a class is our Value, a subclass of it, a copy of it, or made of its methods.
+    """Whether a class is our Value, a subclass or copy of it, or built from its methods.
 
     >>> from micrograd.engine import Value
     >>> is_ours(Value), is_ours(type("Mine", (Value,), {})), is_ours(float)
@@ -350,7 +341,7 @@ def _squeezed(text: str) -> str:
 
 
 def _needed_arguments(kind: Any) -> dict[str, Any]:
-    # Gradients are kept on demand alone, where a class follows PyTorch.
+    # A class that follows PyTorch keeps gradients only on request.
     with suppress(TypeError, ValueError):
         parameter = inspect.signature(kind).parameters.get("requires_grad")
         if parameter is not None and parameter.default is not True:
@@ -359,19 +350,19 @@ def _needed_arguments(kind: Any) -> dict[str, Any]:
 
 
 def _is_number(x: Any) -> bool:
-    # An array of NumPy without dimensions, which is what np.zeros_like makes of a float, is one.
+    # np.zeros_like(2.0) is an array without dimensions: it counts as a number.
     return isinstance(x, numbers.Real) or getattr(x, "ndim", None) == 0
 
 
 def operands(v: Any) -> int:
-    """How many operands an instance says it has, 0 where it says nothing.
+    """The number of operands in an instance's _prev, 0 if it has none.
 
     >>> from micrograd.engine import Value
     >>> operands(Value(1.0)), operands(Value(1.0) + 2.0), operands("no instance")
     (0, 2, 0)
     """
     with suppress(Exception):
-        return len(v._prev)  # no truth test: it may be an array
+        return len(v._prev)  # len, not a truth test: it may be an array
     return 0
 
 
@@ -380,19 +371,28 @@ def _kind(x: Any) -> str:
 
 
 def shown(x: Any, most: int) -> str:
-    """What an object prints, if it prints.
+    """The text of an object, cut to `most` characters.
 
     >>> shown([1, 2, 3], 4)
     '[1, '
     """
+    text = _str(x, 9 * most)
+    if text is None:
+        return "an object that cannot be printed"
+    return printable(re.sub(r" at 0x[0-9a-fA-F]+>", ">", text)[:most])
+
+
+def _str(x: Any, most: int) -> str | None:
     try:
-        return printable(re.sub(r" at 0x[0-9a-fA-F]+>", ">", str(x)[: 9 * most])[:most])
-    except Exception:
-        return "which cannot be printed"
+        return str(x)[:most]
+    except KeyboardInterrupt:
+        raise  # by the user
+    except BaseException:  # a broken __repr__ may even exit
+        return None
 
 
 def printable(text: str) -> str:
-    r"""A text in which nothing steers a terminal, and which can be encoded.
+    r"""A text without control characters and lone surrogates.
 
     >>> print(printable("a\x1b[2Jb\ud800"))
     a\x1b[2Jb\ud800
@@ -401,37 +401,39 @@ def printable(text: str) -> str:
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """What an error says, where in the code of the class it arose, and whether that was meant.
+    """The text of an error, its place in the code of the class, and whether a `raise` caused it.
 
     >>> told = failure(ValueError("no number"))
     >>> told["text"], told["place"], told["on_purpose"]
     ('ValueError: no number', '', False)
     """
-    try:
-        words = str(error)[: 4 * MOST]
-    except Exception:
-        words = ""
-    name = type(error).__name__
+    name, words = type(error).__name__, _str(error, 4 * MOST) or ""
     place, on_purpose = "", False
     with suppress(Exception):
-        walked = list(traceback.walk_tb(error.__traceback__))
-        frame, _ = walked[-1]
-        last = error.__traceback__
-        while last is not None and last.tb_next is not None:
-            last = last.tb_next
-        if last is not None and not _is_internal(frame.f_code.co_filename):
-            on_purpose = frame.f_code.co_code[last.tb_lasti] == RAISE
-        for frame, line in reversed(walked):
-            if not _is_internal(frame.f_code.co_filename):
-                file = printable(Path(frame.f_code.co_filename).name)
-                place = f"in {printable(frame.f_code.co_name)}, line {line} of {file}"
-                break
+        place, on_purpose = _origin(error)
     return {
         "kinds": [str(kind.__name__) for kind in type(error).__mro__],
         "text": printable(" ".join(f"{name}: {words}".split()).removesuffix(":"))[:MOST],
         "place": place[:MOST],
         "on_purpose": on_purpose,
     }
+
+
+def _origin(error: BaseException) -> tuple[str, bool]:
+    """The innermost place outside this package, and whether a `raise` there is the cause."""
+    last = error.__traceback__
+    while last and last.tb_next:
+        last = last.tb_next
+    if last is None:
+        return "", False
+    code = last.tb_frame.f_code
+    on_purpose = not _is_internal(code.co_filename) and code.co_code[last.tb_lasti] == RAISE
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        file = frame.f_code.co_filename
+        if not _is_internal(file):
+            name = printable(frame.f_code.co_name)
+            return f"in {name}, line {line} of {printable(Path(file).name)}", on_purpose
+    return "", on_purpose
 
 
 def _is_internal(file: str) -> bool:

@@ -1,0 +1,108 @@
+"""Finds which instructions run in every lane, which run once, and which are not needed.
+
+A lane is one example of the batch. Instructions that depend only on parameters and constants are
+uniform: they run once. All others run in every lane. The result of a program and the gradients of
+its parameters are means over lanes. A mean can move inwards past a uniform operand u:
+
+    mean(u + x) = u + mean(x)        mean(u x) = u mean(x)        mean(x / u) = mean(x) / u
+
+So a penalty on the weights, and all of its derivatives, is computed once, outside the lanes.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> p, x = recording.input(2.0), recording.input(3.0)
+    >>> [mean] = averaged(recording, [(x.tanh() + p * p).place], parameters={0})
+    >>> [recording.instructions[i].op for i in needed(recording.instructions, [mean])]
+    ['input', 'input', 'tanh', '*', 'mean', '+']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from micrograd.compiler.simplify import Instructions, Simplified
+
+
+def in_lanes(steps: Instructions, parameters: Collection[int]) -> list[bool]:
+    """For each instruction, whether its result can differ from lane to lane.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> p, x = recording.input(2.0), recording.input(3.0)
+    >>> _ = p * p, p * x
+    >>> in_lanes(recording.instructions, parameters={0})
+    [False, True, False, True]
+    """
+    lanes: list[bool] = []
+    for place, (op, operands) in enumerate(zip(steps.ops, steps.operands, strict=True)):
+        is_lane = op == "input" and place not in parameters
+        if op != "mean":
+            for i in operands:
+                is_lane = is_lane or lanes[i]
+        lanes.append(is_lane)
+    return lanes
+
+
+def averaged(
+    recording: Simplified, places: Sequence[int], parameters: Collection[int]
+) -> list[int]:
+    """Adds the means over lanes of these results to the recording, and returns their places."""
+    steps = recording.instructions
+    lanes = in_lanes(steps, parameters)
+
+    def moves_inwards(place: int) -> bool:
+        op, operands = steps.ops[place], steps.operands[place]
+        if op in ("+", "-", "*"):
+            return not all(lanes[i] for i in operands)
+        return op == "neg" or (op == "/" and not lanes[operands[1]])
+
+    wanted: set[int] = set()
+    waiting = list(places)
+    while waiting:
+        place = waiting.pop()
+        if place not in wanted and lanes[place] and moves_inwards(place):
+            waiting += steps.operands[place]
+        wanted.add(place)
+    mean: dict[int, int] = {}
+    for place in sorted(wanted):
+        if not lanes[place]:
+            mean[place] = place
+        elif moves_inwards(place):
+            operands = tuple(mean[i] for i in steps.operands[place])
+            mean[place] = recording.simplified(steps.ops[place], operands)
+        else:
+            mean[place] = recording.simplified("mean", (place,))
+    return [mean[place] for place in places]
+
+
+def uses(steps: Instructions, results: Sequence[int]) -> list[int]:
+    """How often each instruction is used, as a result or by another instruction that is needed.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> x = recording.input(3.0)
+    >>> _, y = x.exp(), x.sin()
+    >>> uses(recording.instructions, [y.place])
+    [1, 0, 1]
+    """
+    found = [0] * len(steps)
+    for place in results:
+        found[place] += 1
+    for place in range(len(steps) - 1, -1, -1):  # visit each instruction after all that use it
+        if found[place]:
+            for i in steps.operands[place]:
+                found[i] += 1
+    return found
+
+
+def needed(steps: Instructions, results: Sequence[int]) -> list[int]:
+    """The places of all instructions that the results depend on, in order.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> x = recording.input(3.0)
+    >>> _, y = x.exp(), x.sin()
+    >>> needed(recording.instructions, [y.place])
+    [0, 2]
+    """
+    return [place for place, n in enumerate(uses(steps, results)) if n]

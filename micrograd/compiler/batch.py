@@ -1,0 +1,119 @@
+"""The return value of a compiled function: results, their mean, and the gradients of the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from micrograd.compiler.parameters import Row
+
+Array = npt.NDArray[Any]
+
+
+class Batch:
+    """The results of a compiled function for a batch of examples.
+
+    Attributes:
+        n: the number of examples.
+        data: the mean of the result over the examples; a list of means if the function returns a
+            list.
+
+    >>> from micrograd import Value, compile
+    >>> w = Value(2.0)
+    >>> both = compile(lambda x: [w * x, w + x])([1.0, 3.0])
+    >>> both.data, both.lanes
+    ([4.0, 4.0], array([[2., 3.],
+           [6., 5.]]))
+    >>> both[1].item()
+    4.0
+    >>> both[1].backward()
+    >>> w.grad
+    1.0
+    """
+
+    def __init__(
+        self,
+        n: int,
+        data: Any,
+        lanes: Array | Callable[[], Array],
+        gradients: Callable[[], tuple[Row, Array]] | None = None,
+        elements: Sequence[Batch] | None = None,
+    ) -> None:
+        self.n = n
+        self.data = data
+        self._lanes = lanes
+        self._gradients = gradients
+        self._elements = elements
+
+    @property
+    def lanes(self) -> Array:
+        """The result for each example: shape (n,), or (n, k) if the function returns k results."""
+        if callable(self._lanes):
+            self._lanes = self._lanes()
+        return self._lanes
+
+    @np.errstate(all="ignore")
+    def backward(self, gradient: float = 1.0) -> None:
+        """Adds the gradients of the mean to the `grad` of each parameter, as Value.backward() does.
+
+        Raises:
+            TypeError: the function returns a list: call backward() on an element of the batch.
+            RuntimeError: the function was called inside `no_grad()`.
+        """
+        if self._gradients is None:
+            raise TypeError(
+                f"this batch has {len(self)} results, and backward() starts from one: "
+                "call batch[0].backward()"
+            )
+        row, gradients = self._gradients()
+        row.grad += gradients if gradient == 1 else gradient * gradients
+
+    def item(self) -> float:
+        """The mean, as a float."""
+        return float(self.data)
+
+    def __len__(self) -> int:
+        if self._elements is None:
+            raise TypeError("the function returns one Value: its results are batch.lanes")
+        return len(self._elements)
+
+    def __getitem__(self, i: int) -> Batch:
+        if self._elements is None:
+            raise TypeError("the function returns one Value: its results are batch.lanes")
+        return self._elements[i]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy keeps the results, but has no link to the parameters.
+        gradients = None if self._gradients is None else _gradients_of_a_copy
+        return {**self.__dict__, "_lanes": self.lanes, "_gradients": gradients}
+
+    def __bool__(self) -> bool:
+        return bool(self.data)
+
+    def __float__(self) -> float:
+        return self.item()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.lanes, dtype=dtype)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else repr(self)
+
+    def _refused(self, _: Any) -> NoReturn:
+        raise TypeError(
+            "a batch holds results and is not a node of a graph: do the arithmetic inside the "
+            "compiled function, or compute with batch.data"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = _refused
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = _refused
+
+    def __repr__(self) -> str:
+        return f"Batch(data={self.data}, n={self.n})"
+
+
+def _gradients_of_a_copy() -> NoReturn:
+    raise RuntimeError("a copy of a batch has no gradients: call backward() on the original batch")

@@ -1,0 +1,364 @@
+"""Chains of instructions fused into one.
+
+A neuron needs sums of products in both passes: forward for its activation w1 x1 + ... + wn xn + b,
+backward for the gradient of an input (a sum over all neurons that use it) and of a weight (a sum
+over all of its uses). In the recording these sums are chains of + and *. This file turns a tree of
+additions whose inner nodes have no other use into one unit: an instruction with any number of
+operands. Some other chains become units too:
+
+    dot         sign * (left1 right1 + left2 right2 + ...) + added - subtracted
+    mean        the mean over lanes of such a sum of products
+    largest     x1.maximum(x2).maximum(x3) ..., and `smallest`
+    where >     a choice and its comparison: from x, y, a, b it takes a if x > y, else b
+    scatter     the gradient of one entry of a table: the sum of all contributions whose index is
+                the position of that entry; `scatter mean` is its mean over lanes
+
+Only rounding changes, because terms are added in another order. The bias of a neuron becomes one
+more weight, whose input is 1 in every lane. Each list of operands is either uniform (the same for
+all examples) or in lanes (one number per example); terms that do not fit become separate units.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> w, x, v, y, b = (recording.input(0.5) for _ in range(5))
+    >>> result = w * x + v * y + b
+    >>> fused(recording.instructions, [result.place], parameters={0, 2, 4}).units
+    {8: Unit(op='dot', operands=((0, 2, 4), (1, 3, -1), (), ()), sign=1, length=0)}
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from micrograd.compiler.averages import in_lanes, uses
+from micrograd.compiler.simplify import Instructions
+
+ONE = -1  # the place of an input that is 1 in every lane
+SUMS = ("+", "-", "neg")
+CHAINS = {"maximum": "largest", "minimum": "smallest"}
+MEANS, SCATTERS = ("mean", "scatter mean"), ("scatter", "scatter mean")
+BEFORE, LANES, AFTER = range(3)  # the phases of a program
+
+
+class Unit(NamedTuple):
+    """An instruction with any number of operands, in lists of places (instruction indices).
+
+    The lists are left, right, added and subtracted for a dot; left and right for a mean; indices,
+    contributions and the position for a scatter, which also stores the length of the table; the
+    index and the table for a take.
+
+    >>> Unit("dot", ((0, 1), (2, 3), (), (4,))).sources
+    (0, 1, 2, 3, 4)
+    """
+
+    op: str
+    operands: tuple[tuple[int, ...], ...]
+    sign: int = 1
+    length: int = 0
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The places of all operands."""
+        return tuple(chain(*self.operands))
+
+
+class Fused(NamedTuple):
+    """A recording after fusion.
+
+    Attributes:
+        units: maps places to units; operands come before results. New units that are part of
+            another one get places after the end of the recording.
+        lanes: for each place, whether its result can differ from lane to lane.
+
+    All products of a dot are of the same kind. In this example x * x is not a weight times an
+    input, so it becomes a unit at place 8, and the dot at place 7 adds it.
+
+    >>> from micrograd.compiler.simplify import Simplified
+    >>> recording = Simplified()
+    >>> w, v, x = (recording.input(0.5) for _ in range(3))
+    >>> result = w * x + v * x + x * x
+    >>> units, lanes = fused(recording.instructions, [result.place], parameters={0, 1})
+    >>> for place, unit in units.items():
+    ...     print(place, unit.operands)
+    8 ((2,), (2,), (), ())
+    7 ((0, 1), (2, 2), (8,), ())
+    >>> lanes
+    [False, False, True, True, True, True, True, True, True]
+    """
+
+    units: dict[int, Unit]
+    lanes: list[bool]
+
+    @property
+    def phases(self) -> dict[int, int]:
+        """When each unit runs: once before the lanes, in every lane, or once after them.
+
+        Means are summed as the lanes run; units that depend on a mean run after the lanes.
+
+        >>> from micrograd.compiler.simplify import Simplified
+        >>> recording = Simplified()
+        >>> w, x = recording.input(0.5), recording.input(0.5)
+        >>> mean = recording.result("mean", (x.exp().place,))
+        >>> result = (w.sin() * mean).place
+        >>> found = fused(recording.instructions, [result], parameters={0})
+        >>> [(unit.op, found.phases[place]) for place, unit in found.units.items()]
+        [('sin', 0), ('exp', 1), ('mean', 1), ('*', 2)]
+        """
+        phases: dict[int, int] = {}
+        for place, unit in self.units.items():
+            if self.lanes[place] or unit.op in MEANS:
+                phases[place] = LANES
+            else:
+                phases[place] = AFTER if any(map(phases.get, unit.sources)) else BEFORE
+        return phases
+
+
+def fused(instructions: Instructions, results: Sequence[int], parameters: Collection[int]) -> Fused:
+    """The units that these results need.
+
+    A sum of two terms without products is not fused.
+
+    Args:
+        instructions: the instructions of a recording.
+        results: places of results; each keeps its own unit, even if a sum could absorb it.
+        parameters: places of inputs that are the same in every lane.
+    """
+    fusion = _Fusion(instructions, results, parameters)
+    for place in range(len(instructions) - 1, -1, -1):  # sums before their terms
+        if fusion.uses[place] and place not in fusion.absorbed and instructions.operands[place]:
+            fusion.found[place] = fusion.unit(place)
+    return Fused(_in_order(fusion.found, results), fusion.lanes)
+
+
+def _in_order(units: Mapping[int, Unit], results: Sequence[int]) -> dict[int, Unit]:
+    # The units that the results need, operands before results, as in `topological_order`.
+    order: dict[int, Unit] = {}
+    entered: set[int] = set()
+    for result in results:
+        path = [result] if result in units else []
+        while path:
+            place = path[-1]
+            if place in entered:  # its operands are already in `order`
+                order.setdefault(place, units[place])
+                path.pop()
+            else:
+                entered.add(place)
+                path += [i for i in reversed(units[place].sources) if i in units and i not in order]
+    return order
+
+
+def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
+    # For each instruction, the length of the longest chain of operands that leads to it.
+    depths: list[int] = []
+    for places in operands:
+        depth = 0
+        for i in places:
+            if depths[i] >= depth:
+                depth = depths[i] + 1
+        depths.append(depth)
+    return depths
+
+
+class _Fusion:
+    # Makes units, from the last instruction to the first, so that sums can absorb their terms.
+
+    def __init__(
+        self, steps: Instructions, results: Sequence[int], parameters: Collection[int]
+    ) -> None:
+        self.ops, self.operands, self.numbers = steps.ops, steps.operands, steps.numbers
+        self.lanes = in_lanes(steps, parameters)
+        self.uses = uses(steps, results)
+        self.depth = _depths(steps.operands)
+        self.found: dict[int, Unit] = {}
+        self.copies: dict[int, int] = {}  # maps uniform places to their copies in the lanes
+        self.absorbed: set[int] = set()  # places that another unit has absorbed
+        self.lengths: dict[int, int] = {}  # maps an index to the length of its longest table
+        for op, operands in zip(steps.ops, steps.operands, strict=True):
+            if op == "take":
+                index, *table = operands
+                self.lengths[index] = max(len(table), self.lengths.get(index, 0))
+
+    def unit(self, place: int) -> Unit:
+        op, operands = self.ops[place], self.operands[place]
+        if op in SUMS:
+            return self.sum(place)
+        if op == "mean":
+            return self.mean(*operands)
+        if op in CHAINS:
+            return self.chain(place)
+        if op == "take":
+            return Unit(op, (operands[:1], self.alike(operands[1:])))
+        if op == "where":
+            condition, *sides = operands
+            op, operands = f"where {self.ops[condition]}", (*self.operands[condition], *sides)
+        return Unit(op, tuple((i,) for i in operands))
+
+    def part(self, unit: Unit, lanes: bool) -> int:
+        """The place of a new unit that is part of another one."""
+        self.lanes.append(lanes)
+        self.found[len(self.lanes) - 1] = unit
+        return len(self.lanes) - 1
+
+    def can_absorb(self, part: int, whole: int) -> bool:
+        # A uniform part of a unit in lanes stays separate, so that it runs only once.
+        return self.uses[part] == 1 and self.lanes[part] == self.lanes[whole]
+
+    def alike(self, operands: Sequence[int]) -> tuple[int, ...]:
+        """The operands; if any of them is in lanes, the uniform ones are copied there."""
+        if not any(self.lanes[i] for i in operands):
+            return tuple(operands)
+        for i in operands:
+            if not self.lanes[i] and i not in self.copies:
+                self.copies[i] = self.part(Unit("copy", ((i,),)), True)
+        return tuple(self.copies.get(i, i) for i in operands)
+
+    def chain(self, place: int) -> Unit:
+        op = self.ops[place]
+        operands, waiting = [], [*self.operands[place]]
+        while waiting:
+            part = waiting.pop()
+            if self.ops[part] == op and self.can_absorb(part, place):
+                waiting += self.operands[part]
+                self.absorbed.add(part)
+            else:
+                operands.append(part)
+        return Unit(CHAINS[op], (self.alike(sorted(operands)),))
+
+    # ---- sums
+
+    def tree(self, whole: int) -> _Tree:
+        """The tree of additions whose total is at this place.
+
+        Products are sorted by kind: their sign, and which of their factors are in lanes. The most
+        frequent kind comes first. The left factor is the uniform one or, if neither or both are
+        uniform, the one with the smaller depth. So all neurons of a layer have the same form.
+        """
+        ops, operands_of, users = self.ops, self.operands, self.uses
+        lanes, depth = self.lanes, self.depth
+        is_lane = lanes[whole]
+        found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
+        terms: list[tuple[int, int]] = []
+        inside: list[int] = []
+        waiting = [(whole, 1)]
+        while waiting:
+            place, sign = waiting.pop()
+            op = ops[place]
+            is_inside = place == whole or (users[place] == 1 and lanes[place] == is_lane)
+            if not is_inside or (op != "*" and op not in SUMS):
+                terms.append((place, sign))
+                continue
+            inside.append(place)
+            a, b = operands_of[place][0], operands_of[place][-1]
+            if op != "*":
+                if op != "neg":
+                    waiting.append((a, sign))
+                waiting.append((b, sign if op == "+" else -sign))
+            else:
+                if lanes[a] > lanes[b] or (lanes[a] == lanes[b] and depth[a] > depth[b]):
+                    a, b = b, a
+                found[sign, lanes[a], lanes[b]].append((a, b))
+        kinds = sorted(found.items(), key=lambda kind: (-len(kind[1]), -kind[0][0]))
+        products = [
+            _Products(sign, *zip(*sorted(pairs), strict=True)) for (sign, *_), pairs in kinds
+        ]
+        return _Tree(products, sorted(terms), inside)
+
+    def sum(self, place: int) -> Unit:
+        tree = self.tree(place)
+        if self.stays(place, tree):
+            return Unit(self.ops[place], tuple((i,) for i in self.operands[place]))
+        self.absorbed.update(tree.inside)
+        return self.scattered(place, tree) or self.dot(place, tree)
+
+    def stays(self, place: int, tree: _Tree) -> bool:
+        """Whether a sum is left unfused, like x + y, or 1 - x y if only x y is in lanes."""
+        if not tree.products:
+            return len(tree.terms) <= 2
+        [kind, *others] = tree.products
+        if others or len(kind.left) > 1 or len(tree.terms) != 1 or self.is_neuron(kind):
+            return False
+        return self.lanes[tree.terms[0][0]] != self.lanes[place]
+
+    def is_neuron(self, products: _Products) -> bool:
+        """Whether these are weights times inputs, so that a bias can be one more weight."""
+        return products.sign > 0 and bool(products.left) and not self.lanes[products.left[0]]
+
+    def dot(self, place: int, tree: _Tree) -> Unit:
+        """A dot of the first kind of products; products of other kinds become terms."""
+        is_lane = self.lanes[place]
+        main, *others = tree.products or [NO_PRODUCTS]
+        terms = [(i, sign) for i, sign in tree.terms if self.lanes[i] == is_lane]
+        terms += [(self.part(other.dot(), is_lane), other.sign) for other in others]
+        uniform = [(i, sign) for i, sign in tree.terms if self.lanes[i] != is_lane]
+        if not uniform:
+            return main.dot(terms, main.sign)
+        if len(uniform) > 1:
+            uniform = [(self.part(NO_PRODUCTS.dot(uniform), False), 1)]
+        [(bias, sign)] = uniform
+        if self.is_neuron(main) and sign > 0:
+            return _Products(1, (*main.left, bias), (*main.right, ONE)).dot(terms)
+        rest = self.part(main.dot(terms, main.sign), True)
+        return Unit("+" if sign > 0 else "-", ((rest,), (bias,)))
+
+    def mean(self, whole: int) -> Unit:
+        is_sum = self.uses[whole] == 1 and self.ops[whole] in ("*", *SUMS)
+        tree = self.tree(whole) if is_sum else _Tree([], [(whole, 1)], [])
+        if scatter := self.scattered(whole, tree):
+            self.absorbed.update(tree.inside)
+            return scatter._replace(op="scatter mean")
+        if len(tree.products) == 1 and not tree.terms:
+            self.absorbed.update(tree.inside)
+            [(sign, left, right)] = tree.products
+            return Unit("mean", (left, right), sign)
+        return Unit("mean", ((ONE,), (whole,)))
+
+    def scattered(self, whole: int, tree: _Tree) -> Unit | None:
+        """A scatter if every term of the sum is like where(index is position, x, 0), else None."""
+        if tree.products or len(tree.terms) < 2:
+            return None
+        indices, contributions, positions = [], [], set()
+        for place, sign in tree.terms:
+            if self.ops[place] != "where" or sign < 0 or not self.can_absorb(place, whole):
+                return None
+            condition, x, other = self.operands[place]
+            is_zero = self.ops[other] == "constant" and self.numbers[other] == 0
+            if self.ops[condition] != "is" or not is_zero:
+                return None
+            index, position = self.operands[condition]
+            # Without a table it is no index: where(x, 0, y) is recorded as where(x is 0, y, 0).
+            if index not in self.lengths:
+                return None
+            indices.append(index)
+            contributions.append(x)
+            positions.add(position)
+        if len(positions) != 1 or self.ops[min(positions)] != "constant":
+            return None
+        self.absorbed.update(place for place, _ in tree.terms)
+        # An index may point past the entries that have a gradient, for example at constants.
+        length = max(self.lengths[index] for index in indices)
+        operands = self.alike(indices), self.alike(contributions), tuple(positions)
+        return Unit("scatter", operands, length=length)
+
+
+class _Products(NamedTuple):
+    sign: int
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+    def dot(self, terms: Sequence[tuple[int, int]] = (), sign: int = 1) -> Unit:
+        added = tuple(i for i, sign in terms if sign > 0)
+        subtracted = tuple(i for i, sign in terms if sign < 0)
+        return Unit("dot", (self.left, self.right, added, subtracted), sign)
+
+
+NO_PRODUCTS = _Products(1, (), ())
+
+
+class _Tree(NamedTuple):
+    # A tree of additions: its products by kind, its other terms with their signs, and the places of
+    # the instructions inside it.
+    products: list[_Products]
+    terms: list[tuple[int, int]]
+    inside: list[int]

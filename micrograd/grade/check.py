@@ -1,0 +1,103 @@
+"""One check and its outcome."""
+
+from __future__ import annotations
+
+import unittest
+from dataclasses import dataclass
+
+from micrograd.engine import operations
+from micrograd.grade.programs import OURS
+from micrograd.grade.rules import RULES
+
+STATUSES = ("passed", "failed", "noted", "not there yet", "not run")
+
+
+@dataclass(frozen=True)
+class Check:
+    """The outcome of one check; calling it raises an AssertionError if the check failed.
+
+    Attributes:
+        operation: what was checked, for example 'a * b', 'graph' or 'backward'.
+        aspect: which property of it, for example 'value', 'gradient', 'chain rule', 'adding up'.
+        program: the smallest program that shows the outcome, in Python.
+        status: one of STATUSES; 'not there yet' means that the class lacks the operation, 'not run'
+            that the process ended before this check.
+        mistake: a key of RULES, '' if the check passed.
+        expected, found: both in words and numbers, '' if the check passed.
+        place: the method and line in which an error was raised.
+        composed: whether the class computes this operation from several of its others.
+        spelled: the program with the names that the class uses, '' if they are the lecture's.
+
+    >>> check = Check("a.exp()", "value", "a = Value(0.0); b = a.exp()", "failed", "value")
+    >>> check.name, check.passed, check.skipped
+    ('a.exp(): value', False, False)
+    >>> check.rule, check.fix
+    ('a.exp() computes a wrong number.', 'use the formula: The exponential e = e^a;  d/da = e')
+    >>> check.rule in check.message
+    True
+    """
+
+    operation: str
+    aspect: str
+    program: str
+    status: str = "passed"
+    mistake: str = ""
+    expected: str = ""
+    found: str = ""
+    place: str = ""
+    composed: bool = False
+    spelled: str = ""
+
+    @property
+    def name(self) -> str:
+        """The operation and the aspect, unique among the checks."""
+        return f"{self.operation}: {self.aspect}"
+
+    @property
+    def passed(self) -> bool:
+        """True if all numbers are right."""
+        return self.status == "passed"
+
+    @property
+    def skipped(self) -> bool:
+        """True if the class lacks the operation, or the process ended before this check."""
+        return self.status in ("not there yet", "not run")
+
+    @property
+    def rule(self) -> str:
+        """The broken rule in one sentence, '' if there is none."""
+        return self._text(0)
+
+    @property
+    def fix(self) -> str:
+        """What to change, '' if nothing has to change."""
+        return self._text(1)
+
+    def _text(self, part: int) -> str:
+        text = RULES[self.mistake][part] if self.mistake else ""
+        if "{formula}" in text:  # it is in the docstring of our own operation
+            op = next(v._op for v in OURS.run(self.program, backward=False).values() if v._op)
+            book = operations["**" if "**" in op else op].__doc__ or ""
+            text = text.replace("{formula}", book.split("\n")[0].rstrip("."))
+        return text.replace("{operation}", self.operation)
+
+    @property
+    def message(self) -> str:
+        """The rule, the program, what was expected and found, and the fix."""
+        found = self.found + (f" ({self.place})" if self.place else "")
+        return (
+            f"{self.rule}\n    {self.spelled or self.program}\n    expected  {self.expected}\n"
+            f"    found     {found}\nFix: {self.fix}."
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __call__(self) -> None:
+        """Fails in pytest if the check failed; is skipped for a note or a missing operation."""
+        if self.status == "failed":
+            raise AssertionError(self.message)
+        if self.status == "not run":
+            raise AssertionError(f"{self.name} was not reached: an earlier check ended the process")
+        if not self.passed:
+            raise unittest.SkipTest(self.message if self.status == "noted" else self.status)

@@ -1,0 +1,234 @@
+"""All checks of a class: each program runs with it and our Value, and the numbers are compared.
+
+The expected numbers come from our own Value. Beside an expected gradient the report shows the slope
+of the class's own forward pass, by central differences; if that forward pass is wrong, its slope is
+the expected gradient.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from micrograd.grade.check import Check
+from micrograd.grade.diagnosis import mistake_behind_error, mistake_behind_gradients
+from micrograd.grade.graded_class import (
+    BrokenRule,
+    GradedClass,
+    Observed,
+    RaisedError,
+    expected_of,
+    near,
+)
+from micrograd.grade.programs import CORE, Row, methods_in, plan, root_of
+from micrograd.grade.subject import leaves_of
+
+SLOPE_TOLERANCE = 1e-5  # above the error of central differences, below that of a wrong derivative
+MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponents only
+REFLECTED = {
+    "2.0 + a": "__radd__",
+    "sum([a, b])": "__radd__",
+    "2.0 * a": "__rmul__",
+    "2.0 - a": "__rsub__",
+    "2.0 / a": "__rtruediv__",
+}
+
+# ---- 1. The checks
+
+
+def checks_of(graded: GradedClass) -> Iterator[Check]:
+    """The checks of a class in the order of the plan, each run on demand.
+
+    >>> from micrograd.grade.programs import OURS
+    >>> next(checks_of(GradedClass(OURS.ask))).name
+    'Value: number and gradient of a new one'
+    """
+    adds_up, is_reported = True, False
+    for row in plan():
+        check = Check(row.operation, row.aspect, row.programs[0])
+        lacks_backward = "backward" in graded.missing and ".backward()" in check.program
+        if lacks_backward and not is_reported:  # one failure, not one for each gradient
+            is_reported = True
+            yield _without_backward(check, graded)
+        elif lacks_backward or not _is_there(row, graded):
+            yield replace(check, status="not there yet")
+        else:
+            check = _checked(row, graded)
+            if check.mistake == "operands" and row.operation == "graph" and not adds_up:
+                check = replace(check, mistake="accumulate")  # a + a fails for several reasons
+            adds_up = adds_up and check.mistake != "accumulate"
+            yield check
+
+
+def _checked(row: Row, graded: GradedClass) -> Check:
+    """The outcome of the first program of a row that does not pass, else a passed check."""
+    judged = (_judgement(row, program, graded) for program in row.programs)
+    check = next((one for one in judged if not one.passed), None)
+    if check is None:
+        return Check(row.operation, row.aspect, row.programs[0])
+    if check.status == "failed" and row.expression:
+        check = replace(check, composed=_is_composed(row.expression, graded))
+    if check.status == "noted" and _runs_twice(check.program):
+        once = check.program.partition(".backward()")
+        if not _judgement(row, once[0] + once[1], graded).passed:  # wrong after one backward()
+            check = replace(check, status="failed")
+    return replace(check, spelled=graded.spelled(check.program))
+
+
+def _runs_twice(program: str) -> bool:
+    return program.count(f"{root_of(program)}.backward()") == 2
+
+
+def _without_backward(check: Check, graded: GradedClass) -> Check:
+    there = ", ".join(graded.choices.get("backward", ()))
+    return replace(
+        check,
+        status="failed",
+        mistake="needed",
+        expected=f"a method {graded.names['backward']}()",
+        found=f"several candidates: {there}" if there else "no such method",
+        spelled=graded.spelled(check.program),
+    )
+
+
+# ---- 2. Operations that are not there yet
+
+
+def _is_there(row: Row, graded: GradedClass) -> bool:
+    """Whether the class has the operation, which is found out by trying it."""
+    if row.operation == "NumPy":
+        return _takes_numpy(row, graded)
+    if not row.expression or row.operation in CORE:
+        return True
+    error = graded.error_in(row.expression)
+    if not error:
+        return True  # whatever is wrong, the check itself will find it
+    if "NotImplementedError" in error["kinds"] or _is_refusal(error, row):
+        return False
+    if row.operation in MAY_REFUSE and "ValueError" in error["kinds"]:
+        return False
+    if not _is_of_type(error):
+        return True
+    needed = methods_in(row.operation) | {REFLECTED.get(row.operation, "__init__")}
+    if row.operation in MAY_REFUSE or graded.ask("lacks", sorted(needed)):
+        return False
+    return row.mistake not in ("wrap", "reflected") or _takes_some_numbers(graded)
+
+
+def _takes_numpy(row: Row, graded: GradedClass) -> bool:
+    if importlib.util.find_spec("numpy") is None:
+        return False
+    error = graded.error_in(row.programs[0])
+    return not error or not (_is_refusal(error, row) or _is_of_type(error))
+
+
+def _takes_some_numbers(graded: GradedClass) -> bool:
+    """Whether + or * accepts a plain number; if so, the other operations should as well."""
+    beside = (f"a = Value(1.5); b = a {sign} {x}" for sign in "+*" for x in ("2.0", "2"))
+    return any(not graded.error_in(program) for program in beside)
+
+
+def _is_of_type(error: Mapping[str, Any]) -> bool:
+    return bool({"TypeError", "AttributeError"} & {*error["kinds"]})
+
+
+def _is_refusal(error: Mapping[str, Any], row: Row) -> bool:
+    """Whether the class refuses the operation with its own `raise` or `assert`.
+
+    An error about the number, as for the log of -1, does not count: its condition may be wrong.
+    """
+    of_number = {"ValueError", "ArithmeticError", "RecursionError"} & {*error["kinds"]}
+    return error["on_purpose"] and (not of_number or "**" in row.operation)
+
+
+def _is_composed(expression: str, graded: GradedClass) -> bool:
+    """Whether the class computes the operation from others, and so inherits their mistakes."""
+    op, has_inner = graded.ask("composed", expression)
+    own = {"+": "__add__", "*": "__mul__"}.get(op)  # -a may be a * -1
+    return has_inner or (own is not None and own not in methods_in(expression))
+
+
+# ---- 3. One program
+
+
+def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
+    place, frees_graph = "", False
+    try:
+        _compare(row, program, graded)
+        return Check(row.operation, row.aspect, program)
+    except BrokenRule as broken:
+        mistake, expected, found = broken.args
+        if row.mistake in ("construct", "numpy") and mistake != "untouched":
+            mistake = row.mistake
+    except RaisedError as raised:
+        (error,) = raised.args
+        mistake, expected = mistake_behind_error(error, row, graded), "no error"
+        found, place = error["text"], error["place"]
+        frees_graph = error["on_purpose"]
+    if _runs_twice(program) and (frees_graph or graded.ask("frees_graph")):
+        mistake = "freed"
+    is_note = mistake in ("twice", "kept", "freed") or (mistake, expected) == ("depth", "no error")
+    status = "noted" if is_note else "failed"
+    return Check(row.operation, row.aspect, program, status, mistake, expected, found, place)
+
+
+def _compare(row: Row, program: str, graded: GradedClass) -> None:
+    """Raises BrokenRule if a program gives different numbers with the class and with our Value."""
+    forward = graded.observed(program, backward=False)
+    if row.aspect == "value" or not row.expression:
+        _compare_results(row, program, graded, forward)
+    after = graded.observed(program) if ".backward()" in program else forward
+    changed = [name for name, x in forward.data.items() if not near(after.data[name], x)][:1]
+    if changed:
+        expected, found = (graded.text("data", changed, x.data) for x in (forward, after))
+        raise BrokenRule("untouched", expected, found)
+    if row.mistake == "paths":
+        _compare_work(graded)
+    if row.aspect != "value":
+        _compare_gradients(row, program, graded, forward, after)
+
+
+def _is_right(program: str, forward: Observed) -> bool:
+    root = root_of(program)
+    return near(forward.data[root], expected_of(program).data[root], forward.tolerance)
+
+
+def _compare_results(row: Row, program: str, graded: GradedClass, forward: Observed) -> None:
+    if _is_right(program, forward):
+        return
+    root, ours = root_of(program), expected_of(program)
+    y = ours.data[root]
+    turned = {"2.0 - a": -y, "2.0 / a": y and 1 / y}.get(row.operation, y)
+    mistake = "swapped" if near(forward.data[root], turned, forward.tolerance) else "value"
+    expected, found = (graded.text("data", [root], x.data) for x in (ours, forward))
+    raise BrokenRule(mistake, expected, found)
+
+
+def _compare_work(graded: GradedClass) -> None:
+    few, many = graded.calls(3), graded.calls(12)
+    if many > 20 * few:
+        found = f"{few} function calls for 4 nodes, {many} for 13 nodes"
+        raise BrokenRule("paths", "work proportional to the number of nodes", found)
+
+
+def _compare_gradients(
+    row: Row, program: str, graded: GradedClass, forward: Observed, after: Observed
+) -> None:
+    right, slopes, tolerance = expected_of(program).grad, None, after.tolerance
+    is_simple = program.count("backward()") == 1 and row.mistake not in ("paths", "depth")
+    # A wrong forward pass is reported by another check; here its own slope is the right gradient.
+    if is_simple and not _is_right(program, forward):
+        right = slopes = graded.slopes(program)
+        tolerance = max(tolerance, SLOPE_TOLERANCE)
+    wrong = [v for v in leaves_of(program) if not near(after.grad[v], right[v], tolerance)]
+    if not wrong:
+        return
+    expected = graded.text("grad", wrong, right)
+    if is_simple:
+        slopes = slopes or graded.slopes(program)
+        beside = ", ".join(f"{slopes[v]:.6g}" for v in wrong)
+        expected += f" (slope of its own forward pass: {beside})"
+    mistake = mistake_behind_gradients(row, program, graded, after.grad, right, forward.data)
+    raise BrokenRule(mistake, expected, graded.text("grad", wrong, after.grad))

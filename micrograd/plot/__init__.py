@@ -1,0 +1,29 @@
+"""Pictures of what a network has learned, and of its training.
+
+    >>> from micrograd.datasets import moons
+    >>> from micrograd.nn import MLP
+    >>> X, y = moons(20)
+    >>> figure = training_figure(MLP(2, [4, 1]), X, y, losses=[0.7, 0.5, 0.4])
+    >>> save(figure, "moons.png")  # doctest: +SKIP
+
+`decision_boundary` and `loss_curve` take `ax=` and return the Axes, as is usual with Matplotlib.
+Without `ax` they draw on a new figure, which is the `.figure` of the Axes. Nothing here opens a
+window, chooses a backend, changes Matplotlib's settings, or leaves a figure open.
+"""
+
+from micrograd.plot.animation import Animation, animate
+from micrograd.plot.boundary import decision_boundary
+from micrograd.plot.curves import loss_curve, training_figure
+from micrograd.plot.files import check_path, save
+from micrograd.plot.neurons import hidden_neurons
+
+__all__ = [
+    "Animation",
+    "animate",
+    "check_path",
+    "decision_boundary",
+    "hidden_neurons",
+    "loss_curve",
+    "save",
+    "training_figure",
+]

@@ -1,0 +1,169 @@
+"""The decision boundary: which class a model predicts at each point of a plane.
+
+With two classes a model returns one score for a point, above 0 for the second class. With more
+classes it returns a score for each class, and the largest wins. An animation draws the points once
+and the regions again for each frame:
+
+    >>> points, labels, names = examples([[0, 0], [1, 1]], [0, 1])
+    >>> plane = Plane(points, resolution=9)
+    >>> ax = new_axes(figure_size(plane, names))
+    >>> draw_points(ax, plane, points, labels, names)
+    >>> for threshold in (0.5, 1.5):
+    ...     regions = draw_regions(ax, plane, plane.grid.sum(axis=1, keepdims=True) - threshold)
+    ...     for artist in regions:
+    ...         artist.remove()
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+
+from micrograd.plot.plane import Plane, examples
+from micrograd.plot.scores import class_scores
+from micrograd.plot.style import CLASSES, INK, SHADES, as_label, new_axes, style_axes
+
+__all__ = ["decision_boundary", "draw_points", "draw_regions", "figure_size"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def decision_boundary(
+    predict: Callable[[Any], Any],
+    X: Any,
+    y: Any,
+    *,
+    names: Sequence[str] | None = None,
+    resolution: int = 80,
+    ax: Axes | None = None,
+) -> Axes:
+    """Axes with the points, the lines where the predicted class changes, and confidence shading.
+
+    With two classes the line is where the score is 0, the shading shows how far sigmoid(score) is
+    from 1/2, and `ax.images[0]` holds sigmoid(score) for a colour bar. With more classes the
+    shading shows by how much the largest of softmax(scores) exceeds the second largest. Both axes
+    use the same unit of length, unless one is more than 4 times as long as the other.
+
+    Args:
+        predict: a function that scores points: above 0 for the second class, like a logit, or a
+            score for each class if there are more than two. It is called with an array of shape
+            (n, 2) and returns n numbers (or shape (n, k) for k classes), like NumPy functions and
+            scikit-learn's `decision_function`. If that fails, it is called with one point
+            `[x1, x2]` at a time and returns a number or Value (or k of them), like a micrograd
+            model. For a probability p, return p - 0.5. Values are computed under `no_grad()`.
+        X: n points, shape (n, 2).
+        y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes, at most 8.
+        names: names of the classes, for the legend; by default 0, 1, ...
+        resolution: number of points along the longer axis at which to call `predict`.
+        ax: the Axes to draw on; by default they are on a new figure.
+
+    Raises:
+        ValueError: shapes or labels are not as described, or a score is NaN.
+
+    >>> ax = decision_boundary(lambda X: X[:, 0] + X[:, 1] - 1, [[0, 0], [1, 1]], [0, 1])
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('x1', 'x2')
+    """
+    points, labels, names = examples(X, y, names)
+    plane = Plane(points, resolution)
+    scores = class_scores(predict, plane.grid, len(names))
+    ax = ax or new_axes(figure_size(plane, names))
+    draw_regions(ax, plane, scores)
+    draw_points(ax, plane, points, labels, names)
+    return ax
+
+
+def draw_regions(ax: Axes, plane: Plane, scores: Array) -> list[Any]:
+    """Draws shading and lines from the scores on the grid, and returns the artists it drew."""
+    several = scores.shape[1] > 1
+    coarse = scores.reshape(*plane.shape[::-1], -1)
+    fine = _refined(plane, coarse)
+    drawn: list[Any] = [
+        ax.imshow(
+            _shades(fine) if several else (1 + np.tanh(fine[..., 0] / 2)) / 2,  # sigmoid
+            extent=plane.extent(4),
+            origin="lower",
+            cmap=SHADES,
+            vmin=0,
+            vmax=1,
+            interpolation="bilinear",
+            aspect="equal" if plane.equal else "auto",
+        )
+    ]
+    axis1, axis2, surfaces = plane.axis1, plane.axis2, coarse
+    if several:
+        (axis1, axis2), surfaces = _fine_axes(plane), _leads(fine)
+    for k in range(surfaces.shape[-1]):
+        surface = surfaces[..., k]
+        if surface.min() < 0 < surface.max():
+            drawn.append(ax.contour(axis1, axis2, surface, levels=[0], colors=INK, linewidths=1.4))
+    return drawn
+
+
+def _fine_axes(plane: Plane) -> list[Array]:
+    return [np.linspace(axis[0], axis[-1], 4 * len(axis)) for axis in (plane.axis1, plane.axis2)]
+
+
+def _refined(plane: Plane, surfaces: Array) -> Array:
+    # Scores are interpolated before the sigmoid, so that a coarse grid gives smooth shades.
+    fine1, fine2 = _fine_axes(plane)
+    refined = []
+    for surface in np.moveaxis(surfaces, -1, 0):
+        rows = np.array([np.interp(fine1, plane.axis1, row) for row in surface])
+        refined.append(np.array([np.interp(fine2, plane.axis2, column) for column in rows.T]).T)
+    return np.stack(refined, axis=-1)
+
+
+def _leads(fine: Array) -> Array:
+    # The score of each class minus the best score of the others: 0 on the boundary.
+    others = [np.delete(fine, k, axis=-1).max(axis=-1) for k in range(fine.shape[-1])]
+    leads: Array = fine - np.stack(others, axis=-1)
+    return leads
+
+
+def _shades(fine: Array) -> Array:
+    # The colour of the leading class, paler where its lead is smaller, white where two are equal.
+    odds = np.exp(fine - fine.max(axis=-1, keepdims=True))
+    shares = odds / odds.sum(axis=-1, keepdims=True)
+    second, first = np.moveaxis(np.sort(shares, axis=-1)[..., -2:], -1, 0)
+    colours = np.array([to_rgb(shade) for *_, shade in CLASSES])[fine.argmax(axis=-1)]
+    mixed: Array = 1 - (first - second)[..., None] * (1 - colours)
+    return mixed
+
+
+def draw_points(ax: Axes, plane: Plane, points: Array, labels: Array, names: Sequence[str]) -> None:
+    """Draws the legend, the axes, and the points in the colours and markers of their classes."""
+    size = float(np.clip(3000 / len(points), 8, 26))
+    for label, (name, (fill, edge, marker, _)) in enumerate(zip(names, CLASSES, strict=False)):
+        x1, x2 = points[labels == label].T
+        ax.scatter(
+            x1, x2, size, color=fill, edgecolors=edge, marker=marker, linewidths=size / 40,
+            label="class " + as_label(name), zorder=3,
+        )  # fmt: skip
+    (left, bottom), (right, top) = plane.low, plane.high
+    ax.set(xlim=(left, right), ylim=(bottom, top), xlabel="x1", ylabel="x2")
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=_columns(names),
+        frameon=False, borderaxespad=0.2, handletextpad=0.2, columnspacing=1.2, borderpad=0.2,
+    )  # fmt: skip
+    style_axes(ax)
+
+
+def _columns(names: Sequence[str]) -> int:
+    # The number of columns of the legend.
+    if len(names) == 2:
+        return 2 if len("".join(names)) < 16 else 1
+    return max(1, min(len(names), 36 // (9 + max(len(as_label(name)) for name in names))))
+
+
+def figure_size(plane: Plane, names: Sequence[str] = ()) -> tuple[float, float]:
+    """Width and height, in inches, of a figure of the plane with a legend for these names."""
+    width, height = plane.high - plane.low
+    ratio = width / height if plane.equal else 1.0
+    rows = math.ceil(len(names) / _columns(names)) if len(names) > 2 else 1
+    return 3.4 * math.sqrt(ratio) + 0.5, 3.4 / math.sqrt(ratio) + 0.37 + 0.23 * rows

@@ -1,0 +1,72 @@
+"""Saving figures to files."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Collection
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from micrograd.files import write_whole
+
+__all__ = ["check_path", "save"]
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Writes a figure, completely or not at all, in the format that the file's ending names.
+
+    Raises:
+        ValueError: Matplotlib cannot write this format.
+        OSError: the file cannot be written.
+    """
+    check_path(path)
+    kind = _ending(path)
+    content = io.BytesIO()
+    # Without dates and random ids, the same figure gives the same file.
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with matplotlib.rc_context({"svg.hashsalt": "micrograd"}):
+        figure.savefig(content, format=kind, dpi=200, metadata=undated.get(kind))
+    write_whole(path, content.getvalue())
+
+
+def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = None) -> None:
+    """Checks that `save` can write to this path, so that mistakes show before any work is done.
+
+    Args:
+        path: path of the file to write.
+        endings: endings to accept, without the dot; by default all picture formats that
+            Matplotlib can write.
+
+    Raises:
+        ValueError: the path does not have one of these endings.
+        OSError: the file cannot be written.
+
+    >>> check_path("picture.docx")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: picture.docx: expected one of the endings .eps .gif .jpeg ...
+    """
+    # Left out: pgf needs LaTeX, avif a special Pillow, raw and rgba a reader that knows the size.
+    kinds = set(Figure().canvas.get_supported_filetypes()) - {"pgf", "avif", "raw", "rgba"}
+    kinds = kinds if endings is None else set(endings)
+    if _ending(path) not in kinds:
+        known = " ".join(f".{kind}" for kind in sorted(kinds))
+        raise ValueError(f"{os.fspath(path)}: expected one of the endings {known}")
+    target = os.path.realpath(path)
+    if os.path.isdir(target):
+        raise IsADirectoryError(f"{os.fspath(path)} is a folder: add a file name")
+    if not os.path.isdir(os.path.dirname(target)):
+        raise FileNotFoundError(f"cannot write {os.fspath(path)}: its folder does not exist")
+    part = f"{target}.{os.getpid()}.part"
+    try:
+        with open(part, "xb"):
+            pass
+        os.remove(part)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise type(error)(f"cannot write {os.fspath(path)}: {reason}") from None
+
+
+def _ending(path: str | os.PathLike[str]) -> str:
+    return os.path.splitext(os.fspath(path))[1][1:].lower()

@@ -1,0 +1,85 @@
+"""The layers of a network, and the outputs of their neurons over a plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from micrograd.engine import Value
+from micrograd.nn import Activation, Layer, Linear, layers_of
+from micrograd.plot.scores import scores
+
+__all__ = ["LayeredModel"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class LayeredModel:
+    """A network seen as layers of neurons, with the weights and the outputs of each neuron.
+
+    Args:
+        model: an MLP, a Layer, a Linear, or a Sequential of these and of any other callables.
+            For anything else `layers` is empty.
+
+    Attributes:
+        layers: a list of neurons for each layer; a neuron is a pair (weights, bias or None).
+        sizes: the number of inputs, then the number of neurons in each layer; [] without layers.
+
+    >>> from micrograd.nn import Sequential
+    >>> model = LayeredModel(Sequential(Linear(2, 4), Activation("tanh"), Linear(4, 3)))
+    >>> model.sizes, len(model.outputs([0.5, 0.5]))
+    ([2, 4, 3], 7)
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._stages = layers_of(model)
+        layers = [
+            [(weights, bias) for _, weights, bias, _ in stage._neurons()]
+            for stage in self._stages
+            if isinstance(stage, (Layer, Linear))
+        ]
+        inputs, outputs = [len(layer[0][0]) for layer in layers], [len(layer) for layer in layers]
+        fits = inputs[1:] == outputs[:-1]  # if not, something between two layers changes the width
+        self.layers = layers if fits else []
+        self.sizes = [*inputs[:1], *outputs] if fits else []
+
+    def outputs(self, point: Any) -> list[Value]:
+        """The output of each neuron after its activation, layer by layer."""
+        found: list[list[Any]] = []
+        x = point
+        for stage in self._stages:
+            x = stage(x)
+            several = list(x) if isinstance(x, (list, tuple)) else [x]
+            if isinstance(stage, (Layer, Linear)):
+                found.append(several)
+            elif isinstance(stage, Activation) and found:
+                found[-1] = several
+        return [output for layer in found for output in layer]
+
+    def outputs_at(self, grid: Array) -> Array:
+        """Outputs of all neurons at n points, shape (neurons, n)."""
+        return scores(self.outputs, grid, sum(self.sizes[1:]), as_values=True).T
+
+    def maps(self, grid: Array) -> Array:
+        """Outputs of all neurons at n points, scaled to [-1, 1], shape (neurons, n).
+
+        The outputs of a neuron are divided by their largest absolute value if it is above 1.
+        """
+        outputs = self.outputs_at(grid)
+        largest: Array = np.maximum(1.0, abs(outputs).max(axis=1, keepdims=True))
+        return outputs / largest
+
+    def numbers(self, attribute: str) -> Array:
+        """`data` or `grad` of all parameters: each neuron's weights, then its bias or 0.
+
+        >>> len(LayeredModel(Layer(2, 4)).numbers("grad"))
+        12
+        """
+        found = [
+            0.0 if p is None else float(getattr(p, attribute))
+            for layer in self.layers
+            for weights, bias in layer
+            for p in (*weights, bias)
+        ]
+        return np.array(found)

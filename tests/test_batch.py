@@ -1,0 +1,274 @@
+"""Batches, the results of compiled functions: lanes, their mean, and its gradients."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+from compiled import assert_agrees, assert_close, by_batch, by_engine, mlp, rows
+
+import micrograd
+from micrograd import Value
+
+pytestmark = pytest.mark.usefixtures("executor")
+
+
+# ---- results
+
+
+@pytest.mark.parametrize(
+    ("wrap", "expected"),
+    [(list, [[2.0, 3.0], [6.0, 5.0]]), (tuple, [[2.0, 3.0], [6.0, 5.0]]),
+     (np.array, [[2.0, 3.0], [6.0, 5.0]])],
+)  # fmt: skip
+def test_several_results(wrap, expected):
+    w = Value(2.0)
+    batch = micrograd.compile(lambda x: wrap([w * x, w + x]))([1.0, 3.0])
+    assert batch.data == [4.0, 4.0]
+    assert len(batch) == 2
+    assert_close(batch.lanes, expected)
+    assert_close(np.asarray(batch), expected)
+    assert_close(batch[-1].lanes, [3.0, 5.0])
+    assert [one.data for one in batch] == [4.0, 4.0]
+    batch[0].backward()
+    batch[1].backward(gradient=10.0)
+    assert w.grad == 12.0
+    with pytest.raises(IndexError):
+        batch[2]
+
+
+def test_a_list_of_one():
+    w = Value(2.0)
+    batch = micrograd.compile(lambda x: [w * x])([1.0, 3.0])
+    assert batch.data == [4.0]
+    assert batch.lanes.shape == (2, 1)
+
+
+def test_a_model_compiled_for_prediction():
+    model = mlp(2, 4, 3)
+    grid = rows(50, 2)
+    expected = [[v.data for v in model(x)] for x in grid.tolist()]
+    assert_close(micrograd.compile(model)(grid).lanes, expected)
+
+
+def test_a_function_without_parameters():
+    compiled = micrograd.compile(lambda x, y: Value(x) * y + 1)
+    batch = compiled([1.0, 2.0], [3.0, 4.0])
+    assert_close(batch.lanes, [4.0, 9.0])
+    batch.backward()
+    assert compiled.programs[(), ()].parameters == []
+    assert_close(micrograd.compile(lambda x: x)([1.0, 2.0]).lanes, [1.0, 2.0])
+
+
+def test_conditions_are_numbers():
+    w = Value(2.0)
+    assert_close(micrograd.compile(lambda x: x > 0)([1.0, -1.0]).lanes, [1.0, 0.0])
+    assert_agrees(lambda x: w * (x > 0) + (x < 5), [w], [1.0, -1.0])
+
+
+CONSTANT = {"parameter": lambda w: w, "uniform": lambda w: w * w, "constant": lambda w: 3.0}
+
+
+@pytest.mark.parametrize("kind", CONSTANT)
+def test_uniform_results(kind):
+    w = Value(2.0)
+    expected = {"parameter": (2.0, 1.0), "uniform": (4.0, 4.0), "constant": (3.0, 0.0)}[kind]
+    batch = micrograd.compile(lambda x: CONSTANT[kind](w))([1.0, 2.0, 3.0])
+    batch.backward()
+    assert (batch.data, w.grad) == expected
+
+
+@pytest.mark.parametrize("kind", CONSTANT)
+def test_lanes_of_uniform_results(kind):
+    w = Value(2.0)
+    batch = micrograd.compile(lambda x: CONSTANT[kind](w))([1.0, 2.0, 3.0])
+    assert np.shape(batch.lanes) == (3,)
+    batch = micrograd.compile(lambda x: [CONSTANT[kind](w), w])([1.0, 2.0, 3.0])
+    assert np.shape(batch.lanes) == (3, 2)
+
+
+def test_lanes_of_results_some_of_which_are_uniform():
+    w = Value(2.0)
+    lanes = micrograd.compile(lambda x: [w, w * x, 3.0, Value(x), x])([1.0, 4.0]).lanes
+    assert_close(lanes, [[2, 2, 3, 1, 1], [2, 8, 3, 4, 4]])
+
+
+def test_the_same_result_twice():
+    w = Value(2.0)
+    batch = micrograd.compile(lambda x: [w * x, w * x, w, w])([1.0, 4.0])
+    assert_close(batch.lanes, [[2, 2, 2, 2], [8, 8, 2, 2]])
+    for i in range(4):
+        batch[i].backward()
+    assert w.grad == 2.5 + 2.5 + 1 + 1
+
+
+def test_the_mean_is_the_same_float_before_and_after_backward():
+    model = mlp(3, 4, 1)
+    compiled = micrograd.compile(lambda x: model(x) ** 2)
+    batch = compiled(rows(7, 3))
+    before = batch.data
+    batch.backward()
+    assert batch.data == batch.item() == before
+    other = compiled(rows(7, 3))
+    other.backward()
+    assert other.data == pytest.approx(before, rel=1e-14)
+    assert f"{other:.3f}" == f"{before:.3f}"
+    assert repr(batch) == f"{batch}" == f"Batch(data={before}, n=7)"
+
+
+def test_a_mean_of_opposite_infinities_is_nan_without_a_warning():
+    w = Value(1.0)
+    assert math.isnan(micrograd.compile(lambda x: w * x)([math.inf, -math.inf]).data)
+
+
+@pytest.mark.parametrize("function", [lambda x: Value(x), lambda x: [Value(x)]])
+def test_a_mean_of_opposite_infinities_without_gradients_is_nan_without_a_warning(function):
+    assert np.isnan(micrograd.compile(function)([math.inf, -math.inf]).data).all()
+
+
+def test_opposite_infinities_in_a_gradient_are_nan_without_a_warning():
+    w = Value(1.0)
+    w.grad = math.inf
+    micrograd.compile(lambda x: w * x)([-math.inf]).backward()
+    assert math.isnan(w.grad)
+
+
+def test_an_infinite_gradient_times_0_is_nan_without_a_warning():
+    w = Value(1.0)
+    micrograd.compile(lambda x: w * x)([math.inf]).backward(gradient=0.0)
+    assert math.isnan(w.grad)
+
+
+# ---- batches after further calls
+
+
+def test_two_batches_alive_at_once():
+    model = mlp(2, 3, 1)
+    parameters = model.parameters()
+    compiled = micrograd.compile(lambda x: model(x) ** 2)
+    first_rows, second_rows = rows(4, 2), rows(4, 2, seed=1)
+    first, second = compiled(first_rows), compiled(second_rows)
+    expected_first = by_engine(compiled.function, parameters, first_rows)
+    expected_second = by_engine(compiled.function, parameters, second_rows)
+    lanes = first.lanes
+    for batch, expected in ((second, expected_second), (first, expected_first)):
+        for found, right in zip(by_batch(batch, parameters), expected, strict=True):
+            assert_close(found, right, scale=1)
+    assert_close(lanes, expected_first[0], scale=1)
+
+
+def test_a_batch_holds_the_parameters_of_its_call():
+    w = Value(3.0)
+    batch = micrograd.compile(lambda x: w * w * x)([1.0, 2.0])
+    w.data = 100.0
+    assert batch.data == 13.5
+    batch.backward()
+    assert (w.grad, w.data) == (9.0, 100.0)
+
+
+def test_a_batch_holds_the_arrays_of_its_call():
+    w = Value(3.0)
+    xs, rows_ = np.array([1.0, 2.0]), np.array([[1.0], [2.0]])
+    batch = micrograd.compile(lambda x, y: w * x * y[0])(xs, rows_)
+    xs[:], rows_[:] = 100.0, 100.0
+    batch.backward()
+    assert (batch.data, w.grad) == (7.5, 2.5)
+
+
+def test_a_later_call_leaves_earlier_results_alone():
+    w = Value(3.0)
+    compiled = micrograd.compile(lambda x: w * x)
+    lanes = compiled([1.0, 2.0]).lanes
+    assert_close(compiled([5.0, 6.0]).lanes, [15.0, 18.0])
+    assert_close(lanes, [3.0, 6.0])
+
+
+def test_backward_twice_adds_twice():
+    w = Value(3.0)
+    batch = micrograd.compile(lambda x: w * w * x)([1.0, 2.0])
+    batch.backward()
+    once = w.grad
+    batch.backward()
+    assert w.grad == 2 * once
+    w.grad = 0.0
+    batch.backward(gradient=-0.5)
+    assert w.grad == -0.5 * once
+    w.grad = 1.0
+    batch.backward(2)
+    assert w.grad == 1.0 + 2 * once
+
+
+def test_backward_leaves_parameters_alone_that_the_result_does_not_depend_on():
+    a, b = Value(3.0), Value(2.0)
+    b.grad = 5.0
+    micrograd.compile(lambda x: [a * x, b * x])([1.0, 2.0])[0].backward()
+    assert (a.grad, b.grad) == (1.5, 5.0)
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))]
+)
+def test_a_copy_of_a_batch_has_its_numbers(duplicate):
+    w = Value(2.0)
+    one = micrograd.compile(lambda x: w * x)([1.0, 3.0])
+    both = micrograd.compile(lambda x: [w * x, w + x])([1.0, 3.0])
+    w.data = 5.0  # the results do not change
+    for batch in (one, both):
+        twin = duplicate(batch)
+        assert (twin.n, twin.data) == (batch.n, batch.data)
+        assert twin.lanes.tolist() == batch.lanes.tolist()
+    assert duplicate(one).lanes.tolist() == [2.0, 6.0]
+    assert [result.item() for result in duplicate(both)] == [4.0, 4.0]
+    for twin in (duplicate(one), duplicate(both[0])):
+        with pytest.raises(RuntimeError, match="a copy of a batch has no gradients"):
+            twin.backward()
+    with pytest.raises(TypeError, match="this batch has 2 results"):
+        duplicate(both).backward()
+
+
+def test_each_result_of_a_list_has_the_gradients_of_its_own_parameters():
+    a, b, c = Value(1.0), Value(10.0), Value(100.0)
+
+    def function(x):  # its two programs would order the parameters differently
+        return [a * x, a * (c * x + 1.0) + b * (b * x + 1.0)]
+
+    batch = micrograd.compile(function)([1.0])
+    batch[1].backward()
+    assert [a.grad, b.grad, c.grad] == [101.0, 21.0, 1.0]
+
+
+def test_a_list_of_a_model_that_was_replaced_is_refused():
+    model = [Value(2.0), Value(3.0)]
+    compiled = micrograd.compile(lambda x: [model[0] * x, model[1] * x])
+    batch = compiled([1.0])
+    model[:] = [Value(5.0), Value(7.0)]
+    with pytest.raises(RuntimeError, match="call the function again"):
+        batch[1].backward()
+    batch = compiled([1.0])
+    batch[1].backward()
+    assert (batch[1].data, [p.grad for p in model]) == (7.0, [0, 1.0])
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize(
+    "use", [lambda b, w: 2 * b, lambda b, w: b + w, lambda b, w: w - b, lambda b, w: sum([b, b])]
+)
+def test_a_batch_is_the_end_of_a_graph(use):
+    w = Value(2.0)
+    batch = micrograd.compile(lambda x: w * x)([1.0, 2.0])
+    with pytest.raises(TypeError, match="inside the compiled function"):
+        use(batch, w)
+
+
+def test_misuse_of_a_batch():
+    w = Value(2.0)
+    several = micrograd.compile(lambda x: [w * x, w])([1.0])
+    with pytest.raises(TypeError, match=r"2 results, and backward\(\) starts from one: .*\[0\]"):
+        several.backward()
+    one = micrograd.compile(lambda x: w * x)([1.0])
+    for use in (len, list, lambda batch: batch[0]):
+        with pytest.raises(TypeError, match=r"returns one Value: its results are batch\.lanes"):
+            use(one)

@@ -1,0 +1,298 @@
+"""The decision boundary: models of all kinds, two classes, and more."""
+
+import math
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from plotting import CORNERS, LABELS, POINTS, line, thirds
+
+from micrograd.datasets import blobs
+from micrograd.engine import Value
+from micrograd.nn import MLP
+from micrograd.plot import decision_boundary
+from micrograd.plot.style import CLASSES
+
+
+def confidence(ax):
+    return np.asarray(ax.images[0].get_array())
+
+
+def boundary(ax):
+    """Points of the line that is drawn, or None."""
+    lines = [c for c in ax.collections if type(c).__name__ == "QuadContourSet"]
+    vertices = [path.vertices for c in lines for path in c.get_paths()]
+    return np.concatenate(vertices) if vertices else None
+
+
+# ---- kinds of `predict`
+
+
+def model():
+    """A network that computes the same line, point by point."""
+    linear = MLP(2, [1])
+    neuron = linear.layers[0].neurons[0]
+    neuron.w[0].data, neuron.w[1].data, neuron.b.data = 1.0, 1.0, -0.5
+    return linear
+
+
+def scikit_learn():
+    pytest.importorskip("sklearn")
+    from sklearn.linear_model import LogisticRegression
+
+    classifier = LogisticRegression()
+    classifier.fit(np.array(POINTS), LABELS)
+    classifier.coef_, classifier.intercept_ = np.array([[1.0, 1.0]]), np.array([-0.5])
+    return classifier.decision_function
+
+
+def deeper():
+    """A network whose first layer fails on arrays for another reason than its last."""
+    network = MLP(2, [2, 1])
+    for neuron, weights, bias in zip(
+        (*network.layers[0].neurons, network.layers[1].neurons[0]),
+        ([1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]),
+        (-0.5, 0.5, 0.0),
+        strict=True,
+    ):
+        neuron.w[0].data, neuron.w[1].data, neuron.b.data = *weights, bias
+    return network
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: line,
+        lambda: lambda points: line(points)[:, None],
+        lambda: lambda points: line(points).tolist(),
+        lambda: lambda point: point[0] + point[1] - 0.5,
+        lambda: lambda point: [math.fsum([*point, -0.5])],
+        lambda: lambda point: np.sum(point) - 0.5,
+        lambda: lambda point: Value(point[0]) + point[1] - 0.5,
+        model,
+        deeper,
+        lambda: lambda point: model()([Value(x) for x in point]),
+        lambda: lambda points: [model()(point) for point in points],
+        scikit_learn,
+    ],
+)
+def test_arrays_points_networks_and_scikit_learn_give_the_same_picture(make):
+    expected = decision_boundary(line, POINTS, LABELS, resolution=12)
+    ax = decision_boundary(make(), POINTS, LABELS, resolution=12)
+    assert np.allclose(confidence(ax), confidence(expected), atol=1e-12)
+    assert np.allclose(boundary(ax).sum(axis=1), 0.5)
+
+
+def test_a_model_records_nothing_and_keeps_its_gradients():
+    linear = model()
+    outputs = []
+
+    def predict(point):
+        outputs.append(linear([Value(x) for x in point]))  # one point at a time
+        return outputs[-1]
+
+    decision_boundary(predict, POINTS, LABELS, resolution=5)
+    assert len(outputs) > 9
+    assert all(output._prev == () for output in outputs)
+    assert (linear([1.0, 2.0]))._prev  # and recording goes on afterwards
+
+
+def test_predict_is_interrupted_by_ctrl_c():
+    def predict(points):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        decision_boundary(predict, POINTS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("predict", "message"),
+    [
+        (MLP(3, [1]), "with one point: ValueError: Neuron expects 3 inputs, got 2"),
+        (MLP(2, [3]), r"with one point: ValueError: expected 1 .* got shape \(3,\)"),
+        (lambda points: points, r"an array: ValueError: expected 3 .* got shape \(3, 2\)"),
+        (lambda points: 1 / 0, "an array: ZeroDivisionError: division by zero"),
+        (lambda point: "blue", "with one point: ValueError"),
+        (
+            lambda points: line(points) * np.nan,
+            r"got NaN at \[-1\.2, -1\.2\]: if training diverged",
+        ),
+    ],
+)
+def test_predict_that_returns_no_scores_is_refused_with_the_reason(predict, message):
+    with pytest.raises(ValueError, match=message):
+        decision_boundary(predict, POINTS, LABELS)
+
+
+# ---- what is drawn
+
+
+def test_shading_is_the_sigmoid_of_the_score_between_the_limits():
+    ax = decision_boundary(line, POINTS, LABELS, resolution=7)
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    assert (left, right, bottom, top) == pytest.approx((-1.2, 1.2, -1.2, 1.2))
+    shades = confidence(ax)
+    x1, x2 = np.meshgrid(np.linspace(left, right, 28), np.linspace(bottom, top, 28))
+    assert np.allclose(shades, 1 / (1 + np.exp(0.5 - x1 - x2)))
+    # the centres of the first and last pixels lie on the limits
+    x_from, x_to, y_from, y_to = ax.images[0].get_extent()
+    assert x_from + (x_to - x_from) / 56 == pytest.approx(left)
+    assert y_to - (y_to - y_from) / 56 == pytest.approx(top)
+
+
+def test_scores_without_bounds_are_drawn():
+    ax = decision_boundary(lambda points: np.copysign(np.inf, line(points)), POINTS, LABELS)
+    shades = confidence(ax)
+    assert (shades.min(), shades.max()) == (0.0, 1.0)
+    assert np.allclose(boundary(ax).sum(axis=1), 0.5, atol=0.1)
+
+
+def test_a_plane_with_one_predicted_class_has_no_boundary():
+    assert boundary(decision_boundary(lambda points: line(points) + 9, POINTS, LABELS)) is None
+
+
+@pytest.mark.parametrize(
+    "labels", [LABELS, [-1, -1, 1, 1], [False, False, True, True], np.array([0.0, 0.0, 1.0, 1.0])]
+)
+def test_classes_are_told_apart_by_colour_lightness_and_marker(labels):
+    ax = decision_boundary(line, POINTS, labels, names=["off", "on"])
+    first, second = (c for c in ax.collections if type(c).__name__ == "PathCollection")
+    assert first.get_offsets().tolist() == POINTS[:2]
+    assert second.get_offsets().tolist() == POINTS[2:]
+    assert len(first.get_paths()[0]) != len(second.get_paths()[0])
+    dark, light = (np.dot(to_rgb(c.get_facecolor()[0]), [0.2, 0.7, 0.1]) for c in (first, second))
+    assert light - dark > 0.25
+    low, high = (np.dot(ax.images[0].cmap(x)[:3], [0.2, 0.7, 0.1]) for x in (0.0, 1.0))
+    assert high - low > 0.1
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["class off", "class on"]
+
+
+def test_points_of_one_class_alone_are_drawn_as_that_class():
+    ax = decision_boundary(line, POINTS, [1, 1, 1, 1])
+    first, second = (c for c in ax.collections if type(c).__name__ == "PathCollection")
+    assert (len(first.get_offsets()), len(second.get_offsets())) == (0, 4)
+
+
+def test_units_are_equal_unless_one_axis_is_much_longer():
+    assert decision_boundary(line, [[0, 0], [3, 1]], [0, 1]).get_aspect() == 1
+    assert decision_boundary(line, [[0, 0], [300, 1]], [0, 1]).get_aspect() == "auto"
+
+
+@pytest.mark.parametrize("points", [[[2.0, 3.0]], [[2.0, 3.0], [2.0, 5.0]], [[1e9, 0], [1e9, 1]]])
+def test_points_on_top_of_each_other_are_drawn(points):
+    ax = decision_boundary(line, points, [1] * len(points), resolution=4)
+    assert ax.get_xlim()[0] < points[0][0] < ax.get_xlim()[1]
+    assert ax.get_ylim()[0] < points[0][1] < ax.get_ylim()[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"X": []}, "X expects n points"),
+        ({"X": [[1.0, 2.0, 3.0]] * 4}, r"shape \(n, 2\), got shape \(4, 3\)"),
+        ({"X": [1.0, 2.0, 3.0, 4.0]}, r"got shape \(4,\)"),
+        ({"X": [[math.nan, 0.0], *POINTS[1:]]}, "finite coordinates"),
+        ({"y": [0, 1]}, r"4 labels, one for each point, got shape \(2,\)"),
+        ({"y": [0, 1, 2, 1]}, r"-1 and 1, got \[0, 1, 2\]"),
+        ({"y": [-1, 0, 1, 1]}, r"got \[-1, 0, 1\]"),
+        ({"names": ["one"]}, "names of 2 to 8 classes, got 1"),
+        ({"resolution": 1}, "at least 2 points, got 1"),
+    ],
+)
+def test_shapes_and_labels_that_cannot_be_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        decision_boundary(line, **{"X": POINTS, "y": LABELS, **arguments})
+
+
+# ---- three classes and more
+
+
+def three_neurons():
+    """A network that computes the same, point by point."""
+    network = MLP(2, [3])
+    for neuron, weights, bias in zip(
+        network.layers[0].neurons, ([-4, 0], [4, 0], [0, 8]), (2, -2, -4.8), strict=True
+    ):
+        neuron.w[0].data, neuron.w[1].data, neuron.b.data = *map(float, weights), float(bias)
+    return network
+
+
+@pytest.mark.parametrize("predict", [thirds, three_neurons(), lambda p: thirds(np.array([p]))[0]])
+def test_each_region_has_the_colour_of_the_class_with_the_largest_score(predict):
+    ax = decision_boundary(predict, CORNERS, [0, 1, 2, 2], resolution=20)
+    shades = np.asarray(ax.images[0].get_array())
+    left, right, bottom, top = ax.images[0].get_extent()
+    rows, columns, _ = shades.shape
+    x1 = left + (np.arange(columns) + 0.5) / columns * (right - left)
+    x2 = bottom + (np.arange(rows) + 0.5) / rows * (top - bottom)
+    grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
+    scores = thirds(grid)
+    shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    second, first = np.sort(shares, axis=1)[:, 1:].T
+    colours = np.array([to_rgb(shade) for *_, shade in CLASSES])[scores.argmax(axis=1)]
+    expected = 1 - (first - second)[:, None] * (1 - colours)
+    assert np.allclose(shades.reshape(-1, 3), expected, atol=0.02)
+
+
+def test_lines_run_where_the_two_largest_scores_are_equal():
+    vertices = boundary(decision_boundary(thirds, CORNERS, [0, 1, 2, 2], resolution=20))
+    scores = np.sort(thirds(vertices), axis=1)
+    assert np.abs(scores[:, 2] - scores[:, 1]).max() < 0.2
+    leaders = {tuple(np.sort(np.argsort(s)[1:]).tolist()) for s in thirds(vertices)}
+    assert leaders == {(0, 1), (0, 2), (1, 2)}
+
+
+@pytest.mark.parametrize("k", range(3, 9))
+def test_up_to_eight_classes_differ_in_colour_and_marker_and_have_names(k):
+    X, y = blobs(5 * k, classes=k)
+    names = [f"kind {i}" for i in range(k)]
+    ax = decision_boundary(lambda points: np.ones((len(points), k)), X, y, names=names)
+    drawn = [c for c in ax.collections if type(c).__name__ == "PathCollection"]
+    assert [len(c.get_offsets()) for c in drawn] == [5] * k
+    assert len({tuple(c.get_facecolor()[0]) for c in drawn}) == k
+    assert len({c.get_paths()[0].vertices.tobytes() for c in drawn}) == k
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"class {n}" for n in names
+    ]
+
+
+def test_a_class_without_points_still_has_a_region():
+    ax = decision_boundary(thirds, CORNERS, [0, 1, 1, 0], names=["a", "b", "c"])
+    assert len(ax.get_legend().get_texts()) == 3
+
+
+def test_scores_of_classes_without_bounds_are_drawn():
+    ax = decision_boundary(lambda p: np.inf * np.sign(thirds(p)), CORNERS, [0, 1, 2, 2])
+    assert np.isfinite(np.asarray(ax.images[0].get_array())).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": [0, 1, 2, 8]}, r"0, 1, ..., k - 1 for k classes \(at most 8\), got \[0, 1, 2, 8\]"),
+        ({"y": [0, 1, 2, 0.5]}, r"got \[0\.0, 0\.5, 1\.0, 2\.0\]"),
+        ({"y": [0, 1, 3, 1], "names": "abc"}, r"got \[0, 1, 3\]"),
+        ({"y": [-1, 1, 1, 1], "names": "abc"}, r"got \[-1, 1\]"),
+        ({"names": "abcdefghi"}, r"of 2 to 8 classes, got 9: \['a', 'b'"),
+        (
+            {"predict": lambda p: [1.0, 2.0]},
+            r"n x 3 scores, or .* 3 scores; .* expected 3 scores, got shape \(2,",
+        ),
+        (
+            {"predict": lambda p: thirds(p).T},
+            r"expected shape \(\d{4}, 3\), got shape \(3, \d{4}\)",
+        ),
+        ({"predict": lambda p: thirds(p) * np.nan}, "got NaN at .*: if training diverged"),
+    ],
+)
+def test_classes_and_scores_that_cannot_be_are_refused(arguments, message):
+    given = {"predict": thirds, "X": CORNERS, "y": [0, 1, 2, 2], **arguments}
+    with pytest.raises(ValueError, match=message):
+        decision_boundary(**given)
+
+
+def test_a_trial_cannot_write_into_the_points():
+    # np.hypot(a, b, out): three points look like two operands and a place for the result
+    ax = decision_boundary(lambda p: float(np.hypot(*p)) - 0.5, POINTS, LABELS, resolution=9)
+    x1, x2 = boundary(ax).T
+    assert np.allclose(np.hypot(x1, x2), 0.5, atol=0.05)

@@ -1,0 +1,379 @@
+"""`compile` as users see it: arguments, recording, executors and errors."""
+
+import copy
+import gc
+import itertools
+import weakref
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from compiled import assert_agrees, assert_close, by_batch, by_engine, mlp, rows
+
+import micrograd
+from micrograd import Value, no_grad
+from micrograd.compiler.function import compile
+from micrograd.losses import hinge
+from micrograd.nn import Module
+
+pytestmark = pytest.mark.usefixtures("executor")
+
+
+# ---- arguments
+
+
+def view_written_to(x):
+    view = x[:]
+    x.flags.writeable = False
+    yield x
+    view[0] = 5.0
+    yield x
+
+
+def flag_toggled(x):
+    x.flags.writeable = False
+    yield x
+    x.flags.writeable = True
+    x[0] = 5.0
+    x.flags.writeable = False
+    yield x
+
+
+def flag_of_a_view_of_what_changes(x):
+    view = x[:]
+    view.flags.writeable = False
+    yield view
+    x[0] = 5.0
+    yield view
+
+
+def memory_of_another_object(x):
+    memory = bytearray(x.tobytes())
+    array = np.frombuffer(memory)
+    array.flags.writeable = False
+    yield array
+    memory[:8] = np.array([5.0]).tobytes()
+    yield array
+
+
+def another_array_between(x):
+    x.flags.writeable = False
+    yield x
+    yield np.array([7.0, 8.0])
+    yield np.array([9.0])
+    yield x
+
+
+@pytest.mark.parametrize("change", [
+    view_written_to, flag_toggled, flag_of_a_view_of_what_changes, memory_of_another_object,
+    another_array_between,
+])  # fmt: skip
+def test_a_read_only_array_may_have_changed(change):
+    w = Value(2.0)
+    compiled = micrograd.compile(lambda x: w * x)
+    for x in change(np.array([1.0, 2.0])):
+        assert compiled(x).lanes.tolist() == (2.0 * x).tolist()
+
+
+def test_scalars_keywords_defaults_and_uniform_arguments():
+    w = Value(2.0)
+
+    def function(x, y, scale=1.0):
+        return (w * x - y) * scale
+
+    compiled = micrograd.compile(function)
+    xs, ys = [1.0, 2.0, 3.0], [0.5, 0.0, -1.0]
+    expected = by_engine(function, [w], xs, ys, 0.5)
+    for batch in (
+        compiled(xs, ys, 0.5),
+        compiled(xs, ys, scale=0.5),
+        compiled(y=ys, scale=0.5, x=xs),
+        compiled(np.array(xs), tuple(ys), np.float32(0.5)),
+    ):
+        for found, right in zip(by_batch(batch, [w]), expected, strict=True):
+            assert_close(found, right)
+    assert_close(compiled(3.0, 1).lanes, [5.0])
+    assert compiled(3.0, 1).n == 1
+    assert compiled(3.0, True).data == 5.0
+    assert compiled(xs, 1.0).n == 3
+
+
+def test_a_keyword_after_a_default():
+    def function(x, a=1.0, b=2.0):
+        return Value(x) * a + b
+
+    assert_close(micrograd.compile(function)([1.0, 2.0], b=5.0).lanes, [6.0, 7.0])
+
+
+def test_a_keyword_only_argument():
+    def function(x, *, scale):
+        return Value(x) * scale
+
+    assert_close(micrograd.compile(function)([1.0, 2.0], scale=5.0).lanes, [5.0, 10.0])
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([[1, 2], [3, 4], [5, 6]]),
+        np.array([[True, False], [False, False], [True, True]]),
+        np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], np.float32),
+        np.asfortranarray([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]),
+        np.arange(12.0).reshape(3, 4)[:, ::2],
+        np.arange(6.0).reshape(3, 2)[::-1],
+        np.array([[1, 2], [3, 4]], np.uint8),
+        [[1, 2.5], (3, 4)],
+        [np.array([1.0, 2.0]), np.array([3.0, 4.0])],
+    ],
+)
+def test_arrays_of_all_kinds(array):
+    w, b = Value(2.0), Value(-1.0)
+    assert_agrees(lambda x: (w * x[0] - b * x[1]).tanh(), [w, b], array, scale=1)
+
+
+def test_lists_of_lists():
+    w = [Value(float(i)) for i in range(6)]
+
+    def function(x):
+        assert (len(x), len(x[0])) == (2, 3)
+        return sum(p * xi for p, xi in zip(w, itertools.chain(*x), strict=True)).sin()
+
+    for n in (1, 4):
+        assert_agrees(function, w, np.random.default_rng(0).normal(size=(n, 2, 3)), scale=1)
+
+
+def test_a_function_of_no_arguments_and_an_example_of_no_numbers():
+    w = Value(2.0)
+    batch = micrograd.compile(lambda: w * w)()
+    batch.backward()
+    assert (batch.data, w.grad) == (4.0, 4.0)
+    assert micrograd.compile(lambda x: w * len(x))(np.zeros((3, 0))).data == 0.0
+
+
+def test_plain_arithmetic_on_inputs():
+    w = Value(2.0)
+    xs, ys = [1.0, 2.0], [3.0, -4.0]
+    assert_agrees(lambda x, y: w * (x * x - y / 2 + abs(-y) ** 3) + x**2, [w], xs, ys)
+
+
+def test_inputs_that_are_not_used():
+    w = Value(2.0)
+    assert_agrees(lambda x, y, z: w * y[1], [w], [1.0, 2.0], rows(2, 3), [5, 6])
+
+
+def test_arguments_may_have_names_that_the_compiler_gives_to_others():
+    w = Value(2.0)
+    compiled = micrograd.compile(lambda *x1: w * x1[0] + x1[1])
+    assert compiled([1.0], [3.0]).data == 5.0
+
+
+# ---- when it is recorded again
+
+
+def test_a_new_shape_is_recorded_but_a_new_number_of_examples_is_not():
+    w, calls = Value(2.0), []
+
+    def function(x):
+        calls.append(len(x))
+        return sum(w * xi for xi in x)
+
+    compiled = micrograd.compile(function)
+    for n in (3, 1, 7, 50, 3, 2, 1, 9, 20):
+        assert_close(compiled(np.ones((n, 2))).lanes, [4.0] * n)
+    assert set(calls) == {2}
+    count = len(calls)
+    compiled(np.ones((3, 4))).backward()
+    assert set(calls[count:]) == {4}
+    assert list(compiled.programs) == [((2,),), ((4,),)]
+    count = len(calls)
+    compiled(np.ones((5, 2))).backward()
+    compiled(np.ones((5, 4))).backward()
+    assert len(calls) == count
+    compiled.clear()
+    assert compiled.programs == {}
+    compiled(np.ones((5, 2)))
+    assert len(calls) > count
+
+
+def test_no_grad_around_a_call():
+    w = Value(2.0)
+    compiled = micrograd.compile(lambda x: w * x)
+    with no_grad():
+        batch = compiled([1.0, 2.0])
+        assert batch.data == 3.0
+        assert (w * w)._prev == ()
+    with pytest.raises(RuntimeError, match=r"computed inside no_grad\(\)"):
+        batch.backward()
+    compiled([1.0, 2.0]).backward()
+    assert w.grad == 1.5
+    list_of_two = micrograd.compile(lambda x: [w * x, w])
+    with no_grad():
+        assert list_of_two([1.0, 2.0]).data == [3.0, 2.0]
+    list_of_two([1.0, 2.0])[1].backward()
+    assert w.grad == 2.5
+
+
+def test_no_grad_in_the_function():
+    w = Value(2.0)
+    for paused in (no_grad()(lambda x: w * x), no_grad()(lambda x: [w * x])):
+        batch = micrograd.compile(paused)([1.0, 2.0])
+        with pytest.raises(RuntimeError, match=r"computed inside no_grad\(\)"):
+            (batch[0] if batch._elements else batch).backward()
+    batch = micrograd.compile(lambda x: [no_grad()(lambda: w * x)(), w * x])([1.0, 2.0])
+    batch[1].backward()
+    assert w.grad == 1.5
+    with pytest.raises(RuntimeError, match=r"computed inside no_grad\(\)"):
+        batch[0].backward()
+
+
+def test_called_with_values_it_is_the_function_itself():
+    model = mlp(2, 3, 1)
+    compiled = micrograd.compile(lambda x, y: hinge(model(x), y))
+    x = [Value(0.5), Value(-0.5)]
+    for arguments in ((x, 1), (x, Value(1.0)), (np.array(x), 1)):
+        out = compiled(*arguments)
+        assert isinstance(out, Value)
+        assert out.data == hinge(model(x), 1).data
+    assert compiled.programs == {}
+    compiled([[0.5, -0.5]], [1.0]).backward()
+    assert compiled(x, 1).data == hinge(model(x), 1).data
+
+
+def test_a_compiled_function_inside_another_one():
+    model = mlp(2, 3, 1)
+    compiled = micrograd.compile(model)
+    compiled(rows(2, 2))
+    outer = micrograd.compile(lambda x, y: (compiled(x) - y) ** 2)
+    arguments = rows(3, 2), [1, 2, 3]
+    assert_agrees(lambda x, y: (model(x) - y) ** 2, model.parameters(), *arguments, compiled=outer)
+
+
+def test_the_executor_is_chosen_or_given():
+    w = Value(2.0)
+    default = compile(lambda x: w * x)
+    assert (default.executor, bool(default.reason)) in (("numba", False), ("numpy", True))
+
+    @compile(executor="python")
+    def loss(x):
+        return w * x
+
+    assert (loss.executor, loss.reason, loss([1.0, 2.0]).data) == ("python", "", 3.0)
+    with pytest.raises(ValueError, match=r"executor 'fortran' is not one of .*numpy"):
+        compile(lambda x: x, executor="fortran")
+
+
+def test_a_decorated_function_keeps_its_name_and_its_docstring(executor):
+    @micrograd.compile
+    def loss(x):
+        """The error of a prediction."""
+        return Value(x)
+
+    assert (loss.__name__, loss.__doc__) == ("loss", "The error of a prediction.")
+    assert repr(loss) == "Compiled(loss)"
+    assert loss.function(2.0).data == 2.0
+    assert loss.executor == executor
+    loss([1.0])
+    assert [step.op for step in loss.instructions[:1]] == ["input"]
+    assert [group.op for group in loss.groups] == ["mean"]
+
+
+def test_methods_are_compiled_for_each_object_and_for_each_class():
+    class Base(Module):
+        def __init__(self, w):
+            self.w = Value(w)
+
+        @micrograd.compile
+        def loss(self, x):
+            return self.w * x
+
+    class Derived(Base):
+        @micrograd.compile
+        def loss(self, x):
+            return super().loss(x) * 2
+
+    two, three = Derived(2.0), Base(3.0)
+    for _ in range(2):
+        assert two.loss([1.0, 2.0]).lanes.tolist() == [4.0, 8.0]
+        assert three.loss([1.0, 2.0]).lanes.tolist() == [3.0, 6.0]
+    assert two.loss is two.loss
+    assert vars(two).keys() == {"w"}
+    other = copy.copy(two)
+    other.w = Value(10.0)
+    assert other.loss([1.0]).data == 20.0
+    reference = weakref.ref(two)
+    del two
+    gc.collect()
+    assert reference() is None
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([[1.0, 2.0], [1.0]],), ValueError, "argument 0 has examples of different lengths.*once"),
+        (([1.0], [[[1.0]], [1.0]]), ValueError, "argument 1 has examples of different lengths"),
+        (([1.0, 2.0], [1.0]), ValueError, "a row for each example, got 2 and 1 rows"),
+        (([],), ValueError, "at least one example, got none"),
+        ((np.zeros((0, 3)),), ValueError, "at least one example, got none"),
+        (("abc",), TypeError, "argument 0: expected an array of real numbers, got <U3 'abc'"),
+        (([1.0], ["a"]), TypeError, "argument 1: expected an array of real numbers, got <U1"),
+        (([1j],), TypeError, "real numbers, got complex128"),
+        ((None,), TypeError, "real numbers, got object None"),
+        (({"a": 1.0},), TypeError, "real numbers, got object {'a': 1.0}"),
+        (([1.0, None],), TypeError, "real numbers, got object"),
+        (([Fraction(1, 3)],), TypeError, "real numbers, got object"),
+        ((np.array(["2026-01-01"], "datetime64[D]"),), TypeError, "real numbers, got datetime64"),
+    ],
+)
+def test_arguments_that_are_not_a_batch(arguments, error, message):
+    with pytest.raises(error, match=message):
+        micrograd.compile(lambda *xs: Value(1.0))(*arguments)
+
+
+def test_a_wrong_number_of_arguments():
+    compiled = micrograd.compile(lambda x, y: Value(x))
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
+        compiled([1.0])
+    with pytest.raises(TypeError, match="takes 2 positional arguments but 3 were given"):
+        compiled([1.0], [1.0], [1.0])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        compiled([1.0], [1.0], z=[1.0])
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (None, "a compiled function must return a Value or a list of Values, got NoneType"),
+        ("text", "got str"),
+        ([], r"got list"),
+        ((), r"got tuple"),
+        ([1.0, None], "got NoneType"),
+        ([[1.0]], "got list"),
+        ({"a": 1.0}, "got dict"),
+        (1j, "got complex"),
+    ],
+)
+def test_results_that_are_not_allowed(returned, message):
+    with pytest.raises(TypeError, match=message):
+        micrograd.compile(lambda x: returned)([1.0])
+
+
+@pytest.mark.parametrize("thing", [3, "text", Value(1.0)])
+def test_compiling_something_that_is_not_a_function(thing):
+    with pytest.raises(TypeError, match=f"compile expects a function, got {type(thing).__name__}"):
+        micrograd.compile(thing)
+
+
+@pytest.mark.parametrize("stage", ["instructions", "groups"])
+def test_looking_at_a_program_before_it_exists(stage):
+    compiled = micrograd.compile(lambda x: Value(x))
+    with pytest.raises(RuntimeError, match=r"compiled when it is first called.*call it once"):
+        getattr(compiled, stage)
+
+
+def test_masked_numbers_are_refused():
+    w = Value(2.0)
+    with pytest.raises(TypeError, match="argument 0 has masked numbers"):
+        micrograd.compile(lambda x: w * x)(np.ma.array([1.0, 2.0], mask=[True, False]))

@@ -1,0 +1,267 @@
+"""Sums of products, chains of maxima and table lookups, each fused into one unit."""
+
+import random
+
+import pytest
+from recordings import evaluated, inputs_of
+
+from micrograd import Value
+from micrograd.compiler.averages import averaged
+from micrograd.compiler.fuse import ONE, Unit, fused
+from micrograd.compiler.record import recorded
+from micrograd.compiler.simplify import Simplified
+from micrograd.nn import MLP
+
+
+def fused_units(recording, results, parameters=()):
+    """The units that the results need, by place."""
+    return fused(recording.instructions, [r.place for r in results], parameters).units
+
+
+def dot(left=(), right=(), added=(), subtracted=(), sign=1):
+    return Unit("dot", (tuple(left), tuple(right), tuple(added), tuple(subtracted)), sign)
+
+
+def test_a_neuron_is_one_dot_and_its_bias_is_a_weight_whose_input_is_1():
+    recording = Simplified()
+    w, v, b, x, y = inputs_of(recording, 5)
+    out = w * x + v * y + b
+    assert fused_units(recording, [out], {0, 1, 2}) == {
+        out.place: dot(left=(0, 1, 2), right=(3, 4, ONE))
+    }
+
+
+def test_the_uniform_factor_comes_first_whatever_the_order():
+    recording = Simplified()
+    w, v, x, y = inputs_of(recording, 4)
+    out = x * w + v * y + x
+    assert fused_units(recording, [out], {0, 1}) == {
+        out.place: dot(left=(0, 1), right=(2, 3), added=(2,))
+    }
+
+
+def test_a_tree_of_additions_is_one_sum_of_products_for_each_sign():
+    recording = Simplified()
+    a, b, c, d, e = inputs_of(recording, 5)
+    out = (a * b - c) - (d * e - (a + b)) + c * d
+    units = fused_units(recording, [out])
+    [minus] = [place for place in units if place != out.place]
+    assert units == {
+        minus: dot(left=(3,), right=(4,)),
+        out.place: dot(left=(0, 2), right=(1, 3), added=(0, 1), subtracted=(2, minus)),
+    }
+    assert minus >= len(recording.instructions)
+
+
+def test_a_sum_that_only_subtracts_products_has_a_sign():
+    recording = Simplified()
+    a, b, c = inputs_of(recording, 3)
+    out = c - a * b - b * c
+    assert fused_units(recording, [out]) == {
+        out.place: dot(left=(0, 1), right=(1, 2), added=(2,), sign=-1)
+    }
+
+
+def test_a_term_with_another_use_is_not_absorbed():
+    recording = Simplified()
+    a, b, c = inputs_of(recording, 3)
+    product = a * b
+    out = product + c * c + b
+    used = product.tanh()
+    units = fused_units(recording, [out, used])
+    assert units[product.place] == Unit("*", ((0,), (1,)))
+    assert units[out.place] == dot(left=(2,), right=(2,), added=(1, product.place))
+
+
+def test_a_result_is_not_absorbed_by_another_result():
+    recording = Simplified()
+    a, b, c = inputs_of(recording, 3)
+    part = a + b + c
+    whole = part + a * b
+    assert fused_units(recording, [part, whole]) == {
+        part.place: dot(added=(0, 1, 2)),
+        whole.place: dot(left=(0,), right=(1,), added=(part.place,)),
+    }
+
+
+def test_two_terms_or_signs_alone_are_not_a_dot():
+    recording = Simplified()
+    a, b = inputs_of(recording, 2)
+    sums = [a + b.exp(), -a, a - b]
+    ops = [fused_units(recording, sums)[sum_.place].op for sum_ in sums]
+    assert ops == ["+", "neg", "-"]
+
+
+def test_a_constant_minus_a_product_is_not_a_dot():
+    recording = Simplified()
+    x, y = inputs_of(recording, 2)
+    out = 1 - x * y
+    units = fused_units(recording, [out])
+    assert [unit.op for unit in units.values()] == ["*", "-"]
+
+
+def test_uniform_sums_stay_outside_the_lanes():
+    recording = Simplified()
+    p, q, x = inputs_of(recording, 3)
+    penalty = p * p + q * q
+    out = penalty + x * x + x
+    units = fused_units(recording, [out], {p.place, q.place})
+    assert units.pop(penalty.place) == dot(left=(0, 1), right=(0, 1))
+    [rest] = [place for place in units if place != out.place]
+    assert units == {
+        rest: dot(left=(2,), right=(2,), added=(2,)),
+        out.place: Unit("+", ((rest,), (penalty.place,))),
+    }
+
+
+def test_several_uniform_terms_become_one_bias():
+    recording = Simplified()
+    w, b, c, d, x = inputs_of(recording, 5)
+    out = w * x + b + c - d
+    units = fused_units(recording, [out], {0, 1, 2, 3})
+    [bias] = [place for place in units if place != out.place]
+    assert units == {
+        bias: dot(added=(1, 2), subtracted=(3,)),
+        out.place: dot(left=(0, bias), right=(4, ONE)),
+    }
+
+
+def test_a_bias_that_is_subtracted_is_subtracted_once():
+    recording = Simplified()
+    w, b, x, y = inputs_of(recording, 4)
+    out = w * x + w * y - b
+    units = fused_units(recording, [out], {0, 1})
+    [rest] = [place for place in units if place != out.place]
+    assert units == {
+        rest: dot(left=(0, 0), right=(2, 3)),
+        out.place: Unit("-", ((rest,), (1,))),
+    }
+
+
+@pytest.mark.parametrize(("op", "name"), [("maximum", "largest"), ("minimum", "smallest")])
+def test_a_chain_of_maximum_is_one_unit_and_uniform_operands_are_copied(op, name):
+    recording = Simplified()
+    p, x, y = inputs_of(recording, 3)
+    out = recording.record(op, recording.record(op, x, p), y)
+    units = fused_units(recording, [out], {p.place})
+    [copy] = [place for place in units if place != out.place]
+    assert units == {
+        copy: Unit("copy", ((p.place,),)),
+        out.place: Unit(name, ((copy, x.place, y.place),)),
+    }
+    uniform = recording.record(op, recording.record(op, p, 3.0), p * p)
+    assert fused_units(recording, [uniform], {p.place})[uniform.place].op == name
+
+
+def test_a_maximum_with_another_use_ends_the_chain():
+    recording = Simplified()
+    x, y, z = inputs_of(recording, 3)
+    first = x.maximum(y)
+    out = first.maximum(z).minimum(first)
+    ops = [unit.op for unit in fused_units(recording, [out]).values()]
+    assert ops == ["largest", "largest", "smallest"]
+
+
+def test_a_table_is_either_uniform_or_in_lanes():
+    recording = Simplified()
+    p, x, i = inputs_of(recording, 3)
+    mixed, uniform = i.take([p, x, p]), i.take([p, p * p])
+    units = fused_units(recording, [mixed, uniform], {p.place})
+    [copy] = [place for place, unit in units.items() if unit.op == "copy"]
+    assert units[mixed.place] == Unit("take", ((2,), (copy, 1, copy)))
+    assert units[uniform.place] == Unit("take", ((2,), (0, (p * p).place)))
+
+
+def test_the_gradient_of_a_table_entry_is_a_scatter():
+    recording = Simplified()
+    p, q, i, j, x = inputs_of(recording, 5)
+    table = [Value(p), Value(q)]
+    out = x * i.take(table) + j.take(table).tanh() + i.take(table).exp()
+    out.backward()
+    gradients = [entry.grad.place for entry in table]
+    units = fused(recording.instructions, gradients, {0, 1}).units
+    scattered = [units[place] for place in gradients]
+    assert [unit.op for unit in scattered] == ["scatter", "scatter"]
+    assert [set(unit.operands[0]) for unit in scattered] == [{2, 3}, {2, 3}]
+    assert scattered[0].operands[:2] == scattered[1].operands[:2]
+    numbers = [recording.instructions[unit.operands[2][0]].number for unit in scattered]
+    assert numbers == [0, 1]
+    means = averaged(recording, gradients, {0, 1})
+    units = fused(recording.instructions, means, {0, 1}).units
+    assert [units[place].op for place in means] == ["scatter mean", "scatter mean"]
+
+
+def test_a_choice_between_two_inputs_is_not_a_scatter():
+    recording = Simplified()
+    i, w, x, y, z = inputs_of(recording, 5)
+    result = (
+        i.where(w, x) + i.where(w, y) + i.where(w, z)
+    )  # an input, even one of 0, is not constant
+    assert fused_units(recording, [result], {1})[result.place].op == "dot"
+
+
+def test_a_mean_of_products_is_a_sum_along_the_lanes():
+    recording = Simplified()
+    p, x, y = inputs_of(recording, 3)
+    product, sum_, other = x * y, x * y.exp() + y * x.exp(), x.tanh()
+    means = averaged(recording, [product.place, sum_.place, other.place, (p * x).place], {0})
+    units = fused(recording.instructions, means, {0}).units
+    assert units[means[0]] == Unit("mean", ((1,), (2,)))
+    [(left, right), sign, _] = units[means[1]][1:]
+    assert (len(left), sign) == (2, 1)
+    assert {*zip(left, right, strict=True)} == {(1, y.exp().place), (2, x.exp().place)}
+    assert units[means[2]] == Unit("mean", ((ONE,), (other.place,)))
+    assert units[means[3]].op == "*"
+
+
+def test_every_neuron_and_every_upstream_gradient_is_a_dot():
+    random.seed(0)
+    model = MLP(3, [4, 5, 1])
+    found = recorded(model, [(3,)])
+    places = averaged(found.recording, [*found.results, *found.gradients], set(found.places))
+    units = fused(found.recording.instructions, places, set(found.places)).units.values()
+    lengths = [len(unit.operands[0]) for unit in units if unit.op == "dot"]
+    assert lengths.count(3 + 1) == 4  # the first layer, with biases
+    assert lengths.count(5 + 1) == 1
+    assert lengths.count(5) == 5 + 4  # the second layer, and upstream gradients of the first
+    gradients = [unit for unit in units if unit.op == "mean"]
+    # Gradients of weights and biases in two layers; the last upstream gradient is 1.
+    assert len([unit for unit in gradients if ONE not in unit.sources]) == 4 * 3 + 5 * 4
+
+
+def value_of(unit, results):
+    """The result of a dot, from the results of the recording."""
+    left, right, added, subtracted = unit.operands
+    total = unit.sign * sum(results[i] * results[j] for i, j in zip(left, right, strict=True))
+    return total + sum(results[i] for i in added) - sum(results[i] for i in subtracted)
+
+
+def test_dots_have_the_same_results_as_the_chains():
+    recording = Simplified()
+    numbers = [0.5, -1.5, 2.0, 3.0]
+    a, b, c, d = (recording.input(x) for x in numbers)
+    out = a * b - (c * d + a - b * c) - d
+    results = dict(enumerate(evaluated(recording.instructions, numbers)))
+    for place, unit in fused_units(recording, [out]).items():
+        results[place] = value_of(unit, results)
+    assert results[out.place] == 0.5 * -1.5 - (2.0 * 3.0 + 0.5 - -1.5 * 2.0) - 3.0
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda x, y: x * y - y * y + 1,
+        lambda x, y: x * y - y * y + 1 - x,
+        lambda x, y: 2 * x - y * y - x * y + 1,
+        lambda x, y: (x + y + 1) * y - 2 * x - 3,
+    ],
+)
+def test_operands_come_before_results(of):
+    recording = Simplified()
+    out = of(*inputs_of(recording, 2))
+    found = fused(recording.instructions, [out.place], ())
+    known = {i for i, step in enumerate(recording.instructions) if not step.operands} | {ONE}
+    for place, unit in found.units.items():
+        assert known >= set(unit.sources)
+        known.add(place)
+    assert len(found.lanes) > max(found.units)

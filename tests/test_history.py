@@ -1,0 +1,133 @@
+"""A recorded training run: which frames are kept, and what is in them."""
+
+import random
+
+import numpy as np
+import pytest
+from plotting import X, Y, trained
+
+from micrograd import plot
+from micrograd.engine import Value
+from micrograd.losses import binary_cross_entropy
+from micrograd.nn import MLP
+from micrograd.plot.history import as_bytes, as_scores
+from micrograd.plot.scores import class_scores
+
+
+def test_a_frame_holds_what_belongs_to_the_same_weights():
+    random.seed(0)
+    network = MLP(2, [1])
+    history = plot.animate(network, X, Y)
+    seen = []
+    for _ in range(3):
+        loss = sum(map(binary_cross_entropy, map(network, X), Y)) / len(X)
+        network.zero_grad()
+        loss.backward()
+        history.record(loss)
+        seen.append(
+            ([p.data for p in network.parameters()], [p.grad for p in network.parameters()])
+        )
+        seen[-1] += (loss.data, np.mean([(network(x) > 0) == k for x, k in zip(X, Y, strict=True)]))
+        for p in network.parameters():
+            p.data -= p.grad
+    frames = history.frames()
+    assert [frame.step for frame in frames] == [0, 1, 2, 3]
+    for frame, (weights, gradients, loss, accuracy) in zip(frames, seen, strict=False):
+        assert frame.weights.tolist() == weights
+        assert frame.gradients.tolist() == gradients
+        assert (frame.loss, frame.accuracy) == (loss, pytest.approx(accuracy))
+        expected = class_scores(lambda P, w=weights: P @ w[:2] + w[2], history.plane.grid, 2)
+        assert np.abs(frame.scores - as_bytes(expected)[0].astype(int)).max() <= 1  # rounding
+    # the weights after the last step, whose loss was not recorded
+    assert frames[3].weights.tolist() == [p.data for p in network.parameters()]
+    assert frames[3].loss is None
+    assert frames[3].gradients is None
+
+
+def test_no_frame_is_added_where_the_model_has_not_moved():
+    assert [frame.step for frame in trained(2, end=True).frames()] == [0, 1, 2]
+    assert [frame.step for frame in trained(2, end=False).frames()] == [0, 1, 2]
+    assert trained(2, end=True).frames()[-1].gradients is not None
+
+
+def test_the_history_of_a_model_that_was_not_trained_has_one_frame():
+    (frame,) = plot.animate(lambda P: P[:, 0], X, Y).frames()
+    assert (frame.step, frame.loss) == (0, None)
+
+
+@pytest.mark.parametrize("steps", [9, 10, 11, 100, 129])
+def test_of_a_long_run_some_frames_are_kept_with_the_first_and_the_last(steps):
+    history = plot.animate(lambda P: P[:, 0], X, Y, resolution=3, frames=10)
+    for step in range(steps + 1):
+        history.record(step)
+    kept = [frame.step for frame in history.frames()]
+    assert kept[0] == 0
+    assert kept[-1] == steps
+    assert 5 <= len(kept) <= 11
+    assert [frame.loss for frame in history.frames()] == kept
+    gaps = np.diff(kept[:-1])
+    assert len(set(gaps.tolist())) == 1
+
+
+def test_ctrl_c_in_the_middle_of_recording_leaves_the_frames_before_it():
+    asked = []
+
+    def model(points):
+        asked.append(1)
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return points[:, 0]
+
+    history = plot.animate(model, X, Y, resolution=3)
+    history.record(1.0)
+    with pytest.raises(KeyboardInterrupt):
+        history.record(0.5)
+    assert [(frame.step, frame.loss) for frame in history.frames()] == [(0, 1.0)]
+
+
+def test_recording_leaves_the_model_alone():
+    network = MLP(2, [3, 1])
+    network([Value(1.0), Value(2.0)]).backward()
+    before = [(p.data, p.grad) for p in network.parameters()]
+    plot.animate(network, X, Y).record()
+    assert [(p.data, p.grad) for p in network.parameters()] == before
+    assert network([1.0, 2.0])._prev
+
+
+def test_a_loss_that_is_not_finite_is_unknown_and_scores_that_are_nan_are_refused():
+    history = plot.animate(lambda P: P[:, 0], X, Y)
+    for loss in (np.nan, np.inf, Value(2.0), np.float64(3.0)):
+        history.record(loss)
+    assert [frame.loss for frame in history.frames()] == [None, None, 2.0, 3.0]
+    with pytest.raises(ValueError, match=r"got NaN at .*: if training diverged"):
+        plot.animate(lambda P: P[:, 0] * np.nan, X, Y).record()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"frames": 1}, "frames expects at least 2"),
+        ({"resolution": 1}, "resolution expects at least 2"),
+        ({"names": ["a"]}, "names of 2 to 8 classes"),
+        ({"network": len}, "network expects an MLP, or a Sequential with layers, got <built-in"),
+        ({"X": [[1.0, 2.0, 3.0]] * 30}, r"shape \(n, 2\), got shape"),
+    ],
+)
+def test_what_cannot_be_recorded_is_refused_at_once(options, message):
+    with pytest.raises(ValueError, match=message):
+        plot.animate(lambda P: P[:, 0], **{"X": X, "y": Y, **options})
+
+
+def test_bytes_keep_the_boundary_where_it_is():
+    z = np.linspace(-30, 30, 2001)[:, None]
+    in_bytes, unit = as_bytes(z)
+    again = as_scores(in_bytes, unit)
+    assert in_bytes.dtype == np.int8
+    assert np.all(np.sign(again) == np.sign(np.where(abs(z) < 0.015, 0, z)))
+    assert np.allclose(again, z, rtol=0.05, atol=0.02)
+    three = np.array([[1.0, 5.0, 2.0], [1e9, -1e9, 0.0], [0.0, 0.0, 0.0]])
+    again = as_scores(*as_bytes(three))
+    assert again.argmax(axis=1).tolist() == [1, 0, 0]
+    assert np.isfinite(again).all()
+    high = as_scores(*as_bytes(np.array([[100.0, 101.0, 60.0]])))[0]
+    assert high[1] - high[0] == pytest.approx(1, abs=0.1)

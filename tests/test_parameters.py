@@ -1,0 +1,474 @@
+"""Parameters that share storage: alone, and while compiled functions train them."""
+
+import copy
+import gc
+import pickle
+import weakref
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from compiled import assert_agrees, assert_close, by_batch, by_engine, mlp, rows
+
+import micrograd
+from micrograd import (
+    Value,
+    check_gradients,
+    draw_dot,
+    hessian,
+    jacobian,
+    local_derivatives,
+    no_grad,
+    where,
+)
+from micrograd.compiler.parameters import InStorage, shared_row
+from micrograd.nn import Module
+from micrograd.optim import SGD, Adam, AdamW
+
+pytestmark = pytest.mark.usefixtures("executor")
+
+
+# ---- storage and rows
+
+
+def test_parameters_in_storage_are_the_same_objects_as_before():
+    a, b = Value(1.0, label="a"), Value(2)
+    a.grad, a.m = 0.5, "mine"
+    graph = a * b
+    row = shared_row([a, b])
+    assert (row.data.tolist(), row.grad.tolist()) == ([1.0, 2.0], [0.5, 0.0])
+    assert graph._prev == (a, b)
+    assert (a.label, a.m, repr(a), repr(b)) == (
+        "a", "mine", "Value(data=1.0, grad=0.5)", "Value(data=2.0, grad=0.0)",
+    )  # fmt: skip
+    row.data += 0.5
+    row.grad = [3.0, 4.0]
+    assert (a.data, a.grad, b.data, b.grad) == (1.5, 3.0, 2.5, 4.0)
+    a.data, b.grad = 7, True
+    a.data -= 0.5
+    assert (row.data.tolist(), row.grad.tolist()) == ([6.5, 2.5], [3.0, 1.0])
+    assert type(a.data) is type(b.grad) is float
+    assert isinstance(a, Value)
+    assert isinstance(a, InStorage)
+    assert type(a).__name__ == "Value"
+
+
+def test_parameters_that_share_storage_stay_there():
+    a, b, c = Value(1.0), Value(2.0), Value(3.0)
+    first = shared_row([a, b, c])
+    again = shared_row([c, a])
+    assert again.storage is first.storage
+    assert again.data.tolist() == [3.0, 1.0]
+    assert first.is_current
+    again.data = [30.0, 10.0]
+    assert first.data.tolist() == [10.0, 2.0, 30.0]
+    assert shared_row([]).data.tolist() == []
+
+
+def test_two_storages_become_one_and_nothing_is_lost():
+    a, b, c = Value(1.0), Value(2.0), Value(3.0)
+    first, second = shared_row([a]), shared_row([b])
+    a.grad, b.grad = 0.25, 0.75
+    both = shared_row([c, b, a])
+    assert (both.data.tolist(), both.grad.tolist()) == ([3.0, 2.0, 1.0], [0.0, 0.75, 0.25])
+    assert [first.is_current, second.is_current, both.is_current] == [False, False, True]
+    a.data = 9.0
+    assert both.data.tolist() == [3.0, 2.0, 9.0]
+
+
+def test_the_row_for_an_optimizer_is_a_slice_of_the_storage():
+    a, b, c, d = (Value(float(i)) for i in range(4))
+    first = shared_row([a, b, c])
+    row = InStorage.row_of([c, a])
+    assert row.is_slice
+    assert (row.data.tolist(), row.is_current, first.is_current) == ([0.0, 2.0], True, False)
+    assert row.ranks == [1, 0]
+    assert shared_row([a, b, c]).data.tolist() == [0.0, 1.0, 2.0]
+    assert InStorage.row_of([c, a]).storage is row.storage
+    assert InStorage.row_of([d, b]).data.tolist() == [1.0, 3.0]
+    assert [p.data for p in (a, b, c, d)] == [0.0, 1.0, 2.0, 3.0]
+    assert InStorage.row_of([a, Value(Fraction(1, 3))]) is None
+    assert InStorage.row_of([a, object()]) is None
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))]
+)
+def test_a_copy_is_an_ordinary_value_again(copied):
+    a = Value(1.0, label="a")
+    a.m = [1]
+    shared_row([a, Value(2.0)])
+    a.grad = 0.5
+    other = copied(a)
+    assert type(other) is Value
+    assert (other.data, other.grad, other.label, other.m) == (1.0, 0.5, "a", [1])
+    other.data = 5.0
+    assert a.data == 1.0
+
+
+def test_a_fraction_is_kept_but_not_compiled():
+    a, b = Value(1.0, label="a"), Value(2.0)
+    row = shared_row([a, b])
+    a.data = Fraction(1, 3)
+    assert a.data == Fraction(1, 3)
+    assert (a * b).data == Fraction(1, 3) * 2.0
+    assert not row.is_current
+    with pytest.raises(TypeError, match=r"got Fraction.* as the data of 'a': convert it with fl"):
+        shared_row([a, b])
+    a.data = 0.5
+    assert row.is_current
+    assert shared_row([a, b]).data.tolist() == [0.5, 2.0]
+    b.grad = Fraction(1, 2)
+    with pytest.raises(TypeError, match="as the grad of a parameter"):
+        shared_row([a, b])
+
+
+class Weight(Value):
+    """A Value with an additional slot."""
+
+    __slots__ = ("m",)
+
+
+def test_a_subclass_stays_what_it_is():
+    w, v = Weight(1.0), Value(2.0)
+    w.m = 3.0
+    shared_row([w, v])
+    assert isinstance(w, Weight)
+    assert (type(w).__name__, w.m, w.data) == ("Weight", 3.0, 1.0)
+    assert not isinstance(v, Weight)
+    assert type(copy.copy(w)) is Weight
+
+
+def test_gradients_add_up_in_the_storage():
+    a, b = Value(1.0), Value(2.0)
+    row = shared_row([a, b])
+    (a * b).backward()
+    (a * b).backward()
+    assert row.grad.tolist() == [4.0, 2.0]
+
+
+# ---- in compiled functions
+
+
+def test_data_and_grad_are_read_and_written_between_steps():
+    a, b = Value(3.0, label="a"), Value(2.0)
+    compiled = micrograd.compile(lambda x: a * x + b)
+    compiled([1.0, 2.0]).backward()
+    assert isinstance(a, Value)
+    assert (a.data, a.grad, b.data, b.grad) == (3.0, 1.5, 2.0, 1.0)
+    assert type(a.data) is type(a.grad) is float
+    assert repr(a) == "Value(data=3.0, grad=1.5)"
+    assert a.label == "a"
+    a.data -= 0.5 * a.grad
+    b.data = 7
+    a.grad = b.grad = 0
+    batch = compiled([1.0])
+    batch.backward()
+    assert (batch.data, a.grad, b.grad) == (9.25, 1.0, 1.0)
+    assert repr(b) == "Value(data=7.0, grad=1.0)"
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.array])
+def test_a_numpy_number_assigned_to_data(kind):
+    w = Value(3.0)
+    compiled = micrograd.compile(lambda x: w * x)
+    compiled([1.0])
+    w.data = kind(2)
+    assert compiled([1.0, 2.0]).data == 3.0
+
+
+def test_where_on_a_parameter_finds_the_parameters_of_both_branches():
+    w, a, b = Value(1.0), Value(2.0), Value(3.0)
+
+    def function(x):
+        return where(w > 0, a * x, b * x * x) + 0 * w
+
+    compiled = assert_agrees(function, [w, a, b], [1.0, 2.0])
+    w.data, b.data = -1.0, 4.0
+    assert_agrees(function, [w, a, b], [1.0, 2.0], compiled=compiled)
+
+
+def test_no_traced_number_remains_in_a_branch_that_was_not_taken():
+    w, a, b = Value(1.0), Value(2.0), Value(3.0)
+    micrograd.compile(lambda x: where(w > 0, a, b) * w * x)([1.0, 2.0])
+    assert [p.grad for p in (w, a, b)] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        (SGD, {"lr": 0.1}),
+        (SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
+        (Adam, {"lr": 0.05}),
+        (Adam, {"lr": 0.05, "amsgrad": True, "weight_decay": 0.1}),
+        (AdamW, {"lr": 0.05, "weight_decay": 0.1}),
+        (AdamW, {"lr": 0.05, "maximize": True}),
+    ],
+)
+def test_20_steps_of_training_end_at_the_same_parameters(kind, arguments):
+    xs, ys = rows(8, 2), [1.0, -1.0] * 4
+    eager, compiled = mlp(2, 4, 1, activation="tanh"), mlp(2, 4, 1, activation="tanh")
+
+    def loss_of(model):
+        penalty = lambda: 1e-3 * sum(p * p for p in model.parameters())  # noqa: E731
+        return lambda x, y: (1 - y * model(x)).relu() + penalty()
+
+    loss = micrograd.compile(loss_of(compiled))
+    optimizers = [kind(model.parameters(), **arguments) for model in (eager, compiled)]
+    for _ in range(20):
+        optimizers[0].zero_grad()
+        by_engine(loss_of(eager), [], xs, ys)
+        optimizers[0].step()
+        optimizers[1].zero_grad()
+        loss(xs, ys).backward()
+        optimizers[1].step()
+    expected = [p.data for p in eager.parameters()]
+    assert_close([p.data for p in compiled.parameters()], expected, scale=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [(SGD, {"lr": 0.1, "momentum": 0.9}), (Adam, {"lr": 0.05, "amsgrad": True}), (AdamW, {})],
+)
+def test_an_optimizer_continues_when_its_parameters_change_storage(kind, arguments):
+    xs, ys = rows(6, 2), [1.0, -1.0, 0.5] * 2
+    eager, moving = ([mlp(2, 3, 1), mlp(2, 3, 1, seed=1)] for _ in range(2))
+    parameters = [  # in another order
+        [p for model in models for p in reversed(model.parameters())] for models in (eager, moving)
+    ]
+    optimizers = [kind(some, **arguments) for some in parameters]
+
+    def loss_of(models):
+        return lambda x, y: (models[0](x) * models[1](x) - y) ** 2
+
+    def head_of(models):
+        return lambda x, y: (models[1](x) - y) ** 2
+
+    compiled, head = micrograd.compile(loss_of(moving)), micrograd.compile(head_of(moving))
+    for step in range(12):
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        of = head_of if 3 <= step < 6 else loss_of
+        by_engine(of(eager), [], xs, ys)
+        if step in (0, 1, 2, 8):
+            by_engine(of(moving), [], xs, ys)
+        else:
+            (head if of is head_of else compiled)(xs, ys).backward()
+        for optimizer in optimizers:
+            optimizer.step()
+        if step == 9:  # another optimizer moves some of the parameters
+            SGD([parameters[1][-1], Value(1.0)], lr=0.0).step()
+    assert_close(*([p.data for p in some] for some in parameters), scale=1)
+
+
+def test_two_optimizers_of_parts_of_a_compiled_model():
+    xs = rows(6, 2)
+    models = [mlp(2, 3, 1), mlp(2, 3, 1)]
+    parts = [(m.parameters()[::2], m.parameters()[1::2]) for m in models]
+    pairs = [(SGD(some, lr=0.1), Adam(others, lr=0.01)) for some, others in parts]
+    compiled = micrograd.compile(lambda x: models[1](x) ** 2)
+    for _ in range(5):
+        models[0].zero_grad()
+        by_engine(lambda x: models[0](x) ** 2, [], xs)
+        models[1].zero_grad()
+        compiled(xs).backward()
+        for pair in pairs:
+            for optimizer in pair:
+                optimizer.step()
+    assert_close(*([p.data for p in model.parameters()] for model in models), scale=1)
+
+
+def test_another_shape_finds_parameters_that_are_new():
+    weights = [Value(2.0)]
+    compiled = micrograd.compile(lambda x: sum(w * xi for w, xi in zip(weights, x, strict=True)))
+    for xs in (rows(3, 1), rows(3, 2), rows(3, 3)):
+        weights[:] = [Value(float(i)) for i, _ in enumerate(xs[0])]  # replaces the model
+        assert_agrees(compiled.function, weights, xs, compiled=compiled)
+    weights[:] = [*weights, Value(0.5)]  # extends it
+    assert_agrees(compiled.function, weights, rows(3, 4), compiled=compiled)
+    old = weights[0] * 2.0
+    weights.append(old)
+    with pytest.raises(ValueError, match="computed before the call"):
+        compiled(rows(3, 5))
+
+
+def test_functions_that_share_parameters():
+    a, b, c = Value(1.0), Value(2.0), Value(3.0)
+    first, second = micrograd.compile(lambda x: a * b * x), micrograd.compile(lambda x: b * c * x)
+    for _ in range(2):
+        assert_agrees(first.function, [a, b, c], [1.0, 2.0], compiled=first)
+        assert_agrees(second.function, [a, b, c], [1.0, 2.0], compiled=second)
+        b.data += 1.0
+    old = first([1.0, 2.0])
+    second([1.0, 2.0]).backward()
+    a.grad = b.grad = c.grad = 0.0
+    old.backward()
+    assert (a.grad, b.grad, c.grad) == (6.0, 1.5, 0.0)
+
+
+def test_models_compiled_apart_and_then_together():
+    one, two = mlp(2, 3, 1), mlp(2, 3, 1, seed=1)
+    xs = rows(5, 2)
+    apart = [micrograd.compile(model) for model in (one, two)]
+    old = [compiled(xs) for compiled in apart]
+    parameters = [*two.parameters(), *one.parameters()]
+    together = assert_agrees(lambda x: two(x) * one(x), parameters, xs, scale=1)
+    for compiled, model, batch in zip(apart, (one, two), old, strict=True):
+        expected = by_engine(model, model.parameters(), xs)[2]
+        assert_close(by_batch(batch, model.parameters())[2], expected, scale=1)
+        model.parameters()[0].data += 0.5
+        assert_agrees(model, model.parameters(), xs, compiled=compiled, scale=1)
+    assert_agrees(together.function, parameters, xs, compiled=together, scale=1)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_of_a_compiled_model_are_ordinary_and_independent(copied):
+    model = mlp(2, 3, 1)
+    micrograd.compile(model)(rows(4, 2)).backward()
+    other = copied(model)
+    assert other.state_dict() == model.state_dict()
+    assert [p.grad for p in other.parameters()] == [p.grad for p in model.parameters()]
+    assert all(type(p) is Value for p in other.parameters())
+    other.parameters()[0].data = 100.0
+    assert model.parameters()[0].data != 100.0
+    assert_agrees(other, other.parameters(), rows(4, 2), scale=100)
+    assert_agrees(model, model.parameters(), rows(4, 2), scale=1)
+
+
+def test_a_copy_of_a_model_that_holds_its_compiled_function():
+    class Line(Module):
+        def __init__(self):
+            self.slope = Value(3.0)
+            self.loss = micrograd.compile(self.of)
+
+        def of(self, x):
+            return self.slope * x
+
+    line = Line()
+    line.loss([1.0])
+    other = copy.deepcopy(line)
+    other.slope.data = 10.0
+    assert (line.loss([1.0]).data, other.loss([1.0]).data) == (3.0, 10.0)
+    other.loss([1.0]).backward()
+    assert (line.slope.grad, other.slope.grad) == (0.0, 1.0)
+
+
+def test_the_state_of_a_compiled_model_is_saved_and_loaded():
+    model, other = mlp(2, 3, 1), mlp(2, 3, 1, seed=1)
+    compiled = micrograd.compile(model)
+    compiled(rows(4, 2)).backward()
+    state = model.state_dict()
+    assert all(type(x) is float for x in state.values())
+    other.load_state_dict(state)
+    assert other([1.0, 2.0]).data == model([1.0, 2.0]).data
+    model.load_state_dict({name: 2 * x for name, x in state.items()})
+    assert_agrees(model, model.parameters(), rows(4, 2), compiled=compiled, scale=1)
+
+
+def test_a_compiled_model_works_in_eager_mode_as_before():
+    model, twin = mlp(2, 3, 1), mlp(2, 3, 1)
+    micrograd.compile(lambda x: model(x))(rows(4, 2))
+    picture = draw_dot(twin([0.5, 1.0])).source
+    out, expected = model([0.5, 1.0]), twin([0.5, 1.0])
+    out.backward()
+    expected.backward()
+    assert out.data == expected.data
+    assert [p.grad for p in model.parameters()] == [p.grad for p in twin.parameters()]
+    assert draw_dot(model([0.5, 1.0])).source.count("->") == picture.count("->")
+    assert model.summary() == twin.summary()
+    with no_grad():
+        assert model([0.5, 1.0])._prev == ()
+
+
+def test_derivatives_by_parameters_of_a_compiled_function():
+    a, b = Value(2.0, label="a"), Value(3.0)
+    micrograd.compile(lambda x: a * b * x)([1.0]).backward()
+    a.grad = b.grad = 0.0
+    assert local_derivatives(a * b) == (3.0, 2.0)
+    assert local_derivatives(a * a) == (2.0, 2.0)
+    assert (a.grad, b.grad) == (0.0, 0.0)
+    check_gradients(lambda x, y: x * y.tanh() + a * x, [2.0, 3.0])
+    assert hessian(lambda x, y: x * x * y * a, [2.0, 3.0]) == [[12.0, 8.0], [8.0, 0.0]]
+    assert jacobian([a * b, a / b], [a, b])[0] == [3.0, 2.0]
+    assert micrograd.jvp(a * b, {a: 1.0}) == 3.0
+    assert micrograd.trace.trace(a * b).python(names="abc").startswith("def program(a, b)")
+    (a * b).backward()
+    assert (a.grad, b.grad) == (3.0, 2.0)
+
+
+def test_users_attributes_and_subclasses_stay():
+    class Weight(Value):
+        def doubled(self):
+            return self * 2
+
+    w = Weight(3.0, label="w")
+    w.m = 0.25
+    same = w
+    micrograd.compile(lambda x: w.doubled() * x)([1.0, 2.0]).backward()
+    assert w is same
+    assert isinstance(w, Weight)
+    assert (w.m, w.label, w.grad, w.doubled().data) == (0.25, "w", 3.0, 6.0)
+    assert {w: 1}[same] == 1
+
+
+def test_a_fraction_as_a_parameter_is_refused_and_not_changed():
+    third = Value(Fraction(1, 3), label="third")
+    compiled = micrograd.compile(lambda x: third * x)
+    message = r"with floats, got Fraction\(1, 3\) as the data of 'third'.*float\(\)"
+    with pytest.raises(TypeError, match=message):
+        compiled([1.0])
+    assert third.data == Fraction(1, 3)
+    assert not isinstance(third, InStorage)
+    third.data = 0.5
+    assert compiled([1.0]).data == 0.5
+    third.data = Fraction(1, 3)
+    with pytest.raises(TypeError, match=message):
+        compiled([1.0])
+    third.data = float(third.data)
+    assert compiled([3.0]).data == 1.0
+
+
+def test_a_copied_optimizer_moves_the_copied_model():
+    model = mlp(2, 3, 1)
+    optimizer = Adam(model.parameters()[::-1], lr=0.1)
+    X = rows(4, 2)
+    loss = micrograd.compile(lambda x: model(x) ** 2)
+    loss(X).backward()
+    optimizer.step()
+    other_model, other = copy.deepcopy((model, optimizer))
+    before = [p.data for p in other_model.parameters()]
+    micrograd.compile(lambda x: other_model(x) ** 2)(X).backward()
+    other.step()
+    after = [p.data for p in other_model.parameters()]
+    assert all(x != y for x, y in zip(before, after, strict=True))
+    assert (other.steps, optimizer.steps) == (2, 1)
+    loss(X).backward()
+    optimizer.step()
+    assert_close([p.data for p in model.parameters()], after, scale=1)
+
+
+def test_a_storage_does_not_keep_models_alive():
+    common, references = Value(1.0), []
+    for _ in range(3):
+        own = Value(2.0)
+        micrograd.compile(lambda x, own=own: common * own * x)([1.0])
+        references.append(weakref.ref(own))
+        del own
+    gc.collect()
+    assert sum(reference() is not None for reference in references) == 0
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [lambda w: w.data, lambda w: w.detach(), lambda w: no_grad()(lambda: w * 1.0)()],
+)
+def test_a_parameter_may_be_a_constant_for_another_shape(constant):
+    w, v = Value(2.0), Value(3.0)
+
+    def function(x):
+        return v * x[0] * constant(w) if isinstance(x, list) else v * w * x
+
+    compiled = micrograd.compile(function)
+    assert compiled([1.0]).data == 6.0
+    assert compiled([[1.0], [2.0]]).lanes.tolist() == [6.0, 12.0]
+    assert (w.data, v.data) == (2.0, 3.0)

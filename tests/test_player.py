@@ -1,0 +1,297 @@
+"""The page of a training run: what is in the file, and what a browser shows."""
+
+import base64
+import random
+import re
+
+import numpy as np
+import pytest
+from plotting import HOSTILE, X, Y, data_of, trained
+
+from micrograd import plot
+from micrograd.nn import MLP
+
+
+@pytest.mark.slow
+def test_a_hundred_steps_of_the_larger_network_stay_below_a_megabyte():
+    random.seed(0)
+    network = MLP(2, [16, 16, 1], activation="tanh")
+    square = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 25  # the largest grid there is
+    history = plot.animate(network, square, [0, 1] * 50)
+    for p in network.parameters():
+        p.grad = random.uniform(-1, 1)
+    for _ in range(101):
+        history.record(random.random())
+    page = history.page()
+    data = data_of(page)
+    assert len(data["steps"]) == 101
+    assert "maps" in data
+    assert "weights" in data
+    assert len(page.encode()) < 1e6
+
+
+def test_the_page_is_ascii_without_anything_to_fetch():
+    page = trained(1, classes=6, names=HOSTILE).page()
+    assert "alert(1)</script>" not in page
+    assert page.count("<script") == page.count("</script>") == 2
+    assert not re.search(r"(src|href)\s*=|@import|url\(|https?://", page)
+    assert "{{run}}" not in page
+    assert data_of(page)["names"] == HOSTILE
+
+
+def test_data_of_the_page_can_be_read_back():
+    history = trained(3, hidden=(4, 3))
+    data, frames = data_of(history.page()), history.frames()
+    weights = np.frombuffer(base64.b64decode(data["weights"]), "<i2").reshape(4, -1)
+    again = weights[2] / 32000 * data["weightScales"][2]
+    assert np.allclose(again, frames[2].weights, atol=1e-3)
+    gradients = np.frombuffer(base64.b64decode(data["gradients"]), "<i2").reshape(4, -1)
+    again = gradients[1] / 32000 * data["gradientScales"][1]
+    assert np.allclose(again, frames[1].gradients, rtol=1e-2, atol=1e-4)
+    stored = np.frombuffer(base64.b64decode(data["scores"]), np.int8).reshape(4, -1)
+    assert np.array_equal(stored[3], frames[3].scores[:, 0])
+    assert data["hasGradients"] == [True] * 4
+
+
+# ---- the page in a browser
+
+
+def page_of(history, folder):
+    path = folder / "training.html"
+    history.save(path)
+    return path
+
+
+def until(page, expression):
+    """Waits until it is true. (Playwright's own wait evaluates text, which the page forbids.)"""
+    for _ in range(500):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(20)
+    pytest.fail(f"waited in vain for {expression}; the page shows: {shown(page)}")
+
+
+def shown(page):
+    return page.text_content("#said")
+
+
+@pytest.fixture(scope="module")
+def history():
+    return trained(12, hidden=(4, 3))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_and_draws_on_every_screen(history, tmp_path, opened, width, scheme):
+    path = page_of(history, tmp_path)
+    options = {"color_scheme": scheme, "reduced_motion": "reduce", "device_scale_factor": 2}
+    with opened(path, width=width, **options) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for canvas in ("boundary", "loss", "accuracy", "network"):
+            colours, pixels, shown_at = page.evaluate(
+                """(id) => {
+                  const canvas = document.getElementById(id), context = canvas.getContext("2d");
+                  const data = context.getImageData(0, 0, canvas.width, canvas.height).data;
+                  const found = new Set();
+                  for (let i = 0; i < data.length; i += 4) found.add(data.slice(i, i + 4).join());
+                  return [found.size, canvas.width, canvas.clientWidth];
+                }""",
+                canvas,
+            )
+            assert colours > 20, canvas
+            assert pixels == pytest.approx(2 * shown_at, abs=1)
+
+
+def test_buttons_keys_and_slider_lead_through_the_steps(history, tmp_path, opened):
+    with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
+        until(page, "document.querySelector('#said').textContent")
+        assert shown(page).startswith("step 0 of 12 · loss ")
+        assert page.get_attribute("#play", "aria-label") == "Play"
+        for act, step in [
+            (lambda: page.click("#forward"), 1),
+            (lambda: page.click("#last"), 12),
+            (lambda: page.click("#forward"), 12),
+            (lambda: page.click("#back"), 11),
+            (lambda: page.keyboard.press("ArrowLeft"), 10),
+            (lambda: page.keyboard.press("Home"), 0),
+            (lambda: page.keyboard.press("ArrowRight"), 1),
+            (lambda: page.focus("#slider"), 1),
+            (lambda: page.keyboard.press("ArrowRight"), 2),  # handled by the slider itself, once
+            (lambda: page.keyboard.press("End"), 12),
+            (lambda: page.click("#first"), 0),
+            (lambda: page.fill("#slider", "7"), 7),
+        ]:
+            act()
+            until(page, f"document.querySelector('#said').textContent.includes('step {step} of')")
+            value = page.get_attribute("#slider", "aria-valuetext")
+            assert value.startswith(f"step {step} of 12, loss ")
+        assert page.input_value("#slider") == "7"
+        page.focus("#forward")
+        page.keyboard.press("Space")  # presses the button and does not play
+        until(page, "document.querySelector('#said').textContent.includes('step 8 of')")
+        page.focus("input[value=weights]")
+        page.keyboard.press("ArrowRight")  # selects the other button and does not step
+        assert page.is_checked("input[value=gradients]")
+        page.wait_for_timeout(100)
+        assert "step 8 of" in shown(page)
+
+
+def test_it_plays_by_itself_to_the_end_and_space_pauses(tmp_path, opened):
+    history = plot.animate(lambda P: P[:, 0], X, Y, resolution=3)
+    for step in range(100):  # 8 seconds, whatever else the machine does
+        history.record(1 / (step + 1))
+    is_playing = "document.querySelector('#play').ariaLabel === 'Pause'"
+    with opened(page_of(history, tmp_path)) as page:
+        assert page.evaluate(is_playing)
+        assert page.get_attribute("#said", "aria-live") == "off"
+        until(page, "now > 1")
+        page.keyboard.press("Space")
+        until(page, f"!({is_playing})")
+        assert page.evaluate("now < count - 1")
+        page.fill("#slider", "95")
+        page.keyboard.press("Space")
+        until(page, is_playing)
+        until(page, f"now === 99 && !({is_playing})")
+        until(page, "document.querySelector('#said').ariaLive === 'polite'")
+        page.keyboard.press("Space")  # from the beginning again
+        until(page, f"now < 50 && {is_playing}")
+        page.check("#loop")
+        page.evaluate("now = 99")
+        until(page, f"now < 50 && {is_playing}")
+
+
+def test_with_reduced_motion_it_starts_by_hand(history, tmp_path, opened):
+    with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
+        page.wait_for_timeout(300)
+        assert shown(page).startswith("step 0 of")
+        page.focus("#play")
+        page.keyboard.press("Space")  # the button's own key, once: twice would stop at the start
+        until(page, "document.querySelector('#said').textContent.includes('step 12 of')")
+
+
+def test_the_network_shows_gradients_and_what_a_neuron_sees(history, tmp_path, opened):
+    frames = history.frames()
+    with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
+        until(page, "nodes.length > 0")
+        largest = max(abs(frame.weights).max() for frame in frames)
+        assert f"Thickest line: weight of ±{largest:.3g}" in page.text_content("#about")
+        assert "layers of 4, 3, 1 neurons" in page.get_attribute("#network", "aria-label")
+        page.check("text=gradients")
+        until(page, "document.querySelector('#about').textContent.includes('gradient of')")
+        assert f"{abs(frames[0].gradients).max():.2g}"[:4] in page.text_content("#about")
+        page.check("text=weights")
+        before = page.evaluate("document.querySelector('#boundary').toDataURL()")
+        x, y = page.evaluate(
+            "[...nodes.map(n => [n.left + n.width / 2, n.top + n.height / 2])][5]"
+        )  # of layer 2, the second
+        page.hover("#network", position={"x": x, "y": y})
+        until(page, "document.querySelector('#about').textContent.startsWith('Layer 2')")
+        weights = frames[0].weights[4 * 3 + 5 : 4 * 3 + 10]
+        text = page.text_content("#about").replace("−", "-")
+        assert text.startswith("Layer 2, neuron 2: weights ")
+        assert [float(number) for number in re.findall(r"-?[\d.]+(?:e-?\d+)?", text)[2:]] == (
+            pytest.approx(weights.tolist(), rel=0.01, abs=1e-3)
+        )
+        assert page.evaluate("document.querySelector('#boundary').toDataURL()") != before
+
+
+def test_the_regions_are_where_the_model_puts_them(tmp_path, opened):
+    history = plot.animate(
+        lambda P: np.stack([P[:, 0], -P[:, 0], 0 * P[:, 0] + P[:, 1] - 0.5], axis=1) * 9,
+        [[-1.0, -1.0], [1.0, 1.0], [1.0, -1.0]], [1, 0, 2], names=HOSTILE[:3],
+    )  # fmt: skip
+    with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
+        look = """([x, y]) => {
+            const row = Math.round(y * (fineRows - 1)), column = Math.round(x * (fineColumns - 1));
+            return verdict(scoresOf(0), row * fineColumns + column);
+        }"""
+        for (x, y), label in {(0.1, 0.2): 1, (0.9, 0.2): 0, (0.5, 0.95): 2}.items():
+            found, lead = page.evaluate(look, [x, y])
+            assert found == label
+            assert lead > 0.9
+        assert page.evaluate(look, [0.5, 0.1])[1] == pytest.approx(0, abs=0.01)
+        r, g, b = page.evaluate(
+            """() => {
+            const canvas = document.getElementById("boundary");
+            const at = [canvas.width * 0.2, canvas.height * 0.6].map(Math.round);
+            return [...canvas.getContext("2d").getImageData(...at, 1, 1).data].slice(0, 3);
+        }"""
+        )
+        assert r > g > b  # the orange of class 1, on the left
+
+
+def test_hostile_names_are_text_and_nothing_else(tmp_path, opened):
+    path = page_of(trained(2, classes=6, names=HOSTILE), tmp_path)
+    for width in (390, 1280):
+        with opened(path, width=width, reduced_motion="reduce") as page:
+            assert [
+                item.text_content() for item in page.query_selector_all("#legend bdi")
+            ] == HOSTILE
+            assert page.evaluate("document.scripts.length") == 2
+            assert page.evaluate("document.querySelectorAll('b').length") == 0
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(
+    ("make", "visible", "said"),
+    [
+        (lambda: trained(2, model_of=lambda n: lambda p: n(p)), False, ""),
+        (lambda: trained(2, hidden=(40, 40)), True, "40, 40, 1 neurons has too many weights"),
+        (lambda: trained(2, end=False), True, "Thickest line"),
+        (lambda: plot.animate(lambda P: P[:, 0], [[1.0, 1.0]], [1]), False, ""),
+        (lambda: plot.animate(lambda P: P[:, 0] * 0, [[0, 0], [900, 1]], [0, 1]), False, ""),
+    ],
+)
+def test_runs_with_less_in_them_play_too(tmp_path, opened, make, visible, said):
+    with opened(page_of(make(), tmp_path), reduced_motion="reduce") as page:
+        page.click("#last")
+        page.wait_for_timeout(100)
+        assert page.is_visible("#inside") == visible
+        assert said in page.text_content("#inside")
+
+
+def test_the_network_inside_a_function_is_drawn_if_named(tmp_path, opened):
+    random.seed(0)
+    network = MLP(2, [3, 1])
+    history = plot.animate(lambda p: network(p), X, Y, network=network)
+    history.record()
+    with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
+        until(page, "nodes.length === 4")
+        assert "Point at a neuron" not in page.text_content("#about")  # their outputs are not known
+
+
+def test_the_end_says_that_gradients_are_not_known_there(tmp_path, opened):
+    with opened(page_of(trained(2, end=False), tmp_path), reduced_motion="reduce") as page:
+        page.check("text=gradients")
+        page.click("#last")
+        until(page, "document.querySelector('#about').textContent.startsWith('No grad')")
+        assert "loss not known" in shown(page)
+
+
+def test_print_is_light_and_without_buttons(history, tmp_path, opened):
+    with opened(page_of(history, tmp_path), color_scheme="dark", reduced_motion="reduce") as page:
+        corner = """() => [...document.getElementById("network").getContext("2d")
+            .getImageData(0, 0, 1, 1).data]"""
+        ink = "theme.ink"
+        assert page.evaluate(ink) == "#e8eaed"
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate(ink) == "#222222"
+        page.emulate_media(media="print")
+        assert not page.is_visible("#play")
+        assert page.is_visible("#boundary")
+        page.emulate_media(media="screen")
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.evaluate(ink) == "#e8eaed"
+        assert page.evaluate(corner)[3] == 0
+
+
+def test_notebooks_show_the_page_in_a_frame_of_its_own(tmp_path, opened):
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!doctype html><p>cell</p>{trained(2, names=HOSTILE[:2])._repr_html_()}")
+    with opened(path, reduced_motion="reduce") as page:
+        frame = page.frames[1]
+        frame.click("#first")
+        until(frame, "document.querySelector('#said').textContent.includes('step 0 of 2')")
+        frame.click("#last")
+        until(frame, "document.querySelector('#said').textContent.includes('step 2 of 2')")
+        assert page.evaluate("getComputedStyle(document.body).maxWidth") == "none"

@@ -1,0 +1,340 @@
+"""Recording a function: what it finds, what it refuses, and what it leaves unchanged."""
+
+import contextlib
+import inspect
+import math
+import random
+
+import numpy as np
+import pytest
+from compiled import assert_agrees, mlp, rows
+
+import micrograd
+from micrograd import (
+    Value,
+    no_grad,
+    where,
+)
+from micrograd.compiler.program import Program
+from micrograd.compiler.record import recorded
+from micrograd.nn import MLP, Module
+from micrograd.trace import Traced, TraceError
+
+# ---- what is recorded
+
+
+def test_a_function_is_recorded_in_one_run_even_if_it_creates_leaves():
+    calls, w = [], Value(3.0)
+
+    def function(x):
+        calls.append(1)
+        return Value(2.0) * x * w
+
+    assert micrograd.compile(function)([1.0, 2.0]).lanes.tolist() == [6.0, 12.0]
+    assert len(calls) == 1
+
+
+def test_parameters_are_the_leaves_from_before_in_the_order_of_the_module():
+    random.seed(0)
+    model, scale = MLP(2, [3, 1]), Value(2.0)
+
+    def function(x):
+        made_inside = Value(0.5)
+        return model(x) * scale * made_inside + 3.0 + Value(x[0])
+
+    assert Program(function, [(2,)], "numpy").parameters == [*model.parameters(), scale]
+    found = recorded(function, [(2,)])
+    assert set(found.parameters) == {*model.parameters(), scale}
+    assert [found.recording.instructions[i].op for i in found.places] == ["input"] * 14
+    assert len(found.gradients) == 14
+    assert found.arguments == {"x": ["x_0", "x_1"]}
+    assert not found.is_list
+
+
+def test_leaves_that_the_result_does_not_need_are_not_parameters():
+    used, unused = Value(1.0), Value(2.0)
+
+    def function(x):
+        _ = unused * x
+        return used * x
+
+    assert recorded(function, [()]).parameters == [used]
+
+
+def test_names_of_inputs():
+    def function(x, rows, *others):
+        return Value(x)
+
+    assert recorded(function, [(), (2, 2), (), (1,)]).arguments == {
+        "x": ["x"],
+        "rows": ["rows_0_0", "rows_0_1", "rows_1_0", "rows_1_1"],
+        "others": ["others"],
+        "x3": ["x3_0"],
+    }
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+def test_a_list_of_results(kind):
+    w = Value(2.0)
+    found = recorded(lambda x: kind([w * x, w + 1, 3.0, x]), [()], output=1)
+    ops = [found.recording.instructions[place].op for place in found.results]
+    assert (found.is_list, ops) == (True, ["*", "+", "constant", "input"])
+    assert [found.recording.instructions[place].number for place in found.gradients] == [1]
+
+
+def test_a_constant_as_result():
+    found = recorded(lambda x: 2.5, [()])
+    assert found.recording.instructions[found.results[0]].number == 2.5
+    assert found.parameters == []
+
+
+def test_recording_works_under_no_grad_and_leaves_it_active():
+    w = Value(2.0)
+    with no_grad():
+        found = recorded(lambda x: w * x, [()])
+        assert (w * w)._prev == ()
+    assert found.parameters == [w]
+    assert (w * w)._prev == (w, w)
+
+
+def test_data_and_gradients_are_restored_even_after_an_error():
+    w = Value(2.0)
+    w.grad = 0.25
+    recorded(lambda x: w * x, [()])
+    assert (w.data, w.grad) == (2.0, 0.25)
+    calls = []
+
+    def fails(x):
+        calls.append(w.data)
+        w.grad = w.data * 2.0
+        raise KeyError("half-way")
+
+    with pytest.raises(KeyError, match="half-way"):
+        recorded(fails, [()])
+    assert isinstance(calls[0], Traced)
+    assert (w.data, w.grad) == (2.0, 0.25)
+
+
+def test_results_from_before_the_call_are_refused():
+    w = Value(2.0)
+    before = w.exp()
+    with pytest.raises(ValueError, match=r"a result of 'exp' that was computed before.*detach"):
+        recorded(lambda x: before * x, [()])
+
+
+# ---- what a function does to Values that it did not create
+
+
+def test_a_model_may_keep_its_last_result():
+    class Remembering(Module):
+        def __init__(self):
+            self.w = Value(0.5)
+
+        def __call__(self, x):
+            self.hidden = (self.w * x).tanh()
+            self.out = self.hidden * self.w
+            return self.out
+
+    model = Remembering()
+    compiled = assert_agrees(model, [model.w], [1.0, 2.0])
+    model(1.0)
+    compiled([3.0]).backward()
+    assert_agrees(model, [model.w], [1.0, 2.0], compiled=compiled)
+
+
+def test_parameters_are_restored_if_the_function_fails():
+    w = Value(2.0)
+    w.grad = 5.0
+
+    def fails(x):
+        if isinstance(w.data, float):
+            return w * x
+        raise KeyError("midway")
+
+    with pytest.raises(KeyError, match="midway"):
+        micrograd.compile(fails)([1.0])
+    assert (w.data, w.grad) == (2.0, 5.0)
+
+
+def test_a_function_that_uses_a_gradient_leaves_the_gradients_unchanged():
+    w = Value(2.0)
+
+    def function(x):
+        loss = (w * x) ** 2
+        loss.backward()
+        return loss * w.grad
+
+    with contextlib.suppress(TypeError, ValueError):
+        micrograd.compile(function)([1.0, 3.0])
+    assert (w.data, w.grad) == (2.0, 0.0)
+
+
+def test_a_function_that_calls_backward_leaves_the_gradients_unchanged():
+    w, v = Value(2.0), Value(3.0)
+    w.grad = 0.25
+
+    def function(x):
+        if isinstance(x, list):
+            (v * w * x[0]).backward()
+            return v * w * x[0]
+        (w * x).backward()
+        return w * x
+
+    compiled = micrograd.compile(function)
+    for xs, expected in (([1.0], 2.0), ([[1.0]], 6.0)):
+        batch = compiled(xs)
+        assert (batch.data, w.data, v.data, w.grad, v.grad) == (expected, 2.0, 3.0, 0.25, 0)
+
+
+def test_a_whole_step_inside_is_refused_and_no_weight_is_lost():
+    model = mlp(2, 3, 1)
+    numbers = [p.data for p in model.parameters()]
+
+    def function(x, y):
+        loss = (model(x) - y) ** 2
+        loss.backward()
+        for p in model.parameters():
+            p.data -= 0.1 * p.grad
+        return loss
+
+    for kept in (False, True):
+        if kept:  # storage is shared
+            micrograd.compile(lambda x: model(x))(rows(2, 2))
+        with pytest.raises(ValueError, match="compile the loss alone"):
+            micrograd.compile(function)(rows(2, 2), [1.0, 2.0])
+        assert [p.data for p in model.parameters()] == numbers
+        assert all(type(p.grad) in (int, float) for p in model.parameters())
+
+
+def test_a_method_that_takes_a_step_is_refused_and_no_weight_is_lost():
+    class Model(Module):
+        def __init__(self):
+            self.w = Value(2.0)
+
+        @micrograd.compile
+        def loss(self, x):
+            loss = self.w * x
+            loss.backward()
+            self.w.data -= self.w.grad
+            return loss
+
+    model = Model()
+    with pytest.raises(ValueError, match="compile the loss alone"):
+        model.loss([1.0, 2.0])
+    assert (model.w.data, model.w.grad) == (2.0, 0)
+
+
+def test_a_function_that_fails_halfway_leaves_nothing_behind():
+    w, v = Value(2.0), Value(3.0)
+
+    def function(x):
+        (w * v * x).backward()
+        v.data = w * 2.0
+        raise KeyError("half-way")
+
+    with pytest.raises(KeyError):
+        micrograd.compile(function)([1.0])
+    assert (w.data, w.grad, v.grad) == (2.0, 0, 0)
+
+
+def test_a_function_that_sets_a_parameter_or_keeps_new_values_is_refused():
+    w = Value(2.0)
+
+    def sets(x):
+        w.data = 5.0
+        return w * x
+
+    with pytest.raises(ValueError, match="changes the data of a Value"):
+        micrograd.compile(sets)([1.0, 3.0])
+    assert w.data == 2.0
+    kept = []
+
+    def keeps(x):
+        kept.append(Value(1.0))
+        return w * x + sum(kept)
+
+    with pytest.raises(ValueError, match="creates and keeps new Values"):
+        micrograd.compile(keeps)([1.0])
+
+
+# ---- what is refused
+
+
+def _if(x):
+    return x if x > 0 else -x
+
+
+def _while(x):
+    while x < 10:
+        x = x * 2
+    return x
+
+
+MISUSES = {
+    "if": (_if, 1, r"bool\(\).*where\(condition, a, b\)"),
+    "while": (_while, 1, r"bool\(\).*where\(condition, a, b\)"),
+    "and": (lambda x: (x > 0) and (x < 1), 0, "bool.*where"),
+    "not": (lambda x: not x, 0, "bool.*where"),
+    "max": (lambda x: max(x, 0.0), 0, r"bool.*\.maximum\(\)"),
+    "min of Values": (lambda x: min(Value(x), Value(0.0)), 0, r"bool.*\.minimum\(\)"),
+    "sorted": (lambda x: sorted([x, 1.0])[0], 0, "bool.*sorting"),
+    "float": (lambda x: float(x), 0, r"float\(\).*constant.*methods of Value"),
+    "int": (lambda x: int(x), 0, r"int\(\).*constant"),
+    "round": (lambda x: round(x), 0, "rounding"),
+    "math.exp": (lambda x: math.exp(x), 0, r"float\(\).*\.exp\(\) instead of math\.exp"),
+    "math.exp of data": (lambda x: math.exp(Value(x).data), 0, r"\.exp\(\) instead of math\.exp"),
+    "item": (lambda x: Value(x).item() * 2, 0, r"float\(\)"),
+    "format of a Value": (lambda x: Value(x) if f"{Value(x):.2f}" else 0, 0, r"float\(\)"),
+    "index": (lambda x: [1.0, 2.0][x], 0, r"index.*take\(table, index\)"),
+    "range": (lambda x: sum(range(x)), 0, "index"),
+    "equals": (lambda x: x == 1.0, 0, "==.*where"),
+    "in": (lambda x: x in (0.0, 1.0), 0, "=="),
+    "rest": (lambda x: x % 2, 0, "%.*pass the result as an argument"),
+    "whole part": (lambda x: Value(x // 2), 0, "//.*pass the result as an argument"),
+    "both": (lambda x: where((x > 0) & (x < 1), x, 0), 0, r"&.*where\(a, where\(b, x, y\), y\)"),
+    "NumPy's maximum": (lambda x: np.maximum(x, 0.0), 0, "bool.*maximum"),
+}
+
+
+@pytest.mark.parametrize("misuse", MISUSES)
+def test_branching_on_a_traced_number_is_refused_with_file_line_and_fix(misuse):
+    function, offset, message = MISUSES[misuse]
+    line = function.__code__.co_firstlineno + offset
+    compiled = micrograd.compile(function)
+    with pytest.raises(TraceError, match=message) as caught:
+        compiled([1.0, 2.0])
+    assert f"at {__file__}, line {line}: " in str(caught.value)
+    name = function.__name__
+    [note] = caught.value.__notes__
+    assert note.startswith(f"(while compiling {name} for examples of one number; the first axis")
+    assert compiled.programs == {}
+
+
+def test_a_formatted_input_is_refused_with_file_and_line():
+    with pytest.raises(TraceError, match=r"test_record\.py, line \d+"):
+        micrograd.compile(lambda x: f"{x:.2f}")([1.0])
+
+
+def test_branching_inside_a_library_is_reported_with_the_users_line():
+    with pytest.raises(TraceError, match=r"test_record\.py, line \d+"):
+        micrograd.compile(lambda x: np.max(x))([[1.0, 2.0]])
+
+
+def test_branching_on_a_parameter_is_refused():
+    w = Value(1.0)
+    with pytest.raises(TraceError, match=rf"bool.*test_record\.py, line {line_here() + 1}: "):
+        micrograd.compile(lambda x: w * x if w > 0 else w)([1.0])
+    assert (w.data, w.grad) == (1.0, 0)
+
+
+def line_here():
+    return inspect.currentframe().f_back.f_lineno
+
+
+def test_a_result_from_outside_is_refused_and_its_detached_copy_is_not():
+    w = Value(2.0)
+    stale = w * 3
+    with pytest.raises(ValueError, match=r"result of '\*' that was computed before.*\.detach\(\)"):
+        micrograd.compile(lambda x: stale * x)([1.0])
+    fixed = stale.detach()
+    assert micrograd.compile(lambda x: fixed * x)([1.0]).data == 6.0
