@@ -18,7 +18,7 @@ def test_text_and_frames_can_be_seen(theme, ground):
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-@pytest.mark.parametrize("colour, ground", SOFT)
+@pytest.mark.parametrize(("colour", "ground"), SOFT)
 def test_text_on_its_own_ground_can_be_read(theme, colour, ground):
     assert contrast(theme[colour], theme[ground]) >= 4.5
 

@@ -80,10 +80,9 @@ def css(colours: Mapping[str, str]) -> str:
 
 
 def contrast(a: str, b: str) -> float:
-    """The contrast of two colours, from 1 to 21: (L1 + 0.05) / (L2 + 0.05), the lighter one first.
+    """The contrast of two colours '#rrggbb': (L1 + 0.05) / (L2 + 0.05), from 1 to 21.
 
-    Args:
-        a, b: colours as '#rrggbb'.
+    L1 and L2 are the luminances of the lighter and of the darker one.
 
     Source: W3C, Web Content Accessibility Guidelines 2.2, "contrast ratio".
 

@@ -48,10 +48,10 @@ def html_page(name: str, scripts: Sequence[str] = (), **contents: str) -> str:
 
 
 def as_json(data: Any) -> str:
-    """The data as JSON that can stand in a script element: no text in it can end the element.
+    r"""The data as JSON that can stand in a script element: no text in it can end the element.
 
     >>> as_json({"label": "</script>"})
-    '{"label":"\\\\u003c/script>"}'
+    '{"label":"\\u003c/script>"}'
     """
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
