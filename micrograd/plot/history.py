@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.pages.page import notebook_frame
-from micrograd.pages.player import player
+from micrograd.pages.playground import recorded
 from micrograd.plot.layers import LayeredModel
 from micrograd.plot.plane import Plane, examples
 from micrograd.plot.scores import class_scores, floats
@@ -121,7 +121,7 @@ class History:
         >>> History(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1]).page()[:15]
         '<!doctype html>'
         """
-        return player(self._data())
+        return recorded(self._data())
 
     def _repr_html_(self) -> str:
         return notebook_frame(self.page(), "Training, step by step", height=760)
