@@ -120,7 +120,7 @@ class _Tree:
                 continue
             box = self.add(name, "neuron", f"{about} · {len(of_neuron):,} examples", around)
             for i, call in enumerate(of_neuron):
-                self._add_call(call, self.add(f"example {i}", "call", about, box))
+                self._add_call(call, self.add(f"{name}({i})", "call", about, box))
 
     def _own_leaves(self, call: NeuronBox) -> Any:
         used = {o for name in call.nodes for o in self.operands[self.place[name]]}
@@ -218,15 +218,14 @@ class _Tree:
                 used.add(box)
                 box = self.boxes[box]["parent"]
         children: dict[int, list[int]] = {}
-        for k, box in enumerate(self.boxes):
-            if k in used:
-                children.setdefault(box["parent"], []).append(k)
+        for k in sorted(used):
+            children.setdefault(self.boxes[k]["parent"], []).append(k)
         order: list[int] = []
         path = children.get(-1, [])[::-1]
         while path:
             order.append(path.pop())
             path += children.get(order[-1], [])[::-1]
-        new = {k: i for i, k in enumerate(order)} | {-1: -1}
+        new = {box: i for i, box in enumerate(order)} | {-1: -1}
         boxes = [{**self.boxes[k], "parent": new[self.boxes[k]["parent"]]} for k in order]
         return boxes, [new[box] for box in self.box_of]
 

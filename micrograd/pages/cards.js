@@ -10,8 +10,8 @@
 // {local, upstream, share}, three texts, or just {text}.
 
 const LEAST = .92;  // the smallest zoom: letters of 12 pixels stay 11 pixels high
-const LARGEST = 2.5, MARGIN = 18;
-const WIDTH = 134, STRIP = 26, ROW = 18;
+const LARGEST = 2.5, MARGIN = 14;
+const WIDTH = 140, STRIP = 24, ROW = 18, DIGIT = 8.3;
 
 const svgElement = (name, attributes = {}, text = "") => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -30,7 +30,7 @@ const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 function cardSize({kind, about = [], data = true}) {
   if (kind === "constant") return {width: 66, height: 30};
   if (kind === "box") return {width: 150, height: 34 + 16 * about.length + (data ? 2 * ROW : 0)};
-  return {width: WIDTH, height: 12 + 3 * ROW};
+  return {width: WIDTH, height: 14 + 3 * ROW};
 }
 
 class Stage {
@@ -54,10 +54,12 @@ class Stage {
     const sizes = this.about.map(cardSize);
     const arrows = view.arrows.map(arrow => ({...arrow, from: place.get(arrow.from), to: place.get(arrow.to)}));
     const room = (this.svg.clientWidth || 900) - 2 * MARGIN;
-    for (const between of this.down ? [78, 62] : [150, 112, 86]) {
+    // as much room for labels between the ranks as there is; but not less than needed, if one has to
+    // pan anyway
+    for (const between of this.down ? [72] : [150, 112, 86, 66, 86]) {
       this.layout = layered(sizes, arrows, {down: this.down, between, beside: this.down ? 22 : 18});
       this.between = between;
-      if ((this.down ? this.layout.height : this.layout.width) * LEAST <= room) break;
+      if (this.layout.width * LEAST <= room) break;
     }
     for (const layer of this.layers) layer.replaceChildren();
     this.cards.clear();
@@ -67,6 +69,7 @@ class Stage {
       this.layers[2].append(card.group);
     });
     this.arrows = view.arrows.map((arrow, k) => this.drawArrow(arrow, this.layout.paths[k]));
+    this.svg.classList.toggle("many", this.arrows.length > 50);
     this.layers[1].append(...this.arrows.map(({group}) => group));
     this.drawFrames();
     this.drawMap();
@@ -90,7 +93,7 @@ class Stage {
       card.data = text("value", width / 2, 20, "", "middle");
       return card;
     }
-    let inner = leaf || kind === "box" ? 10 : STRIP + 8;
+    let inner = leaf || kind === "box" ? 10 : STRIP + 6;
     if (sign) {
       group.append(svgElement("path", {class: "strip", d: `M7 1h${STRIP - 7}v${height - 2}H7a6 6 0 0 1-6-6V7a6 6 0 0 1 6-6z`}));
       const turned = [...sign].length > 3;
@@ -99,7 +102,7 @@ class Stage {
       if (turned || [...sign].length > 1) mark.classList.add("word");
     }
     let line = 19;
-    text("name", inner, line, fitted(title, width - inner - (leaf && !fixed ? 62 : kind === "box" ? 34 : 6)));
+    text("name", inner, line, fitted(title, width - inner - (leaf && !fixed ? 52 : kind === "box" ? 34 : 6), 8.4));
     for (const words of about.about ?? []) text("word", inner, line += 16, fitted(words, width - 2 * inner, 6.4));
     if (kind === "box") {
       const unfold = svgElement("g", {class: "unfold", transform: `translate(${width - 28} 6)`});
@@ -110,6 +113,7 @@ class Stage {
       group.setAttribute("tabindex", "0");
       group.addEventListener("keydown", event => { if (["Enter", " "].includes(event.key)) { event.preventDefault(); this.callbacks.onUnfold?.(item.box); } });
     }
+    if (leaf) line += 3;  // room below the buttons
     if (about.data !== false) {
       text("word", inner, line += ROW, "data");
       card.data = text("value data", width - 9, line, "", "end");
@@ -131,14 +135,14 @@ class Stage {
     if (fixed) return void group.setAttribute("role", "img");
     group.setAttribute("role", "slider");
     group.setAttribute("aria-keyshortcuts", "ArrowUp ArrowDown PageUp PageDown");
-    for (const [x, sign, steps] of [[card.width - 58, "M6 10h10", -1], [card.width - 32, "M6 10h10M11 5v10", 1]]) {
+    for (const [x, sign, steps] of [[card.width - 50, "M5 10h10", -1], [card.width - 27, "M5 10h10M10 5v10", 1]]) {
       const button = svgElement("g", {class: "turn", transform: `translate(${x} 4)`});
-      button.append(svgElement("rect", {width: 24, height: 20, rx: 5}), svgElement("path", {d: sign, transform: "translate(1 0)"}));
+      button.append(svgElement("rect", {width: 21, height: 20, rx: 5}), svgElement("path", {d: sign, transform: "translate(.5 0)"}));
       button.addEventListener("pointerdown", event => event.stopPropagation());
       button.addEventListener("click", event => { this.callbacks.onPick?.(item.node); turn(steps); event.stopPropagation(); });
       group.append(button);
     }
-    const grip = svgElement("rect", {class: "grip", x: 4, y: 25, width: card.width - 8, height: ROW, rx: 4});
+    const grip = svgElement("rect", {class: "grip", x: 4, y: 27, width: card.width - 8, height: ROW, rx: 4});
     group.append(grip);
     grip.append(svgElement("title", {}, "Drag to the left or right, or press ↑ and ↓, Page Up and Page Down; Enter to type a number"));
     let from = null;
@@ -202,6 +206,10 @@ class Stage {
       const put = (element, text, fresh) => {
         if (!element) return;
         if (element.textContent !== text) element.textContent = text;
+        // a long number is set closer, never cut off
+        const room = card.width - (card.kind === "operation" || card.kind === "result" ? STRIP + 46 : 52);
+        if (text.length * DIGIT > room) element.setAttribute("textLength", room);
+        else element.removeAttribute("textLength");
         element.classList.toggle("fresh", Boolean(fresh));
       };
       put(card.data, state.data ?? "·", state.fresh === "data");
@@ -242,7 +250,8 @@ class Stage {
     const size = {width: letters * 7.6 + 14, height: lines.length * 17 + 6};
     const length = arrow.path.getTotalLength();
     const along = [.5, .4, .6, .3, .7, .2, .8].map(t => arrow.path.getPointAtLength(t * length));
-    this.plate(size, freePlace(along, size, taken), lines, taken, "label");
+    const lean = use ? use[0] === "1" ? -.75 : .75 : 0;  // two arrows between the same cards
+    this.plate(size, freePlace(along, size, taken, lean), lines, taken, "label");
   }
 
   plate(size, {x, y, left, top, right, bottom}, lines, taken, className) {

@@ -28,9 +28,12 @@ function loaded(data) {
   for (let i = graph.root; i >= 0; i--)
     if (fixed[i] || !graph.isKnown(i)) for (const o of graph.operands(i)) fixed[o] = 1;
   const leaves = graph.nodes.flatMap((_, i) => graph.isLeaf(i) && data.kinds[i] !== "c" ? [i] : []);
-  const uses = new Uint32Array(graph.nodes.length);
-  graph.nodes.forEach((_, i) => graph.operands(i).forEach(o => { uses[o] += 1; }));
-  return {...data, data, graph, name, fixed, leaves, uses, levels: new Levels(graph, data.boxes, data.boxOf),
+  // as a reader looks for them: inputs, then parameters, w2 before w10
+  const natural = new Intl.Collator("en", {numeric: true});
+  leaves.sort((a, b) => data.kinds.charCodeAt(a) - data.kinds.charCodeAt(b) || natural.compare(name(a), name(b)));
+  const users = graph.nodes.map(() => []);  // of each node: [the node that uses it, as which operand]
+  graph.nodes.forEach((node, i) => { for (let k = 1; k < node.length; k++) users[node[k]].push([i, k - 1]); });
+  return {...data, data, graph, name, fixed, leaves, users, levels: new Levels(graph, data.boxes, data.boxOf),
     initial: new Map(graph.leaves), numbers: new Map(graph.leaves)};
 }
 
@@ -55,7 +58,7 @@ function describe(item) {
   const {graph, kinds, boxes} = model;
   if (item.box !== undefined) {
     const {label, about} = boxes[item.box], one = item.outputs.length === 1;
-    return {kind: "box", title: label, full: label, about: about.split(" · "), data: one};
+    return {kind: "box", title: label, full: label, about: about.split(" · ").reduce((lines, part, k) => k === 1 ? [`${lines[0]}, ${part}`] : [...lines, part], []), data: one};
   }
   const i = item.node, kind = {i: "input", p: "parameter", c: "constant", o: "operation", r: "result"}[kinds[i]];
   const sign = graph.isLeaf(i) ? "" : graph.rules[graph.nodes[i][0]].sign;
@@ -102,7 +105,7 @@ function showStep(at) {
   showDescent();
   showLeaf();
   showDrawer(at, state);
-  if (transport && !transport.isPlaying()) $("spoken").textContent = hidden.size ? now.sentence : asText(model, at);
+  if (transport && !transport.isPlaying()) $("spoken").textContent = hidden.size ? now.sentence : asText(model, at, now);
   $("slider").setAttribute("aria-valuetext", `step ${at} of ${model.steps.count - 1}: ${now.sentence}`);
   keepAddress(at);
 }
@@ -133,9 +136,9 @@ function pictureOf(at, {step, state, chains}, hidden) {
   }
   const arrows = view.arrows.map(arrow => {
     const givers = arrow.edges.map(([giver]) => giver), now = step.item === arrow.to && ["forward", "backward"].includes(step.phase);
-    const onto = arrow.edges.map(([giver, k]) => model.graph.operands(giver)[k]);
+    const onto = arrow.edges.map(([giver, k]) => model.graph.nodes[giver][k + 1]);
     return {now: now && !(backward && kinds[onto[0]] === "c"), passed: backward && givers.some(i => done[i]), later: !backward && !onto.every(i => known[i]),
-      label: now && backward ? arrowLabel(arrow, onto, chains, hidden) : null};
+      label: now && backward ? arrowLabel(arrow, onto, chains, hidden, chains.length > 8) : null};
   });
   badges(at, state, cards);
   const active = view.items.get(step.item);
@@ -147,10 +150,10 @@ function pictureOf(at, {step, state, chains}, hidden) {
 
 const differs = (a, b) => !Object.is(a, b) && !(Math.abs(a - b) <= 1e-12 * Math.max(1e-300, Math.abs(b)));
 
-function arrowLabel(arrow, onto, chains, hidden) {
+function arrowLabel(arrow, onto, chains, hidden, crowded) {
   const nodes = new Set(onto.filter(i => model.kinds[i] !== "c"));
   if (!nodes.size) return null;
-  if (nodes.size > 1) return {text: `${nodes.size.toLocaleString("en")} gradients`};
+  if (nodes.size > 1) return crowded ? null : {text: `${nodes.size.toLocaleString("en")} gradients`};
   const [[giver, k]] = arrow.edges, [node] = nodes;
   const chain = chains.find(c => c.edge < 0 ? c.node === node : c.giver === giver && c.edge === k);
   if (!chain) return null;
@@ -183,7 +186,8 @@ function showChains({step, chains, state}, hidden) {
   };
   const rate = (of, by) => ["∂", ...nameInMath(of), " / ∂", ...nameInMath(by)];
   const result = model.name(model.graph.root);
-  for (const chain of chains.slice(0, 6)) {
+  const most = chains[0]?.giver < 0 ? 3 : 6;
+  for (const chain of chains.slice(0, most)) {
     const row = made("div", "", {class: "chain"}), node = model.name(chain.node), secret = hidden.has(chain.node);
     const head = made("span", "", {class: "to"});
     head.append(made("small", "to "), written(made("b"), nameInMath(node)), chain.use ? made("small", ` ${chain.use}`) : "");
@@ -200,7 +204,7 @@ function showChains({step, chains, state}, hidden) {
     }
     $("chains").append(row);
   }
-  if (chains.length > 6) $("chains").append(made("p", `and ${chains.length - 6} more`, {class: "faint"}));
+  if (chains.length > most) $("chains").append(made("p", `and ${chains.length - most} more`, {class: "faint"}));
   if (step.phase === "seed" && !step.pass) $("chains").append(made("p",
     "Why backwards? Each operation needs only the gradient of its own output. So one walk from the result gives the gradients of all leaves.", {class: "faint"}));
   if (step.phase === "end") $("chains").append(made("p",
@@ -208,9 +212,7 @@ function showChains({step, chains, state}, hidden) {
 }
 
 // Whether uses of this node have not contributed yet.
-function waiting(node, {done}) {
-  return model.graph.nodes.some((n, i) => !done[i] && i > node && n.indexOf(node, 1) > 0);
-}
+const waiting = (node, {done}) => model.users[node].some(([user]) => !done[user]);
 
 // ---- 3. Predict: the numbers of a step stay hidden until they have been typed
 
@@ -290,7 +292,7 @@ function showLeaf() {
   const fixed = picked < 0 || model.fixed[picked];
   for (const id of ["value", "less", "more", "nudge"]) $(id).disabled = Boolean(fixed);
   $("value").title = fixed ? "This leaf leads to a user-defined operation, which the page cannot run again" : "↑ and ↓ turn it";
-  if (document.activeElement !== $("value")) $("value").value = value === undefined ? "" : +value.toPrecision(6);
+  if (document.activeElement !== $("value")) $("value").value = value === undefined ? "" : +value.toPrecision(5);
 }
 
 // The move of the result that the gradient predicts, beside the actual one.
@@ -398,13 +400,13 @@ function makeSwitches() {
   $("toExample").addEventListener("click", () => {
     remember("example");
     const kept = mistake;
-    show(loaded(page.example), false);
+    show(loaded(page.example));
     mistake = kept;
     victim = defaultVictim();
     recompute();
     transport.goTo(model.steps.count - 1);
   });
-  $("toOwn").addEventListener("click", () => { remember("own"); mistake = ""; show(own); });
+  $("toOwn").addEventListener("click", () => { remember("own"); mistake = ""; show(own); transport.goTo(0); });
 }
 
 // The last operation with a local derivative other than 1: there the mistake shows.
@@ -492,10 +494,9 @@ function showPaths(at) {
     place.replaceChildren(made("p", "Step to the end: then all local derivatives are known."));
     return;
   }
-  const ways = new Float64Array(graph.nodes.length), users = new Map();
-  graph.nodes.forEach((_, i) => graph.operands(i).forEach((o, k) => users.set(o, [...users.get(o) ?? [], [i, k]])));
+  const ways = new Float64Array(graph.nodes.length), {users} = model;
   ways[graph.root] = 1;
-  for (let i = graph.root - 1; i >= picked; i--) ways[i] = (users.get(i) ?? []).reduce((sum, [user]) => sum + ways[user], 0);
+  for (let i = graph.root - 1; i >= picked; i--) ways[i] = users[i].reduce((sum, [user]) => sum + ways[user], 0);
   const count = ways[picked], head = `The gradient of ${model.name(picked)} is ${number(model.right.gradients()[picked])}, the sum over ${count < 2 ** 53 ? count.toLocaleString("en") : number(count)} path${count === 1 ? "" : "s"}`;
   if (count > 8) {
     place.replaceChildren(made("p", `${head}. Backpropagation adds them up without following each one.`));
@@ -509,7 +510,7 @@ function showPaths(at) {
       lines.push(made("li", `${short}: ${path.factors.length > 20 ? "…" : path.factors.map(inFormula).join(" × ") || "1"} = ${number(product)}`));
       continue;
     }
-    for (const [user, k] of (users.get(path.at) ?? []).slice().reverse())
+    for (const [user, k] of users[path.at].slice().reverse())
       paths.push({at: user, names: `${path.names} → ${model.name(user)}`, factors: [...path.factors, graph.localDerivative(user, k, d)]});
   }
   const list = made("ul");
@@ -550,11 +551,11 @@ function showAlarm({d, g, known, seeded}) {
 // ---- 7. Formula, legend, words
 
 function showFormula() {
-  const {graph, kinds, name} = model, isNamed = i => i in model.data.labels;
-  const lines = [], write = (i, stop) => collapsed(formulaOf(graph, i, {stop, called: callName(model), most: 18}));
+  const {graph, name} = model, isNamed = i => i in model.data.labels;
+  const lines = [], write = (i, stop) => formulaOf(graph, i, {stop, called: callName(model), most: 18});
   if (!graph.isLeaf(graph.root)) {
     const large = graph.nodes.length > MOST_CARDS;
-    lines.push([graph.root, write(graph.root, i => isNamed(i) && (large || model.uses[i] > 1))]);
+    lines.push([graph.root, write(graph.root, i => isNamed(i) && (large || model.users[i].length > 1))]);
     const named = graph.nodes.flatMap((_, i) => i < graph.root && !graph.isLeaf(i) && isNamed(i) ? [i] : []);
     if (!large && named.length && named.length <= 6) for (const i of named) lines.push([i, write(i, isNamed)]);
   }
@@ -563,22 +564,12 @@ function showFormula() {
     written(line, [...nameInMath(name(i)), " = ", ...pieces]);
     return line;
   }));
-  const leaf = model.leaves.find(i => kinds[i] === "i" && !model.fixed[i]) ?? model.leaves[0];
+  const leaf = picked < 0 ? model.leaves[0] : picked;
   $("sentence").replaceChildren();
   if (leaf === undefined) return;
   const [x, o] = [nameInMath(name(leaf)), nameInMath(name(graph.root))];
   $("sentence").append("The ", word("gradient"), " of ");
   written($("sentence"), [...x, " is how much ", ...o, " moves when ", ...x, " moves a little."]);
-}
-
-// … + … + … is …
-function collapsed(pieces) {
-  const found = [];
-  for (const piece of pieces) {
-    if (piece === "…" && found[found.length - 2] === "…") found.pop();
-    else found.push(piece);
-  }
-  return found;
 }
 
 const word = text => made("dfn", text, {tabindex: "0", "data-word": text});
@@ -624,9 +615,9 @@ function explainWords() {
 function resize() {
   const presenting = document.body.classList.contains("presenting"), width = document.documentElement.clientWidth;
   const most = presenting ? 2.2 : 1.25;
-  const room = presenting ? innerHeight - $("meaning").offsetHeight - 70 : width < 700 ? .42 * innerHeight : Math.max(300, innerHeight - 400);
+  const room = presenting ? innerHeight - $("meaning").offsetHeight - 70 : width < 700 ? .42 * innerHeight : Math.max(300, innerHeight - 375);
   const k = Math.max(LEAST, Math.min(most, (stage.size.width - 2 * MARGIN) / stage.layout.width));
-  stage.svg.style.height = `${Math.round(Math.max(150, Math.min(room, stage.needs(k).height + (presenting ? 0 : 26))))}px`;
+  stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, stage.needs(k).height + (presenting ? 0 : 26))))}px`;
   stage.fit(most);
   if (stage.picture && !stage.fits()) {
     const first = stage.picture.focus.length ? stage.picture.focus : [[...stage.cards.keys()][0]];
@@ -634,40 +625,24 @@ function resize() {
   }
 }
 
-function setOpen(boxes) {
-  if (model.levels.count(boxes) > 300) return;
-  open = boxes;
-  unfolded();
-  showFolds();
-  transport.goTo(Math.min(transport.at(), model.steps.count - 1));
-}
-
 // Unfolds a box in place, and stays at the moment that is shown.
 function fold(change) {
-  const {steps} = model, at = transport.at(), phase = steps.list[at].phase, state = steps.state(at);
+  const {steps} = model, at = transport.at(), phase = steps.list[at].phase;
+  const before = steps.list.slice(0, at + 1).reduce((sum, {nodes}) => sum + nodes.length, 0);
   const boxes = new Set(open);
   change(boxes);
   if (model.levels.count(boxes) > 300) return;
   open = boxes;
   unfolded();
   showFolds();
-  // the last step of the new list at which no more is known than now
+  // the last step of the new list at which no more operations have run than now
   let same = 0;
-  const done = sum(state.known) + sum(state.done) + sum(state.seeded);
-  for (let k = 0; k < model.steps.count; k++) {
-    if (phase === "end") same = k;
-    else {
-      const now = model.steps.list[k].phase === "end" ? null : reached(k);
-      if (now !== null && now <= done) same = k;
-    }
+  for (let k = 0, run = 0; k < model.steps.count; k++) {
+    run += model.steps.list[k].nodes.length;
+    if (run <= before && (phase === "end" || model.steps.list[k].phase !== "end")) same = k;
   }
   transport.goTo(same);
 }
-const sum = numbers => numbers.reduce((a, b) => a + b, 0);
-const reached = k => {
-  const {known, done, seeded} = model.steps.state(k);
-  return sum(known) + sum(done) + sum(seeded);
-};
 
 function showFolds() {
   const opened = [...open].filter(j => model.levels.around(j).every(k => open.has(k)));
@@ -722,8 +697,7 @@ function readAddress() {
   if (state.has("leaf") && model.leaves.includes(+state.get("leaf"))) picked = +state.get("leaf");
   if (state.has("nudge")) { nudging = true; $("delta").value = state.get("nudge"); }
   if (picked >= 0) $("leaf").value = picked;
-  unfolded();
-  showFolds();
+  begun();
   return +state.get("step") || 0;
 }
 
@@ -779,22 +753,26 @@ function show(data, finish = true) {
   open = model.levels.opened(page.level, MOST_CARDS);
   if (model.levels.count(open) > 400) open = model.levels.opened(null, MOST_CARDS);
   [descent, lesson, answered, shownAt] = [[], null, new Set(), -1];
-  picked = model.leaves.find(i => !model.fixed[i]) ?? -1;
+  picked = model.leaves.find(i => !model.fixed[i] && model.kinds[i] === "p") ?? model.leaves.find(i => !model.fixed[i]) ?? -1;
   $("leaf").replaceChildren(...model.leaves.slice(0, 1000).map(i => made("option", model.name(i), {value: i})));
   if (picked >= 0) { $("leaf").value = picked; $("delta").value = unit(picked) / 10; }
   $("returning").hidden = model === own;
   $("stale").hidden = true;
+  if (finish) begun();
+}
+
+// What a graph looks like at first.
+function begun() {
   unfolded();
   showFormula();
   showFolds();
   const again = model.steps.d[model.graph.root], {result, exact} = model;
   const notes = [];
-  if (result !== null && differs(again, result) && Math.abs(again - result) > 1e-9 * Math.max(1, Math.abs(result)) && !model.changed)
+  if (result !== null && differs(again, result) && Math.abs(again - result) > 1e-9 * Math.max(1, Math.abs(result)))
     notes.push(`In Python the result is still ${number(result)}: a leaf has changed since then. This page computes from the leaves as they are now.`);
   if (exact) notes.push("Some numbers are exact fractions in Python; here they are rounded decimals.");
   $("stale").textContent = notes.join(" ");
   $("stale").hidden = !notes.length;
-  if (finish) transport.goTo(0);
 }
 
 function begin() {
@@ -824,7 +802,7 @@ function begin() {
     if (!steps) return;
     event.preventDefault();
     turn(picked, steps);
-    $("value").value = +model.numbers.get(picked).toPrecision(6);
+    $("value").value = +model.numbers.get(picked).toPrecision(5);
   }, "keydown");
   on("value", showLeaf, "blur");
   on("less", () => turn(picked, -1));
@@ -862,7 +840,7 @@ function begin() {
   });
   addEventListener("beforeprint", () => { for (const id of panels) $(id).hidden = id !== "transcript"; writeTranscript(Math.min(model.steps.count - 1, 2000)); });
   addEventListener("afterprint", () => { for (const id of panels) $(id).hidden = id !== panel; });
-  let width = 0;
+  let width = $("frame").clientWidth;
   new ResizeObserver(() => {
     if (Math.abs($("frame").clientWidth - width) < 2) return;
     width = $("frame").clientWidth;

@@ -36,6 +36,8 @@ LARGEST = 50_000  # nodes
 UNFOLDED = 400  # nodes that are drawn at once if the reader asks for all
 LEVELS = ("op", "neuron", "layer")
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+CALLS = ("neuron", "call")  # boxes with one output
 STYLES = ("cards",)
 SCRIPTS = (
     *("numbers", "program", "layout", "levels", "steps", "formula", "words", "cards"),
@@ -155,9 +157,9 @@ def _graph_data(
 def _labels(
     nodes: Sequence[Node], boxes: Sequence[dict[str, Any]], box_of: Sequence[int], kinds: list[str]
 ) -> list[str]:
-    # Short and distinct. A neuron's output and parameters without names are called after the neuron.
+    # Short and distinct. Outputs and parameters of neurons are called after their neuron.
     texts, count = [], [0] * len(boxes)
-    output = {box: i for i, box in enumerate(box_of) if boxes and boxes[box]["kind"] == "neuron"}
+    output = {box: i for i, box in enumerate(box_of) if boxes and boxes[box]["kind"] in CALLS}
     for i, node in enumerate(nodes):
         text = short(node.label) if node.label else ""
         if not text and node.operands and output.get(box_of[i]) == i:
@@ -172,8 +174,10 @@ def _labels(
 def _sign(op: str) -> str:
     # The operation as a mathematician writes it, for the strip of a card.
     if op.startswith("**"):
-        return f"^{op[2:]}".replace("-", SIGNS["-"])
-    return SIGNS.get(op, op.replace("**", "^"))
+        exponent = op[2:].removesuffix(".0")
+        whole = exponent.lstrip("-").isdigit()
+        return f"x{exponent.translate(RAISED)}" if whole else f"x^{exponent}"
+    return SIGNS.get(op, op.replace("**", "ˣ"))
 
 
 def _code(order: Iterable[Value]) -> dict[str, str]:

@@ -26,7 +26,7 @@ function formulaOf(graph, i, {stop, called, most = 24}) {
   const operation = (j, deep) => {
     const {op} = graph.rules[graph.nodes[j][0]], operands = graph.operands(j);
     const at = (k, rank) => operand(operands[k], rank, deep);
-    if (op === "+") return [[...at(0, SUM), " + ", ...at(1, SUM)], SUM];
+    if (op === "+") return [terms(j, deep), SUM];
     if (op === "-") return [[...at(0, SUM), " − ", ...at(1, PRODUCT)], SUM];
     if (op === "*") return [product(at(0, PRODUCT), at(1, PRODUCT)), PRODUCT];
     if (op === "/") return [[...at(0, PRODUCT), " / ", ...at(1, SIGN)], PRODUCT];
@@ -40,13 +40,29 @@ function formulaOf(graph, i, {stop, called, most = 24}) {
     const inside = operands.flatMap((_, k) => [...k ? [", "] : [], ...at(k, 0)]);
     return [[op === "ReLU" ? "relu" : op, "(", ...inside, ")"], WHOLE];
   };
+  // a + b + c + ..., however long it is
+  const terms = (j, deep) => {
+    const found = [];
+    for (;;) {
+      const [first, second] = graph.operands(j);
+      found.unshift(second);
+      j = first;
+      if (graph.isLeaf(j) || stop(j) || graph.rules[graph.nodes[j][0]].op !== "+") break;
+    }
+    const pieces = operand(j, 0, deep);
+    for (const [k, term] of found.entries()) {
+      if (left <= 0 && found.length - k > 1) return [...pieces, ` + … (${found.length - k} more terms)`];
+      pieces.push(" + ", ...operand(term, SUM, deep));
+    }
+    return pieces;
+  };
   return operation(i, 0)[0];
 }
 
 // Single letters stand side by side: x₁w₁. Everything else has a ×.
 function product(a, b) {
-  const single = pieces => pieces.length && pieces.every(({name, sub}) => name ? [...name].length === 1 : sub);
-  return single(a) && single(b) ? [...a, ...b] : [...a, " × ", ...b];
+  const single = pieces => pieces.every(piece => typeof piece === "object" && (piece.name ? [...piece.name].length === 1 : piece.sub));
+  return single(a) && single(b) && plain(a) !== plain(b) ? [...a, ...b] : [...a, " × ", ...b];
 }
 
 // The pieces as plain text.

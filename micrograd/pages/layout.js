@@ -174,9 +174,10 @@ const round = x => Math.round(x * 10) / 10;
 
 // A free place for a label of this size on a curve, given as points along it: the first at which it
 // covers none of the rectangles {left, top, right, bottom}, else the one at which it covers least.
-function freePlace(points, {width, height}, taken) {
+// `lean` is how far beside the curve it is tried first, in heights of the label.
+function freePlace(points, {width, height}, taken, lean = 0) {
   let best = null, least = Infinity;
-  for (const [dx, dy] of [[0, 0], [0, -.6], [0, .6], [0, -1.1], [0, 1.1], [.6, 0], [-.6, 0]])
+  for (const [dx, dy] of [[0, lean], [0, 1.4 * lean], [0, 0], [0, -.6], [0, .6], [0, -1.1], [0, 1.1], [.6, 0], [-.6, 0]])
     for (const point of points) {
       const x = point.x + dx * width, y = point.y + dy * height;
       const own = {left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2};

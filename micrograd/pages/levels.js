@@ -18,20 +18,13 @@ class Levels {
     return found;
   }
 
-  // The boxes to open for a level: "op" opens all, "neuron" those around neurons, "layer" none; and
-  // no level, what fits into `most` cards.
+  // The boxes to open for a level: "op" opens all, "neuron" all but neurons, "layer" none; and
+  // without a level, the deepest of these that fits into `most` cards.
   opened(level, most = 40) {
-    const all = this.boxes.map((_, j) => j);
-    if (level === "op") return new Set(all);
-    if (level === "neuron") return new Set(all.filter(j => !["neuron", "call"].includes(this.boxes[j].kind)));
-    let open = new Set();
-    if (level === "layer") return open;
-    for (let depth = 0; depth <= Math.max(-1, ...this.depth); depth++) {
-      const deeper = new Set(all.filter(j => this.depth[j] <= depth));
-      if (this.count(deeper) > most) break;
-      open = deeper;
-    }
-    return open;
+    const all = this.boxes.map((_, j) => j), neuron = j => ["neuron", "call"].includes(this.boxes[j].kind);
+    const levels = {op: all, neuron: all.filter(j => !neuron(j)), layer: []};
+    if (level) return new Set(levels[level]);
+    return Object.values(levels).map(boxes => new Set(boxes)).find(open => !open.size || this.count(open) <= most);
   }
 
   count(open) {

@@ -46,7 +46,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
     """
     if not isinstance(root, Value):
         raise TypeError(f"recorded_rules expects a Value, got {type(root).__name__} {root!r:.40}")
-    if is_paused() or not root.requires_grad and not isinstance(root, Constant):
+    if is_paused() or (not root.requires_grad and not isinstance(root, Constant)):
         raise ValueError("rules are recorded from a graph, and no_grad() keeps none: call outside")
     order = topological_order(root)
     position = {value: i for i, value in enumerate(order)}
@@ -62,7 +62,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
             nodes.append([-1])
             continue
         # x * x has a rule of its own: its operands are the same node
-        key = (value._op, *map(operands.index, operands)) if known else i
+        key: Any = (value._op, *map(operands.index, operands)) if known else i
         if key not in index:
             index[key] = len(rules)
             rules.append(_rule(key) if known else _constant_rule(value))

@@ -34,7 +34,7 @@ class Steps {
     const order = [...view.items.values()].flatMap(inner);
     // If boxes lead to each other in a circle, the nodes go in their own order.
     const place = new Map(order.map((i, k) => [i, k]));
-    if (order.some(i => graph.operands(i).some(o => place.get(o) > place.get(i)))) order.sort((a, b) => a - b);
+    if (order.some(i => graph.nodes[i].some((o, k) => k && place.get(o) > place.get(i)))) order.sort((a, b) => a - b);
     const backward = mistake === "order" ? preorder(graph) : order.slice().reverse();
     this.list = [{phase: "start", item: null, nodes: []}, ...this.runs(order, "forward")];
     for (let pass = 0; pass < (mistake === "twice" ? 2 : 1); pass++)
@@ -62,11 +62,16 @@ class Steps {
     return found;
   }
 
-  // The state after step `at`; and the changes of this step, in order.
+  // The state after step `at`; and the changes of this step, in order. The last one is kept.
   state(at) {
-    const {graph, d} = this, n = graph.nodes.length, g = new Float64Array(n);
+    if (this.last?.at !== at) this.last = {at, state: this.computed(at)};
+    return this.last.state;
+  }
+
+  computed(at) {
+    const {graph, d} = this, {nodes: all} = graph, n = all.length, g = new Float64Array(n);
     const known = new Uint8Array(n), seeded = new Uint8Array(n), done = new Uint8Array(n), changes = [];
-    graph.nodes.forEach((node, i) => { if (graph.isLeaf(i)) known[i] = 1; });
+    for (let i = 0; i < n; i++) if (graph.isLeaf(i)) known[i] = 1;
     for (let k = 0; k <= at; k++) {
       const {phase, nodes} = this.list[k], tell = k === at;
       if (phase === "forward") for (const i of nodes) {
@@ -74,24 +79,24 @@ class Steps {
         if (tell) changes.push({kind: "data", node: i, to: d[i]});
       }
       if (phase === "seed") {
-        graph.nodes.forEach((_, i) => { if (!graph.isLeaf(i)) { g[i] = 0; seeded[i] = done[i] = 0; } });
+        for (let i = 0; i < n; i++) if (!graph.isLeaf(i)) g[i] = seeded[i] = done[i] = 0;
         g[graph.root] = graph.isLeaf(graph.root) ? g[graph.root] + 1 : 1;
         seeded[graph.root] = 1;
         if (tell) changes.push({kind: "seed", node: graph.root, to: 1});
       }
       if (phase === "backward") for (const i of nodes) {
         done[i] = 1;
-        const upstream = g[i];
-        graph.operands(i).forEach((operand, j) => {
-          const wrong = this.mistake === "local" && i === this.victim;
-          const share = wrong ? upstream : graph.share(i, j, d, g, upstream), before = g[operand];
+        const upstream = g[i], wrong = this.mistake === "local" && i === this.victim;
+        for (let j = 0; j + 1 < all[i].length; j++) {
+          const operand = all[i][j + 1], before = g[operand];
+          const share = wrong ? upstream : graph.share(i, j, d, g, upstream);
           g[operand] = this.mistake === "assign" ? share : before + share;
           if (tell) changes.push({
             kind: "grad", giver: i, edge: j, node: operand, share, upstream, before, after: g[operand],
             first: !seeded[operand], local: wrong ? 1 : graph.localDerivative(i, j, d),
           });
           seeded[operand] = 1;
-        });
+        }
       }
     }
     return {d, g, known, seeded, done, changes};
@@ -116,14 +121,14 @@ function preorder(graph) {
   return order;
 }
 
-// What a folded box passes to node `into`, as the chain rule has it: its local derivative with
-// respect to the box's only output. The closures inside run with an upstream gradient of 1.
-function throughBox(graph, d, nodes, output, into) {
+// The local derivatives of a folded box with one output, with respect to all nodes that it uses: the
+// closures inside run with an upstream gradient of 1.
+function throughBox(graph, d, nodes, output) {
   const g = new Float64Array(graph.nodes.length);
   g[output] = 1;
   for (const i of nodes.slice().sort((a, b) => b - a))
     graph.operands(i).forEach((operand, j) => { g[operand] += graph.share(i, j, d, g); });
-  return g[into];
+  return g;
 }
 
 // The results of a graph as one leaf moves: the actual move, beside the gradient times the step.

@@ -18,7 +18,7 @@ const MEANING = {
 const ORDINAL = ["1st use", "2nd use", "3rd use"];
 
 // A node's name or number as pieces of formula.js.
-const callName = model => j => model.kinds[j] === "c" ? [number(model.steps.d[j])] : nameInMath(model.name(j));
+const callName = model => (j, rank) => model.kinds[j] === "c" ? callNumber(model)(j, rank) : nameInMath(model.name(j));
 const callNumber = model => (j, rank) => [rank > 0 ? inFormula(model.steps.d[j]) : number(model.steps.d[j])];
 
 // "a, b and c"
@@ -40,7 +40,7 @@ function told(model, at) {
       : "The leaves have their data. Nothing else has been computed yet.";
   } else if (step.phase === "forward" && item.box === undefined) {
     const i = item.node, whole = {stop: () => true};
-    found.sentence = `Forward: ${model.name(i)} is computed from ${firstFew([...new Set(graph.operands(i).map(o => named(model, o)))])}.`;
+    found.sentence = `${model.name(i)} is computed from ${firstFew([...new Set(graph.operands(i).map(o => named(model, o)))])}.`;
     if (!graph.isKnown(i)) found.sentence += " It is a user-defined operation: the page keeps its recorded result.";
     found.equation = {
       node: i,
@@ -50,7 +50,7 @@ function told(model, at) {
     };
   } else if (step.phase === "forward") {
     const n = inside(model, item), one = item.outputs.length === 1;
-    found.sentence = `Forward: ${itemName(model, item)} computes ${one ? `its output, ${number(steps.d[item.outputs[0]])}` : `${item.outputs.length} numbers`}` +
+    found.sentence = `${itemName(model, item)} computes ${one ? `its output, ${number(steps.d[item.outputs[0]])}` : `${item.outputs.length} numbers`}` +
       ` (${n.toLocaleString("en")} operations inside; unfold it to see them).`;
   } else if (step.phase === "seed") {
     found.sentence = step.pass ? "A second backward pass, and zero_grad() was forgotten: the leaves keep their gradients from the first."
@@ -58,12 +58,12 @@ function told(model, at) {
   } else if (step.phase === "backward") {
     found.chains = chains(model, item, state);
     const receivers = found.chains.map(({node}) => model.name(node));
-    found.sentence = receivers.length ? `Backward: ${itemName(model, item)} passes its gradient on to ${firstFew([...new Set(receivers)])}.`
-      : `Backward: all operands of ${itemName(model, item)} are constants, so it passes nothing on.`;
+    found.sentence = receivers.length ? `${itemName(model, item)} passes its gradient on to ${firstFew([...new Set(receivers)])}.`
+      : `All operands of ${itemName(model, item)} are constants, so it passes nothing on.`;
   } else {
-    const leaf = model.graph.nodes.findIndex((_, i) => model.graph.isLeaf(i) && model.kinds[i] !== "c");
+    const leaf = model.leaves.find(i => !model.fixed[i] && model.kinds[i] === "p") ?? model.leaves[0] ?? -1;
     const g = leaf < 0 ? 0 : state.g[leaf];
-    found.sentence = "All gradients are known. " + (leaf < 0 ? "" : steps.mistake ? "But with this mistake they may be wrong." :
+    found.sentence = "All gradients are known. " + (leaf < 0 ? "" : model.wrong?.length ? "But this mistake has made some of them wrong." :
       `The gradient of ${model.name(leaf)} is ${number(g)}: when ${model.name(leaf)} grows by 0.01, ${result} ` +
       (Math.abs(g) < 1e-12 ? "hardly moves." : `${g > 0 ? "grows" : "shrinks"} by about ${number(Math.abs(g) / 100)}.`));
   }
@@ -84,20 +84,22 @@ function chains(model, item, {changes, d}) {
     });
   }
   // of a folded box: what leaves it, as one sum for each node
-  const members = new Set(item.nodes), output = item.outputs.length === 1 ? item.outputs[0] : -1;
+  const members = new Set(item.nodes), output = item.outputs.length === 1 ? item.outputs[0] : -1, sums = new Map();
   for (const change of own) {
     if (members.has(change.node)) continue;
-    const before = found.find(({node}) => node === change.node);
+    const before = sums.get(change.node);
     if (before) {
       before.share += change.share;
       before.after = change.after;
-    } else found.push({...change, giver: output, edge: -1});
+    } else sums.set(change.node, {...change, giver: output, edge: -1});
   }
+  found.push(...sums.values());
+  if (output < 0) return found;
+  const upstream = changes.find(({giver}) => giver === output)?.upstream ?? NaN;
+  const local = throughBox(graph, d, item.nodes.filter(i => !graph.isLeaf(i)), output);
   for (const chain of found) {
-    const upstream = output < 0 ? NaN : changes.find(({giver}) => giver === output)?.upstream ?? NaN;
-    const inner = item.nodes.filter(i => !graph.isLeaf(i));
-    const local = output < 0 || found.length > 40 ? NaN : throughBox(graph, d, inner, output, chain.node);
-    Object.assign(chain, {local, upstream, explained: Math.abs(local * upstream - chain.share) <= 1e-9 * Math.max(1, Math.abs(chain.share))});
+    Object.assign(chain, {local: local[chain.node], upstream});
+    chain.explained = Math.abs(chain.local * upstream - chain.share) <= 1e-9 * Math.max(1, Math.abs(chain.share));
   }
   return found;
 }
@@ -105,14 +107,13 @@ function chains(model, item, {changes, d}) {
 // How the operand's gradient grows.
 function sumOf(chain, mistake) {
   const {before, share, after, first} = chain;
-  if (mistake === "assign") return first || before === 0 ? `grad = ${number(after)}` : `grad = ${number(after)}, and ${number(before)} is lost`;
-  return first && before === 0 ? `grad = ${number(after)}` : `grad = ${number(before)} + ${inFormula(share)} = ${number(after)}`;
+  if (mistake === "assign") return first || before === 0 ? `gradient: ${number(after)}` : `gradient: ${number(after)}, and ${number(before)} is lost`;
+  return first && before === 0 ? `gradient: ${number(after)}` : `gradient: ${number(before)} + ${inFormula(share)} = ${number(after)}`;
 }
 
 // The step in one line of text, for the transcript and for screen readers.
-function asText(model, at) {
-  const {sentence, equation, chains} = told(model, at);
-  const parts = [sentence];
+function asText(model, at, {phase, sentence, equation, chains} = told(model, at)) {
+  const parts = [`${{forward: "Forward: ", backward: "Backward: "}[phase] ?? ""}${sentence}`];
   if (equation) parts.push(equationText(model, equation));
   for (const chain of chains.slice(0, 8)) {
     const to = `${model.name(chain.node)}${chain.use ? ` (${chain.use})` : ""}`;
