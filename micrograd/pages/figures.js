@@ -1,4 +1,4 @@
-// What the panel of details shows: a point, a weight with its update, or a neuron with its operations.
+// What the panel of details shows: a point, or a weight with its update; at first, how it all works.
 // Names and numbers go into the page as text, never as markup.
 
 // An element: make("p", "faint", "text", child, ...).
@@ -102,61 +102,6 @@ function operationText(op, operands) {
   if (op === "neg") return `−${operands[0]}`;
   if (/^\*\*/.test(op) && operands.length === 1) return `${operands[0]} ^ ${op.slice(2)}`;
   return `${op.toLowerCase()}(${operands.join(", ")})`;
-}
-
-// The operations among nodes begin to end, forward and then backward: {node, text} and {node, to, parts}.
-function ledger(graph, d, g, begin, end, named) {
-  const steps = [], called = node => named.get(node) ?? number(d[node]);
-  for (let i = begin; i < end; i++) {
-    if (graph.isLeaf(i)) continue;
-    const operands = graph.operands(i), {op} = graph.rules[graph.nodes[i][0]];
-    const words = operationText(op, operands.map(called));
-    if (!named.has(i)) named.set(i, `v${steps.length + 1}`);
-    steps.push({kind: "forward", node: i, name: named.get(i), words, data: d[i],
-                numbers: operationText(op, operands.map(k => inFormula(d[k])))});
-  }
-  const forward = steps.slice();
-  for (const {node, name} of forward.reverse()) {
-    const parts = graph.operands(node).map((operand, k) => ({
-      name: called(operand), local: graph.localDerivative(node, k, d), share: graph.share(node, k, d, g),
-      fixed: graph.rules[graph.nodes[node][0]].shares[k] === 0,
-    })).filter(part => !part.fixed);
-    steps.push({kind: "backward", node, name, gradient: g[node], parts});
-  }
-  return steps;
-}
-
-// A list of the operations, of which the first `at` are done; the others are dots.
-function ledgerPanel({name, about, steps, at, onStep, onClose}) {
-  const rows = steps.map((step, i) => {
-    const isKnown = i < at, row = make("li", i === at - 1 ? "now" : isKnown ? "" : "later");
-    if (step.kind === "forward") {
-      row.append(make("span", "code", `${step.name} = ${step.words}`),
-                 make("span", "code", isKnown ? `= ${step.numbers} = ` : "= ·"),
-                 isKnown ? strong(number(step.data)) : "");
-    } else {
-      row.append(make("span", "code gradient", `grad ${step.name} = ${isKnown ? number(step.gradient) : "·"}`));
-      for (const part of step.parts) {
-        row.append(make("span", "code chain", `→ ${part.name}: `, ...(isKnown
-          ? [strong(number(part.local), "local"), " × ", strong(number(step.gradient), "gradient"), " = ",
-             strong(number(part.share), "gradient")] : ["·"])));
-      }
-    }
-    return row;
-  });
-  const list = make("ol", "ledger", ...rows);
-  const forwards = steps.filter(step => step.kind === "forward").length;
-  const said = at === 0 ? "Step through its arithmetic: first forward, then backward."
-    : at <= forwards ? "Forward: the neuron's sum grows, then it is bent."
-    : "Backward: local derivative × gradient from the right = what an operand receives.";
-  const back = button("◀", () => onStep(at - 1), "Step back");
-  const forth = button("▶", () => onStep(at + 1), "Step forward");
-  back.disabled = at === 0;
-  forth.disabled = at === steps.length;
-  const all = button("All", () => onStep(steps.length), "All steps");
-  return [make("div", "top", make("h2", "", name), make("span", "faint", about), onClose),
-          make("div", "row", back, forth, all, make("output", "faint", `${at} of ${steps.length} · ${said}`)),
-          list];
 }
 
 function introduction(count) {

@@ -262,8 +262,7 @@ function live(data) {
     const {kind} = chosen;
     let parts;
     if (kind === "weight") parts = weightDetail();
-    else if (kind === "neuron") parts = neuronDetail();
-    else if (kind === "point") parts = pointDetail();
+    else if (chosen.point !== undefined) parts = pointDetail();
     else parts = introduction(training.p.length);
     if (held && focus.matches("input, select") && timer) return;  // somebody types
     place.replaceChildren(...parts);
@@ -302,48 +301,69 @@ function live(data) {
       onMove: (x, y) => replaced({x, y}), onLabel: k => replaced({label: k}),
       onDelete: () => setExamples(examples.filter((_, i) => i !== point), undefined), onClose: closing(), here,
     });
-    if (!isFixed) return parts;
-    const {graph, d, g} = flow(point);
-    const named = new Map([...model.inputs.map((node, k) => [node, INPUTS[k]]),
-                           ...model.parameters.map((node, k) => [node, data.model.called[k]])]);
-    if (graph.nodes.length > 120) return parts.slice(0, 3);
-    return [...parts.slice(0, 3), ...operations(graph, d, g, 0, graph.nodes.length, named, "the model", "").slice(1)];
+    return isFixed ? parts.slice(0, 3) : parts;
   }
 
-  function operations(graph, d, g, begin, end, named, name, about) {
-    const steps = ledger(graph, d, g, begin, end, named);
-    chosen.at = Math.max(0, Math.min(chosen.at ?? 1, steps.length));
-    return ledgerPanel({name, about, steps, at: chosen.at, onClose: closing(),
-                        onStep: at => { chosen.at = at; ask(); }});
+  // The neuron that was pressed, or a model that is not an MLP, with its operations for a point.
+  function drawOpened() {
+    const isNeuron = chosen.neuron && chosen.neuron.layer > 0 && examples.length;
+    const isModel = isFixed && chosen.point !== undefined && model.graph.nodes.length < 200;
+    element("arithmetic").hidden = !isNeuron && !isModel;
+    if (!isNeuron && !isModel) return;
+    const point = chosen.point ?? 0, whole = flow(point), {x, y} = examples[point];
+    const names = new Map(), kinds = new Map();
+    let nodes, title;
+    if (isNeuron) {
+      const {layer, index} = chosen.neuron, neuron = model.layers[layer - 1][index];
+      nodes = [...neuron.inputs, ...range(neuron.begin, neuron.end)];
+      neuron.inputs.forEach((node, k) => names.set(node, neuronName(layer - 1, k)));
+      neuron.weights.forEach((node, k) => names.set(node, `w${k}`));
+      names.set(neuron.bias, "b").set(neuron.output, neuronName(layer, index));
+      title = neuronTitle(layer, index);
+      for (const node of neuron.inputs) kinds.set(node, "input");
+    } else {
+      nodes = range(0, whole.graph.nodes.length);
+      model.inputs.forEach((node, k) => names.set(node, INPUTS[k]));
+      model.parameters.forEach((node, k) => names.set(node, own.called[k]));
+      names.set(whole.graph.root, "loss");
+      title = "The whole model";
+      for (const node of model.inputs) kinds.set(node, "input");
+    }
+    for (const node of model.parameters) kinds.set(node, "parameter");
+    const told = opened.show({
+      again: [sizes, activations, settings.loss, title, examples[point].label].join(), whole, nodes,
+      rest: !!isNeuron, named: node => names.get(node), kindOf: node => kinds.get(node), at: chosen.at ?? 0,
+    });
+    chosen.at = told.at;
+    element("opened-name").textContent = title;
+    element("opened-about").textContent = `for the point (${number(x)}, ${number(y)})`;
+    element("opened-count").textContent = `${told.at} of ${told.count - 1}`;
+    element("opened-back").disabled = told.at === 0;
+    element("opened-forward").disabled = element("opened-all").disabled = told.at === told.count - 1;
+    element("opened-phase").textContent = {forward: "Forward", seed: "Backward", backward: "Backward"}[told.phase] ?? "";
+    element("opened-phase").className = told.phase === "forward" ? "" : "gradient";
+    element("opened-said").setAttribute("aria-live", timer ? "off" : "polite");
+    element("opened-said").replaceChildren(...told.said.map(([text, kind]) =>
+      kind ? strong(text, kind === "strong" ? "" : kind) : text));
   }
-
-  function neuronDetail() {
-    const {layer, index} = chosen.neuron;
-    if (!examples.length) return introduction(training.p.length);
-    const point = chosen.point ?? 0, {graph, d, g} = flow(point);
-    if (layer === 0)
-      return [make("div", "top", make("h2", "", `Input ${INPUTS[index]}`), closing()),
-              make("p", "", `It is ${number(examples[point][index ? "y" : "x"])} for this point.`)];
-    const neuron = model.layers[layer - 1][index], named = new Map();
-    neuron.inputs.forEach((node, k) => named.set(node, neuronName(layer - 1, k)));
-    neuron.weights.forEach((node, k) => named.set(node, `w${k}`));
-    named.set(neuron.bias, "b");
-    named.set(neuron.output, neuronName(layer, index));
-    const {x, y} = examples[point];
-    const parts = operations(graph, d, g, neuron.begin, neuron.end, named, neuronTitle(layer, index),
-                             `for the point (${number(x)}, ${number(y)})`);
-    const weights = make("div", "row weights", make("span", "faint", "its weights:"),
-      ...[...neuron.weights, neuron.bias].map((node, input) => button(
-        `${input === neuron.weights.length ? "b" : `w${input}`} ${number(d[node])}`,
-        () => choose({...chosen, kind: "weight", weight: {layer, index, input}}))));
-    return [...parts, weights];
+  const range = (begin, end) => Array.from({length: end - begin}, (_, k) => begin + k);
+  function stepOpened(by) {
+    chosen.at = Math.max(0, (chosen.at ?? 0) + by);
+    ask();
+  }
+  function ofParameter(node) {
+    const place = model.parameters.indexOf(node);
+    if (isFixed) return {place};
+    for (const [k, layer] of model.layers.entries())
+      for (const [index, {first, weights}] of layer.entries())
+        if (place >= first && place <= first + weights.length) return {layer: k + 1, index, input: place - first};
+    return null;
   }
 
   function choose(what) {
     chosen = what;
-    if (!what.kind || what.kind === "point" && what.point === undefined
-        || what.kind === "neuron" && !what.neuron || what.kind === "weight" && !what.weight)
-      chosen = {...what, kind: what.point !== undefined ? "point" : undefined};
+    if (!what[what.kind] && what[what.kind] !== 0)
+      chosen = {...what, kind: what.point === undefined ? undefined : "point"};
     ask();
   }
 
@@ -375,6 +395,7 @@ function live(data) {
     if (isFixed) drawTable(); else drawNetwork();
     say();
     detail();
+    drawOpened();
     if (!timer) keepAddress();
   }
 
@@ -418,8 +439,8 @@ function live(data) {
     if (hue === "gradients") training.backward(trained());
     const numbers = hue === "gradients" ? training.G : p;
     const most = hue === "gradients" ? Math.max(1e-300, ...Array.from(numbers, Math.abs)) : 3;
-    const room = element("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 464);
-    const height = Math.max(336, room);
+    const room = element("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 484);
+    const height = Math.max(320, room);
     network.draw({
       sizes, called: neuronTitle, hue: hue === "gradients" ? "gradient" : "sign", height,
       thickness: (layer, i, j) => numbers[model.layers[layer - 1][i].first + j] / most,
@@ -438,7 +459,7 @@ function live(data) {
       + `${p.length} parameters. Lines show ${hue}.`);
     element("about").textContent = hue === "gradients"
       ? `Thickest line: a gradient of ±${number(most)}, over all training points; dashed: negative.`
-      : "Each neuron shows where its output is positive and where negative. Point at one to see it large.";
+      : "Each neuron shows where its output is + or −.";
   }
 
   // The parameters of a model that is not an MLP.
@@ -529,6 +550,10 @@ function live(data) {
     press("one-step", oneStep);
     press("undo", undo);
     press("reset", reset);
+    press("opened-back", () => stepOpened(-1));
+    press("opened-forward", () => stepOpened(1));
+    press("opened-all", () => stepOpened(1e6));
+    press("close", () => choose({...chosen, kind: "point", neuron: undefined, ...(isFixed && {point: undefined})}));
     press("fewer-layers", () => relayer(-1));
     press("more-layers", () => relayer(1));
     press("again", () => change(() => { settings.sample++; freshExamples(); }));
@@ -579,15 +604,14 @@ function live(data) {
     document.addEventListener("keydown", event => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const {target, key} = event;
-      if (key === "Escape" && chosen.kind) return choose({});
+      if (key === "Escape") return choose({});
       if (target.matches("input[type=number], input[type=text], textarea, select")) return weightKeys(event);
       const isButton = target.matches("button, summary, a, input, [role=button]");
       const actions = {ArrowRight: oneStep, ArrowLeft: undo, " ": train};
       if (!(key in actions) || key === " " && isButton) return;
       event.preventDefault();
       event.stopPropagation();
-      const inLedger = element("details").contains(target) && element("details").querySelector(".ledger");
-      if (inLedger && key !== " ") { chosen.at += key === "ArrowRight" ? 1 : -1; return ask(); }
+      if (element("arithmetic").contains(target) && key !== " ") return stepOpened(key === "ArrowRight" ? 1 : -1);
       actions[key]();
     }, true);
   }
@@ -714,12 +738,12 @@ function live(data) {
     try { history.replaceState(null, "", hash); } catch { /* a frame without an address */ }
   }
 
-  function fromLink() {
+  function fromLink(link) {
     const choices = {
       data: [...(data.examples ? ["yours"] : []), ...Object.keys(SHAPES)], loss: data.losses.map(l => l.name),
       optimizer: Object.keys(OPTIMIZERS), activation: Object.keys(data.pieces).filter(n => n !== "weighted"),
     };
-    const state = fromAddress(location.hash, choices, classes);
+    const state = fromAddress(link, choices, classes);
     Object.assign(settings, state.settings);
     if (!isFixed && state.hidden) {
       const last = activations[activations.length - 1], own = activations.length > 1 ? activations[0] : "tanh";
@@ -732,13 +756,52 @@ function live(data) {
 
   // ---- Start
 
+  const initial = {settings: {...settings}, sizes, activations};
+
+  // The state that Python gave, changed by what the address says.
+  function begin(link) {
+    Object.assign(settings, initial.settings);
+    ({sizes, activations} = initial);
+    chosen = {};
+    undone = [];
+    const state = fromLink(link);
+    freshExamples();
+    if (state.points) { examples = state.points; byHand = true; look(); }
+    startAgain(own && (isFixed || sizes.join() === own.sizes.join()) ? own.weights : drawnWeights());
+    if (state.weights && state.weights.length === training.p.length) {
+      training.p.set(state.weights);
+      training.steps = state.step || 0;
+      curves = Object.fromEntries(Object.keys(curves).map(name => [name, []]));
+      note();
+    } else if (data.optimizer && !link) {
+      training.updates = given.steps;
+      for (const [name, numbers] of Object.entries(given.memory))
+        training.memory[name] = Float64Array.from(numbers);
+    }
+  }
+
   const network = isFixed ? null : makeNetwork(element("network"), {
-    onNeuron: (layer, index) => choose({...chosen, kind: "neuron", neuron: {layer, index}, at: 1,
-                                        point: chosen.point ?? (examples.length ? 0 : undefined)}),
+    onNeuron: (layer, index) => {
+      choose({...chosen, kind: "neuron", neuron: {layer, index}, at: 0,
+              point: chosen.point ?? (examples.length ? 0 : undefined)});
+      requestAnimationFrame(() => element("arithmetic").scrollIntoView({block: "nearest"}));
+    },
     onPoint: (layer, index) => { pointed = layer === null ? null : {layer, index}; ask(); },
     onLine: (layer, index, input) => choose({...chosen, kind: "weight", weight: {layer, index, input}}),
     onSize: resize,
   });
+  const opened = makeOpened({
+    svg: element("opened-graph"), map: element("opened-map"),
+    onTurn: (node, steps) => {
+      const place = model.parameters.indexOf(node);
+      if (place >= 0) setWeight(place, Math.round(1000 * (training.p[place] + 0.1 * steps)) / 1000);
+    },
+    onPick: node => {
+      const weight = ofParameter(node);
+      if (weight) choose({...chosen, kind: "weight", weight});
+    },
+  });
+  element("playback").remove();
   for (const id of ["training", "details", "data-panel", "hint"]) element(id).hidden = false;
   element("layers").hidden = element("activation-field").hidden = isFixed;
   for (const id of ["shown", "key-lines"]) element(id).hidden = isFixed;
@@ -747,22 +810,17 @@ function live(data) {
   element("loss-name").append(...data.losses.map(({name}) => new Option(name, name)));
   element("activation").append(...Object.keys(data.pieces).filter(name => name !== "weighted")
     .map(name => new Option(name, name)));
-  const state = fromLink();
   readTheme(false);
-  freshExamples();
-  if (state.points) { examples = state.points; byHand = true; look(); }
-  startAgain(own && (isFixed || sizes.join() === own.sizes.join()) ? own.weights : drawnWeights());
-  if (state.weights && state.weights.length === training.p.length) {
-    training.p.set(state.weights);
-    training.steps = state.step || 0;
-    curves = Object.fromEntries(Object.keys(curves).map(name => [name, []]));
-    note();
-  } else if (data.optimizer && !location.hash) {
-    training.updates = given.steps;
-    for (const [name, numbers] of Object.entries(given.memory)) training.memory[name] = Float64Array.from(numbers);
-  }
+  begin(location.hash);
   connect();
+  // Another link in the same window. (What the page itself writes into its address is not such an event.)
+  addEventListener("hashchange", event => {
+    pause();
+    begin(new URL(event.newURL).hash);
+    showControls();
+  });
   redrawnWhenNeeded((isNow) => {
+    opened.redraw();
     drawChoices();
     showControls();
     if (isNow === true) draw();

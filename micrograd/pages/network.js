@@ -31,7 +31,7 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     }));
     heads = sizes.map((size, layer) => {
       const head = document.createElement("div");
-      head.className = "head";
+      head.className = "layer-head";
       const isHidden = layer > 0 && layer < sizes.length - 1;
       if (isHidden && onSize) {
         const change = (by, text, name) => {

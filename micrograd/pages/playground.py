@@ -31,7 +31,7 @@ from micrograd.pages.pieces import piece
 TITLE = "A network that learns"
 SEEN = ["program", "numbers", "glossary", "canvas", "plane", "curves", "network"]  # by both pages
 LIVE = ["random", "samples", "assembly", "flat", "optimizers", "training", "sight", "figures",
-        "address", "live"]  # fmt: skip
+        "levels", "layout", "steps", "cards", "opened", "address", "live"]  # fmt: skip
 MOST_CLASSES = 8
 KNOWN: dict[Callable[..., Value], str] = {
     binary_cross_entropy: "cross-entropy",
@@ -108,7 +108,8 @@ def recorded(run: Mapping[str, Any]) -> str:
 
 
 def _page(data: Mapping[str, Any], title: str, scripts: Sequence[str]) -> str:
-    return html_page("playground", scripts, title=html.escape(title), data=as_json(data))
+    title = html.escape(title)
+    return html_page("playground", scripts, ["cards"], title=title, data=as_json(data))
 
 
 # ---- The model
