@@ -208,7 +208,8 @@ def test_the_page_is_small_and_fetches_nothing():
     assert random.getstate() == state
     assert len(page.html.encode()) < 200_000
     assert len(playground(MLP(2, [16, 16, 1]), X * 10, Y * 10).html.encode()) < 500_000
-    assert not re.search(r"(src|href)\s*=|@import|url\(|https?://", page.html)
+    html = page.html.replace("http://www.w3.org/2000/svg", "")  # a name, not an address
+    assert not re.search(r"(src|href)\s*=|@import|url\(|https?://", html)
     assert page.html.count("<script") == page.html.count("</script>") == 2
     assert "{{" not in page.html
 
@@ -433,9 +434,6 @@ def test_a_neuron_steps_through_its_operations(tmp_path, opened):
         cards = page.locator("#opened-graph .card")
         assert cards.count() == 11
         spoken = "[...document.querySelectorAll('#opened-graph .card')].map(c => c.ariaLabel)"
-        assert "w0, parameter, data " in page.evaluate(spoken)[1].replace(
-            "x₁, input", "w0, parameter"
-        )
         assert all(text.endswith("grad ·") for text in page.evaluate(spoken))
         page.focus("#opened-forward")
         page.keyboard.press("ArrowRight")

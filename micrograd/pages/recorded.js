@@ -141,6 +141,8 @@ function recorded(run) {
     },
     onPoint: (layer, index) => { pointed = layer === null ? null : {layer, index}; ask(); },
   });
+  for (const id of ["training", "data-panel", "details", "arithmetic", "layers", "activation-field", "hint"])
+    element(id).remove();
   element("playback").hidden = false;
   element("page").classList.add("recorded");
   element("key-test").textContent = "┅ validation";
