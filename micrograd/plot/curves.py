@@ -122,7 +122,8 @@ def _draw_curves(
     for name, numbers in shown.items():
         known = np.isfinite(numbers)
         colour = curve_colour(theme, name, has_validation)
-        ax.plot(at[known], numbers[known], color=colour, linewidth=1.6, label=name)
+        width = 1.6 if name == "validation" else 2.2  # seen also where the other is on top of it
+        ax.plot(at[known], numbers[known], color=colour, linewidth=width, label=name)
     ax.set_title(kind, loc="left", fontsize="medium", color=theme["ink"])
     ax.set_xlabel(unit)
     _style_curves(ax)
