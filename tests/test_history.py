@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from plotting import X, Y, trained
+from plotting import X, Y, data_of, trained
 
 from micrograd import plot
 from micrograd.engine import Value
@@ -172,3 +172,22 @@ def test_bytes_keep_the_boundary_where_it_is():
     assert np.isfinite(again).all()
     high = as_scores(*as_bytes(np.array([[100.0, 101.0, 60.0]])))[0]
     assert high[1] - high[0] == pytest.approx(1, abs=0.1)
+
+
+def test_data_of_the_page_has_validation_and_the_true_boundary():
+    history = plot.animate(
+        lambda P: P[:, 0], [[0.0, 0.0], [10.0, 10.0]], [0, 1], title="<a title>", unit="epoch",
+        X_validation=[[5.0, 5.0]], y_validation=[0], true_boundary=[[-1.0, -1.0], [11.0, 5.0]],
+    )  # fmt: skip
+    history.record(0.5, 0.25)
+    data = data_of(history.page())
+    assert (data["title"], data["unit"]) == ("<a title>", "epoch")
+    assert (data["losses"], data["validationLosses"]) == ([0.5], [0.25])
+    assert (data["accuracies"], data["validationAccuracies"]) == ([1.0], [0.0])
+    assert data["truth"] == [[[-1.0, -1.0], [11.0, 5.0]]]
+
+
+def test_data_of_a_run_without_validation_has_none():
+    data = data_of(trained(1).page())
+    assert not {"validationLosses", "validationAccuracies"} & data.keys()
+    assert (data["title"], data["unit"], data["truth"]) == ("", "step", [])

@@ -53,27 +53,6 @@ def test_data_of_the_page_can_be_read_back():
     assert data["hasGradients"] == [True] * 4
 
 
-def test_data_of_the_page_has_validation_and_the_true_boundary():
-    history = plot.animate(
-        lambda P: P[:, 0], [[0.0, 0.0], [10.0, 10.0]], [0, 1], title="<a title>", unit="epoch",
-        X_validation=[[5.0, 5.0]], y_validation=[0], true_boundary=[[-1.0, -1.0], [11.0, 5.0]],
-    )  # fmt: skip
-    history.record(0.5, 0.25)
-    data = data_of(history.page())
-    assert (data["title"], data["unit"]) == ("<a title>", "epoch")
-    assert (data["losses"], data["validationLosses"]) == ([0.5], [0.25])
-    assert (data["accuracies"], data["validationAccuracies"]) == ([1.0], [0.0])
-    assert (data["validationPoints"], data["validationLabels"]) == ([[0.5, 0.5]], [0])
-    assert data["trueBoundary"] == [[[0.0, 0.0], [1.0, 0.5]]]
-
-
-def test_data_of_a_run_without_validation_says_so():
-    data = data_of(trained(1).page())
-    assert data["validationLosses"] == data["validationAccuracies"] == [None, None]
-    assert data["validationPoints"] == data["trueBoundary"] == []
-    assert (data["title"], data["unit"]) == ("", "step")
-
-
 # ---- the page in a browser
 
 

@@ -40,8 +40,8 @@ LIGHT = {
     "local-soft": "#dcf1ee",
     "wrong": "#b3182f",
     "wrong-soft": "#fde4e8",
-    "class-0": "#0b62a8",  # points of each class in plots: shapes, never text
-    "class-1": "#f4a11e",
+    "class-0": "#0b62a8",  # points of each class: shapes, never text
+    "class-1": "#d57a00",
     "class-2": "#35b597",
     "class-3": "#5a30d8",
     "class-4": "#54292f",

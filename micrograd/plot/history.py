@@ -20,14 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.draw.tokens import LIGHT
 from micrograd.pages.page import notebook_frame
-from micrograd.pages.player import player
+from micrograd.pages.playground import recorded
 from micrograd.plot.boundary import true_lines
 from micrograd.plot.layers import LayeredModel
 from micrograd.plot.plane import Plane, examples
 from micrograd.plot.scores import class_scores, floats
-from micrograd.plot.style import marks
 
 __all__ = ["Frame", "History", "as_bytes", "as_scores"]
 
@@ -143,16 +141,9 @@ class History:
         {'loss': [0.7], 'accuracy': [1.0]}
         """
         frames = self.frames()
-
-        def known(names: dict[str, str]) -> dict[str, list[Any]]:
-            rows = {
-                kind: [getattr(frame, name) for frame in frames] for kind, name in names.items()
-            }
-            return {kind: row for kind, row in rows.items() if row != [None] * len(row)}
-
         return {
-            "training": known({"loss": "loss", "accuracy": "accuracy"}),
-            "validation": known({"loss": "validation_loss", "accuracy": "validation_accuracy"}),
+            "training": _rows(frames, loss="loss", accuracy="accuracy"),
+            "validation": _rows(frames, loss="validation_loss", accuracy="validation_accuracy"),
             "epochs": [frame.step for frame in frames],
             "unit": self.unit,
         }
@@ -163,7 +154,7 @@ class History:
         >>> History(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1]).page()[:15]
         '<!doctype html>'
         """
-        return player(self._data())
+        return recorded(self._data())
 
     def _repr_html_(self) -> str:
         return notebook_frame(self.page(), "Training, step by step", height=760)
@@ -192,21 +183,13 @@ class History:
     def _data(self) -> dict[str, Any]:
         frames = self.frames()
         low, high = self.plane.low, self.plane.high
-
-        def on_plane(points: Array) -> list[Any]:  # from 0 to 1 over the plane
-            places: list[Any] = ((points - low) / (high - low)).round(4).tolist()
-            return places
-
         data: dict[str, Any] = {
-            "names": self.names,
             "title": self.title,
             "unit": self.unit,
-            "colours": [[mark.fill, mark.edge] for mark in marks(LIGHT)[: len(self.names)]],
-            "points": on_plane(self.points),
+            "names": self.names,
+            "points": ((self.points - low) / (high - low)).round(4).tolist(),
             "labels": self.labels.tolist(),
-            "validationPoints": on_plane(self.validation_points),
-            "validationLabels": self.validation_labels.tolist(),
-            "trueBoundary": [on_plane(line) for line in self.true_lines],
+            "truth": [[[float(f"{x:.6g}") for x in p] for p in line] for line in self.true_lines],
             "low": low.tolist(),
             "high": high.tolist(),
             "ratio": float(np.divide(*(high - low))) if self.plane.equal else 1.0,
@@ -216,10 +199,13 @@ class History:
             "steps": [frame.step for frame in frames],
             "losses": [frame.loss for frame in frames],
             "accuracies": [frame.accuracy for frame in frames],
-            "validationLosses": [frame.validation_loss for frame in frames],
-            "validationAccuracies": [frame.validation_accuracy for frame in frames],
             "sizes": self._network.sizes,
         }
+        data |= _rows(
+            frames,
+            validationLosses="validation_loss",
+            validationAccuracies="validation_accuracy",
+        )
         if self._map_plane is not None and self._network is self._layers:
             data["mapGrid"] = self._map_plane.shape
             data["maps"] = _base64([frame.maps for frame in frames], np.int8)
@@ -231,6 +217,12 @@ class History:
             )
             data["hasGradients"] = [g is not None for g in gradients]
         return data
+
+
+def _rows(frames: list[Frame], **names: str) -> dict[str, list[Any]]:
+    # What the frames hold under a name, by another name; left out if no frame knows it.
+    rows = {key: [getattr(frame, name) for frame in frames] for key, name in names.items()}
+    return {key: row for key, row in rows.items() if row != [None] * len(frames)}
 
 
 def _finite(loss: Any) -> float | None:

@@ -43,17 +43,18 @@ class Mark(NamedTuple):
 
 
 def marks(theme: Theme) -> list[Mark]:
-    """The mark of each class; the edge separates it from other points and from its region.
+    """The mark of each class: a border in ink where the fill is hard to see on its own region.
 
     >>> [mark.marker for mark in marks(LIGHT)]
     ['o', '^', 's', 'D', 'v', 'P', 'X', '*']
     """
-    panel, ink = theme["panel"], theme["ink"]
-    fills = [theme[f"class-{k}"] for k in range(len(MARKERS))]
-    return [
-        Mark(fill, panel if contrast(fill, panel) > 3 else ink, marker, _mixed(panel, fill, 0.35))
-        for fill, marker in zip(fills, MARKERS, strict=True)
-    ]
+    found = []
+    for k, marker in enumerate(MARKERS):
+        fill = theme[f"class-{k}"]
+        shade = _mixed(theme["panel"], fill, 0.35)
+        edge = theme["panel" if contrast(fill, shade) >= 3 else "ink"]
+        found.append(Mark(fill, edge, marker, shade))
+    return found
 
 
 def _mixed(a: str, b: str, share: float) -> str:
