@@ -91,7 +91,7 @@ _elsewhere = {  # names in other modules that a user may look for here
     "datasets": "blobs circles moons spirals xor yin_yang",
     "losses": "binary_cross_entropy cross_entropy hinge squared_error",
     "optim": "clip_grad_norm",
-    "plot": "animate decision_boundary loss_curve",
+    "plot": "animate decision_boundary learning_curves loss_curve",
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
 _modules = [

@@ -40,7 +40,9 @@ LIGHT = {
     "local-soft": "#dcf1ee",
     "wrong": "#b3182f",
     "wrong-soft": "#fde4e8",
-    "class-2": "#35b597",  # classes 2 to 7: points in plots, each with a marker of its own
+    "class-0": "#0b62a8",  # points of each class: shapes, never text
+    "class-1": "#d57a00",
+    "class-2": "#35b597",
     "class-3": "#5a30d8",
     "class-4": "#54292f",
     "class-5": "#c9c158",
@@ -65,6 +67,8 @@ DARK = {
     "local-soft": "#153f3a",
     "wrong": "#ff8a9c",
     "wrong-soft": "#4a1822",
+    "class-0": "#74b8f2",
+    "class-1": "#f5b060",
     "class-2": "#35a578",
     "class-3": "#8a74f0",
     "class-4": "#b5684a",

@@ -4,7 +4,16 @@ const element = id => document.getElementById(id);
 const rgb = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
 const mixed = (a, b, share) => a.map((x, i) => x + (b[i] - x) * share);
 
-let theme = {};  // colours by name; of `fills`, `edges` and `shades` one for each class
+// The contrast of two colours, as in draw/tokens.py.
+const luminance = colour => colour.map(c => c / 255)
+  .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+const contrast = (a, b) => {
+  const [darker, lighter] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (lighter + 0.05) / (darker + 0.05);
+};
+
+let theme = {};  // colours by name; of `fills`, `edges` and `shades` one for each class, as in plot/style.py
 
 // Reads the colours, which only the style defines; again when light and dark change, and for paper.
 function readTheme(onPaper) {
@@ -17,10 +26,10 @@ function readTheme(onPaper) {
   theme.onPaper = onPaper;
   theme.ground = rgb(theme.panel);
   theme.signs = [rgb(theme.negative), rgb(theme.positive)];
-  const others = [2, 3, 4, 5, 6, 7].map(k => colour(`class-${k}`));
-  theme.fills = [theme.negative, theme.positive, ...others];
-  theme.shades = [rgb(theme["negative-soft"]), rgb(theme["positive-soft"]),
-                  ...others.map(fill => mixed(theme.ground, rgb(fill), 0.4))];
+  theme.fills = [0, 1, 2, 3, 4, 5, 6, 7].map(k => colour(`class-${k}`));
+  theme.shades = theme.fills.map(fill => mixed(theme.ground, rgb(fill), 0.35));
+  theme.edges = theme.fills.map((fill, k) =>
+    contrast(rgb(fill), theme.shades[k]) >= 3 ? theme.panel : theme.ink);
 }
 
 // Calls `draw` when the page must be drawn in other colours or another size.

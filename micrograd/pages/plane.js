@@ -101,7 +101,7 @@ function drawMarker(context, label, x, y, size, hollow = false) {
   context.beginPath();
   MARKERS[label](context);
   context.fillStyle = hollow ? theme.panel : theme.fills[label];
-  context.strokeStyle = hollow ? theme.fills[label] : theme.panel;
+  context.strokeStyle = hollow ? theme.fills[label] : theme.edges[label];
   context.lineWidth = (hollow ? 2 : 1.2) / size;
   context.fill(); context.stroke();
   context.restore();

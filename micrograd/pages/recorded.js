@@ -57,7 +57,7 @@ function recorded(run) {
 
   function about(known, most) {
     const shown = pointed || pressed;
-    if (!known) return "No gradients are known at this step: the weights have changed since the last backward pass.";
+    if (!known) return "No gradients are known here: the weights have changed since the last backward pass.";
     if (!shown || shown.layer === 0)
       return `Thickest line: ${hue === "weights" ? "weight" : "gradient"} of ±${shortly(most)}. `
         + (outputs ? "Point at a neuron to see its output over the plane." : "");
@@ -106,8 +106,8 @@ function recorded(run) {
   }
 
   function draw() {
-    const known = run.losses[now] !== null, epoch = run.epochs ? ` · epoch ${run.epochs[now]}` : "";
-    const words = `step ${run.steps[now]} of ${run.steps[count - 1]}${epoch} · loss `
+    const known = run.losses[now] !== null;
+    const words = `${run.unit} ${run.steps[now]} of ${run.steps[count - 1]} · loss `
       + `${known ? decimals(run.losses[now]) : "not known"} · accuracy ${percent(run.accuracies[now])}`;
     element("slider").setAttribute("aria-valuetext", words);
     // A screen reader should not announce twelve frames per second.
