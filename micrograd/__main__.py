@@ -313,7 +313,7 @@ def draw(options: argparse.Namespace) -> int:
     result, names = _evaluated(options)
     looks = _looks(options, kind)
     if kind == "html":
-        content = explain(result, names=names, title=_title(options)).html.encode()
+        content = explain(result, names=names, title=_title(options), **looks).html.encode()
     elif kind == "mmd":
         content = mermaid(result, names=names, **looks).encode()
     else:
@@ -333,7 +333,7 @@ def draw(options: argparse.Namespace) -> int:
 
 def _looks(options: argparse.Namespace, kind: str) -> dict[str, Any]:
     given = {o: getattr(options, o) for o in ("level", "edges", "rankdir") if getattr(options, o)}
-    allowed = {"html": set(), "mmd": {"rankdir"}}.get(kind, set(given))
+    allowed = {"html": {"level", "rankdir"}, "mmd": {"rankdir"}}.get(kind, set(given))
     for option in given.keys() - allowed:
         raise ValueError(f"--{option} works only for pictures, not for .{kind} files: leave it out")
     return given

@@ -23,8 +23,8 @@ def running():
 
 
 @contextmanager
-def opened(browser, path, width=1280, height=800, **options):
-    """The page in a file. Leaving the block fails if the page logged an error or fetched anything.
+def opened(browser, path, width=1280, height=800, hash="", **options):
+    """The page in a file, with an optional #hash in its address. Leaving the block fails if the page logged an error or fetched anything.
 
     Options are those of Playwright's new_context: color_scheme="dark", has_touch=True, ...
     """
@@ -34,7 +34,7 @@ def opened(browser, path, width=1280, height=800, **options):
     page.on("pageerror", lambda error: problems.append(f"error: {error}"))
     page.on("console", lambda said: problems.append(f"console: {said.text}"))
     page.on("request", lambda request: problems.append(f"fetched: {request.url:.200}"))
-    address = path.resolve().as_uri()
+    address = path.resolve().as_uri() + hash
     page.goto(address)
     try:
         yield page

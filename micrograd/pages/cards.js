@@ -56,7 +56,7 @@ class Stage {
     const room = (this.svg.clientWidth || 900) - 2 * MARGIN;
     // as much room for labels between the ranks as there is; but not less than needed, if one has to
     // pan anyway
-    for (const between of this.down ? [72] : [150, 112, 86, 66, 86]) {
+    for (const between of this.down ? [72] : this.large ? [66] : [150, 112, 86, 66, 86]) {
       this.layout = layered(sizes, arrows, {down: this.down, between, beside: this.down ? 22 : 18});
       this.between = between;
       if (this.layout.width * LEAST <= room) break;
@@ -431,7 +431,7 @@ class Stage {
 
   drawMap() {
     if (!this.map) return;
-    const {width, height} = this.layout, scale = Math.min(150 / width, 90 / height);
+    const {width, height} = this.layout, scale = Math.min(150 / width, 90 / height) * (this.size.width < 600 ? .65 : 1);
     this.map.setAttribute("viewBox", `-8 -8 ${width + 16} ${height + 16}`);
     this.map.setAttribute("width", Math.max(24, width * scale));
     this.map.setAttribute("height", Math.max(16, height * scale));
@@ -445,6 +445,15 @@ class Stage {
     const seen = this.map.querySelector(".seen"), {width, height} = this.size;
     const values = {x: -this.x / this.k, y: -this.y / this.k, width: width / this.k, height: height / this.k};
     for (const [key, value] of Object.entries(values)) seen?.setAttribute(key, value);
+    // in a corner in which it covers nothing that matters now
+    const [w, h] = ["width", "height"].map(side => +this.map.getAttribute(side) + 10);
+    const busy = (this.picture?.focus ?? []).map(name => this.cards.get(name)?.box).filter(Boolean).map(box => ({
+      left: box.left * this.k + this.x, right: box.right * this.k + this.x,
+      top: box.top * this.k + this.y, bottom: box.bottom * this.k + this.y}));
+    const corners = [[1, 1], [0, 1], [1, 0], [0, 0]].map(([right, low]) => ({right, low,
+      box: {left: right ? width - w : 0, right: right ? width : w, top: low ? height - h : 0, bottom: low ? height : h}}));
+    const {right, low} = corners.find(({box}) => busy.every(other => !overlap(box, other))) ?? corners[0];
+    this.map.style.inset = `${low ? "auto" : "4px"} ${right ? "4px" : "auto"} ${low ? "4px" : "auto"} ${right ? "auto" : "4px"}`;
   }
 
   listenToMap() {

@@ -743,6 +743,9 @@ function showTour(at) {
 function present(on) {
   document.body.classList.toggle("presenting", on);
   $("present").setAttribute("aria-pressed", on);
+  stage.large = on;
+  stage.draw(model.view, describe);
+  stage.show({...stage.picture, travel: false});
   resize();
 }
 

@@ -2,9 +2,9 @@
 
 `explain(loss)` displays a page in a notebook or saves it as a single file. It shows the formula and
 the graph, and steps through the forward pass node by node and through the backward pass closure by
-closure. On the page you can turn the leaves, nudge them, predict numbers, make the classic mistakes,
-and take steps down the gradient. The page computes with the rules that `rules.py` records from the
-closures; text, styles and scripts are in the files beside this one.
+closure. On the page you can turn the leaves, nudge them, predict numbers, make the classic
+mistakes, and take steps down the gradient. The page computes with the rules that `rules.py` records
+from the closures; text, styles and scripts are in the files beside this one.
 
     >>> x, w = Value(2.0, label="x"), Value(-3.0, label="w")
     >>> explain((x * w).tanh(), title="A product and its tanh")
