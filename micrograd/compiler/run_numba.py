@@ -103,7 +103,7 @@ class NumbaRun:
 
 
 def numba_binder(schedule: Schedule) -> Callable[[int], NumbaRun]:
-    """A function that binds this schedule for a given number of lanes; it is encoded only once."""
+    """A function that binds this schedule, encoded only once, for a given number of lanes."""
     return partial(NumbaRun, schedule, _kernel().encode(schedule.groups, *schedule.sizes))
 
 
