@@ -49,7 +49,7 @@ def grade_file(
 
     Only the top-level statements that define the class run. If the file does not load, never ends,
     crashes or needs too much memory, the report says so and names the check that was running. The
-    file gets no input, and its output is dropped. This protects against mistakes, not against
+    file gets no input, and its output is discarded. This protects against mistakes, not against
     malice: the file runs with all your permissions.
 
     Args:
