@@ -430,7 +430,7 @@ def _mismatch(
     nodes: list[Value],
     tolerance: float,
 ) -> tuple[float, str] | None:
-    # The expected derivative and why the found one differs, or None if they agree.
+    # The expected derivative, and why the one found differs from it; None if they agree.
     mismatches = []
     for h in _steps(xs[i]):
         try:

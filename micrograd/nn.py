@@ -558,7 +558,7 @@ def _class_index(label: Any, scores: int) -> int:
     known = range(scores) if scores > 1 else (0, 1, -1)
     if label not in known:
         classes = f"0 to {scores - 1} for {scores} scores" if scores > 1 else "0 and 1, or -1 and 1"
-        raise ValueError(f"expected labels {classes}, got {label!r}: pass class indices")
+        raise ValueError(f"expected the labels {classes}, got {label!r}: pass class indices")
     return max(0, int(label))
 
 

@@ -333,7 +333,7 @@ def test_a_score_of_nan_is_refused(score):
 )
 def test_labels_that_are_not_classes_are_refused(scores, label):
     for ask in (accuracy, lambda s, k: confusion(s, k, classes=3)):
-        with pytest.raises(ValueError, match=f"expected labels .* got {label!r}"):
+        with pytest.raises(ValueError, match=f"expected the labels .* got {label!r}"):
             ask([scores], [label])
 
 

@@ -1,4 +1,4 @@
-"""Finds what a function depends on besides its arguments, from its code, without running it.
+"""Finds what a function depends on besides its arguments, by reading its code without running it.
 
 Bytecode contains the names of the globals and attributes that it loads. The search starts from one
 function: its globals, its closure and its defaults. From there it follows items of containers,

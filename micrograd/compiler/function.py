@@ -199,7 +199,7 @@ class Compiled:
         bound = inspect.signature(self.function).bind(*arguments, **named)
         if not bound.kwargs:
             return self(*bound.args)
-        n, names = len(bound.args), tuple(bound.kwargs)  # keyword-only or after an omitted argument
+        n, names = len(bound.args), tuple(bound.kwargs)  # these cannot be passed by position
         given = [*inspect.signature(self.function).parameters][:n]
 
         def positional(*values: Any) -> Any:

@@ -1,6 +1,6 @@
 """Programs as arrays of integers, and the kernel: one interpreter that runs them all.
 
-Compiling a program would take seconds, although it runs for microseconds. An interpreter is
+Compiling a program would take seconds, although running it takes microseconds. An interpreter is
 compiled only once, but if it handles single instructions, as Python's does, it spends a hundred
 times longer on dispatch than on arithmetic. Here each dispatch handles a whole group of operations
 on several hundred numbers. So a new program runs immediately, as fast as if it were compiled.
@@ -252,7 +252,7 @@ elif _features.get("avx"):
 else:
     WIDTH, ROWS, VECTORS = 2, 4, 4
 VECTOR = ir.VectorType(NUMBER, WIDTH)
-LEFT_IN_LANES = 0  # as the height of a tile: one row, whose left factors are in lanes too
+LEFT_IN_LANES = 0  # a tile of this height is one row, whose left factors are also in lanes
 
 
 def _vector(builder: Any, address: Any, index: Any) -> Any:

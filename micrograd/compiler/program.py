@@ -63,7 +63,7 @@ class Program:
     """A function compiled for examples of one shape; its arguments are arrays of examples.
 
     Args:
-        function: takes numbers or lists of numbers, returns a Value or a list of Values.
+        function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
         shapes: the shape of each argument, for one example.
         executor: 'numba', 'numpy' or 'python'.
         output: the index of the result to differentiate.

@@ -1,7 +1,7 @@
 """Running a schedule with numba: one kernel, compiled once, runs all programs.
 
 The kernel and the encoding of groups as integers are in `kernel.py`. This file provides aligned
-memory for it, and checks whether numba is available.
+memory for the kernel, and checks whether numba is available.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def grade_file(
         names: the class's names for 'data', 'grad' and 'backward', if they cannot be guessed.
 
     Raises:
-        FileNotFoundError: there is no such file, or the folder does not have exactly one.
+        FileNotFoundError: there is no such file, or not exactly one in the folder.
         ValueError: seconds or megabytes are not above 0.
 
     >>> import tempfile
