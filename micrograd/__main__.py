@@ -49,7 +49,7 @@ OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 }
 AROUND = 40  # characters to show on each side of a mistake in a long line
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
-TOO_DEEP = "too many nested operations: give names to parts, as in 'n = x * w; n + b'"
+TOO_DEEP = "too many nested operations: name some of the parts, as in 'n = x * w; n + b'"
 DRAW_EXAMPLES = """examples:
   python -m micrograd draw "(x1*w1 + x2*w2 + b).tanh()" x1=2 w1=-3 x2=0 w2=1 b=6.88 -o neuron.svg
   python -m micrograd draw "n = x*w + b; n.tanh()" x=1 w=2 b=0.5 --edges derivatives -o neuron.png
@@ -77,7 +77,7 @@ Exit codes:
 
 Only the statements that define the class run, from a file or from the cells of a notebook. They run
 in a separate process without input and with a time limit. Where the system supports it, there are
-also limits on processor time, memory and file size (256 MB). At the end, this process and
+also limits on processor time, memory and file size (256 MB). At the end, the separate process and
 everything it started are killed. On macOS memory is not limited. On Windows there is only the time
 limit, and processes that the file started keep running.
 
@@ -98,7 +98,7 @@ DERIVE_EXAMPLES = """examples:
 class ExpressionError(ValueError):
     """A mistake in an expression, shown with a mark below it.
 
-    Only the part of a long line around the mark is shown.
+    If the line is long, only the part around the mark is shown.
 
     >>> print(ExpressionError("'@' is not known", "a @ b", 2))
     '@' is not known
@@ -183,7 +183,7 @@ def _hint(text: str, column: int) -> str:
 
 
 class _Reader:
-    # Walks the tree from Python's parser; anything but arithmetic is an error.
+    # Walks the syntax tree from Python's parser; anything but arithmetic is an error.
 
     def __init__(self, text: str, numbers: Mapping[str, Any]) -> None:
         self.text = text
@@ -324,7 +324,7 @@ def draw(options: argparse.Namespace) -> int:
     folder = os.path.dirname(options.out)
     if not os.path.isdir(folder or "."):
         raise ValueError(
-            f"cannot write {options.out}: there is no folder {folder}, create it first"
+            f"cannot write {options.out}: there is no folder {folder}; create it first"
         )
     write_whole(options.out, content)
     print(options.out)
@@ -399,7 +399,7 @@ def train(arguments: Sequence[str]) -> int:
     found = [demo for place in places if (demo := place / "decision_boundary.py").exists()]
     if not found:
         raise SystemExit(
-            f"no decision_boundary.py in {' or '.join(map(str, places))}: install again"
+            f"no decision_boundary.py in {' or '.join(map(str, places))}: reinstall micrograd"
         )
     before = sys.argv
     sys.argv = ["python -m micrograd train", *arguments]
