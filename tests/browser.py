@@ -24,9 +24,10 @@ def running():
 
 @contextmanager
 def opened(browser, path, width=1280, height=800, hash="", **options):
-    """The page in a file, with an optional #hash in its address. Leaving the block fails if the page logged an error or fetched anything.
+    """The page in a file. Leaving the block fails if it logged an error or fetched anything.
 
-    Options are those of Playwright's new_context: color_scheme="dark", has_touch=True, ...
+    `hash` is added to its address. Options are those of Playwright's new_context:
+    color_scheme="dark", has_touch=True, ...
     """
     context = browser.new_context(viewport={"width": width, "height": height}, **options)
     page = context.new_page()

@@ -688,8 +688,6 @@ function readAddress() {
     const i = /^v(\d+)$/.test(key) ? +key.slice(1) : -1;
     if (model.initial.has(i) && !model.fixed[i] && Number.isFinite(+text)) model.numbers.set(i, +text);
   }
-  if (state.get("mistake") in MISTAKES) mistake = state.get("mistake");
-  if (mistake) victim = state.has("of") && model.graph.nodes[+state.get("of")] ? +state.get("of") : defaultVictim();
   if (+state.get("rate") > 0) rate = +state.get("rate");
   $("rate").value = rate;
   if (state.has("open")) open = new Set(state.get("open").split(".").filter(Boolean).map(Number).filter(j => model.boxes[j]));
@@ -698,6 +696,11 @@ function readAddress() {
   if (state.has("nudge")) { nudging = true; $("delta").value = state.get("nudge"); }
   if (picked >= 0) $("leaf").value = picked;
   begun();
+  if (Object.hasOwn(MISTAKES, state.get("mistake"))) {
+    mistake = state.get("mistake");
+    victim = model.graph.nodes[state.get("of")] ? +state.get("of") : defaultVictim();
+    recompute(false);
+  }
   return +state.get("step") || 0;
 }
 
