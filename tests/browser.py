@@ -35,8 +35,8 @@ def opened(browser, path, width=1280, height=800, hash="", **options):
     page.on("pageerror", lambda error: problems.append(f"error: {error}"))
     page.on("console", lambda said: problems.append(f"console: {said.text}"))
     page.on("request", lambda request: problems.append(f"fetched: {request.url:.200}"))
-    address = path.resolve().as_uri() + hash
-    page.goto(address)
+    address = path.resolve().as_uri()
+    page.goto(address + hash)
     try:
         yield page
         problems.remove(f"fetched: {address:.200}")

@@ -193,16 +193,17 @@ class _Tree:
             size = -(-len(within) // min(PARTS, -(-len(within) // PARTS)))
             for start in range(0, len(within), size):
                 piece = within[start : start + size]
-                box = self.add(self._part(piece), "part", self._count(piece, leaves), around)
+                label, about = self._part(piece, leaves), self._count(piece, leaves)
+                box = self.add(label, "part", about, around)
                 waiting.append((box, piece))
 
-    def _part(self, piece: Sequence[tuple[int, str, int]]) -> str:
+    def _part(self, piece: Sequence[tuple[int, str, int]], leaves: bool) -> str:
         (_, what, first), (_, _, last) = piece[0], piece[-1]
         if what == "box":
-            a, b = self.boxes[first]["label"], self.boxes[last]["label"]
-        else:
-            a, b = (short(n.label) or n.name for n in (self.nodes[first], self.nodes[last]))
-        return a if a == b else f"{a} – {b}"
+            return f"{self.boxes[first]['label']}, ..."
+        node = self.nodes[first if leaves else last]
+        name = short(node.label) or node.name
+        return f"{name}, ..." if leaves else f"leads to {name}"
 
     def _count(self, piece: Sequence[tuple[int, str, int]], leaves: bool) -> str:
         if piece[0][1] == "box":

@@ -41,7 +41,7 @@ CALLS = ("neuron", "call")  # boxes with one output
 STYLES = ("cards",)
 SCRIPTS = (
     *("numbers", "program", "layout", "levels", "steps", "formula", "words", "cards"),
-    "transport",
+    *("transport", "meaning", "trying", "drawer", "sending"),
 )
 Explanation = Page  # what explain() returns
 
