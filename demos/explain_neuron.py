@@ -5,8 +5,8 @@
 
 The page shows the neuron of the lecture, o = tanh(x1 w1 + x2 w2 + b), as one HTML file for any
 browser: step through it with the arrow keys, turn and nudge its weights, take steps down the
-gradient. With --diamond the page shows r = p q + q with p = a^2 and q = p + a. There, nodes are used
-more than once, so the classic mistakes matter: = instead of +=, no topological order.
+gradient. With --diamond the page shows r = p q + q with p = a^2 and q = p + a. There, nodes are
+used more than once, so the classic mistakes matter: = instead of +=, no topological order.
 """
 
 import argparse

@@ -12,6 +12,7 @@ from random_graphs import POINT, SMOOTH, STEPS, build
 
 from micrograd import MLP, Value, explain, no_grad, topological_order
 from micrograd.derivatives import local_derivatives
+from micrograd.draw.graph import graph
 from micrograd.pages.boxes import MOST, boxes_of
 from micrograd.pages.lines import lines_of
 from micrograd.pages.rules import recorded_rules
@@ -178,7 +179,7 @@ def test_no_box_has_too_many_members():
     for _ in range(3000):
         y = (y + 1.0).tanh()
     for root in (y, network(50)[0], sum(Value(1.0) * 2.0 for _ in range(400))):
-        boxes, box_of = boxes_of(root)
+        boxes, box_of = boxes_of(root, graph(root).nodes)
         assert all(box["parent"] < k for k, box in enumerate(boxes))
         members = [box["parent"] for box in boxes] + box_of
         assert all(members.count(k) <= 2 * MOST for k in range(-1, len(boxes)))

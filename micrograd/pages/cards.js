@@ -43,7 +43,7 @@ class Stage {
     Object.assign(this, {svg, map, down, callbacks, k: 1, x: 0, y: 0, cards: new Map(), arrows: []});
     svg.replaceChildren();
     this.world = svgElement("g");
-    this.layers = ["frames", "lines", "cards", "labels", "tokens"].map(name =>
+    this.layers = ["frames", "lines", "cards", "tokens", "labels"].map(name =>
       svgElement("g", {class: name}),
     );
     this.world.append(...this.layers);
@@ -314,8 +314,8 @@ class Stage {
         card.group.setAttribute("aria-valuetext", state.data ?? "");
       }
     }
-    this.layers[3].replaceChildren();
     this.layers[4].replaceChildren();
+    this.layers[3].replaceChildren();
     this.arrows.forEach((arrow, k) => {
       const state = picture.arrows[k] ?? {};
       for (const key of ["now", "passed", "later", "strong"])
@@ -396,7 +396,7 @@ class Stage {
       }
       group.append(text);
     });
-    this.layers[3].append(group);
+    this.layers[4].append(group);
   }
 
   // A note of a few lines beside a card: [[class, text], ...] for each line.
@@ -429,7 +429,7 @@ class Stage {
       .filter((_, k) => arrows[k]?.now)
       .map(({path}) => {
         const token = svgElement("circle", {class: "token", r: 7});
-        this.layers[4].append(token);
+        this.layers[3].append(token);
         return {token, path, length: path.getTotalLength()};
       });
     const begun = performance.now();
@@ -680,16 +680,15 @@ class Stage {
   file() {
     const {width, height} = this.needs();
     const copy = this.svg.cloneNode(true);
-    const colours = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font", "display"];
-    const originals = this.svg.querySelectorAll("*"),
-      copies = copy.querySelectorAll("*");
-    originals.forEach((element, i) => {
+    const kept = ["fill", "stroke", "stroke-width", "opacity", "display"];
+    const letters = ["font-family", "font-size", "font-weight"];
+    const copies = copy.querySelectorAll("*");
+    this.svg.querySelectorAll("*").forEach((element, i) => {
       const style = getComputedStyle(element);
-      copies[i].setAttribute(
-        "style",
-        colours.map(name => `${name}: ${style.getPropertyValue(name)}`).join("; "),
-      );
+      const names = element.matches("text, tspan") ? [...kept, ...letters] : kept;
+      copies[i].setAttribute("style", names.map(name => `${name}: ${style.getPropertyValue(name)}`).join("; "));
     });
+    for (const knob of copy.querySelectorAll(".turn, .grip, .unfold, .token")) knob.remove();
     copy.querySelector("g").setAttribute("transform", `translate(${MARGIN} ${MARGIN})`);
     const ground = svgElement("rect", {
       width,

@@ -24,6 +24,7 @@ let open = new Set(),
   victim = -1,
   nudging = false,
   picked = -1,
+  chosen = false, // whether the reader picked this leaf
   rate = page.learningRate;
 let descent = []; // the results after each step down the gradient
 let lesson = null; // what the last step down the gradient did
@@ -42,6 +43,8 @@ function loaded(data) {
   leaves.sort(
     (a, b) => data.kinds.charCodeAt(a) - data.kinds.charCodeAt(b) || natural.compare(name(a), name(b)),
   );
+  const free = [...leaves].sort((a, b) => a - b).filter(i => !fixed[i]);
+  const first = free.find(i => data.kinds[i] === "p") ?? free[0] ?? -1;
   const users = graph.nodes.map(() => []); // of each node: [the node that uses it, as which operand]
   graph.nodes.forEach((node, i) => {
     for (let k = 1; k < node.length; k++) users[node[k]].push([i, k - 1]);
@@ -53,6 +56,7 @@ function loaded(data) {
     name,
     fixed,
     leaves,
+    first,
     users,
     levels: new Levels(graph, data.boxes, data.boxOf),
     initial: new Map(graph.leaves),
@@ -189,7 +193,7 @@ function pictureOf(at, {step, state, chains}, hidden) {
       });
     card.now = step.item === item.name;
     card.given = backward && item.nodes.some(n => done[n]);
-    card.picked = item.box === undefined && i === picked && kinds[i] !== "c";
+    card.picked = item.box === undefined && i === picked && (chosen || nudging);
     card.spoken =
       item.box === undefined
         ? `${model.name(i)}, ${describe(item).kind}, data ` +
@@ -406,10 +410,8 @@ function show(data, finish = true) {
   open = model.levels.opened(page.level, MOST_CARDS);
   if (model.levels.count(open) > 400) open = model.levels.opened(null, MOST_CARDS);
   [descent, lesson, answered, shownAt] = [[], null, new Set(), -1];
-  picked =
-    model.leaves.find(i => !model.fixed[i] && model.kinds[i] === "p") ??
-    model.leaves.find(i => !model.fixed[i]) ??
-    -1;
+  picked = model.first;
+  chosen = false;
   $("leaf").replaceChildren(
     ...model.leaves.slice(0, 1000).map(i => made("option", model.name(i), {value: i})),
   );

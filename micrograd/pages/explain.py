@@ -18,7 +18,7 @@ import inspect
 import math
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -100,7 +100,7 @@ def explain(
             "unfold on the page what you want to see"
         )
     title = str(title or "Backpropagation, step by step")
-    shown = _graph_data(loss, names, list(parameters))
+    shown = _graph_data(loss, names, nodes, set(parameters))
     shown["lines"] = lines_of(loss, names or {}, sys._getframe(1))
     data = {
         "title": title,
@@ -123,13 +123,16 @@ def explain(
 
 
 def _graph_data(
-    loss: Value, names: Mapping[str, Any] | None, parameters: Sequence[Value]
+    loss: Value,
+    names: Mapping[str, Any] | None,
+    nodes: Sequence[Node],
+    parameters: Collection[Value] = (),
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
-    nodes, order = graph(loss, names=names).nodes, topological_order(loss)
-    boxes, box_of = boxes_of(loss, names)
+    order = topological_order(loss)
+    boxes, box_of = boxes_of(loss, nodes, names)
     owned = parameters_in(boxes, box_of)
-    owned |= {i for i, v in enumerate(order) if any(v is p for p in parameters)}
+    owned |= {i for i, v in enumerate(order) if v in parameters}
     kinds = [
         "p" if node.kind == "input" and i in owned else KINDS[node.kind]
         for i, node in enumerate(nodes)
@@ -202,7 +205,7 @@ def _example() -> dict[str, Any]:
     m = p * q
     r = m + q
     named = {"a": a, "p": p, "q": q, "m": m, "r": r}
-    return _graph_data(r, named, ())
+    return _graph_data(r, named, graph(r, names=named).nodes)
 
 
 def _table(nodes: Sequence[Node]) -> str:

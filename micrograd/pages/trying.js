@@ -88,6 +88,7 @@ function setLeaf(leaf, value) {
 
 function pick(leaf) {
   picked = leaf;
+  chosen = true;
   $("leaf").value = leaf;
   $("delta").value = unit(leaf) / 10;
   showStep(transport.at());

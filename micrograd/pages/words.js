@@ -1,6 +1,7 @@
 // What is said at each step: sentences and equations. Pure functions.
 //
-// A model is {graph, kinds, steps, view, name(i)}: name(i) is the short name of a node.
+// A model is {graph, kinds, steps, view, boxes, first, name(i)}: name(i) is the short name of a node, and
+// `first` the leaf that serves as an example, or -1.
 
 const MEANING = {
   input: "A leaf: a number that comes from outside, such as an example from the data.",
@@ -84,7 +85,7 @@ function told(model, at) {
       ? `${itemName(model, item)} passes its gradient on to ${firstFew([...new Set(receivers)])}.`
       : `All operands of ${itemName(model, item)} are constants, so it passes nothing on.`;
   } else {
-    const leaf = model.leaves.find(i => !model.fixed[i] && model.kinds[i] === "p") ?? model.leaves[0] ?? -1;
+    const leaf = model.first ?? -1;
     const g = leaf < 0 ? 0 : state.g[leaf];
     found.sentence =
       "All gradients are known. " +
