@@ -50,7 +50,7 @@ OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 }
 AROUND = 40  # characters to show on each side of a mistake in a long line
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
-TOO_DEEP = "too many nested operations: give names to parts, as in 'n = x * w; n + b'"
+TOO_DEEP = "too many nested operations: name some of the parts, as in 'n = x * w; n + b'"
 DRAW_EXAMPLES = """examples:
   python -m micrograd draw "(x1*w1 + x2*w2 + b).tanh()" x1=2 w1=-3 x2=0 w2=1 b=6.88 -o neuron.svg
   python -m micrograd draw "n = x*w + b; n.tanh()" x=1 w=2 b=0.5 --edges derivatives -o neuron.png
@@ -78,7 +78,7 @@ Exit codes:
 
 Only the statements that define the class run, from a file or from the cells of a notebook. They run
 in a separate process without input and with a time limit. Where the system supports it, there are
-also limits on processor time, memory and file size (256 MB). At the end, this process and
+also limits on processor time, memory and file size (256 MB). At the end, the separate process and
 everything it started are killed. On macOS memory is not limited. On Windows there is only the time
 limit, and processes that the file started keep running.
 
@@ -105,7 +105,7 @@ DERIVE_EXAMPLES = """examples:
 class ExpressionError(ValueError):
     """A mistake in an expression, shown with a mark below it.
 
-    Only the part of a long line around the mark is shown.
+    If the line is long, only the part around the mark is shown.
 
     >>> print(ExpressionError("'@' is not known", "a @ b", 2))
     '@' is not known
@@ -190,7 +190,7 @@ def _hint(text: str, column: int) -> str:
 
 
 class _Reader:
-    # Walks the tree from Python's parser; anything but arithmetic is an error.
+    # Walks the syntax tree from Python's parser; anything but arithmetic is an error.
 
     def __init__(self, text: str, numbers: Mapping[str, Any]) -> None:
         self.text = text
@@ -320,7 +320,7 @@ def draw(options: argparse.Namespace) -> int:
     result, names = _evaluated(options)
     looks = _looks(options, kind)
     if kind == "html":
-        content = explain(result, names=names, title=_title(options)).html.encode()
+        content = explain(result, names=names, title=_title(options), **looks).html.encode()
     elif kind == "mmd":
         content = mermaid(result, names=names, **looks).encode()
     else:
@@ -336,7 +336,7 @@ def draw(options: argparse.Namespace) -> int:
 
 def _looks(options: argparse.Namespace, kind: str) -> dict[str, Any]:
     given = {o: getattr(options, o) for o in ("level", "edges", "rankdir") if getattr(options, o)}
-    allowed = {"html": set(), "mmd": {"rankdir"}}.get(kind, set(given))
+    allowed = {"html": {"level", "rankdir"}, "mmd": {"rankdir"}}.get(kind, set(given))
     for option in given.keys() - allowed:
         raise ValueError(f"--{option} works only for pictures, not for .{kind} files: leave it out")
     return given
@@ -345,7 +345,7 @@ def _looks(options: argparse.Namespace, kind: str) -> dict[str, Any]:
 def _check_folder(path: str) -> None:
     folder = os.path.dirname(path)
     if not os.path.isdir(folder or "."):
-        raise ValueError(f"cannot write {path}: there is no folder {folder}, create it first")
+        raise ValueError(f"cannot write {path}: there is no folder {folder}; create it first")
 
 
 def _title(options: argparse.Namespace) -> str:
@@ -408,7 +408,7 @@ def train(arguments: Sequence[str]) -> int:
     found = [demo for place in places if (demo := place / "decision_boundary.py").exists()]
     if not found:
         raise SystemExit(
-            f"no decision_boundary.py in {' or '.join(map(str, places))}: install again"
+            f"no decision_boundary.py in {' or '.join(map(str, places))}: reinstall micrograd"
         )
     before = sys.argv
     sys.argv = ["python -m micrograd train", *arguments]

@@ -5,7 +5,8 @@ boxes: operations into the call of a neuron, the calls of a neuron for several e
 neuron, neurons into their layer. What is still too many is cut into parts, in topological order.
 
     >>> from micrograd.nn import MLP
-    >>> boxes, box_of = boxes_of(MLP(2, [3, 1])([1.0, -1.0]))
+    >>> y = MLP(2, [3, 1])([1.0, -1.0])
+    >>> boxes, box_of = boxes_of(y, graph(y).nodes)
     >>> [(box["kind"], box["label"], box["parent"]) for box in boxes[:3]]
     [('layer', 'L0', -1), ('neuron', 'L0.n0', 0), ('neuron', 'L0.n1', 0)]
     >>> box_of.count(-1)  # the inputs are in no box, the weights are in the boxes of their neurons
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from micrograd.draw.graph import graph
-from micrograd.draw.records import LayerBox, NeuronBox
+from micrograd.draw.records import LayerBox, NeuronBox, Node
 from micrograd.engine import Value
 
 MOST = 30  # members of a box: more are cut into parts
@@ -45,15 +46,22 @@ def _shortened(found: re.Match[str]) -> str:
     return letter + found[1]
 
 
-def boxes_of(root: Value, names: Mapping[str, Any] | None = None) -> tuple[list[Box], list[int]]:
+def boxes_of(
+    root: Value, nodes: Sequence[Node], names: Mapping[str, Any] | None = None
+) -> tuple[list[Box], list[int]]:
     """The boxes of the graph that leads to `root`, and the innermost box of each node.
+
+    Args:
+        root: the result.
+        nodes: the records of the graph's nodes, as in `graph(root, names=names).nodes`.
+        names: where to look for names.
 
     Returns:
         A list of boxes, each after its parent, with `label`, `kind` ('layer', 'neuron', 'call' or
         'part'), `about` (a few words), and `parent`, the index of the box around it or -1; and
         for each node in topological order the index of its innermost box, or -1.
     """
-    tree = _Tree(root, names)
+    tree = _Tree(root, nodes, names)
     tree.add_layers()
     tree.cut(leaves=False)
     tree.sink_leaves()
@@ -62,15 +70,13 @@ def boxes_of(root: Value, names: Mapping[str, Any] | None = None) -> tuple[list[
 
 
 class _Tree:
-    def __init__(self, root: Value, names: Mapping[str, Any] | None) -> None:
-        self.root, self.names = root, names
-        self.nodes = graph(root, names=names).nodes
-        place = {node.name: i for i, node in enumerate(self.nodes)}
-        self.place = place
+    def __init__(self, root: Value, nodes: Sequence[Node], names: Mapping[str, Any] | None) -> None:
+        self.root, self.nodes, self.names = root, nodes, names
+        self.place = place = {node.name: i for i, node in enumerate(nodes)}
         self.operands = [[place[o] for o in node.operands] for node in self.nodes]
         self.boxes: list[Box] = []
         self.box_of = [-1] * len(self.nodes)
-        self.outside = {len(self.nodes) - 1}  # nodes that may not sink into a box
+        self.outside = {len(nodes) - 1}  # nodes that may not sink into a box
 
     def add(self, label: str, kind: str, about: str, parent: int) -> int:
         self.boxes.append({"label": label, "kind": kind, "about": about, "parent": parent})
@@ -193,16 +199,17 @@ class _Tree:
             size = -(-len(within) // min(PARTS, -(-len(within) // PARTS)))
             for start in range(0, len(within), size):
                 piece = within[start : start + size]
-                box = self.add(self._part(piece), "part", self._count(piece, leaves), around)
+                label, about = self._part(piece, leaves), self._count(piece, leaves)
+                box = self.add(label, "part", about, around)
                 waiting.append((box, piece))
 
-    def _part(self, piece: Sequence[tuple[int, str, int]]) -> str:
+    def _part(self, piece: Sequence[tuple[int, str, int]], leaves: bool) -> str:
         (_, what, first), (_, _, last) = piece[0], piece[-1]
         if what == "box":
-            a, b = self.boxes[first]["label"], self.boxes[last]["label"]
-        else:
-            a, b = (short(n.label) or n.name for n in (self.nodes[first], self.nodes[last]))
-        return a if a == b else f"{a} – {b}"
+            return f"{self.boxes[first]['label']}, ..."
+        node = self.nodes[first if leaves else last]
+        name = short(node.label) or node.name
+        return f"{name}, ..." if leaves else f"\N{RIGHTWARDS ARROW} {name}"
 
     def _count(self, piece: Sequence[tuple[int, str, int]], leaves: bool) -> str:
         if piece[0][1] == "box":

@@ -2,9 +2,9 @@
 
 `explain(loss)` displays a page in a notebook or saves it as a single file. It shows the formula and
 the graph, and steps through the forward pass node by node and through the backward pass closure by
-closure. On the page you can turn the leaves, nudge them, predict numbers, make the classic mistakes,
-and take steps down the gradient. The page computes with the rules that `rules.py` records from the
-closures; text, styles and scripts are in the files beside this one.
+closure. On the page you can turn the leaves, nudge them, predict numbers, make the classic
+mistakes, and take steps down the gradient. The page computes with the rules that `rules.py` records
+from the closures; text, styles and scripts are in the files beside this one.
 
     >>> x, w = Value(2.0, label="x"), Value(-3.0, label="w")
     >>> explain((x * w).tanh(), title="A product and its tanh")
@@ -18,7 +18,7 @@ import inspect
 import math
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -41,7 +41,7 @@ CALLS = ("neuron", "call")  # boxes with one output
 STYLES = ("cards",)
 SCRIPTS = (
     *("numbers", "program", "layout", "levels", "steps", "formula", "words", "cards"),
-    "transport",
+    *("transport", "meaning", "trying", "drawer", "sending"),
 )
 Explanation = Page  # what explain() returns
 
@@ -100,7 +100,7 @@ def explain(
             "unfold on the page what you want to see"
         )
     title = str(title or "Backpropagation, step by step")
-    shown = _graph_data(loss, names, list(parameters))
+    shown = _graph_data(loss, names, nodes, set(parameters))
     shown["lines"] = lines_of(loss, names or {}, sys._getframe(1))
     data = {
         "title": title,
@@ -123,13 +123,16 @@ def explain(
 
 
 def _graph_data(
-    loss: Value, names: Mapping[str, Any] | None, parameters: Sequence[Value]
+    loss: Value,
+    names: Mapping[str, Any] | None,
+    nodes: Sequence[Node],
+    parameters: Collection[Value] = (),
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
-    nodes, order = graph(loss, names=names).nodes, topological_order(loss)
-    boxes, box_of = boxes_of(loss, names)
+    order = topological_order(loss)
+    boxes, box_of = boxes_of(loss, nodes, names)
     owned = parameters_in(boxes, box_of)
-    owned |= {i for i, v in enumerate(order) if any(v is p for p in parameters)}
+    owned |= {i for i, v in enumerate(order) if v in parameters}
     kinds = [
         "p" if node.kind == "input" and i in owned else KINDS[node.kind]
         for i, node in enumerate(nodes)
@@ -202,7 +205,7 @@ def _example() -> dict[str, Any]:
     m = p * q
     r = m + q
     named = {"a": a, "p": p, "q": q, "m": m, "r": r}
-    return _graph_data(r, named, ())
+    return _graph_data(r, named, graph(r, names=named).nodes)
 
 
 def _table(nodes: Sequence[Node]) -> str:

@@ -2,7 +2,11 @@
 //
 // A formula is a list of pieces: texts, and {sub}, {sup}, {name}, {root} with lists or texts inside.
 
-const SUM = 1, PRODUCT = 2, SIGN = 3, POWER = 4, WHOLE = 5;  // from loose to tight
+const SUM = 1,
+  PRODUCT = 2,
+  SIGN = 3,
+  POWER = 4,
+  WHOLE = 5; // from loose to tight
 
 // A name in mathematics: x1 and w[0] have subscripts.
 function nameInMath(text) {
@@ -24,7 +28,8 @@ function formulaOf(graph, i, {stop, called, most = 24}) {
     return own < rank ? ["(", ...pieces, ")"] : pieces;
   };
   const operation = (j, deep) => {
-    const {op} = graph.rules[graph.nodes[j][0]], operands = graph.operands(j);
+    const {op} = graph.rules[graph.nodes[j][0]],
+      operands = graph.operands(j);
     const at = (k, rank) => operand(operands[k], rank, deep);
     if (op === "+") return [terms(j, deep), SUM];
     if (op === "-") return [[...at(0, SUM), " − ", ...at(1, PRODUCT)], SUM];
@@ -37,7 +42,7 @@ function formulaOf(graph, i, {stop, called, most = 24}) {
     if (op === "**") return [[...at(0, WHOLE), {sup: at(1, 0)}], POWER];
     if (op.startsWith("**")) return [[...at(0, WHOLE), {sup: op.slice(2).replace("-", "−")}], POWER];
     if (op.endsWith("**")) return [[op.slice(0, -2), {sup: at(0, 0)}], POWER];
-    const inside = operands.flatMap((_, k) => [...k ? [", "] : [], ...at(k, 0)]);
+    const inside = operands.flatMap((_, k) => [...(k ? [", "] : []), ...at(k, 0)]);
     return [[op === "ReLU" ? "relu" : op, "(", ...inside, ")"], WHOLE];
   };
   // a + b + c + ..., however long it is
@@ -61,21 +66,35 @@ function formulaOf(graph, i, {stop, called, most = 24}) {
 
 // Single letters stand side by side: x₁w₁. Everything else has a ×.
 function product(a, b) {
-  const single = pieces => pieces.every(piece => typeof piece === "object" && (piece.name ? [...piece.name].length === 1 : piece.sub));
+  const single = pieces =>
+    pieces.every(
+      piece => typeof piece === "object" && (piece.name ? [...piece.name].length === 1 : piece.sub),
+    );
   return single(a) && single(b) && plain(a) !== plain(b) ? [...a, ...b] : [...a, " × ", ...b];
 }
 
 // The pieces as plain text.
-const plain = pieces => typeof pieces === "string" ? pieces : pieces.map(piece =>
-  typeof piece === "string" ? piece : piece.name ?? (piece.sub !== undefined ? plain(piece.sub) : `^${plain(piece.sup)}`)).join("");
+const plain = pieces =>
+  typeof pieces === "string"
+    ? pieces
+    : pieces
+        .map(piece =>
+          typeof piece === "string"
+            ? piece
+            : (piece.name ?? (piece.sub !== undefined ? plain(piece.sub) : `^${plain(piece.sup)}`)),
+        )
+        .join("");
 
 // The pieces as elements, to be put into `parent`.
 function written(parent, pieces) {
   for (const piece of typeof pieces === "string" ? [pieces] : pieces) {
-    if (typeof piece === "string") { parent.append(piece); continue; }
+    if (typeof piece === "string") {
+      parent.append(piece);
+      continue;
+    }
     const [[kind, inside]] = Object.entries(piece);
     const element = document.createElement({name: "var", sub: "sub", sup: "sup"}[kind]);
-    parent.append(kind === "name" ? (element.textContent = inside, element) : written(element, inside));
+    parent.append(kind === "name" ? ((element.textContent = inside), element) : written(element, inside));
   }
   return parent;
 }

@@ -8,7 +8,9 @@ class Levels {
   constructor(graph, boxes = [], boxOf = graph.nodes.map(() => -1)) {
     Object.assign(this, {graph, boxes, boxOf});
     this.depth = [];
-    boxes.forEach(({parent}, j) => { this.depth[j] = parent < 0 ? 0 : this.depth[parent] + 1; });
+    boxes.forEach(({parent}, j) => {
+      this.depth[j] = parent < 0 ? 0 : this.depth[parent] + 1;
+    });
   }
 
   // The boxes around box j, from the inside out, j first.
@@ -21,10 +23,13 @@ class Levels {
   // The boxes to open for a level: "op" opens all, "neuron" all but neurons, "layer" none; and
   // without a level, the deepest of these that fits into `most` cards.
   opened(level, most = 40) {
-    const all = this.boxes.map((_, j) => j), neuron = j => ["neuron", "call"].includes(this.boxes[j].kind);
+    const all = this.boxes.map((_, j) => j),
+      neuron = j => ["neuron", "call"].includes(this.boxes[j].kind);
     const levels = {op: all, neuron: all.filter(j => !neuron(j)), layer: []};
     if (level) return new Set(levels[level]);
-    return Object.values(levels).map(boxes => new Set(boxes)).find(open => !open.size || this.count(open) <= most);
+    return Object.values(levels)
+      .map(boxes => new Set(boxes))
+      .find(open => !open.size || this.count(open) <= most);
   }
 
   count(open) {
@@ -37,14 +42,16 @@ class Levels {
     this.boxes.forEach(({parent}, j) => {
       folded[j] = parent >= 0 && folded[parent] >= 0 ? folded[parent] : open.has(j) ? -1 : j;
     });
-    return this.boxOf.map((j, i) => j >= 0 && folded[j] >= 0 ? `b${folded[j]}` : `v${i}`);
+    return this.boxOf.map((j, i) => (j >= 0 && folded[j] >= 0 ? `b${folded[j]}` : `v${i}`));
   }
 
   // What is visible: the items by name, in an order in which operands come first; the arrows between
   // them, each with the edges [node, number of the operand] that it stands for; and the frames of
   // opened boxes.
   view(open) {
-    const {graph} = this, itemOf = this.outermost(open), items = new Map();
+    const {graph} = this,
+      itemOf = this.outermost(open),
+      items = new Map();
     itemOf.forEach((name, i) => {
       if (!items.has(name)) items.set(name, {name, nodes: [], outputs: []});
       items.get(name).nodes.push(i);
@@ -53,10 +60,12 @@ class Levels {
       if (item.name[0] === "b") item.box = +item.name.slice(1);
       else item.node = item.nodes[0];
     }
-    const arrows = new Map(), used = new Set();
+    const arrows = new Map(),
+      used = new Set();
     graph.nodes.forEach((node, i) => {
       for (let k = 0; k + 1 < node.length; k++) {
-        const from = itemOf[node[k + 1]], to = itemOf[i];
+        const from = itemOf[node[k + 1]],
+          to = itemOf[i];
         if (from === to) continue;
         used.add(node[k + 1]);
         const whole = items.get(to).box !== undefined;
@@ -70,22 +79,29 @@ class Levels {
     for (const i of used) items.get(itemOf[i]).outputs.push(i);
     const order = sorted([...items.values()], [...arrows.values()]);
     const frames = [...open].filter(j => items.size && this.around(j).every(k => open.has(k)));
-    return {items: new Map(order.map(item => [item.name, item])), arrows: [...arrows.values()], itemOf, frames};
+    return {
+      items: new Map(order.map(item => [item.name, item])),
+      arrows: [...arrows.values()],
+      itemOf,
+      frames,
+    };
   }
 }
 
 // The items, operands first. If boxes lead to each other in a circle, in the order of their last
 // nodes.
 function sorted(items, arrows) {
-  const waitsFor = new Map(items.map(item => [item.name, 0])), next = new Map();
+  const waitsFor = new Map(items.map(item => [item.name, 0])),
+    next = new Map();
   for (const {from, to} of arrows) {
     waitsFor.set(to, waitsFor.get(to) + 1);
-    next.set(from, [...next.get(from) ?? [], to]);
+    next.set(from, [...(next.get(from) ?? []), to]);
   }
   const byName = new Map(items.map(item => [item.name, item]));
   const last = item => item.nodes[item.nodes.length - 1];
   items.sort((a, b) => last(a) - last(b));
-  const ready = items.filter(item => !waitsFor.get(item.name)), order = [];
+  const ready = items.filter(item => !waitsFor.get(item.name)),
+    order = [];
   while (ready.length) {
     const item = ready.shift();
     order.push(item);
