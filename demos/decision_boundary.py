@@ -31,7 +31,7 @@ from micrograd.datasets import blobs, circles, moons, read_csv, spirals
 from micrograd.losses import binary_cross_entropy, cross_entropy
 from micrograd.nn import ACTIVATIONS, MLP, Sequential, accuracy
 from micrograd.optim import AdamW
-from micrograd.plot.style import CLASSES
+from micrograd.plot.style import MARKERS
 
 DATASETS = {  # the last two have three classes
     "moons": moons,
@@ -154,9 +154,9 @@ def load(data, n, noise, seed):
     if n is not None or noise is not None:
         raise ValueError("--points and --noise do not apply to a file: leave them out")
     X, y, names = read_csv(data)
-    if len(names) > len(CLASSES):
+    if len(names) > len(MARKERS):
         shown = ", ".join(names[:9])
-        raise ValueError(f"{data}: expected at most {len(CLASSES)} classes, one for each colour of "
+        raise ValueError(f"{data}: expected at most {len(MARKERS)} classes, one for each colour of "
                          f"the picture, got {len(names)}: {shown}, ...")  # fmt: skip
     return X, y, names
 

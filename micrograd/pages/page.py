@@ -21,7 +21,9 @@ POLICY = (
 )
 
 
-def html_page(name: str, scripts: Sequence[str] = (), **contents: str) -> str:
+def html_page(
+    name: str, scripts: Sequence[str] = (), styles: Sequence[str] = (), **contents: str
+) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
 
     Every page has the tokens of `draw/tokens.py` as CSS variables, then base.css and NAME.css; and
@@ -31,14 +33,15 @@ def html_page(name: str, scripts: Sequence[str] = (), **contents: str) -> str:
     Args:
         name: name of the page's three files in this folder, without the ending.
         scripts: names of the .js files that come before the page's own.
+        styles: names of the .css files between base.css and the page's own.
         contents: the text for each of the other placeholders.
 
-    >>> html_page("player", run="{}")[:15]
+    >>> html_page("playground", title="A page", data="{}")[:15]
     '<!doctype html>'
     """
     texts = {
         "policy": POLICY,
-        "css": "\n".join([_tokens(), _file("base.css"), _file(f"{name}.css")]),
+        "css": "\n".join([_tokens(), *(_file(f"{s}.css") for s in ("base", *styles, name))]),
         "js": "\n".join(_file(f"{script}.js") for script in (*scripts, name)),
         "transport": _file("transport.html"),
         **contents,

@@ -25,6 +25,8 @@ function expression(formula, named) {
   if (op === "neg") return `(-${texts[0]})`;
   if (INFIX.has(op)) return `(${texts[0]} ${op} ${texts[1]})`;
   if (op === "where") return `(${texts[0]} ? ${texts[1]} : ${texts[2]})`;
+  if (op === "is") return `(${texts[0]} === ${texts[1]})`;
+  if (op === "take") return `[${texts.slice(1).join(", ")}][${texts[0]}]`;
   if (op in FUNCTIONS) return `FUNCTIONS.${op}(${texts.join(", ")})`;
   throw new Error(`no operation ${op}`);
 }
@@ -75,14 +77,15 @@ class Graph {
     return forward ? forward(d, this.nodes[i]) : this.leaves.get(i);
   }
 
-  // What the closure of node i contributes to the gradient of its operand number k.
-  share(i, k, d, g) {
-    return this.functions[this.nodes[i][0]].shares[k](d, this.nodes[i], d[i], g[i]);
+  // What the closure of node i contributes to the gradient of its operand number k, for the gradient
+  // of node i or another upstream gradient.
+  share(i, k, d, g, upstream = g[i]) {
+    return this.functions[this.nodes[i][0]].shares[k](d, this.nodes[i], d[i], upstream);
   }
 
   // d (node i) / d (its operand number k): the contribution for an upstream gradient of 1.
   localDerivative(i, k, d) {
-    return this.functions[this.nodes[i][0]].shares[k](d, this.nodes[i], d[i], 1);
+    return this.share(i, k, d, null, 1);
   }
 
   // The data of all nodes, from the numbers of the leaves (a Map).

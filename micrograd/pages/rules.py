@@ -17,12 +17,14 @@ for the data of the operands, y for the data of the node itself, and g for its g
 
 from __future__ import annotations
 
-import json
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from micrograd.engine import Value, innermost
-from micrograd.trace import Trace, trace
+from micrograd.derivatives import local_derivatives
+from micrograd.engine import Constant, Value, innermost, topological_order
+from micrograd.pause import is_paused
+from micrograd.trace import _again, _is_known, trace
 
 Formula = Any  # a float, a name, or a list [op, formula, ...]
 
@@ -38,31 +40,33 @@ def recorded_rules(root: Value) -> dict[str, Any]:
         leaf and of each result whose rule has no forward formula.
 
     Raises:
-        TypeError, ValueError: as `micrograd.trace.trace`.
+        TypeError: `root` is not a Value.
+        ValueError: the graph has a cycle, `root` was computed under `no_grad()`, the call is inside
+            `no_grad()`, or the closure of a user-defined operation uses = instead of +=.
     """
-    program = trace(root)
-    position = {value: i for i, value in enumerate(program.order)}
-    operands = [[position[operand] for operand in value._prev] for value in program.order]
-    forward, shares = _formulas(program, operands)
+    if not isinstance(root, Value):
+        raise TypeError(f"recorded_rules expects a Value, got {type(root).__name__} {root!r:.40}")
+    if is_paused() or (not root.requires_grad and not isinstance(root, Constant)):
+        raise ValueError("rules are recorded from a graph, and no_grad() keeps none: call outside")
+    order = topological_order(root)
+    position = {value: i for i, value in enumerate(order)}
     rules: list[dict[str, Any]] = []
-    index: dict[str, int] = {}  # from the text of a rule to its place in the list
-    nodes, unknown = [], set(program.unknown)
-    for i, value in enumerate(program.order):
-        if not operands[i]:
+    index: dict[Any, int] = {}  # from an operation and the pattern of its operands to its rule
+    nodes, leaves = [], {}
+    for i, value in enumerate(order):
+        operands = [position[operand] for operand in value._prev]
+        known = bool(operands) and _is_known(value)
+        if not known:
+            leaves[i] = as_number(innermost(value.data))
+        if not operands:
             nodes.append([-1])
             continue
-        rule = {
-            "op": str(value._op),
-            "forward": None if i in unknown else forward[i],
-            "shares": shares[i],
-        }
-        text = json.dumps(rule)
-        if text not in index:
-            index[text] = len(rules)
-            rules.append(rule)
-        nodes.append([index[text], *operands[i]])
-    given = (i for i in range(len(nodes)) if not operands[i] or i in unknown)
-    leaves = {i: as_number(innermost(program.order[i].data)) for i in given}
+        # x * x has a rule of its own: its operands are the same node
+        key: Any = (value._op, *map(operands.index, operands)) if known else i
+        if key not in index:
+            index[key] = len(rules)
+            rules.append(_rule(key) if known else _constant_rule(value))
+        nodes.append([index[key], *operands])
     return {"rules": rules, "nodes": nodes, "leaves": leaves}
 
 
@@ -78,29 +82,33 @@ def as_number(x: Any) -> Any:
     return x if math.isfinite(x) else f"{'-' * (x < 0)}Infinity"
 
 
-def _formulas(
-    program: Trace, operands: list[list[int]]
-) -> tuple[list[Formula], list[list[Formula]]]:
-    # The forward formula of each node, and the formulas of what its closure contributes.
-    data_of = {place: i for i, place in enumerate(program.data)}
+def _rule(key: Sequence[Any]) -> dict[str, Any]:
+    # Records the operation with this name, on operands that are equal where the pattern says so.
+    op, *pattern = key
+    fresh = [Value(0.5) for _ in pattern]  # a number for which every operation is defined
+    program = trace(_again(op, [fresh[k] for k in pattern]))
+    name_of = {place: f"x{k}" for k, place in zip(sorted(set(pattern)), program.data, strict=False)}
+    name_of[program.data[-1]] = "y"
     found: list[Formula] = []  # the formula of each instruction
     for step in program.instructions:
         if step.op in ("input", "constant"):
             found.append(as_number(innermost(step.number)))
-            continue
-        formula = [step.op]
-        for place in step.operands if step.role != "accumulation" else ():  # the page adds up
-            if place in data_of:
-                i = data_of[place]
-                formula.append("y" if i == step.node else f"x{operands[step.node].index(i)}")
-            else:
-                formula.append("g" if _is_gradient(program, place) else found[place])
-        found.append(formula)
-    shares: list[list[Formula]] = [[] for _ in operands]
-    for giver, _, _, place in program.contributions():
-        shares[giver].append("g" if _is_gradient(program, place) else found[place])
-    return [found[place] for place in program.data], shares
+        elif step.role == "accumulation":  # the page adds up
+            found.append(None)
+        else:
+            found.append([step.op, *(_named(place, name_of, found) for place in step.operands)])
+        if step.role == "seed":
+            name_of[len(found) - 1] = "g"
+    shares = [_named(place, name_of, found) for *_, place in program.contributions()]
+    return {"op": op, "forward": found[program.data[-1]], "shares": shares}
 
 
-def _is_gradient(program: Trace, place: int) -> bool:
-    return program.instructions[place].role in ("accumulation", "seed")
+def _named(place: int, name_of: Mapping[int, str], found: Sequence[Formula]) -> Formula:
+    return name_of.get(place, found[place])
+
+
+def _constant_rule(value: Value) -> dict[str, Any]:
+    # How a user-defined operation computes is unknown, so its local derivatives are constants.
+    local = [innermost(derivative) for derivative in local_derivatives(value, strict=True)]
+    shares = [["*", as_number(derivative), "g"] for derivative in local]
+    return {"op": str(value._op), "forward": None, "shares": shares}
