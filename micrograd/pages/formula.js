@@ -19,7 +19,7 @@ function nameInMath(text) {
 function formulaOf(graph, i, {stop, called, most = 24}) {
   let left = most;
   const operand = (j, rank, deep) => {
-    if (graph.isLeaf(j) || stop(j) || deep > 40) {
+    if (graph.isLeaf(j) || stop(j) || deep > 8) {
       left -= 1;
       return called(j, rank);
     }
