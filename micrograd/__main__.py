@@ -3,6 +3,7 @@
     draw    draws the graph of an expression: a picture, a page of steps, or Mermaid text
     derive  computes the value and gradients of an expression, and checks the gradients
     train   trains a small network on two moons and draws its decision boundary
+    play    writes a page on which a small network learns while you watch
     grade   checks your own Value class, operation by operation
 
 Write expressions as in Python, with the operators and functions of Value. They are parsed, never
@@ -85,6 +86,12 @@ What cannot be prevented: the file runs with all your permissions. It can read, 
 files, use the network, start processes that escape, write to the terminal through other processes,
 and forge answers for a class that does not exist; a class may also use another engine. If you do
 not trust the author, read the file first, and grade it in a container or under another account.
+"""
+PLAY_EXAMPLES = """examples:
+  python -m micrograd play -o play.html
+
+The page needs no network and no server: open it in a browser. In Python,
+playground(model, X, y) makes the same page for a model of your own.
 """
 DERIVE_EXAMPLES = """examples:
   python -m micrograd derive "3*x**2 + x*y + 5*y**2" x=2 y=3
@@ -321,11 +328,7 @@ def draw(options: argparse.Namespace) -> int:
     if options.out == "-":
         sys.stdout.buffer.write(content)
         return 0
-    folder = os.path.dirname(options.out)
-    if not os.path.isdir(folder or "."):
-        raise ValueError(
-            f"cannot write {options.out}: there is no folder {folder}; create it first"
-        )
+    _check_folder(options.out)
     write_whole(options.out, content)
     print(options.out)
     return 0
@@ -337,6 +340,12 @@ def _looks(options: argparse.Namespace, kind: str) -> dict[str, Any]:
     for option in given.keys() - allowed:
         raise ValueError(f"--{option} works only for pictures, not for .{kind} files: leave it out")
     return given
+
+
+def _check_folder(path: str) -> None:
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder or "."):
+        raise ValueError(f"cannot write {path}: there is no folder {folder}; create it first")
 
 
 def _title(options: argparse.Namespace) -> str:
@@ -407,6 +416,15 @@ def train(arguments: Sequence[str]) -> int:
         runpy.run_path(str(found[0]), run_name="__main__")
     finally:
         sys.argv = before
+    return 0
+
+
+def play(options: argparse.Namespace) -> int:
+    """Writes the page of live training."""
+    from micrograd.pages.playground import playground
+
+    _check_folder(options.out)
+    print(playground(title=options.title).save(options.out))
     return 0
 
 
@@ -489,6 +507,7 @@ def _parser() -> argparse.ArgumentParser:
     graded: dict[str, Any] = {"prog": "micrograd grade", "epilog": GRADE_EXAMPLES}
     _takes_file(command(grade, help="check your own Value class", **graded))
     command(train, help="train a network on two moons; see train --help")
+    _takes_page(command(play, help="write a page of live training", epilog=PLAY_EXAMPLES))
     return parser
 
 
@@ -515,6 +534,11 @@ def _takes_drawing(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--rankdir", choices=["LR", "RL", "TB", "BT"], help="direction of the graph"
     )
+
+
+def _takes_page(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--out", default="play.html", help="file name of the page")
+    command.add_argument("--title", help="title of the page")
 
 
 def _takes_file(command: argparse.ArgumentParser) -> None:

@@ -40,6 +40,14 @@ LIGHT = {
     "local-soft": "#dcf1ee",
     "wrong": "#b3182f",
     "wrong-soft": "#fde4e8",
+    "class-0": "#0b62a8",  # points of each class: shapes, never text
+    "class-1": "#d57a00",
+    "class-2": "#35b597",
+    "class-3": "#5a30d8",
+    "class-4": "#54292f",
+    "class-5": "#c9c158",
+    "class-6": "#6cc0ea",
+    "class-7": "#6d747d",
 }
 DARK = {
     "page": "#14171a",
@@ -59,6 +67,14 @@ DARK = {
     "local-soft": "#153f3a",
     "wrong": "#ff8a9c",
     "wrong-soft": "#4a1822",
+    "class-0": "#74b8f2",
+    "class-1": "#f5b060",
+    "class-2": "#35a578",
+    "class-3": "#8a74f0",
+    "class-4": "#b5684a",
+    "class-5": "#f5ee9a",
+    "class-6": "#c5e8ff",
+    "class-7": "#8d939c",
 }
 SIZES = {  # pixels
     "text": "15px",

@@ -36,7 +36,7 @@ def html_page(
         styles: names of the .css files between base.css and the page's own.
         contents: the text for each of the other placeholders.
 
-    >>> html_page("player", run="{}")[:15]
+    >>> html_page("playground", title="A page", data="{}")[:15]
     '<!doctype html>'
     """
     texts = {

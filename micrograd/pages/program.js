@@ -25,6 +25,8 @@ function expression(formula, named) {
   if (op === "neg") return `(-${texts[0]})`;
   if (INFIX.has(op)) return `(${texts[0]} ${op} ${texts[1]})`;
   if (op === "where") return `(${texts[0]} ? ${texts[1]} : ${texts[2]})`;
+  if (op === "is") return `(${texts[0]} === ${texts[1]})`;
+  if (op === "take") return `[${texts.slice(1).join(", ")}][${texts[0]}]`;
   if (op in FUNCTIONS) return `FUNCTIONS.${op}(${texts.join(", ")})`;
   throw new Error(`no operation ${op}`);
 }
