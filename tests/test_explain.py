@@ -660,3 +660,14 @@ def test_no_card_covers_another_and_no_arrow_points_backwards(shown, direction):
             )
     along = "x" if direction == "LR" else "y"
     assert all(path[0][along] < path[-1][along] for path in paths)
+
+
+def test_formulas_are_mathematics(shown):
+    x1, w1, b = Value(2.0), Value(-3.0), Value(0.5)
+    y = (x1 * w1 + b) ** 2 / 4.0 - (-b).exp()
+    with shown(y, locals()) as page:
+        assert page.locator("#formula .whole").inner_text() == "y = (x1w1 + b)2 / 4 − e−b"
+        assert page.locator("#formula .whole sub").all_text_contents() == ["1", "1"]
+        page.keyboard.press("ArrowRight")
+        assert page.locator("#equation").inner_text() == "v2 = x1w1 = 2 × (−3) = −6"
+        assert "v2 = x1 × w1 = 2 × (−3) = −6." in page.locator("#spoken").inner_text()
