@@ -4,7 +4,6 @@ const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 
 const PENALTIES = [0, 0.0001, 0.001, 0.01, 0.03, 0.1, 0.3];
 const ALL = 1e9;          // a batch of all points
 const MOST_NEURONS = 8, MOST_LAYERS = 5, MOST_POINTS = 400, MOST_UNDONE = 100;
-const INPUTS = ["x₁", "x₂"];
 
 function live(data) {
   const own = data.model, isFixed = !!(own && own.piece), classes = data.names.length;
@@ -12,7 +11,7 @@ function live(data) {
   const given = data.optimizer || {};
   const settings = {
     data: data.examples ? "yours" : "moons", size: 100, noise: 0.1, share: data.examples ? 0 : 0.2, sample: 1,
-    seed: 1, rate: given.rate ?? 0.3, batch: ALL, optimizer: given.name || "SGD", decay: given.decay ?? 0,
+    seed: 11, rate: given.rate ?? 0.3, batch: ALL, optimizer: given.name || "SGD", decay: given.decay ?? 0,
     loss: data.losses[0].name,
   };
   const fixed = {momentum: given.momentum || 0.9, betas: given.betas || [0.9, 0.999], eps: given.eps ?? 1e-8};
@@ -263,7 +262,9 @@ function live(data) {
     let parts;
     if (kind === "weight") parts = weightDetail();
     else if (chosen.point !== undefined) parts = pointDetail();
+    else if (place.dataset.shown === String(training.p.length)) return;
     else parts = introduction(training.p.length);
+    place.dataset.shown = chosen.kind ? "" : training.p.length;
     if (held && focus.matches("input, select") && timer) return;  // somebody types
     place.replaceChildren(...parts);
     explainWords(place);
@@ -375,8 +376,8 @@ function live(data) {
     requestAnimationFrame(() => { isAsked = false; draw(); });
   }
 
-  const COLUMNS = 62, FEW = 18;
-  let geometry = null, maps = [];
+  const COLUMNS = 54, FEW = 16;
+  let geometry = null, maps = [], frames = 0;
 
   function draw() {
     const share = ratio(), rows = Math.round(COLUMNS / share), few = Math.round(FEW / share);
@@ -385,7 +386,9 @@ function live(data) {
     const surfaces = outputsOver(view, COLUMNS, rows, program, training.p, neurons);
     const scores = surfaces.slice(-outputs);
     if (outputs === 1 && loss.threshold) scores[0] = scores[0].map(z => z - loss.threshold);
-    maps = isFixed ? [] : mapsOf(outputsOver(view, FEW, few, program, training.p, neurons), few);
+    // While it trains, the small maps need not follow every frame.
+    if (!isFixed && (!timer || ++frames % 3 === 0 || maps.length !== sizes.length))
+      maps = mapsOf(outputsOver(view, FEW, few, program, training.p, neurons), few);
     const looked = pointed && maps[pointed.layer]?.[pointed.index];
     geometry = drawPlane(element("boundary"), {
       grid: {columns: COLUMNS, rows, surfaces: scores}, ...view, ratio: share, points: examples,
@@ -485,7 +488,7 @@ function live(data) {
     const now = curves.steps.length - 1, share = curves.accuracy[now], score = curves.loss[now];
     const figures = share === null ? "" : `step ${training.steps} · loss ${decimals(score)} · accuracy ${percent(share)}`;
     const text = trouble || (training.steps === 0
-      ? `${training.p.length} random weights have learned nothing yet. Each step moves every weight a little `
+      ? `${training.p.length} ${own ? "" : "random "}weights. Each training step moves every weight a little `
         + "against its gradient, so that the loss falls."
       : "Each step moves every weight a little against its gradient, so that the loss falls.");
     const said = element("said");
@@ -704,9 +707,13 @@ function live(data) {
         const points = shape === "yours" ? data.examples.map(([x, y, label]) => ({x, y, label}))
           : samples({shape, size: 60, noise: 0.02, share: 0, seed: 1, classes});
         const {low, high} = aroundPoints(points, 4 / 3);
-        for (const {x, y, label} of points.slice(0, 120))
-          drawMarker(context, label, (x - low[0]) / (high[0] - low[0]) * 96,
-                     (1 - (y - low[1]) / (high[1] - low[1])) * 72, 4);
+        for (const {x, y, label} of points.slice(0, 120)) {
+          context.fillStyle = theme.fills[label];
+          context.beginPath();
+          context.arc((x - low[0]) / (high[0] - low[0]) * 96, (1 - (y - low[1]) / (high[1] - low[1])) * 72, 3,
+                      0, 2 * Math.PI);
+          context.fill();
+        }
         choice.dataset.shape = shape;
         choice.append(small, shape);
         choice.addEventListener("click", () => change(() => { settings.data = shape; freshExamples(); }));

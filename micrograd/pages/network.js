@@ -1,5 +1,7 @@
 // The network: columns of neurons, each with a small map of what it sees, and lines for the weights.
 
+const INPUTS = ["x₁", "x₂"];
+
 // Connects the picture to its place, which gets a canvas for the lines and a button for each neuron.
 //   onNeuron(layer, index)       a neuron was pressed; layers count from 1, layer 0 is the inputs
 //   onPoint(layer, index)        a neuron is pointed at, or null
@@ -19,6 +21,7 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
       const below = document.createElement("span");
       button.className = "neuron";
       map.width = map.height = 30;
+      if (layer === 0) button.append(document.createElement("i"));
       button.append(map, below);
       button.setAttribute("aria-label", called(layer, index));
       button.title = called(layer, index);
@@ -105,12 +108,14 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
                                      width: `${side}px`, height: `${side}px`});
         button.classList.toggle("chosen", !!chosen && chosen.layer === layer && chosen.index === i
                                 && chosen.input === undefined);
-        if (image) {
-          const small = button.firstChild.getContext("2d");
+        if (image && button.image !== image) {
+          button.image = image;
+          const small = button.querySelector("canvas").getContext("2d");
           small.clearRect(0, 0, 30, 30);
           stretch(small, image, 0, 0, 30, 30);
         }
         button.classList.toggle("plain", !image);
+        if (layer === 0) button.firstChild.textContent = image ? "" : INPUTS[i] ?? `x${i + 1}`;
         const parts = below(layer, i);
         button.lastChild.replaceChildren(...parts.map(({text, kind}) => {
           const part = document.createElement("span");
