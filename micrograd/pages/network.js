@@ -68,7 +68,8 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     const [context, width] = prepared(canvas, height);
     const hasMaps = !!map(sizes.length - 1, 0), hasText = below(sizes.length - 1, 0).length > 0;
     const top = 34, gap = (height - top) / Math.max(4, ...sizes);
-    const side = Math.max(10, Math.min(hasMaps ? 44 : 22, gap - (hasText ? 15 : 5), width / sizes.length / 2));
+    const most = Math.min(hasMaps ? 44 : 22, gap - (hasText ? 15 : 5), width / sizes.length / 2);
+    const side = Math.max(10, most);
     const margin = Math.max(side / 2 + 8, 36);
     const x = layer => margin + layer / Math.max(1, sizes.length - 1) * (width - 2 * margin);
     const y = (layer, i) => top + (height - top) / 2 + (i - (sizes[layer] - 1) / 2) * gap - (hasText ? 6 : 0);
@@ -80,7 +81,7 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
           const weight = thickness(layer, i, j), size = Math.min(1, Math.abs(weight)) || 0;
           const isChosen = chosen && chosen.layer === layer && chosen.index === i && chosen.input === j;
           const isNear = chosen && chosen.input === undefined
-            && (chosen.layer === layer && chosen.index === i || chosen.layer === layer - 1 && chosen.index === j);
+            && chosen.index === (chosen.layer === layer ? i : chosen.layer === layer - 1 ? j : NaN);
           const from = [x(layer - 1) + side / 2, y(layer - 1, j)], to = [x(layer) - side / 2, y(layer, i)];
           lines.push({layer, index: i, input: j, from, to});
           context.globalAlpha = isChosen || isNear ? 1 : chosen ? 0.2 + 0.4 * size : 0.35 + 0.65 * size;
