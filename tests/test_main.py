@@ -297,13 +297,22 @@ def test_as_a_process_with_pipes():
     assert "invalid choice" in err
 
 
-@pytest.mark.parametrize("command", [[], ["draw"], ["derive"], ["train"], ["grade"]])
+@pytest.mark.parametrize("command", [[], ["draw"], ["derive"], ["train"], ["grade"], ["play"]])
 def test_help_has_examples(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         main([*command, "--help"])
     out = capsys.readouterr().out
     assert "python " in out
     assert len(out.splitlines()) > 5
+
+
+def test_play_writes_the_page(tmp_path, capsys):
+    path = tmp_path / "play.html"
+    assert main(["play", "-o", str(path), "--title", "Look & learn"]) == 0
+    assert capsys.readouterr().out == f"{path}\n"
+    assert "<title>Look &amp; learn</title>" in path.read_text()
+    assert main(["play", "-o", str(tmp_path / "nowhere" / "play.html")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -33,7 +33,8 @@ function asAddress({settings, sizes, activation, step, weights, points}) {
   if (activation) parts.set("activation", activation);
   parts.set("step", step);
   if (weights) parts.set("weights", packed(weights));
-  if (points) parts.set("points", points.map(p => [p.x, p.y, p.label + (p.test ? "t" : "")].join("_")).join("~"));
+  const asText = ({x, y, label, test}) => `${x}_${y}_${label}${test ? "t" : ""}`;
+  if (points) parts.set("points", points.map(asText).join("~"));
   return "#" + parts;
 }
 
@@ -43,7 +44,9 @@ function asAddress({settings, sizes, activation, step, weights, points}) {
 function fromAddress(hash, choices, classes) {
   const parts = new URLSearchParams(hash.slice(1)), settings = {}, state = {settings};
   for (const [name, text] of parts) {
-    const value = NUMBERS[name] ? NUMBERS[name](text) : choices[name] ? oneOf(choices[name])(text) : undefined;
+    const read = Object.hasOwn(NUMBERS, name) ? NUMBERS[name]
+      : Object.hasOwn(choices, name) ? oneOf(choices[name]) : () => undefined;
+    const value = read(text);
     if (value === undefined) continue;
     if (name === "step" || name === "activation") state[name] = value; else settings[name] = value;
   }

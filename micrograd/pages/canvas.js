@@ -44,7 +44,8 @@ function redrawnWhenNeeded(draw) {
 
 // A canvas of this height, as wide as its place: its context in CSS pixels, and its width.
 function prepared(canvas, height) {
-  const width = Math.max(1, canvas.clientWidth), density = Math.max(devicePixelRatio || 1, theme.onPaper ? 3 : 1);
+  const width = Math.max(1, canvas.clientWidth);
+  const density = Math.max(devicePixelRatio || 1, theme.onPaper ? 3 : 1);
   const [columns, rows] = [width, height].map(n => Math.round(n * density));
   if (canvas.width !== columns || canvas.height !== rows) {
     [canvas.width, canvas.height] = [columns, rows];

@@ -24,7 +24,7 @@ function field(name, value, action, shown = name) {
   const input = make("input");
   input.type = "number";
   input.step = "any";
-  input.value = +value.toPrecision(6);
+  input.value = +value.toPrecision(5);
   input.setAttribute("aria-label", name);
   input.addEventListener("change", () => {
     if (input.value !== "" && Number.isFinite(+input.value)) action(+input.value);
@@ -43,13 +43,14 @@ function updateLines(name, figures, k) {
   if (name === "Momentum")
     lines.push(["gradient", `v ← ${n(k.momentum)} v + g = ${number(v)}`, "velocity"]);
   if (name.startsWith("Adam")) {
-    const [a, b] = k.betas;
-    lines.push(["gradient", `m ← ${a} m + ${+(1 - a).toPrecision(3)} g = ${number(m)}`, "first moment: mean of g"],
-               ["gradient", `s ← ${b} s + ${+(1 - b).toPrecision(3)} g² = ${number(s)}`, "second moment: mean of g²"],
+    const [a, b] = k.betas, rest = beta => +(1 - beta).toPrecision(3);
+    lines.push(["gradient", `m ← ${a} m + ${rest(a)} g = ${number(m)}`, "first moment: mean of g"],
+               ["gradient", `s ← ${b} s + ${rest(b)} g² = ${number(s)}`, "second moment: mean of g²"],
                ["gradient", `m̂ / √ŝ = ${n(mean)} / ${n(root)}`, "both corrected for their start at 0"]);
   }
   const direction = name === "SGD" ? d : name === "Momentum" ? v : mean / root;
-  lines.push(["", `w ← ${number(pulled ?? w)} − ${n(k.rate)} × ${n(direction)} = ${number(next)}`, "the step"]);
+  const step = `w ← ${number(pulled ?? w)} − ${n(k.rate)} × ${n(direction)} = ${number(next)}`;
+  lines.push(["", step, "the step"]);
   return lines;
 }
 
@@ -112,8 +113,8 @@ function introduction(count) {
            " adds up weight × input, then bends the sum. The last one is the ", word("score"),
            ", and the ", word("loss"), " says how wrong it is."),
       make("li", "", strong("Backward. ", "gradient"), "The ", word("gradient"),
-           " of a weight says how much the loss moves when that weight moves a little. Computed from the loss "
-           + `back to the inputs, one pass finds all ${count}: each neuron uses what the next one found.`),
+           " of a weight says how much the loss moves when that weight moves a little. Computed from the "
+           + `loss back to the inputs, one pass finds all ${count}: each neuron uses what the next found.`),
       make("li", "", strong("Step. "), "Every weight moves against its gradient: w ← w − ",
            word("learning rate"), " × gradient. So the loss falls.")),
     make("p", "faint", "Press a point, a neuron or a line of the network to see its numbers."),

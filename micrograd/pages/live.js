@@ -4,7 +4,6 @@ const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 
 const PENALTIES = [0, 0.0001, 0.001, 0.01, 0.03, 0.1, 0.3];
 const ALL = 1e9;          // a batch of all points
 const MOST_NEURONS = 8, MOST_LAYERS = 5, MOST_POINTS = 400, MOST_UNDONE = 100;
-const INPUTS = ["x₁", "x₂"];
 
 function live(data) {
   const own = data.model, isFixed = !!(own && own.piece), classes = data.names.length;
@@ -12,7 +11,7 @@ function live(data) {
   const given = data.optimizer || {};
   const settings = {
     data: data.examples ? "yours" : "moons", size: 100, noise: 0.1, share: data.examples ? 0 : 0.2, sample: 1,
-    seed: 1, rate: given.rate ?? 0.3, batch: ALL, optimizer: given.name || "SGD", decay: given.decay ?? 0,
+    seed: 11, rate: given.rate ?? 0.3, batch: ALL, optimizer: given.name || "SGD", decay: given.decay ?? 0,
     loss: data.losses[0].name,
   };
   const fixed = {momentum: given.momentum || 0.9, betas: given.betas || [0.9, 0.999], eps: given.eps ?? 1e-8};
@@ -64,7 +63,7 @@ function live(data) {
 
   // Adds the present to the curves; of long curves every other number is dropped.
   function note() {
-    const seen = training.judged(trained(), loss.threshold), unseen = training.judged(tested(), loss.threshold);
+    const [seen, unseen] = [trained(), tested()].map(list => training.judged(list, loss.threshold));
     const lists = {steps: training.steps, loss: seen.loss, testLoss: unseen.loss, accuracy: seen.accuracy,
                    testAccuracy: unseen.accuracy};
     const last = curves.steps.length - 1;
@@ -146,7 +145,10 @@ function live(data) {
   }
   function train() {
     if (timer) return pause();
-    if (!trained().length) { trouble = "There are no points to train on: click the plane to add some."; return ask(); }
+    if (!trained().length) {
+      trouble = "There are no points to train on: click the plane to add some.";
+      return ask();
+    }
     remember();
     trouble = "";
     timer = requestAnimationFrame(frame);
@@ -263,7 +265,9 @@ function live(data) {
     let parts;
     if (kind === "weight") parts = weightDetail();
     else if (chosen.point !== undefined) parts = pointDetail();
+    else if (place.dataset.shown === String(training.p.length)) return;
     else parts = introduction(training.p.length);
+    place.dataset.shown = chosen.kind ? "" : training.p.length;
     if (held && focus.matches("input, select") && timer) return;  // somebody types
     place.replaceChildren(...parts);
     explainWords(place);
@@ -292,14 +296,13 @@ function live(data) {
 
   function pointDetail() {
     const {point} = chosen, {x, y, label, test} = examples[point];
-    const here = {x, y, label};
     const own = training.program.measure(training.p, x, y, label, training.scores);
     const replaced = change => setExamples(examples.map((e, i) => i === point ? {...e, ...change} : e));
     const parts = pointPanel({
       at: [x, y], label, names: data.names, test, scores: [...training.scores], loss: own,
       guess: predicted(training.scores, loss.threshold),
       onMove: (x, y) => replaced({x, y}), onLabel: k => replaced({label: k}),
-      onDelete: () => setExamples(examples.filter((_, i) => i !== point), undefined), onClose: closing(), here,
+      onDelete: deletePoint, onClose: closing(),
     });
     return isFixed ? parts.slice(0, 3) : parts;
   }
@@ -340,7 +343,8 @@ function live(data) {
     element("opened-count").textContent = `${told.at} of ${told.count - 1}`;
     element("opened-back").disabled = told.at === 0;
     element("opened-forward").disabled = element("opened-all").disabled = told.at === told.count - 1;
-    element("opened-phase").textContent = {forward: "Forward", seed: "Backward", backward: "Backward"}[told.phase] ?? "";
+    const phases = {forward: "Forward", seed: "Backward", backward: "Backward"};
+    element("opened-phase").textContent = phases[told.phase] ?? "";
     element("opened-phase").className = told.phase === "forward" ? "" : "gradient";
     element("opened-said").setAttribute("aria-live", timer ? "off" : "polite");
     element("opened-said").replaceChildren(...told.said.map(([text, kind]) =>
@@ -356,7 +360,8 @@ function live(data) {
     if (isFixed) return {place};
     for (const [k, layer] of model.layers.entries())
       for (const [index, {first, weights}] of layer.entries())
-        if (place >= first && place <= first + weights.length) return {layer: k + 1, index, input: place - first};
+        if (place >= first && place <= first + weights.length)
+          return {layer: k + 1, index, input: place - first};
     return null;
   }
 
@@ -375,8 +380,8 @@ function live(data) {
     requestAnimationFrame(() => { isAsked = false; draw(); });
   }
 
-  const COLUMNS = 62, FEW = 18;
-  let geometry = null, maps = [];
+  const COLUMNS = 54, FEW = 16;
+  let geometry = null, maps = [], frames = 0;
 
   function draw() {
     const share = ratio(), rows = Math.round(COLUMNS / share), few = Math.round(FEW / share);
@@ -385,7 +390,9 @@ function live(data) {
     const surfaces = outputsOver(view, COLUMNS, rows, program, training.p, neurons);
     const scores = surfaces.slice(-outputs);
     if (outputs === 1 && loss.threshold) scores[0] = scores[0].map(z => z - loss.threshold);
-    maps = isFixed ? [] : mapsOf(outputsOver(view, FEW, few, program, training.p, neurons), few);
+    // While it trains, the small maps need not follow every frame.
+    if (!isFixed && (!timer || ++frames % 3 === 0 || maps.length !== sizes.length))
+      maps = mapsOf(outputsOver(view, FEW, few, program, training.p, neurons), few);
     const looked = pointed && maps[pointed.layer]?.[pointed.index];
     geometry = drawPlane(element("boundary"), {
       grid: {columns: COLUMNS, rows, surfaces: scores}, ...view, ratio: share, points: examples,
@@ -438,7 +445,8 @@ function live(data) {
     const seen = chosen.point === undefined ? null : flow(chosen.point), p = training.p;
     if (hue === "gradients") training.backward(trained());
     const numbers = hue === "gradients" ? training.G : p;
-    const most = hue === "gradients" ? Math.max(1e-300, ...Array.from(numbers, Math.abs)) : 3;
+    const largest = numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-300);
+    const most = hue === "gradients" ? largest : Math.max(3, 0.8 * largest);
     const room = element("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 484);
     const height = Math.max(320, room);
     network.draw({
@@ -473,7 +481,8 @@ function live(data) {
       return row;
     });
     const head = make("tr", "", ...["parameter", "data", "gradient"].map(text => make("th", "", text)));
-    const focus = document.activeElement?.textContent, held = element("network").contains(document.activeElement);
+    const focus = document.activeElement?.textContent;
+    const held = element("network").contains(document.activeElement);
     element("network").replaceChildren(
       make("p", "", "This model is not an MLP: the page trains it, but neurons cannot be added or removed."),
       make("table", "", head, ...rows));
@@ -483,9 +492,10 @@ function live(data) {
 
   function say() {
     const now = curves.steps.length - 1, share = curves.accuracy[now], score = curves.loss[now];
-    const figures = share === null ? "" : `step ${training.steps} · loss ${decimals(score)} · accuracy ${percent(share)}`;
+    const figures = share === null ? ""
+      : `step ${training.steps} · loss ${decimals(score)} · accuracy ${percent(share)}`;
     const text = trouble || (training.steps === 0
-      ? `${training.p.length} random weights have learned nothing yet. Each step moves every weight a little `
+      ? `${training.p.length} ${own ? "" : "random "}weights. Each training step moves every weight a little `
         + "against its gradient, so that the loss falls."
       : "Each step moves every weight a little against its gradient, so that the loss falls.");
     const said = element("said");
@@ -493,8 +503,8 @@ function live(data) {
       said.dataset.text = text + figures;
       said.replaceChildren(make("span", trouble ? "wrong" : "", text), " ", make("b", "number", figures));
     }
-    element("boundary").setAttribute("aria-label", `The plane with ${examples.length} points and the class that `
-      + `the network gives to each place; accuracy ${percent(share)}`);
+    element("boundary").setAttribute("aria-label", `The plane with ${examples.length} points and the class `
+      + `that the network gives to each place; accuracy ${percent(share)}`);
   }
 
   // ---- Controls
@@ -553,15 +563,14 @@ function live(data) {
     press("opened-back", () => stepOpened(-1));
     press("opened-forward", () => stepOpened(1));
     press("opened-all", () => stepOpened(1e6));
-    press("close", () => choose({...chosen, kind: "point", neuron: undefined, ...(isFixed && {point: undefined})}));
+    press("close", () =>
+      choose({...chosen, kind: "point", neuron: undefined, ...(isFixed && {point: undefined})}));
     press("fewer-layers", () => relayer(-1));
     press("more-layers", () => relayer(1));
     press("again", () => change(() => { settings.sample++; freshExamples(); }));
     press("clear", () => setExamples([], undefined));
     press("add", () => {
-      if (examples.length >= MOST_POINTS) return;
-      const [x, y] = [0, 1].map(k => Math.round(50 * (view.low[k] + view.high[k])) / 100);
-      setExamples([...examples, {x, y, label: brush, test: false}]);
+      addPoint(...[0, 1].map(k => Math.round(50 * (view.low[k] + view.high[k])) / 100));
       choose({kind: "point", point: examples.length - 1});
     });
     press("next-point", () => {
@@ -599,7 +608,17 @@ function live(data) {
         examples = examples.map((e, i) => ({...e, test: i < tests}));
       }));
     }
-    connectPlane();
+    makeHand(element("boundary"), {
+      geometry: () => geometry, examples: () => examples,
+      onAdd: addPoint, onChoose: point => choose({kind: "point", point}), onDelete: deletePoint,
+      onGrab: remember, onDrop: showControls,
+      onMove: (point, x, y) => {
+        byHand = true;
+        examples = examples.map((e, i) => i === point ? {...e, x, y} : e);
+        note();
+        ask();
+      },
+    });
     // Left and right step everywhere except in text fields; space plays.
     document.addEventListener("keydown", event => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -611,7 +630,8 @@ function live(data) {
       if (!(key in actions) || key === " " && isButton) return;
       event.preventDefault();
       event.stopPropagation();
-      if (element("arithmetic").contains(target) && key !== " ") return stepOpened(key === "ArrowRight" ? 1 : -1);
+      if (element("arithmetic").contains(target) && key !== " ")
+        return stepOpened(key === "ArrowRight" ? 1 : -1);
       actions[key]();
     }, true);
   }
@@ -633,66 +653,13 @@ function live(data) {
 
   // ---- Points by hand
 
-  let brush = 0;
+  let brush = 0;  // the class of new points
 
-  function connectPlane() {
-    const canvas = element("boundary");
-    let held = null;
-    const place = event => {
-      const area = canvas.getBoundingClientRect();
-      return [event.clientX - area.left, event.clientY - area.top];
-    };
-    const nearest = (left, top, reach) => {
-      let best = -1, least = reach;
-      examples.forEach((e, i) => {
-        const distance = Math.hypot(geometry.across(e.x) - left, geometry.up(e.y) - top);
-        if (distance < least) [best, least] = [i, distance];
-      });
-      return best;
-    };
-    const rounded = x => Math.round(x * 1e4) / 1e4;
-    canvas.addEventListener("pointerdown", event => {
-      if (event.button || !geometry) return;
-      const [left, top] = place(event), reach = event.pointerType === "touch" ? 18 : geometry.size + 4;
-      held = {left, top, point: nearest(left, top, reach), isMoving: false};
-    });
-    // A finger on a point drags it; elsewhere it scrolls the page.
-    canvas.addEventListener("touchmove", event => { if (held && held.point >= 0) event.preventDefault(); },
-                            {passive: false});
-    canvas.addEventListener("pointermove", event => {
-      const [left, top] = place(event);
-      if (!held) {
-        canvas.style.cursor = nearest(left, top, geometry.size + 4) >= 0 ? "grab" : "crosshair";
-        return;
-      }
-      if (!held.isMoving && Math.hypot(left - held.left, top - held.top) < 5) return;
-      if (held.point < 0) return;
-      if (!held.isMoving) {
-        remember();
-        canvas.setPointerCapture(event.pointerId);
-      }
-      held.isMoving = byHand = true;
-      const [x, y] = geometry.at(left, top).map(rounded);
-      examples = examples.map((e, i) => i === held.point ? {...e, x, y} : e);
-      note();
-      ask();
-    });
-    canvas.addEventListener("pointercancel", () => { held = null; });
-    canvas.addEventListener("pointerup", event => {
-      if (!held) return;
-      const {point, isMoving} = held, [left, top] = place(event);
-      const hasMoved = Math.hypot(left - held.left, top - held.top) >= 8;
-      held = null;
-      if (isMoving) return showControls();
-      if (point >= 0) return choose({kind: "point", point});
-      if (hasMoved || !geometry.isInside(left, top) || examples.length >= MOST_POINTS) return;
-      const [x, y] = geometry.at(left, top).map(rounded);
-      setExamples([...examples, {x, y, label: brush, test: false}]);
-    });
-    canvas.addEventListener("keydown", event => {
-      if (event.key === "Delete" && chosen.point !== undefined)
-        setExamples(examples.filter((_, i) => i !== chosen.point), undefined);
-    });
+  function addPoint(x, y) {
+    if (examples.length < MOST_POINTS) setExamples([...examples, {x, y, label: brush, test: false}]);
+  }
+  function deletePoint() {
+    if (chosen.point !== undefined) setExamples(examples.filter((_, i) => i !== chosen.point), undefined);
   }
 
   function drawChoices() {
@@ -704,9 +671,13 @@ function live(data) {
         const points = shape === "yours" ? data.examples.map(([x, y, label]) => ({x, y, label}))
           : samples({shape, size: 60, noise: 0.02, share: 0, seed: 1, classes});
         const {low, high} = aroundPoints(points, 4 / 3);
-        for (const {x, y, label} of points.slice(0, 120))
-          drawMarker(context, label, (x - low[0]) / (high[0] - low[0]) * 96,
-                     (1 - (y - low[1]) / (high[1] - low[1])) * 72, 4);
+        for (const {x, y, label} of points.slice(0, 120)) {
+          context.fillStyle = theme.fills[label];
+          context.beginPath();
+          context.arc((x - low[0]) / (high[0] - low[0]) * 96, (1 - (y - low[1]) / (high[1] - low[1])) * 72, 3,
+                      0, 2 * Math.PI);
+          context.fill();
+        }
         choice.dataset.shape = shape;
         choice.append(small, shape);
         choice.addEventListener("click", () => change(() => { settings.data = shape; freshExamples(); }));
@@ -730,10 +701,10 @@ function live(data) {
   // ---- The address
 
   function keepAddress() {
-    const hasOwn = byHand || isFixed && settings.data === "yours" && byHand;
     const hash = asAddress({
-      settings, sizes: isFixed ? null : sizes, activation: isFixed ? null : activations[0], step: training.steps,
-      weights: training.p.length <= 1500 ? training.p : null, points: hasOwn ? examples : null,
+      settings, step: training.steps,
+      sizes: isFixed ? null : sizes, activation: isFixed ? null : activations[0],
+      weights: training.p.length <= 1500 ? training.p : null, points: byHand ? examples : null,
     });
     try { history.replaceState(null, "", hash); } catch { /* a frame without an address */ }
   }
@@ -746,8 +717,9 @@ function live(data) {
     const state = fromAddress(link, choices, classes);
     Object.assign(settings, state.settings);
     if (!isFixed && state.hidden) {
-      const last = activations[activations.length - 1], own = activations.length > 1 ? activations[0] : "tanh";
-      const inner = state.hidden.map(() => state.activation || own);
+      const last = activations[activations.length - 1];
+      const before = activations.length > 1 ? activations[0] : "tanh";
+      const inner = state.hidden.map(() => state.activation || before);
       if (state.activation || state.hidden.join() !== hidden().join()) activations = [...inner, last];
       sizes = [2, ...state.hidden, outputs];
     }
@@ -804,6 +776,7 @@ function live(data) {
   element("playback").remove();
   for (const id of ["training", "details", "data-panel", "hint"]) element(id).hidden = false;
   element("layers").hidden = element("activation-field").hidden = isFixed;
+  element("seed").parentNode.hidden = isFixed;  // Reset goes back to the weights from Python
   for (const id of ["shown", "key-lines"]) element(id).hidden = isFixed;
   element("optimizer").append(...Object.keys(OPTIMIZERS).map(name => new Option(name, name)));
   element("decay").append(...PENALTIES.map(x => new Option(x === 0 ? "none" : String(x), x)));

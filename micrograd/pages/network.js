@@ -1,5 +1,7 @@
 // The network: columns of neurons, each with a small map of what it sees, and lines for the weights.
 
+const INPUTS = ["x₁", "x₂"];
+
 // Connects the picture to its place, which gets a canvas for the lines and a button for each neuron.
 //   onNeuron(layer, index)       a neuron was pressed; layers count from 1, layer 0 is the inputs
 //   onPoint(layer, index)        a neuron is pointed at, or null
@@ -19,6 +21,7 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
       const below = document.createElement("span");
       button.className = "neuron";
       map.width = map.height = 30;
+      if (layer === 0) button.append(document.createElement("i"));
       button.append(map, below);
       button.setAttribute("aria-label", called(layer, index));
       button.title = called(layer, index);
@@ -65,7 +68,8 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     const [context, width] = prepared(canvas, height);
     const hasMaps = !!map(sizes.length - 1, 0), hasText = below(sizes.length - 1, 0).length > 0;
     const top = 34, gap = (height - top) / Math.max(4, ...sizes);
-    const side = Math.max(10, Math.min(hasMaps ? 44 : 22, gap - (hasText ? 15 : 5), width / sizes.length / 2));
+    const most = Math.min(hasMaps ? 44 : 22, gap - (hasText ? 15 : 5), width / sizes.length / 2);
+    const side = Math.max(10, most);
     const margin = Math.max(side / 2 + 8, 36);
     const x = layer => margin + layer / Math.max(1, sizes.length - 1) * (width - 2 * margin);
     const y = (layer, i) => top + (height - top) / 2 + (i - (sizes[layer] - 1) / 2) * gap - (hasText ? 6 : 0);
@@ -77,7 +81,7 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
           const weight = thickness(layer, i, j), size = Math.min(1, Math.abs(weight)) || 0;
           const isChosen = chosen && chosen.layer === layer && chosen.index === i && chosen.input === j;
           const isNear = chosen && chosen.input === undefined
-            && (chosen.layer === layer && chosen.index === i || chosen.layer === layer - 1 && chosen.index === j);
+            && chosen.index === (chosen.layer === layer ? i : chosen.layer === layer - 1 ? j : NaN);
           const from = [x(layer - 1) + side / 2, y(layer - 1, j)], to = [x(layer) - side / 2, y(layer, i)];
           lines.push({layer, index: i, input: j, from, to});
           context.globalAlpha = isChosen || isNear ? 1 : chosen ? 0.2 + 0.4 * size : 0.35 + 0.65 * size;
@@ -105,12 +109,14 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
                                      width: `${side}px`, height: `${side}px`});
         button.classList.toggle("chosen", !!chosen && chosen.layer === layer && chosen.index === i
                                 && chosen.input === undefined);
-        if (image) {
-          const small = button.firstChild.getContext("2d");
+        if (image && button.image !== image) {
+          button.image = image;
+          const small = button.querySelector("canvas").getContext("2d");
           small.clearRect(0, 0, 30, 30);
           stretch(small, image, 0, 0, 30, 30);
         }
         button.classList.toggle("plain", !image);
+        if (layer === 0) button.firstChild.textContent = image ? "" : INPUTS[i] ?? `x${i + 1}`;
         const parts = below(layer, i);
         button.lastChild.replaceChildren(...parts.map(({text, kind}) => {
           const part = document.createElement("span");

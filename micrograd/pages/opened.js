@@ -10,7 +10,8 @@ class Part extends Graph {
     const rules = [...graph.rules, {op: "all that follows", forward: null, shares: [0]}];
     const own = nodes.map(node => {
       const [rule, ...operands] = graph.nodes[node];
-      return operands.every(operand => place.has(operand)) ? [rule, ...operands.map(o => place.get(o))] : [-1];
+      const isInside = operands.every(operand => place.has(operand));
+      return isInside ? [rule, ...operands.map(operand => place.get(operand))] : [-1];
     });
     super({rules, nodes: rest ? [...own, [rules.length - 1, last]] : own, leaves: {}});
     this.origin = nodes;
@@ -36,7 +37,8 @@ class Part extends Graph {
 //   onPick(node)         a parameter was pressed
 function makeOpened({svg, map, onTurn, onPick}) {
   const origin = k => part.origin[k];
-  const stage = new Stage(svg, {map, onTurn: (k, steps) => onTurn(origin(k), steps), onPick: k => onPick(origin(k))});
+  const callbacks = {onTurn: (k, steps) => onTurn(origin(k), steps), onPick: k => onPick(origin(k))};
+  const stage = new Stage(svg, {map, ...callbacks});
   let key = "", part, view, steps, names, kinds, shown = -1;
 
   const describe = ({node: k}) => {
@@ -60,6 +62,7 @@ function makeOpened({svg, map, onTurn, onPick}) {
       stage.draw(view, describe);
       svg.style.height = `${Math.min(440, Math.max(180, stage.needs().height))}px`;
       stage.fit();
+      stage.moveTo(0, stage.layout.height / 2);  // it begins at the left
       shown = -1;
     }
     part.follow(whole);
@@ -71,8 +74,8 @@ function makeOpened({svg, map, onTurn, onPick}) {
   }
 
   function pictureOf(at, {d, g, known, seeded, done, changes}) {
-    const step = steps.list[at], backward = at >= steps.seedAt, changed = new Set(changes.map(({node}) => node));
-    const cards = new Map();
+    const step = steps.list[at], backward = at >= steps.seedAt;
+    const changed = new Set(changes.map(({node}) => node)), cards = new Map();
     for (const {name, node: k} of view.items.values()) {
       const data = known[k] ? number(d[k]) : "·", grad = seeded[k] ? number(g[k]) : "·";
       cards.set(name, {
@@ -84,11 +87,13 @@ function makeOpened({svg, map, onTurn, onPick}) {
     const arrows = view.arrows.map(({to, edges: [[giver, k]]}) => {
       const operand = part.nodes[giver][k + 1], isNow = step.item === to;
       const chain = changes.find(change => change.giver === giver && change.edge === k);
+      const isConstant = kinds[operand] === "constant";
       return {
-        now: isNow && ["forward", "backward"].includes(step.phase) && !(backward && kinds[operand] === "constant"),
+        now: isNow && ["forward", "backward"].includes(step.phase) && !(backward && isConstant),
         passed: backward && done[giver], later: !backward && !known[operand],
-        label: chain && kinds[operand] !== "constant"
-          ? {local: inFormula(chain.local), upstream: inFormula(chain.upstream), share: number(chain.share)} : null,
+        label: chain && !isConstant
+          ? {local: inFormula(chain.local), upstream: inFormula(chain.upstream), share: number(chain.share)}
+          : null,
       };
     });
     const item = view.items.get(step.item);
@@ -99,22 +104,26 @@ function makeOpened({svg, map, onTurn, onPick}) {
   // What happens at a step: the phase and a list of [text, kind].
   function toldAt(at, {d, g, changes}) {
     const {phase, item} = steps.list[at], k = item ? view.items.get(item).node : -1;
-    if (phase === "start") return {phase, said: [["What comes in is known. Step forward to compute."]]};
-    if (phase === "seed")
-      return {phase, said: [["Now backwards: how much does the loss move when the loss itself moves a little? Its gradient is 1."]]};
-    if (phase === "end")
-      return {phase, said: [["Every gradient is known. A training step moves each weight against its own, averaged over points."]]};
+    const sentences = {
+      start: "What comes in is known. Step forward to compute.",
+      seed: "Now backwards: how much does the loss move when the loss itself moves a little? Just as much: "
+        + "its gradient is 1.",
+      end: "Every gradient is known. A training step moves each weight against its own, averaged over "
+        + "the points.",
+    };
+    if (phase in sentences) return {phase, said: [[sentences[phase]]]};
     const op = part.rules[part.nodes[k][0]].op;
     if (phase === "forward" && part.rest && k === part.root)
-      return {phase, said: [["The rest of the network and the loss follow: "], [`loss = ${number(d[k])}`, "strong"]]};
+      return {phase, said: [["All that follows gives "], [`loss = ${number(d[k])}`, "strong"]]};
     if (phase === "forward") {
       const operands = part.operands(k), letters = operationText(op, operands.map(o => names[o]));
       const numbers = operationText(op, operands.map(o => inFormula(d[o])));
       return {phase, said: [[`${names[k]} = ${letters} = ${numbers} = `], [number(d[k]), "strong"]]};
     }
-    const said = changes.filter(({node}) => kinds[node] !== "constant").flatMap(({node, local, upstream, share}, n) => [
-      [`${n ? "; " : ""}to ${names[node]}: `], [number(local), "local"], [" × "], [number(upstream), "gradient"],
-      [" = "], [number(share), "gradient"],
+    const received = changes.filter(({node}) => kinds[node] !== "constant");
+    const said = received.flatMap(({node, local, upstream, share}, n) => [
+      [`${n ? "; " : ""}to ${names[node]}: `], [number(local), "local"], [" × "],
+      [number(upstream), "gradient"], [" = "], [number(share), "gradient"],
     ]);
     return {phase, said: said.length ? said : [[`${names[k]} passes nothing on.`]]};
   }

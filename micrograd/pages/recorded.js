@@ -51,7 +51,7 @@ function recorded(run) {
     return numbers[kind].slice(start, start + width).map(n => n * scale);
   }
 
-  const neuronTitle = (layer, index) => layer === 0 ? `input x${"₁₂₃₄₅₆₇₈₉"[index] || index + 1}`
+  const neuronTitle = (layer, index) => layer === 0 ? `input ${INPUTS[index] ?? `x${index + 1}`}`
     : layer === sizes.length - 1 ? `Output ${index + 1}` : `Layer ${layer}, neuron ${index + 1}`;
   const shortly = x => String(Number(x.toPrecision(3))).replace("-", "−");
 
