@@ -169,9 +169,11 @@ def _draw_curves(
     lines = []
     for name, y in curves.items():
         ax.plot(steps, y, color=theme["hairline"], linewidth=1.2)
-        colour, pattern = CURVES[name]
-        (line,) = ax.plot([], [], color=theme[colour], linestyle=pattern, label=name)
-        line.set(linewidth=1.6, marker="o", markersize=4, markevery=[-1], clip_on=False)
+        colour, width = CURVES[name]
+        (line,) = ax.plot([], [], color=theme[colour], linewidth=width, label=name)
+        line.set(
+            zorder=6 - width, marker="o", markersize=3 + width / 2, markevery=[-1], clip_on=False
+        )
         lines.append(line)
     ax.set_title(kind, loc="left", fontsize="medium", color=theme["ink"])
     ax.set(xlim=(0, max(1, steps[-1])), ylim=(0, 1))
