@@ -300,7 +300,8 @@ def recompute(root: Value) -> Value:
 
     Each node gets new data and a new closure, because closures hold intermediate results. Gradients
     do not change. The graph keeps its shape: decisions that Python made while building it (`if`,
-    `max`, `where` with a condition, an index) are not made again.
+    `max`, `where` with a condition, an index) are not made again, and what `detach()` copied keeps
+    its number.
 
     Raises:
         TypeError: the root is not a Value, or the graph contains a user-defined operation, which
