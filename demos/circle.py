@@ -18,14 +18,17 @@ One neuron draws a straight line, two draw a strip or a bend, and from three on 
 close. For comparison, the column "lines" has the accuracy of the best regular polygon with h sides
 around the centre: a half-plane for h = 1, a strip for h = 2. Half of its border is inside the
 circle, so a small change of size gains as much as it loses. Networks may do better, because tanh
-bends the lines, or worse, because they learn from some points only. As each step follows a single
-example, the line of one neuron keeps moving; after some epochs it is outside the square.
+bends the lines, or worse, because they learn from some points only.
 
 All networks learn at the same time, from the sum of their losses: its gradient with respect to the
 weights of one network is the gradient of that network's own loss. The sum is compiled. On a 2-core
 Intel Xeon the demo takes some 15 seconds with numba, and 20 without. Ctrl-C ends the training early
-and draws what has been learned so far. The picture shows the boundary of every network after epochs
-1, 2, 4, 8, ... (thin) and the last (thick), and the loss and accuracy after every epoch.
+and draws what has been learned so far.
+
+There are three pictures. circle.png has a panel for each network. As each step follows a single
+example, the line of one neuron keeps moving, and in some epochs it is outside the square: then the
+panel shows the last epoch in which it crosses the square, and says which. circle_curves.png has the
+loss and accuracy of the largest network after each epoch, and circle_training.gif shows it learn.
 """
 
 import argparse
@@ -33,9 +36,9 @@ import math
 import random
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
@@ -43,11 +46,14 @@ import micrograd
 from micrograd import plot
 from micrograd.datasets import batches, discs
 from micrograd.losses import squared_error
-from micrograd.nn import MLP, accuracy
+from micrograd.nn import MLP, Sequential, accuracy
 from micrograd.optim import SGD
 
+NAMES = ("0, outside", "1, inside")
 SIDE, RADIUS, LR = 2.0, math.sqrt(2 / math.pi), 0.01
 CURVES = ("training loss", "validation loss", "training accuracy", "validation accuracy")
+ANGLES = np.linspace(0, 2 * math.pi, 181)
+CIRCLE = RADIUS * np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1)
 PUBLISHED = {9: (0.051, 0.96)}  # hidden neurons: training loss, validation accuracy
 
 
@@ -78,7 +84,10 @@ def loss_and_accuracy(outputs, y):
 
 
 def train(networks, training, validation, epochs):
-    """Trains all networks at the same time; an Epoch for each epoch, fewer after Ctrl-C."""
+    """Trains all networks at the same time; the Epochs from before the first one to the last.
+
+    After Ctrl-C there are fewer.
+    """
     (X, y), (X_validation, y_validation) = ((np.array(X), y) for X, y in (training, validation))
     targets = np.array(y, dtype=float)
     optimizer = SGD([p for network in networks for p in network.parameters()], lr=LR)
@@ -88,20 +97,25 @@ def train(networks, training, validation, epochs):
     def loss(x, target):
         return sum(squared_error(network(x), target) for network in networks)
 
+    def now():
+        losses, right = loss_and_accuracy(outputs(X), y)
+        losses_there, right_there = loss_and_accuracy(outputs(X_validation), y_validation)
+        curves = np.transpose([losses, losses_there, right, right_there])
+        return Epoch([network.state_dict() for network in networks], curves)
+
     history = []
     try:
+        history.append(now())
         for epoch in (bar := tqdm(range(epochs), unit="epoch")):
             for x, target in batches(X, targets, size=1, seed=epoch):
                 optimizer.zero_grad()
                 loss(x, target).backward()
                 optimizer.step()
-            losses, right = loss_and_accuracy(outputs(X), y)
-            losses_there, right_there = loss_and_accuracy(outputs(X_validation), y_validation)
-            curves = np.transpose([losses, losses_there, right, right_there])
-            history.append(Epoch([network.state_dict() for network in networks], curves))
-            bar.set_postfix_str(f"{len(networks)} hidden, loss {losses[-1]:.3f}", refresh=False)
+            history.append(now())
+            last = history[-1].curves[-1, 0]
+            bar.set_postfix_str(f"{len(networks)} hidden, loss {last:.3f}", refresh=False)
     except KeyboardInterrupt:
-        print(f"\nstopped after {len(history)} epochs", file=sys.stderr)
+        print(f"\nstopped after {max(0, len(history) - 1)} epochs", file=sys.stderr)
     return history
 
 
@@ -121,74 +135,66 @@ def straight_line_accuracy(lines):
     return 1 - min(wrong) / SIDE**2
 
 
-def outputs_on_grid(history, epochs, resolution=100):
-    """The coordinates of a grid, and the outputs on it after some epochs, as one array.
+def score(output):
+    """Above 0 for class 1; near the boundary sigmoid(score), the shade, is about the output."""
+    return 4 * (output - 0.5)
 
-    The shape of the array is (epochs, networks, resolution, resolution).
-    """
-    networks = networks_before_training(len(history[0].weights))
+
+def draw_panels(history, X, y):
+    """The figure: for each network its boundary, the true circle (dashed) and the accuracy."""
+    n = len(history[0].weights)
+    networks = networks_before_training(n)
     outputs = compiled_outputs(networks)
-    axis = np.linspace(-SIDE / 2, SIDE / 2, resolution)
-    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
-    found = []
-    for epoch in epochs:
-        for network, weights in zip(networks, history[epoch].weights, strict=True):
-            network.load_state_dict(weights)
-        found.append(outputs(grid).T.reshape(-1, resolution, resolution))
-    return axis, np.array(found)
-
-
-def draw(history, X, y):
-    """The figure: boundaries of all networks, and the four curves of each."""
-    curves = np.array([epoch.curves for epoch in history])  # (epochs, networks, 4)
-    epochs, n, _ = curves.shape
-    rows = math.ceil(n / 3)
-    figure = Figure(figsize=(11.5, 0.6 + 2.05 * max(rows, 2)), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[1, 1.05])
-    panels = left.subplots(rows, 3, squeeze=False).ravel()
+    rows, columns = math.ceil(n / 3), min(n, 3)
+    figure = Figure(figsize=(3.2 * columns, 3.45 * rows + 0.4), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in panels[n:]:
         ax.set_axis_off()
-    shown = [2**k - 1 for k in range(20) if 2**k < epochs] + [epochs - 1]
-    axis, outputs = outputs_on_grid(history, shown)
     for i, ax in enumerate(panels[:n]):
-        draw_boundaries(ax, axis, outputs[:, i], X, y)
-        ax.set_title(f"{i + 1} hidden, {curves[-1, i, 3]:.1%} right", fontsize="medium")
-
-    colours = colormaps["viridis_r"].resampled(n + 1)
-    for ax, column, name in zip(right.subplots(2, 2).ravel(), range(4), CURVES, strict=True):
-        for i in range(n):
-            numbers = curves[:, i, column]
-            ax.plot(range(1, epochs + 1), numbers, color=colours(i + 1), linewidth=1.3, label=i + 1)
-        ax.set_title(name, fontsize="medium")
-        ax.set_xlabel("epoch")
-        ax.set_ylim((0, None) if column < 2 else (None, 1.005))
-        ax.spines[["top", "right"]].set_visible(False)
-    left.suptitle("boundary after 1, 2, 4, 8, ... epochs (thin) and the last", fontsize="medium")
-    right.legend(
-        handles=ax.get_lines(), loc="outside upper center", ncols=n + 1, frameon=False,
-        title="hidden neurons", handlelength=1.2, columnspacing=1.2,
-    )  # fmt: skip
+        epoch = last_epoch_with_boundary(history, i, networks[i], outputs)
+        networks[i].load_state_dict(history[epoch].weights[i])
+        plot.decision_boundary(
+            lambda X, i=i: score(outputs(X)[:, i]), X, y, true_boundary=CIRCLE, ax=ax
+        )
+        title = f"{i + 1} neuron{'s' * (i > 0)}: {history[epoch].curves[i, 3]:.1%} right"
+        if epoch < len(history) - 1:
+            title += f" in epoch {epoch}"
+        ax.set_title(title, fontsize="medium")
+        ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
+        ax.set(xlim=(-SIDE / 2, SIDE / 2), ylim=(-SIDE / 2, SIDE / 2))
+        ax.get_legend().remove()
+    handles, _ = ax.get_legend_handles_labels()
+    texts = [*(f"class {name}" for name in NAMES), "the circle"]
+    figure.legend(handles, texts, loc="outside upper center", ncols=3, frameon=False)
     return figure
 
 
-def draw_boundaries(ax, axis, outputs, X, y):
-    """One network: the points, the circle, and the boundary after some epochs, the last thick."""
-    ax.contourf(axis, axis, outputs[-1], [-1e9, 0.5, 1e9], colors=["#DCE9F3", "#FCEBC8"], zorder=0)
-    greys = np.linspace(0.75, 0.25, len(outputs))
-    for i, surface in enumerate(outputs):
-        if surface.min() < 0.5 < surface.max():
-            last = i == len(outputs) - 1
-            colour, width = ("#222222", 1.8) if last else (str(greys[i]), 0.7)
-            ax.contour(axis, axis, surface, [0.5], colors=[colour], linewidths=width)
-    for label, colour, marker in ((0, "#0072B2", "o"), (1, "#C77C00", "^")):
-        points = np.array([x for x, k in zip(X, y, strict=True) if k == label])
-        ax.scatter(*points.T, 2, color=colour, marker=marker, linewidths=0)
-    angle = np.linspace(0, 2 * np.pi, 100)
-    ax.plot(RADIUS * np.cos(angle), RADIUS * np.sin(angle), color="#222222", linewidth=0.8,
-            linestyle=":")  # fmt: skip
-    ax.set(xticks=[], yticks=[], xlim=(-SIDE / 2, SIDE / 2), ylim=(-SIDE / 2, SIDE / 2))
-    ax.set_aspect("equal")
-    ax.spines[:].set_color("#999999")
+def last_epoch_with_boundary(history, i, network, outputs):
+    """The last epoch after which the boundary of network i crosses the square, or the last one."""
+    axis = np.linspace(-SIDE / 2, SIDE / 2, 41)
+    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    for epoch in reversed(range(len(history))):
+        network.load_state_dict(history[epoch].weights[i])
+        found = outputs(grid)[:, i]
+        if found.min() < 0.5 < found.max():
+            return epoch
+    return len(history) - 1
+
+
+def recorded(history, training, validation):
+    """The training of the largest network, to be saved as a GIF."""
+    network = networks_before_training(len(history[0].weights))[-1]
+    run = plot.animate(
+        Sequential(network, score), *training, X_validation=validation[0],
+        y_validation=validation[1], names=NAMES, true_boundary=CIRCLE,
+        title=f"{len(history[0].weights)} hidden neurons", unit="epoch",
+        frames=max(2, len(history)),
+    )  # fmt: skip
+    for i, epoch in enumerate(history):
+        network.load_state_dict(epoch.weights[-1])
+        # The loss before training is so large that it would flatten the curve of the others.
+        run.record(*epoch.curves[-1, :2] if i > 0 else ())
+    return run
 
 
 def main():
@@ -211,11 +217,16 @@ def main():
     training, validation = (discs(options.points, seed=seed) for seed in (0, 1))
     networks = networks_before_training(options.largest, options.seed)
     history = train(networks, training, validation, options.epochs)
-    if not history:
+    if len(history) < 2:
         sys.exit("circle.py: stopped before the first epoch was over, nothing to draw")
     print_table(history[-1].curves)
-    plot.save(draw(history, *training), options.out)
-    print(f"\npicture in {options.out}")
+    out = Path(options.out)
+    curves, film = out.with_stem(f"{out.stem}_curves"), out.with_name(f"{out.stem}_training.gif")
+    plot.save(draw_panels(history, *training), out)
+    run = recorded(history, training, validation)
+    plot.save(plot.learning_curves(**run.curves()), curves)
+    run.save(film)
+    print(f"\npictures in {out}, {curves} and {film}")
 
 
 def print_table(curves):

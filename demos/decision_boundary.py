@@ -31,7 +31,7 @@ from micrograd.datasets import blobs, circles, moons, read_csv, spirals
 from micrograd.losses import binary_cross_entropy, cross_entropy
 from micrograd.nn import ACTIVATIONS, MLP, Sequential, accuracy
 from micrograd.optim import AdamW
-from micrograd.plot.style import CLASSES
+from micrograd.plot.style import MARKERS
 
 DATASETS = {  # the last two have three classes
     "moons": moons,
@@ -75,10 +75,11 @@ def main():
         optimizer.zero_grad()
         loss, logits = backward()
         predict = model if options.eager else micrograd.compile(model)
-        plot.save(plot.training_figure(predict, X, y, losses, names=names), options.out)
+        figure = plot.training_figure(predict, X, y, losses, names=names, dark=options.dark)
+        plot.save(figure, options.out)
         if history:
             history.record(loss)
-            history.save(options.animate)
+            history.save(options.animate, dark=options.dark)
             print(f"animation in {options.animate}")
     except (ValueError, ArithmeticError, OSError) as error:
         sys.exit(f"no picture: {error}")
@@ -154,9 +155,9 @@ def load(data, n, noise, seed):
     if n is not None or noise is not None:
         raise ValueError("--points and --noise do not apply to a file: leave them out")
     X, y, names = read_csv(data)
-    if len(names) > len(CLASSES):
+    if len(names) > len(MARKERS):
         shown = ", ".join(names[:9])
-        raise ValueError(f"{data}: expected at most {len(CLASSES)} classes, one for each colour of "
+        raise ValueError(f"{data}: expected at most {len(MARKERS)} classes, one for each colour of "
                          f"the picture, got {len(names)}: {shown}, ...")  # fmt: skip
     return X, y, names
 
@@ -177,6 +178,7 @@ def arguments():
     add("--seed", type=int, default=0, help="seed for points and weights (0)")
     add("--out", default="decision_boundary.png", metavar="FILE", help="(decision_boundary.png)")
     add("--animate", metavar="FILE", help="also record the training, as FILE.gif or FILE.html")
+    add("--dark", action="store_true", help="draw pictures on a dark ground")
     add("--eager", action="store_true", help="train without the compiler")
     return parser.parse_args(), parser
 

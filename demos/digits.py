@@ -36,10 +36,10 @@ from tqdm import tqdm
 
 import micrograd
 from micrograd import datasets, no_grad, plot
+from micrograd.draw.tokens import LIGHT
 from micrograd.losses import cross_entropy
 from micrograd.nn import Linear, ReLU, Sequential, accuracy, confusion
 from micrograd.optim import Adam
-from micrograd.plot.style import CLASSES, GREY, INK
 
 PIXELS, HIDDEN, DIGITS, BATCH, LR = 64, 32, 10, 20, 0.005
 MOST_IMAGES = 1437  # for training: 80 % of all images
@@ -240,7 +240,7 @@ def draw(X, y, logits):
     figure = Figure(figsize=(COLUMNS * 0.85, rows * 1.05 + 0.5), layout="constrained")
     figure.suptitle(
         f"Predicted digits: {np.mean(predicted == y):.1%} of {len(X):,} images right; "
-        "wrong ones have a frame", color=INK, fontsize="medium",
+        "wrong ones have a frame", color=LIGHT["ink"], fontsize="medium",
     )  # fmt: skip
     axes = figure.subplots(rows, COLUMNS, squeeze=False).ravel()
     for ax in axes:
@@ -249,10 +249,10 @@ def draw(X, y, logits):
     for ax, pixels, true, digit in zip(axes, X, y, predicted, strict=False):
         ax.imshow(pixels.reshape(side, side), cmap="Greys", vmin=0, vmax=1)
         if digit == true:
-            ax.set_title(digit, color=GREY)
+            ax.set_title(digit, color=LIGHT["faint"])
         else:
-            ax.set_title(f"{digit}, not {true}", color=INK, weight="bold")
-            ax.spines[:].set(visible=True, color=CLASSES[1][0], linewidth=3)
+            ax.set_title(f"{digit}, not {true}", color=LIGHT["ink"], weight="bold")
+            ax.spines[:].set(visible=True, color=LIGHT["wrong"], linewidth=3)
     return figure
 
 

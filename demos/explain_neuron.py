@@ -4,9 +4,9 @@
     python demos/explain_neuron.py --diamond --out diamond.html
 
 The page shows the neuron of the lecture, o = tanh(x1 w1 + x2 w2 + b), as one HTML file for any
-browser: step through it with the arrow keys, change its weights, make the classic mistakes. With
---diamond the page shows r = p q + q with p = a^2 and q = p + a. There, nodes are used more than
-once, so += and the topological order matter.
+browser: step through it with the arrow keys, turn and nudge its weights, take steps down the
+gradient. With --diamond the page shows r = p q + q with p = a^2 and q = p + a. There, nodes are
+used more than once, so the classic mistakes matter: = instead of +=, no topological order.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def neuron():
     total = x1w1 + x2w2
     n = total + b
     o = n.tanh()
-    return explain(o, names=locals(), title="A neuron, step by step")
+    return explain(o, names=locals(), title="A neuron, step by step", parameters=[w1, w2, b])
 
 
 def diamond():

@@ -37,10 +37,10 @@ import micrograd
 from micrograd import Value, draw_dot, plot
 from micrograd.arrays import as_array, values
 from micrograd.datasets import batches, blobs, linear_regression
+from micrograd.draw.tokens import LIGHT
 from micrograd.losses import binary_cross_entropy, cross_entropy, squared_error
 from micrograd.nn import MLP, Linear
 from micrograd.optim import SGD
-from micrograd.plot.style import GREY, INK
 from micrograd.trace import recompute
 
 N_IN, HIDDEN, EPOCHS, BATCH, LR = 5, 10, 20, 10, 0.02
@@ -201,12 +201,14 @@ def draw(distance, bound, means):
     """The figure: the distance from the minimum, and the loss of the regression."""
     figure = Figure(figsize=(8.4, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2)
-    left.plot(bound, color=GREY, linewidth=1, linestyle="--", label="bound")
-    left.plot(distance, color=INK, linewidth=1.4, label="distance")
+    left.plot(bound, color=LIGHT["faint"], linewidth=1, linestyle="--", label="bound")
+    left.plot(distance, color=LIGHT["ink"], linewidth=1.4, label="distance")
     left.set(yscale="log", xlabel="epoch", ylabel="distance from the minimum",
              title="Least squares", ylim=(1e-16, None))  # fmt: skip
     left.legend(frameon=False)
-    right.plot(range(1, len(means) + 1), means, color=INK, linewidth=1.4, marker="o", markersize=3)
+    right.plot(
+        range(1, len(means) + 1), means, color=LIGHT["ink"], linewidth=1.4, marker="o", markersize=3
+    )
     right.set(xlabel="epoch", ylabel="mean loss", title="Hidden layer of ReLUs", ylim=(0, None))
     for ax in (left, right):
         ax.spines[["top", "right"]].set_visible(False)

@@ -7,9 +7,9 @@
     >>> x.grad
     6.0
 
-This file only lists the names that users import. `engine.py` is loaded immediately; other names and
-modules such as `micrograd.nn`, are loaded on first use. So `import micrograd` needs only the
-standard library and takes a few milliseconds.
+This file only lists the names that users import. `engine.py` is loaded immediately; everything
+else, including modules such as `micrograd.nn`, is loaded on first use. So `import micrograd` needs
+only the standard library and takes a few milliseconds.
 """
 
 import sys as _sys
@@ -36,6 +36,7 @@ if _typing.TYPE_CHECKING:
     from micrograd.nn import MLP, Layer, Linear, Module, Neuron, Sequential
     from micrograd.optim import SGD, Adam, AdamW
     from micrograd.pages.explain import explain
+    from micrograd.pages.playground import playground
     from micrograd.trace import recompute
 
 __version__ = "1.0.0"
@@ -64,6 +65,7 @@ __all__ = [
     "local_derivatives",
     "mermaid",
     "no_grad",
+    "playground",
     "recompute",
     "sum_over_paths",
     "take",
@@ -82,13 +84,14 @@ _names_in = {
     "nn": "Layer Linear MLP Module Neuron Sequential",
     "optim": "Adam AdamW SGD",
     "pages.explain": "explain",
+    "pages.playground": "playground",
     "trace": "recompute",
 }
 _elsewhere = {  # names in other modules that a user may look for here
     "datasets": "blobs circles moons spirals xor yin_yang",
     "losses": "binary_cross_entropy cross_entropy hinge squared_error",
     "optim": "clip_grad_norm",
-    "plot": "animate decision_boundary loss_curve",
+    "plot": "animate decision_boundary learning_curves loss_curve",
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
 _modules = [

@@ -3,6 +3,7 @@
     draw    draws the graph of an expression: a picture, a page of steps, or Mermaid text
     derive  computes the value and gradients of an expression, and checks the gradients
     train   trains a small network on two moons and draws its decision boundary
+    play    writes a page on which a small network learns while you watch
     grade   checks your own Value class, operation by operation
 
 Write expressions as in Python, with the operators and functions of Value. They are parsed, never
@@ -49,7 +50,7 @@ OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 }
 AROUND = 40  # characters to show on each side of a mistake in a long line
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
-TOO_DEEP = "too many nested operations: give names to parts, as in 'n = x * w; n + b'"
+TOO_DEEP = "too many nested operations: name some of the parts, as in 'n = x * w; n + b'"
 DRAW_EXAMPLES = """examples:
   python -m micrograd draw "(x1*w1 + x2*w2 + b).tanh()" x1=2 w1=-3 x2=0 w2=1 b=6.88 -o neuron.svg
   python -m micrograd draw "n = x*w + b; n.tanh()" x=1 w=2 b=0.5 --edges derivatives -o neuron.png
@@ -77,7 +78,7 @@ Exit codes:
 
 Only the statements that define the class run, from a file or from the cells of a notebook. They run
 in a separate process without input and with a time limit. Where the system supports it, there are
-also limits on processor time, memory and file size (256 MB). At the end, this process and
+also limits on processor time, memory and file size (256 MB). At the end, the separate process and
 everything it started are killed. On macOS memory is not limited. On Windows there is only the time
 limit, and processes that the file started keep running.
 
@@ -85,6 +86,12 @@ What cannot be prevented: the file runs with all your permissions. It can read, 
 files, use the network, start processes that escape, write to the terminal through other processes,
 and forge answers for a class that does not exist; a class may also use another engine. If you do
 not trust the author, read the file first, and grade it in a container or under another account.
+"""
+PLAY_EXAMPLES = """examples:
+  python -m micrograd play -o play.html
+
+The page needs no network and no server: open it in a browser. In Python,
+playground(model, X, y) makes the same page for a model of your own.
 """
 DERIVE_EXAMPLES = """examples:
   python -m micrograd derive "3*x**2 + x*y + 5*y**2" x=2 y=3
@@ -98,7 +105,7 @@ DERIVE_EXAMPLES = """examples:
 class ExpressionError(ValueError):
     """A mistake in an expression, shown with a mark below it.
 
-    Only the part of a long line around the mark is shown.
+    If the line is long, only the part around the mark is shown.
 
     >>> print(ExpressionError("'@' is not known", "a @ b", 2))
     '@' is not known
@@ -183,7 +190,7 @@ def _hint(text: str, column: int) -> str:
 
 
 class _Reader:
-    # Walks the tree from Python's parser; anything but arithmetic is an error.
+    # Walks the syntax tree from Python's parser; anything but arithmetic is an error.
 
     def __init__(self, text: str, numbers: Mapping[str, Any]) -> None:
         self.text = text
@@ -313,7 +320,7 @@ def draw(options: argparse.Namespace) -> int:
     result, names = _evaluated(options)
     looks = _looks(options, kind)
     if kind == "html":
-        content = explain(result, names=names, title=_title(options)).html.encode()
+        content = explain(result, names=names, title=_title(options), **looks).html.encode()
     elif kind == "mmd":
         content = mermaid(result, names=names, **looks).encode()
     else:
@@ -321,11 +328,7 @@ def draw(options: argparse.Namespace) -> int:
     if options.out == "-":
         sys.stdout.buffer.write(content)
         return 0
-    folder = os.path.dirname(options.out)
-    if not os.path.isdir(folder or "."):
-        raise ValueError(
-            f"cannot write {options.out}: there is no folder {folder}, create it first"
-        )
+    _check_folder(options.out)
     write_whole(options.out, content)
     print(options.out)
     return 0
@@ -333,10 +336,16 @@ def draw(options: argparse.Namespace) -> int:
 
 def _looks(options: argparse.Namespace, kind: str) -> dict[str, Any]:
     given = {o: getattr(options, o) for o in ("level", "edges", "rankdir") if getattr(options, o)}
-    allowed = {"html": set(), "mmd": {"rankdir"}}.get(kind, set(given))
+    allowed = {"html": {"level", "rankdir"}, "mmd": {"rankdir"}}.get(kind, set(given))
     for option in given.keys() - allowed:
         raise ValueError(f"--{option} works only for pictures, not for .{kind} files: leave it out")
     return given
+
+
+def _check_folder(path: str) -> None:
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder or "."):
+        raise ValueError(f"cannot write {path}: there is no folder {folder}; create it first")
 
 
 def _title(options: argparse.Namespace) -> str:
@@ -399,7 +408,7 @@ def train(arguments: Sequence[str]) -> int:
     found = [demo for place in places if (demo := place / "decision_boundary.py").exists()]
     if not found:
         raise SystemExit(
-            f"no decision_boundary.py in {' or '.join(map(str, places))}: install again"
+            f"no decision_boundary.py in {' or '.join(map(str, places))}: reinstall micrograd"
         )
     before = sys.argv
     sys.argv = ["python -m micrograd train", *arguments]
@@ -407,6 +416,15 @@ def train(arguments: Sequence[str]) -> int:
         runpy.run_path(str(found[0]), run_name="__main__")
     finally:
         sys.argv = before
+    return 0
+
+
+def play(options: argparse.Namespace) -> int:
+    """Writes the page of live training."""
+    from micrograd.pages.playground import playground
+
+    _check_folder(options.out)
+    print(playground(title=options.title).save(options.out))
     return 0
 
 
@@ -489,6 +507,7 @@ def _parser() -> argparse.ArgumentParser:
     graded: dict[str, Any] = {"prog": "micrograd grade", "epilog": GRADE_EXAMPLES}
     _takes_file(command(grade, help="check your own Value class", **graded))
     command(train, help="train a network on two moons; see train --help")
+    _takes_page(command(play, help="write a page of live training", epilog=PLAY_EXAMPLES))
     return parser
 
 
@@ -515,6 +534,11 @@ def _takes_drawing(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--rankdir", choices=["LR", "RL", "TB", "BT"], help="direction of the graph"
     )
+
+
+def _takes_page(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--out", default="play.html", help="file name of the page")
+    command.add_argument("--title", help="title of the page")
 
 
 def _takes_file(command: argparse.ArgumentParser) -> None:

@@ -51,7 +51,7 @@ def as_exact(x: Any) -> Number:
 
 
 def as_kind_of(beside: Number, x: Any) -> Number:
-    """The plain number x as the same kind of number as `beside`, so that fractions stay exact.
+    """The plain number x as a number of the same kind as `beside`, so that fractions stay exact.
 
     >>> from fractions import Fraction
     >>> as_kind_of(2.0, 3), as_kind_of(Fraction(1, 2), 3)
@@ -65,7 +65,7 @@ def as_kind_of(beside: Number, x: Any) -> Number:
 def where(condition: Any, a: Any, b: Any) -> Any:
     """`a` if the condition holds, else `b`; operations use this function instead of `if`.
 
-    A bool picks one of them; any other condition, such as a traced one, provides `.where(a, b)`.
+    A bool picks one of them; any other condition, such as a traced one, must have `.where(a, b)`.
 
     >>> where(3.0 > 2.0, "above", "below")
     'above'
@@ -76,7 +76,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def take(table: Any, index: Any) -> Any:
-    """`table[index]` for 0 <= index < len(table); a traced index provides `.take(table)`.
+    """`table[index]` for 0 <= index < len(table); a traced index must have `.take(table)`.
 
     Raises:
         IndexError: the index is out of range; negative indices do not count from the end.
@@ -90,7 +90,7 @@ def take(table: Any, index: Any) -> Any:
     try:
         position = operator.index(index)
     except TypeError:
-        raise TypeError(f"take expects an int as index, got {index!r}: use int()") from None
+        raise TypeError(f"take expects an int as its index, got {index!r}: use int()") from None
     if not 0 <= position < len(table):
         raise IndexError(f"take expects 0 <= index < {len(table)}, got {position}")
     return table[position]
@@ -105,8 +105,8 @@ def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number
         if isinstance(as_number(x), float):  # a NumPy number that was assigned to .data
             return of_float(float(x))
         raise TypeError(
-            f"{name} is not defined on {x!r}: numbers other than floats support only + - * /, "
-            "integer powers, abs, relu, maximum and minimum; convert it with float()"
+            f"{name} is not defined for {x!r}: numbers other than floats support only + - * /, "
+            "integer powers, abs, relu, maximum and minimum; convert this one with float()"
         )
 
     return function
@@ -167,7 +167,7 @@ def minimum(x: Number, y: Number) -> Number:
 
 
 def half(x: Number) -> Number:
-    """Half of x; an even int stays an int, because a float, even 0.0, makes fractions inexact.
+    """Half of x; an even int stays an int: adding a float, even 0.0, makes a fraction inexact.
 
     >>> half(0), half(3.0)
     (0, 1.5)
@@ -190,7 +190,7 @@ def power(x: Number, y: Number) -> Number:
     if isinstance(z, complex):
         raise ValueError(f"{x!r} to the power {y!r} is not real")
     if isinstance(z, float) and not isinstance(x, (float, int)) and isinstance(x, numbers.Rational):
-        raise TypeError(f"{x!r} ** {y!r} is not exact: use an int exponent, or float()")
+        raise TypeError(f"{x!r} ** {y!r} is not exact: use an int as the exponent, or float()")
     return z
 
 
@@ -240,7 +240,7 @@ def result_error(data: Any, op: str, operands: Sequence[Any]) -> TypeError | Non
     """The error to raise if the result of an operation is not a number, else None."""
     if type(data) in _known_kinds:
         return None
-    if hasattr(data, "_prev"):  # a Value: for higher derivatives, or assigned to a leaf by mistake
+    if hasattr(data, "_prev"):  # a Value: for higher derivatives, or put into a leaf by mistake
         return next(filter(None, map(misuse, (a for a in operands if not a._prev))), None)
     number = as_number(data)
     if number is NotImplemented:
@@ -252,7 +252,7 @@ def result_error(data: Any, op: str, operands: Sequence[Any]) -> TypeError | Non
 
 
 def explained(error: Exception, op: str, operands: Sequence[Any], when: str = "") -> Exception:
-    """The same kind of error, with a message that names the operation, its operands and the fix.
+    """An error of the same kind, whose message names the operation, its operands and the fix.
 
     >>> from micrograd.engine import Value
     >>> print(explained(ValueError("no result"), "f", [Value(1.0), Value(0.0, label="rest")]))
@@ -269,7 +269,7 @@ def explained(error: Exception, op: str, operands: Sequence[Any], when: str = ""
     kind: type[Exception] = next(k for k in kinds if isinstance(error, k))
     names = "xyzuvw"[: len(operands)]
     symbol, base, exponent = op, "x", names[-1:]
-    if "**" in op:  # the name **0.5 includes the exponent, the name 2** includes the base
+    if "**" in op:  # the name `**0.5` includes the exponent, and the name `2**` the base
         before, symbol, after = op.partition("**")
         base, exponent = before or base, after or exponent
     formula = f"{base} {symbol} {exponent}"

@@ -1,7 +1,7 @@
 """Vectors and matrices: NumPy arrays whose elements are Values.
 
-A Value behaves like a number, so NumPy computes with arrays of Values, element by element, as with
-arrays of numbers, and every element of the result has its own graph. `values()` makes such an
+A Value behaves like a number, so NumPy computes with arrays of Values element by element, just as
+with arrays of numbers. Every element of the result has its own graph. `values()` makes such an
 array; its class adds what people expect from tensors: `data`, `grad`, `backward()`, `relu()`.
 
     >>> W = values([[1.0, 2.0], [3.0, 4.0]])
@@ -24,7 +24,7 @@ Shapes, slices, indices and masks (`reshape`, `T`, `concatenate`, `stack`, ...) 
     exp log sqrt sin cos tanh square reciprocal abs negative power
     maximum minimum max min clip     as in `Value.maximum`: two equal elements receive half of the
                                      gradient each; maximum with a plain 0 is `Value.relu`
-    sort argmax argsort where        choose by data; the gradient goes to the chosen elements
+    sort argmax argsort where        compare the data; the gradient goes to the chosen elements
 
 These do not work; use the right column instead:
 
@@ -135,7 +135,7 @@ class ValueArray(np.ndarray[Any, Any]):
         """
         if upstream is None and self.size != 1:
             raise ValueError(
-                f"backward() without upstream gradients starts from one element, got {self.size} "
+                f"backward() without upstream gradients expects one element, got {self.size} "
                 f"in shape {self.shape}: write A.sum().backward(), or A.backward(upstream)"
             )
         seeds = np.ones(self.shape) if upstream is None else np.asarray(upstream)
@@ -151,7 +151,7 @@ class ValueArray(np.ndarray[Any, Any]):
             np.sum(self * seeds).backward()
 
     def relu(self) -> Any:
-        """max(0, x) of each element."""
+        """max(0, x) for each element x."""
         return _RELU(self)
 
     def tanh(self) -> Any:
@@ -159,7 +159,7 @@ class ValueArray(np.ndarray[Any, Any]):
         return np.tanh(self)
 
     def sigmoid(self) -> Any:
-        """1 / (1 + e^-x) of each element."""
+        """1 / (1 + e^-x) for each element x."""
         return _SIGMOID(self)
 
     def exp(self) -> Any:
@@ -277,7 +277,7 @@ def _floats(array: Any, attribute: str) -> Floats:
     elements = np.asarray(array, dtype=object)
     out = np.empty(elements.shape)
     for index, element in np.ndenumerate(elements):
-        plain = element if attribute == "data" else 0.0  # for a plain number among the Values
+        plain = element if attribute == "data" else 0.0  # used if the element is a plain number
         number = getattr(element, attribute) if isinstance(element, Value) else plain
         out[index] = number.item() if isinstance(number, Value) else float(number)
     return out
@@ -301,7 +301,7 @@ def _plain(x: Any) -> Any:
 
 
 def _with_class(result: Any) -> Any:
-    # NumPy's result; an array of Values gets this class, and one without axes becomes its Value.
+    # An array of Values becomes a ValueArray or, if it has no axes, a Value; others do not change.
     if isinstance(result, np.ndarray):
         if result.dtype != object:
             return _plain(result)
@@ -327,7 +327,7 @@ def _each(function: Callable[..., Value], operands: int) -> Any:
 _RELU, _SIGMOID, _DETACH = (
     _each(lambda x, f=f: f(_value(x)), 1) for f in (Value.relu, Value.sigmoid, Value.detach)
 )
-# NumPy's versions return one of the two elements, even a plain number, and the first of a tie.
+# NumPy's own functions return one of the two elements: in a tie the first, even a plain number.
 _INSTEAD_OF = {
     np.maximum: _each(_maximum, 2),
     np.minimum: _each(lambda a, b: _value(a).minimum(b), 2),

@@ -79,9 +79,10 @@ def circles(n: int = 100, noise: float = 0.1, seed: int = 0, factor: float = 0.4
 
 
 def discs(n: int = 100, noise: float = 0.0, seed: int = 0) -> Points:
-    """Points in the square from -1 to 1: class 1 inside a circle of half its area, class 0 outside.
+    """Points in a square: class 1 inside a circle of half the square's area, class 0 outside.
 
-    The circle has radius sqrt(2 / pi). The points of each class are drawn uniformly.
+    The square goes from -1 to 1 in both coordinates, and the circle has radius sqrt(2 / pi). The
+    points of each class are drawn uniformly.
 
     >>> X, y = discs(100)
     >>> y.count(1), all((math.hypot(*x) < 0.7979) == label for x, label in zip(X, y))
@@ -117,7 +118,7 @@ def spirals(
 
 
 def xor(n: int = 100, noise: float = 0.0, seed: int = 0) -> Points:
-    """Points in the square from -1 to 1; class 1 where exactly one coordinate is negative.
+    """Points with coordinates from -1 to 1; class 1 where exactly one coordinate is negative.
 
     Without noise, points are at least 0.1 away from the axes, which leaves a gap between classes.
 
@@ -236,8 +237,8 @@ def split(
 ) -> tuple[tuple[list[list[float]], list[Label]], tuple[list[list[float]], list[Label]]]:
     """The examples, split at random into `(X, y)` for training and `(X, y)` for validation.
 
-    `validation` is the fraction, in (0, 1), of examples in the second set. Each set has at least
-    one example.
+    `validation` is the fraction of the examples in the second set, between 0 and 1. Each set has
+    at least one example.
 
     Raises:
         ValueError: the sizes do not match, or the fraction is outside (0, 1).
@@ -289,7 +290,7 @@ def batches(
     """
     if len(X) != len(y) or not len(X):
         raise ValueError(
-            f"batches expects examples and a target for each, got {len(X)} and {len(y)}"
+            f"batches expects a target for each example, got {len(X)} examples and {len(y)} targets"
         )
     if size < 1:
         raise ValueError(f"batches expects a size of at least 1, got {size}")
@@ -338,9 +339,9 @@ def mnist(path: str | PathLike[str]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 
     Args:
         path: a folder with the four files in idx format (train-images-idx3-ubyte,
-            train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte; a name may have
-            `.idx` for `-idx` and end in .gz), or an .npz file with the arrays x_train, y_train,
-            x_test and y_test.
+            train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte; `.idx` is
+            accepted instead of `-idx`, and names may end in .gz), or an .npz file with the arrays
+            x_train, y_train, x_test and y_test.
 
     Returns:
         Arrays: images of shape (n, 784), pixels from 0 to 1; labels from 0 to 9, shape (n,).
@@ -409,7 +410,7 @@ def read_csv(path: str | PathLike[str]) -> tuple[list[list[float]], list[int], l
     are the same class), otherwise in alphabetical order.
 
     Args:
-        path: a UTF-8 text file with commas between the fields and decimals like 1.5.
+        path: a UTF-8 text file with commas between the fields and a decimal point, as in 1.5.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -34,7 +34,7 @@ from micrograd.shapes import flat, shape_of
 
 
 class _Ledger:
-    """Replaces the grad of an operand and keeps each contribution separately."""
+    """A substitute for the grad of an operand that keeps each contribution separate."""
 
     def __init__(self, entries: tuple[Number, ...] = ()) -> None:
         self.entries = entries
@@ -52,7 +52,8 @@ def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...
     """The derivatives of a node with respect to its operands: one for each edge, in operand order.
 
     They are read off the node's closure, which may be user-defined; all gradients stay unchanged. A
-    closure that sets a gradient with = is treated as if it used +=; `strict` raises a ValueError.
+    closure that sets a gradient with = is treated as if it used +=; with `strict`, it raises a
+    ValueError.
 
     >>> x = Value(3.0)
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
@@ -102,7 +103,7 @@ def _shares(entries: tuple[Number, ...], edges: int) -> Any:
 
 @dataclass(frozen=True)
 class _Tape:
-    """A graph with the local derivatives of its edges; both modes walk over it."""
+    """A graph with the local derivatives on its edges; both modes walk over it."""
 
     nodes: list[tuple[Value, tuple[Number, ...]]]
 
@@ -111,7 +112,10 @@ class _Tape:
         return _Tape([(v, local_derivatives(v)) for v in topological_order(*outputs)])
 
     def tangents(self, seeds: Mapping[Value, Number]) -> dict[Value, Number]:
-        """Forward mode: the tangents of all nodes that depend on `seeds`, the given tangents."""
+        """Forward mode: the tangents of all nodes that depend on the nodes in `seeds`.
+
+        `seeds` maps nodes to their given tangents.
+        """
         tangent = dict(seeds)
         for node, local in self.nodes:
             for d, operand in zip(local, node._prev, strict=True):
@@ -120,7 +124,10 @@ class _Tape:
         return tangent
 
     def adjoints(self, seeds: Mapping[Value, Number]) -> dict[Value, Number]:
-        """Reverse mode: the adjoints of all nodes that `seeds`, the given adjoints, depend on."""
+        """Reverse mode: the adjoints of all nodes that the nodes in `seeds` depend on.
+
+        `seeds` maps nodes to their given adjoints.
+        """
         adjoint = dict(seeds)
         for node, local in reversed(self.nodes):
             if node in adjoint:
@@ -158,7 +165,7 @@ def jvp(output: Value | Sequence[Value], tangents: Mapping[Value, Number]) -> An
     for node in tangents:
         if node._prev:
             fix = "pass the tangents of the leaves that it was computed from"
-            raise ValueError(f"jvp expects tangents of leaves only, got one of {node!r}: {fix}")
+            raise ValueError(f"jvp expects tangents of leaves only, got one for {node!r}: {fix}")
     tangent = _Tape.of(*outputs).tangents(tangents)
     found = [tangent.get(v, 0) for v in outputs]
     return found[0] if isinstance(output, Value) else found
@@ -178,7 +185,7 @@ class Gradients(dict[Value, Number]):
         [4.0, [0]]
         """
         if hasattr(values, "ndim"):
-            import numpy as np  # installed, because `values` is one of its arrays
+            import numpy as np  # NumPy is installed, because `values` is one of its arrays
 
             return np.reshape([self[v] for v in flat(values)], values.shape)
         if isinstance(values, (list, tuple)):
@@ -192,8 +199,8 @@ def vjp(output: Any, upstream: Any = 1) -> Gradients:
         gradient(leaf)  =  sum over outputs of   upstream(output) * d output / d leaf
 
     It takes one walk from the outputs to the leaves, regardless of the number of leaves. For a
-    single output, `backward(gradient)` adds the same numbers to the grad of the leaves; `vjp`
-    changes no grad.
+    single output, `backward(gradient)` adds the same numbers to the grad of the leaves; `vjp` does
+    not change any grad.
 
     Args:
         output: a Value, or Values in a list or an array of any shape.
@@ -307,7 +314,7 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
     Args:
         f: a function of one Value. It may use other Values as constants. For higher derivatives
             pass `order` instead of calling `derivative` inside f.
-        x: a number; a fraction gives an exact derivative if the operations of f keep fractions.
+        x: a number; a fraction gives an exact derivative if the operations in f keep it exact.
         order: n, the number of differentiations, at least 0.
 
     Raises:
@@ -351,7 +358,8 @@ def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
 
 def _gradients(y: Any, leaves: Sequence[Value]) -> list[Any]:
     if not (Value(0.0) + 1.0)._prev:
-        raise ValueError("derivatives need a graph, which no_grad() does not record: call outside")
+        reason = "derivatives need a graph, and no_grad() records none"
+        raise ValueError(f"{reason}: call this function outside the no_grad() block")
     if not isinstance(y, Value):  # a plain number depends on nothing
         if as_number(y) is NotImplemented:
             raise TypeError(f"expected f to return a Value or a number, got {type(y).__name__}")
@@ -409,7 +417,7 @@ def check_gradients(
             name = getattr(f, "__name__", repr(f))
             raise GradientError(
                 f"d {name}{tuple(xs)} / d argument {i} is {derivative:.8g} according to the "
-                f"closures, {expected:.8g} according to central differences; {reason}"
+                f"closures, but {expected:.8g} according to central differences; {reason}"
             )
     return found
 
@@ -422,22 +430,22 @@ def _mismatch(
     nodes: list[Value],
     tolerance: float,
 ) -> tuple[float, str] | None:
-    # The expected derivative and why the found one differs, or None if they agree.
+    # The expected derivative, and why the one found differs from it; None if they agree.
     mismatches = []
     for h in _steps(xs[i]):
         try:
             above, below = (
                 _nodes_at(f, [*xs[:i], x, *xs[i + 1 :]]) for x in (xs[i] + h, xs[i] - h)
             )
-        except (ArithmeticError, ValueError):  # f is not defined that far away
+        except (ArithmeticError, ValueError):  # f is not defined this far from the point
             continue
         expected = _slope(above[-1], below[-1], h)
         if _agree(found, expected, tolerance):
             return None
         position, reason = _first_wrong(nodes, above, below, h, tolerance)
         mismatches.append((position, expected, reason))
-    # At a bad scale, correct operations look wrong, too: trust the scale at which the first wrong
-    # operation comes latest.
+    # At an unsuitable scale even correct operations look wrong, so trust the scale at which the
+    # first wrong operation comes latest.
     undefined = (-3, float("nan"), "f is not defined on both sides of this point")
     _, expected, reason = max(mismatches, default=undefined)
     return expected, reason
@@ -477,8 +485,8 @@ def _first_wrong(
             derivatives = ", ".join(f"{float(d):.8g}" for d in local)
             return position, (
                 f"the first wrong operation is {v._op!r} of ({operands}): the local derivatives "
-                f"({derivatives}) of its _backward give the slope {by_closure:.8g}, differences "
-                f"give {slope[v]:.8g} (at a kink, such as relu at 0, neither is wrong)"
+                f"({derivatives}) of its _backward give the slope {by_closure:.8g}, but "
+                f"differences give {slope[v]:.8g} (at a kink, such as relu at 0, neither is wrong)"
             )
     return -2, "every operation is right: rounding dominates, or f is not differentiable here"
 
@@ -488,13 +496,13 @@ def _first_wrong(
 
 @dataclass(frozen=True)
 class PathSum:
-    """d output / d leaf as a sum over paths; `str()` gives text, a notebook shows the formula.
+    """d output / d leaf as a sum over paths; `str()` gives text, and notebooks show the formula.
 
     Attributes:
         output, leaf: the names of the two nodes.
         count: the number of paths from the leaf to the output.
         total: the derivative.
-        paths: for each path, the names of its nodes from leaf to output; () if over the limit.
+        paths: for each path, the names of its nodes from leaf to output; () if there are too many.
         factors: for each path, the local derivatives along it.
     """
 

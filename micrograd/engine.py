@@ -43,12 +43,12 @@ Rule = tuple[Number, Any]  # what a decorated function returns: the result's dat
 
 # ---- 1. Recording: from a function of numbers to a node of the graph
 
-operations: dict[str, Callable[..., Value]] = {}  # keyed by name, the `_op` of their results
+operations: dict[str, Callable[..., Value]] = {}  # the key is the `_op` of the results
 _new = object.__new__
 
 
 def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Callable[..., Value]]:
-    """A decorator for functions that take operands and return `data, _backward`.
+    """A decorator for a function that takes operands and returns `data, _backward`.
 
     It turns the function into an operation: plain numbers become Constants, errors explain the fix,
     and the result is recorded. The operands are the default arguments of `_backward`; the tuple of
@@ -113,7 +113,7 @@ def _leaf(upstream: Number) -> None:
 
 
 def _unrecorded(upstream: Number) -> None:
-    """The closure that marks a result computed under `no_grad()`, otherwise like a leaf."""
+    """The closure that marks a result computed under `no_grad()`; otherwise it is like `_leaf`."""
 
 
 def _as_value(x: Any, beside: Number, op: str = "") -> Any:
@@ -175,7 +175,7 @@ def topological_order(*roots: Value) -> list[Value]:
                 if operand._prev:  # go down
                     path.append(node)
                     node = operand
-                    if len(path) > longest:  # a cycle never ends: check each time the path doubles
+                    if len(path) > longest:  # check for a cycle each time the path doubles
                         longest = 2 * len(path)
                         if len(set(path)) < len(path):
                             raise ValueError(f"the graph has a cycle: {node!r} leads to itself")
@@ -205,7 +205,7 @@ class Value:
 
     Attributes:
         data: the number; Python and NumPy real numbers become floats, other kinds are kept.
-        grad: d root / d self after `root.backward()`; in leaves it adds up over several calls.
+        grad: d root / d self after `root.backward()`; in leaves it accumulates over several calls.
         label: a name for drawings and messages.
         _prev, _op: the operands and the operation; () and '' for a leaf.
 
@@ -222,8 +222,8 @@ class Value:
     (1.0, 0.25, Value(data=0.5, grad=0))
     """
 
-    # Slots hold the attributes of every node, because small nodes are fast. Rare ones (a label, the
-    # user's own attributes or _backward) are in __dict__, which Python creates only when needed.
+    # Slots hold the attributes that every node has, which keeps nodes small and fast. Rare ones (a
+    # label, a user's own attributes or _backward) are in __dict__, which is created when needed.
     __slots__ = ("__dict__", "__weakref__", "_closure", "_op", "_prev", "data", "grad")
     label: str = ""
 
@@ -234,7 +234,7 @@ class Value:
         if self.data is NotImplemented:
             raise TypeError(
                 f"a Value holds one real number, got {type(data).__name__} {data!r:.40}: convert a "
-                "string with float(), make one Value for each element of a list or an array"
+                "string with float(), or make one Value for each element of a list or an array"
             )
         self.grad: Number = 0
         self._prev: tuple[Value, ...] = tuple(_children)
@@ -357,10 +357,10 @@ class Value:
     __rtruediv__ = _reflected(__truediv__)
 
     def __radd__(self, other: Number) -> Value:
-        """The sum; adding the int 0 creates no node, because Python's sum() starts with it."""
+        """The sum; adding the int 0 creates no node, because Python's sum() starts with 0."""
         return self if type(other) is int and other == 0 else _reflected(Value.__add__)(self, other)
 
-    # These methods are named like NumPy's functions, so that np.tanh(array_of_values) works.
+    # These methods are named after NumPy's functions, so that np.tanh(array_of_values) works.
 
     @_operation("exp", "the result exceeds the largest float, 1.8e308; keep x below 709")
     def exp(a: Value) -> Rule:
@@ -381,7 +381,7 @@ class Value:
 
         return arithmetic.log(a.data), _backward
 
-    @_operation("sqrt", "the root needs x >= 0, its derivative x > 0; use (x + 1e-12).sqrt()")
+    @_operation("sqrt", "the root needs x >= 0, and its derivative x > 0; use (x + 1e-12).sqrt()")
     def sqrt(a: Value) -> Rule:
         """The square root r = a^(1/2), for a >= 0;  d/da = 1 / (2 r), not defined at 0."""
         r = arithmetic.sqrt(a.data)
@@ -488,7 +488,7 @@ class Value:
             ):
                 raise error
         if isinstance(self.data, numbers.Rational):
-            gradient += 0 * self.data  # a fraction, because half of the int 1 would be a float
+            gradient += 0 * self.data  # makes it a fraction: half of the int 1 would be a float
         self.grad += gradient
         try:
             for node in reversed(order):

@@ -9,16 +9,17 @@ examples. The number of axes distinguishes the two.
     0.5
 
 Predictions of shape (n, 1), which a layer of one neuron returns, may be paired with n targets. Any
-other difference in shape is an error: NumPy might pair every prediction with every target. The same
-line of code works eagerly on a batch and, with the faster `micrograd.compile`, on one example.
+other difference in shape is an error, because NumPy might pair every prediction with every target.
+The same line of code works on a whole batch in eager mode, and on one example in a function that
+`micrograd.compile` then runs over the batch.
 
 The cross-entropies take logits, which are scores of any size, not probabilities: for large scores,
 log(sigmoid(z)) and log(softmax(z)) would take the logarithm of 0. They use the identity
 
     log(sum_k e^z_k)  =  m + log(sum_k e^(z_k - m)),        true for every number m,
 
-with the largest score as m, so that no exponential overflows and one of them is 1. The value of the
-right side does not depend on m, so m is treated as a constant (detached). Derivatives of all orders
+with the largest score as m, so that no exponential overflows and one of them is 1. The right-hand
+side does not depend on m, so m is treated as a constant (detached). Derivatives of all orders
 stay exact, even if two scores tie for the largest.
 
 Letters: z logit, t target, m shift.

@@ -2,8 +2,8 @@
 
 A neuron computes activation(w1 x1 + ... + wn xn + b). A layer is a list of neurons with the same
 inputs, and a multi-layer perceptron (MLP) is a sequence of layers. Names, signatures, reprs and the
-order of random numbers match Karpathy's micrograd, so programs written for it give the same digits
-here.
+order of random numbers match Karpathy's micrograd, so programs written for it print the same
+numbers here.
 
     >>> import random
     >>> random.seed(1337)
@@ -39,7 +39,7 @@ ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
     "sigmoid": Value.sigmoid,
     "linear": _linear,
 }
-# What drawings need to know of a neuron: path in the module, weights, bias, name of the activation.
+# What a drawing shows of a neuron: path in the module, weights, bias, name of the activation.
 NeuronParts = tuple[str, list[Value], Value | None, str]
 
 _edits = itertools.count(1)
@@ -73,7 +73,7 @@ class Module:
         Module.edits = next(_edits)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """What `forward` returns."""
+        """The outputs that `forward` returns."""
         return self.forward(*inputs, **named)
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
@@ -85,7 +85,9 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} defines neither forward nor __call__")
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
-        """Pairs (name, module), each once, `('', self)` first; names are as typed after `model.`.
+        """A pair (name, module) for every module, `('', self)` first.
+
+        The name is what one would write after `model.` to get the module.
 
         >>> [name for name, _ in Layer(1, 2).named_modules()]
         ['', 'neurons[0]', 'neurons[1]']
@@ -101,10 +103,11 @@ class Module:
                 waiting += reversed(list(below))
 
     def named_parameters(self) -> Iterator[tuple[str, Value]]:
-        """Pairs (name, parameter), each once; names are as typed after `model.`.
+        """A pair (name, parameter) for every parameter.
 
-        A module's own parameters come before those of the modules inside it, as in PyTorch. Results
-        of operations do not count, so a model may keep its last output.
+        The name is what one would write after `model.` to get it. A module's own parameters come
+        before those of the modules inside it, as in PyTorch. Results of operations do not count, so
+        a model may keep its last output.
 
         >>> [name for name, p in Layer(1, 2).named_parameters()]
         ['neurons[0].w[0]', 'neurons[0].b', 'neurons[1].w[0]', 'neurons[1].b']
@@ -193,7 +196,7 @@ class Neuron(Module):
 
     Args:
         nin: number of inputs.
-        nonlin: False makes the neuron linear, whatever its activation.
+        nonlin: False makes the neuron linear, regardless of `activation`.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear'.
 
     >>> neuron = Neuron(2)
@@ -249,7 +252,7 @@ class Layer(Module):
         self.neurons = [Neuron(nin, **kwargs) for _ in range(nout)]
 
     def __call__(self, x: Any, *more: Any) -> Any:
-        """The list of the neurons' outputs, or the single output of a layer of one neuron.
+        """A list of the neurons' outputs, or a single output if the layer has one neuron.
 
         For a batch of shape (n, nin) the result is an array of shape (n, nout).
         """
@@ -279,7 +282,7 @@ class MLP(Module):
     Args:
         nin: number of inputs.
         nouts: number of neurons in each layer; the last is the number of outputs.
-        activation: used in all layers except the last: 'relu', 'tanh', 'sigmoid' or 'linear'.
+        activation: 'relu', 'tanh', 'sigmoid' or 'linear', for all layers except the last.
         output: the activation of the last layer.
 
     >>> MLP(3, [2, 1], activation="tanh")
@@ -326,11 +329,11 @@ class Linear(Module):
     Args:
         n_in: number of inputs.
         n_out: number of outputs.
-        bias: False for y = W x.
+        bias: False leaves out b, so that y = W x.
 
     Attributes:
-        weight: n_out rows of n_in Values, drawn uniformly from [-c, c], c = 1 / sqrt(n_in).
-        bias: n_out Values, from the same interval; [] without bias.
+        weight: n_out rows of n_in Values, drawn uniformly from [-c, c] with c = 1 / sqrt(n_in).
+        bias: n_out Values, drawn from the same interval; [] without bias.
 
     >>> layer = Linear(2, 1)
     >>> layer.load_state_dict({"weight[0][0]": 3.0, "weight[0][1]": -1.0, "bias[0]": 0.5})
@@ -375,7 +378,7 @@ class Linear(Module):
 
 
 class Activation(Module):
-    """A function applied to each of its inputs: 'relu', 'tanh', 'sigmoid' or 'linear'.
+    """A module that applies 'relu', 'tanh', 'sigmoid' or 'linear' to each of its inputs.
 
     >>> Activation("relu")([Value(-1.0), Value(2.0)])
     [Value(data=0.0, grad=0), Value(data=2.0, grad=0)]
@@ -390,7 +393,7 @@ class Activation(Module):
         if _is_batch(x):
             return _stacked([self(row) for row in x], shape_of(x)[1])
         inputs = _values(x)
-        if self.name == "linear":  # the outputs are the inputs, which other modules made
+        if self.name == "linear":  # the inputs are the outputs; other modules computed them
             return inputs
         return _noted([ACTIVATIONS[self.name](xi) for xi in inputs], self, inputs)
 
@@ -401,21 +404,21 @@ class Activation(Module):
 
 
 class ReLU(Activation):
-    """max(0, x) of each input."""
+    """max(0, x) for each input x."""
 
     def __init__(self) -> None:
         super().__init__("relu")
 
 
 class Tanh(Activation):
-    """tanh(x) of each input."""
+    """tanh(x) for each input x."""
 
     def __init__(self) -> None:
         super().__init__("tanh")
 
 
 class Sigmoid(Activation):
-    """1 / (1 + e^-x) of each input."""
+    """1 / (1 + e^-x) for each input x."""
 
     def __init__(self) -> None:
         super().__init__("sigmoid")
@@ -450,7 +453,7 @@ class Sequential(Module):
 
 
 def Parameter(data: Any) -> Any:  # noqa: N802  # PyTorch's name
-    """A Value for a number, an array of Values for an array; assign it to a Module's attribute.
+    """A Value for a number, or an array of Values for an array, to use as a Module's attribute.
 
     >>> Parameter(2.0), Parameter([1.0, 2.0]).data
     (Value(data=2.0, grad=0), array([1., 2.]))
@@ -463,7 +466,7 @@ def Parameter(data: Any) -> Any:  # noqa: N802  # PyTorch's name
 
 
 def layers_of(model: Any) -> list[Any]:
-    """The layers of a model in running order, including the layers inside MLPs and Sequentials.
+    """The layers of a model in the order in which they run, also those in MLPs and Sequentials.
 
     >>> layers_of(Sequential(MLP(2, [1]), Sequential(Activation("tanh"), Linear(1, 3))))
     [Layer of [LinearNeuron(2)], Activation('tanh'), Linear(1, 3)]
@@ -489,7 +492,7 @@ def predicted_class(scores: Any, threshold: float = 0.0) -> int:
     several = scores if hasattr(scores, "__len__") else [scores]
     if not all(score <= score for score in several):  # False for NaN
         raise ValueError(
-            "expected scores that are numbers, got NaN: training may have diverged, try a lower "
+            "expected scores that are numbers, got NaN: training may have diverged; try a lower "
             "learning rate"
         )
     if len(several) == 1:
@@ -498,7 +501,7 @@ def predicted_class(scores: Any, threshold: float = 0.0) -> int:
 
 
 def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0) -> float:
-    """The fraction of examples whose predicted class is their label.
+    """The fraction of examples whose predicted class equals the label.
 
     Args:
         scores: for each example, one score per class, or a single score.
@@ -555,7 +558,7 @@ def _class_index(label: Any, scores: int) -> int:
     known = range(scores) if scores > 1 else (0, 1, -1)
     if label not in known:
         classes = f"0 to {scores - 1} for {scores} scores" if scores > 1 else "0 and 1, or -1 and 1"
-        raise ValueError(f"expected labels {classes}, got {label!r}: pass class indices")
+        raise ValueError(f"expected the labels {classes}, got {label!r}: pass class indices")
     return max(0, int(label))
 
 
@@ -609,7 +612,7 @@ def _stacked(rows: list[Any], *shape: int) -> Any:
 
 
 def _noted(out: list[Value], module: Module, x: list[Value]) -> list[Value]:
-    # Notes which module made a result, and from which inputs; drawings group the graph by it. The
+    # Notes which module made a result, and from which inputs; drawings use this to group nodes. The
     # results of a call share one tuple, because Python's garbage collector visits every tuple.
     if out and out[0]._prev:  # under no_grad() a result must not keep its inputs alive
         note = (module, *x)
@@ -621,7 +624,7 @@ def _noted(out: list[Value], module: Module, x: list[Value]) -> list[Value]:
 def _found(
     kind: Any, thing: Any, name: str, attributes: bool = False, around: tuple[Any, ...] = ()
 ) -> Iterator[tuple[str, Any]]:
-    # `around` holds the enclosing objects: following a reference back to one would never end
+    # `around` holds the enclosing objects: following a reference back to one would loop forever.
     if isinstance(thing, Module):
         thing, name, attributes = vars(thing), f"{name}.", True
     elif str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
@@ -653,7 +656,7 @@ def _check_names(parameters: Mapping[str, Value], state: Any, module: str) -> No
     unknown = [name for name in state if name not in parameters]
     if missing or unknown:
         raise ValueError(
-            f"this {module} expects {len(parameters)} parameters, got a state of {len(state)}: "
+            f"this {module} expects {len(parameters)} parameters, got {len(state)}: "
             f"missing {_some(missing)}, unknown {_some(unknown)}; build the model with the sizes "
             "that it had when it was saved"
         )

@@ -81,9 +81,9 @@ class Optimizer:
     2.5
 
     With `elementwise = False`, `_update` always gets one parameter at a time. The same happens
-    without a declaration, but a warning says that this is slow if parameters share storage. With
-    `elementwise = "in place"`, `p.data`, `g` and `v[i]` are the arrays themselves, not copies as
-    with True. This saves some time, but after `old = v[i]`, changing `v[i]` also changes `old`.
+    without a declaration, but then, if parameters share storage, a warning says that this is slow.
+    With `elementwise = "in place"`, `p.data`, `g` and `v[i]` are the arrays themselves, not copies
+    as with True. This saves some time, but after `old = v[i]`, changing `v[i]` also changes `old`.
     """
 
     elementwise: bool | str | None = None
@@ -138,7 +138,7 @@ class Optimizer:
             self.steps += 1
             if self._elementwise == "in place":
                 return self._update_all()
-        self._update_all()  # with NumPy's warnings, for example of an overflow or of 1 / 0
+        self._update_all()  # outside quietly(), so that NumPy warns of an overflow or of 1 / 0
 
     def zero_grad(self) -> None:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
@@ -248,8 +248,8 @@ class Adam(Optimizer):
         s = beta2 s + (1 - beta2) g^2
         p = p - lr (m / (1 - beta1^t)) / (sqrt(s / (1 - beta2^t)) + eps)
 
-    m and s start at 0 and so are too small at first; the divisors correct this. In the first step
-    the corrected m and sqrt(s) are g and |g|, so every parameter moves by lr:
+    m and s start at 0 and so are too small at first; dividing by 1 - beta^t corrects this. In the
+    first step the corrected m and sqrt(s) are g and |g|, so every parameter moves by lr:
 
     >>> class Parameter:
     ...     data, grad = 1.0, 0.5
@@ -353,7 +353,7 @@ class AdamW(Adam):
 
 
 def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
-    """The joint norm of all gradients; if it exceeds max_norm, they are scaled down to max_norm.
+    """The joint norm of all gradients; if it exceeds max_norm, they are scaled to that norm.
 
         norm = sqrt(sum of g^2)        g = g max_norm / norm   if norm > max_norm
 

@@ -1,8 +1,8 @@
 """`no_grad`, which pauses the recording of operations.
 
 A context variable holds the `no_grad()` blocks around the running code, so each thread and each
-asyncio task has its own. A task inherits the blocks of the code that started it and may outlive
-them, so a block counts only while it is open.
+asyncio task has its own set of blocks. A task inherits the blocks of the code that started it and
+may outlive them, so a block counts only while it is open.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
-open_blocks: set[object] = set()  # in all threads and tasks; nothing is paused while it is empty
+open_blocks: set[object] = set()  # of all threads and tasks; if it is empty, nothing is paused
 _blocks: ContextVar[tuple[object, ...]] = ContextVar("no_grad blocks around this", default=())
 
 
@@ -57,7 +57,7 @@ class no_grad:  # noqa: N801  # as in PyTorch
         _blocks.set(tuple(other for other in _blocks.get() if other is not block))
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, generator function or `async def` function, wrapped to run in a block."""
+        """The function, generator function or `async def` function, made to run in such a block."""
 
         @wraps(function)
         def paused(*args: Any, **kwargs: Any) -> Any:

@@ -67,7 +67,7 @@ class Parameters:
             self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
 
     def entries(self) -> Iterable[tuple[Any, Any]]:
-        """A pair (index into `state(name)`, parameter) for each parameter, or one for the row."""
+        """Pairs (index into `state(name)`, parameter), or a single pair (index, row) for all."""
         if self.row is None or not self._elementwise:
             return enumerate(self.all)
         return [(..., self.row if self._elementwise == "in place" else _CopiedRow(self.row))]
@@ -130,7 +130,7 @@ class _CopiedArray:
 
 
 class _CopiedRow:
-    """A row that returns copies of its arrays, for rules with `old = p.data`."""
+    """A row that returns copies of its arrays, for update rules that keep `old = p.data`."""
 
     def __init__(self, row: Any) -> None:
         self._row = row
@@ -167,7 +167,7 @@ def _checked(given: Iterable[Any], user: str) -> tuple[list[str], tuple[Any, ...
         if first.setdefault(id(p), i) != i:
             raise ValueError(
                 f"{user} expects each parameter once, got {names[i]} also as parameter "
-                f"{first[id(p)]}: remove one of them, or it would be updated twice in a step"
+                f"{first[id(p)]}: remove one of them, so that it is not updated twice in a step"
             )
     return names, tuple(p for _, p in pairs)
 

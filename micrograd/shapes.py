@@ -1,7 +1,7 @@
-"""Shapes of numbers, nested lists and arrays, to distinguish one example from a batch.
+"""Shapes of numbers, nested lists and arrays, which distinguish one example from a batch.
 
-Only the number of axes counts, never the size: a list of two numbers is one example, even if two
-examples of one number each would make sense.
+Only the number of axes counts, never the size: a list of two numbers is always one example, never
+two examples of one number each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def shape_of(x: Any) -> tuple[int, ...]:
         return ()
     rows = {shape_of(row) for row in x}
     if len(rows) > 1:
-        raise ValueError(f"expected rows of one shape, got {' and '.join(map(str, sorted(rows)))}")
+        got = " and ".join(map(str, sorted(rows)))
+        raise ValueError(f"expected rows of the same shape, got rows of shape {got}")
     return (len(x), *rows.pop()) if rows else (0,)
 
 

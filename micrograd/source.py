@@ -2,7 +2,7 @@
 
 Two files use them: `trace.py` writes a graph as a program, node by node, and
 `compiler/run_python.py` writes a compiled function. An expression is a text and its rank, which
-says how tightly the outermost operation binds.
+says how tightly its outermost operation binds.
 
     >>> total = operation("+", [("a", ATOM), ("b", ATOM)])
     >>> operation("*", [total, number(-2.0)])
@@ -44,7 +44,7 @@ def bracketed(expression: Expression, rank: int) -> str:
 
 
 def operation(op: str, operands: Sequence[Expression]) -> Expression:
-    """The expression of an operation, or of a function call, on these operands.
+    """The expression for an operation, or for a function call, on these operands.
 
     The right operand gets brackets if it binds as tightly as the operation itself: a + (b + c)
     is rounded differently from a + b + c.
@@ -66,7 +66,7 @@ def operation(op: str, operands: Sequence[Expression]) -> Expression:
 
 
 def number(x: Number, spelling: Mapping[str, str] | None = None) -> Expression:
-    """The expression of a number; `spelling` says how to write inf, -inf and nan.
+    """The expression for a number; `spelling` says how to write inf, -inf and nan.
 
     >>> number(-0.5), number(float("inf"), {"inf": "Infinity"})
     (('-0.5', 4), ('Infinity', 6))
@@ -92,7 +92,7 @@ def identifiers(labels: Sequence[str], taken: Collection[str] = ()) -> list[str]
 
 
 def distinct(names: Sequence[str], numbered: str, taken: Collection[str] = ()) -> list[str]:
-    """The names, made distinct: the first of several equal names stays, the others get numbers.
+    """The names, made distinct: the first of several equal names is kept, the others are numbered.
 
     >>> distinct(["x", "x", "x (2)", "x"], numbered="{} ({})")
     ['x', 'x (3)', 'x (2)', 'x (4)']

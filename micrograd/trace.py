@@ -1,9 +1,9 @@
 """Traced numbers, which record the operations on them, and the resulting program.
 
 The engine never tests what kind of number it computes with. So the leaves can hold traced numbers,
-which have no value and only record. Then the operations of `engine.py` record the forward pass, and
-their closures record the backward pass. The result is one flat list of instructions (a Wengert
-list) for both, and no derivative rule is written twice.
+which have no value and only record. Running the operations of `engine.py` then records the forward
+pass, and running their closures records the backward pass. The result is one flat list of
+instructions (a Wengert list) for both, and no derivative rule is written twice.
 
     >>> x, w = Value(2.0, label="x"), Value(0.5, label="w")
     >>> print(trace((w * x).tanh()).python(), end="")
@@ -62,7 +62,8 @@ class Instruction(NamedTuple):
             start; 'seed' for the gradient of the root; 'contribution' for the steps by which the
             closure of the node computes what it adds to an operand's gradient; 'accumulation' for
             adding a contribution to the gradient of the node.
-        edge: for an accumulation, the contributing node and the index of its operand `node`.
+        edge: for an accumulation, the index of the contributing node, and the position of the
+            receiving node among its operands.
 
     >>> trace(-Value(2.0)).instructions[1]
     Instruction(op='neg', operands=(0,), number=None, node=1, role='forward', edge=None)
@@ -123,12 +124,12 @@ class Recording:
                     return NotImplemented
                 x = self.constant(number)
             elif x.recording is not self:
-                raise ValueError(f"{x!r} belongs to another recording: pass in a plain number")
+                raise ValueError(f"{x!r} belongs to another recording: use a plain number instead")
             places.append(x.place)
         return self.result(op, tuple(places))
 
     def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
-        """The result of an operation on the instructions at these places, as a new instruction."""
+        """The result of a new instruction, whose operands are the results at these places."""
         self._steps.append(Instruction(op, operands, number, self.node, self.role, self.edge))
         return Traced(self, len(self._steps) - 1)
 
@@ -143,7 +144,7 @@ def _unary(op: str) -> Callable[[Traced], Any]:
 
 def _binary(op: str) -> Callable[[Traced, Any], Any]:
     def method(x: Traced, y: Any) -> Any:
-        if type(y) is Traced and y.recording is x.recording:  # the usual case, made fast
+        if type(y) is Traced and y.recording is x.recording:  # a fast path for the usual case
             return x.recording.result(op, (x.place, y.place))
         return x.recording.record(op, x, y)
 
@@ -177,12 +178,12 @@ _CHOICE = (
     "if, while, and, or, max() and sorting would fix the decision for all inputs; use "
     "where(condition, a, b), .maximum(), .minimum() or .relu()"
 )
-_JUMPS = "the derivative is 0 except at jumps; compute it first and pass the result as an argument"
+_JUMPS = "its derivative is 0 except at jumps; compute it first and pass the result as an argument"
 _BOTH = (
     "choose twice instead: for where(a & b, x, y) write where(a, where(b, x, y), y), and for "
     "where(a | b, x, y) write where(a, x, where(b, x, y))"
 )
-_FUNCTION = "it would become a constant; use methods of Value, such as .exp() instead of math.exp"
+_FUNCTION = "it would make a constant; use methods of Value, such as .exp() instead of math.exp"
 
 
 class Traced:
@@ -299,9 +300,8 @@ def recompute(root: Value) -> Value:
     """Runs the forward pass of a graph again, after the data of leaves has changed; returns root.
 
     Each node gets new data and a new closure, because closures hold intermediate results. Gradients
-    do not change. The graph keeps its shape: decisions that Python made while building it (`if`,
-    `max`, `where` with a condition, an index) are not made again, and what `detach()` copied keeps
-    its number.
+    do not change. The graph keeps its shape: decisions that were made while it was built (by `if`,
+    `max`, `where` or an index) are not made again, and copies made by `detach()` keep their number.
 
     Raises:
         TypeError: the root is not a Value, or the graph contains a user-defined operation, which
@@ -318,7 +318,8 @@ def recompute(root: Value) -> Value:
     if not isinstance(root, Value):
         raise TypeError(f"recompute starts from a Value, got {type(root).__name__} {root!r:.40}")
     if is_paused() or root._closure is _unrecorded:
-        raise RuntimeError("recompute needs closures, and no_grad() keeps none: call outside")
+        reason = "recompute needs the closures of the graph, and no_grad() keeps none"
+        raise RuntimeError(f"{reason}: build the graph and call recompute outside no_grad()")
     nodes = [node for node in topological_order(root) if node._prev]
     for node in nodes:
         if not _is_known(node):
@@ -339,7 +340,7 @@ def recompute(root: Value) -> Value:
 
 
 def _is_known(node: Value) -> bool:
-    # Whether its operation is one of Value's, so that its name and operands define it completely.
+    # Whether the operation is one of Value's, so that its name and operands determine the result.
     is_ours = node._closure.__defaults__ == node._prev and "_backward" not in vars(node)
     return is_ours and (node._op in operations or "**" in node._op)
 
@@ -381,7 +382,7 @@ class Trace:
     unknown: tuple[int, ...]
 
     def contributions(self) -> list[tuple[int, int, int, int]]:
-        """All contributions in order, as (giving node, operand index, receiving node, place).
+        """All contributions in order, as (contributing node, operand index, receiving node, place).
 
         >>> x = Value(3.0)
         >>> trace(x * x).contributions()
@@ -503,7 +504,8 @@ def trace(root: Value) -> Trace:
     order = topological_order(root)
     twins, unknown = _recorded_forward(recording, order)
     if root._prev and not twins[-1]._prev:
-        raise ValueError("tracing needs a graph, which no_grad() does not record: call outside")
+        reason = "trace needs a graph, and no_grad() records none"
+        raise ValueError(f"{reason}: call trace outside the no_grad() block")
     data = tuple(twin.data.place for twin in twins)
     grad = _recorded_backward(recording, twins)
     return Trace(tuple(recording.instructions), tuple(order), data, grad, tuple(unknown))

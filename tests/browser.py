@@ -23,10 +23,11 @@ def running():
 
 
 @contextmanager
-def opened(browser, path, width=1280, height=800, **options):
-    """The page in a file. Leaving the block fails if the page logged an error or fetched anything.
+def opened(browser, path, width=1280, height=800, hash="", **options):
+    """The page in a file. Leaving the block fails if it logged an error or fetched anything.
 
-    Options are those of Playwright's new_context: color_scheme="dark", has_touch=True, ...
+    `hash` is added to its address. Options are those of Playwright's new_context:
+    color_scheme="dark", has_touch=True, ...
     """
     context = browser.new_context(viewport={"width": width, "height": height}, **options)
     page = context.new_page()
@@ -35,7 +36,7 @@ def opened(browser, path, width=1280, height=800, **options):
     page.on("console", lambda said: problems.append(f"console: {said.text}"))
     page.on("request", lambda request: problems.append(f"fetched: {request.url:.200}"))
     address = path.resolve().as_uri()
-    page.goto(address)
+    page.goto(address + hash)
     try:
         yield page
         problems.remove(f"fetched: {address:.200}")

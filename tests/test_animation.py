@@ -4,10 +4,12 @@ import io
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from PIL import Image
 from plotting import X, Y, trained
 
 from micrograd import plot
+from micrograd.draw.tokens import DARK, LIGHT
 
 
 def test_a_gif_moves_at_readme_width_and_holds_the_last_frame(tmp_path):
@@ -24,6 +26,46 @@ def test_a_gif_moves_at_readme_width_and_holds_the_last_frame(tmp_path):
         assert first.getpixel((2, 2)) == (255, 255, 255)
         assert np.abs(np.asarray(gif.convert("RGB")).astype(int) - np.asarray(first)).max() > 100
     assert [path.name for path in tmp_path.iterdir()] == ["training.gif"]
+
+
+def pictures(gif):
+    """All frames of a GIF as arrays of shape (height, width, 3)."""
+    with Image.open(io.BytesIO(gif)) as opened:
+        frames = []
+        for i in range(opened.n_frames):
+            opened.seek(i)
+            frames.append(np.asarray(opened.convert("RGB")).astype(int))
+    return frames
+
+
+def test_a_gif_can_be_dark(tmp_path):
+    history = trained(2)
+    history.save(tmp_path / "dark.gif", dark=True)
+    for name, theme in (("gif", LIGHT), ("dark", DARK)):
+        content = history.gif() if name == "gif" else (tmp_path / "dark.gif").read_bytes()
+        for picture in pictures(content):
+            for row, column in ((0, 0), (0, -1), (-1, 0), (-1, -1)):
+                assert to_hex(picture[row, column] / 255) == theme["panel"]
+
+
+def test_a_gif_shows_validation_a_title_and_the_true_boundary():
+    shift = [0.0]
+
+    def run(**options):
+        history = plot.animate(lambda P: P[:, 0] - shift[0], X, Y, resolution=6, **options)
+        history.record(1.0, options.get("X_validation") and 0.5)
+        return pictures(history.gif())[0]
+
+    plain = run()
+    height, width, _ = plain.shape
+    assert run(title="The title").shape[0] == height + 30
+    checked = run(X_validation=X[:9], y_validation=Y[:9])
+    assert (plain[:, : width // 2] == checked[:, : width // 2]).all()
+    assert (plain[:, width // 2 :] != checked[:, width // 2 :]).any()
+    dashed = run(true_boundary=[[-9.0, 0.0], [9.0, 0.0]], names=["a", "b"])
+    ink = np.array([int(LIGHT["ink"][i : i + 2], 16) for i in (1, 3, 5)])
+    rows = (abs(dashed[:, 80 : width // 2] - ink).max(axis=2) < 60).mean(axis=1)
+    assert (rows > 0.4).any()  # the dashes lie in one row of pixels
 
 
 @pytest.mark.slow

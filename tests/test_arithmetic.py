@@ -43,7 +43,7 @@ def test_the_methods_of_other_numbers_are_called():
     assert take([7, 8], HasMethods()) == "called take on [7, 8]"
     assert exp(Decimal(0)) == Decimal(1)
     for name, function in {"tanh": tanh, "sin": sin}.items():
-        with pytest.raises(TypeError, match=f"{name} is not defined on"):
+        with pytest.raises(TypeError, match=f"{name} is not defined for"):
             function(HasMethods())
 
 
@@ -51,7 +51,7 @@ def test_take_accepts_every_kind_of_integer_index():
     for index in (1, np.int64(1), np.array(1), True):
         assert take([7, 8], index) == 8
     for index in (np.array([1]), np.float64(1.0), 1.0, "1", None):
-        with pytest.raises(TypeError, match="take expects an int as index"):
+        with pytest.raises(TypeError, match="take expects an int as its index"):
             take([7, 8], index)
 
 

@@ -270,5 +270,5 @@ def test_misuse_of_a_batch():
         several.backward()
     one = micrograd.compile(lambda x: w * x)([1.0])
     for use in (len, list, lambda batch: batch[0]):
-        with pytest.raises(TypeError, match=r"returns one Value: its results are batch\.lanes"):
+        with pytest.raises(TypeError, match=r"returns one Value: its results are in batch\.lanes"):
             use(one)

@@ -8,10 +8,11 @@ from matplotlib.colors import to_rgb
 from plotting import CORNERS, LABELS, POINTS, line, thirds
 
 from micrograd.datasets import blobs
+from micrograd.draw.tokens import LIGHT
 from micrograd.engine import Value
 from micrograd.nn import MLP
 from micrograd.plot import decision_boundary
-from micrograd.plot.style import CLASSES
+from micrograd.plot.style import marks
 
 
 def confidence(ax):
@@ -161,9 +162,9 @@ def test_classes_are_told_apart_by_colour_lightness_and_marker(labels):
     assert second.get_offsets().tolist() == POINTS[2:]
     assert len(first.get_paths()[0]) != len(second.get_paths()[0])
     dark, light = (np.dot(to_rgb(c.get_facecolor()[0]), [0.2, 0.7, 0.1]) for c in (first, second))
-    assert light - dark > 0.25
+    assert light - dark > 0.1
     low, high = (np.dot(ax.images[0].cmap(x)[:3], [0.2, 0.7, 0.1]) for x in (0.0, 1.0))
-    assert high - low > 0.1
+    assert high - low > 0.04
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["class off", "class on"]
 
 
@@ -204,6 +205,56 @@ def test_shapes_and_labels_that_cannot_be_are_refused(arguments, message):
         decision_boundary(line, **{"X": POINTS, "y": LABELS, **arguments})
 
 
+# ---- the true boundary
+
+
+def dashed(ax):
+    """The dashed lines of a picture, as arrays of points."""
+    return [line.get_xydata() for line in ax.lines if line.is_dashed()]
+
+
+def circle(point):
+    """0 on the circle of radius 0.7."""
+    return point[0] ** 2 + point[1] ** 2 - 0.49
+
+
+@pytest.mark.parametrize("function", [circle, lambda points: circle(points.T)])
+def test_a_true_boundary_is_drawn_where_its_function_is_0(function):
+    ax = decision_boundary(line, POINTS, LABELS, true_boundary=function)
+    (found,) = dashed(ax)
+    assert np.allclose(np.hypot(*found.T), 0.7, atol=0.002)
+    assert np.allclose(found[0], found[-1])
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["class 0", "class 1", "true boundary"]
+
+
+def test_a_true_boundary_may_have_several_parts_or_none():
+    two = decision_boundary(line, POINTS, LABELS, true_boundary=lambda p: p[0] ** 2 - 0.25)
+    assert sorted(float(part[0, 0].round(2)) for part in dashed(two)) == [-0.5, 0.5]
+    assert len(two.get_legend().get_texts()) == 3
+    assert dashed(decision_boundary(line, POINTS, LABELS, true_boundary=lambda p: 1.0)) == []
+
+
+def test_a_true_boundary_can_be_given_by_its_points():
+    ax = decision_boundary(line, POINTS, LABELS, true_boundary=[[-1, -1], [0, 0.5], [9, 1]])
+    assert dashed(ax)[0].tolist() == [[-1, -1], [0, 0.5], [9, 1]]
+    assert ax.get_xlim() == pytest.approx((-1.2, 1.2))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([1.0, 2.0], r"true_boundary expects the points of a line, .* got shape \(2,\)"),
+        ([[1.0, 2.0, 3.0]], r"got shape \(1, 3\)"),
+        ([[0.0, math.nan]], "true_boundary expects finite coordinates, got NaN"),
+        (lambda p: math.nan, "got NaN at"),
+    ],
+)
+def test_a_true_boundary_that_is_no_line_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        decision_boundary(line, POINTS, LABELS, true_boundary=given)
+
+
 # ---- three classes and more
 
 
@@ -229,7 +280,7 @@ def test_each_region_has_the_colour_of_the_class_with_the_largest_score(predict)
     scores = thirds(grid)
     shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     second, first = np.sort(shares, axis=1)[:, 1:].T
-    colours = np.array([to_rgb(shade) for *_, shade in CLASSES])[scores.argmax(axis=1)]
+    colours = np.array([to_rgb(shade) for *_, shade in marks(LIGHT)])[scores.argmax(axis=1)]
     expected = 1 - (first - second)[:, None] * (1 - colours)
     assert np.allclose(shades.reshape(-1, 3), expected, atol=0.02)
 

@@ -19,7 +19,11 @@ def test_circle_prints_a_row_for_each_width_and_draws(tmp_path):
     out = run(tmp_path, "circle", "--points", "40", "--epochs", "2", "--largest", "2")
     assert re.search(r"^1( +\d\.\d{3}){2}( +[\d.]+%){2} +62\.9% +[+-][\d.]+%$", out, re.M)
     assert re.search(r"^2( +\d\.\d{3}){2}( +[\d.]+%){2} +75\.8% +[+-][\d.]+%$", out, re.M)
-    assert (tmp_path / "circle.png").read_bytes().startswith(b"\x89PNG")
+    for name, start in (
+        ("circle.png", b"\x89PNG"), ("circle_curves.png", b"\x89PNG"),
+        ("circle_training.gif", b"GIF89a"),
+    ):  # fmt: skip
+        assert (tmp_path / name).read_bytes().startswith(start)
 
 
 @pytest.mark.slow
@@ -133,7 +137,7 @@ def test_one_neuron_cannot_enclose_the_circle_and_four_can():
     networks = demo.networks_before_training(4)
     training, validation = demo.discs(200, seed=0), demo.discs(200, seed=1)
     history = demo.train(networks, training, validation, epochs=40)
-    assert len(history) == 40
+    assert len(history) == 41
     assert history[0].weights != history[-1].weights
     assert history[-1].weights == [network.state_dict() for network in networks]
     losses, right = demo.loss_and_accuracy(
@@ -172,34 +176,68 @@ def test_nine_neurons_reach_what_the_article_reports():
     assert history[-1].curves[[0, 1, 2], 3] == pytest.approx([0.634, 0.746, 0.953], abs=0.005)
 
 
-def test_boundaries_are_those_of_the_networks_after_an_epoch():
+def true_circle(ax):
+    """The dashed line of a panel, in the order in which it is drawn."""
+    return next(line.get_xydata() for line in ax.lines if line.is_dashed())
+
+
+def drawn_boundary(ax):
+    """The points of the boundary that a panel shows."""
+    lines = [c for c in ax.collections if isinstance(c, ContourSet)]
+    return np.concatenate([path.vertices for c in lines for path in c.get_paths()])
+
+
+def test_panels_show_the_last_boundaries_the_circle_and_the_accuracies():
     demo = load("circle")
-    points = demo.discs(30)
+    points = demo.discs(60)
     networks = demo.networks_before_training(3)
     history = demo.train(networks, points, points, epochs=2)
-    axis, outputs = demo.outputs_on_grid(history, [0, 1], resolution=5)
-    assert outputs.shape == (2, 3, 5, 5)
-    for network, found in zip(networks, outputs[1], strict=True):
-        assert found[3, 0] == pytest.approx(network([axis[0], axis[3]]).data, rel=1e-12)
-    assert (outputs[0] != outputs[1]).any()
-    panels, curves = demo.draw(history, *points).subfigs
-    titles = [ax.get_title() for ax in panels.axes]
-    assert [title.split(",")[0] for title in titles] == ["1 hidden", "2 hidden", "3 hidden"]
-    assert [ax.get_title() for ax in curves.axes] == list(demo.CURVES)
+    figure = demo.draw_panels(history, *points)
+    for i, (ax, network) in enumerate(zip(figure.axes, networks, strict=True)):
+        title = f"{i + 1} neuron{'s' * (i > 0)}: {history[-1].curves[i, 3]:.1%} right"
+        assert ax.get_title() == title
+        assert np.allclose(np.hypot(*true_circle(ax).T), demo.RADIUS)
+        outputs = [network(point).data for point in drawn_boundary(ax).tolist()]
+        assert np.allclose(outputs, 0.5, atol=0.01)
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == ["class 0, outside", "class 1, inside", "the circle"]
 
 
-def test_the_panel_of_one_neuron_shows_its_line():
-    demo = load("circle")
+def line_at(demo, x1):
+    """The weights of one neuron whose line is at this x1, as an Epoch."""
     (network,) = demo.networks_before_training(1)
-    network.load_state_dict(dict(zip(network.state_dict(), (1, 0, -0.6, -1, 0.5), strict=True)))
-    weights, curves = [network.state_dict()], np.zeros((1, 4))  # the line x1 = 0.6
-    ax = demo.draw([demo.Epoch(weights, curves)], *demo.discs(20)).subfigs[0].axes[0]
-    lines = [c for c in ax.collections if isinstance(c, ContourSet) and not c.filled]
-    (path,) = lines[0].get_paths()
-    np.testing.assert_allclose(path.vertices[:, 0], 0.6, atol=1e-3)
+    weights = dict(zip(network.state_dict(), (1, 0, -x1, -1, 0.5), strict=True))
+    return demo.Epoch([weights], np.array([[0.0, 0.0, x1, x1]]))
 
 
-@pytest.mark.parametrize(("calls", "epochs_run"), [(0, 0), (1, 0), (4, 2), (5, 2)])
+def test_a_line_that_left_the_square_is_shown_in_the_last_epoch_inside():
+    demo = load("circle")
+    history = [line_at(demo, x1) for x1 in (0.2, 0.4, 0.6, 1.5, 1.25)]
+    (ax,) = demo.draw_panels(history, *demo.discs(20)).axes
+    np.testing.assert_allclose(drawn_boundary(ax)[:, 0], 0.6, atol=1e-3)
+    assert ax.get_title() == "1 neuron: 60.0% right in epoch 2"
+    (ax,) = demo.draw_panels(history[:3], *demo.discs(20)).axes
+    assert ax.get_title() == "1 neuron: 60.0% right"
+    (ax,) = demo.draw_panels(history[3:], *demo.discs(20)).axes
+    assert ax.get_title() == "1 neuron: 125.0% right"  # it is outside all the time
+
+
+def test_the_animation_of_the_circle_has_every_epoch_and_both_sets():
+    demo = load("circle")
+    training, validation = demo.discs(30, seed=0), demo.discs(30, seed=1)
+    networks = demo.networks_before_training(2)
+    history = demo.train(networks, training, validation, epochs=3)
+    run = demo.recorded(history, training, validation)
+    frames = run.frames()
+    assert [frame.step for frame in frames] == [0, 1, 2, 3]
+    assert frames[0].loss is frames[0].validation_loss is None
+    for frame, epoch in zip(frames[1:], history[1:], strict=True):
+        numbers = [frame.loss, frame.validation_loss, frame.accuracy, frame.validation_accuracy]
+        assert numbers == pytest.approx(epoch.curves[1])
+    assert np.allclose(np.hypot(*run.true_lines[0].T), demo.RADIUS)
+
+
+@pytest.mark.parametrize(("calls", "epochs_run"), [(0, 0), (2, 0), (3, 0), (6, 2), (7, 2)])
 def test_ctrl_c_keeps_the_circles_learned_so_far(calls, epochs_run, monkeypatch, capsys):
     demo = load("circle")
     points = demo.discs(20)
@@ -213,7 +251,7 @@ def test_ctrl_c_keeps_the_circles_learned_so_far(calls, epochs_run, monkeypatch,
 
     monkeypatch.setattr(demo, "loss_and_accuracy", interrupted)
     history = demo.train(demo.networks_before_training(2), points, points, epochs=3)
-    assert len(history) == epochs_run
+    assert len(history) == (epochs_run + 1 if calls else 0)
     assert f"stopped after {epochs_run} epochs" in capsys.readouterr().err
 
 

@@ -504,11 +504,11 @@ def test_exact_fractions_need_exact_operations():
     assert (2 * third + 1) ** 2 / 5 > 0
     for operation in (Value.exp, Value.log, Value.tanh, Value.sqrt, Value.sigmoid, Value.sin):
         with pytest.raises(
-            TypeError, match=r"not defined on Fraction\(1, 3\).*convert it with float"
+            TypeError, match=r"not defined for Fraction\(1, 3\).*convert this one with float"
         ):
             operation(third)
     for power in (lambda: third**0.5, lambda: 2**third):
-        with pytest.raises(TypeError, match="is not exact: use an int exponent"):
+        with pytest.raises(TypeError, match="is not exact: use an int as the exponent"):
             power()
     assert (Fraction(1, 2) ** Value(Fraction(-2))).data == 4
     with pytest.raises(ZeroDivisionError, match=r"x / y with x = Fraction\(1, 3\) and y = Fr"):
@@ -690,7 +690,7 @@ def test_kinds_of_numbers_that_do_not_mix():
         (lambda x: x(10.0) ** 400, OverflowError,
          "x ** 400 with x = 10.0 ('it'): the power exceeds the largest float, 1.8e308; use"),
         (lambda x: x(-4.0).sqrt(), ValueError,
-         "sqrt(x) with x = -4.0 ('it'): the root needs x >= 0, its derivative x > 0; use (x + "),
+         "sqrt(x) with x = -4.0 ('it'): the root needs x >= 0, and its derivative x > 0; use (x"),
         (lambda x: x(1000.0).exp(), OverflowError,
          "exp(x) with x = 1000.0 ('it'): the result exceeds the largest float, 1.8e308; keep x"),
         (lambda x: x(math.inf).sin(), ValueError,
@@ -786,7 +786,7 @@ def test_where_and_take():
     for index in (2, -1):
         with pytest.raises(IndexError, match=f"0 <= index < 2, got {index}"):
             take([a, b], index)
-    with pytest.raises(TypeError, match=r"expects an int as index, got 1\.0"):
+    with pytest.raises(TypeError, match=r"expects an int as its index, got 1\.0"):
         take([a, b], 1.0)
 
 

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from plotting import X, Y, trained
+from plotting import X, Y, data_of, trained
 
 from micrograd import plot
 from micrograd.engine import Value
@@ -85,6 +85,39 @@ def test_ctrl_c_in_the_middle_of_recording_leaves_the_frames_before_it():
     assert [(frame.step, frame.loss) for frame in history.frames()] == [(0, 1.0)]
 
 
+def test_frames_hold_the_losses_and_accuracies_of_both_sets():
+    shift = [0.0]
+    history = plot.animate(
+        lambda P: P[:, 0] - shift[0], [[0.0, 0.0], [1.0, 1.0]], [0, 1],
+        X_validation=[[0.25, 0.0], [0.75, 0.0], [2.0, 0.0]], y_validation=[-1, 1, 1],
+    )  # fmt: skip
+    for step, losses in enumerate([(0.5, 0.6), (0.4, Value(0.3)), (0.3,)]):
+        shift[0] = 0.5 * step
+        history.record(*losses)
+    frames = history.frames()
+    assert [frame.loss for frame in frames] == [0.5, 0.4, 0.3]
+    assert [frame.validation_loss for frame in frames] == [0.6, 0.3, None]
+    assert [frame.accuracy for frame in frames] == [1.0, 1.0, 0.5]
+    assert [frame.validation_accuracy for frame in frames] == pytest.approx([2 / 3, 1, 2 / 3])
+    curves = history.curves()
+    assert curves["training"] == {"loss": [0.5, 0.4, 0.3], "accuracy": [1.0, 1.0, 0.5]}
+    assert curves["validation"]["loss"] == [0.6, 0.3, None]
+    assert (curves["epochs"], curves["unit"]) == ([0, 1, 2], "step")
+    titles = [ax.get_title(loc="right") for ax in plot.learning_curves(**curves).axes]
+    assert titles == ["best 0.3, step 1", "best 100.0%, step 1"]
+    low, high = history.plane.low, history.plane.high
+    assert low[0] < 0 < 2 < high[0]  # the rectangle contains all points
+
+
+def test_curves_have_only_what_was_recorded():
+    history = plot.animate(lambda P: P[:, 0], X, Y, unit="epoch", resolution=3)
+    history.record()
+    curves = history.curves()
+    assert list(curves["training"]) == ["accuracy"]
+    assert curves["validation"] == {}
+    assert curves["unit"] == "epoch"
+
+
 def test_recording_leaves_the_model_alone():
     network = MLP(2, [3, 1])
     network([Value(1.0), Value(2.0)]).backward()
@@ -111,6 +144,14 @@ def test_a_loss_that_is_not_finite_is_unknown_and_scores_that_are_nan_are_refuse
         ({"names": ["a"]}, "names of 2 to 8 classes"),
         ({"network": len}, "network expects an MLP, or a Sequential with layers, got <built-in"),
         ({"X": [[1.0, 2.0, 3.0]] * 30}, r"shape \(n, 2\), got shape"),
+        ({"X_validation": X}, "expected X_validation and y_validation together"),
+        (
+            {"X_validation": [[1.0]], "y_validation": [1]},
+            r"X_validation expects n points, .*\(1, 1",
+        ),
+        ({"X_validation": X, "y_validation": [1]}, "y_validation expects 30 labels"),
+        ({"X_validation": X[:1], "y_validation": [2]}, "y_validation expects labels 0 and 1"),
+        ({"true_boundary": [1.0]}, "true_boundary expects the points of a line"),
     ],
 )
 def test_what_cannot_be_recorded_is_refused_at_once(options, message):
@@ -131,3 +172,22 @@ def test_bytes_keep_the_boundary_where_it_is():
     assert np.isfinite(again).all()
     high = as_scores(*as_bytes(np.array([[100.0, 101.0, 60.0]])))[0]
     assert high[1] - high[0] == pytest.approx(1, abs=0.1)
+
+
+def test_data_of_the_page_has_validation_and_the_true_boundary():
+    history = plot.animate(
+        lambda P: P[:, 0], [[0.0, 0.0], [10.0, 10.0]], [0, 1], title="<a title>", unit="epoch",
+        X_validation=[[5.0, 5.0]], y_validation=[0], true_boundary=[[-1.0, -1.0], [11.0, 5.0]],
+    )  # fmt: skip
+    history.record(0.5, 0.25)
+    data = data_of(history.page())
+    assert (data["title"], data["unit"]) == ("<a title>", "epoch")
+    assert (data["losses"], data["validationLosses"]) == ([0.5], [0.25])
+    assert (data["accuracies"], data["validationAccuracies"]) == ([1.0], [0.0])
+    assert data["truth"] == [[[-1.0, -1.0], [11.0, 5.0]]]
+
+
+def test_data_of_a_run_without_validation_has_none():
+    data = data_of(trained(1).page())
+    assert not {"validationLosses", "validationAccuracies"} & data.keys()
+    assert (data["title"], data["unit"], data["truth"]) == ("", "step", [])

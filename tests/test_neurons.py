@@ -44,7 +44,7 @@ def test_hidden_neurons_draws_a_map_of_each_neuron_in_columns():
     ]  # fmt: skip
     columns = {round(ax.get_position().x0, 3) for ax in maps}
     assert len(columns) == 4  # ten neurons take two
-    assert [ax.get_ylabel() for ax in scales] == ["", "", "neuron output"]
+    assert [ax.get_xlabel() for ax in scales] == ["", "", "neuron output"]
     plane = Plane(X, 9)
     third = [network.layers[0](p)[2].data for p in plane.grid.tolist()]
     assert np.allclose(np.ravel(maps[2].images[0].get_array()), third)
@@ -54,7 +54,7 @@ def test_hidden_neurons_draws_a_map_of_each_neuron_in_columns():
         plot.hidden_neurons(MLP(2, [300]), X, Y)
 
 
-def test_every_map_of_hidden_neurons_has_the_scale_beside_its_layer():
+def test_every_map_of_hidden_neurons_has_the_scale_below_its_layer():
     random.seed(0)
     network = MLP(2, [3, 2, 1])
     for w in network.layers[0].neurons[1].w:
@@ -73,12 +73,12 @@ def test_every_map_of_hidden_neurons_has_the_scale_beside_its_layer():
     of_layer = np.split(np.array(maps), [3, 5])
     for scale, axes, found in zip(scales, of_layer, layers, strict=True):
         largest = max(1.0, abs(found).max())
-        assert scale.get_ylim() == pytest.approx((-largest, largest))
+        assert scale.get_xlim() == pytest.approx((-largest, largest))
         ticks = [float(label.get_text().replace("\N{MINUS SIGN}", "-"))
-                 for label in scale.get_yticklabels()]  # fmt: skip
+                 for label in scale.get_xticklabels()]  # fmt: skip
         assert ticks == pytest.approx([-largest, 0.0, largest], rel=5e-3)
         for ax in axes:
             assert ax.images[0].get_clim() == pytest.approx((-largest, largest))
-            others = [other.get_position().x0 for other in scales]
-            right = ax.get_position().x1
-            assert min(x for x in others if x > right - 1e-9) == scale.get_position().x0
+            below, position = scale.get_position(), ax.get_position()
+            assert below.y1 < position.y0
+            assert (below.x0, below.x1) == pytest.approx((position.x0, position.x1))

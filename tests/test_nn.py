@@ -241,7 +241,7 @@ def test_a_state_is_loaded_completely_or_not_at_all():
         (
             {**state, "layers[9].b": 1.0},
             ValueError,
-            r"expects 13 parameters, got a state of 14.*unknown l",
+            r"expects 13 parameters, got 14.*unknown l",
         ),
         (dict(list(state.items())[1:]), ValueError, r"missing layers\[0\].neurons\[0\].w\[0\]"),
         ({}, ValueError, "and 10 more, unknown none"),
@@ -335,7 +335,7 @@ def test_a_score_of_nan_is_refused(score):
 )
 def test_labels_that_are_not_classes_are_refused(scores, label):
     for ask in (accuracy, lambda s, k: confusion(s, k, classes=3)):
-        with pytest.raises(ValueError, match=f"expected labels .* got {label!r}"):
+        with pytest.raises(ValueError, match=f"expected the labels .* got {label!r}"):
             ask([scores], [label])
 
 

@@ -5,13 +5,28 @@ import sys
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from PIL import Image
 from plotting import LABELS, POINTS, line
 from sampling import thinned
 
 from micrograd.datasets import moons
-from micrograd.plot import check_path, decision_boundary, loss_curve, save, training_figure
+from micrograd.draw.tokens import DARK, LIGHT, contrast
+from micrograd.nn import MLP
+from micrograd.plot import (
+    check_path,
+    decision_boundary,
+    hidden_neurons,
+    learning_curves,
+    loss_curve,
+    save,
+    training_figure,
+)
+from micrograd.plot.style import marks
 
 
 def test_axes_that_are_given_are_drawn_on():
@@ -30,12 +45,71 @@ def test_settings_backend_and_open_figures_are_as_before(tmp_path):
     assert (dict(matplotlib.rcParams), plt.get_fignums()) == before
 
 
-def test_neither_pyplot_nor_graphviz_is_loaded():
+# ---- light and dark
+
+FIGURES = {
+    "decision_boundary": lambda dark: decision_boundary(line, POINTS, LABELS, dark=dark).figure,
+    "loss_curve": lambda dark: loss_curve([0.7, 0.5], dark=dark).figure,
+    "learning_curves": lambda dark: learning_curves(
+        {"loss": [0.7, 0.5], "accuracy": [0.5, 1.0]}, {"loss": [0.8, 0.5]}, dark=dark, log=True
+    ),
+    "training_figure": lambda dark: training_figure(
+        line, POINTS, LABELS, [0.7, 0.5], true_boundary=line, dark=dark
+    ),
+    "hidden_neurons": lambda dark: hidden_neurons(MLP(2, [2, 1]), POINTS, LABELS, dark=dark),
+}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", FIGURES)
+def test_all_text_can_be_read_on_the_ground(name, dark):
+    figure = FIGURES[name](dark)
+    figure.draw_without_rendering()
+    ground = to_hex(figure.get_facecolor())
+    assert ground == (DARK if dark else LIGHT)["panel"]
+    texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    assert len(texts) > 5
+    for text in texts:
+        assert contrast(to_hex(text.get_color()), ground) >= 4.5, text
+        assert text.get_fontsize() * figure.dpi / 72 >= 11  # pixels in a notebook
+
+
+def test_pixels_of_a_dark_figure_are_dark_up_to_the_edge(tmp_path):
+    save(decision_boundary(line, POINTS, LABELS, dark=True).figure, tmp_path / "dark.png")
+    with Image.open(tmp_path / "dark.png") as picture:
+        pixels = picture.convert("RGB")
+    corners = [(x, y) for x in (0, pixels.width - 1) for y in (0, pixels.height - 1)]
+    assert {to_hex(np.array(pixels.getpixel(corner)) / 255) for corner in corners} == {
+        DARK["panel"]
+    }
+
+
+def test_colours_follow_the_ground_of_a_given_figure():
+    for ground, theme in (("black", DARK), ("white", LIGHT), ("none", LIGHT)):
+        figure = Figure(facecolor=ground)
+        one, two = figure.subplots(1, 2)
+        loss_curve([0.7, 0.5], ax=one)
+        decision_boundary(line, POINTS, LABELS, ax=two)
+        assert one.lines[0].get_color() == theme["ink"]
+        points = two.collections[-1]
+        assert to_hex(points.get_facecolor()[0]) == theme["class-1"]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_classes_are_drawn_in_different_colours_with_a_border_that_is_seen(theme):
+    drawn = marks(theme)
+    assert len({mark.fill for mark in drawn}) == len({mark.marker for mark in drawn}) == 8
+    for mark in drawn:
+        assert max(contrast(mark.fill, mark.shade), contrast(mark.edge, mark.shade)) > 2.5
+        assert contrast(theme["ink"], mark.shade) >= 4.5
+
+
+def test_neither_pyplot_nor_the_graphviz_library_is_loaded():
     root = Path(__file__).parents[1]
     program = (
         "import sys; from micrograd.plot import training_figure;"
         "training_figure(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1], [1.0]);"
-        "sys.exit(any(name in sys.modules for name in ('matplotlib.pyplot', 'graphviz')))"
+        "sys.exit(any(name in sys.modules for name in ('matplotlib.pyplot', 'pygraphviz')))"
     )
     assert subprocess.run([sys.executable, "-c", program], cwd=root, check=False).returncode == 0
 

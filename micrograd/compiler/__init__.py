@@ -23,7 +23,7 @@ index into memory. The passes, in the order in which they run:
 Modules around the passes:
 
     dependencies  what a function can read from its surroundings
-    guard         whether any of that has changed since the function was compiled
+    guard         checks whether any of that has changed since the function was compiled
     parameters    storage shared by parameters, while `p.data` and `p.grad` work as before
     program       the result of all passes, for examples of one shape
     picture       a program as a drawing

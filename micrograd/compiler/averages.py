@@ -6,7 +6,7 @@ its parameters are means over lanes. A mean can move inwards past a uniform oper
 
     mean(u + x) = u + mean(x)        mean(u x) = u mean(x)        mean(x / u) = mean(x) / u
 
-So a penalty on the weights, and all of its derivatives, is computed once, outside the lanes.
+So a penalty on the weights and all of its derivatives are computed once, outside the lanes.
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
@@ -76,7 +76,7 @@ def averaged(
 
 
 def uses(steps: Instructions, results: Sequence[int]) -> list[int]:
-    """How often each instruction is used, as a result or by another instruction that is needed.
+    """How often each instruction is used, either as a result or by another needed instruction.
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()

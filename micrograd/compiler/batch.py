@@ -77,12 +77,12 @@ class Batch:
 
     def __len__(self) -> int:
         if self._elements is None:
-            raise TypeError("the function returns one Value: its results are batch.lanes")
+            raise TypeError("the function returns one Value: its results are in batch.lanes")
         return len(self._elements)
 
     def __getitem__(self, i: int) -> Batch:
         if self._elements is None:
-            raise TypeError("the function returns one Value: its results are batch.lanes")
+            raise TypeError("the function returns one Value: its results are in batch.lanes")
         return self._elements[i]
 
     def __getstate__(self) -> dict[str, Any]:

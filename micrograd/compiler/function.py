@@ -15,17 +15,17 @@ The first call with examples of a new shape records the function and runs each p
 once. The resulting program handles any number of examples. `programs` holds the compiled programs;
 `clear()` discards them. Apart from the data of parameters, everything that the function reads from
 outside is fixed in the program: constants, the structure of the model, and the branches that Python
-took. `guard.py` watches all this; after a change the next call compiles again.
+took. `guard.py` watches all of this; after a change the next call compiles the function again.
 
 Results and gradients are the same as in eager mode, except for:
 
-    last bits       terms are added in another order; x ** 0.5 is computed as a square root (NaN
+    last bits       terms are added in a different order; x ** 0.5 is computed as a square root (NaN
                     at -infinity) and x ** -1 as 1 / x; numba has its own exp and tanh; a zero from
                     a sum or a relu may have the opposite sign
     errors          where eager mode raises an error, such as for the logarithm of -1, the result
                     of that example follows IEEE arithmetic: NaN or infinity
-    where, take     alternatives that are not chosen receive the gradient 0; if their derivative is
-                    infinite, 0 times infinity is NaN; eager mode does not differentiate them
+    where, take     alternatives that are not chosen receive the gradient 0, which turns into NaN if
+                    their derivative is infinite; eager mode does not differentiate them
     ties            rounding may break a tie between two sums that are equal in eager mode
 """
 
@@ -101,7 +101,7 @@ class Compiled:
         square /= n
         w_grad /= n
         return square, [w_grad]
-    >>> [step.op for step in square.instructions if step.operands]  # the last * is for x
+    >>> [step.op for step in square.instructions if step.operands]  # the last * is d/dx
     ['*', '*', '*', '*', '*', 'mean', 'mean']
     >>> square.groups
     [* of 1 in lanes, * of 1 in lanes, * of 1 in lanes, 2 means of 1 product]
@@ -199,7 +199,7 @@ class Compiled:
         bound = inspect.signature(self.function).bind(*arguments, **named)
         if not bound.kwargs:
             return self(*bound.args)
-        n, names = len(bound.args), tuple(bound.kwargs)  # keyword-only or after an omitted argument
+        n, names = len(bound.args), tuple(bound.kwargs)  # these cannot be passed by position
         given = [*inspect.signature(self.function).parameters][:n]
 
         def positional(*values: Any) -> Any:
@@ -288,7 +288,7 @@ class Compiled:
             raise
 
     def _chosen(self) -> tuple[str, str]:
-        # Chosen when first needed, because the choice may import numba.
+        # The executor is chosen when it is first needed, because the choice may import numba.
         if self._cache.executor is None:
             reason = why_not(kept=not self._asked_for) if self._asked_for in ("", "numba") else ""
             if reason and self._asked_for:
@@ -343,8 +343,8 @@ class Compiled:
     def __get__(self, owner: Any, kind: Any = None) -> Compiled:
         if owner is None:
             return self
-        # A method is compiled separately for each object. Its cache is kept as long as the object.
-        # The bound method would keep the object alive, so only a weak reference to it is kept.
+        # A method is compiled separately for each object. Its cache lives as long as the object.
+        # The bound method would keep the object alive, so it is only weakly referenced.
         address = id(owner)
         known, cache, method = self._methods.get(address, (None, None, None))
         if isinstance(known, weakref.ref):
@@ -377,7 +377,7 @@ class _Cache:
         programs: maps the shapes of the arguments to a program.
         by_result: maps (shapes, index of a result after the first) to the program of its gradients.
         calls: maps the shapes and types of a call's arrays to (number of examples, program).
-        by_name: maps (number of positional arguments, names of keywords) to a cache of its own.
+        by_name: maps (number of positional arguments, names of keywords) to a separate cache.
         executor: its name, and why it is not numba; None until it is chosen.
         times: the times of the latest recompilations, in seconds.
     """
@@ -422,9 +422,9 @@ def compile(*function: Any, executor: str = "") -> Any:
     whether anything else that the function reads has changed since it was recorded. If so, the call
     compiles it again.
 
-    Watched: globals, closures and defaults of the function and of all your own functions that it
-    can reach; the attributes, class attributes, and items of lists, dicts, sets and arrays that are
-    reached through them.
+    Watched: the globals, closures and defaults of the function, and of all your own functions that
+    it can reach; attributes, class attributes, and items of lists, dicts, sets and arrays, if they
+    are reached through these.
 
     Not watched, and fixed when the function is recorded: random numbers, files, the time, numbers
     read by C code (context variables, tensors of other libraries), generators, names looked up by
@@ -432,14 +432,15 @@ def compile(*function: Any, executor: str = "") -> Any:
     packages, entries written into `vars(module)` directly, labels and gradients of Values (a
     gradient reads as 0), and attributes added to a Value later.
 
-    Numbers that are equal (==) count as unchanged: 0.0 and -0.0, or 1, 1.0 and True. `clear()`
-    forces a new recording. Pass large arrays as arguments: a global array is compared in each call.
+    A number that is replaced by an equal one (0.0 by -0.0, or 1 by 1.0 or True) may count as
+    unchanged; `clear()` forces a new recording. Pass large arrays as arguments: a global array is
+    compared in each call.
 
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It
             may also use Values from outside; the leaves among them are its parameters.
         executor: 'numba' (needs the extra `fast`; its kernel is compiled once per installation,
-            which takes some seconds), 'numpy', or 'python', which runs the text of `source`. The
+            which takes several seconds), 'numpy', or 'python', which runs the text of `source`. The
             default is 'numba' if it is available, else 'numpy'.
 
     Raises:
@@ -456,7 +457,7 @@ def compile(*function: Any, executor: str = "") -> Any:
 
 
 def _are_eager(arguments: Sequence[Any]) -> bool:
-    # Whether the arguments contain Values or traced numbers, so that they are not a batch.
+    # Whether the arguments contain Values or traced numbers and so are not a batch.
     try:
         may_be_batch = arguments and all(np.asarray(a).dtype != object for a in arguments)
     except ValueError:  # lists of different lengths

@@ -9,11 +9,11 @@ operands. Some other chains become units too:
     dot         sign * (left1 right1 + left2 right2 + ...) + added - subtracted
     mean        the mean over lanes of such a sum of products
     largest     x1.maximum(x2).maximum(x3) ..., and `smallest`
-    where >     a choice and its comparison: from x, y, a, b it takes a if x > y, else b
+    where >     a choice and its comparison: for x, y, a and b, the result is a if x > y, else b
     scatter     the gradient of one entry of a table: the sum of all contributions whose index is
                 the position of that entry; `scatter mean` is its mean over lanes
 
-Only rounding changes, because terms are added in another order. The bias of a neuron becomes one
+Only rounding changes, because terms are added in a different order. A neuron's bias becomes one
 more weight, whose input is 1 in every lane. Each list of operands is either uniform (the same for
 all examples) or in lanes (one number per example); terms that do not fit become separate units.
 
@@ -327,7 +327,7 @@ class _Fusion:
             if self.ops[condition] != "is" or not is_zero:
                 return None
             index, position = self.operands[condition]
-            # Without a table it is no index: where(x, 0, y) is recorded as where(x is 0, y, 0).
+            # Without a table it is not an index: where(x, 0, y) is also recorded with an `is`.
             if index not in self.lengths:
                 return None
             indices.append(index)

@@ -185,12 +185,12 @@ def _probes(found: Dependencies) -> Iterator[tuple[Probe, Any]]:
         yield _content, array
     for buffer in found.buffers:
         yield _bytes, buffer
-    for function in found.functions:  # without defaults, callers pass all arguments
+    for function in found.functions:  # defaults added later are not used: callers pass everything
         if function.__defaults__ or function.__kwdefaults__:
             yield DEFAULTS, function
     for namespace, names in found.namespaces.values():
         if present := [name for name in names if name in namespace]:
-            yield itemgetter(*present, present[0]), namespace  # two or more names give a tuple
+            yield itemgetter(*present, present[0]), namespace  # a tuple, even for a single name
         if absent := names.difference(present):  # usually names of built-in functions
             yield namespace.keys().isdisjoint, absent
     for thing in found.objects:
@@ -222,7 +222,7 @@ def _probes_of_class(found: Dependencies, kind: type) -> Iterator[tuple[Probe, A
 
 
 class _Identical:
-    """Equals a sequence that holds the same objects, or equal plain numbers and strings."""
+    """Equals a sequence of the same objects; plain numbers and strings only need to be equal."""
 
     def __init__(self, things: Sequence[Any]) -> None:
         self.things = things

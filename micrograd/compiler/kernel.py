@@ -1,12 +1,12 @@
 """Programs as arrays of integers, and the kernel: one interpreter that runs them all.
 
-Compiling a program would take seconds, although it runs for microseconds. An interpreter is
+Compiling a program would take seconds, although running it takes microseconds. An interpreter is
 compiled only once, but if it handles single instructions, as Python's does, it spends a hundred
 times longer on dispatch than on arithmetic. Here each dispatch handles a whole group of operations
 on several hundred numbers. So a new program runs immediately, as fast as if it were compiled.
 
     program     two integers, a header for each group, then the slots of all operands
-    memory      U has one number in each slot, S a row of lanes (a number for each example)
+    memory      each slot of U is one number; each slot of S is a row with a number for each lane
     scratch     space for operands that must be gathered from several slots
 
 Almost all the arithmetic of a network is sums of products, and most of the time goes into loading
@@ -43,7 +43,7 @@ from numba.extending import intrinsic
 
 from micrograd.compiler.schedule import Block, Group
 
-# ---- 1. Memory: an address is an integer, in bytes; an index counts numbers from there
+# ---- 1. Memory: an address counts bytes; an index counts the numbers after an address
 
 NUMBER, INDEX, SHORT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 WHOLE = types.int64
@@ -252,7 +252,7 @@ elif _features.get("avx"):
 else:
     WIDTH, ROWS, VECTORS = 2, 4, 4
 VECTOR = ir.VectorType(NUMBER, WIDTH)
-LEFT_IN_LANES = 0  # as the height of a tile: one row, whose left factors are in lanes too
+LEFT_IN_LANES = 0  # a tile of this height is one row, whose left factors are also in lanes
 
 
 def _vector(builder: Any, address: Any, index: Any) -> Any:
@@ -306,7 +306,7 @@ def _matrix_tile(
         height              rows of the tile: LEFT_IN_LANES, 1 or ROWS
         vectors             vectors in a row, at most VECTORS
         terms               products in a sum
-        left                address of slot 0 of the left factors; for LEFT_IN_LANES, as for right
+        left                address of slot 0 of the left factors; if in lanes, at the first lane
         right               address of slot 0 of the right factors, at the tile's first lane
         left_slots          address of the slots of the left factors, `terms` slots for each row
         right_slots         address of the slots of the right factors, `terms` slots for all rows
@@ -440,7 +440,7 @@ def _located(program: int, operand: int, width: int, u: int, s: int) -> tuple[in
 def _gathered(
     program: int, operand: int, first: int, n: int, width: int, u: int, s: int, scratch: int
 ) -> Any:
-    """The address of n adjacent rows: in place, or gathered with uniform numbers repeated."""
+    """The address of n adjacent rows: their own, or that of a copy that repeats uniform numbers."""
     source, step, move = _located(program, operand, width, u, s)
     place = _entry(program, operand + SLOTS) + first
     if _entry(program, operand + REGULAR):
@@ -466,7 +466,7 @@ def _matrix_product(
     program: int, left_in_lanes: bool, rows: int, n: int, terms: int, left: int, left_slots: int,
     right: int, right_slots: int, step: int, factor: float, out: int, out_step: int,
 ) -> None:  # fmt: skip
-    """Computes a matrix product in tiles; its rows have n >= WIDTH numbers."""
+    """Computes, in tiles, a matrix product whose rows have n >= WIDTH numbers."""
     vectors = (n + WIDTH - 1) // WIDTH
     tiles = (vectors + VECTORS - 1) // VECTORS
     start = 0

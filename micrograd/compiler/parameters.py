@@ -1,10 +1,11 @@
 """Parameters that share storage, while `p.data` and `p.grad` work as before.
 
 A compiled step reads all parameters from one array, and an optimizer updates them there. Users read
-and set `p.data` one by one, at any time. Copying between the two at each step would take longer
-than the step itself. So the numbers of the parameters are moved into the arrays of a `Storage`, and
-`data` and `grad` read and write these arrays. The Value itself stays the same object, in the model,
-in the optimizer and in every graph; only its class changes, so that it looks up its numbers there.
+and set `p.data` one by one, at any time. Copying the numbers back and forth at each step would take
+longer than the step itself. So the numbers of the parameters are moved into the arrays of a
+`Storage`, and `data` and `grad` read and write these arrays. The Value itself stays the same
+object, in the model, in the optimizer and in every graph. Only its class changes, so that it looks
+up its numbers in the arrays.
 
     >>> a, b = Value(1.0, label="a"), Value(2.0)
     >>> row = shared_row([a, b])
@@ -83,7 +84,7 @@ class Storage:
                     self.data[index] = old[0].data[old[1]]  # another thread may have just set it
                 else:
                     kind: Any = type(p)
-                    p.__class__ = _in_storage(kind)  # from here on, other threads wait to write
+                    p.__class__ = _in_storage(kind)  # from now on, other threads wait to write
                     self.data[index], self.grad[index] = p.data, p.grad
                     _data_slot.__set__(p, (self, index))
 
@@ -122,7 +123,7 @@ class InStorage(Redirected):
     def row_of(parameters: Sequence[Any], rearrange: bool = True) -> Row | None:
         """The row of these parameters, sorted as in storage; None if some number is not a float.
 
-        If they are not adjacent in storage, `rearrange` moves them to one in which they are.
+        If they are not adjacent in storage, `rearrange` moves them to a storage in which they are.
         """
         try:
             shared_row(parameters)

@@ -2,8 +2,8 @@
 
 Each card stands for a group of instructions, which runs in one or a few calls, and says what the
 group computes. Arrows lead to it from the cards whose results it reads. The picture shows both the
-forward and the backward pass, because they are one program. Very long arrows are replaced by the
-name of the card where they would start.
+forward and the backward pass, because they are one program. A very long arrow is replaced by the
+name of the card where it would start.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir:
     far, quick = far_arrows(operands_of, REACH)
     dot.graph_attr.update(quick)
     if far:
-        dot.graph_attr["label"] = "a name alone stands for an arrow from far away"
+        dot.graph_attr["label"] = "a name without a box: a long arrow from the box of that name"
     named = {operand for _, _, operand in far}
     mean, *gradients, each = map(tuple, schedule.results.tolist())
     titles = {"mean": {mean}, "gradients": set(gradients), "each example": {each}}

@@ -1,7 +1,7 @@
 """All passes in order, from a function to an executor.
 
 A program is compiled for examples of one shape. Once it has an executor, it compresses its
-instructions: for a large function they would take a hundred times as much memory as all the rest.
+instructions, which for a large function would take a hundred times as much memory as all the rest.
 
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
@@ -63,7 +63,7 @@ class Program:
     """A function compiled for examples of one shape; its arguments are arrays of examples.
 
     Args:
-        function: takes numbers or lists of numbers, returns a Value or a list of Values.
+        function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
         shapes: the shape of each argument, for one example.
         executor: 'numba', 'numpy' or 'python'.
         output: the index of the result to differentiate.
@@ -135,7 +135,7 @@ class Program:
 
     @property
     def row(self) -> Row:
-        """The row that stores the parameters now."""
+        """The row in which the parameters are currently stored."""
         if not self._row.is_current:
             self._row = shared_row(self.parameters)
         return self._row
@@ -226,7 +226,7 @@ def _compiled(found: Recorded, output: int, keep_order: bool) -> tuple[_Code, li
 
 
 def _packed(code: _Code) -> bytes:
-    # Operands are stored as distances from their instruction, which repeat and so compress well.
+    # Operands are stored as distances from their instruction: distances repeat, so they pack well.
     steps, *places = code
     lengths = np.fromiter(map(len, steps.operands), np.int32, len(steps))
     operands = np.fromiter(itertools.chain.from_iterable(steps.operands), np.int32)

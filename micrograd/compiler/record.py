@@ -93,7 +93,7 @@ def recorded(
     candidates = dict.fromkeys([*known, *Dependencies(function).values])
     before: set[Value] = set()
     new: list[Value] = []
-    # Gradients are recorded even inside no_grad(): it only matters when the program runs.
+    # Gradients are recorded even inside no_grad(), which matters only when the program runs.
     with resumed():
         for _ in range(ATTEMPTS):
             found, references = _attempt(function, shapes, output, candidates, known, before)
@@ -101,7 +101,8 @@ def recorded(
             # of the call that a user's own closure holds.
             met = [v for reference in references if (v := reference()) is not None]
             # A Value that is still unknown was missed by the search or created by the function. If
-            # this attempt uses none of those new in the last one, each call makes its own.
+            # this attempt uses none of the Values that were new in the last one, the function
+            # creates its own in each call.
             are_made_in_each_call = bool(new) and not any(p in new for p in found.parameters)
             new = [v for v in met if v not in candidates and v not in before]
             if not new or are_made_in_each_call:
@@ -122,8 +123,8 @@ def _attempt(
     known: Sequence[Value],
     before: Collection[Value],
 ) -> tuple[Recorded, list[weakref.ref[Value]]]:
-    # Records the function with these candidates for parameters. Also returns weak references to
-    # the other Values in the graph, which is freed when `_attempt` returns.
+    # Records the function; the candidates may turn out to be its parameters. Also returns weak
+    # references to the other Values in the graph, which is freed when `_attempt` returns.
     recording = Simplified()
     arguments = [_nested(shape, recording.input) for shape in shapes]
     inputs: list[Traced] = []

@@ -1,8 +1,9 @@
 """Running a schedule on a batch.
 
 An executor binds a schedule to its two memories (see `schedule.py`) for a given number of lanes,
-one per example. A batch that does not fit into the processor's cache is split into tiles: the lanes
-of each tile are computed and their means added up; groups that depend on the means run once, last.
+one per example. A batch that does not fit into the processor's cache is split into tiles. The lanes
+of each tile are computed, and their means are added up. Groups that depend on the means run once,
+at the end.
 
     >>> from functools import partial
     >>> from micrograd import Value
@@ -154,7 +155,7 @@ class TiledExecutor:
         return results
 
     def _loaded(self, parameters: Array, arguments: Sequence[Array], n: int) -> _Bound:
-        # Removed while in use, so that a call from another thread gets a different run.
+        # The run is removed while in use, so that a call from another thread gets a different one.
         bound = self.bound.pop(n, None) or self._new(n, len(parameters))
         bound.parameters[...] = parameters
         for window, argument in zip(bound.inputs, arguments, strict=True):

@@ -1,7 +1,7 @@
 """Running a schedule with numba: one kernel, compiled once, runs all programs.
 
 The kernel and the encoding of groups as integers are in `kernel.py`. This file provides aligned
-memory for it, and checks whether numba is available.
+memory for the kernel, and checks whether numba is available.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class NumbaRun:
 
 
 def numba_binder(schedule: Schedule) -> Callable[[int], NumbaRun]:
-    """A function that binds this schedule for a given number of lanes; it is encoded only once."""
+    """A function that binds this schedule, encoded only once, for a given number of lanes."""
     return partial(NumbaRun, schedule, _kernel().encode(schedule.groups, *schedule.sizes))
 
 

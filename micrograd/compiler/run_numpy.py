@@ -11,12 +11,12 @@ function with its arguments bound, and a run calls the steps in order.
     take, scatter         the position of each number in memory is computed from the index
     other operations      the NumPy function of that name
 
-Groups are small, so most of the time of a step is the overhead of its call. This module therefore
+Groups are small, so a step spends most of its time on the overhead of its call. This module thus
 uses the calls with the least overhead: methods (`a.dot(b, out)` takes half the time of
 `np.matmul(a, b, out)`, and `a.take` a third of the time of `np.take`), no keyword arguments, and a
 0-dimensional array for a single number.
 
-Arithmetic is IEEE arithmetic: the logarithm of a negative number is NaN, 1 / 0 is infinite.
+Arithmetic follows the IEEE standard: the log of a negative number is NaN, and 1 / 0 is infinite.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class NumPyRun:
         c = np.zeros(truth.shape, np.int64)
         self._step(np.copyto, c, truth)
         is_constant = not other.lanes and self.constants.keys() >= set(other.slots.flat)
-        if is_constant and not b.any():  # no bit is set; even -0.0 has one
+        if is_constant and not b.any():  # b has no bit set, not even the sign bit of -0.0
             self._step(np.multiply, c, a, out)
         else:
             difference = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.int64)

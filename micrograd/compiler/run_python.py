@@ -28,8 +28,8 @@ which Python accesses fastest; a short expression that is used once is written w
     >>> function(text)([2.0, 0.0], [(0.0,), (0.5,)])
     [0.0, 0.7615941559557649]
 
-The functions that the text imports from this file never raise an arithmetic error. They return the
-same as IEEE arithmetic and NumPy: 1 / 0 is infinite, the logarithm of a negative number is NaN.
+The functions that the text imports from this file never raise an arithmetic error. They follow the
+IEEE standard, as NumPy does: 1 / 0 is infinite, and the logarithm of a negative number is NaN.
 """
 
 from __future__ import annotations

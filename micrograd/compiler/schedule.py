@@ -8,8 +8,8 @@ before the first unit that needs its result. Numbers are stored in slots of two 
     lanes       a matrix with a row for each slot and a column for each lane (example); inputs first
 
 The results of a group have adjacent slots, in an order that lets later groups read most of their
-operands from adjacent slots. In the lanes, each group is followed by a row of ones: later biases
-are weights of this row.
+operands from adjacent slots. In the lanes, each group is followed by a row of ones: the biases of
+later groups are weights of this row.
 
 Matrix products are found by hashing the operands of dots (sums of products). Neurons of a layer
 have different weights and the same inputs; positions of a sequence share weights but not inputs.
@@ -60,7 +60,7 @@ class Group(NamedTuple):
     """Units that run together; the shapes of the blocks say which operands belong to which result.
 
     Operands have the shape of the result, or broadcast to it as in NumPy. Lists of operands have
-    one more axis, along the list. A grid of dots, of L left and R right lists of length K, has a
+    one more axis, along the list. A grid of dots with L left and R right lists of length K has a
     result of shape (R, L) and operands of shapes (1, L, K) and (R, 1, K).
 
     >>> Group("exp", Block(True, np.array([2, 3])), (Block(True, np.array([0, 1])),))
@@ -201,7 +201,7 @@ def scheduled(
 
 
 def _levels(fused: Fused) -> dict[tuple[int, int], list[int]]:
-    # Maps phases and levels to the places of their units. The last level is 0, others are negative.
+    # Maps (phase, level) to the places of units. The last level is 0; earlier ones are negative.
     phase = fused.phases
     level = dict.fromkeys(fused.units, 0)
     for place, unit in reversed(fused.units.items()):
@@ -361,7 +361,7 @@ class _Layout:
         return Group(unit.op, result, tuple(blocks), unit.sign)
 
     def products(self, members: list[int]) -> list[Group]:
-        """Groups dots and means of products: one group for each size of grid, one for the rest."""
+        """The groups of dots and means of products: one for each size of grid, one for the rest."""
         place_of: dict[tuple[Places, Places], int] = {}
         singles = []
         for place in members:
@@ -385,7 +385,7 @@ class _Layout:
     def grids_by_size(
         self, place_of: Mapping[tuple[Places, Places], int]
     ) -> dict[tuple[int, int], list[list[int]]]:
-        """Maps a size (right lists, left lists) to all grids of this size: places, row by row."""
+        """Maps each size (right lists, left lists) to its grids, as lists of places row by row."""
         sizes: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
         for lefts, rights in grids(place_of):
             lefts.sort(key=self.last_if_one)
@@ -430,7 +430,8 @@ class _Layout:
 
 def _magnitude(length: int) -> int:
     # Lists of 2 to 7 operands have one magnitude, lists of 8 to 31 the next, and so on. Lists of
-    # one magnitude share a group: there are fewer groups, and no list gets four times as long.
+    # the same magnitude share a group: this saves groups, and padding cannot make a list four times
+    # as long.
     return length.bit_length() // 2
 
 

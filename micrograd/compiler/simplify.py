@@ -1,8 +1,8 @@
 """A recording without duplicates or no-ops.
 
 The closures of `backward()` do work that a program can skip: 0 + x where a gradient starts, 1 * x
-where the seed is passed on, the same product in two closures. `trace.py` records all of it, because
-its recordings are meant to be read. The recording in this file simplifies each new instruction:
+where the seed is passed on, or the same product in two closures. `trace.py` records all of it,
+because its recordings are for reading. The recording in this file simplifies each new instruction:
 
     constants           2 * 3 is computed immediately
     neutral elements    x + 0, x - 0, 1 * x, x / 1, x ** 1 are x; -1 * x is -x, -(-x) is x

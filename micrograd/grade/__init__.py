@@ -1,8 +1,8 @@
 """A trusted reference to check your own Value against.
 
-`grade(MyValue)` runs small programs with your class and with ours and compares every number and
-every gradient. Where they differ, it names the broken rule, the smallest program that shows it, and
-the fix. `grade_file("my_engine.py")` does the same in a separate process.
+`grade(MyValue)` runs small programs with your class and with ours, and compares every number and
+every gradient. Where they differ, it names the broken rule, the smallest program that shows this,
+and the fix. `grade_file("my_engine.py")` does the same in a separate process.
 
     >>> class MyValue:
     ...     def __init__(self, data):
@@ -20,8 +20,8 @@ the fix. `grade_file("my_engine.py")` does the same in a separate process.
         found     a.grad = 0
     Fix: write self.grad = 1.0 in backward(), once, before the loop that calls each _backward().
 
-There is no list of right answers here: our own Value gives the expected numbers, and the report
-shows beside them the slope of the class's own forward pass. Basic rules are checked first. A single
+There is no list of right answers here: our own Value gives the expected numbers, and next to them
+the report shows the slope of the class's own forward pass. Basic rules are checked first. A single
 mistake makes many checks fail, so failures with the same probable cause are reported as one. An
 operation that the class lacks is "not there yet", which is not a failure. A limit that the original
 micrograd shares (a second backward, a very deep graph) is only noted. In-place operators like `+=`
@@ -51,8 +51,8 @@ def grade(kind: type, name: str | None = None, names: Mapping[str, str] | None =
     """The report on a class like Value in the micrograd lecture.
 
     The class needs Value(number), `.data`, `.grad`, `+`, `*` and `.backward()`; other operations
-    are checked if it has them. It runs in this process, so an endless loop in the class never
-    returns: `grade_file` protects against that.
+    are checked if it has them. It runs in this process, so `grade` never returns if the class has
+    an endless loop; `grade_file` protects against that.
 
     Args:
         kind: the class itself.
@@ -61,7 +61,7 @@ def grade(kind: type, name: str | None = None, names: Mapping[str, str] | None =
 
     Raises:
         TypeError: kind is not a class.
-        ValueError: kind is our own Value, a subclass of it, or uses it.
+        ValueError: kind is our own Value or a subclass of it, or uses it.
     """
     if not isinstance(kind, type):
         what = f"grade expects a class, got {shown(kind, 40)}"

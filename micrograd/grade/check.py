@@ -14,7 +14,7 @@ STATUSES = ("passed", "failed", "noted", "not there yet", "not run")
 
 @dataclass(frozen=True)
 class Check:
-    """The outcome of one check; calling it raises an AssertionError if the check failed.
+    """A check and its outcome; calling it raises an AssertionError if the check failed.
 
     Attributes:
         operation: what was checked, for example 'a * b', 'graph' or 'backward'.
@@ -25,7 +25,7 @@ class Check:
         mistake: a key of RULES, '' if the check passed.
         expected, found: both in words and numbers, '' if the check passed.
         place: the method and line in which an error was raised.
-        composed: whether the class computes this operation from several of its others.
+        composed: whether the class computes this operation from several other operations.
         spelled: the program with the names that the class uses, '' if they are the lecture's.
 
     >>> check = Check("a.exp()", "value", "a = Value(0.0); b = a.exp()", "failed", "value")

@@ -1,8 +1,8 @@
 """All checks of a class: each program runs with it and our Value, and the numbers are compared.
 
-The expected numbers come from our own Value. Beside an expected gradient the report shows the slope
-of the class's own forward pass, by central differences; if that forward pass is wrong, its slope is
-the expected gradient.
+The expected numbers come from our own Value. Next to an expected gradient, the report shows the
+slope of the class's own forward pass, computed by central differences. If that forward pass is
+wrong, its slope is the expected gradient.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def checks_of(graded: GradedClass) -> Iterator[Check]:
         else:
             check = _checked(row, graded)
             if check.mistake == "operands" and row.operation == "graph" and not adds_up:
-                check = replace(check, mistake="accumulate")  # a + a fails for several reasons
+                check = replace(check, mistake="accumulate")  # a + a can fail for several reasons
             adds_up = adds_up and check.mistake != "accumulate"
             yield check
 
@@ -97,7 +97,7 @@ def _without_backward(check: Check, graded: GradedClass) -> Check:
 
 
 def _is_there(row: Row, graded: GradedClass) -> bool:
-    """Whether the class has the operation, which is found out by trying it."""
+    """Whether the class has the operation; the only way to find out is to try it."""
     if row.operation == "NumPy":
         return _takes_numpy(row, graded)
     if not row.expression or row.operation in CORE:
@@ -137,7 +137,7 @@ def _is_of_type(error: Mapping[str, Any]) -> bool:
 def _is_refusal(error: Mapping[str, Any], row: Row) -> bool:
     """Whether the class refuses the operation with its own `raise` or `assert`.
 
-    An error about the number, as for the log of -1, does not count: its condition may be wrong.
+    An error about the number, as for the log of -1, does not count: the class may raise it wrongly.
     """
     of_number = {"ValueError", "ArithmeticError", "RecursionError"} & {*error["kinds"]}
     return error["on_purpose"] and (not of_number or "**" in row.operation)

@@ -1,7 +1,7 @@
-"""The process that loads a graded file: it answers questions and judges nothing.
+"""The process that loads a graded file: it answers questions but judges nothing.
 
 Questions and answers go through pipes that only local variables hold, and each answer carries the
-token of its question. Only the other process knows what is right.
+token of its question. Only the other process knows the right answers.
 """
 
 from __future__ import annotations

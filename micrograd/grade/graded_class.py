@@ -1,4 +1,4 @@
-"""The class that is graded, as the checks see it: its names, and what programs compute with it.
+"""The class that is graded, as the checks see it: its names, and the numbers that it computes.
 
 The class may live in another process, so everything here goes through `ask`.
 """
@@ -15,8 +15,8 @@ from micrograd.grade.programs import OURS, root_of
 from micrograd.grade.subject import ALIASES, leaves_of
 
 STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
-TOLERANCE = 1e-6  # between two engines with different formulas, in floats of 16 digits
-COARSE_TOLERANCE = 1e-4  # in floats of 7 digits, like NumPy's float32
+TOLERANCE = 1e-6  # for engines with different formulas that compute with floats of 16 digits
+COARSE_TOLERANCE = 1e-4  # for floats of 7 digits, such as NumPy's float32
 
 Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
 
@@ -65,7 +65,7 @@ class GradedClass:
         return GradedClass(ask, missing=missing, **described)
 
     def remark(self, is_file: bool = False) -> str:
-        """A sentence on names that differ from the lecture's, '' if none do."""
+        """A sentence about the names that differ from the lecture's, '' if none do."""
         names = self.names.items()
         other = [f".{found} is used as .{name}" for name, found in names if found != name]
         if self.arguments:

@@ -32,7 +32,7 @@ LEVELS = 4  # folders above a file in which to look for its imports
 
 
 class NoClassError(Exception):
-    """No class can be graded. The arguments are a key of RULES and what was found instead."""
+    """There is no class to grade; the arguments are a key of RULES and what was found instead."""
 
 
 def class_in(path: Path, name: str) -> type:

@@ -49,7 +49,7 @@ def grade_file(
 
     Only the top-level statements that define the class run. If the file does not load, never ends,
     crashes or needs too much memory, the report says so and names the check that was running. The
-    file gets no input, and its output is dropped. This protects against mistakes, not against
+    file gets no input, and its output is discarded. This protects against mistakes, not against
     malice: the file runs with all your permissions.
 
     Args:
@@ -61,7 +61,7 @@ def grade_file(
         names: the class's names for 'data', 'grad' and 'backward', if they cannot be guessed.
 
     Raises:
-        FileNotFoundError: there is no such file, or the folder does not have exactly one.
+        FileNotFoundError: there is no such file, or not exactly one in the folder.
         ValueError: seconds or megabytes are not above 0.
 
     >>> import tempfile

@@ -18,12 +18,12 @@ from micrograd.grade.check import STATUSES, Check
 from micrograd.grade.programs import EXPRESSIONS, OURS, root_of
 
 WIDTH = 80  # columns of a report
-LINES = 20  # for explained mistakes: the first one must stay visible on a screen of 24 lines
+LINES = 20  # of explained mistakes: the first one must stay visible on a screen of 24 lines
 
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """All checks of one class; `print` shows a table and the mistakes, a notebook adds graphs.
+    """All checks of one class; `print` shows a table and the mistakes, and notebooks add graphs.
 
     Attributes:
         name: the name of the class or the file.
@@ -116,7 +116,7 @@ class Report:
     __repr__ = __str__
 
     def _explained(self) -> list[str]:
-        """The texts on the mistakes that fit on a screen, or all notes if there is no mistake."""
+        """The texts about the mistakes that fit on a screen; without mistakes, about all notes."""
         texts = [_wrapped(text) for text, _ in self._texts()]
         mistakes = self.mistakes
         if not mistakes:
@@ -152,7 +152,7 @@ class Report:
         return f"{self.name}: {', '.join(known)}"
 
     def _texts(self) -> Iterator[tuple[str, Check]]:
-        """The text on each mistake, then on each kind of note, with the check that shows it."""
+        """The text about each mistake, then each kind of note, with the check that shows it."""
         for i, (first, *others) in enumerate(self.mistakes, 1):
             text = first.message
             if others:

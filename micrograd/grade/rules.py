@@ -30,7 +30,7 @@ RULES = {  # maps each kind of mistake to its rule and the fix
     "runs": ("This program must run without an error.",
         "run the program step by step; the error names the step that fails"),
     "recursion": (
-        "An operation must finally compute with plain numbers instead of calling itself again.",
+        "An operation must end in arithmetic on plain numbers instead of calling itself again.",
         "find the methods that call each other, and let one of them compute its own result, for "
         "example __neg__ as self * -1"),
     "result": (
@@ -90,15 +90,16 @@ RULES = {  # maps each kind of mistake to its rule and the fix
         "In {operation} the Value is the right operand, even though Python passes it as self.",
         "in __rsub__ return other + (-self), and in __rtruediv__ return other * self**-1"),
     "numpy": ("A NumPy number must work like any other number.",
-        "treat whatever is not a Value as a number, not only int and float; store float(data)"),
+        "treat everything that is not a Value as a number, not only int and float, and store "
+        "float(data)"),
     "again": ("Each call of backward() must start afresh.",
         "in backward(), make a new list and a new set of visited nodes, and write self.grad = 1.0"),
     "twice": (
         "A second backward() on the same graph must add the same gradients once more, so that the "
         "leaves hold exactly twice as much.",
         "at the start of backward(), set the grad of every node that has operands to 0 (the "
-        "original micrograd gives too much here as well; it does not matter if you build a new "
-        "graph for each backward() and first set the grad of the leaves to 0)"),
+        "original micrograd has this limit too; it does not matter if you build a new graph for "
+        "each backward() and first set the grad of the leaves to 0)"),
     "kept": (
         "A second backward() on the same graph must add the same gradients once more, so that the "
         "leaves hold exactly twice as much.",

@@ -1,7 +1,7 @@
 """The class that is graded: its names, and what it does when a program runs.
 
 A Subject answers questions in plain dicts, lists, strings and numbers, so the class may live in
-this process or in another. An error that the class raises is an answer, too. This file imports only
+this process or in another. An error that the class raises is an answer too. This file imports only
 the standard library, because it also runs where `micrograd` is the learner's own package.
 
     >>> from micrograd.engine import Value
@@ -392,7 +392,7 @@ def _str(x: Any, most: int) -> str | None:
 
 
 def printable(text: str) -> str:
-    r"""A text without control characters and lone surrogates.
+    r"""The text, with control characters and lone surrogates escaped.
 
     >>> print(printable("a\x1b[2Jb\ud800"))
     a\x1b[2Jb\ud800
@@ -420,7 +420,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def _origin(error: BaseException) -> tuple[str, bool]:
-    """The innermost place outside this package, and whether a `raise` there is the cause."""
+    """The innermost place outside this package, and whether a `raise` statement is the cause."""
     last = error.__traceback__
     while last and last.tb_next:
         last = last.tb_next

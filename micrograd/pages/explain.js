@@ -1,143 +1,4 @@
-"use strict";
-
-// ---- 1. The graph and its program
-
-// nodes: name, op, operands, kind, uses, free (whether it has a knob), own (whether its operation is
-// user-defined); result: data of the result when the page was made.
-const {title, nodes, result} = JSON.parse(document.getElementById("graph-data").textContent);
-const root = nodes.length - 1;
-
-// Functions that the program calls.
-const {abs, exp, log, sqrt, sin, cos, tanh} = Math;
-const sigmoid = x => 1 / (1 + exp(-x));
-const relu = x => x < 0 ? 0 : x;
-const where = (condition, a, b) => condition ? a : b;
-const maximum = (x, y) => x > y || x !== x ? x : y;  // NaN if x or y is NaN
-const minimum = (x, y) => x < y || x !== x ? x : y;
-
-// ---- 2. Running it, with or without a mistake
-
-const MISTAKES = {
-  none: {label: "none", why: ""},
-  assign: {
-    label: "= instead of +=",
-    why: "A node that is used more than once keeps only the last contribution; the derivative is the sum over all its uses.",
-  },
-  order: {
-    label: "no topological order",
-    why: "A node passes its gradient on when it is first reached, before all nodes that use it have added their contributions.",
-  },
-  twice: {
-    label: "forgotten zero_grad()",
-    why: "The second backward pass adds to the gradients that the first one left in the leaves, so they become twice as large.",
-  },
-  local: {
-    label: "a wrong local derivative",
-    why: "This operation passes its gradient on unchanged, as if its local derivative were 1, so all gradients that pass through it are wrong.",
-  },
-};
-
-// The closures in preorder: each node when it is first reached, then its operands.
-function preorder(backward) {
-  const byNode = new Map(backward.map(closure => [closure.node, closure]));
-  const order = [], seen = new Set(), stack = [root];
-  while (stack.length) {
-    const node = stack.pop();
-    if (seen.has(node)) continue;
-    seen.add(node);
-    if (byNode.has(node)) order.push(byNode.get(node));
-    stack.push(...nodes[node].operands.slice().reverse());
-  }
-  return order;
-}
-
-// Runs the whole program. A frame is one step: what is computed, in symbols and in numbers, and which
-// entries change to what.
-function run(leaves, mistake = "none", victim = -1) {
-  const d = nodes.map(() => NaN), g = nodes.map(() => 0), frames = [];
-  const {forward, backward} = program(d, g);
-  const stated = (formula, name) => ({
-    name,
-    symbols: written(formula, shortName, i => `${shortName(i)}.grad`),
-    numbers: written(formula, i => inFormula(d[i]), i => inFormula(g[i])),
-  });
-  const frame = (phase, about, node = -1) => {
-    frames.push({phase, about, node, edges: [], lines: [], changes: []});
-    return frames[frames.length - 1];
-  };
-  const put = (step, array, node, value) => {
-    step.changes.push({array, node, to: value});
-    (array === "d" ? d : g)[node] = value;
-  };
-
-  const start = frame("start", "The leaves have their data; nothing else has been computed yet.");
-  nodes.forEach((node, i) => { if (!node.operands.length) put(start, "d", i, leaves.get(i)); });
-  for (const {node, data} of forward) {
-    const step = frame("forward", "", node);
-    const line = stated(formulaOf(node, source(data)), `${shortName(node)} =`);
-    put(step, "d", node, data());
-    step.edges = nodes[node].operands.map((_, edge) => [node, edge, d[nodes[node].operands[edge]]]);
-    step.lines.push({...line, result: number(d[node])});
-    if (nodes[node].own) step.about = "A user-defined operation: the page keeps its recorded result.";
-  }
-  const closures = mistake === "order" ? preorder(backward) : backward;
-  for (let pass = 0; pass < (mistake === "twice" ? 2 : 1); pass++) {
-    const seed = frame("seed", pass ? "A second backward pass without zero_grad(): the leaves keep their gradients." :
-      "Backpropagation starts at the result: its derivative with respect to itself is 1.", root);
-    if (pass) nodes.forEach((n, i) => { if (n.operands.length && g[i]) put(seed, "g", i, 0); });
-    put(seed, "g", root, nodes[root].operands.length ? 1 : g[root] + 1);
-    seed.lines.push({name: `${shortName(root)}.grad =`, symbols: "", numbers: "", result: number(g[root])});
-    for (const {node, shares} of closures) {
-      const wrong = mistake === "local" && node === victim;
-      const step = frame("backward", "", node);
-      const contributions = shares.map(({share}) => wrong ? g[node] : share());
-      shares.forEach(({edge, node: operand, share}, k) => {
-        if (nodes[operand].kind === "constant") { g[operand] += contributions[k]; return; }
-        const sign = mistake === "assign" ? "=" : "+=";
-        const line = stated(wrong ? `g[${node}]` : source(share), `${shortName(operand)}.grad ${sign}`);
-        const before = g[operand];
-        put(step, "g", operand, mistake === "assign" ? contributions[k] : before + contributions[k]);
-        step.edges.push([node, edge, contributions[k]]);
-        const adds = mistake !== "assign" && (nodes[operand].uses > 1 || before !== 0);
-        const after = adds ? `so ${shortName(operand)}.grad = ${number(before)} + ${inFormula(contributions[k])} = ${number(g[operand])}` :
-          mistake === "assign" && before !== 0 ? `and ${number(before)} is lost` : "";
-        step.lines.push({...line, result: number(contributions[k]), after});
-      });
-      if (wrong) step.about = "With the wrong local derivative, 1.";
-      else if (!step.lines.length) step.about = "All its operands are constants, so there is no gradient to pass on.";
-    }
-  }
-  return {frames, d, g};
-}
-
-// The text of a function of the program, without the arrow.
-const source = f => String(f).replace(/^\(\) => /, "");
-
-// The formula of a node. The result of a user-defined operation is a constant in the program, so its
-// formula is written with the operation's name.
-function formulaOf(node, program) {
-  const {op, operands, own} = nodes[node];
-  if (!own) return program;
-  return `${op}(${operands.map(operand => `d[${operand}]`).join(", ")})`;
-}
-
-// A formula of the program with names or numbers instead of d[i] and g[i].
-function written(formula, data, grad) {
-  return formula.replace(/([dg])\[(\d+)\]|\d+(?:\.\d+)?e[-+]?\d+|\d+\.\d{4,}|Infinity|-/g,
-    (text, array, i) => array === "d" ? data(+i) : array === "g" ? grad(+i) : text === "-" ? "−" : number(+text));
-}
-const inFormula = x => x < 0 ? `(${number(x)})` : number(x);
-const shortName = i => nodes[i].kind === "constant" ? inFormula(leaves.get(i)) : nodes[i].name;
-
-// Four significant digits, as in the drawings.
-function number(x) {
-  if (!isFinite(x)) return Number.isNaN(x) ? "nan" : x > 0 ? "inf" : "−inf";
-  const [digits, power] = x.toExponential(3).split("e");
-  const text = power < -4 || power > 3 ? `${+digits}e${+power}` : String(+x.toPrecision(4));
-  return (+text === 0 ? "0" : text).replace(/-/g, "−");
-}
-
-// ---- 3. The state of the page
+// The stepping page: what is on it, and what happens when the reader does something.
 
 const $ = id => document.getElementById(id);
 const made = (tag, text = "", attributes = {}) => {
@@ -146,425 +7,571 @@ const made = (tag, text = "", attributes = {}) => {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   return element;
 };
-const initial = new Map(program([], []).leaves.map(({node, number}) => [node, number]));
-// Leaves an unchanged element alone: of a thousand cards, a step changes three.
-function say(element, text, classes) {
-  if (element.textContent !== text) element.textContent = text;
-  if (element.getAttribute("class") !== classes) element.setAttribute("class", classes);
-}
-let leaves = new Map(initial), mistake = "none", victim = -1;
-let right, played;  // the correct run, and the one on display
-let at = 0, timer = 0, pinned = -1;
+const page = JSON.parse($("data").textContent);
+const MOST_CARDS = 40,
+  MOST_ROWS = 200,
+  PACE = 1600;
 
-function recompute() {
-  right = run(leaves);
-  played = mistake === "none" ? right : run(leaves, mistake, victim);
-  $("slider").max = played.frames.length - 1;
-  for (const [i, {is}] of rows) if (nodes[i].op) say(is, formula(i), "");
-  goTo(at);
-  showAlarm();
-  showComparison();
-  showPaths(pinned);
-  if ($("transcript").querySelector("details").open) writeTranscript();
-}
+// ---- 1. The graph on display, and its state
 
-// Data and gradients after the frames up to `step`; NaN in d means not computed yet.
-function stateAt(step) {
-  const state = {d: nodes.map(() => NaN), g: nodes.map(() => 0), known: new Set()};
-  for (const {changes} of played.frames.slice(0, step + 1))
-    for (const {array, node, to} of changes) {
-      state[array][node] = to;
-      if (array === "d") state.known.add(node);
-    }
-  return state;
-}
+let own = null; // the graph that Python recorded
+let model = null; // the graph on display: that one, or the small example
+let stage = null,
+  transport = null;
+let past = []; // what Undo goes back to
+let open = new Set(),
+  mistake = "",
+  victim = -1,
+  nudging = false,
+  picked = -1,
+  chosen = false, // whether the reader picked this leaf
+  rate = page.learningRate;
+let descent = []; // the results after each step down the gradient
+let lesson = null; // what the last step down the gradient did
+let asking = false,
+  answered = new Set(); // predict: which numbers of which step have been found
 
-function goTo(step) {
-  at = Math.max(0, Math.min(step, played.frames.length - 1));
-  show();
-}
-
-// ---- 4. Showing a step
-
-const cards = new Map(), edges = new Map();
-const svg = document.querySelector("#graph svg");
-
-function findGraph() {
-  const title = group => group.querySelector("title").textContent;
-  for (const group of svg.querySelectorAll(".node")) {
-    const i = nodes.findIndex(n => n.id === title(group));
-    if (i < 0) continue;  // a node that only repeats a name, for an arrow from far away
-    const shapes = group.querySelectorAll("path, polygon"), outline = shapes[shapes.length - 1];
-    outline.classList.add("outline");
-    const texts = [...group.querySelectorAll("text")];
-    const card = {group};
-    if (nodes[i].kind === "constant") card.data = texts[0];
-    else [card.data, , card.grad] = texts.slice(-3);
-    // The width of a number changes, so numbers are aligned with the right edge of the card.
-    // (The edge is read from the shape itself: a frame that is not displayed yet has no sizes.)
-    const xs = (outline.getAttribute("d") ?? outline.getAttribute("points")).match(/-?[\d.]+(?=,)/g);
-    const low = Math.min(...xs), high = Math.max(...xs);
-    const edge = nodes[i].kind === "constant" ? (low + high) / 2 : high - 5;
-    for (const kind of ["data", "grad"]) if (card[kind]) {
-      card[kind].classList.add(kind);
-      card[kind].setAttribute("x", edge);
-      card[kind].setAttribute("text-anchor", nodes[i].kind === "constant" ? "middle" : "end");
-    }
-    const label = texts.find(text => text.textContent === nodes[i].label);
-    if (label) label.textContent = nodes[i].name;  // one of several nodes with the same label
-    group.setAttribute("role", "button");
-    group.addEventListener("mouseenter", () => showPaths(i));
-    group.addEventListener("mouseleave", () => showPaths(pinned));
-    group.addEventListener("focus", () => showPaths(i));
-    group.addEventListener("blur", () => showPaths(pinned));
-    group.addEventListener("click", () => {
-      cards.get(pinned)?.group.setAttribute("aria-pressed", "false");
-      pinned = pinned === i ? -1 : i;
-      group.setAttribute("aria-pressed", String(pinned === i));
-      showPaths(pinned);
-    });
-    cards.set(i, card);
-  }
-  // Graphviz numbers the arrows in the order of the DOT text: node by node, operand by operand.
-  let count = 0;
-  nodes.forEach((node, i) => node.operands.forEach((_, edge) =>
-    edges.set(`${i}/${edge}`, svg.querySelector(`#edge${++count}`))));
-  for (const group of svg.querySelectorAll("title")) group.remove();  // else v0, v1, ... pop up as tooltips
-}
-
-function show() {
-  const step = played.frames[at], state = stateAt(at);
-  const phase = step.phase === "backward" || step.phase === "seed" ? "backward" : "forward";
-  document.body.className = phase;
-  $("slider").value = at;
-  $("slider").setAttribute("aria-valuetext", `step ${at} of ${played.frames.length - 1}: ${asText(step)}`);
-  $("here").textContent = at;
-  $("count").textContent = `${at} / ${played.frames.length - 1}`;
-  $("phase").textContent = step.phase;
-  $("about").textContent = step.about || describe(step);
-  $("lines").replaceChildren(...step.lines.map(lineItem));
-
-  const touched = new Set(step.changes.map(change => change.node));
-  const news = array => new Set(step.changes.filter(c => c.array === array && step.phase !== "start").map(c => c.node));
-  const newData = news("d"), newGrad = news("g");
-  for (const [i, card] of cards) {
-    const {classList} = card.group;
-    classList.toggle("later", !state.known.has(i));
-    classList.toggle("on", i === step.node);
-    // The Tab key stops at one card only: that of the current step.
-    card.group.setAttribute("tabindex", i === (step.node < 0 ? root : step.node) ? "0" : "-1");
-    classList.toggle("touched", i !== step.node && step.phase === "backward" && touched.has(i));
-    say(card.data, state.known.has(i) ? number(state.d[i]) : "·", newData.has(i) ? "data new" : "data");
-    if (card.grad) {
-      const bad = at === played.frames.length - 1 && differs(i);
-      say(card.grad, number(state.g[i]), bad ? "grad bad" : newGrad.has(i) ? "grad new" : "grad");
-    }
-    card.group.setAttribute("aria-label", `${shortName(i)}, data ${card.data.textContent}` +
-      (card.grad ? `, grad ${card.grad.textContent}` : ""));
-  }
-  for (const label of svg.querySelectorAll(".flow")) label.remove();
-  const active = new Map(step.edges.map(([node, edge, flow]) => [`${node}/${edge}`, flow]));
-  for (const [key, group] of edges) {
-    if (!group) continue;
-    group.classList.toggle("on", active.has(key));
-    group.classList.toggle("later", !state.known.has(+key.split("/")[0]));
-    if (active.has(key)) labelArrow(group, number(active.get(key)));
-  }
-  showTable(state, step, newData, newGrad);
-  for (const item of $("transcript").querySelectorAll("button")) markStep(item);
-  if (step.node >= 0) bringIntoView(cards.get(step.node).group);
-}
-
-function labelArrow(group, text) {
-  const path = group.querySelector("path"), middle = path.getPointAtLength(path.getTotalLength() / 2);
-  const label = document.createElementNS("http://www.w3.org/2000/svg", "text");
-  label.setAttribute("class", "flow");
-  label.setAttribute("x", middle.x);
-  label.setAttribute("y", middle.y - 4);
-  label.textContent = text;
-  group.parentNode.append(label);  // last, so that cards do not cover it
-}
-
-const differs = i => !Object.is(played.g[i], right.g[i]) &&
-  !(isFinite(right.g[i]) && abs(played.g[i] - right.g[i]) <= 1e-12 * Math.max(1e-300, abs(right.g[i])));
-
-function describe(step) {
-  const {op, operands} = nodes[step.node] || {};
-  if (step.phase === "forward") return `${shortName(step.node)} is computed from its operands.`;
-  const receivers = operands.filter(i => nodes[i].kind !== "constant").length;
-  return `${shortName(step.node)} passes its gradient on${receivers > 1 ? " to each operand" : ""}, times the local derivative of ${op}.`;
-}
-
-// The first number that is not finite. The page keeps computing; the engine would raise an error.
-function showAlarm() {
-  const step = played.frames.find(({changes}) => changes.some(({to}) => !isFinite(to)));
-  $("alarm").hidden = !step;
-  if (!step) return;
-  const {array, node, to} = step.changes.find(({to}) => !isFinite(to));
-  const turned = [...initial].some(([i, start]) => !Object.is(leaves.get(i), start));
-  $("alarm").textContent = `${shortName(node)}${array === "g" ? ".grad" : ""} is ${number(to)} from step ${played.frames.indexOf(step)} on: ` +
-    (turned ? "turn a knob back." : "it is not defined for these leaves.");
-}
-
-const asText = step => [step.about, step.lines.map(line => {
-  const [parts, result] = equation(line);
-  return `${parts}${result}${line.after ? ` ${line.after}` : ""}`;
-}).join("; ")].filter(Boolean).join(" ") || describe(step);
-
-// A line of mathematics in two parts: all but its result, and the result. Repetitions are left out.
-function equation({name, symbols, numbers, result}) {
-  const parts = [symbols, numbers, result].filter(Boolean), bare = text => text.replace(/^\((.*)\)$/, "$1");
-  const told = parts.slice(0, -1).filter((part, i) => bare(part) !== bare(parts[i + 1]));
-  return [`${name} ${told.map(part => `${part} = `).join("")}`, result];
-}
-
-function lineItem(line) {
-  const item = made("li"), [parts, result] = equation(line);
-  item.append(parts, made("b", result));
-  if (line.after) item.append(" ", made("span", line.after, {class: "then"}));
-  return item;
-}
-
-const rows = new Map();
-
-function makeTable() {
-  nodes.forEach((node, i) => {
-    if (node.kind === "constant") return;
-    const row = made("tr"), is = made("td", node.kind), data = made("td"), grad = made("td");
-    row.append(made("td", shortName(i), {class: "name"}), is, data, grad);
-    rows.set(i, {row, is, data, grad});
+function loaded(data) {
+  const graph = new Graph(data);
+  const name = i => data.labels[i] ?? `v${i}`;
+  const fixed = new Uint8Array(graph.nodes.length); // leaves of user-defined operations
+  for (let i = graph.root; i >= 0; i--)
+    if (fixed[i] || !graph.isKnown(i)) for (const o of graph.operands(i)) fixed[o] = 1;
+  const leaves = graph.nodes.flatMap((_, i) => (graph.isLeaf(i) && data.kinds[i] !== "c" ? [i] : []));
+  // as a reader looks for them: inputs, then parameters, w2 before w10
+  const natural = new Intl.Collator("en", {numeric: true});
+  leaves.sort(
+    (a, b) => data.kinds.charCodeAt(a) - data.kinds.charCodeAt(b) || natural.compare(name(a), name(b)),
+  );
+  const free = [...leaves].sort((a, b) => a - b).filter(i => !fixed[i]);
+  const first = free.find(i => data.kinds[i] === "p") ?? free[0] ?? -1;
+  const users = graph.nodes.map(() => []); // of each node: [the node that uses it, as which operand]
+  graph.nodes.forEach((node, i) => {
+    for (let k = 1; k < node.length; k++) users[node[k]].push([i, k - 1]);
   });
-  document.querySelector("#table tbody").append(...[...rows.values()].map(({row}) => row));
+  return {
+    ...data,
+    data,
+    graph,
+    name,
+    fixed,
+    leaves,
+    first,
+    users,
+    levels: new Levels(graph, data.boxes, data.boxOf),
+    initial: new Map(graph.leaves),
+    numbers: new Map(graph.leaves),
+  };
 }
 
-function showTable(state, step, newData, newGrad) {
-  for (const [i, {row, data, grad}] of rows) {
-    row.classList.toggle("on", i === step.node);
-    say(data, state.known.has(i) ? number(state.d[i]) : "·", newData.has(i) ? "n new" : "n");
-    say(grad, number(state.g[i]), newGrad.has(i) ? "n new" : "n");
-  }
-  const active = rows.get(step.node), scroll = document.querySelector("#table .scroll");
-  if (active) scroll.scrollTop = active.row.offsetTop - scroll.clientHeight / 2;
-}
-const formulas = new Map(program([], []).forward.map(({node, data}) => [node, formulaOf(node, source(data))]));
-const formula = i => written(formulas.get(i), shortName, shortName);
-
-// ---- 5. Paths: the gradient of a node as the sum over all paths to the result
-
-const MOST_PATHS = 8, LONGEST = 60;
-
-function showPaths(from) {
-  const onPath = new Set(from < 0 ? [] : [from]), users = nodes.map(() => []);
-  nodes.forEach((node, i) => node.operands.forEach((operand, edge) => users[operand].push([i, edge])));
-  if (from >= 0) nodes.forEach((node, i) => { if (node.operands.some(o => onPath.has(o))) onPath.add(i); });
-  for (const [i, card] of cards) card.group.classList.toggle("path", onPath.has(i));
-  for (const [key, group] of edges) {
-    const [node, edge] = key.split("/").map(Number);
-    if (group) group.classList.toggle("path", from >= 0 && onPath.has(nodes[node].operands[edge]));
-  }
-  if (from < 0) {
-    $("sum").replaceChildren(made("p", "Point at a card or tap it to see its paths, and its gradient as the sum over them.", {class: "faint", id: "hint"}));
-    return;
-  }
-  // With an upstream gradient of 1, a closure's contributions are its local derivatives.
-  const local = new Map();
-  for (const {node, shares} of program(right.d, nodes.map(() => 1)).backward)
-    for (const {edge, share} of shares) local.set(`${node}/${edge}`, share());
-  const ways = nodes.map(() => 0);
-  ways[root] = 1;
-  for (let i = root - 1; i >= from; i--) ways[i] = users[i].reduce((sum, [user]) => sum + ways[user], 0);
-  const name = shortName(from), lines = [];
-  const paths = [{node: from, names: name, factors: []}];
-  const many = ways[from] > MOST_PATHS || onPath.size > LONGEST;
-  while (paths.length && !many) {
-    const {node, names, factors} = paths.pop();
-    if (node === root) {
-      const product = factors.reduce((a, b) => a * b, 1);
-      lines.push(made("li", `${names}:  ${factors.map(inFormula).join(" × ") || "1"} = ${number(product)}`));
-    }
-    for (const [user, edge] of users[node].slice().reverse())
-      paths.push({node: user, names: `${names} → ${shortName(user)}`, factors: [...factors, local.get(`${user}/${edge}`)]});
-  }
-  const count = ways[from] === 1 ? "1 path" : `${ways[from] < 2 ** 53 ? ways[from].toLocaleString("en") : number(ways[from])} paths`;
-  const total = `d ${shortName(root)} / d ${name} = ${number(right.g[from])}, the sum over ${count}` + (many ? ", too many or too long to list. Backpropagation adds them up without following each one." : "");
-  const list = made("ul", "", {class: "lines"});
-  list.append(...lines);
-  $("sum").replaceChildren(made("p", total), list);
+// Draws anew what depends on which boxes are open.
+function unfolded() {
+  model.view = model.levels.view(open);
+  model.view.levels = model.levels;
+  recompute(false);
+  stage.draw(model.view, describe);
+  resize();
 }
 
-// ---- 6. Knobs, mistakes, transcript
+// Computes anew what depends on the leaves and on the mistake.
+function recompute(draw = true) {
+  model.right = new Steps(model.graph, model.view, model.numbers);
+  model.steps = mistake ? new Steps(model.graph, model.view, model.numbers, mistake, victim) : model.right;
+  showMistake();
+  if (draw) transport.goTo(transport.at());
+}
 
-const knobs = [];
-
-function makeKnobs() {
-  const open = $("leaves"), folded = $("knobs").querySelector("details > div");
-  for (const [i, start] of initial) {
-    const reach = Math.max(2, 2 * abs(start));
-    const knob = made("div", "", {class: "knob"}), id = `knob${i}`;
-    const range = made("input", "", {type: "range", step: "any", "aria-label": `${shortName(i)}, slider`});
-    if (isFinite(start)) Object.assign(range, {min: start - reach, max: start + reach});
-    const box = made("input", "", {type: "number", step: "any", id});
-    const grad = made("span", "", {class: "rate"});
-    const set = (value, source) => {
-      if (!Number.isFinite(value)) return;  // the box is empty while the user types
-      leaves.set(i, value);
-      if (source !== range) range.value = value;
-      if (source !== box) box.value = +value.toPrecision(4);
-      recompute();
+function describe(item) {
+  const {graph, kinds, boxes} = model;
+  if (item.box !== undefined) {
+    const {label, about} = boxes[item.box],
+      one = item.outputs.length === 1;
+    return {
+      kind: "box",
+      title: label,
+      full: label,
+      about: about
+        .split(" · ")
+        .reduce((lines, part, k) => (k === 1 ? [`${lines[0]}, ${part}`] : [...lines, part]), []),
+      data: one,
     };
-    box.addEventListener("blur", () => { if (box.value === "") box.value = +leaves.get(i).toPrecision(4); });
-    range.addEventListener("input", () => set(+range.value, range));
-    box.addEventListener("input", () => set(box.value === "" ? NaN : +box.value, box));
-    const reset = () => {
-      if (!range.disabled) range.value = start;
-      box.value = isFinite(start) ? +start.toPrecision(4) : "";
+  }
+  const i = item.node,
+    kind = {i: "input", p: "parameter", c: "constant", o: "operation", r: "result"}[kinds[i]];
+  const sign = graph.isLeaf(i) ? "" : graph.rules[graph.nodes[i][0]].sign;
+  return {
+    kind,
+    title: model.name(i),
+    full: model.paths[i] ?? model.name(i),
+    sign,
+    fixed: Boolean(model.fixed[i]),
+  };
+}
+
+// What Undo restores.
+function remember(what) {
+  const last = past[past.length - 1];
+  if (last?.what === what && what.startsWith("turn")) return; // one turn of a knob, many small moves
+  past.push({
+    what,
+    model,
+    numbers: new Map(model.numbers),
+    mistake,
+    victim,
+    descent: descent.slice(),
+    lesson,
+  });
+  if (past.length > 200) past.shift();
+  $("undo").disabled = false;
+}
+
+function undo() {
+  const before = past.pop();
+  if (!before) return;
+  if (before.model !== model) show(before.model);
+  model.numbers = before.numbers;
+  ({mistake, victim, descent, lesson} = before);
+  $("undo").disabled = !past.length;
+  recompute();
+}
+
+// ---- 2. One moment
+
+const wordOf = {start: "start", forward: "forward", seed: "seed", backward: "backward", end: "done"};
+let shownAt = -1;
+
+function showStep(at) {
+  const now = told(model, at),
+    {step, state} = now;
+  const backward = at >= model.steps.seedAt,
+    hidden = hiddenAt(at, now);
+  document.body.classList.toggle("backward", backward);
+  $("phase").textContent = wordOf[step.phase];
+  $("sentenceNow").textContent = now.sentence;
+  showEquation(now, hidden);
+  showChains(now, hidden);
+  stage.show(pictureOf(at, now, hidden));
+  shownAt = at;
+  askQuestion(at, now, hidden);
+  showAlarm(state);
+  showNudge(at, state);
+  showDescent();
+  showLeaf();
+  showDrawer(at, state);
+  if (transport && !transport.isPlaying())
+    $("spoken").textContent = hidden.size ? now.sentence : asText(model, at, now);
+  $("slider").setAttribute("aria-valuetext", `step ${at} of ${model.steps.count - 1}: ${now.sentence}`);
+  keepAddress(at);
+}
+
+function pictureOf(at, {step, state, chains}, hidden) {
+  const {steps, view, kinds} = model,
+    {d, g, known, seeded, done} = state;
+  const backward = at >= steps.seedAt,
+    cards = new Map();
+  const changed = new Set(state.changes.map(({node}) => node));
+  const finished = at === steps.count - 1,
+    wrong = finished && mistake ? model.right.gradients() : null;
+  const gradOf = i => (hidden.has(i) && backward ? "?" : seeded[i] ? number(g[i]) : "·");
+  const dataOf = i => (hidden.has(i) && !backward ? "?" : known[i] ? number(d[i]) : "·");
+  for (const item of view.items.values()) {
+    const i = item.box === undefined ? item.node : item.outputs.length === 1 ? item.outputs[0] : -1;
+    const later = !item.nodes.every(n => known[n]);
+    const card = {
+      later:
+        item.box === undefined
+          ? !known[i]
+          : later && !item.nodes.some(n => known[n] && !model.graph.isLeaf(n)),
     };
-    box.disabled = !nodes[i].free;
-    range.disabled = box.disabled || !isFinite(start - reach) || !isFinite(start + reach);
-    reset();
-    const label = made("label", nodes[i].kind === "constant" ? `constant ${shortName(i)}` : shortName(i), {for: id});
-    label.classList.toggle("long", label.textContent.length > 8);
-    knob.append(label, range, box, grad);
-    (nodes[i].kind === "constant" ? folded : open).append(knob);
-    const showGrad = () => { grad.textContent = nodes[i].kind === "constant" ? "" : number(played.g[i]); };
-    knobs.push({reset, showGrad});
+    if (i >= 0)
+      Object.assign(card, {
+        data: dataOf(i),
+        grad: gradOf(i),
+        number: d[i],
+        fresh: changed.has(i) ? (backward ? "grad" : "data") : "",
+        wrong: wrong !== null && differs(g[i], wrong[i]),
+      });
+    card.now = step.item === item.name;
+    card.given = backward && item.nodes.some(n => done[n]);
+    card.picked = item.box === undefined && i === picked && (chosen || nudging);
+    card.spoken =
+      item.box === undefined
+        ? `${model.name(i)}, ${describe(item).kind}, data ` +
+          `${dataOf(i)}${kinds[i] === "c" ? "" : `, grad ${gradOf(i)}`}`
+        : `Unfold ${itemName(model, item)}`;
+    cards.set(item.name, card);
   }
-  folded.parentNode.hidden = !folded.children.length;
-  const stuck = nodes.filter(n => !n.operands.length && !n.free && n.kind !== "constant").map(n => n.name);
-  $("fixed").hidden = !stuck.length;
-  $("fixed").textContent = `No knob for ${stuck.join(", ")}: the path to the result goes through a user-defined operation, which this page cannot compute again.`;
-  $("reset").addEventListener("click", () => {
-    leaves = new Map(initial);
-    for (const knob of knobs) knob.reset();
-    recompute();
+  const arrows = view.arrows.map(arrow => {
+    const givers = arrow.edges.map(([giver]) => giver),
+      now = step.item === arrow.to && ["forward", "backward"].includes(step.phase);
+    const onto = arrow.edges.map(([giver, k]) => model.graph.nodes[giver][k + 1]);
+    return {
+      now: now && !(backward && kinds[onto[0]] === "c"),
+      passed: backward && givers.some(i => done[i]),
+      later: !backward && !onto.every(i => known[i]),
+      label: now && backward ? arrowLabel(arrow, onto, chains, hidden, chains.length > 8) : null,
+    };
+  });
+  badges(at, state, cards);
+  const active = view.items.get(step.item);
+  const focus = active
+    ? [active.name, ...view.arrows.filter(a => a.to === active.name).map(a => a.from)]
+    : [];
+  const finishedFocus = step.phase === "end" || step.phase === "start" ? [] : focus;
+  return {
+    backward,
+    cards,
+    arrows,
+    focus: finishedFocus,
+    travel: at === shownAt + 1 && active && step.phase !== "seed",
+    duration: Math.min(700, (PACE / +$("speed").value) * 0.6),
+  };
+}
+
+const differs = (a, b) => !Object.is(a, b) && !(Math.abs(a - b) <= 1e-12 * Math.max(1e-300, Math.abs(b)));
+
+function arrowLabel(arrow, onto, chains, hidden, crowded) {
+  const nodes = new Set(onto.filter(i => model.kinds[i] !== "c"));
+  if (!nodes.size) return null;
+  if (nodes.size > 1) return crowded ? null : {text: `${nodes.size.toLocaleString("en")} gradients`};
+  const [[giver, k]] = arrow.edges,
+    [node] = nodes;
+  const chain = chains.find(c => (c.edge < 0 ? c.node === node : c.giver === giver && c.edge === k));
+  if (!chain) return null;
+  if (hidden.has(chain.node)) return {text: "?"};
+  if (chain.giver < 0 || chain.explained === false) return {text: number(chain.share)};
+  return {
+    local: inFormula(chain.local),
+    upstream: inFormula(chain.upstream),
+    share: number(chain.share),
+    use: chain.use,
+  };
+}
+
+function showEquation(now, hidden) {
+  const equation = now.equation;
+  $("equation").replaceChildren();
+  if (!equation) return;
+  const parts = [
+    nameInMath(model.name(equation.node)),
+    equation.names,
+    equation.numbers,
+    [hidden.size ? "?" : equation.result],
+  ].filter((part, k, all) => !k || plain(part) !== plain(all[k - 1]));
+  parts.forEach((part, k) => {
+    if (k) $("equation").append(" = ");
+    $("equation").append(written(made(k === parts.length - 1 ? "b" : "span"), part));
   });
 }
 
-function makeMistakes() {
-  const fieldset = $("breaks").querySelector("fieldset"), choice = $("which").querySelector("select");
-  for (const [key, {label}] of Object.entries(MISTAKES)) {
-    const row = made("label"), radio = made("input", "", {type: "radio", name: "mistake", value: key});
-    radio.checked = key === "none";
-    radio.addEventListener("change", () => { mistake = key; recompute(); });
-    row.append(radio, ` ${label}`);
-    fieldset.append(row);
+// The chain rule for each operand: three numbers in their colours, each above what it is called.
+function showChains({step, chains, state}, hidden) {
+  $("chains").replaceChildren();
+  const factor = (className, text, names, word) => {
+    const cell = made("span", "", {class: `factor ${className}`});
+    cell.append(made("b", text), made("small", ""));
+    written(cell.lastChild, names);
+    if (word) cell.append(made("small", word, {class: "term"}));
+    return cell;
+  };
+  const rate = (of, by) => ["∂", ...nameInMath(of), " / ∂", ...nameInMath(by)];
+  const result = model.name(model.graph.root);
+  const most = chains[0]?.giver < 0 ? 3 : 6;
+  for (const chain of chains.slice(0, most)) {
+    const row = made("div", "", {class: "chain"}),
+      node = model.name(chain.node),
+      secret = hidden.has(chain.node);
+    const head = made("span", "", {class: "to"});
+    head.append(
+      made("small", "to "),
+      written(made("b"), nameInMath(node)),
+      chain.use ? made("small", ` ${chain.use}`) : "",
+    );
+    row.append(head);
+    if (chain.giver >= 0 && chain.explained !== false) {
+      const giver = model.name(chain.giver);
+      row.append(
+        factor("local", secret ? "?" : number(chain.local), rate(giver, node), "local derivative"),
+        made("span", "×", {class: "sign"}),
+        factor("gradient", number(chain.upstream), rate(result, giver), "upstream gradient"),
+        made("span", "=", {class: "sign"}),
+      );
+    }
+    row.append(
+      factor("share", secret ? "?" : number(chain.share), chain.giver >= 0 ? "" : "", "contribution"),
+    );
+    if (!secret) {
+      const more = waiting(chain.node, state);
+      row.append(
+        made("span", `${sumOf(chain, mistake)}${more ? "; more will follow" : ""}`, {class: "sum"}),
+      );
+    }
+    $("chains").append(row);
   }
-  const interior = nodes.map((n, i) => i).filter(i => nodes[i].operands.length).reverse();
-  for (const i of interior) choice.append(made("option", `${shortName(i)} = ${formula(i)}`, {value: i}));
-  // At first, the operation nearest to the result that is not a sum.
-  victim = interior.find(i => nodes[i].op !== "+") ?? interior[0] ?? -1;
-  choice.value = victim;
-  choice.addEventListener("change", () => { victim = +choice.value; recompute(); });
+  if (chains.length > most)
+    $("chains").append(made("p", `and ${chains.length - most} more`, {class: "faint"}));
+  if (step.phase === "seed" && !step.pass)
+    $("chains").append(
+      made(
+        "p",
+        "Why backwards? Each operation needs only the gradient of its own output. So one walk from the " +
+          "result gives the gradients of all leaves.",
+        {class: "faint"},
+      ),
+    );
+  if (step.phase === "end")
+    $("chains").append(
+      made(
+        "p",
+        "A training step uses the gradients: One step moves each parameter a little against its " +
+          "gradient, so that the result becomes smaller.",
+        {class: "faint"},
+      ),
+    );
 }
 
-function showComparison() {
-  const broken = mistake !== "none", rows = [];
-  $("which").hidden = mistake !== "local";
-  $("why").hidden = $("comparison").hidden = !broken;
-  for (const knob of knobs) knob.showGrad();
-  if (!broken) return;
-  const shown = nodes.map((n, i) => i).filter(i => nodes[i].kind !== "constant" && (differs(i) || !nodes[i].operands.length));
-  for (const i of shown.sort((a, b) => differs(b) - differs(a) || a - b).slice(0, 12)) {
-    const row = made("tr", "", differs(i) ? {class: "wrong"} : {});
-    row.append(made("td", `${shortName(i)}.grad`, {class: "name"}), made("td", number(played.g[i]), {class: "n now"}), made("td", number(right.g[i]), {class: "n good"}));
-    rows.push(row);
+// Whether uses of this node have not contributed yet.
+const waiting = (node, {done}) => model.users[node].some(([user]) => !done[user]);
+
+// ---- 3. Size and folding
+
+function resize() {
+  const presenting = document.body.classList.contains("presenting"),
+    width = document.documentElement.clientWidth;
+  const most = presenting ? 2.2 : 1.25;
+  const room = presenting
+    ? innerHeight - $("meaning").offsetHeight - 70
+    : width < 700
+      ? 0.42 * innerHeight
+      : Math.max(300, innerHeight - 375);
+  const k = Math.max(LEAST, Math.min(most, (stage.size.width - 2 * MARGIN) / stage.layout.width));
+  const needed = stage.needs(k).height + (presenting ? 0 : 26);  // room for notes below the cards
+  stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
+  stage.fit(most);
+  if (stage.picture && !stage.fits()) {
+    const first = stage.picture.focus.length ? stage.picture.focus : [[...stage.cards.keys()][0]];
+    stage.lookAt(first);
   }
-  const isWrong = shown.some(differs);
-  const more = shown.length > 12 ? ` ${shown.length - 12} more rows are not shown.` : "";
-  $("why").textContent = MISTAKES[mistake].why + (isWrong ? "" : " Here it makes no difference.") + more;
-  $("comparison").querySelector("tbody").replaceChildren(...rows);
 }
 
-function markStep(button) {
-  if (+button.dataset.step === at) button.setAttribute("aria-current", "step");
-  else button.removeAttribute("aria-current");
+// Unfolds a box in place, and stays at the moment that is shown.
+function fold(change) {
+  const {steps} = model,
+    at = transport.at(),
+    phase = steps.list[at].phase;
+  const before = steps.list.slice(0, at + 1).reduce((sum, {nodes}) => sum + nodes.length, 0);
+  const boxes = new Set(open);
+  change(boxes);
+  if (model.levels.count(boxes) > 300) return;
+  open = boxes;
+  unfolded();
+  showFolds();
+  // the last step of the new list at which no more operations have run than now
+  let same = 0;
+  for (let k = 0, run = 0; k < model.steps.count; k++) {
+    run += model.steps.list[k].nodes.length;
+    if (run <= before && (phase === "end" || model.steps.list[k].phase !== "end")) same = k;
+  }
+  transport.goTo(same);
 }
 
-function writeTranscript() {
-  const items = played.frames.map((step, k) => {
-    const button = made("button", `${step.phase}: ${asText(step)}`, {"data-step": k}), item = made("li");
-    button.addEventListener("click", () => { pause(); goTo(k); });
-    markStep(button);
-    item.append(button);
-    return item;
+function showFolds() {
+  const opened = [...open].filter(j => model.levels.around(j).every(k => open.has(k)));
+  // the innermost ones first, and not more than a line of them
+  opened.sort((a, b) => model.levels.depth[b] - model.levels.depth[a]);
+  $("folds").replaceChildren(
+    ...opened.slice(0, 3).map(j => {
+      const button = made("button", `Fold ${model.boxes[j].label}`, {class: "fold"});
+      button.addEventListener("click", () => fold(boxes => boxes.delete(j)));
+      return button;
+    }),
+  );
+  if (opened.length > 1) {
+    const all = made("button", "Fold all", {class: "fold"});
+    all.addEventListener("click", () => fold(boxes => boxes.clear()));
+    $("folds").append(all);
+  }
+  $("unfold").hidden = ![...model.view.items.values()].some(item => item.box !== undefined);
+}
+
+function present(on) {
+  document.body.classList.toggle("presenting", on);
+  $("present").setAttribute("aria-pressed", on);
+  stage.large = on;
+  stage.draw(model.view, describe);
+  stage.show({...stage.picture, travel: false});
+  resize();
+}
+
+// ---- 4. Beginning
+
+function show(data, finish = true) {
+  model = data;
+  open = model.levels.opened(page.level, MOST_CARDS);
+  if (model.levels.count(open) > 400) open = model.levels.opened(null, MOST_CARDS);
+  [descent, lesson, answered, shownAt] = [[], null, new Set(), -1];
+  picked = model.first;
+  chosen = false;
+  $("leaf").replaceChildren(
+    ...model.leaves.slice(0, 1000).map(i => made("option", model.name(i), {value: i})),
+  );
+  if (picked >= 0) {
+    $("leaf").value = picked;
+    $("delta").value = unit(picked) / 10;
+  }
+  $("returning").hidden = model === own;
+  $("stale").hidden = true;
+  if (finish) begun();
+}
+
+// What a graph looks like at first.
+function begun() {
+  unfolded();
+  showFormula();
+  showFolds();
+  const again = model.steps.d[model.graph.root],
+    {result, exact} = model;
+  const notes = [];
+  if (
+    result !== null &&
+    differs(again, result) &&
+    Math.abs(again - result) > 1e-9 * Math.max(1, Math.abs(result))
+  )
+    notes.push(
+      `In Python the result is still ${number(result)}: a leaf has changed since then. This page ` +
+        `computes from the leaves as they are now.`,
+    );
+  if (exact) notes.push("Some numbers are exact fractions in Python; here they are rounded decimals.");
+  $("stale").textContent = notes.join(" ");
+  $("stale").hidden = !notes.length;
+}
+
+function begin() {
+  $("live").hidden = false;
+  if (/(^#|&)embed\b/.test(location.hash)) document.body.classList.add("embedded");
+  makeLegend();
+  makeSwitches();
+  explainWords();
+  stage = new Stage($("graph"), {
+    map: $("map"),
+    down: page.down,
+    onTurn: turn,
+    onPick: pick,
+    onType: leaf => {
+      pick(leaf);
+      $("value").focus();
+      $("value").select();
+    },
+    onUnfold: j => fold(boxes => boxes.add(j)),
   });
-  $("transcript").querySelector("ol").replaceChildren(...items);
-}
+  transport = makeTransport({
+    count: () => model.steps.count,
+    pace: PACE,
+    show: at => {
+      $("verdict").hidden = true;
+      showStep(at);
+    },
+  });
+  own = loaded(page.graph);
+  show(own, false);
+  transport.goTo(readAddress());
+  $("undo").disabled = true;
 
-// ---- 7. Transport, keys, size
-
-function pause() {
-  clearInterval(timer);
-  timer = 0;
-  $("play").textContent = "Play";
-}
-function play() {
-  if (timer) return pause();
-  if (at === played.frames.length - 1) goTo(0);
-  $("play").textContent = "Pause";
-  timer = setInterval(() => {
-    goTo(at + 1);
-    if (at === played.frames.length - 1) pause();
-  }, +$("speed").value);
-}
-const actions = {
-  first: () => goTo(0), back: () => goTo(at - 1), next: () => goTo(at + 1),
-  last: () => goTo(played.frames.length - 1),
-};
-for (const [id, action] of Object.entries(actions))
-  $(id).addEventListener("click", () => { pause(); action(); });
-$("play").addEventListener("click", play);
-$("slider").addEventListener("input", () => { pause(); goTo(+$("slider").value); });
-$("speed").addEventListener("change", () => { if (timer) { pause(); play(); } });
-
-document.addEventListener("keydown", event => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const target = event.target, typing = target.matches("select, input:not(#slider)");
-  const key = {ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last"}[event.key];
-  if (key && !typing) { event.preventDefault(); pause(); actions[key](); }
-  if (event.key === " " && !typing && !target.matches("button, summary")) {
-    event.preventDefault();
-    if (target.matches(".node")) target.dispatchEvent(new Event("click"));
-    else play();
+  for (const tab of $("tabs").children)
+    tab.addEventListener("click", () => openPanel(tab.getAttribute("aria-controls")));
+  const on = (id, action, event = "click") => $(id).addEventListener(event, action);
+  on("leaf", () => pick(+$("leaf").value), "change");
+  on(
+    "value",
+    () => {
+      if ($("value").value !== "") setLeaf(picked, +$("value").value);
+    },
+    "input",
+  );
+  on(
+    "value",
+    event => {
+      const steps = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}[event.key];
+      if (!steps) return;
+      event.preventDefault();
+      turn(picked, steps);
+      $("value").value = +model.numbers.get(picked).toPrecision(5);
+    },
+    "keydown",
+  );
+  on("value", showLeaf, "blur");
+  on("less", () => turn(picked, -1));
+  on("more", () => turn(picked, 1));
+  on("nudge", () => {
+    nudging = !nudging;
+    showStep(transport.at());
+  });
+  on(
+    "delta",
+    () => {
+      nudging = true;
+      showStep(transport.at());
+    },
+    "input",
+  );
+  on(
+    "rate",
+    () => {
+      if (+$("rate").value > 0) rate = +$("rate").value;
+    },
+    "input",
+  );
+  on("oneStep", oneStep);
+  on("undo", undo);
+  on("predict", () => {
+    asking = !asking;
+    answered.clear();
+    $("predict").setAttribute("aria-pressed", asking);
+    if (asking) transport.pause();
+    if (asking && transport.at() === 0) transport.goTo(1);
+    else showStep(transport.at());
+  });
+  on("smaller", () => stage.zoom(1 / 1.2));
+  on("larger", () => stage.zoom(1.2));
+  on("fit", () => stage.fit(document.body.classList.contains("presenting") ? 2.2 : 1.25));
+  on("unfold", () => {
+    const active = model.view.items.get(model.steps.list[transport.at()].item);
+    const box = active?.box ?? [...model.view.items.values()].find(item => item.box !== undefined)?.box;
+    if (box !== undefined) fold(boxes => boxes.add(box));
+  });
+  on("saveSvg", () => save("graph.svg", new Blob([stage.file().text], {type: "image/svg+xml"})));
+  on("savePng", savePng);
+  on("round", () => showTour(0));
+  on("tourNext", () => showTour(stop + 1));
+  on("tourEnd", () => showTour(TOUR.length));
+  on("present", () => present(!document.body.classList.contains("presenting")));
+  document.addEventListener("keydown", event => {
+    if (event.key === "Escape" && document.body.classList.contains("presenting")) present(false);
+    if (event.key === "z" && (event.ctrlKey || event.metaKey) && !event.target.matches("input")) {
+      event.preventDefault();
+      undo();
+    }
+  });
+  addEventListener("beforeprint", () => {
+    for (const id of panels) $(id).hidden = id !== "transcript";
+    writeTranscript(Math.min(model.steps.count - 1, 2000));
+  });
+  addEventListener("afterprint", () => {
+    for (const id of panels) $(id).hidden = id !== panel;
+  });
+  let width = $("frame").clientWidth;
+  new ResizeObserver(() => {
+    if (Math.abs($("frame").clientWidth - width) < 2) return;
+    width = $("frame").clientWidth;
+    stage.draw(model.view, describe);
+    stage.show({...stage.picture, travel: false});
+    resize();
+  }).observe($("frame"));
+  addEventListener("resize", resize);
+  try {
+    if (!localStorage.getItem("micrograd toured")) $("round").classList.add("main");
+  } catch {
+    /* not allowed in a frame */
   }
-  if (event.key === "Enter" && target.matches(".node")) target.dispatchEvent(new Event("click"));
-});
-
-// Fits the width, but never so small that it cannot be read: then the frame scrolls.
-const size = {width: svg.viewBox.baseVal.width, height: svg.viewBox.baseVal.height};
-let scale = 1, fitted = 0;  // the width it was fitted to: a change of height alone keeps the zoom
-function zoomTo(wanted) {
-  scale = Math.max(.2, Math.min(3, wanted));
-  svg.setAttribute("width", size.width * scale);
-  svg.setAttribute("height", size.height * scale);
 }
-function fit() {
-  fitted = $("graph").clientWidth;
-  const across = (fitted - 26) / size.width, down = (innerHeight * .6 - 26) / size.height;
-  zoomTo(Math.max(.62, Math.min(1.9, across, Math.max(1, down))));
-}
-$("fit").addEventListener("click", fit);
-$("larger").addEventListener("click", () => zoomTo(scale * 1.25));
-$("smaller").addEventListener("click", () => zoomTo(scale / 1.25));
-addEventListener("resize", () => { if ($("graph").clientWidth !== fitted) fit(); });
-
-function bringIntoView(card) {
-  const frame = $("graph"), box = card.getBoundingClientRect(), view = frame.getBoundingClientRect();
-  if (frame.scrollWidth <= frame.clientWidth && frame.scrollHeight <= frame.clientHeight) return;
-  if (box.left < view.left + 40 || box.right > view.right - 40 || box.top < view.top + 20 || box.bottom > view.bottom - 20)
-    frame.scrollBy({left: box.left + box.width / 2 - view.left - view.width / 2, top: box.top + box.height / 2 - view.top - view.height / 2});
-}
-
-document.querySelector("h1").textContent = title;
-findGraph();
-makeTable();
-makeKnobs();
-makeMistakes();
-fit();
-recompute();
-if (abs(right.d[root] - result) > 1e-9 * Math.max(1, abs(result))) {
-  $("stale").hidden = false;
-  $("stale").textContent = `The forward pass was run again from the current leaves: ${shortName(root)} was ${number(result)} and is now ${number(right.d[root])}.`;
-}
-$("transcript").querySelector("details").addEventListener("toggle", writeTranscript);
-addEventListener("beforeprint", () => { $("transcript").querySelector("details").open = true; writeTranscript(); });
+begin();

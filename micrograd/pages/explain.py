@@ -1,159 +1,222 @@
 """A page that steps through a graph, forward and backward.
 
-`explain(loss)` displays a page in a notebook or saves it as a single file. On the page you can step
-through the forward pass node by node and through the backward pass closure by closure, turn knobs
-to change the leaves, make classic mistakes, and see the paths that a gradient takes. The page
-computes with the program that `trace` recorded from the graph. The picture comes from `draw_dot`;
-text, styles and script are in the files beside this one.
+`explain(loss)` displays a page in a notebook or saves it as a single file. It shows the formula and
+the graph, and steps through the forward pass node by node and through the backward pass closure by
+closure. On the page you can turn the leaves, nudge them, predict numbers, make the classic
+mistakes, and take steps down the gradient. The page computes with the rules that `rules.py` records
+from the closures; text, styles and scripts are in the files beside this one.
 
     >>> x, w = Value(2.0, label="x"), Value(-3.0, label="w")
     >>> explain((x * w).tanh(), title="A product and its tanh")
-    <page of 4 nodes and 6 steps: .save('backprop.html') writes it>
+    <page of 4 nodes: .save('page.html') writes it>
 """
 
 from __future__ import annotations
 
 import html
-import json
+import inspect
 import math
-import os
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import sys
+import textwrap
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from micrograd.draw.cards import NUMBER_WIDTH
-from micrograd.draw.dot import draw_dot
 from micrograd.draw.graph import graph
 from micrograd.draw.records import Node
-from micrograd.engine import Value
-from micrograd.files import write_whole
-from micrograd.pages.page import html_page, notebook_frame
+from micrograd.draw.style import SIGNS, number
+from micrograd.engine import Value, innermost, topological_order
+from micrograd.pages.boxes import boxes_of, parameters_in, short
+from micrograd.pages.lines import lines_of
+from micrograd.pages.page import Page, as_json, html_page
+from micrograd.pages.rules import recorded_rules
 from micrograd.source import distinct
-from micrograd.trace import trace
 
-LARGEST = 1000  # nodes: larger graphs overwhelm both the layout and the reader
-WIDEST = 52  # points: the width of a number like -1.235e-67 on a card
-
-
-class Explanation:
-    """The page that `explain` returns: a notebook displays it, `.save(path)` writes it to a file.
-
-    Attributes:
-        html: the page, a self-contained HTML document.
-
-    >>> "<!doctype html>" in explain(Value(1.0) + 2.0).html
-    True
-    """
-
-    def __init__(self, page: str, nodes: int, steps: int) -> None:
-        self.html = page
-        self._nodes, self._steps = nodes, steps
-
-    def save(self, path: str | os.PathLike[str]) -> str:
-        """Writes the page, completely or not at all, and returns its path; any browser opens it.
-
-        >>> explain(Value(1.0) + 2.0).save("backprop.html")  # doctest: +SKIP
-        'backprop.html'
-        """
-        write_whole(path, self.html.encode(errors="replace"))
-        return os.fspath(path)
-
-    def _repr_html_(self) -> str:
-        return notebook_frame(self.html, "Backpropagation, step by step", height=780)
-
-    def __repr__(self) -> str:
-        return (
-            f"<page of {self._nodes} node{'s' * (self._nodes != 1)} and {self._steps} steps: "
-            ".save('backprop.html') writes it>"
-        )
+LARGEST = 50_000  # nodes
+UNFOLDED = 400  # nodes that are drawn at once if the reader asks for all
+LEVELS = ("op", "neuron", "layer")
+KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+CALLS = ("neuron", "call")  # boxes with one output
+STYLES = ("cards",)
+SCRIPTS = (
+    *("numbers", "program", "layout", "levels", "steps", "formula", "words", "cards"),
+    *("transport", "meaning", "trying", "drawer", "sending"),
+)
+Explanation = Page  # what explain() returns
 
 
 def explain(
-    loss: Value, names: Mapping[str, Any] | None = None, title: str | None = None
-) -> Explanation:
+    loss: Value,
+    names: Mapping[str, Any] | None = None,
+    title: str | None = None,
+    level: str | None = None,
+    rankdir: str = "LR",
+    learning_rate: float = 0.1,
+    parameters: Iterable[Value] = (),
+) -> Page:
     """A page that steps through the forward pass, the seed and the backward pass of a graph.
 
     It needs no network, no server and no installation: you can send the file by email. The page
     runs the forward pass again from the current leaves, with gradients starting at 0; the graph
-    itself does not change. Each leaf has a knob, except leaves that lead to a user-defined
-    operation, whose forward pass is not recorded.
+    itself does not change. Each leaf is a knob, except leaves that lead to a user-defined
+    operation, whose forward pass is not recorded. Large graphs open folded into neurons and layers.
 
     Args:
         loss: the result to start from.
         names: where to look for names, usually `locals()`; see `micrograd.draw.graph.graph`. A node
             without a name is called v0, v1, ... after its place in topological order.
         title: title of the page and of the browser window.
+        level: what is unfolded at first: 'op', 'neuron' or 'layer'; by default as much as fits
+            into 40 cards.
+        rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
+        learning_rate: of the steps down the gradient.
+        parameters: leaves that are parameters although no module in `names` owns them.
 
     Raises:
         TypeError: the loss is not a Value.
-        ValueError: the graph has more than 1000 nodes, or `micrograd.trace.trace` refuses it.
+        ValueError: the graph has more than 50,000 nodes or a cycle, or was not recorded because of
+            `no_grad()`; the level or the direction is unknown.
 
     >>> a, b = Value(2.0), Value(3.0)
     >>> page = explain(a * b, names={"a": a, "b": b})
     """
-    drawn = graph(loss, names=names)
-    if len(drawn.nodes) > LARGEST:
+    if level not in (None, *LEVELS):
+        raise ValueError(f"level {level!r} is not one of {', '.join(LEVELS)}")
+    if rankdir not in ("LR", "TB"):
+        raise ValueError(f"rankdir {rankdir!r} is not 'LR' (to the right) or 'TB' (downwards)")
+    rate = float(learning_rate)
+    if not (rate > 0 and math.isfinite(rate)):
+        raise ValueError(f"learning_rate expects a positive number, got {learning_rate!r}")
+    nodes = graph(loss, names=names).nodes
+    if len(nodes) > LARGEST:
         raise ValueError(
-            f"expected a graph of at most {LARGEST} nodes, got {len(drawn.nodes)}: explain the "
-            "loss of a single example, or use a smaller network"
+            f"expected a graph of at most {LARGEST:,} nodes, got {len(nodes):,}: explain the loss "
+            "of fewer examples"
         )
-    program = trace(loss)
-    labels = distinct([node.label or node.name for node in drawn.nodes], "{} ({})")
-    nodes = _records(drawn.nodes, labels, program.unknown)
+    if level == "op" and len(nodes) > UNFOLDED:
+        raise ValueError(
+            f"level='op' draws at most {UNFOLDED} nodes, got {len(nodes):,}: leave it out, and "
+            "unfold on the page what you want to see"
+        )
     title = str(title or "Backpropagation, step by step")
-    result = loss.item() if math.isfinite(loss.item()) else None
+    shown = _graph_data(loss, names, nodes, set(parameters))
+    shown["lines"] = lines_of(loss, names or {}, sys._getframe(1))
+    data = {
+        "title": title,
+        "graph": shown,
+        "example": _example(),
+        "level": level,
+        "down": rankdir == "TB",
+        "learningRate": rate,
+    }
     page = html_page(
         "explain",
+        SCRIPTS,
+        STYLES,
         title=html.escape(title),
-        svg=_drawing(loss, dict(zip(labels, program.order, strict=True)), names or {}),
-        data=json.dumps({"title": title, "nodes": nodes, "result": result}).replace("<", r"\u003c"),
-        program=program.javascript(),
+        data=as_json(data),
+        table=_table(nodes),
     )
-    results = sum(bool(node.operands) for node in drawn.nodes)
-    return Explanation(page, len(nodes), 2 + 2 * results)
+    about = f"page of {len(nodes)} node{'s' * (len(nodes) != 1)}"
+    return Page(page, about, title, height=760)
 
 
-def _records(
-    drawn: Sequence[Node], labels: Sequence[str], unknown: Sequence[int]
-) -> list[dict[str, Any]]:
-    # What the page needs to know about each node.
-    place = {node.name: i for i, node in enumerate(drawn)}
-    operands = [[place[name] for name in node.operands] for node in drawn]
-    uses = Counter(i for of_node in operands for i in of_node)
-    fixed = _ancestors(unknown, operands)
-    return [
-        {
-            "id": node.name,
-            "name": labels[i],
-            "label": node.label if node.label != labels[i] else None,
-            "op": node.op,
-            "own": i in unknown,
-            "kind": node.kind,
-            "operands": operands[i],
-            "uses": uses[i],
-            "free": not node.operands and i not in fixed,
-        }
-        for i, node in enumerate(drawn)
+def _graph_data(
+    loss: Value,
+    names: Mapping[str, Any] | None,
+    nodes: Sequence[Node],
+    parameters: Collection[Value] = (),
+) -> dict[str, Any]:
+    # What the page needs to know about a graph.
+    order = topological_order(loss)
+    boxes, box_of = boxes_of(loss, nodes, names)
+    owned = parameters_in(boxes, box_of)
+    owned |= {i for i, v in enumerate(order) if v in parameters}
+    kinds = [
+        "p" if node.kind == "input" and i in owned else KINDS[node.kind]
+        for i, node in enumerate(nodes)
     ]
+    labels = _labels(nodes, boxes, box_of, kinds)
+    of_rules = recorded_rules(loss)
+    for rule in of_rules["rules"]:
+        rule["sign"] = _sign(rule["op"])
+    return {
+        **of_rules,
+        "kinds": "".join(kinds),
+        "labels": {i: text for i, text in enumerate(labels) if text != f"v{i}"},
+        "paths": {
+            i: node.label for i, node in enumerate(nodes) if node.label not in ("", labels[i])
+        },
+        "boxes": boxes,
+        "boxOf": box_of,
+        "code": _code(order),
+        "result": loss.item() if math.isfinite(loss.item()) else None,
+        "exact": any(type(innermost(v.data)) is Fraction for v in order),
+        "lines": {},
+    }
 
 
-def _ancestors(places: Sequence[int], operands: list[list[int]]) -> set[int]:
-    # These nodes and all nodes that they are computed from.
-    found = set(places)
-    for i in reversed(range(len(operands))):
-        if i in found:
-            found.update(operands[i])
-    return found
+def _labels(
+    nodes: Sequence[Node], boxes: Sequence[dict[str, Any]], box_of: Sequence[int], kinds: list[str]
+) -> list[str]:
+    # Short and distinct. Outputs and parameters of neurons are called after their neuron.
+    texts, count = [], [0] * len(boxes)
+    output = {box: i for i, box in enumerate(box_of) if boxes and boxes[box]["kind"] in CALLS}
+    for i, node in enumerate(nodes):
+        text = short(node.label) if node.label else ""
+        if not text and node.operands and output.get(box_of[i]) == i:
+            text = boxes[box_of[i]]["label"]
+        if not text and kinds[i] == "p" and box_of[i] >= 0:
+            count[box_of[i]] += 1
+            text = f"{boxes[box_of[i]]['label']}.p{count[box_of[i]] - 1}"
+        texts.append(text or node.name)
+    return distinct(texts, "{} ({})")
 
 
-def _drawing(loss: Value, called: Mapping[str, Value], names: Mapping[str, Any]) -> str:
-    # `called` comes first and names each Value; `owners` shows which module owns a parameter.
-    owners = {f"names[{name!r}]": thing for name, thing in names.items() if name[:1] != "_"}
-    dot = draw_dot(loss, names={**called, **owners})
-    # The page computes all gradients, even if the graph has none yet.
-    caption = dot.graph_attr["label"].replace("no gradients yet: call backward()", "")
-    dot.graph_attr["label"] = caption.removeprefix("\\n")
-    # Numbers change as the page plays: leave room for the widest.
-    dot.body = [line.replace(f'WIDTH="{NUMBER_WIDTH}"', f'WIDTH="{WIDEST}"') for line in dot.body]
-    picture = str(dot.pipe(encoding="utf-8"))
-    return picture[picture.index("<svg") :]
+def _sign(op: str) -> str:
+    # The operation as a mathematician writes it, for the strip of a card.
+    if op.startswith("**"):
+        exponent = op[2:].removesuffix(".0")
+        whole = exponent.lstrip("-").isdigit()
+        return f"x{exponent.translate(RAISED)}" if whole else f"x^{exponent}"
+    return SIGNS.get(op, op.replace("**", "ˣ"))
+
+
+def _code(order: Iterable[Value]) -> dict[str, str]:
+    # The text of the `_backward` function of each operation, where it can be found.
+    found: dict[str, str] = {}
+    for value in order:
+        if value._prev and str(value._op) not in found:
+            closure = vars(value).get("_backward", value._closure)
+            try:
+                text = textwrap.dedent(inspect.getsource(closure)).strip()
+            except (OSError, TypeError):
+                text = ""
+            found[str(value._op)] = text
+    return {op: text for op, text in found.items() if text}
+
+
+def _example() -> dict[str, Any]:
+    # A graph on which each mistake makes a difference: a and q are used more than once.
+    a = Value(3.0, label="a")
+    p = a * a
+    q = p + a
+    m = p * q
+    r = m + q
+    named = {"a": a, "p": p, "q": q, "m": m, "r": r}
+    return _graph_data(r, named, graph(r, names=named).nodes)
+
+
+def _table(nodes: Sequence[Node]) -> str:
+    # What readers without JavaScript see: each node, as it is computed.
+    label_of = {node.name: node.label or node.name for node in nodes}
+    rows = []
+    for node in nodes[:100]:
+        operands = ", ".join(label_of[name] for name in node.operands)
+        made = f"{node.op} of {operands}" if node.operands else node.kind
+        cells = (label_of[node.name], made, number(node.data))
+        rows.append("<tr>" + "".join(f"<td>{html.escape(str(c))}</td>" for c in cells) + "</tr>")
+    if len(nodes) > len(rows):
+        rows.append(f"<tr><td>… and {len(nodes) - len(rows):,} more</td><td></td><td></td></tr>")
+    return "\n".join(rows)

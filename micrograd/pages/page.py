@@ -1,32 +1,100 @@
-"""A self-contained HTML page made from its .html, .css and .js files."""
+"""A self-contained HTML page made from plain .html, .css and .js files."""
 
 from __future__ import annotations
 
 import html
+import json
+import os
 import re
+from collections.abc import Sequence
 from importlib import resources
+from typing import Any
+
+from micrograd.draw import tokens
+from micrograd.files import write_whole
+
+# What a page may do: run its own script and style, and show pictures that it made itself. It can
+# fetch nothing and evaluate no text.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'"
+)
 
 
-def html_page(name: str, **contents: str) -> str:
+def html_page(
+    name: str, scripts: Sequence[str] = (), styles: Sequence[str] = (), **contents: str
+) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
 
-    The files NAME.css and NAME.js beside it fill {{css}} and {{js}}.
+    Every page has the tokens of `draw/tokens.py` as CSS variables, then base.css and NAME.css; and
+    the scripts in the given order, then NAME.js. A placeholder {{transport}} is the file
+    transport.html.
 
     Args:
         name: name of the page's three files in this folder, without the ending.
+        scripts: names of the .js files that come before the page's own.
+        styles: names of the .css files between base.css and the page's own.
         contents: the text for each of the other placeholders.
 
-    >>> html_page("player", run="{}")[:15]
+    >>> html_page("playground", title="A page", data="{}")[:15]
     '<!doctype html>'
     """
-    folder = resources.files("micrograd.pages")
-    template, css, js = (
-        folder.joinpath(f"{name}.{ending}").read_text(encoding="utf-8")
-        for ending in ("html", "css", "js")
-    )
-    texts = {"css": css, "js": js, **contents}
-    # A single pass, so that a title such as {{svg}} is not itself replaced.
-    return re.sub(r"\{\{(\w+)\}\}", lambda gap: texts[gap[1]], template)
+    texts = {
+        "policy": POLICY,
+        "css": "\n".join([_tokens(), *(_file(f"{s}.css") for s in ("base", *styles, name))]),
+        "js": "\n".join(_file(f"{script}.js") for script in (*scripts, name)),
+        "transport": _file("transport.html"),
+        **contents,
+    }
+    # A single pass, so that a title such as {{js}} is not itself replaced.
+    return re.sub(r"\{\{(\w+)\}\}", lambda gap: texts[gap[1]], _file(f"{name}.html"))
+
+
+def as_json(data: Any) -> str:
+    r"""The data as JSON that can stand in a script element: no text in it can end the element.
+
+    >>> as_json({"label": "</script>"})
+    '{"label":"\\u003c/script>"}'
+    """
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _file(name: str) -> str:
+    return resources.files("micrograd.pages").joinpath(name).read_text(encoding="utf-8")
+
+
+def _tokens() -> str:
+    fixed = {**tokens.SIZES, **tokens.SPEEDS, "sans": tokens.SANS, "mono": tokens.MONO}
+    light = f":root {{\n{tokens.css({**tokens.LIGHT, **fixed})}\n}}"
+    dark = f":root:not(.on-paper) {{\n{tokens.css(tokens.DARK)}\n}}"
+    return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}"
+
+
+class Page:
+    """An HTML page: a notebook displays it, `.save(path)` writes it to a file.
+
+    Attributes:
+        html: the page, a self-contained HTML document.
+
+    >>> Page("<!doctype html>", about="an empty page", title="Empty", height=100)
+    <an empty page: .save('page.html') writes it>
+    """
+
+    def __init__(self, page: str, about: str, title: str, height: int) -> None:
+        self.html = page
+        self._about, self._title, self._height = about, title, height
+
+    def save(self, path: str | os.PathLike[str]) -> str:
+        """Writes the page, completely or not at all, and returns its path; any browser opens it."""
+        write_whole(path, self.html.encode(errors="replace"))
+        return os.fspath(path)
+
+    def _repr_html_(self) -> str:
+        return notebook_frame(self.html, self._title, self._height)
+
+    def __repr__(self) -> str:
+        return f"<{self._about}: .save('page.html') writes it>"
 
 
 def notebook_frame(page: str, title: str, height: int) -> str:
@@ -41,6 +109,6 @@ def notebook_frame(page: str, title: str, height: int) -> str:
     '<iframe srcdoc="&lt;p&gt;hello"'
     """
     return (
-        f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" title="{title}" '
-        f'style="width: 100%; height: {height}px; border: 0"></iframe>'
+        f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts allow-downloads" '
+        f'title="{html.escape(title)}" style="width: 100%; height: {height}px; border: 0"></iframe>'
     )

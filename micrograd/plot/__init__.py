@@ -7,13 +7,15 @@
     >>> save(figure, "moons.png")  # doctest: +SKIP
 
 `decision_boundary` and `loss_curve` take `ax=` and return the Axes, as is usual with Matplotlib.
-Without `ax` they draw on a new figure, which is the `.figure` of the Axes. Nothing here opens a
-window, chooses a backend, changes Matplotlib's settings, or leaves a figure open.
+Without `ax` they draw on a new figure, which is the `.figure` of the Axes. Figures have a light
+ground, or a dark one with `dark=True`; blue is class 0 or negative, orange is class 1 or positive.
+Nothing here opens a window, chooses a backend, changes Matplotlib's settings, or leaves a figure
+open.
 """
 
 from micrograd.plot.animation import Animation, animate
 from micrograd.plot.boundary import decision_boundary
-from micrograd.plot.curves import loss_curve, training_figure
+from micrograd.plot.curves import learning_curves, loss_curve, training_figure
 from micrograd.plot.files import check_path, save
 from micrograd.plot.neurons import hidden_neurons
 
@@ -23,6 +25,7 @@ __all__ = [
     "check_path",
     "decision_boundary",
     "hidden_neurons",
+    "learning_curves",
     "loss_curve",
     "save",
     "training_figure",

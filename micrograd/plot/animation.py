@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
@@ -20,27 +19,19 @@ from micrograd.files import write_whole
 from micrograd.plot.boundary import draw_points, draw_regions, figure_size
 from micrograd.plot.files import check_path
 from micrograd.plot.history import Frame, History, as_scores
-from micrograd.plot.style import CLASSES, INK, style_axes
+from micrograd.plot.style import CURVES, NotebookFigure, marks, style_axes, theme_of
 
 __all__ = ["Animation", "animate"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def animate(
-    model: Callable[[Any], Any],
-    X: Any,
-    y: Any,
-    *,
-    names: Sequence[str] | None = None,
-    network: Any = None,
-    resolution: int | None = None,
-    frames: int = 101,
-) -> Animation:
+class Animation(History):
     """A recorder for a training run, saved as a GIF or as a page with a slider.
 
-    Call `animate` before the training loop, `record` in each step, and `save` after the loop.
-    Record between `backward` and the update, so that weights, gradients and loss belong together.
+    Create it by its other name, `animate`, before the training loop; call `record` in each step,
+    and `save` after the loop. Record between `backward` and the update, so that weights, gradients
+    and loss belong together.
 
     >>> from micrograd.nn import MLP
     >>> X, y = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
@@ -59,7 +50,12 @@ def animate(
         model: like `predict` in `decision_boundary`; it is called again in each step.
         X: n points, shape (n, 2).
         y: n labels, as in `decision_boundary`.
+        X_validation, y_validation: m more points and labels, for the accuracy in validation. For
+            its loss, call `record(loss, validation_loss)`.
         names: names of the classes.
+        true_boundary: the boundary that the model should find, as in `decision_boundary`.
+        title: text above the picture.
+        unit: what passes from one record to the next, such as "epoch".
         network: the network inside the model, to be drawn beside the boundary. Not needed if the
             model is an MLP itself, or a Sequential that includes all preprocessing of the inputs.
         resolution: number of points along the longer axis at which to call the model; by default
@@ -71,19 +67,16 @@ def animate(
     Raises:
         ValueError: `decision_boundary` would refuse X or y, or the network has no layers.
     """
-    return Animation(
-        model, X, y, names=names, network=network, resolution=resolution, frames=frames
-    )
 
-
-class Animation(History):
-    """The recorder that `animate` returns: a history that can be saved as a GIF or as a page."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> None:
         """Writes the run, completely or not at all, as a .gif or as an .html page with a slider.
 
         If the weights have changed since the last `record`, an additional frame at the end shows
         the current model, without loss and gradients.
+
+        Args:
+            path: path of the file to write.
+            dark: whether a GIF has a dark ground. A page follows the settings of its reader.
 
         Raises:
             ValueError: the path ends in neither .gif nor .html.
@@ -91,9 +84,9 @@ class Animation(History):
         """
         check_path(path, ["gif", "html"])
         as_gif = os.fspath(path).lower().endswith(".gif")
-        write_whole(path, self.gif() if as_gif else self.page().encode())
+        write_whole(path, self.gif(dark=dark) if as_gif else self.page().encode())
 
-    def gif(self) -> bytes:
+    def gif(self, *, dark: bool = False) -> bytes:
         """The run as an animated GIF: 80 ms for each frame, 2 s for the last one.
 
         >>> animate(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1], resolution=3).gif()[:6]
@@ -101,7 +94,7 @@ class Animation(History):
         """
         frames = self.frames()
         chosen = sorted({round(i * (len(frames) - 1) / 60) for i in range(61)})
-        figure = _FrameFigure(self, frames)
+        figure = _FrameFigure(self, frames, dark)
         images = [figure.image(i) for i in chosen]
         content = io.BytesIO()
         images[0].save(
@@ -111,27 +104,36 @@ class Animation(History):
         return content.getvalue()
 
 
+animate = Animation
+
+
 class _FrameFigure:
     # Boundary, loss and accuracy on the same axes for all frames; each frame redraws what changes.
 
-    def __init__(self, run: History, frames: list[Frame]) -> None:
+    def __init__(self, run: History, frames: list[Frame], dark: bool) -> None:
         self._run, self._frames = run, frames
-        self._palette = _palette(len(run.names))
         self._has_layout = False
-        width, height = figure_size(run.plane, run.names)
-        size = (7.2, 7.2 * height / (width + 3.2) + 0.3)
-        self._figure = Figure(figsize=size, layout="constrained")
+        width, height = figure_size(run.plane, run.names, bool(run.true_lines))
+        size = (7.2, 7.2 * height / (width + 3.2) + 0.3 + 0.3 * bool(run.title))
+        self._figure = NotebookFigure(size, dark, layout="constrained")
         self._canvas = FigureCanvasAgg(self._figure)
         grid = self._figure.add_gridspec(2, 2, width_ratios=[width, 2.7])
         cells = (grid[:, 0], grid[0, 1], grid[1, 1])
-        self._boundary, losses, self._accuracies = map(self._figure.add_subplot, cells)
-        draw_points(self._boundary, run.plane, run.points, run.labels, run.names)
-        steps = [frame.step for frame in frames]
-        self._markers = [
-            _draw_curve(losses, steps, [frame.loss for frame in frames], "loss", "{:.3f}"),
-            _draw_curve(
-                self._accuracies, steps, [f.accuracy for f in frames], "accuracy", "{:.0%}"
-            ),
+        self._boundary, losses, self._accuracies = (
+            self._figure.add_subplot(cell, facecolor="none") for cell in cells
+        )
+        theme = theme_of(self._boundary)
+        self._palette = _palette(theme, len(run.names))
+        self._figure.suptitle(run.title.replace("$", r"\$"), color=theme["ink"], fontsize="large")
+        draw_points(self._boundary, run.plane, run.points, run.labels, run.names, run.true_lines)
+        steps, curves = [frame.step for frame in frames], run.curves()
+        rows = {
+            kind: {name: curves[name][kind] for name in CURVES if kind in curves[name]}
+            for kind in ("loss", "accuracy")
+        }
+        self._show_curves = [
+            _draw_curves(losses, steps, rows["loss"], "loss", "{:.3f}"),
+            _draw_curves(self._accuracies, steps, rows["accuracy"], "accuracy", "{:.0%}"),
         ]
         losses.tick_params(labelbottom=False)
         self._accuracies.set(yticks=[0, 0.5, 1], yticklabels=["0", "50%", "100%"])
@@ -139,9 +141,9 @@ class _FrameFigure:
     def image(self, i: int) -> Image.Image:
         frame = self._frames[i]
         regions = draw_regions(self._boundary, self._run.plane, as_scores(frame.scores, frame.unit))
-        for show in self._markers:
+        for show in self._show_curves:
             show(i)
-        self._accuracies.set_xlabel(f"step {frame.step}")
+        self._accuracies.set_xlabel(f"{self._run.unit} {frame.step}")
         if not self._has_layout:  # compute it once; the second pass knows the map's shape
             self._figure.draw_without_rendering()
             self._figure.draw_without_rendering()
@@ -154,42 +156,55 @@ class _FrameFigure:
         return _indexed(pixels, self._palette)
 
 
-def _draw_curve(
-    ax: Axes, steps: list[int], numbers: list[float | None], name: str, form: str
+def _draw_curves(
+    ax: Axes,
+    steps: list[int],
+    rows: Mapping[str, list[float | None]],
+    kind: str,
+    form: str,
 ) -> Callable[[int], None]:
-    # A pale curve of the whole run; the returned function draws it in ink up to frame i.
-    y = np.array([math.nan if number is None else number for number in numbers])
-    ax.plot(steps, y, color="#CCCCCC", linewidth=1.2)
-    (so_far,) = ax.plot([], [], color=INK, linewidth=1.6)
-    (dot,) = ax.plot([], [], "o", color=INK, markersize=4, clip_on=False)
-    ax.set_title(name, loc="left", fontsize="medium", color=INK)
-    value = ax.set_title("", loc="right", fontsize="medium", color=INK)
+    # The whole run as pale curves; the returned function draws them in full up to frame i.
+    theme = theme_of(ax)
+    curves = {name: np.array(row, dtype=float) for name, row in rows.items()}  # None becomes NaN
+    lines = []
+    for name, y in curves.items():
+        ax.plot(steps, y, color=theme["hairline"], linewidth=1.2)
+        colour, pattern = CURVES[name]
+        (line,) = ax.plot([], [], color=theme[colour], linestyle=pattern, label=name)
+        line.set(linewidth=1.6, marker="o", markersize=4, markevery=[-1], clip_on=False)
+        lines.append(line)
+    ax.set_title(kind, loc="left", fontsize="medium", color=theme["ink"])
     ax.set(xlim=(0, max(1, steps[-1])), ylim=(0, 1))
-    if name == "loss" and np.isfinite(y).any():
-        ax.set_ylim(min(0, np.nanmin(y)), max(1e-9, np.nanmax(y)) * 1.02)
+    known = np.concatenate([y[np.isfinite(y)] for y in curves.values()] or [[]])
+    if kind == "loss" and len(known):
+        ax.set_ylim(min(0, known.min()), max(1e-9, known.max()) * 1.02)
     ax.spines[["top", "right"]].set_visible(False)
     style_axes(ax)
     ax.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     ax.yaxis.set_major_locator(MaxNLocator(3))
+    legend = ax.legend(
+        handles=lines, loc="upper right" if kind == "loss" else "lower right", fontsize="small",
+        labelcolor=theme["ink"], facecolor=theme["panel"], edgecolor="none", handlelength=1.2,
+    )  # fmt: skip
 
     def show(i: int) -> None:
-        so_far.set_data(steps[: i + 1], y[: i + 1])
-        dot.set_data(steps[i : i + 1], y[i : i + 1])
-        value.set_text(form.format(y[i]) if math.isfinite(y[i]) else "")
+        for (name, y), line, text in zip(curves.items(), lines, legend.get_texts(), strict=True):
+            line.set_data(steps[: i + 1], y[: i + 1])
+            text.set_text(f"{name} {form.format(y[i])}" if math.isfinite(y[i]) else name)
 
     return show
 
 
-def _palette(classes: int) -> Array:
+def _palette(theme: Mapping[str, str], classes: int) -> Array:
     # One palette for all frames, so that each frame of the GIF stores only what has changed.
-    white, ink = np.ones(3), np.array(to_rgb(INK))
-    ramps = [(ink, white, 16)]
-    for *names, in_region in CLASSES[:classes]:
-        fill, edge, shade = (np.array(to_rgb(name)) for name in (*names[:2], in_region))
-        ramps.append((shade, white, max(12, 40 // classes)))
-        ramps += [(fill, edge, 5), (ink, shade, 5), (fill, shade, 4)]
-    colours = np.concatenate([np.linspace(*ramp) for ramp in ramps])
-    palette: Array = np.rint(255 * colours).astype(np.uint8)
+    panel, ink = theme["panel"], theme["ink"]
+    ramps = [(ink, panel, 16), (theme["faint"], panel, 6), (theme["frame"], panel, 6)]
+    ramps += [(theme["hairline"], panel, 3)]
+    for mark in marks(theme)[:classes]:
+        ramps.append((mark.shade, panel, max(12, 40 // classes)))
+        ramps += [(mark.fill, mark.edge, 5), (ink, mark.shade, 5), (mark.fill, mark.shade, 4)]
+    colours = [np.linspace(to_rgb(a), to_rgb(b), count) for a, b, count in ramps]
+    palette: Array = np.rint(255 * np.concatenate(colours)).astype(np.uint8)
     return palette
 
 

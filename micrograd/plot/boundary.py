@@ -7,7 +7,7 @@ and the regions again for each frame:
     >>> points, labels, names = examples([[0, 0], [1, 1]], [0, 1])
     >>> plane = Plane(points, resolution=9)
     >>> ax = new_axes(figure_size(plane, names))
-    >>> draw_points(ax, plane, points, labels, names)
+    >>> draw_points(ax, plane, points, labels, names, true_lines(None, points))
     >>> for threshold in (0.5, 1.5):
     ...     regions = draw_regions(ax, plane, plane.grid.sum(axis=1, keepdims=True) - threshold)
     ...     for artist in regions:
@@ -17,20 +17,23 @@ and the regions again for each frame:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from contourpy import contour_generator
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from micrograd.plot.plane import Plane, examples
-from micrograd.plot.scores import class_scores
-from micrograd.plot.style import CLASSES, INK, SHADES, as_label, new_axes, style_axes
+from micrograd.plot.scores import class_scores, scores
+from micrograd.plot.style import as_label, marks, new_axes, shades, style_axes, theme_of
 
-__all__ = ["decision_boundary", "draw_points", "draw_regions", "figure_size"]
+__all__ = ["decision_boundary", "draw_points", "draw_regions", "figure_size", "true_lines"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+TRUE = "true boundary"  # its name in the legend
 
 
 def decision_boundary(
@@ -39,8 +42,10 @@ def decision_boundary(
     y: Any,
     *,
     names: Sequence[str] | None = None,
+    true_boundary: Any = None,
     resolution: int = 80,
     ax: Axes | None = None,
+    dark: bool = False,
 ) -> Axes:
     """Axes with the points, the lines where the predicted class changes, and confidence shading.
 
@@ -59,8 +64,12 @@ def decision_boundary(
         X: n points, shape (n, 2).
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes, at most 8.
         names: names of the classes, for the legend; by default 0, 1, ...
+        true_boundary: the boundary that the model should find, drawn dashed: the points of a line,
+            shape (n, 2), or a function of a point that is 0 there, called like `predict`.
         resolution: number of points along the longer axis at which to call `predict`.
-        ax: the Axes to draw on; by default they are on a new figure.
+        ax: the Axes to draw on; by default they are on a new figure. On a figure with a dark
+            ground the colours are those of the dark theme.
+        dark: whether a new figure has a dark ground.
 
     Raises:
         ValueError: shapes or labels are not as described, or a score is NaN.
@@ -71,24 +80,51 @@ def decision_boundary(
     """
     points, labels, names = examples(X, y, names)
     plane = Plane(points, resolution)
+    lines = true_lines(true_boundary, points)
     scores = class_scores(predict, plane.grid, len(names))
-    ax = ax or new_axes(figure_size(plane, names))
+    ax = ax or new_axes(figure_size(plane, names, bool(lines)), dark)
     draw_regions(ax, plane, scores)
-    draw_points(ax, plane, points, labels, names)
+    draw_points(ax, plane, points, labels, names, lines)
     return ax
+
+
+def true_lines(true_boundary: Any, points: Array) -> list[Array]:
+    """The lines of `true_boundary`, as in `decision_boundary`, in the rectangle around the points.
+
+    >>> [line] = true_lines(lambda point: point[0] - 0.25, np.array([[0.0, 0.0], [1.0, 1.0]]))
+    >>> line.min(axis=0).round(3).tolist(), line.max(axis=0).round(3).tolist()
+    ([0.25, -0.1], [0.25, 1.1])
+    """
+    if true_boundary is None:
+        return []
+    if not callable(true_boundary):
+        line = np.asarray(true_boundary, dtype=float)
+        if line.ndim != 2 or line.shape[1] != 2:
+            raise ValueError(
+                "true_boundary expects the points of a line, shape (n, 2), or a function that is 0 "
+                f"on it, got shape {line.shape}"
+            )
+        if not np.isfinite(line).all():
+            raise ValueError("true_boundary expects finite coordinates, got NaN or infinity")
+        return [line]
+    plane = Plane(points, 120)
+    surface = scores(true_boundary, plane.grid).reshape(plane.shape[::-1])
+    return [
+        np.array(line) for line in contour_generator(plane.axis1, plane.axis2, surface).lines(0)
+    ]
 
 
 def draw_regions(ax: Axes, plane: Plane, scores: Array) -> list[Any]:
     """Draws shading and lines from the scores on the grid, and returns the artists it drew."""
-    several = scores.shape[1] > 1
+    several, theme = scores.shape[1] > 1, theme_of(ax)
     coarse = scores.reshape(*plane.shape[::-1], -1)
     fine = _refined(plane, coarse)
     drawn: list[Any] = [
         ax.imshow(
-            _shades(fine) if several else (1 + np.tanh(fine[..., 0] / 2)) / 2,  # sigmoid
+            _shades(fine, theme) if several else (1 + np.tanh(fine[..., 0] / 2)) / 2,  # sigmoid
             extent=plane.extent(4),
             origin="lower",
-            cmap=SHADES,
+            cmap=shades(theme),
             vmin=0,
             vmax=1,
             interpolation="bilinear",
@@ -101,7 +137,8 @@ def draw_regions(ax: Axes, plane: Plane, scores: Array) -> list[Any]:
     for k in range(surfaces.shape[-1]):
         surface = surfaces[..., k]
         if surface.min() < 0 < surface.max():
-            drawn.append(ax.contour(axis1, axis2, surface, levels=[0], colors=INK, linewidths=1.4))
+            line = ax.contour(axis1, axis2, surface, [0], colors=theme["ink"], linewidths=1.6)
+            drawn.append(line)
     return drawn
 
 
@@ -126,44 +163,58 @@ def _leads(fine: Array) -> Array:
     return leads
 
 
-def _shades(fine: Array) -> Array:
-    # The colour of the leading class, paler where its lead is smaller, white where two are equal.
+def _shades(fine: Array, theme: Mapping[str, str]) -> Array:
+    # The shade of the leading class, fading into the ground where two classes are equal.
     odds = np.exp(fine - fine.max(axis=-1, keepdims=True))
     shares = odds / odds.sum(axis=-1, keepdims=True)
     second, first = np.moveaxis(np.sort(shares, axis=-1)[..., -2:], -1, 0)
-    colours = np.array([to_rgb(shade) for *_, shade in CLASSES])[fine.argmax(axis=-1)]
-    mixed: Array = 1 - (first - second)[..., None] * (1 - colours)
+    ground = np.array(to_rgb(theme["panel"]))
+    colours = np.array([to_rgb(mark.shade) for mark in marks(theme)])[fine.argmax(axis=-1)]
+    mixed: Array = ground + (first - second)[..., None] * (colours - ground)
     return mixed
 
 
-def draw_points(ax: Axes, plane: Plane, points: Array, labels: Array, names: Sequence[str]) -> None:
-    """Draws the legend, the axes, and the points in the colours and markers of their classes."""
-    size = float(np.clip(3000 / len(points), 8, 26))
-    for label, (name, (fill, edge, marker, _)) in enumerate(zip(names, CLASSES, strict=False)):
+def draw_points(
+    ax: Axes,
+    plane: Plane,
+    points: Array,
+    labels: Array,
+    names: Sequence[str],
+    lines: Sequence[Array] = (),
+) -> None:
+    """Draws the axes, the legend, the points as marks of their classes, and dashed true lines."""
+    theme = theme_of(ax)
+    ordinary = float(np.clip(3000 / len(points), 8, 26))
+    for label, (name, mark) in enumerate(zip(names, marks(theme), strict=False)):
         x1, x2 = points[labels == label].T
+        size = 2 * ordinary if mark.marker == "*" else ordinary
         ax.scatter(
-            x1, x2, size, color=fill, edgecolors=edge, marker=marker, linewidths=size / 40,
-            label="class " + as_label(name), zorder=3,
+            x1, x2, size, color=mark.fill, edgecolors=mark.edge, marker=mark.marker,
+            linewidths=ordinary / 40, label="class " + as_label(name), zorder=3,
         )  # fmt: skip
+    for line, text in zip(lines, [TRUE, *[None] * len(lines)], strict=False):
+        ax.plot(*line.T, color=theme["ink"], linewidth=1.4, dashes=(4, 3), label=text, zorder=4)
     (left, bottom), (right, top) = plane.low, plane.high
     ax.set(xlim=(left, right), ylim=(bottom, top), xlabel="x1", ylabel="x2")
     ax.legend(
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=_columns(names),
-        frameon=False, borderaxespad=0.2, handletextpad=0.2, columnspacing=1.2, borderpad=0.2,
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=_columns(names, bool(lines)),
+        labelcolor=theme["ink"], frameon=False, borderaxespad=0.2, borderpad=0.2,
+        handletextpad=0.5, handlelength=1.6, columnspacing=1.2,
     )  # fmt: skip
     style_axes(ax)
 
 
-def _columns(names: Sequence[str]) -> int:
+def _columns(names: Sequence[str], has_line: bool) -> int:
     # The number of columns of the legend.
-    if len(names) == 2:
-        return 2 if len("".join(names)) < 16 else 1
-    return max(1, min(len(names), 36 // (9 + max(len(as_label(name)) for name in names))))
+    texts = [*("class " + as_label(name) for name in names), *[TRUE] * has_line]
+    return max(1, min(len(texts), 36 // (3 + max(map(len, texts)))))
 
 
-def figure_size(plane: Plane, names: Sequence[str] = ()) -> tuple[float, float]:
-    """Width and height, in inches, of a figure of the plane with a legend for these names."""
+def figure_size(
+    plane: Plane, names: Sequence[str] = ("",), has_line: bool = False
+) -> tuple[float, float]:
+    """Width and height, in inches, of a figure of the plane with its legend of names and line."""
     width, height = plane.high - plane.low
     ratio = width / height if plane.equal else 1.0
-    rows = math.ceil(len(names) / _columns(names)) if len(names) > 2 else 1
+    rows = math.ceil((len(names) + has_line) / _columns(names, has_line))
     return 3.4 * math.sqrt(ratio) + 0.5, 3.4 / math.sqrt(ratio) + 0.37 + 0.23 * rows

@@ -27,7 +27,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     # Without dates and random ids, the same figure gives the same file.
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with matplotlib.rc_context({"svg.hashsalt": "micrograd"}):
-        figure.savefig(content, format=kind, dpi=200, metadata=undated.get(kind))
+        figure.savefig(content, format=kind, dpi=200, facecolor="auto", metadata=undated.get(kind))
     write_whole(path, content.getvalue())
 
 

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from micrograd.pages.page import notebook_frame
-from micrograd.pages.player import player
+from micrograd.pages.playground import recorded
+from micrograd.plot.boundary import true_lines
 from micrograd.plot.layers import LayeredModel
 from micrograd.plot.plane import Plane, examples
 from micrograd.plot.scores import class_scores, floats
-from micrograd.plot.style import CLASSES
 
 __all__ = ["Frame", "History", "as_bytes", "as_scores"]
 
@@ -41,7 +41,9 @@ class Frame:
 
     step: int  # number of optimizer steps before this frame
     loss: float | None  # None if it was not given, or is not finite
+    validation_loss: float | None
     accuracy: float
+    validation_accuracy: float | None  # None without validation data
     scores: Array  # on the grid, as bytes, shape (n, 1) or (n, classes)
     unit: float  # turns these bytes back into scores, see `as_bytes`
     maps: Array | None  # outputs of the neurons, from -127 to 127, shape (neurons, points)
@@ -61,7 +63,12 @@ class History:
         X: Any,
         y: Any,
         *,
+        X_validation: Any = None,
+        y_validation: Any = None,
         names: Sequence[str] | None = None,
+        true_boundary: Any = None,
+        title: str = "",
+        unit: str = "step",
         network: Any = None,
         resolution: int | None = None,
         frames: int = 101,
@@ -69,9 +76,19 @@ class History:
         if frames < 2:
             raise ValueError(f"frames expects at least 2 (first and last), got {frames}")
         self.points, self.labels, self.names = examples(X, y, names)
+        if (X_validation is None) != (y_validation is None):
+            raise ValueError("expected X_validation and y_validation together, got one of them")
+        self.validation_points, self.validation_labels = self.points[:0], self.labels[:0]
+        if X_validation is not None:
+            self.validation_points, self.validation_labels, _ = examples(
+                X_validation, y_validation, self.names, which="_validation"
+            )
+        self.title, self.unit = title, unit
         if resolution is None:  # k classes have k scores at each point
             resolution = 48 if len(self.names) == 2 else round(56 / math.sqrt(len(self.names)))
-        self.plane = Plane(self.points, resolution)
+        everywhere = np.concatenate([self.points, self.validation_points])
+        self.plane = Plane(everywhere, resolution)
+        self.true_lines = true_lines(true_boundary, everywhere)
         self._model = model
         self._layers = LayeredModel(model)
         self._network = self._layers if network is None else LayeredModel(network)
@@ -82,19 +99,19 @@ class History:
             )
         neurons = sum(self._layers.sizes[1:])
         side = min(16, math.isqrt(MAP_BYTES // (frames * neurons))) if neurons else 0
-        self._map_plane = Plane(self.points, side) if side >= 6 else None
+        self._map_plane = Plane(everywhere, side) if side >= 6 else None
         self._most, self._every = frames, 1
         self._kept: list[Frame] = []
         self._latest: Frame | None = None
 
-    def record(self, loss: Any = None) -> None:
-        """Adds a frame with the current model, its gradients and the loss (a number or a Value).
+    def record(self, loss: Any = None, validation_loss: Any = None) -> None:
+        """Adds a frame with the current model, its gradients and the losses (numbers or Values).
 
         Raises:
             ValueError: a score of the model is NaN.
         """
         step = 0 if self._latest is None else self._latest.step + 1
-        frame = self._frame(step, loss, self._network.numbers("grad"))
+        frame = self._frame(step, loss, validation_loss, self._network.numbers("grad"))
         kept = [*self._kept, frame] if step % self._every == 0 else self._kept
         if len(kept) > self._most:
             self._every *= 2
@@ -107,7 +124,7 @@ class History:
         latest = self._latest
         if latest is not None and latest.step != frames[-1].step:
             frames.append(latest)
-        now = self._frame(0 if latest is None else latest.step + 1, None, None)
+        now = self._frame(0 if latest is None else latest.step + 1, None, None, None)
         if latest is None or any(
             not np.array_equal(getattr(now, name), getattr(latest, name))
             for name in ("scores", "weights")
@@ -115,31 +132,47 @@ class History:
             frames.append(now)
         return frames
 
+    def curves(self) -> dict[str, Any]:
+        """The losses and accuracies of all frames, as arguments for `plot.learning_curves`.
+
+        >>> history = History(lambda X: X[:, 0] - 0.5, [[0.0, 0.0], [1.0, 1.0]], [0, 1])
+        >>> history.record(loss=0.7)
+        >>> history.curves()["training"]
+        {'loss': [0.7], 'accuracy': [1.0]}
+        """
+        frames = self.frames()
+        return {
+            "training": _rows(frames, loss="loss", accuracy="accuracy"),
+            "validation": _rows(frames, loss="validation_loss", accuracy="validation_accuracy"),
+            "epochs": [frame.step for frame in frames],
+            "unit": self.unit,
+        }
+
     def page(self) -> str:
         """A self-contained HTML page: boundary, curves and network, with a slider.
 
         >>> History(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1]).page()[:15]
         '<!doctype html>'
         """
-        return player(self._data())
+        return recorded(self._data())
 
     def _repr_html_(self) -> str:
         return notebook_frame(self.page(), "Training, step by step", height=760)
 
-    def _frame(self, step: int, loss: Any, gradients: Array | None) -> Frame:
-        loss = math.nan if loss is None else float(floats([loss], 1)[0, 0])
-        places = np.concatenate([self.plane.grid, self.points])
-        scores = class_scores(self._model, places, len(self.names), as_values=True)
-        on_grid, at_points = np.split(scores, [len(self.plane.grid)])
-        predicted = at_points.argmax(axis=1) if len(self.names) > 2 else at_points[:, 0] > 0
+    def _frame(self, step: int, loss: Any, validation_loss: Any, gradients: Array | None) -> Frame:
+        places = [self.plane.grid, self.points, self.validation_points]
+        scores = class_scores(self._model, np.concatenate(places), len(self.names), as_values=True)
+        on_grid, at_points, at_validation = np.split(scores, np.cumsum([*map(len, places[:2])]))
         in_bytes, unit = as_bytes(on_grid)
         maps = None
         if self._map_plane is not None:
             maps = np.rint(127 * self._layers.maps(self._map_plane.grid)).astype(np.int8)
         return Frame(
             step,
-            loss if math.isfinite(loss) else None,
-            float((predicted == self.labels).mean()),
+            _finite(loss),
+            _finite(validation_loss),
+            _accuracy(at_points, self.labels),
+            _accuracy(at_validation, self.validation_labels) if len(at_validation) else None,
             in_bytes,
             unit,
             maps,
@@ -151,10 +184,12 @@ class History:
         frames = self.frames()
         low, high = self.plane.low, self.plane.high
         data: dict[str, Any] = {
+            "title": self.title,
+            "unit": self.unit,
             "names": self.names,
-            "colours": [[fill, edge] for fill, edge, *_ in CLASSES[: len(self.names)]],
             "points": ((self.points - low) / (high - low)).round(4).tolist(),
             "labels": self.labels.tolist(),
+            "truth": [[[float(f"{x:.6g}") for x in p] for p in line] for line in self.true_lines],
             "low": low.tolist(),
             "high": high.tolist(),
             "ratio": float(np.divide(*(high - low))) if self.plane.equal else 1.0,
@@ -163,9 +198,14 @@ class History:
             "units": [frame.unit for frame in frames],
             "steps": [frame.step for frame in frames],
             "losses": [frame.loss for frame in frames],
-            "accuracies": [round(frame.accuracy, 5) for frame in frames],
+            "accuracies": [frame.accuracy for frame in frames],
             "sizes": self._network.sizes,
         }
+        data |= _rows(
+            frames,
+            validationLosses="validation_loss",
+            validationAccuracies="validation_accuracy",
+        )
         if self._map_plane is not None and self._network is self._layers:
             data["mapGrid"] = self._map_plane.shape
             data["maps"] = _base64([frame.maps for frame in frames], np.int8)
@@ -177,6 +217,22 @@ class History:
             )
             data["hasGradients"] = [g is not None for g in gradients]
         return data
+
+
+def _rows(frames: list[Frame], **names: str) -> dict[str, list[Any]]:
+    # What the frames hold under a name, by another name; left out if no frame knows it.
+    rows = {key: [getattr(frame, name) for frame in frames] for key, name in names.items()}
+    return {key: row for key, row in rows.items() if row != [None] * len(frames)}
+
+
+def _finite(loss: Any) -> float | None:
+    number = math.nan if loss is None else float(floats([loss], 1)[0, 0])
+    return number if math.isfinite(number) else None
+
+
+def _accuracy(scores: Array, labels: Array) -> float:
+    predicted = scores.argmax(axis=1) if scores.shape[1] > 1 else scores[:, 0] > 0
+    return float((predicted == labels).mean())
 
 
 def as_bytes(scores: Array) -> tuple[Array, float]:

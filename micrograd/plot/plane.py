@@ -13,20 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.plot.style import CLASSES
+from micrograd.plot.style import MARKERS
 
 __all__ = ["Plane", "examples"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def examples(X: Any, y: Any, names: Sequence[str] | None = None) -> tuple[Array, Array, list[str]]:
+def examples(
+    X: Any, y: Any, names: Sequence[str] | None = None, which: str = ""
+) -> tuple[Array, Array, list[str]]:
     """Checked points of shape (n, 2), class indices of shape (n,), and a name for each class.
 
     Args:
         X: n points with two coordinates each.
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1.
         names: names of the classes; by default their indices.
+        which: ending of the names X and y in messages, such as "_validation".
 
     Raises:
         ValueError: the shapes or labels are not as described, a coordinate is not finite, or there
@@ -38,28 +41,30 @@ def examples(X: Any, y: Any, names: Sequence[str] | None = None) -> tuple[Array,
     """
     points, labels = np.asarray(X, dtype=float), np.asarray(y)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
-        raise ValueError(f"X expects n points, shape (n, 2), got shape {points.shape}")
+        raise ValueError(f"X{which} expects n points, shape (n, 2), got shape {points.shape}")
     if labels.shape != points.shape[:1]:
         raise ValueError(
-            f"y expects {len(points)} labels, one for each point, got shape {labels.shape}"
+            f"y{which} expects {len(points)} labels, one for each point, got shape {labels.shape}"
         )
     if not np.isfinite(points).all():
-        raise ValueError("X expects finite coordinates, got NaN or infinity: remove such points")
+        raise ValueError(
+            f"X{which} expects finite coordinates, got NaN or infinity: remove such points"
+        )
     known = set(labels.tolist())
     shown = sorted(known, key=str)[:5]
     signs = known <= {-1, 1}
     if names is None:
-        k = max(2, int(max(known)) + 1) if known <= set(range(len(CLASSES))) else 2
+        k = max(2, int(max(known)) + 1) if known <= set(range(len(MARKERS))) else 2
         names = [str(label) for label in range(k)]
-    if not 2 <= len(names) <= len(CLASSES):
+    if not 2 <= len(names) <= len(MARKERS):
         raise ValueError(
-            f"names expects the names of 2 to {len(CLASSES)} classes, got "
+            f"names expects the names of 2 to {len(MARKERS)} classes, got "
             f"{len(names)}: {list(names)[:9]!r}"
         )
     if not (signs and len(names) == 2) and not known <= set(range(len(names))):
         raise ValueError(
-            "y expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes "
-            f"(at most {len(CLASSES)}), got {shown}"
+            f"y{which} expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes "
+            f"(at most {len(MARKERS)}), got {shown}"
         )
     return points, (labels > 0 if signs else labels).astype(int), list(names)
 

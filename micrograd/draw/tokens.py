@@ -1,0 +1,115 @@
+"""The design of everything a person looks at: colours, letters, spacing, corners and speeds.
+
+Drawings, plots and HTML pages take their looks from these tables, so that a colour means the same
+everywhere:
+
+    orange, blue    positive and negative; class 1 and class 0
+    magenta         gradients and the backward pass
+    teal            local derivatives, between the data and the gradients
+    ink             data, and all text
+    red             what went wrong, always with a sign or a word beside it
+
+The kind of a node is shown by its shape, not by a colour. On its own background each colour of text
+has a contrast of at least 4.5, and each frame at least 3 (a test computes them).
+
+    >>> contrast(LIGHT["gradient"], LIGHT["panel"]) > 4.5
+    True
+    >>> print(css(LIGHT).splitlines()[0])
+    --page: #f5f5f2;
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+LIGHT = {
+    "page": "#f5f5f2",  # behind everything
+    "panel": "#ffffff",  # behind text, cards and drawings
+    "soft": "#ebecee",  # strips and quiet buttons on a panel
+    "ink": "#1b1f24",
+    "faint": "#596068",  # words that explain
+    "frame": "#7d848c",  # frames and arrows
+    "hairline": "#d9dce0",  # separates, but carries no meaning
+    "positive": "#a35200",
+    "negative": "#0b62a8",
+    "positive-soft": "#f8d3a4",  # grounds for ink
+    "negative-soft": "#b9daf2",
+    "gradient": "#a3127c",
+    "gradient-soft": "#fbe3f4",
+    "local": "#0b6b60",
+    "local-soft": "#dcf1ee",
+    "wrong": "#b3182f",
+    "wrong-soft": "#fde4e8",
+    "class-0": "#0b62a8",  # points of each class: shapes, never text
+    "class-1": "#d57a00",
+    "class-2": "#35b597",
+    "class-3": "#5a30d8",
+    "class-4": "#54292f",
+    "class-5": "#c9c158",
+    "class-6": "#6cc0ea",
+    "class-7": "#6d747d",
+}
+DARK = {
+    "page": "#14171a",
+    "panel": "#1d2126",
+    "soft": "#2c3138",
+    "ink": "#e8eaed",
+    "faint": "#a8b0b9",
+    "frame": "#7f8893",
+    "hairline": "#363c44",
+    "positive": "#f5b060",
+    "negative": "#74b8f2",
+    "positive-soft": "#6b441a",
+    "negative-soft": "#1d4a6e",
+    "gradient": "#f58fd4",
+    "gradient-soft": "#4d1c40",
+    "local": "#5fd0bf",
+    "local-soft": "#153f3a",
+    "wrong": "#ff8a9c",
+    "wrong-soft": "#4a1822",
+    "class-0": "#74b8f2",
+    "class-1": "#f5b060",
+    "class-2": "#35a578",
+    "class-3": "#8a74f0",
+    "class-4": "#b5684a",
+    "class-5": "#f5ee9a",
+    "class-6": "#c5e8ff",
+    "class-7": "#8d939c",
+}
+SIZES = {  # pixels
+    "text": "15px",
+    "small": "13px",
+    "large": "20px",
+    "least": "11px",  # no letter is smaller
+    "gap": "12px",
+    "radius": "8px",
+    "target": "36px",  # height of what a finger presses
+}
+SPEEDS = {"quick": "150ms", "travel": "700ms", "step": "1400ms"}
+SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif'
+MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace'
+
+
+def css(colours: Mapping[str, str]) -> str:
+    """Declarations of the colours as CSS variables, one for each line."""
+    return "\n".join(f"--{name}: {colour};" for name, colour in colours.items())
+
+
+def contrast(a: str, b: str) -> float:
+    """The contrast of two colours '#rrggbb': (L1 + 0.05) / (L2 + 0.05), from 1 to 21.
+
+    L1 and L2 are the luminances of the lighter and of the darker one.
+
+    Source: W3C, Web Content Accessibility Guidelines 2.2, "contrast ratio".
+
+    >>> contrast("#000000", "#ffffff")
+    21.0
+    """
+    lighter, darker = sorted((_luminance(a), _luminance(b)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    shares = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares)
+    return sum(part * c for part, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

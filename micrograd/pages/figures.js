@@ -1,0 +1,121 @@
+// What the panel of details shows: a point, or a weight with its update; at first, how it all works.
+// Names and numbers go into the page as text, never as markup.
+
+// An element: make("p", "faint", "text", child, ...).
+function make(tag, className, ...contents) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.append(...contents);
+  return made;
+}
+const strong = (text, kind = "") => make("b", kind, text);
+const word = (text, name = text) => {
+  const made = make("span", "word", text);
+  made.dataset.word = name;
+  return made;
+};
+function button(text, action, name = "") {
+  const made = make("button", "", text);
+  if (name) made.setAttribute("aria-label", name);
+  made.addEventListener("click", action);
+  return made;
+}
+function field(name, value, action, shown = name) {
+  const input = make("input");
+  input.type = "number";
+  input.step = "any";
+  input.value = +value.toPrecision(6);
+  input.setAttribute("aria-label", name);
+  input.addEventListener("change", () => {
+    if (input.value !== "" && Number.isFinite(+input.value)) action(+input.value);
+  });
+  return make("label", "field", shown, input);
+}
+
+// The formulas of the update of a weight, with its numbers: pairs of text and what it says.
+function updateLines(name, figures, k) {
+  const {w, g, d, m, s, v, mean, root, pulled, next} = figures, n = inFormula;
+  const lines = [["gradient", `g = ${number(g)}`, "over all training points"]];
+  if (name === "AdamW" && k.decay)
+    lines.push(["", `w ← w − ${n(k.rate)} × ${n(k.decay)} × w = ${number(pulled)}`, "penalty"]);
+  else if (k.decay)
+    lines.push(["gradient", `g + ${n(k.decay)} × w = ${number(d)}`, "with the penalty"]);
+  if (name === "Momentum")
+    lines.push(["gradient", `v ← ${n(k.momentum)} v + g = ${number(v)}`, "velocity"]);
+  if (name.startsWith("Adam")) {
+    const [a, b] = k.betas;
+    lines.push(["gradient", `m ← ${a} m + ${+(1 - a).toPrecision(3)} g = ${number(m)}`, "first moment: mean of g"],
+               ["gradient", `s ← ${b} s + ${+(1 - b).toPrecision(3)} g² = ${number(s)}`, "second moment: mean of g²"],
+               ["gradient", `m̂ / √ŝ = ${n(mean)} / ${n(root)}`, "both corrected for their start at 0"]);
+  }
+  const direction = name === "SGD" ? d : name === "Momentum" ? v : mean / root;
+  lines.push(["", `w ← ${number(pulled ?? w)} − ${n(k.rate)} × ${n(direction)} = ${number(next)}`, "the step"]);
+  return lines;
+}
+
+function weightPanel({name, from, to, figures, optimizer, settings, nudge, onSet, onClose}) {
+  const lines = updateLines(optimizer, figures, settings).map(([kind, formula, about]) => {
+    return make("div", "line", make("span", `code ${kind}`, formula), make("span", "faint", about));
+  });
+  const {size, predicted, actual} = nudge;
+  return [
+    make("div", "top", make("h2", "", name), make("span", "faint", to ? `from ${from} to ${to}` : from),
+         onClose),
+    make("div", "row", field("Weight", figures.w, onSet, "w ="),
+         make("span", "faint", "type a number, or press ↑ and ↓")),
+    make("p", "", "Its ", word("gradient"), " is ", strong(number(figures.g), "gradient"),
+         `: move w by ${number(size)}, and the loss should move by `, strong(number(predicted), "gradient"),
+         `; it does move by ${number(actual)}.`),
+    make("p", "faint lead", `What the next step of ${optimizer} does with it:`), ...lines,
+  ];
+}
+
+function pointPanel({at, label, names, test, scores, guess, loss, onMove, onLabel, onDelete, onClose}) {
+  const select = make("select", "", ...names.map((name, k) => {
+    const option = make("option", "", `class ${name}`);
+    option.value = k;
+    option.selected = k === label;
+    return option;
+  }));
+  select.setAttribute("aria-label", "Class of the point");
+  select.addEventListener("change", () => onLabel(+select.value));
+  const isRight = guess === label;
+  return [
+    make("div", "top", make("h2", "", test ? "A test point" : "A training point"), onClose),
+    make("div", "row", field("x1", at[0], x => onMove(x, at[1]), "x₁"),
+         field("x2", at[1], y => onMove(at[0], y), "x₂"), select, button("Delete", onDelete)),
+    make("p", "", "It flows through the network from left to right and comes out as the ", word("score"),
+         scores.length > 1 ? "s " : " ", strong(scores.map(number).join(", ")), ": the guess is class ",
+         make("bdi", "", names[guess]), isRight ? ", which is right" : strong(", which is wrong", "wrong"),
+         ". The ", word("loss"), " of this point is ", strong(number(loss)), "."),
+    make("p", "", "Below each neuron: its output, and in magenta its ", word("gradient"),
+         ", how much this loss moves when that output moves a little. Backpropagation computes it from right "
+         + "to left: each neuron hands on its share to those before it."),
+    make("p", "faint", "Press a neuron to see its arithmetic for this point."),
+  ];
+}
+
+// The text of an operation on operands that are texts.
+function operationText(op, operands) {
+  const infix = {"+": "+", "-": "−", "*": "×", "/": "/"}[op];
+  if (infix) return operands.join(` ${infix} `);
+  if (op === "neg") return `−${operands[0]}`;
+  if (/^\*\*/.test(op) && operands.length === 1) return `${operands[0]} ^ ${op.slice(2)}`;
+  return `${op.toLowerCase()}(${operands.join(", ")})`;
+}
+
+function introduction(count) {
+  return [
+    make("h2", "", "How it learns"),
+    make("ol", "how",
+      make("li", "", strong("Forward. "), "A point enters as x₁, x₂. Each ", word("neuron"),
+           " adds up weight × input, then bends the sum. The last one is the ", word("score"),
+           ", and the ", word("loss"), " says how wrong it is."),
+      make("li", "", strong("Backward. ", "gradient"), "The ", word("gradient"),
+           " of a weight says how much the loss moves when that weight moves a little. Computed from the loss "
+           + `back to the inputs, one pass finds all ${count}: each neuron uses what the next one found.`),
+      make("li", "", strong("Step. "), "Every weight moves against its gradient: w ← w − ",
+           word("learning rate"), " × gradient. So the loss falls.")),
+    make("p", "faint", "Press a point, a neuron or a line of the network to see its numbers."),
+  ];
+}

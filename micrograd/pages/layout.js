@@ -1,0 +1,245 @@
+// Where the cards of a graph stand: a layered layout. Pure functions.
+//
+// Cards stand in ranks, each card behind all cards that it is computed from. An arrow that passes a
+// rank passes it between the cards, at a dummy of no width. Everything is computed for rank after
+// rank from left to right; downwards, the two directions are exchanged at the end.
+
+// items: [{width, height}], in an order in which operands come first; arrows: [{from, to, port,
+// ports}], indices into items, entering at port 0, 1, ... of so many. `between` is the room between
+// two ranks, `beside` that between two cards of a rank.
+// Returns the centres {x, y} of the cards, the points of each arrow, and the size of it all.
+function layered(items, arrows, {down = false, between = 110, beside = 20} = {}) {
+  const sizes = items.map(({width, height}) => (down ? [height, width] : [width, height]));
+  // Boxes can lead to each other in a circle: such an arrow is turned for the layout.
+  const edges = arrows.map(({from, to}) => (from < to ? [from, to] : [to, from]));
+  const rank = ranks(items.length, edges);
+  const cells = items.map((_, i) => ({rank: rank[i], size: sizes[i][1], links: [], next: []}));
+  const routes = edges.map(([a, b]) => {
+    // from a over its dummies to b
+    const route = [a];
+    for (let r = rank[a] + 1; r < rank[b]; r++) {
+      cells.push({rank: r, size: 2, links: [], next: [], dummy: true});
+      route.push(cells.length - 1);
+    }
+    route.push(b);
+    for (let k = 1; k < route.length; k++) {
+      cells[route[k]].links.push(route[k - 1]);
+      cells[route[k - 1]].next.push(route[k]);
+    }
+    return route;
+  });
+  const rows = ordered(cells);
+  const across = placed(cells, rows, beside);
+  const deep = rows.map(row => Math.max(0, ...row.map(i => (i < items.length ? sizes[i][0] : 0))));
+  const along = [];
+  deep.reduce((start, depth, r) => ((along[r] = start + depth / 2), start + depth + between), 0);
+  const low = Math.min(...cells.map((cell, i) => across[i] - cell.size / 2));
+  const high = Math.max(...cells.map((cell, i) => across[i] + cell.size / 2));
+  const at = (a, c) => (down ? {x: c - low, y: a} : {x: a, y: c - low});
+  const centres = items.map((_, i) => at(along[rank[i]], across[i]));
+  const starts = spread(edges, across, sizes, 0),
+    ends = spread(edges, across, sizes, 1);
+  const paths = routes.map((route, k) => {
+    const points = route.slice(1, -1).map(i => [along[cells[i].rank], across[i], deep[cells[i].rank]]);
+    const [a, b] = edges[k],
+      turned = arrows[k].from >= arrows[k].to;
+    const {port = 0, ports = 0} = arrows[k];
+    const end = ports && !turned ? portOffset(port, ports, sizes[b][1]) : ends[k];
+    const twins = arrows.filter(other => other.from === arrows[k].from && other.to === arrows[k].to);
+    const start = twins.length > 1 && ports ? portOffset(port, ports, sizes[a][1]) : starts[k];
+    const line = [at(along[rank[a]] + sizes[a][0] / 2, across[a] + start)];
+    for (const [middle, c, depth] of points)
+      line.push(at(middle - depth / 2, c), at(middle + depth / 2, c));
+    line.push(at(along[rank[b]] - sizes[b][0] / 2, across[b] + end));
+    return turned ? line.reverse() : line;
+  });
+  const length = deep.reduce((sum, depth) => sum + depth, 0) + between * Math.max(0, deep.length - 1);
+  return {
+    centres,
+    paths,
+    ...(down ? {width: high - low, height: length} : {width: length, height: high - low}),
+  };
+}
+
+// Where port k of n lies on the side of a card, measured from its middle.
+const portOffset = (k, n, size) => (k - (n - 1) / 2) * Math.min(26, size / n);
+
+// The rank of each item: one more than the largest rank of its operands; and what has no operands
+// moves up to what uses it.
+function ranks(count, edges) {
+  const rank = new Array(count).fill(0),
+    from = Array.from({length: count}, () => []);
+  for (const [a, b] of edges) from[b].push(a);
+  for (let i = 0; i < count; i++) for (const a of from[i]) rank[i] = Math.max(rank[i], rank[a] + 1);
+  const nearest = new Array(count).fill(Infinity);
+  for (const [a, b] of edges) nearest[a] = Math.min(nearest[a], rank[b] - 1);
+  return rank.map((r, i) => (from[i].length || nearest[i] === Infinity ? r : nearest[i]));
+}
+
+// The cells of each rank, in an order with few crossings. They start in the order in which a walk
+// from the results back reaches them, so operands keep their order; then each cell moves to the
+// average of its neighbours, forwards and backwards, and the best order is kept.
+function ordered(cells) {
+  const rows = Array.from({length: 1 + Math.max(0, ...cells.map(cell => cell.rank))}, () => []);
+  const seen = new Set(),
+    path = cells.map((_, i) => i).filter(i => !cells[i].next.length);
+  while (path.length) {
+    const i = path.pop();
+    if (seen.has(i)) continue;
+    seen.add(i);
+    rows[cells[i].rank].push(i);
+    path.push(...cells[i].links.slice().reverse());
+  }
+  let best = rows.map(row => row.slice()),
+    fewest = crossings(cells, rows);
+  for (let sweep = 0; sweep < 8 && fewest; sweep++) {
+    const forwards = sweep % 2 === 0,
+      place = new Map();
+    for (const row of rows) row.forEach((i, k) => place.set(i, k));
+    for (const row of forwards ? rows : rows.slice().reverse()) {
+      const mean = i => {
+        const near = forwards ? cells[i].links : cells[i].next;
+        return near.length ? near.reduce((sum, j) => sum + place.get(j), 0) / near.length : place.get(i);
+      };
+      const means = new Map(row.map(i => [i, mean(i)]));
+      row.sort((i, j) => means.get(i) - means.get(j) || place.get(i) - place.get(j));
+      row.forEach((i, k) => place.set(i, k));
+    }
+    const count = crossings(cells, rows);
+    if (count < fewest) [best, fewest] = [rows.map(row => row.slice()), count];
+  }
+  return best;
+}
+
+function crossings(cells, rows) {
+  const place = new Map();
+  for (const row of rows) row.forEach((i, k) => place.set(i, k));
+  let count = 0;
+  for (const row of rows) {
+    const ends = row.flatMap(i => cells[i].links.map(j => [place.get(j), place.get(i)]));
+    for (let a = 0; a < ends.length; a++)
+      for (let b = 0; b < a; b++) if ((ends[a][0] - ends[b][0]) * (ends[a][1] - ends[b][1]) < 0) count++;
+  }
+  return count;
+}
+
+// The place of each cell within its rank: near its neighbours, and never over another cell.
+function placed(cells, rows, beside) {
+  const at = new Array(cells.length).fill(0);
+  const settle = (row, wanted) =>
+    apart(
+      row.map(i => cells[i].size),
+      wanted,
+      beside,
+    ).forEach((x, k) => {
+      at[row[k]] = x;
+    });
+  for (const row of rows)
+    settle(
+      row,
+      row.map(() => 0),
+    );
+  for (let sweep = 0; sweep < 12; sweep++) {
+    const forwards = sweep % 2 === 0;
+    for (const row of forwards ? rows : rows.slice().reverse())
+      settle(
+        row,
+        row.map(i => {
+          const near =
+            sweep > 7 ? [...cells[i].links, ...cells[i].next] : forwards ? cells[i].links : cells[i].next;
+          return near.length ? near.reduce((sum, j) => sum + at[j], 0) / near.length : at[i];
+        }),
+      );
+  }
+  return at;
+}
+
+// The places closest to the wanted ones (least squares) that keep the order and the room between
+// neighbours: pools of cells that would overlap move together, to the average of their wishes.
+function apart(sizes, wanted, beside) {
+  const shift = [0];
+  for (let k = 1; k < sizes.length; k++) shift[k] = shift[k - 1] + (sizes[k - 1] + sizes[k]) / 2 + beside;
+  const pools = [];
+  wanted.forEach((x, k) => {
+    pools.push({sum: x - shift[k], count: 1});
+    while (pools.length > 1) {
+      const [a, b] = pools.slice(-2);
+      if (a.sum / a.count <= b.sum / b.count) break;
+      pools.splice(-2, 2, {sum: a.sum + b.sum, count: a.count + b.count});
+    }
+  });
+  return pools
+    .flatMap(pool => new Array(pool.count).fill(pool.sum / pool.count))
+    .map((x, k) => x + shift[k]);
+}
+
+// Arrows that leave (end 0) or enter (end 1) the same card do so at different points of its side, in
+// the order of the cards at their other ends.
+function spread(edges, across, sizes, end) {
+  const offsets = new Array(edges.length).fill(0),
+    at = new Map();
+  edges.forEach((edge, k) => at.set(edge[end], [...(at.get(edge[end]) ?? []), k]));
+  for (const [card, arrows] of at) {
+    if (end === 0) continue; // all arrows from a card carry the same number: they leave together
+    arrows.sort((a, b) => across[edges[a][1 - end]] - across[edges[b][1 - end]]);
+    arrows.forEach((arrow, k) => {
+      offsets[arrow] = portOffset(k, arrows.length, sizes[card][1] * 0.8);
+    });
+  }
+  return offsets;
+}
+
+// The text of an SVG path through the points: it leaves each in the direction of the ranks.
+function curve(points, down) {
+  const [first, ...others] = points;
+  let text = `M${round(first.x)} ${round(first.y)}`,
+    before = first;
+  for (const point of others) {
+    const half = down ? (point.y - before.y) / 2 : (point.x - before.x) / 2;
+    const [a, b] = down
+      ? [
+          {x: before.x, y: before.y + half},
+          {x: point.x, y: point.y - half},
+        ]
+      : [
+          {x: before.x + half, y: before.y},
+          {x: point.x - half, y: point.y},
+        ];
+    text += `C${[a.x, a.y, b.x, b.y, point.x, point.y].map(round).join(" ")}`;
+    before = point;
+  }
+  return text;
+}
+const round = x => Math.round(x * 10) / 10;
+
+// A free place for a label of this size on a curve, given as points along it: the first at which it
+// covers none of the rectangles {left, top, right, bottom}, else the one at which it covers least.
+// `lean` is how far beside the curve it is tried first, in heights of the label.
+function freePlace(points, {width, height}, taken, lean = 0) {
+  let best = null,
+    least = Infinity;
+  for (const [dx, dy] of [
+    [0, lean],
+    [0, 1.4 * lean],
+    [0, 0],
+    [0, -0.6],
+    [0, 0.6],
+    [0, -1.1],
+    [0, 1.1],
+    [0.6, 0],
+    [-0.6, 0],
+  ])
+    for (const point of points) {
+      const x = point.x + dx * width,
+        y = point.y + dy * height;
+      const own = {left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2};
+      const covered =
+        taken.reduce((sum, other) => sum + overlap(own, other), 0) + Math.abs(dx) + Math.abs(dy);
+      if (covered < least) [best, least] = [{...own, x, y}, covered];
+      if (covered === 0) return best;
+    }
+  return best;
+}
+const overlap = (a, b) =>
+  Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left)) *
+  Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));

@@ -1,0 +1,118 @@
+// Boxes that fold and unfold: which cards and arrows are visible. Pure functions.
+//
+// A graph is that of program.js with boxes: `boxes[j]` is {label, kind, about, parent} and
+// `boxOf[i]` is the innermost box of node i, or -1. An item is what is drawn as one card: a node, or
+// a folded box.
+
+class Levels {
+  constructor(graph, boxes = [], boxOf = graph.nodes.map(() => -1)) {
+    Object.assign(this, {graph, boxes, boxOf});
+    this.depth = [];
+    boxes.forEach(({parent}, j) => {
+      this.depth[j] = parent < 0 ? 0 : this.depth[parent] + 1;
+    });
+  }
+
+  // The boxes around box j, from the inside out, j first.
+  around(j) {
+    const found = [];
+    for (; j >= 0; j = this.boxes[j].parent) found.push(j);
+    return found;
+  }
+
+  // The boxes to open for a level: "op" opens all, "neuron" all but neurons, "layer" none; and
+  // without a level, the deepest of these that fits into `most` cards.
+  opened(level, most = 40) {
+    const all = this.boxes.map((_, j) => j),
+      neuron = j => ["neuron", "call"].includes(this.boxes[j].kind);
+    const levels = {op: all, neuron: all.filter(j => !neuron(j)), layer: []};
+    if (level) return new Set(levels[level]);
+    return Object.values(levels)
+      .map(boxes => new Set(boxes))
+      .find(open => !open.size || this.count(open) <= most);
+  }
+
+  count(open) {
+    return new Set(this.outermost(open)).size;
+  }
+
+  // For each node, the name of the item that shows it: "v3", or "b1" for a box.
+  outermost(open) {
+    const folded = this.boxes.map(() => -1);
+    this.boxes.forEach(({parent}, j) => {
+      folded[j] = parent >= 0 && folded[parent] >= 0 ? folded[parent] : open.has(j) ? -1 : j;
+    });
+    return this.boxOf.map((j, i) => (j >= 0 && folded[j] >= 0 ? `b${folded[j]}` : `v${i}`));
+  }
+
+  // What is visible: the items by name, in an order in which operands come first; the arrows between
+  // them, each with the edges [node, number of the operand] that it stands for; and the frames of
+  // opened boxes.
+  view(open) {
+    const {graph} = this,
+      itemOf = this.outermost(open),
+      items = new Map();
+    itemOf.forEach((name, i) => {
+      if (!items.has(name)) items.set(name, {name, nodes: [], outputs: []});
+      items.get(name).nodes.push(i);
+    });
+    for (const item of items.values()) {
+      if (item.name[0] === "b") item.box = +item.name.slice(1);
+      else item.node = item.nodes[0];
+    }
+    const arrows = new Map(),
+      used = new Set();
+    graph.nodes.forEach((node, i) => {
+      for (let k = 0; k + 1 < node.length; k++) {
+        const from = itemOf[node[k + 1]],
+          to = itemOf[i];
+        if (from === to) continue;
+        used.add(node[k + 1]);
+        const whole = items.get(to).box !== undefined;
+        const key = whole ? `${from}>${to}` : `${from}>${to}>${k}`;
+        if (!arrows.has(key))
+          arrows.set(key, {from, to, edges: [], ...(whole ? {} : {port: k, ports: node.length - 1})});
+        arrows.get(key).edges.push([i, k]);
+      }
+    });
+    used.add(graph.root);
+    for (const i of used) items.get(itemOf[i]).outputs.push(i);
+    const order = sorted([...items.values()], [...arrows.values()]);
+    const frames = [...open].filter(j => items.size && this.around(j).every(k => open.has(k)));
+    return {
+      items: new Map(order.map(item => [item.name, item])),
+      arrows: [...arrows.values()],
+      itemOf,
+      frames,
+    };
+  }
+}
+
+// The items, operands first. If boxes lead to each other in a circle, in the order of their last
+// nodes.
+function sorted(items, arrows) {
+  const waitsFor = new Map(items.map(item => [item.name, 0])),
+    next = new Map();
+  for (const {from, to} of arrows) {
+    waitsFor.set(to, waitsFor.get(to) + 1);
+    next.set(from, [...(next.get(from) ?? []), to]);
+  }
+  const byName = new Map(items.map(item => [item.name, item]));
+  const last = item => item.nodes[item.nodes.length - 1];
+  items.sort((a, b) => last(a) - last(b));
+  const ready = items.filter(item => !waitsFor.get(item.name)),
+    order = [];
+  while (ready.length) {
+    const item = ready.shift();
+    order.push(item);
+    for (const name of next.get(item.name) ?? []) {
+      waitsFor.set(name, waitsFor.get(name) - 1);
+      if (waitsFor.get(name)) continue;
+      // operations in the order in which they were computed
+      let k = ready.length;
+      while (k > 0 && last(ready[k - 1]) > last(byName.get(name))) k--;
+      ready.splice(k, 0, byName.get(name));
+    }
+  }
+  return order.length === items.length ? order : items;
+}

@@ -1,0 +1,143 @@
+// The formula, the legend, what words mean, and a tour of five sentences.
+// (The state of the page and its model are those of explain.js.)
+
+function showFormula() {
+  const {graph, name} = model,
+    isNamed = i => i in model.data.labels;
+  const lines = [],
+    write = (i, stop) => formulaOf(graph, i, {stop, called: callName(model), most: 14});
+  if (!graph.isLeaf(graph.root)) {
+    const large = graph.nodes.length > MOST_CARDS;
+    lines.push([graph.root, write(graph.root, i => isNamed(i) && (large || model.users[i].length > 1))]);
+    const named = graph.nodes.flatMap((_, i) =>
+      i < graph.root && !graph.isLeaf(i) && isNamed(i) ? [i] : [],
+    );
+    if (!large && named.length && named.length <= 6)
+      for (const i of named) lines.push([i, write(i, isNamed)]);
+  }
+  $("formula").replaceChildren(
+    ...lines.map(([i, pieces], k) => {
+      const line = made(k ? "span" : "p", "", {class: k ? "part" : "whole"});
+      written(line, [...nameInMath(name(i)), " = ", ...pieces]);
+      return line;
+    }),
+  );
+  const leaf = picked < 0 ? model.leaves[0] : picked;
+  $("sentence").replaceChildren();
+  if (leaf === undefined) return;
+  const [x, o] = [nameInMath(name(leaf)), nameInMath(name(graph.root))];
+  $("sentence").append("The ", word("gradient"), " of ");
+  written($("sentence"), [...x, " is how much ", ...o, " moves when ", ...x, " moves a little."]);
+}
+
+const word = text => made("dfn", text, {tabindex: "0", "data-word": text});
+
+function makeLegend() {
+  const shape = (kind, text) => {
+    const item = made("span", "", {class: "key"}),
+      icon = svgElement("svg", {viewBox: "0 0 26 16", class: "stage shape"}),
+      group = svgElement("g", {class: kind});
+    group.append(
+      svgElement("rect", {
+        class: "outline",
+        x: 2,
+        y: 2,
+        width: 22,
+        height: 12,
+        rx: {input: 6, parameter: 1, constant: 6}[kind] ?? 3,
+      }),
+    );
+    icon.append(group);
+    item.append(icon, word(text));
+    return item;
+  };
+  const colour = (className, text) => {
+    const item = made("span", "", {class: `key ${className}`});
+    item.append(word(text));
+    return item;
+  };
+  $("legend").append(
+    shape("input", "input"),
+    shape("parameter", "parameter"),
+    shape("operation", "operation"),
+    shape("result", "result"),
+    " ",
+    colour("ink", "data"),
+    colour("gradient", "gradient"),
+    " ",
+    colour("local", "local derivative"),
+    " × ",
+    colour("gradient", "upstream gradient"),
+    " = ",
+    colour("gradient pill", "contribution"),
+  );
+}
+
+// What a word means, where one points at it or reaches it with the Tab key.
+function explainWords() {
+  const tip = $("meaningOf");
+  const tell = event => {
+    const term = event.target.closest?.("dfn");
+    tip.hidden = !term;
+    if (!term) return;
+    tip.textContent = MEANING[term.dataset.word];
+    term.setAttribute("aria-describedby", "meaningOf");
+    const place = term.getBoundingClientRect();
+    tip.style.top = `${place.bottom + scrollY + 6}px`;
+    const most = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    tip.style.left = `${Math.max(8, Math.min(place.left, most))}px`;
+  };
+  document.addEventListener("pointerover", tell);
+  document.addEventListener("focusin", tell);
+  document.addEventListener("keydown", event => {
+    if (event.key === "Escape") tip.hidden = true;
+  });
+}
+
+// ---- The tour
+
+const TOUR = [
+  [
+    "meaning",
+    () =>
+      "This is the computation as a formula. The question of this page: how much does the result move " +
+        "when one of the leaves moves a little? The answer is called the gradient of the leaf.",
+  ],
+  [
+    "picture",
+    () =>
+      "The same computation as a graph: leaves first, then one card for each operation, and the result " +
+        "last. A dot is a number that is not known yet.",
+  ],
+  ["transport", () => "Step forward: first each result is computed from its operands, towards the result."],
+  [
+    "now",
+    () =>
+      "Then backwards. An operation takes the gradient of its output, multiplies it by its local " +
+        "derivative, and hands the product on to its operand. One walk gives the gradients of all leaves.",
+  ],
+  [
+    "tools",
+    () =>
+      "Try it: nudge a leaf and see whether the gradient predicted the move. And train: One step moves " +
+        "each parameter a little against its gradient.",
+  ],
+];
+let stop = -1;
+
+function showTour(at) {
+  for (const [id] of TOUR) $(id).classList.remove("toured");
+  stop = at < TOUR.length ? at : -1;
+  $("tour").hidden = stop < 0;
+  try {
+    localStorage.setItem("micrograd toured", "yes");
+  } catch {
+    /* not allowed in a frame */
+  }
+  if (stop < 0) return;
+  const [id, text] = TOUR[stop];
+  $(id).classList.add("toured");
+  $("tour").querySelector("p").textContent = text();
+  $("tour").querySelector("span").textContent = `${stop + 1} of ${TOUR.length}`;
+  $("tourNext").textContent = stop === TOUR.length - 1 ? "Done" : "Next";
+}

@@ -1,0 +1,123 @@
+// A neuron opened, or a whole small model: its operations for one point as cards, forward and backward,
+// drawn by cards.js as on the stepping page.
+
+// Part of a graph, ending in the loss. If more computation lies between the part and the loss, its last
+// node is "all that follows", whose local derivative was found by the backward pass of the whole graph.
+class Part extends Graph {
+  // whole: {graph, d, g}; nodes: those to show, operands first; rest: whether more lies behind the last
+  constructor({graph, d, g}, nodes, rest) {
+    const place = new Map(nodes.map((node, k) => [node, k])), last = nodes.length - 1;
+    const rules = [...graph.rules, {op: "all that follows", forward: null, shares: [0]}];
+    const own = nodes.map(node => {
+      const [rule, ...operands] = graph.nodes[node];
+      return operands.every(operand => place.has(operand)) ? [rule, ...operands.map(o => place.get(o))] : [-1];
+    });
+    super({rules, nodes: rest ? [...own, [rules.length - 1, last]] : own, leaves: {}});
+    this.origin = nodes;
+    this.rest = rest;
+    this.follow({graph, d, g});
+  }
+
+  // The numbers of another moment.
+  follow({graph, d, g}) {
+    this.origin.forEach((node, k) => { if (this.isLeaf(k)) this.leaves.set(k, d[node]); });
+    this.loss = d[graph.root];
+    this.slope = g[this.origin[this.origin.length - 1]];
+  }
+
+  data(i, d) { return this.rest && i === this.root ? this.loss : super.data(i, d); }
+  share(i, k, d, g, upstream = g[i]) {
+    return this.rest && i === this.root ? this.slope * upstream : super.share(i, k, d, g, upstream);
+  }
+}
+
+// Connects the cards to their place.
+//   onTurn(node, steps)  a knob on a parameter was turned
+//   onPick(node)         a parameter was pressed
+function makeOpened({svg, map, onTurn, onPick}) {
+  const origin = k => part.origin[k];
+  const stage = new Stage(svg, {map, onTurn: (k, steps) => onTurn(origin(k), steps), onPick: k => onPick(origin(k))});
+  let key = "", part, view, steps, names, kinds, shown = -1;
+
+  const describe = ({node: k}) => {
+    const op = part.isLeaf(k) ? "" : part.rules[part.nodes[k][0]].op;
+    const sign = {"*": "×", "-": "−", neg: "−", "all that follows": "…"}[op] ?? op.toLowerCase();
+    return {kind: kinds[k], title: names[k], full: names[k], sign, fixed: kinds[k] !== "parameter"};
+  };
+
+  // Shows this part at a moment. `again` is a text that changes with its shape; named(node) and
+  // kindOf(node) are the name and the kind of a node of the whole graph. Returns the number of steps and
+  // what happens at this one.
+  function show({again, whole, nodes, rest, named, kindOf, at}) {
+    if (key !== again || !svg.clientWidth) {
+      key = again;
+      part = new Part(whole, nodes, rest);
+      let count = 0;
+      names = nodes.map((node, k) => named(node) ?? (part.isLeaf(k) ? number(whole.d[node]) : `v${++count}`));
+      kinds = nodes.map((node, k) => kindOf(node) ?? (part.isLeaf(k) ? "constant" : "operation"));
+      if (rest) { names.push("loss"); kinds.push("result"); } else kinds[kinds.length - 1] = "result";
+      view = new Levels(part).view(new Set());
+      stage.draw(view, describe);
+      svg.style.height = `${Math.min(440, Math.max(180, stage.needs().height))}px`;
+      stage.fit();
+      shown = -1;
+    }
+    part.follow(whole);
+    steps = new Steps(part, view, part.leaves);
+    const now = Math.max(0, Math.min(at, steps.count - 1)), state = steps.state(now);
+    stage.show(pictureOf(now, state));
+    shown = now;
+    return {at: now, count: steps.count, ...toldAt(now, state)};
+  }
+
+  function pictureOf(at, {d, g, known, seeded, done, changes}) {
+    const step = steps.list[at], backward = at >= steps.seedAt, changed = new Set(changes.map(({node}) => node));
+    const cards = new Map();
+    for (const {name, node: k} of view.items.values()) {
+      const data = known[k] ? number(d[k]) : "·", grad = seeded[k] ? number(g[k]) : "·";
+      cards.set(name, {
+        data, grad, number: d[k], later: !known[k], now: step.item === name, given: backward && done[k],
+        fresh: changed.has(k) ? (backward ? "grad" : "data") : "",
+        spoken: `${names[k]}, ${kinds[k]}, data ${data}, grad ${grad}`,
+      });
+    }
+    const arrows = view.arrows.map(({to, edges: [[giver, k]]}) => {
+      const operand = part.nodes[giver][k + 1], isNow = step.item === to;
+      const chain = changes.find(change => change.giver === giver && change.edge === k);
+      return {
+        now: isNow && ["forward", "backward"].includes(step.phase) && !(backward && kinds[operand] === "constant"),
+        passed: backward && done[giver], later: !backward && !known[operand],
+        label: chain && kinds[operand] !== "constant"
+          ? {local: inFormula(chain.local), upstream: inFormula(chain.upstream), share: number(chain.share)} : null,
+      };
+    });
+    const item = view.items.get(step.item);
+    const focus = item ? [item.name, ...view.arrows.filter(a => a.to === item.name).map(a => a.from)] : [];
+    return {backward, cards, arrows, focus, travel: at === shown + 1 && item && step.phase !== "seed"};
+  }
+
+  // What happens at a step: the phase and a list of [text, kind].
+  function toldAt(at, {d, g, changes}) {
+    const {phase, item} = steps.list[at], k = item ? view.items.get(item).node : -1;
+    if (phase === "start") return {phase, said: [["What comes in is known. Step forward to compute."]]};
+    if (phase === "seed")
+      return {phase, said: [["Now backwards: how much does the loss move when the loss itself moves a little? Its gradient is 1."]]};
+    if (phase === "end")
+      return {phase, said: [["Every gradient is known. A training step moves each weight against its own, averaged over points."]]};
+    const op = part.rules[part.nodes[k][0]].op;
+    if (phase === "forward" && part.rest && k === part.root)
+      return {phase, said: [["The rest of the network and the loss follow: "], [`loss = ${number(d[k])}`, "strong"]]};
+    if (phase === "forward") {
+      const operands = part.operands(k), letters = operationText(op, operands.map(o => names[o]));
+      const numbers = operationText(op, operands.map(o => inFormula(d[o])));
+      return {phase, said: [[`${names[k]} = ${letters} = ${numbers} = `], [number(d[k]), "strong"]]};
+    }
+    const said = changes.filter(({node}) => kinds[node] !== "constant").flatMap(({node, local, upstream, share}, n) => [
+      [`${n ? "; " : ""}to ${names[node]}: `], [number(local), "local"], [" × "], [number(upstream), "gradient"],
+      [" = "], [number(share), "gradient"],
+    ]);
+    return {phase, said: said.length ? said : [[`${names[k]} passes nothing on.`]]};
+  }
+
+  return {show, redraw: () => { key = ""; }};
+}

@@ -1,0 +1,114 @@
+"""The rules of operations, recorded from their closures, as data for a page.
+
+A page computes forward and backward passes itself, but contains no derivative rule: this file runs
+each operation and its closure on traced numbers, once for each operation, and writes down the
+formulas that they compute.
+
+    >>> x, w = Value(3.0), Value(2.0)
+    >>> recorded = recorded_rules(x * w)
+    >>> recorded["rules"]
+    [{'op': '*', 'forward': ['*', 'x0', 'x1'], 'shares': [['*', 'x1', 'g'], ['*', 'x0', 'g']]}]
+    >>> recorded["nodes"], recorded["leaves"]
+    ([[-1], [-1], [0, 0, 1]], {0: 3.0, 1: 2.0})
+
+A formula is a number, a name, or a list of an operation and its operands. The names are x0, x1, ...
+for the data of the operands, y for the data of the node itself, and g for its gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from micrograd.derivatives import local_derivatives
+from micrograd.engine import Constant, Value, innermost, topological_order
+from micrograd.pause import is_paused
+from micrograd.trace import _again, _is_known, trace
+
+Formula = Any  # a float, a name, or a list [op, formula, ...]
+
+
+def recorded_rules(root: Value) -> dict[str, Any]:
+    """The graph that leads to `root`, as a list of nodes, and a list of the rules that they use.
+
+    Returns:
+        A dict of `rules`, each with its `op`, its `forward` formula (None for a user-defined
+        operation, whose forward pass is not recorded) and its `shares`, the contribution to the
+        gradient of each operand; `nodes` in topological order, each a list of the index of its
+        rule and the indices of its operands, or [-1] for a leaf; and `leaves`, the data of each
+        leaf and of each result whose rule has no forward formula.
+
+    Raises:
+        TypeError: `root` is not a Value.
+        ValueError: the graph has a cycle, `root` was computed under `no_grad()`, the call is inside
+            `no_grad()`, or the closure of a user-defined operation uses = instead of +=.
+    """
+    if not isinstance(root, Value):
+        raise TypeError(f"recorded_rules expects a Value, got {type(root).__name__} {root!r:.40}")
+    if is_paused() or (not root.requires_grad and not isinstance(root, Constant)):
+        raise ValueError("rules are recorded from a graph, and no_grad() keeps none: call outside")
+    order = topological_order(root)
+    position = {value: i for i, value in enumerate(order)}
+    rules: list[dict[str, Any]] = []
+    index: dict[Any, int] = {}  # from an operation and the pattern of its operands to its rule
+    nodes, leaves = [], {}
+    for i, value in enumerate(order):
+        operands = [position[operand] for operand in value._prev]
+        known = bool(operands) and _is_known(value)
+        if not known:
+            leaves[i] = as_number(innermost(value.data))
+        if not operands:
+            nodes.append([-1])
+            continue
+        # x * x has a rule of its own: its operands are the same node
+        key: Any = (value._op, *map(operands.index, operands)) if known else i
+        if key not in index:
+            index[key] = len(rules)
+            rules.append(_rule(key) if known else _constant_rule(value))
+        nodes.append([index[key], *operands])
+    return {"rules": rules, "nodes": nodes, "leaves": leaves}
+
+
+def as_number(x: Any) -> Any:
+    """The number for JSON, which has no infinities and no NaN: these are texts, as in JavaScript.
+
+    >>> as_number(2), as_number(float("-inf"))
+    (2.0, '-Infinity')
+    """
+    x = float(x)
+    if math.isnan(x):
+        return "NaN"
+    return x if math.isfinite(x) else f"{'-' * (x < 0)}Infinity"
+
+
+def _rule(key: Sequence[Any]) -> dict[str, Any]:
+    # Records the operation with this name, on operands that are equal where the pattern says so.
+    op, *pattern = key
+    fresh = [Value(0.5) for _ in pattern]  # a number for which every operation is defined
+    program = trace(_again(op, [fresh[k] for k in pattern]))
+    name_of = {place: f"x{k}" for k, place in zip(sorted(set(pattern)), program.data, strict=False)}
+    name_of[program.data[-1]] = "y"
+    found: list[Formula] = []  # the formula of each instruction
+    for step in program.instructions:
+        if step.op in ("input", "constant"):
+            found.append(as_number(innermost(step.number)))
+        elif step.role == "accumulation":  # the page adds up
+            found.append(None)
+        else:
+            found.append([step.op, *(_named(place, name_of, found) for place in step.operands)])
+        if step.role == "seed":
+            name_of[len(found) - 1] = "g"
+    shares = [_named(place, name_of, found) for *_, place in program.contributions()]
+    return {"op": op, "forward": found[program.data[-1]], "shares": shares}
+
+
+def _named(place: int, name_of: Mapping[int, str], found: Sequence[Formula]) -> Formula:
+    return name_of.get(place, found[place])
+
+
+def _constant_rule(value: Value) -> dict[str, Any]:
+    # How a user-defined operation computes is unknown, so its local derivatives are constants.
+    local = [innermost(derivative) for derivative in local_derivatives(value, strict=True)]
+    shares = [["*", as_number(derivative), "g"] for derivative in local]
+    return {"op": str(value._op), "forward": None, "shares": shares}

@@ -1,0 +1,170 @@
+// The steps of a forward and a backward pass, with or without a mistake. Pure functions.
+//
+// A step is {phase, item, nodes}: "start" (the leaves have their data), "forward" (an item is
+// computed), "seed" (the gradient of the result is 1), "backward" (the closures of an item run) and
+// "end". A state is {d, g, known, seeded, done}: data and gradients, whether the data of a node and
+// its gradient are known, and whether its closure has run. States are computed, not stored.
+
+const MISTAKES = {
+  assign: {
+    label: "= instead of +=",
+    why: "A node that is used more than once keeps only the last contribution. Its gradient is the sum " +
+      "over all uses.",
+  },
+  order: {
+    label: "no topological order",
+    why: "A node passes its gradient on as soon as it is reached, before everything that uses it has " +
+      "contributed.",
+  },
+  twice: {
+    label: "forgotten zero_grad()",
+    why: "A second backward pass adds to the gradients that the first one left in the leaves: they double.",
+  },
+  local: {
+    label: "a wrong local derivative",
+    why: "One operation passes its gradient on as if its local derivative were 1. Everything before it " +
+      "is wrong.",
+  },
+};
+
+class Steps {
+  // view: of levels.js; leaves: a Map from node to number; victim: the node whose local derivative is
+  // wrong.
+  constructor(graph, view, leaves, mistake = "", victim = -1) {
+    Object.assign(this, {graph, view, leaves, mistake, victim});
+    this.d = graph.forward(leaves);
+    const inner = item => item.nodes.filter(i => !graph.isLeaf(i));
+    const order = [...view.items.values()].flatMap(inner);
+    // If boxes lead to each other in a circle, the nodes go in their own order.
+    const place = new Map(order.map((i, k) => [i, k]));
+    if (order.some(i => graph.nodes[i].some((o, k) => k && place.get(o) > place.get(i))))
+      order.sort((a, b) => a - b);
+    const backward = mistake === "order" ? preorder(graph) : order.slice().reverse();
+    this.list = [{phase: "start", item: null, nodes: []}, ...this.runs(order, "forward")];
+    for (let pass = 0; pass < (mistake === "twice" ? 2 : 1); pass++)
+      this.list.push(
+        {phase: "seed", item: view.itemOf[graph.root], nodes: [graph.root], pass},
+        ...this.runs(backward, "backward"),
+      );
+    this.list.push({phase: "end", item: null, nodes: []});
+  }
+
+  get count() {
+    return this.list.length;
+  }
+
+  get seedAt() {
+    return this.list.findIndex(step => step.phase === "seed");
+  }
+
+  // Neighbours in the order that are drawn as one card run in one step.
+  runs(order, phase) {
+    const found = [];
+    for (const i of order) {
+      const item = this.view.itemOf[i],
+        last = found[found.length - 1];
+      if (last && last.item === item) last.nodes.push(i);
+      else found.push({phase, item, nodes: [i]});
+    }
+    return found;
+  }
+
+  // The state after step `at`; and the changes of this step, in order. The last one is kept.
+  state(at) {
+    if (this.last?.at !== at) this.last = {at, state: this.computed(at)};
+    return this.last.state;
+  }
+
+  computed(at) {
+    const {graph, d} = this,
+      {nodes: all} = graph,
+      n = all.length,
+      g = new Float64Array(n);
+    const known = new Uint8Array(n),
+      seeded = new Uint8Array(n),
+      done = new Uint8Array(n),
+      changes = [];
+    for (let i = 0; i < n; i++) if (graph.isLeaf(i)) known[i] = 1;
+    for (let k = 0; k <= at; k++) {
+      const {phase, nodes} = this.list[k],
+        tell = k === at;
+      if (phase === "forward")
+        for (const i of nodes) {
+          known[i] = 1;
+          if (tell) changes.push({kind: "data", node: i, to: d[i]});
+        }
+      if (phase === "seed") {
+        for (let i = 0; i < n; i++) if (!graph.isLeaf(i)) g[i] = seeded[i] = done[i] = 0;
+        g[graph.root] = graph.isLeaf(graph.root) ? g[graph.root] + 1 : 1;
+        seeded[graph.root] = 1;
+        if (tell) changes.push({kind: "seed", node: graph.root, to: 1});
+      }
+      if (phase === "backward")
+        for (const i of nodes) {
+          done[i] = 1;
+          const upstream = g[i],
+            wrong = this.mistake === "local" && i === this.victim;
+          for (let j = 0; j + 1 < all[i].length; j++) {
+            const operand = all[i][j + 1],
+              before = g[operand];
+            const share = wrong ? upstream : graph.share(i, j, d, g, upstream);
+            g[operand] = this.mistake === "assign" ? share : before + share;
+            if (tell)
+              changes.push({
+                kind: "grad",
+                giver: i,
+                edge: j,
+                node: operand,
+                share,
+                upstream,
+                before,
+                after: g[operand],
+                first: !seeded[operand],
+                local: wrong ? 1 : graph.localDerivative(i, j, d),
+              });
+            seeded[operand] = 1;
+          }
+        }
+    }
+    return {d, g, known, seeded, done, changes};
+  }
+
+  // The gradients after the last step.
+  gradients() {
+    return this.state(this.count - 1).g;
+  }
+}
+
+// The operations as they are first reached from the result: each node, then its operands.
+function preorder(graph) {
+  const order = [],
+    seen = new Set(),
+    path = [graph.root];
+  while (path.length) {
+    const i = path.pop();
+    if (seen.has(i)) continue;
+    seen.add(i);
+    if (!graph.isLeaf(i)) order.push(i);
+    path.push(...graph.operands(i).reverse());
+  }
+  return order;
+}
+
+// The local derivatives of a folded box with one output, with respect to all nodes that it uses: the
+// closures inside run with an upstream gradient of 1.
+function throughBox(graph, d, nodes, output) {
+  const g = new Float64Array(graph.nodes.length);
+  g[output] = 1;
+  for (const i of nodes.slice().sort((a, b) => b - a))
+    graph.operands(i).forEach((operand, j) => {
+      g[operand] += graph.share(i, j, d, g);
+    });
+  return g;
+}
+
+// The results of a graph as one leaf moves: the actual move, beside the gradient times the step.
+function nudged(graph, leaves, leaf, delta, gradient) {
+  const moved = new Map(leaves).set(leaf, leaves.get(leaf) + delta);
+  const actual = graph.forward(moved)[graph.root] - graph.forward(leaves)[graph.root];
+  return {predicted: gradient * delta, actual};
+}

@@ -1,0 +1,103 @@
+// A network in training: its numbers, and steps that change them.
+
+const copied = memory => Object.fromEntries(Object.entries(memory).map(([k, v]) => [k, v.slice()]));
+
+class Training {
+  // program: functions of flat.js; weights: the parameters at the start; outputs: number of scores
+  constructor(program, weights, outputs) {
+    this.program = program;
+    this.p = Float64Array.from(weights);
+    this.G = new Float64Array(this.p.length);
+    this.scores = new Float64Array(outputs);
+    this.memory = {};
+    this.steps = 0;    // of training so far
+    this.updates = 0;  // since the optimizer's memory was empty
+    this.queue = [];   // examples that this epoch has not used yet
+    this.random = new Random(0);
+  }
+
+  // All that a step changes, to go back to.
+  kept() {
+    const {p, steps, updates, queue, random, memory} = this;
+    return {p: p.slice(), steps, updates, queue: queue.slice(), state: random.state, memory: copied(memory)};
+  }
+  restore({p, steps, updates, queue, state, memory}) {
+    Object.assign(this, {p: p.slice(), steps, updates, queue: queue.slice(), memory: copied(memory)});
+    this.G = new Float64Array(p.length);
+    this.random.state = state;
+  }
+
+  // What the optimizer remembers of each parameter; another optimizer starts afresh.
+  remembered(name) {
+    const kinds = OPTIMIZERS[name].memory;
+    if (kinds.some(kind => !this.memory[kind]) || Object.keys(this.memory).length !== kinds.length) {
+      this.memory = Object.fromEntries(kinds.map(kind => [kind, new Float64Array(this.p.length)]));
+      this.updates = 0;
+    }
+    return this.memory;
+  }
+
+  // The examples of the next step, which leave the queue.
+  batch(examples, size) {
+    if (size >= examples.length) return examples;
+    if (!this.queue.length || this.queue.some(i => i >= examples.length))
+      this.queue = this.random.shuffled(examples.map((_, i) => i));
+    return this.queue.splice(0, size).map(i => examples[i]);
+  }
+
+  // The gradients of the mean loss of the examples, in G. They are added up as the engine does it, from
+  // the last example to the first: Adam would make a difference of a rounding visible.
+  backward(examples) {
+    const {p, G, program} = this, each = 1 / examples.length;
+    G.fill(0);
+    for (let i = examples.length - 1; i >= 0; i--) {
+      const {x, y, label} = examples[i];
+      program.learn(p, G, x, y, label, each);
+    }
+  }
+
+  // One step: gradients of a batch, then an update of each parameter.
+  step(examples, settings) {
+    const batch = this.batch(examples, settings.batch);
+    if (!batch.length) return;
+    this.backward(batch);
+    const memory = this.remembered(settings.optimizer), names = Object.keys(memory);
+    const {update} = OPTIMIZERS[settings.optimizer], k = {...settings, t: ++this.updates}, own = {};
+    for (let i = 0; i < this.p.length; i++) {
+      for (const name of names) own[name] = memory[name][i];
+      const figures = update(this.p[i], this.G[i], own, k);
+      for (const name of names) memory[name][i] = figures[name];
+      this.p[i] = figures.next;
+    }
+    this.steps++;
+  }
+
+  // What the next step would do with parameter i, if it took all these examples.
+  figures(i, examples, settings) {
+    this.backward(examples);
+    const {memory, updates} = this;
+    const known = OPTIMIZERS[settings.optimizer].memory, isKept = known.every(name => memory[name]);
+    const own = Object.fromEntries(known.map(name => [name, isKept ? memory[name][i] : 0]));
+    const t = isKept ? updates + 1 : 1;
+    return OPTIMIZERS[settings.optimizer].update(this.p[i], this.G[i], own, {...settings, t});
+  }
+
+  // Mean loss and accuracy of the examples; null without examples.
+  judged(examples, threshold) {
+    if (!examples.length) return {loss: null, accuracy: null};
+    let loss = 0, right = 0;
+    for (const {x, y, label} of examples) {
+      loss += this.program.measure(this.p, x, y, label, this.scores);
+      right += predicted(this.scores, threshold) === label;
+    }
+    return {loss: loss / examples.length, accuracy: right / examples.length};
+  }
+}
+
+// The class with the largest score; of a single score, 1 above the threshold.
+function predicted(scores, threshold) {
+  if (scores.length === 1) return scores[0] > threshold ? 1 : 0;
+  let best = 0;
+  for (let k = 1; k < scores.length; k++) if (scores[k] > scores[best]) best = k;
+  return best;
+}

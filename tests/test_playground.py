@@ -1,0 +1,771 @@
+"""The page of live training: what is in the file, what it computes, and what people do with it."""
+
+import json
+import random
+import re
+import subprocess
+import sys
+
+import pytest
+from plotting import HOSTILE
+
+import micrograd
+from micrograd import SGD, Adam, AdamW, Linear, Sequential, Value, playground
+from micrograd.datasets import blobs, moons
+from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
+from micrograd.nn import ACTIVATIONS, MLP, Activation, Module
+from micrograd.pages.pieces import piece
+from micrograd.trace import TraceError
+
+X, Y = moons(40)
+
+
+def saved(page, folder):
+    return folder / page.save(folder / "play.html").rpartition("/")[2]
+
+
+def until(page, expression):
+    """Waits until it is true. (Playwright's own wait evaluates text, which the page forbids.)"""
+    for _ in range(500):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(20)
+    pytest.fail(f"waited in vain for {expression}; the page says: {page.text_content('#said')}")
+
+
+def drawn(page):
+    """Waits until what was asked for has been drawn."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def data_of(page):
+    text = re.search(r'<script id="run" type="application/json">(.*?)</script>', page.html)[1]
+    return json.loads(text)
+
+
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory):
+    return saved(playground(), tmp_path_factory.mktemp("page"))
+
+
+# ---- agreement with the engine and the optimizers
+
+
+class Pair(Module):
+    """A model that is no MLP: two products, a bend, a choice, and a parameter used twice."""
+
+    def __init__(self):
+        self.a, self.b, self.c = Value(0.7), Value(-0.4), Value(0.2)
+        self.layer = Linear(2, 2)
+
+    def forward(self, x):
+        u, v = self.layer(x)
+        product = self.a * u * u + self.b * v.sin()
+        return product + self.c * micrograd.where(x[0] > 0.3, u, v) + self.a
+
+
+def mlp(*sizes, **options):
+    random.seed(3)
+    return MLP(*sizes, **options)
+
+
+MODELS = {
+    "tanh": lambda: mlp(2, [5, 4, 1], activation="tanh"),
+    "relu": lambda: mlp(2, [6, 1]),
+    "sigmoid": lambda: mlp(2, [4, 1], activation="sigmoid"),
+    "linear": lambda: mlp(2, [1]),
+    "other": Pair,
+}
+OPTIMIZERS = {
+    "sgd": lambda p: SGD(p, lr=0.3),
+    "decay": lambda p: SGD(p, lr=0.3, weight_decay=0.01),
+    "momentum": lambda p: SGD(p, lr=0.05, momentum=0.8, weight_decay=0.01),
+    "adam": lambda p: Adam(p, lr=0.05, betas=(0.8, 0.95), eps=1e-6, weight_decay=0.01),
+    "adamw": lambda p: AdamW(p, lr=0.05, weight_decay=0.1),
+}
+LOSSES = {
+    "hinge": (hinge, lambda k: 2 * k - 1),
+    "cross-entropy": (binary_cross_entropy, lambda k: k),
+    "squared error": (squared_error, lambda k: k),
+    "own": (lambda score, k: (score - 2.0 * k).tanh() ** 2, lambda k: k),
+}
+
+
+def trained(model, X, labels, loss_of, targets, optimizer, steps=20):
+    for _ in range(steps):
+        loss = sum(loss_of(model(x), targets(k)) for x, k in zip(X, labels, strict=True)) / len(X)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return [p.data for p in model.parameters()]
+
+
+@pytest.mark.parametrize(
+    ("model", "optimizer", "loss"),
+    [
+        *(("tanh", optimizer, "cross-entropy") for optimizer in OPTIMIZERS),
+        *(("relu", "momentum", loss) for loss in LOSSES),
+        *((model, "adam", "hinge") for model in MODELS),
+        ("other", "adamw", "own"),
+        ("other", "sgd", "squared error"),
+    ],
+)
+def test_twenty_steps_agree_with_the_engine(tmp_path, opened, model, optimizer, loss):
+    random.seed(7)
+    model = MODELS[model]()
+    loss_of, targets = LOSSES[loss]
+    optimizer = OPTIMIZERS[optimizer](model.parameters())
+    trained(model, X, Y, loss_of, targets, optimizer, steps=3)  # it has moments of its own now
+    page = playground(model, X, Y, loss=loss_of, optimizer=optimizer)
+    with opened(saved(page, tmp_path)) as shown:
+        assert shown.evaluate("page.numbers()") == [p.data for p in model.parameters()]
+        shown.evaluate("page.train(20)")
+        found = shown.evaluate("page.numbers()")
+    assert found == pytest.approx(trained(model, X, Y, loss_of, targets, optimizer), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["mlp", "sequential"])
+def test_several_classes_agree_too(tmp_path, opened, kind):
+    X, labels = blobs(30, classes=3)
+    random.seed(1)
+    model = MLP(2, [4, 3], activation="tanh")
+    if kind == "sequential":
+        model = Sequential(Linear(2, 4), Activation("relu"), Linear(4, 3))
+    page = playground(model, X, labels, names=["red", "green", "blue"])
+    with opened(saved(page, tmp_path)) as shown:
+        shown.fill("#rate", "0.2")
+        shown.keyboard.press("Tab")
+        shown.evaluate("page.train(20)")
+        found = shown.evaluate("page.numbers()")
+    optimizer = SGD(model.parameters(), lr=0.2)
+    expected = trained(model, X, labels, cross_entropy, lambda k: k, optimizer)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_is_detached_is_right_for_large_scores(tmp_path, opened):
+    model = MLP(2, [1])
+    model.load_state_dict(dict.fromkeys(model.state_dict(), 900.0))
+    page = playground(model, [[1.0, 1.0], [-1.0, -2.0]], [0, 1])
+    optimizer = SGD(model.parameters(), lr=0.3)
+    with opened(saved(page, tmp_path)) as shown:
+        shown.evaluate("page.train(1)")
+        found = shown.evaluate("page.numbers()")
+    expected = trained(
+        model, [[1.0, 1.0], [-1.0, -2.0]], [0, 1], binary_cross_entropy, int, optimizer, steps=1
+    )
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_closure_changed_in_python_changes_the_page(tmp_path, opened, monkeypatch):
+    def tanh(value):
+        out = Value(value.data * 1, (value,), "tanh")
+
+        def backward():
+            value.grad += 3 * out.grad
+
+        out._backward = backward
+        return out
+
+    gradients = []
+    for _ in range(2):
+        page = playground(mlp(2, [1], output="tanh"), X, Y)
+        with opened(saved(page, tmp_path)) as shown:
+            before = shown.evaluate("page.numbers()")
+            shown.evaluate("page.train(1)")
+            after = shown.evaluate("page.numbers()")
+            gradients.append([b - a for a, b in zip(before, after, strict=True)])
+        monkeypatch.setitem(ACTIVATIONS, "tanh", tanh)
+    assert gradients[0] != pytest.approx(gradients[1], rel=1e-3)
+    # A leaf of a piece is as in the engine: the changed closure triples the gradient of a product.
+    shares = {rule["op"]: rule["shares"] for rule in piece(lambda z: tanh(z[0]), 1)["rules"]}
+    assert shares["tanh"][0] == ["*", 3.0, "g"]
+
+
+def test_a_network_made_larger_on_the_page_is_the_one_python_makes(tmp_path, opened):
+    page = playground(mlp(2, [3, 1], activation="tanh"), X, Y)
+    with opened(saved(page, tmp_path)) as shown:
+        shown.click("[aria-label='Add a neuron to layer 1']")
+        shown.click("[aria-label='Add a layer']")
+        drawn(shown)
+        before = shown.evaluate("page.numbers()")
+        shown.evaluate("page.train(5)")
+        found = shown.evaluate("page.numbers()")
+    model = MLP(2, [4, 4, 1], activation="tanh")
+    for p, number in zip(model.parameters(), before, strict=True):
+        p.data = number
+    optimizer = SGD(model.parameters(), lr=0.3)
+    expected = trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=5)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+# ---- the file
+
+
+def test_the_page_is_small_and_fetches_nothing():
+    random.seed(0)
+    state = random.getstate()
+    page = playground()
+    assert random.getstate() == state
+    assert len(page.html.encode()) < 200_000
+    assert len(playground(MLP(2, [16, 16, 1]), X * 10, Y * 10).html.encode()) < 500_000
+    html = page.html.replace("http://www.w3.org/2000/svg", "")  # a name, not an address
+    assert not re.search(r"(src|href)\s*=|@import|url\(|https?://", html)
+    assert page.html.count("<script") == page.html.count("</script>") == 2
+    assert "{{" not in page.html
+
+
+def test_it_needs_neither_numpy_nor_matplotlib_nor_tqdm(tmp_path):
+    code = (
+        "import sys\n"
+        "for name in ('numpy', 'matplotlib', 'tqdm', 'PIL'): sys.modules[name] = None\n"
+        "from micrograd import MLP, playground\n"
+        "playground(MLP(2, [3, 1]), [[0, 1], [1, 0]], [0, 1]).save(sys.argv[1])\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "play.html")], check=True)
+    assert (tmp_path / "play.html").stat().st_size > 10_000
+
+
+def test_a_function_with_parameters_is_a_model_too():
+    w, b = Value(0.5, label="slope"), Value(0.1)
+    data = data_of(playground(lambda x: w * x[0] + b, X, Y))
+    assert data["model"]["called"] == ["slope", "p1"]
+    assert data["model"]["weights"] == [0.5, 0.1]
+    assert (w.data, b.data) == (0.5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (lambda: ("model",), "expects a model that can be called, got 'model'"),
+        (lambda: (MLP(3, [1]),), "expects a model of 2 inputs, got 3"),
+        (lambda: (MLP(2, [1]), X), "expects both X and y"),
+        (lambda: (MLP(2, [1]), X, Y[:3]), "y expects 40 labels, one for each point, got 3"),
+        (lambda: (MLP(2, [1]), [[1.0]], [0]), "X expects points with two finite coordinates"),
+        (lambda: (MLP(2, [1]), [[1.0, float("nan")]], [0]), "two finite coordinates"),
+        (lambda: (MLP(2, [1]), X, [2] * 40), "y has the label 2, but the model tells 2 classes"),
+        (lambda: (MLP(2, [1]), X, [0.5] * 40), r"y expects labels .* got 0\.5"),
+        (lambda: (MLP(2, [1]), X, Y, None, ["a"]), "a name for each of 2 classes"),
+    ],
+)
+def test_what_it_cannot_show_is_refused(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        playground(*arguments())
+
+
+def test_what_it_cannot_train_is_refused():
+    model = MLP(2, [1])
+    with pytest.raises(TraceError, match="where"):
+        playground(lambda x: model(x) if x[0] > 0 else model(x) * 2.0)
+    with pytest.raises(ValueError, match="the page has no nesterov"):
+        playground(model, optimizer=SGD(model.parameters(), momentum=0.9, nesterov=True))
+    with pytest.raises(ValueError, match="optimizer expects the parameters of the model"):
+        playground(model, optimizer=SGD(MLP(2, [1]).parameters()))
+    with pytest.raises(TypeError, match="expected a function that returns Values, got float"):
+        playground(lambda x: [1.0])
+    model.layers[0].neurons[0].b.data = float("inf")
+    with pytest.raises(ValueError, match="a parameter of the model is inf"):
+        playground(model)
+
+
+def test_hostile_names_and_titles_are_text(tmp_path, opened):
+    model = mlp(2, [3, 6])
+    labelled = Value(0.5, label=HOSTILE[0])
+    pages = [
+        playground(model, [[0.0, k / 6] for k in range(6)], list(range(6)), names=HOSTILE,
+                   title=HOSTILE[0]),
+        playground(lambda x: x[0] * labelled, X, Y, names=HOSTILE[:2], title="{{js}}"),
+    ]  # fmt: skip
+    for number, page in enumerate(pages):
+        with opened(saved(page, tmp_path), width=390) as shown:
+            shown.click("#next-point")
+            drawn(shown)
+            assert shown.evaluate("document.querySelectorAll('b b, script').length") == 2
+            assert shown.evaluate("document.documentElement.scrollWidth") <= 390
+            assert shown.text_content("h1") == [HOSTILE[0], "{{js}}"][number]
+            shown.evaluate("page.train(3)")
+            found = shown.eval_on_selector_all("#legend bdi", "all => all.map(e => e.textContent)")
+            assert found == HOSTILE[: 6 if number == 0 else 2]
+
+
+# ---- what people do
+
+
+def test_buttons_and_keys_train_and_undo(ready, opened):
+    with opened(ready) as page:
+        start = page.evaluate("page.numbers()")
+        page.get_by_role("button", name="One step").click()
+        drawn(page)
+        one = page.evaluate("page.numbers()")
+        assert "step 1 ·" in page.text_content("#said")
+        assert one != start
+        page.keyboard.press("ArrowRight")
+        drawn(page)
+        assert "step 2 ·" in page.text_content("#said")
+        page.focus("#noise")
+        page.keyboard.press("ArrowLeft")  # steps back and does not turn the slider
+        drawn(page)
+        assert page.evaluate("page.numbers()") == one
+        assert page.input_value("#noise") == "0.1"
+        page.get_by_role("button", name="Undo").click()
+        drawn(page)
+        assert page.evaluate("page.numbers()") == start
+        assert page.is_disabled("#undo")
+        page.focus("#rate")
+        page.keyboard.press("ArrowRight")  # a text field keeps the key
+        drawn(page)
+        assert page.evaluate("page.numbers()") == start
+        page.keyboard.press("ArrowUp")
+        assert page.input_value("#rate") == "0.5"
+
+
+def test_it_trains_until_the_loss_is_small(ready, opened):
+    with opened(ready) as page:
+        page.focus("body")
+        page.select_option("#pace", "50")
+        page.keyboard.press("Space") if page.evaluate(
+            "document.activeElement.tagName"
+        ) == "BODY" else page.click("#train")
+        until(page, "page.state().training.steps > 600")
+        page.get_by_role("button", name="Train").click()
+        until(page, "document.querySelector('#train').textContent.includes('Train')")
+        steps = page.evaluate("page.state().training.steps")
+        assert page.evaluate("page.state().curves.loss.at(-1)") < 0.1
+        assert page.evaluate("page.state().curves.accuracy.at(-1)") == 1
+        page.wait_for_timeout(100)
+        assert page.evaluate("page.state().training.steps") == steps
+        page.click("#undo")  # all of it, at once
+        drawn(page)
+        assert "step 0 ·" in page.text_content("#said")
+
+
+def test_reset_gives_the_same_numbers_for_the_same_seed(ready, opened):
+    with opened(ready) as page:
+        start = page.evaluate("page.numbers()")
+        page.evaluate("page.train(3)")
+        page.get_by_role("button", name="Reset").click()
+        drawn(page)
+        assert page.evaluate("page.numbers()") == start
+        page.fill("#seed", "5")
+        page.keyboard.press("Tab")
+        other = page.evaluate("page.numbers()")
+        assert other != start
+        assert max(map(abs, other)) <= 1
+        page.evaluate("page.train(3)")
+        page.click("#reset")
+        drawn(page)
+        assert page.evaluate("page.numbers()") == other
+
+
+def test_batches_and_other_settings_work_while_it_runs(ready, opened):
+    with opened(ready) as page:
+        page.click("#train")
+        for choice, value in [("#batch", "10"), ("#batch", "1"), ("#optimizer", "Adam"),
+                              ("#decay", "0.001"), ("#loss-name", "hinge"), ("#activation", "relu"),
+                              ("#optimizer", "Momentum")]:  # fmt: skip
+            page.select_option(choice, value)
+            before = page.evaluate("page.state().training.steps")
+            until(page, f"page.state().training.steps > {before}")
+        page.fill("#rate", "0.01")
+        page.keyboard.press("Enter")
+        until(page, "page.state().settings.rate === 0.01")
+        page.click("#train")
+        state = page.evaluate("page.state().settings")
+        assert state["batch"] == 1
+        assert state["optimizer"] == "Momentum"
+        assert state["loss"] == "hinge"
+
+
+def test_neurons_and_layers_are_added_and_removed(ready, opened):
+    with opened(ready) as page:
+        sizes = "page.state().sizes"
+        page.evaluate("page.train(5)")
+        boundary = "document.querySelector('#boundary').toDataURL()"
+        page.click("[aria-label='Remove a neuron from layer 1']")
+        drawn(page)
+        assert page.evaluate(sizes) == [2, 7, 8, 1]
+        before, losses = page.evaluate(boundary), "page.state().curves.loss.at(-1)"
+        loss = page.evaluate(losses)
+        page.click("[aria-label='Add a neuron to layer 1']")
+        drawn(page)
+        assert page.evaluate(sizes) == [2, 8, 8, 1]
+        assert page.evaluate(losses) == pytest.approx(loss, rel=1e-12)  # nothing listens to it yet
+        assert page.evaluate(boundary) == before
+        assert page.locator(".neuron").count() == 19
+        page.click("[aria-label='Remove a layer']")
+        page.click("[aria-label='Remove a layer']")
+        drawn(page)
+        assert page.evaluate(sizes) == [2, 1]
+        assert page.is_disabled("[aria-label='Remove a layer']")
+        page.click("[aria-label='Add a layer']")
+        drawn(page)
+        assert page.evaluate(sizes) == [2, 4, 1]
+        page.evaluate("page.train(5)")
+        for _ in range(6):
+            page.click("#undo")
+        drawn(page)
+        assert page.evaluate(sizes) == [2, 4, 1] or page.evaluate(sizes) == [2, 1]
+
+
+def test_a_point_flows_through_the_network(tmp_path, opened):
+    model = mlp(2, [3, 1], activation="tanh")
+    with opened(saved(playground(model, X, Y), tmp_path)) as page:
+        x, y = page.evaluate(
+            "[page.geometry().across(page.state().examples[4].x), "
+            "page.geometry().up(page.state().examples[4].y)]"
+        )
+        page.click("#boundary", position={"x": x, "y": y})
+        drawn(page)
+        assert page.evaluate("page.state().chosen.point") == 4
+        score = model(X[4])
+        loss = binary_cross_entropy(score, Y[4])
+        loss.backward()
+        text = page.text_content("#details").replace("−", "-")
+        assert f"{score.data:.4g}" in text
+        assert f"{loss.data:.4g}" in text
+        below = page.text_content("[aria-label^='L2.n0'] span").replace("−", "-")
+        assert f"{score.data:.2g}{score.grad:.2g}" == below
+
+
+def test_a_neuron_steps_through_its_operations(tmp_path, opened):
+    model = mlp(2, [3, 1], activation="tanh")
+    with opened(saved(playground(model, X, Y), tmp_path)) as page:
+        page.click("[aria-label^='L1.n1']")
+        drawn(page)
+        cards = page.locator("#opened-graph .card")
+        assert cards.count() == 11
+        spoken = "[...document.querySelectorAll('#opened-graph .card')].map(c => c.ariaLabel)"
+        assert all(text.endswith("grad ·") for text in page.evaluate(spoken))
+        page.focus("#opened-forward")
+        page.keyboard.press("ArrowRight")
+        drawn(page)
+        assert page.text_content("#opened-count") == "1 of 14"
+        assert "step 0 ·" in page.text_content("#said")  # the network did not train
+        page.get_by_role("button", name="Step forward").click()
+        page.get_by_role("button", name="Step back").click()
+        drawn(page)
+        assert page.text_content("#opened-count") == "1 of 14"
+        assert " × " in page.text_content("#opened-said")
+        page.click("#opened-all")
+        drawn(page)
+        loss = binary_cross_entropy(model(X[0]), Y[0])
+        loss.backward()
+        neuron, found = model.layers[0].neurons[1], page.evaluate(spoken)
+        for name, p in zip(("w0", "w1", "b"), (*neuron.w, neuron.b), strict=True):
+            (text,) = (text for text in found if text.startswith(f"{name}, parameter"))
+            assert text.replace("−", "-").endswith(f"data {p.data:.4g}, grad {p.grad:.4g}")
+        page.keyboard.press("Escape")
+        drawn(page)
+        assert not page.is_visible("#arithmetic")
+
+
+def test_a_weight_is_turned_on_its_card(tmp_path, opened):
+    model = mlp(2, [3, 1], activation="tanh")
+    with opened(saved(playground(model, X, Y), tmp_path)) as page:
+        page.click("[aria-label^='L1.n1']")
+        drawn(page)
+        before = page.evaluate("page.numbers()")
+        page.focus("#opened-graph .parameter >> nth=0")
+        page.keyboard.press("ArrowUp")
+        drawn(page)
+        after = page.evaluate("page.numbers()")
+        changed = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
+        assert changed == [3]
+        assert after[3] == pytest.approx(before[3] + 0.1, abs=1e-3)
+
+
+def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
+    model = mlp(2, [3, 1], activation="tanh")
+    optimizer = Adam(model.parameters(), lr=0.05)
+    trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=2)
+    page_of = playground(model, X, Y, optimizer=optimizer)
+    w = model.layers[0].neurons[1].w[0]
+    with opened(saved(page_of, tmp_path)) as page:
+        x, y = page.evaluate("page.network.middle(1, 1, 0)")
+        page.click("#network canvas >> nth=0", position={"x": x, "y": y})
+        drawn(page)
+        assert "L1.n1.w0" in page.text_content("#details")
+        before = page.evaluate("page.numbers()")
+        trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=1)
+        text = page.text_content("#details").replace("−", "-")
+        i = model.parameters().index(w)
+        for number in (w.grad, optimizer._state("m")[i], optimizer._state("s")[i], w.data):
+            mantissa, exponent = f"{number:.3e}".split("e")
+            small = f"{float(mantissa):g}e{int(exponent)}"
+            assert f"{number:.4g}" in text or small in text
+        page.get_by_label("Weight", exact=True).fill("0.75")
+        page.keyboard.press("Enter")
+        drawn(page)
+        after = page.evaluate("page.numbers()")
+        assert after[i] == 0.75
+        assert after[:i] + after[i + 1 :] == before[:i] + before[i + 1 :]
+        page.get_by_label("Weight", exact=True).focus()
+        page.keyboard.press("ArrowUp")
+        drawn(page)
+        assert page.evaluate("page.numbers()")[i] == pytest.approx(0.9, abs=0.06)
+
+
+def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
+    with opened(ready) as page:
+        examples = "page.state().examples"
+        count = len(page.evaluate(examples))
+        page.click("#brush button >> nth=1")
+        box = page.locator("#boundary").bounding_box()
+        x, y = 60, 20  # a corner without points
+        page.click("#boundary", position={"x": x, "y": y})
+        drawn(page)
+        new = page.evaluate(examples)[-1]
+        assert len(page.evaluate(examples)) == count + 1
+        assert new["label"] == 1
+        assert page.evaluate(f"page.geometry().at({x}, {y})") == pytest.approx(
+            [new["x"], new["y"]], abs=0.02
+        )
+        page.mouse.move(box["x"] + x, box["y"] + y)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 120, box["y"] + 40, steps=4)
+        page.mouse.up()
+        drawn(page)
+        moved = page.evaluate(examples)[-1]
+        assert page.evaluate("page.geometry().at(120, 40)") == pytest.approx(
+            [moved["x"], moved["y"]], abs=0.02
+        )
+        page.click("#boundary", position={"x": 120, "y": 40})
+        drawn(page)
+        page.get_by_role("button", name="Delete").click()
+        drawn(page)
+        assert len(page.evaluate(examples)) == count
+        for expected in (count + 1, count + 1, count):
+            page.click("#undo")
+            drawn(page)
+            assert len(page.evaluate(examples)) == expected
+        page.click("#clear")
+        drawn(page)
+        assert page.evaluate(examples) == []
+        page.click("#train")
+        until(page, "document.querySelector('#said').textContent.includes('no points')")
+        page.click("#add")
+        drawn(page)
+        assert len(page.evaluate(examples)) == 1
+
+
+def test_a_finger_adds_a_point(ready, opened):
+    with opened(ready, width=390, height=844, has_touch=True) as page:
+        count = page.evaluate("page.state().examples.length")
+        page.locator("#boundary").tap(position={"x": 60, "y": 20})
+        drawn(page)
+        assert page.evaluate("page.state().examples.length") == count + 1
+
+
+def test_data_noise_size_and_split_can_be_chosen(ready, opened):
+    with opened(ready) as page:
+        for shape in ("circles", "spirals", "xor", "moons"):
+            page.click(f"[data-shape={shape}]")
+            drawn(page)
+            assert page.evaluate("page.state().settings.data") == shape
+        page.fill("#size", "200")
+        page.fill("#share", "0.5")
+        page.fill("#noise", "0")
+        drawn(page)
+        examples = page.evaluate("page.state().examples")
+        assert len(examples) == 200
+        assert sum(e["test"] for e in examples) == 100
+        assert max(e["y"] for e in examples) == pytest.approx(1, abs=1e-3)
+        page.click("#again")
+        page.fill("#noise", "0.3")
+        drawn(page)
+        assert page.evaluate("page.state().examples") != examples
+
+
+def test_the_address_brings_the_state_back(ready, opened):
+    with opened(ready) as page:
+        page.click("[data-shape=circles]")
+        page.click("[aria-label='Remove a neuron from layer 2']")
+        page.select_option("#optimizer", "AdamW")
+        page.select_option("#activation", "relu")
+        page.fill("#rate", "0.02")
+        page.keyboard.press("Tab")
+        page.evaluate("page.train(7)")
+        page.click("#boundary", position={"x": 60, "y": 20})
+        drawn(page)
+        drawn(page)
+        address = page.evaluate("location.hash")
+        before = page.evaluate("page.state()")
+        numbers = page.evaluate("page.numbers()")
+    with opened(ready) as page:
+        page.evaluate(f"location.hash = {address!r}")
+        until(page, "page.state().training.steps === 7")
+        drawn(page)
+        after = page.evaluate("page.state()")
+        assert page.evaluate("page.numbers()") == numbers
+        for part in ("settings", "sizes", "activations", "examples"):
+            assert after[part] == before[part]
+        assert "step 7 ·" in page.text_content("#said")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["#net=99-1&rate=-3&data=no&weights=%%%&points=1_2", "#weights=AAAA&points=a_b_c&step=x",
+     "#net=&size=1e99&loss=eval&optimizer=__proto__"],
+)  # fmt: skip
+def test_a_damaged_address_is_left_out(ready, opened, address):
+    with opened(ready) as page:
+        page.evaluate("page.train(2)")
+        page.evaluate(f"location.hash = {address!r}")
+        until(page, "page.state().training.steps === 0")
+        page.evaluate("page.train(2)")
+        assert "step 2 ·" in page.text_content("#said")
+
+
+def test_too_large_a_learning_rate_is_explained(ready, opened):
+    with opened(ready) as page:
+        page.select_option("#loss-name", "squared error")
+        page.select_option("#activation", "relu")
+        page.fill("#rate", "1000")
+        page.keyboard.press("Tab")
+        page.evaluate("page.train(30)")
+        assert "learning rate is too large" in page.text_content("#said")
+        page.click("#reset")
+        drawn(page)
+        assert "step 0" in page.text_content("#said")
+
+
+def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
+    random.seed(2)
+    with opened(saved(playground(Pair(), X, Y), tmp_path)) as page:
+        assert "neurons cannot be added or removed" in page.text_content("#network")
+        assert not page.is_visible("#layers")
+        page.get_by_role("button", name="layer.weight[0][1]").click()
+        drawn(page)
+        page.get_by_label("Weight", exact=True).fill("0.5")
+        page.keyboard.press("Enter")
+        drawn(page)
+        assert 0.5 in page.evaluate("page.numbers()")
+        page.evaluate("page.train(3)")
+        page.click("#next-point")
+        drawn(page)
+        assert page.locator("#opened-graph .card").count() > 20
+        page.click("#opened-all")
+        drawn(page)
+        model = Pair()
+        for p, number in zip(model.parameters(), page.evaluate("page.numbers()"), strict=True):
+            p.data = number
+        loss = binary_cross_entropy(model(X[0]), Y[0])
+        loss.backward()
+        text = page.locator("#opened-graph .card[aria-label^='a, parameter']").get_attribute(
+            "aria-label"
+        )
+        assert text.replace("−", "-").endswith(f"grad {model.a.grad:.4g}")
+
+
+# ---- how it looks
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (960, 800), (1280, 800), (1920, 1080)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_on_every_screen(ready, opened, width, height, scheme):
+    with opened(ready, width=width, height=height, color_scheme=scheme) as page:
+        page.evaluate("page.train(5)")
+        for chosen in ("", "#next-point", "[aria-label^='L1.n1']"):
+            if chosen:
+                page.click(chosen)
+                drawn(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        small = page.evaluate(
+            """() => [...document.querySelectorAll("body *")]
+              .filter(e => e.innerText && !e.children.length && e.offsetParent)
+              .filter(e => parseFloat(getComputedStyle(e).fontSize) < 11).map(e => e.outerHTML)"""
+        )
+        assert small == []
+        for canvas in ("#boundary", "#loss", "#accuracy", "#network > canvas"):
+            colours = page.evaluate(
+                """(selector) => {
+                  const canvas = document.querySelector(selector);
+                  const {data} = canvas.getContext("2d")
+                    .getImageData(0, 0, canvas.width, canvas.height);
+                  const found = new Set();
+                  for (let i = 0; i < data.length; i += 4) found.add(data.slice(i, i + 4).join());
+                  return found.size;
+                }""",
+                canvas,
+            )
+            assert colours > 10, canvas
+
+
+def test_one_screen_of_a_laptop_holds_it_all(ready, opened):
+    with opened(ready, width=1280, height=800) as page:
+        page.evaluate("page.train(5)")
+        assert page.evaluate("document.documentElement.scrollHeight") <= 800
+
+
+def test_print_is_light_and_without_controls(ready, opened):
+    with opened(ready, color_scheme="dark") as page:
+        assert page.evaluate("theme.ink") == "#e8eaed"
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate("theme.ink") == "#1b1f24"
+        page.emulate_media(media="print")
+        assert not page.is_visible("#train")
+        assert page.is_visible("#boundary")
+        assert page.is_visible("#said")
+        page.emulate_media(media="screen")
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.evaluate("theme.ink") == "#e8eaed"
+
+
+def test_without_scripts_the_page_says_what_it_is(ready, opened):
+    with opened(ready, java_script_enabled=False) as page:
+        assert "needs JavaScript" in page.inner_text("body")
+        assert not page.is_visible("#train")
+
+
+def test_words_are_explained_to_mouse_keys_and_readers(ready, opened):
+    with opened(ready) as page:
+        word = page.locator("#details [data-word=gradient]").first
+        assert "moves a little" in word.get_attribute("aria-description")
+        word.focus()
+        content = word.evaluate("e => getComputedStyle(e, '::after').content")
+        assert "moves a little" in content
+        for name in ("Train", "One step", "Undo", "Learning rate"):
+            assert page.get_by_label(name, exact=True).count() == 1
+        page.click("#train")
+        assert page.get_attribute("#said", "aria-live") == "off"
+        page.click("#train")
+        assert page.get_attribute("#said", "aria-live") == "polite"
+
+
+def test_notebooks_show_it_in_a_frame(tmp_path, opened):
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!doctype html><p>cell</p>{playground()._repr_html_()}")
+    with opened(path, width=960) as page:
+        frame = page.frames[1]
+        frame.click("#one-step")
+        drawn(frame)
+        assert "step 1 ·" in frame.text_content("#said")
+
+
+# ---- how fast it is
+
+
+def test_a_hundred_points_train_many_steps_a_frame(tmp_path, opened, record_property):
+    random.seed(0)
+    X, y = moons(100)
+    page = playground(MLP(2, [8, 8, 1], activation="tanh"), X, y)
+    with opened(saved(page, tmp_path)) as shown:
+        shown.select_option("#pace", "10")
+        shown.click("#train")
+        until(shown, "page.state().training.steps > 200")
+        frames, seconds, steps = shown.evaluate(
+            """() => new Promise(done => {
+              const start = performance.now(), first = page.state().training.steps;
+              let frames = 0;
+              const count = () => {
+                const passed = performance.now() - start;
+                frames++;
+                if (passed < 1500) return requestAnimationFrame(count);
+                done([frames, passed / 1000, page.state().training.steps - first]);
+              };
+              requestAnimationFrame(count);
+            })"""
+        )
+        shown.click("#train")
+    told = f"{frames / seconds:.0f} frames a second, {steps / frames:.1f} steps a frame"
+    record_property("count", told)
+    assert steps > 0
