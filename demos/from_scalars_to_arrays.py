@@ -43,7 +43,7 @@ from micrograd.compiler.fuse import fused
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.schedule import order_of_use, scheduled
-from micrograd.datasets import moons
+from micrograd.datasets import batches, moons
 from micrograd.losses import hinge
 from micrograd.nn import MLP
 from micrograd.optim import SGD
@@ -169,9 +169,9 @@ def gradient_by_w1(batch):
     return w1.grad
 
 
-batches = [everything[i : i + 4] for i in range(0, 12, 4)]
-print("of three batches:", *(f"{gradient_by_w1(batch):.4f}" for batch in batches))
-print("their mean:      ", f"{np.mean([gradient_by_w1(batch) for batch in batches]):.4f}")
+parts = [everything[i : i + 4] for i in range(0, 12, 4)]
+print("of three batches:", *(f"{gradient_by_w1(part):.4f}" for part in parts))
+print("their mean:      ", f"{np.mean([gradient_by_w1(part) for part in parts]):.4f}")
 print("of all examples: ", f"{gradient_by_w1(everything):.4f}")
 
 # %% [markdown]
@@ -741,10 +741,9 @@ print(scaled([1.0, 2.0]).lanes)
 # %% [markdown]
 # ## 8. Everything together
 #
-# We train a network of 337 parameters on two hundred points, in three hundred steps with
-# mini-batches of 50. The loss is the scalar function from above. The picture needs the output of
-# the model at thousands of points on a grid, so the model is compiled, too, and called with all of
-# them at once.
+# We train a network of 337 parameters on two hundred points, for 75 epochs of four mini-batches
+# each. The loss is the scalar function from above. The picture needs the output of the model at
+# thousands of points on a grid, so the model is compiled, too, and called with all of them at once.
 
 # %%
 points, labels = moons(200, noise=0.15, seed=0)
@@ -755,13 +754,13 @@ large = MLP(2, [16, 16, 1])
 loss = micrograd.compile(large_loss)
 optimizer = SGD(large.parameters(), lr=0.3)
 losses = []
-for _ in range(300):
-    some = random.sample(range(len(X)), 50)
-    batch = loss(X[some], y[some])
-    optimizer.zero_grad()
-    batch.backward()
-    optimizer.step()
-    losses.append(batch.data)
+for epoch in range(75):
+    for X_part, y_part in batches(X, y, size=50, seed=epoch):
+        batch = loss(X_part, y_part)
+        optimizer.zero_grad()
+        batch.backward()
+        optimizer.step()
+        losses.append(batch.data)
 
 predict = micrograd.compile(large)
 with no_grad():

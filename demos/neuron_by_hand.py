@@ -6,10 +6,10 @@
 Follows the readings of micrograd that explain `Value` with the two graphs of the lecture
 https://www.youtube.com/watch?v=VMj-3S1tku0: an expression, and a neuron.
 
-    L = (a b + c) f            at a = 2, b = -3, c = 10, f = -2
-    o = tanh(x1 w1 + x2 w2 + b)     at x1 = 2, x2 = 0, w1 = -3, w2 = 1, b = 6.88...
+    L = (a b + c) f                  at a = 2, b = -3, c = 10, f = -2
+    o = tanh(x1 w1 + x2 w2 + b)      at x1 = 2, x2 = 0, w1 = -3, w2 = 1, b = 6.88...
 
-First one closure after the other is called by hand, then `backward()` does the same in topological
+First the closures are called by hand, one by one. Then `backward()` does the same in topological
 order. The last table shows why gradients are added up: a node that is used twice receives two
 contributions. Takes less than a second and writes expression.svg and neuron.svg.
 """

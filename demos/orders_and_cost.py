@@ -220,8 +220,7 @@ def main():
     rows += [("dc/da of b = -a, c = b + b, in order", -2, by_order()),
              ("dc/da by plain recursion", -2, by_recursion())]  # fmt: skip
     print_table("Gradients", rows, "by hand")
-    loss.backward()
-    draw_dot(loss, edges="derivatives").save(folder / "orders.svg")
+    draw_dot(loss, edges="derivatives").save(folder / "orders.svg")  # along the last order
 
     targets = np.geomspace(1000, options.largest, 5).round().astype(int).tolist()
     sizes, *measured = zip(*map(measure, tqdm(targets, unit="graph")), strict=True)

@@ -4,15 +4,15 @@
     python demos/original_demo.py --out-dir pictures
 
 Follows https://github.com/karpathy/micrograd in the order of its README and prints its numbers
-beside ours. The demo trains a network of 2-16-16-1 neurons on 100 points of two moons. Its loss is
-a hinge loss with an L2 penalty, its learning rate falls from 1.0 to 0.1 in 100 steps:
+beside ours. The demo trains a network of 2-16-16-1 neurons on 100 points of two moons, with a hinge
+loss, an L2 penalty, and a learning rate that falls from 1.0 to 0.1 in 100 steps:
 
     loss = mean max(0, 1 - target * score) + 0.0001 * sum of p^2 over all parameters p
 
 The points are in published_moons.csv: scikit-learn's make_moons(100, noise=0.1) after
-numpy.random.seed(1337). The initial weights come from random.seed(1337), as in the demo. The loss
-is compiled: it is written for one point and runs on all points at once, so the script takes only
-about 3 seconds. It writes example.svg, moons.png and relu_neuron.svg.
+numpy.random.seed(1337). The initial weights come from random.seed(1337), as in the original. The
+loss is compiled: it is written for one point and runs on all points at once, so the script takes
+only about 3 seconds. It writes example.svg, moons.png and relu_neuron.svg.
 """
 
 import random
@@ -102,10 +102,17 @@ def main():
     figure = plot.training_figure(micrograd.compile(model), X, y, losses)
     plot.save(figure, folder / "moons.png")
 
-    neuron = Neuron(2)
-    output = neuron([Value(1.0), Value(-2.0)])
-    output.backward()
-    draw_dot(output, names={"n": neuron, "y": output}).save(folder / "relu_neuron.svg")
+    random.seed(1337)
+    neuron, x = Neuron(2), [Value(1.0), Value(-2.0)]
+    y = neuron(x)
+    y.backward()
+    gradients = (f"{p.grad:.4f}" for p in (*neuron.w, neuron.b, *x))
+    print_table("The neuron", [
+        ("y", "0.1024", f"{y.data:.4f}"),
+        *zip(("dy/dw1", "dy/dw2", "dy/db", "dy/dx1", "dy/dx2"),
+             ("1.0000", "-2.0000", "1.0000", "0.2355", "0.0665"), gradients, strict=True),
+    ])  # fmt: skip
+    draw_dot(y, names={"n": neuron, "x": x, "y": y}).save(folder / "relu_neuron.svg")
     print(f"\npictures in {folder}: example.svg moons.png relu_neuron.svg")
 
 

@@ -19,9 +19,9 @@ and the parts go from scalars to vectors and matrices:
     matrices     a regression with 10 hidden ReLUs: 100 points with 5 coordinates, 20 epochs on
                  mini-batches of 10 points. PyTorch starts from the same 71 weights
 
-Formulas take the place of an article's numbers: the middle column has their results, computed with
-NumPy, and at the end PyTorch's weights, which static_graph.json records. Takes about 10 seconds,
-and writes scalar.svg and learned.png.
+The middle column has the results of formulas, computed with NumPy, and in the last table PyTorch's
+weights, which are recorded in static_graph.json. Takes about 10 seconds, and writes scalar.svg and
+learned.png.
 """
 
 import json

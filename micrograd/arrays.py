@@ -122,7 +122,8 @@ class ValueArray(np.ndarray[Any, Any]):
 
             grad(leaf)  +=  sum over elements i of   upstream_i * d element_i / d leaf
 
-        This is a vector-Jacobian product. For a single element, upstream is 1 by default.
+        This is a vector-Jacobian product. For a single element, upstream is 1 by default. PyTorch
+        calls it `gradient`, and some articles `end_grad`.
 
         Args:
             upstream: the upstream gradient of each element, in an array of the same shape.

@@ -301,7 +301,7 @@ def recompute(root: Value) -> Value:
 
     Each node gets new data and a new closure, because closures hold intermediate results. Gradients
     do not change. The graph keeps its shape: decisions that were made while it was built (by `if`,
-    `max`, `where` or an index) are not made again.
+    `max`, `where` or an index) are not made again, and copies made by `detach()` keep their number.
 
     Raises:
         TypeError: the root is not a Value, or the graph contains a user-defined operation, which

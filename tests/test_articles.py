@@ -2,7 +2,6 @@
 
 import gc
 import json
-import os
 import random
 import re
 import struct
@@ -36,7 +35,7 @@ def numbers(row):
 
 def test_the_original_demo_prints_its_numbers(tmp_path):
     rows = rows_of(run(tmp_path, "original_demo"))
-    assert len(rows) == 8
+    assert len(rows) == 3 + 5 + 6
     assert all(article == here for article, here in rows.values())
     assert pictures(tmp_path) == {"example.svg", "moons.png", "relu_neuron.svg"}
 
@@ -132,6 +131,9 @@ def test_orders_and_cost(tmp_path):
     assert [reference for reference, _ in slopes] == ["1"] * 4
     assert [float(here) for _, here in slopes[2:]] == pytest.approx([1, 1], abs=0.2)  # memory
     assert "level 2: d e" in out.splitlines()
+    drawn = (tmp_path / "orders.svg").read_text(encoding="utf-8")
+    assert drawn.count(">1 × −3 = −3<") == 2  # into a and b
+    assert drawn.count(">−3<") == 3  # the gradients of a, b and c
     assert pictures(tmp_path) == {"orders.svg", "cost.png"}
 
 
@@ -414,6 +416,6 @@ def test_the_collector_is_left_as_it_was(collector, monkeypatch):
 
 
 if __name__ == "__main__":
-    note = f"PyTorch's weights, recorded by: python {os.path.relpath(__file__)}"
+    note = "PyTorch's weights, recorded by: python tests/test_articles.py"
     record = json.dumps({"source": note, "weights": weights_of_pytorch()}, indent=1)
     (DEMOS / "static_graph.json").write_text(record + "\n", encoding="utf-8")

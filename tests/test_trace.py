@@ -14,6 +14,7 @@ from random_graphs import POINT, SMOOTH, STEPS, build
 
 from micrograd.derivatives import hessian
 from micrograd.engine import Value, no_grad, take, where
+from micrograd.losses import binary_cross_entropy, cross_entropy
 from micrograd.nn import MLP
 from micrograd.trace import Recording, TraceError, recompute, trace
 
@@ -341,6 +342,22 @@ def test_values_of_values_are_computed_again():
     x.data = Value(3.0)
     assert recompute(y).data.data == 27.0
     assert hessian(lambda x: x**3, [2.0]) == [[12.0]]
+
+
+def test_a_detached_copy_keeps_its_number():
+    x = Value(2.0)
+    y = x.detach() * x
+    x.data = 5.0
+    assert recompute(y).data == 10.0
+
+
+def test_losses_with_a_detached_shift_are_computed_again():
+    zs = [Value(1.0), Value(2.0)]
+    many, two = cross_entropy(zs, 0), binary_cross_entropy(zs[0], 1)
+    zs[0].data, zs[1].data = 31.0, -30.0
+    fresh = [Value(31.0), Value(-30.0)]
+    assert recompute(many).data == pytest.approx(cross_entropy(fresh, 0).data, abs=1e-12)
+    assert recompute(two).data == pytest.approx(binary_cross_entropy(fresh[0], 1).data, abs=1e-12)
 
 
 def test_a_failure_on_the_way_changes_nothing():
