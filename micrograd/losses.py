@@ -8,8 +8,8 @@ examples. The number of axes distinguishes the two.
     >>> squared_error([Value(2.0), Value(-1.0)], [1.0, -1.0]).item()
     0.5
 
-Predictions of shape (n, 1), which a layer of one neuron returns, may be paired with n targets. Any
-other difference in shape is an error, because NumPy might pair every prediction with every target.
+Shape (n, 1), which a layer of one neuron returns, may be paired with shape (n,). Any other
+difference in shape is an error, because NumPy might pair every prediction with every target.
 The same line of code works on a whole batch in eager mode, and on one example in a function that
 `micrograd.compile` then runs over the batch.
 
@@ -152,7 +152,7 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
 
 def _mean_of_pairs(loss: Callable[[Any, Any], Value], predictions: Any, targets: Any) -> Value:
     shape, expected = shape_of(predictions), shape_of(targets)
-    if shape not in (expected, (*expected, 1)):
+    if shape not in (expected, (*expected, 1)) and expected != (*shape, 1):
         raise ValueError(
             f"{loss.__name__} expects predictions and targets of the same shape, got {shape} and "
             f"{expected}"

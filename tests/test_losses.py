@@ -314,6 +314,7 @@ def test_a_batch_has_the_mean_loss(loss, n):
     expected = sum(map(loss, predictions, targets.tolist())).item() / n
     pairs = [(predictions, targets), (values(predictions), targets.tolist())]
     pairs += [(values(predictions.reshape(n, 1)), targets), (list(values(predictions)), targets)]
+    pairs += [(values(predictions), np.reshape(targets, (n, 1)))]
     for p, t in pairs:
         assert loss(p, t).item() == pytest.approx(expected, rel=1e-14)
 
@@ -335,7 +336,7 @@ def test_squared_error_of_several_outputs_is_the_mean_over_all():
     ("loss", "prediction", "target", "message"),
     [
         (squared_error, np.ones((3, 2)), np.ones(3), r"got \(3, 2\) and \(3,\)"),
-        (squared_error, np.ones(3), np.ones((3, 1)), r"got \(3,\) and \(3, 1\)"),
+        (squared_error, np.ones(3), np.ones((3, 2)), r"got \(3,\) and \(3, 2\)"),
         (squared_error, np.ones(3), 1.0, r"got \(3,\) and \(\)"),
         (hinge, 1.0, [1.0, 1.0], r"got \(\) and \(2,\)"),
         (binary_cross_entropy, np.ones(2), np.ones(3), r"got \(2,\) and \(3,\)"),
