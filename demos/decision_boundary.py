@@ -75,10 +75,11 @@ def main():
         optimizer.zero_grad()
         loss, logits = backward()
         predict = model if options.eager else micrograd.compile(model)
-        plot.save(plot.training_figure(predict, X, y, losses, names=names), options.out)
+        figure = plot.training_figure(predict, X, y, losses, names=names, dark=options.dark)
+        plot.save(figure, options.out)
         if history:
             history.record(loss)
-            history.save(options.animate)
+            history.save(options.animate, dark=options.dark)
             print(f"animation in {options.animate}")
     except (ValueError, ArithmeticError, OSError) as error:
         sys.exit(f"no picture: {error}")
@@ -177,6 +178,7 @@ def arguments():
     add("--seed", type=int, default=0, help="seed for points and weights (0)")
     add("--out", default="decision_boundary.png", metavar="FILE", help="(decision_boundary.png)")
     add("--animate", metavar="FILE", help="also record the training, as FILE.gif or FILE.html")
+    add("--dark", action="store_true", help="draw pictures on a dark ground")
     add("--eager", action="store_true", help="train without the compiler")
     return parser.parse_args(), parser
 

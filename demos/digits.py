@@ -4,7 +4,6 @@
     python demos/digits.py --splits 5
     python demos/digits.py --eager
     python demos/digits.py --out digits.png
-    python demos/digits.py --mnist FOLDER
 
 The images come from scikit-learn (`pip install -e ".[demos]"`): 8 x 8 pixels with values from 0 to
 16. The network gives a score (logit) to each of the ten digits. It learns with cross-entropy and
@@ -22,12 +21,6 @@ mini-batch. On a 2-core Intel Xeon, 40 epochs take half a second. With --eager i
 7,276 nodes for each image, and 6 epochs of 500 images take about 40 seconds. Ctrl-C ends the
 training early and reports what has been learned so far. --out draws the first validation images,
 each with its predicted digit. Wrong ones have a frame.
-
---mnist reads the MNIST images, 28 x 28 pixels, from a folder with the four idx files or from an
-.npz file. A network of 784-64-64-10 neurons learns with gradient descent (SGD) on mini-batches of
-512 images, without scikit-learn. The accuracy on the test images is printed after each epoch. On a
-virtual machine with 2 cores of an Intel Xeon, recording and compiling the loss takes about 5
-seconds, and then a step takes 6 milliseconds. 20 epochs of 60,000 images take half a minute.
 """
 
 import argparse
@@ -46,11 +39,10 @@ from micrograd import datasets, no_grad, plot
 from micrograd.draw.tokens import LIGHT
 from micrograd.losses import cross_entropy
 from micrograd.nn import Linear, ReLU, Sequential, accuracy, confusion
-from micrograd.optim import SGD, Adam
+from micrograd.optim import Adam
 
 PIXELS, HIDDEN, DIGITS, BATCH, LR = 64, 32, 10, 20, 0.005
 MOST_IMAGES = 1437  # for training: 80 % of all images
-MNIST_HIDDEN, MNIST_BATCH, MNIST_LR = (64, 64), 512, 0.01
 ROWS, COLUMNS = 6, 10  # of images in the picture
 
 
@@ -104,10 +96,7 @@ def compiled_backward(model):
 
 def shuffled(X, y, epochs, seed=0):
     """The mini-batches of each epoch, in random order."""
-    rng = random.Random(seed)
-    for _ in range(epochs):
-        order = rng.sample(range(len(X)), len(X))
-        yield datasets.batches(X[order], y[order], BATCH, shuffle=False)
+    return (datasets.batches(X, y, BATCH, seed=1000 * seed + epoch) for epoch in range(epochs))
 
 
 def train(optimizer, epochs, backward, total=None, after_epoch=None):
@@ -160,30 +149,21 @@ def reference_accuracies(training, validation, epochs, seed=0):
 
 
 def arguments():
-    """The options of the command line, and the parser, for errors in files that they name."""
+    """The options of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
     add("--images", type=int, metavar="N", help="training images (1437, with --eager 500)")
-    add("--epochs", type=int, metavar="N", help="(40, with --eager 6, with --mnist 20)")
-    add("--splits", type=int, metavar="N", help="repetitions, with seeds 0, 1, ... (1)")
+    add("--epochs", type=int, metavar="N", help="(40, with --eager 6)")
+    add("--splits", type=int, metavar="N", default=1, help="repetitions, with seeds 0, 1, ... (1)")
     add("--eager", action="store_true", help="train without the compiler")
-    add("--mnist", metavar="PATH", help="learn the MNIST images in this folder or .npz file")
-    add("--out", metavar="FILE", help="picture of predictions (none, with --mnist mnist.png)")
+    add("--out", metavar="FILE", help="picture of predictions (none)")
     options = parser.parse_args()
-    if options.mnist and (options.images or options.splits or options.eager):
-        parser.error("expected only --epochs and --out with --mnist, got --images, --splits or "
-                     "--eager: leave it out")  # fmt: skip
-    defaults = {
-        "images": 500 if options.eager else MOST_IMAGES,
-        "epochs": 20 if options.mnist else 6 if options.eager else 40,
-        "splits": 1,
-        "out": "mnist.png" if options.mnist else None,
-    }
-    for option, default in defaults.items():
-        if getattr(options, option) is None:
-            setattr(options, option, default)
+    if options.images is None:
+        options.images = 500 if options.eager else MOST_IMAGES
+    if options.epochs is None:
+        options.epochs = 6 if options.eager else 40
     if not 20 <= options.images <= MOST_IMAGES:
         parser.error(f"expected --images from 20 to {MOST_IMAGES} (the others are for validation), "
                      f"got {options.images}")  # fmt: skip
@@ -195,24 +175,12 @@ def arguments():
             plot.check_path(options.out)
         except (ValueError, OSError) as error:
             parser.error(str(error))
-    return options, parser
+    return options
 
 
 def main():
-    """Learns the digits of scikit-learn, or those of MNIST."""
-    options, parser = arguments()
-    if not options.mnist:
-        learn_digits(options)
-        return
-    try:
-        sets = datasets.mnist(options.mnist)
-    except (ValueError, OSError) as error:
-        parser.error(str(error))
-    learn_mnist(*sets, options.epochs, options.out)
-
-
-def learn_digits(options):
     """Trains, and prints both accuracies beside the reference, and the confusion matrix."""
+    options = arguments()
     backward_of = eager_backward if options.eager else compiled_backward
     predict_of = eager_logits if options.eager else compiled_logits
     batches = options.epochs * math.ceil(options.images / BATCH)
@@ -262,29 +230,6 @@ def learn_digits(options):
 def row(name, found, reference):
     """A row of the table."""
     return f"{name:12}{found:>12.1%}{reference:>14.1%}{found - reference:>+12.1%}"
-
-
-def learn_mnist(training, test, epochs, out):
-    """Trains, prints the accuracy on the test images after each epoch, and draws some of them."""
-    X, y = training
-    X_test, y_test = test
-    model = classifier(sizes=(X.shape[1], *MNIST_HIDDEN, DIGITS))
-    optimizer = SGD(model.parameters(), lr=MNIST_LR)
-    logits_of = compiled_logits(model)
-    numbers = itertools.count(1)
-    print(f"{len(optimizer.parameters):,} parameters, {len(X):,} images, {len(X_test):,} test "
-          "images")  # fmt: skip
-
-    def after_epoch():
-        reached = accuracy(logits_of(X_test), y_test)
-        tqdm.write(f"epoch {next(numbers):>3}: accuracy {reached:.1%}")
-
-    batches = (datasets.batches(X, y, MNIST_BATCH, seed=epoch) for epoch in range(epochs))
-    total = epochs * math.ceil(len(X) / MNIST_BATCH)
-    train(optimizer, batches, compiled_backward(model), total, after_epoch)
-    logits = logits_of(X_test)
-    plot.save(draw(X_test, y_test, logits), out)
-    print(f"accuracy {accuracy(logits, y_test):.1%} on the test images, picture in {out}")
 
 
 def draw(X, y, logits):

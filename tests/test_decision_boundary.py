@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image
 from sampling import thinned
 
 ROOT = Path(__file__).parents[1]
@@ -131,12 +132,19 @@ def test_the_training_is_animated_as_well(tmp_path, name, start, mode):
     assert (tmp_path / "still.png").read_bytes() == (tmp_path / "plain.png").read_bytes()
 
 
+def test_pictures_can_be_dark(tmp_path):
+    run(tmp_path, *SMALL, "--steps", "1", "--out", "a.png", "--animate", "a.gif", "--dark")
+    for name in ("a.png", "a.gif"):
+        with Image.open(tmp_path / name) as picture:
+            assert max(picture.convert("RGB").getpixel((0, 0))) < 64
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", thinned([[], ["--eager"]], 2))
 def test_the_last_frame_has_its_loss_and_gradients(tmp_path, mode):
     run(tmp_path, *SMALL, "--steps", "3", "--animate", "a.html", *mode)
     page = (tmp_path / "a.html").read_text()
-    recorded = json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1])
+    recorded = json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1])["run"]
     assert recorded["steps"] == [0, 1, 2, 3]
     assert None not in recorded["losses"]
     assert recorded["hasGradients"] == [True] * 4

@@ -1,97 +1,18 @@
 """Worked examples: each demo runs as a script, and its heart agrees with its reference."""
 
-import gc
-import json
 import re
-import struct
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from demo_scripts import DEMOS, load, run
+from demo_scripts import DEMOS, load, run, striped_images
 from matplotlib.contour import ContourSet
 
-from micrograd.derivatives import count_passes
 from micrograd.nn import accuracy
 from micrograd.optim import SGD, Adam
 
 # ---- as scripts
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "tolerance"),
-    [
-        ("least_squares", ["--epochs", "200"], 1e-7),
-        ("relu_regression", ["--recorded"], 1e-9),
-        ("minibatch_regression", [], 1e-12),
-    ],
-)
-def test_it_prints_how_far_it_is_from_its_reference(name, options, tolerance, tmp_path):
-    found = re.findall(r"^largest difference.* (\S+)$", run(tmp_path, name, *options), re.M)
-    assert len(found) == 1
-    assert float(found[0]) <= tolerance
-
-
-def test_forward_and_reverse_prints_both_modes(tmp_path):
-    out = run(tmp_path, "forward_and_reverse")
-    for line in (
-        "f               63        63        63           0",
-        "df/dx           15        15        15           0",
-        "df/dy           32        32        32           0",
-        "forward      2               20",
-        "reverse      1               10",
-    ):
-        assert line in out.splitlines()
-
-
-def test_forward_and_reverse_draws_both_modes(tmp_path):
-    assert "pictures in" not in run(tmp_path, "forward_and_reverse")
-    out = run(tmp_path, "forward_and_reverse", "--pictures", ".")
-    assert out.splitlines()[-1] == "pictures in forward.svg reverse.svg"
-    assert {path.name for path in tmp_path.iterdir()} == {"forward.svg", "reverse.svg"}
-    forward, reverse = ((tmp_path / f"{x}.svg").read_text("utf-8") for x in ("forward", "reverse"))
-    assert (forward.count(">tangent<"), reverse.count(">grad<")) == (9, 9)
-    for products, picture in (
-        ({"4 × 1 = 4", "3 × 4 = 12", "2 × 0 = 0", "1 × 15 = 15"}, forward),
-        ({"4 × 3 = 12", "3 × 1 = 3", "2 × 1 = 2", "6 × 5 = 30"}, reverse),
-    ):
-        assert all(f">{product}<" in picture for product in products)
-
-
-def test_three_views_draws_four_pictures(tmp_path):
-    out = run(tmp_path, "three_views", "--out-dir", ".")
-    rows = [line.split() for line in out.splitlines()[1:]]
-    assert [row[0] for row in rows] == ["op", "neuron", "layer", "network"]
-    assert {path.name for path in tmp_path.iterdir()} == {f"{row[0]}.svg" for row in rows}
-    boxes, arrows = ({row[0]: int(row[i]) for row in rows} for i in (1, 2))
-    assert boxes["op"] > boxes["neuron"] > boxes["layer"]
-    assert arrows["network"] == 2 * 3 + 3 * 2 + 2 * 1
-    run(tmp_path, "three_views", "--format", "png")
-    assert (tmp_path / "network.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_softmax_and_sigmoid_prints_both_sides(tmp_path):
-    out = run(tmp_path, "softmax_and_sigmoid")
-    differences = [float(x) for x in re.findall(r" (\d\.\de[+-]\d\d)$", out, re.M)]
-    assert len(differences) == 12 + 1 + 8 + 1 + 3
-    assert max(differences) <= 1e-12
-
-
-def test_topological_orders_prints_four_and_the_wrong_gradient(tmp_path):
-    out = run(tmp_path, "topological_orders")
-    assert re.search(r"^topological orders +4 +4 +0$", out, re.M)
-    assert re.search(r"^along a topological order +-2 +-2 +0$", out, re.M)
-    assert re.search(r"^plain recursion, edge by edge +-4 +-2 +-2$", out, re.M)
-    assert "The article with this graph lists three" in out
-
-
-@pytest.mark.slow
-def test_cost_prints_slopes_and_draws(tmp_path):
-    out = run(tmp_path, "cost", "--largest", "4000", "--rounds", "1", "--out", "cost.svg")
-    assert re.search(r"^ +slope( +\d\.\d{3}){4}$", out, re.M)
-    assert re.search(r"^ +reference( +1\.000){4}$", out, re.M)
-    assert "<svg" in (tmp_path / "cost.svg").read_text(encoding="utf-8")
 
 
 def test_circle_prints_a_row_for_each_width_and_draws(tmp_path):
@@ -133,31 +54,6 @@ def test_digits_draws_predictions(tmp_path):
     assert (tmp_path / "digits.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.slow
-def test_digits_learns_mnist_files(tmp_path):
-    for part, n in (("train", 600), ("t10k", 100)):
-        X, y = striped_images(n, side=28)
-        for name, array in (("images-idx3", X.reshape(n, 28, 28) * 255), ("labels-idx1", y)):
-            header = bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}i", *array.shape)
-            content = header + array.astype(np.uint8).tobytes()
-            (tmp_path / f"{part}-{name}-ubyte").write_bytes(content)
-    out = run(tmp_path, "digits", "--mnist", ".", "--epochs", "100")
-    assert out.startswith("55,050 parameters, 600 images, 100 test images\n")
-    assert re.findall(r"^epoch +(\d+): accuracy", out, re.M) == [str(n) for n in range(1, 101)]
-    reached = [float(percent) for percent in re.findall(r"accuracy ([\d.]+)%", out)]
-    assert reached[-1] == reached[-2] > 50
-    assert out.endswith("on the test images, picture in mnist.png\n")
-    assert (tmp_path / "mnist.png").read_bytes().startswith(b"\x89PNG")
-
-
-def striped_images(n, side):
-    """Noisy images, in rows of pixels; each class has stripes of its own."""
-    rng = np.random.default_rng(n)
-    y = np.arange(n) % 10
-    stripes = np.arange(side * side) % 10 == y[:, None]
-    return 0.7 * stripes + rng.uniform(0, 0.3, stripes.shape), y
-
-
 def rows_of_accuracies(out):
     return re.findall(r"^ *([a-z]+(?: \d)?) +[\d.]+% +[\d.]+% +[+-][\d.]+%$", out, re.M)
 
@@ -184,21 +80,12 @@ def test_digits_says_how_to_get_scikit_learn():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("least_squares", ["--epochs", "0"], "expected --epochs of at least 1, got 0"),
-        ("relu_regression", ["--recorded", "--renew"], "not allowed with"),
-        ("cost", ["--largest", "10"], "expected --largest of at least 2000 nodes"),
-        ("cost", ["--out", "cost.docx"], "expected one of the endings"),
-        ("forward_and_reverse", ["--pictures", "nowhere"], "an existing folder, got 'nowhere'"),
-        ("three_views", ["--out-dir", "nowhere"], "an existing folder, got 'nowhere'"),
-        ("three_views", ["--format", "jpeg2"], "cannot draw format 'jpeg2' here"),
         ("circle", ["--epochs", "0"], "--epochs and --largest at least 1"),
         ("circle", ["--out", "nowhere/circle.png"], "its folder does not exist"),
         ("digits", ["--images", "1438"], "expected --images from 20 to 1437 (the others"),
         ("digits", ["--epochs", "0", "--eager"], "expected --epochs of at least 1, got 0"),
         ("digits", ["--splits", "0"], "expected --splits of at least 1, got 0"),
         ("digits", ["--out", "digits.docx"], "expected one of the endings"),
-        ("digits", ["--mnist", ".", "--eager"], "expected only --epochs and --out with --mnist"),
-        ("digits", ["--mnist", "nowhere"], "there is no file or folder nowhere"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(name, options, message, tmp_path):
@@ -208,186 +95,7 @@ def test_options_that_make_no_sense_are_refused(name, options, message, tmp_path
     assert not list(tmp_path.iterdir())
 
 
-# ---- 1. forward and reverse
-
-
-def test_tangents_and_adjoints_of_every_node():
-    demo = load("forward_and_reverse")
-    nodes = demo.nodes_at(2.0, 3.0)
-    names = "xyabcdesf"
-    assert {name: node.label for name, node in nodes.items()} == {name: name for name in names}
-    assert [nodes[name].data for name in names] == [2, 3, 4, 6, 9, 12, 45, 18, 63]
-    by_x, by_y = demo.tangents(nodes, "x"), demo.tangents(nodes, "y")
-    assert [by_x[name] for name in names] == [1, 0, 4, 3, 0, 12, 0, 15, 15]
-    assert [by_y[name] for name in names] == [0, 1, 0, 2, 6, 0, 30, 2, 32]
-    adjoints = demo.adjoints(nodes)
-    assert [adjoints[name] for name in names] == [15, 32, 3, 1, 5, 1, 1, 1, 1]
-    counts = count_passes(nodes["f"], [nodes["x"], nodes["y"]])
-    assert (counts.inputs, counts.outputs, counts.forward) == (2, 1, 2 * counts.reverse)
-
-
-@pytest.mark.parametrize(("x", "y"), [(2.0, 3.0), (-1.5, 0.25), (0.0, 0.0)])
-def test_both_modes_agree_with_pencil_and_paper(x, y):
-    demo = load("forward_and_reverse")
-    nodes = demo.nodes_at(x, y)
-    expected = demo.by_hand(x, y)
-    reverse = demo.adjoints(nodes)
-    assert nodes["f"].data == pytest.approx(expected["f"], rel=1e-14)
-    for variable in "xy":
-        derivative = pytest.approx(expected[f"df/d{variable}"], rel=1e-14)
-        assert demo.tangents(nodes, variable)["f"] == derivative
-        assert reverse[variable] == derivative
-
-
-# ---- 2. least squares
-
-
-@pytest.mark.slow
-def test_gradient_descent_ends_where_the_normal_equations_do():
-    demo = load("least_squares")
-    X, y = demo.data()
-    assert X.shape == (100, 5)
-    solution = demo.normal_equations(X, y)
-    assert 0.04 < np.std(y - X @ solution) < 0.06
-    history = demo.gradient_descent(X, y, epochs=1000)
-    assert history.shape == (1001, 5)
-    assert abs(history[-1] - solution).max() <= 1e-7
-    distance = np.linalg.norm(history - solution, axis=1)
-    assert np.all(distance[1:50] <= distance[:49] * demo.contraction(X) * (1 + 1e-9))
-
-
-# ---- 3. ReLU regression
-
-
-def test_weights_after_training_are_those_recorded():
-    demo = load("relu_regression")
-    model = demo.network()
-    before = model.state_dict()
-    losses = demo.train(model, *demo.data())
-    assert (len(losses), len(before)) == (20, 71)
-    assert losses[-1] < 0.3 * losses[0]
-    assert model.state_dict() == pytest.approx(demo.recorded(), rel=0, abs=1e-9)
-    assert before != pytest.approx(demo.recorded(), rel=0, abs=1e-2)
-
-
-def test_weights_after_training_are_those_of_pytorch(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("torch")
-    demo = load("relu_regression")
-    monkeypatch.setattr(demo, "RECORDED", tmp_path / "record.json")
-    monkeypatch.setattr(sys, "argv", ["relu_regression.py", "--renew"])
-    demo.main()
-    found = re.findall(r"^largest difference of all 71 .* (\S+)$", capsys.readouterr().out, re.M)
-    assert float(found[0]) <= 1e-9
-    renewed = json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
-    recorded = json.loads((DEMOS / "relu_regression.json").read_text(encoding="utf-8"))
-    assert renewed["source"] == recorded["source"]
-    assert renewed["weights"] == pytest.approx(recorded["weights"], rel=0, abs=1e-12)
-
-
-@pytest.mark.slow
-def test_without_pytorch_the_record_is_the_reference(monkeypatch, capsys):
-    demo = load("relu_regression")
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setattr(sys, "argv", ["relu_regression.py"])
-    demo.main()
-    out, err = capsys.readouterr()
-    assert "PyTorch (recorded)" in out
-    assert "PyTorch is not installed" in err
-    monkeypatch.setattr(sys, "argv", ["relu_regression.py", "--renew"])
-    with pytest.raises(SystemExit, match="pip install torch"):
-        demo.main()
-
-
-# ---- 4. mini-batches
-
-
-@pytest.mark.parametrize("size", [20, 50, 120])  # 50 leaves a rest of 20
-def test_gradients_on_minibatches_are_those_of_the_formula(size):
-    demo = load("minibatch_regression")
-    X, Y = demo.data()
-    W = demo.values(np.zeros(demo.TRUE_WEIGHTS.shape))
-    batches = list(demo.gradients(W, X, Y, size=size))
-    assert len(batches) == -(-120 // size)
-    for _, engine, by_hand in batches:
-        np.testing.assert_allclose(engine, by_hand, rtol=0, atol=1e-12)
-        assert abs(by_hand).max() > 0.1
-    losses = [loss for loss, *_ in batches]
-    assert losses == sorted(losses, reverse=True)
-
-
-def test_minibatches_together_are_the_data():
-    demo = load("minibatch_regression")
-    X, Y = demo.data(n=7)
-    batches = list(demo.minibatches(X, Y, size=3))
-    assert [len(x) for x, _ in batches] == [3, 3, 1]
-    rows = np.hstack([np.vstack(part) for part in zip(*batches, strict=True)])
-    expected = np.hstack([X, Y])
-    np.testing.assert_array_equal(rows[rows[:, 0].argsort()], expected[expected[:, 0].argsort()])
-
-
-# ---- 5. softmax and sigmoid
-
-
-@pytest.mark.parametrize(
-    ("function", "shapes"),
-    [
-        ("softmax_gradients", {"z": (6, 3), "W": (3, 2), "b": (3,)}),
-        ("sigmoid_gradients", {"z": (6, 2), "W": (2, 2), "b": (2,)}),
-    ],
-)
-def test_gradients_of_cross_entropy_are_p_minus_y(function, shapes):
-    engine, by_hand = getattr(load("softmax_and_sigmoid"), function)()
-    assert {name: array.shape for name, array in by_hand.items()} == shapes
-    for name, expected in by_hand.items():
-        np.testing.assert_allclose(engine[name], expected, rtol=0, atol=1e-12)
-        assert np.all(expected != 0)
-
-
-def test_gradients_of_cross_entropy_far_out():
-    rows = load("softmax_and_sigmoid").far_out()
-    assert [reference for *_, reference in rows] == [1, 1, -1]
-    assert [found for _, found, _ in rows] == [1, 1, -1]
-
-
-# ---- 6. cost
-
-
-def test_size_and_memory_of_a_chain():
-    demo = load("cost")
-    assert demo.size(demo.chain(999)) == 999 + 2 * 998
-    graph_bytes, backward_bytes = zip(*map(demo.memory, (1000, 4000, 16000)), strict=True)
-    assert demo.slope((1000, 4000, 16000), graph_bytes) == pytest.approx(1, abs=0.1)
-    assert all(0 < b < g for b, g in zip(backward_bytes, graph_bytes, strict=True))
-
-
-def test_slope_is_the_exponent_of_a_power_law():
-    sizes = np.array([10.0, 100.0, 5000.0])
-    assert load("cost").slope(sizes, 3 * sizes**1.5) == pytest.approx(1.5, rel=1e-12)
-
-
-@pytest.mark.parametrize("collector", [True, False])
-def test_the_collector_is_left_as_it_was(collector, monkeypatch):
-    demo = load("cost")
-    during = []
-    seconds = demo.seconds
-    monkeypatch.setattr(demo, "seconds", lambda n: (during.append(gc.isenabled()), seconds(n))[1])
-    before = gc.isenabled()
-    try:
-        gc.enable() if collector else gc.disable()
-        size, forward, backward, graph, beside = demo.measure(1001, rounds=2)
-        assert gc.isenabled() == collector
-        monkeypatch.setattr(demo, "seconds", lambda n: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            demo.measure(1001, rounds=2)
-        assert gc.isenabled() == collector
-    finally:
-        gc.enable() if before else gc.disable()
-    assert during == [False, False]
-    assert size == 1001 + 2 * 1000
-    assert min(forward, backward, graph, beside) > 0
-
-
-# ---- 7. the circle
+# ---- the circle
 
 
 @pytest.mark.parametrize("lines", [1, 2, 3, 4, 9])
@@ -547,37 +255,7 @@ def test_ctrl_c_keeps_the_circles_learned_so_far(calls, epochs_run, monkeypatch,
     assert f"stopped after {epochs_run} epochs" in capsys.readouterr().err
 
 
-# ---- 8. topological orders
-
-
-def test_levels_and_orders_of_the_graph_of_the_article():
-    demo = load("topological_orders")
-    loss = demo.article_graph()
-    level_of = demo.levels(loss)
-    named = {node.label: level_of[node] for node in demo.variables(loss)}
-    assert named == {"a": 0, "b": 0, "c": 1, "d": 2, "e": 2, "f": 3, "g": 4, "loss": 5}
-    orders = [" ".join(node.label for node in order) for order in demo.topological_orders(loss)]
-    assert sorted(orders) == [
-        "a b c d e f g loss",
-        "a b c e d f g loss",
-        "b a c d e f g loss",
-        "b a c e d f g loss",
-    ]
-    assert demo.orders_by_trial(loss) == 4
-
-
-def test_every_order_gives_the_same_gradients_and_recursion_wrong_ones():
-    demo = load("topological_orders")
-    loss = demo.article_graph()
-    for order in demo.topological_orders(loss):
-        gradients = demo.gradients_along(order)
-        assert (gradients["a"], gradients["b"], gradients["loss"]) == (-3, -3, 1)
-    assert demo.gradient_by_hand(2.0, 1.0) == -3
-    assert demo.gradient_by_order() == -2
-    assert demo.gradient_by_recursion() == -4
-
-
-# ---- 9. digits
+# ---- digits
 
 
 @pytest.fixture(scope="module")
@@ -683,22 +361,6 @@ def test_ctrl_c_keeps_the_digits_learned_so_far(digits, capsys):
     assert len(digits.train(adam(model), digits.shuffled(X, y, 5), backward)) == 2
     assert model.state_dict() != digits.classifier().state_dict()
     assert "stopped after 2 mini-batches" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_ctrl_c_keeps_what_was_learned_of_mnist(tmp_path, monkeypatch, capsys):
-    digits = load("digits")
-    compiled = digits.compiled_backward
-    monkeypatch.setattr(
-        digits, "compiled_backward", lambda model: interrupted_after(3, compiled(model))
-    )
-    training, test = striped_images(600, side=6), striped_images(30, side=6)
-    digits.learn_mnist(training, test, epochs=9, out=tmp_path / "mnist.svg")  # 2 steps in each
-    out, err = capsys.readouterr()
-    assert "stopped after 3 mini-batches" in err
-    assert re.findall(r"^epoch +(\d+): accuracy [\d.]+%$", out, re.M) == ["1"]
-    assert re.search(r"^accuracy [\d.]+% on the test images, picture in ", out, re.M)
-    assert "<svg" in (tmp_path / "mnist.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("n", "shown", "places"), [(13, 13, 20), (75, 60, 60)])

@@ -343,8 +343,8 @@ def test_a_nudge_shows_the_predicted_move_beside_the_actual_one(shown):
         predicted, actual = (row.split()[-1] for row in page.locator(".bar").all_inner_texts())
         assert predicted == "+0.02"
         assert 0.018 < float(actual) < 0.02
+        assert cards(page)["w1"] == ["−3 + 0.02", "1"]
         assert page.locator("#graph .badge").all_text_contents() == [
-            "nudged by +0.02",
             f"predicted +0.02actual {actual}",
         ]
 
@@ -660,3 +660,14 @@ def test_no_card_covers_another_and_no_arrow_points_backwards(shown, direction):
             )
     along = "x" if direction == "LR" else "y"
     assert all(path[0][along] < path[-1][along] for path in paths)
+
+
+def test_formulas_are_mathematics(shown):
+    x1, w1, b = Value(2.0), Value(-3.0), Value(0.5)
+    y = (x1 * w1 + b) ** 2 / 4.0 - (-b).exp()
+    with shown(y, locals()) as page:
+        assert page.locator("#formula .whole").inner_text() == "y = (x1w1 + b)2 / 4 − e−b"
+        assert page.locator("#formula .whole sub").all_text_contents() == ["1", "1"]
+        page.keyboard.press("ArrowRight")
+        assert page.locator("#equation").inner_text() == "v2 = x1w1 = 2 × (−3) = −6"
+        assert "v2 = x1 × w1 = 2 × (−3) = −6." in page.locator("#spoken").inner_text()

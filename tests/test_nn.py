@@ -31,7 +31,9 @@ from micrograd.nn import (
     predicted_class,
 )
 
-MOONS = Path(__file__).parent / "published_moons.csv"  # make_moons(100, noise=0.1), NumPy seed 1337
+MOONS = (
+    Path(__file__).parent.parent / "demos" / "published_moons.csv"
+)  # make_moons(100, noise=0.1), NumPy seed 1337
 
 
 def published_moons():

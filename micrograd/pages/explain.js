@@ -348,10 +348,8 @@ function resize() {
   const needed = stage.needs(k).height + (presenting ? 0 : 26);  // room for notes below the cards
   stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
   stage.fit(most);
-  if (stage.picture && !stage.fits()) {
-    const first = stage.picture.focus.length ? stage.picture.focus : [[...stage.cards.keys()][0]];
-    stage.lookAt(first);
-  }
+  const focus = stage.picture?.focus ?? [];
+  if (!stage.fits()) stage.lookAt(focus.length ? focus : [stage.cards.keys().next().value]);
 }
 
 // Unfolds a box in place, and stays at the moment that is shown.

@@ -19,7 +19,7 @@ function nameInMath(text) {
 function formulaOf(graph, i, {stop, called, most = 24}) {
   let left = most;
   const operand = (j, rank, deep) => {
-    if (graph.isLeaf(j) || stop(j) || deep > 40) {
+    if (graph.isLeaf(j) || stop(j) || deep > 8) {
       left -= 1;
       return called(j, rank);
     }
@@ -73,17 +73,17 @@ function product(a, b) {
   return single(a) && single(b) && plain(a) !== plain(b) ? [...a, ...b] : [...a, " × ", ...b];
 }
 
-// The pieces as plain text.
-const plain = pieces =>
-  typeof pieces === "string"
-    ? pieces
-    : pieces
-        .map(piece =>
-          typeof piece === "string"
-            ? piece
-            : (piece.name ?? (piece.sub !== undefined ? plain(piece.sub) : `^${plain(piece.sup)}`)),
-        )
-        .join("");
+// The pieces as plain text, in which a product of single letters gets its × back.
+function plain(pieces) {
+  if (typeof pieces === "string") return pieces;
+  let text = "";
+  pieces.forEach((piece, k) => {
+    if (piece.name && k && typeof pieces[k - 1] === "object") text += " × ";
+    if (typeof piece === "string") text += piece;
+    else text += piece.name ?? (piece.sup ? `^${plain(piece.sup)}` : plain(piece.sub));
+  });
+  return text;
+}
 
 // The pieces as elements, to be put into `parent`.
 function written(parent, pieces) {

@@ -125,22 +125,20 @@ const signed = x => (Number.isNaN(x) ? "·" : x > 0 ? `+${number(x)}` : number(x
 function badges(at, state, cards) {
   const nudge = nudgeAt(at, state),
     {view, graph} = model;
-  if (nudge) {
-    const leafCard = cards.get(view.itemOf[nudge.leaf]),
-      resultCard = cards.get(view.itemOf[graph.root]);
-    if (leafCard) leafCard.badge = [[["plain", `nudged by ${signed(nudge.delta)}`]]];
-    if (resultCard)
-      resultCard.badge = [
-        [
-          ["plain", "predicted "],
-          ["gradient", signed(nudge.predicted)],
-        ],
-        [
-          ["plain", "actual "],
-          ["plain", signed(nudge.actual)],
-        ],
-      ];
-  }
+  if (!nudge) return;
+  const leafCard = cards.get(view.itemOf[nudge.leaf]),
+    resultCard = cards.get(view.itemOf[graph.root]);
+  const sign = nudge.delta < 0 ? "−" : "+";
+  if (leafCard?.data) leafCard.data += ` ${sign} ${number(Math.abs(nudge.delta))}`;
+  const line = (word, className, move) => [
+    ["plain", `${word} `],
+    [className, signed(move)],
+  ];
+  if (resultCard)
+    resultCard.badge = [
+      line("predicted", "gradient", nudge.predicted),
+      line("actual", "plain", nudge.actual),
+    ];
 }
 
 function showNudge(at, state) {

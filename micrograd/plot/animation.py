@@ -19,7 +19,7 @@ from micrograd.files import write_whole
 from micrograd.plot.boundary import draw_points, draw_regions, figure_size
 from micrograd.plot.files import check_path
 from micrograd.plot.history import Frame, History, as_scores
-from micrograd.plot.style import NotebookFigure, curve_colour, marks, style_axes, theme_of
+from micrograd.plot.style import CURVES, NotebookFigure, marks, style_axes, theme_of
 
 __all__ = ["Animation", "animate"]
 
@@ -105,7 +105,6 @@ class Animation(History):
 
 
 animate = Animation
-SETS = ("training", "validation")
 
 
 class _FrameFigure:
@@ -129,13 +128,12 @@ class _FrameFigure:
         draw_points(self._boundary, run.plane, run.points, run.labels, run.names, run.true_lines)
         steps, curves = [frame.step for frame in frames], run.curves()
         rows = {
-            kind: {name: curves[name][kind] for name in SETS if kind in curves[name]}
+            kind: {name: curves[name][kind] for name in CURVES if kind in curves[name]}
             for kind in ("loss", "accuracy")
         }
-        colours = {name: curve_colour(theme, name, bool(curves["validation"])) for name in SETS}
         self._show_curves = [
-            _draw_curves(losses, steps, rows["loss"], colours, "loss", "{:.3f}"),
-            _draw_curves(self._accuracies, steps, rows["accuracy"], colours, "accuracy", "{:.0%}"),
+            _draw_curves(losses, steps, rows["loss"], "loss", "{:.3f}"),
+            _draw_curves(self._accuracies, steps, rows["accuracy"], "accuracy", "{:.0%}"),
         ]
         losses.tick_params(labelbottom=False)
         self._accuracies.set(yticks=[0, 0.5, 1], yticklabels=["0", "50%", "100%"])
@@ -162,7 +160,6 @@ def _draw_curves(
     ax: Axes,
     steps: list[int],
     rows: Mapping[str, list[float | None]],
-    colours: Mapping[str, str],
     kind: str,
     form: str,
 ) -> Callable[[int], None]:
@@ -172,8 +169,9 @@ def _draw_curves(
     lines = []
     for name, y in curves.items():
         ax.plot(steps, y, color=theme["hairline"], linewidth=1.2)
-        (line,) = ax.plot([], [], color=colours[name], linewidth=1.6, marker="o", label=name)
-        line.set(markersize=4, markevery=[-1], clip_on=False)
+        colour, pattern = CURVES[name]
+        (line,) = ax.plot([], [], color=theme[colour], linestyle=pattern, label=name)
+        line.set(linewidth=1.6, marker="o", markersize=4, markevery=[-1], clip_on=False)
         lines.append(line)
     ax.set_title(kind, loc="left", fontsize="medium", color=theme["ink"])
     ax.set(xlim=(0, max(1, steps[-1])), ylim=(0, 1))

@@ -15,9 +15,9 @@ from micrograd.plot.boundary import decision_boundary, figure_size
 from micrograd.plot.plane import Plane, examples
 from micrograd.plot.scores import floats
 from micrograd.plot.style import (
+    CURVES,
     NotebookFigure,
     as_label,
-    curve_colour,
     new_axes,
     style_axes,
     style_colorbar,
@@ -107,7 +107,7 @@ def learning_curves(
     panels = figure.subplots(1, len(kinds), squeeze=False, subplot_kw={"facecolor": "none"})[0]
     for kind, ax in zip(kinds, panels, strict=True):
         shown = {name: rows[name, kind] for name in given if (name, kind) in rows}
-        _draw_curves(ax, at, shown, kind, unit, bool(validation))
+        _draw_curves(ax, at, shown, kind, unit)
         if kind == "loss" and log:
             ax.set_yscale("log", nonpositive="mask")
         elif kind == "loss" and ax.dataLim.y0 >= 0:
@@ -115,15 +115,15 @@ def learning_curves(
     return figure
 
 
-def _draw_curves(
-    ax: Axes, at: Array, shown: Mapping[str, Array], kind: str, unit: str, has_validation: bool
-) -> None:
+def _draw_curves(ax: Axes, at: Array, shown: Mapping[str, Array], kind: str, unit: str) -> None:
     theme = theme_of(ax)
     for name, numbers in shown.items():
         known = np.isfinite(numbers)
-        colour = curve_colour(theme, name, has_validation)
-        width = 1.6 if name == "validation" else 2.2  # seen also where the other is on top of it
-        ax.plot(at[known], numbers[known], color=colour, linewidth=width, label=name)
+        colour, pattern = CURVES[name]
+        ax.plot(
+            at[known], numbers[known], color=theme[colour], linestyle=pattern, linewidth=1.6,
+            label=name,
+        )  # fmt: skip
     ax.set_title(kind, loc="left", fontsize="medium", color=theme["ink"])
     ax.set_xlabel(unit)
     _style_curves(ax)
@@ -132,12 +132,12 @@ def _draw_curves(
         return
     best = at[known][numbers[known].argmin() if kind == "loss" else numbers[known].argmax()]
     value = numbers[at == best][0]
-    ax.plot([best], [value], "o", color=colour, markersize=5)
+    ax.plot([best], [value], "o", color=theme[colour], markersize=5)
     text = f"best {value:.3g}" if kind == "loss" else f"best {value:.1%}"
     ax.set_title(f"{text}, {unit} {best:g}", loc="right", fontsize="small", color=theme["faint"])
     if kind == "accuracy":
         ax.yaxis.set_major_formatter(PercentFormatter(xmax=1))
-    if has_validation:
+    if len(shown) > 1:
         ax.legend(frameon=False, labelcolor=theme["ink"])
 
 

@@ -16,11 +16,11 @@ from matplotlib.figure import Figure
 from micrograd.draw.tokens import DARK, LIGHT, contrast
 
 __all__ = [
+    "CURVES",
     "MARKERS",
     "Mark",
     "NotebookFigure",
     "as_label",
-    "curve_colour",
     "marks",
     "new_axes",
     "shades",
@@ -30,6 +30,10 @@ __all__ = [
 ]
 
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")  # one for each class
+CURVES = {  # name of the colour, and pattern of the line
+    "training": ("ink", "-"),
+    "validation": ("faint", (0, (3, 1.2))),
+}
 Theme = Mapping[str, str]  # LIGHT or DARK
 
 
@@ -114,11 +118,6 @@ def style_axes(ax: Axes) -> None:
     ax.tick_params(which="both", colors=theme["faint"], labelsize="small", length=3)
     ax.locator_params(nbins=6)
     ax.spines[:].set_color(theme["frame"])
-
-
-def curve_colour(theme: Theme, name: str, has_validation: bool) -> str:
-    """Ink for the curve that counts: that of validation, or of training if it is alone."""
-    return theme["frame" if has_validation and name == "training" else "ink"]
 
 
 def style_colorbar(bar: Any, label: str) -> None:

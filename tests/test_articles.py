@@ -1,0 +1,419 @@
+"""The scripts that follow articles: they print the articles' numbers, and ours are the same."""
+
+import gc
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+from demo_scripts import DEMOS, load, rows_of, run, striped_images
+
+from micrograd.derivatives import count_passes
+from micrograd.nn import MLP
+
+SVG, PNG = b"<?xml", b"\x89PNG"
+
+
+def pictures(folder):
+    """The names of the pictures in a folder; each has the content that its ending promises."""
+    for path in folder.iterdir():
+        assert path.read_bytes().startswith(PNG if path.suffix == ".png" else SVG)
+    return {path.name for path in folder.iterdir()}
+
+
+def numbers(row):
+    return tuple(float(text.rstrip("%")) for text in row)
+
+
+# ---- as scripts
+
+
+def test_the_original_demo_prints_its_numbers(tmp_path):
+    rows = rows_of(run(tmp_path, "original_demo"))
+    assert len(rows) == 8
+    assert all(article == here for article, here in rows.values())
+    assert pictures(tmp_path) == {"example.svg", "moons.png", "relu_neuron.svg"}
+
+
+def test_the_neuron_by_hand_has_the_lectures_numbers(tmp_path):
+    out = run(tmp_path, "neuron_by_hand")
+    rows = rows_of(out)
+    differences = [float(here) for article, here in rows.values() if article == "-"]
+    assert len(differences) == 2
+    assert max(differences) < 1e-12
+    assert len(rows) == 4 + 8 + 3
+    assert all(article in ("-", here) for article, here in rows.values())
+    assert "in this order: o n b total x2w2" in out
+    assert pictures(tmp_path) == {"expression.svg", "neuron.svg"}
+
+
+VIEWS = {"forward.svg", "reverse.svg", "ops.svg", "neurons.svg", "layers.svg", "network.svg"}
+
+
+def test_from_graphs_to_digits(tmp_path):
+    pytest.importorskip("sklearn")
+    out = run(tmp_path, "graphs_to_digits", "--epochs", "2")
+    rows = rows_of(out)
+    published = [(article, here) for article, here in rows.values() if article != "-"]
+    assert len(published) == 11
+    assert all(article == here for article, here in published)
+    formula = "largest difference from 2/N X^T (P - Y)"
+    assert float(rows["Mini-batches of 64 points", formula][1]) < 1e-12
+    assert rows["1,437 images", "parameters"] == ("-", "8970")
+    assert [what for title, what in rows if title == "1,437 images"][1:] == [
+        "epoch 1: test loss, accuracy",
+        "epoch 2: test loss, accuracy",
+    ]
+    assert re.search(r"^f +63 +15 +32 +1$", out, re.M)
+    assert pictures(tmp_path) == VIEWS | {"digits.png"}
+
+
+def test_without_scikit_learn_the_graphs_are_drawn(tmp_path):
+    hide = (
+        "import runpy, sys; sys.modules['sklearn'] = None; sys.path.insert(0, sys.argv[1]); "
+        "runpy.run_path(sys.argv.pop(1) + '/graphs_to_digits.py', run_name='__main__')"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", hide, str(DEMOS)], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert process.returncode == 0, process.stderr
+    assert "pip install scikit-learn" in process.stdout
+    assert pictures(tmp_path) == VIEWS
+
+
+@pytest.mark.slow
+def test_graphs_to_digits_learns_mnist_files(tmp_path):
+    for part, n in (("train", 600), ("t10k", 100)):
+        X, y = striped_images(n, side=28)
+        for name, array in (("images-idx3", X.reshape(n, 28, 28) * 255), ("labels-idx1", y)):
+            header = bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}i", *array.shape)
+            content = header + array.astype(np.uint8).tobytes()
+            (tmp_path / f"{part}-{name}-ubyte").write_bytes(content)
+    (tmp_path / "out").mkdir()
+    options = ["--mnist", ".", "--epochs", "60", "--out-dir", "out"]
+    rows = rows_of(run(tmp_path, "graphs_to_digits", *options))
+    assert rows["600 images", "parameters"] == ("-", "55050")
+    results = [(what, row) for (title, what), row in rows.items() if title == "600 images"][1:]
+    assert [int(re.findall(r"\d+", what)[0]) for what, _ in results] == [1, 2, 3, 4, 5, 60]
+    assert [article for _, (article, _) in results] == [
+        "1.9998, 50.1%", "1.1895, 74.0%", "0.7130, 82.2%", "0.5427, 85.8%", "0.4625, 87.6%", "-",
+    ]  # fmt: skip
+    assert float(results[-1][1][1].split(", ")[1].rstrip("%")) > 50
+    assert "digits.png" in pictures(tmp_path / "out")
+
+
+def test_the_static_graph_agrees_with_formulas_and_pytorch(tmp_path):
+    rows = rows_of(run(tmp_path, "static_graph"))
+    compared = {key: row for key, row in rows.items() if row[0] != "-"}
+    assert len(compared) == 5 + 5 + 3 + 1 + 3 + 3
+    assert all(reference == here for reference, here in compared.values())
+    differences = [float(row[1]) for (_, what), row in rows.items() if "difference" in what]
+    assert len(differences) == 5
+    assert max(differences) < 1e-12
+    assert pictures(tmp_path) == {"scalar.svg", "learned.png"}
+
+
+def test_orders_and_cost(tmp_path):
+    out = run(tmp_path, "orders_and_cost", "--largest", "4000")
+    rows = rows_of(out)
+    assert rows["Orders", "topological orders"] == ("3", "4")  # the essay lists three of them
+    assert rows["Orders", "found by trying all 8! permutations"] == ("-", "4")
+    gradients = {what: row for (title, what), row in rows.items() if title == "Gradients"}
+    assert gradients.pop("dc/da by plain recursion") == ("-2", "-4")
+    assert len(gradients) == 5
+    assert all(by_hand == here for by_hand, here in gradients.values())
+    slopes = [row for (title, _), row in rows.items() if title.startswith("Slope")]
+    assert [reference for reference, _ in slopes] == ["1"] * 4
+    assert [float(here) for _, here in slopes[2:]] == pytest.approx([1, 1], abs=0.2)  # memory
+    assert "level 2: d e" in out.splitlines()
+    assert pictures(tmp_path) == {"orders.svg", "cost.png"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("original_demo", ["--out-dir", "nowhere"], "an existing folder, got 'nowhere'"),
+        ("graphs_to_digits", ["--epochs", "0"], "a whole number of at least 1, got '0'"),
+        ("orders_and_cost", ["--largest", "many"], "a whole number of at least 1, got 'many'"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(name, options, message, tmp_path):
+    assert message in run(tmp_path, name, *options, code=2)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("graphs_to_digits", ["--mnist", "nowhere"], "there is no file or folder nowhere"),
+        ("orders_and_cost", ["--largest", "10"], "at least 2000 nodes, got 10"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_drawn(name, options, message, tmp_path):
+    assert message in run(tmp_path, name, *options, code=1)
+    assert not list(tmp_path.iterdir())
+
+
+# ---- the original
+
+
+def test_the_compiled_run_of_the_original_is_the_eager_one():
+    demo = load("original_demo")
+    X, y = demo.published_moons()
+    random.seed(1337)
+    compiled, eager = MLP(2, [4, 1]), MLP(2, [4, 1])
+    eager.load_state_dict(compiled.state_dict())
+    history = demo.train(compiled, X, y, steps=3)
+    for k, (loss, _) in enumerate(history):
+        hinges = [(1 + -target * eager(x)).relu() for x, target in zip(X, y, strict=True)]
+        total = sum(hinges) / len(X) + 1e-4 * sum(p * p for p in eager.parameters())
+        assert total.data == pytest.approx(loss, rel=1e-12)
+        eager.zero_grad()
+        total.backward()
+        for p in eager.parameters():
+            p.data -= (1.0 - 0.9 * k / 100) * p.grad
+    assert compiled.state_dict() == pytest.approx(eager.state_dict(), rel=1e-12)
+
+
+# ---- graphs to digits
+
+
+def test_tangents_and_gradients_of_every_node():
+    demo = load("graphs_to_digits")
+    nodes = demo.graph()
+    assert "".join(nodes) == "xyabcdef"
+    assert [node.data for node in nodes.values()] == [2, 3, 4, 6, 9, 12, 45, 63]
+    assert list(demo.tangents(nodes, "x").values()) == [1, 0, 4, 3, 0, 12, 0, 15]
+    assert list(demo.tangents(nodes, "y").values()) == [0, 1, 0, 2, 6, 0, 30, 32]
+    assert list(demo.gradients(nodes).values()) == [15, 32, 3, 1, 5, 1, 1, 1]
+    counts = count_passes(nodes["f"], [nodes["x"], nodes["y"]])
+    assert (counts.inputs, counts.outputs, counts.forward) == (2, 1, 2 * counts.reverse)
+
+
+@pytest.mark.parametrize(("x", "y"), [(2.0, 3.0), (-1.5, 0.25), (0.0, 0.0)])
+def test_both_modes_agree_with_pencil_and_paper(x, y):
+    demo = load("graphs_to_digits")
+    nodes = demo.graph(x, y)
+    reverse = demo.gradients(nodes)
+    assert nodes["f"].data == pytest.approx(3 * x**2 + x * y + 5 * y**2, rel=1e-14)
+    for variable, by_hand in (("x", 6 * x + y), ("y", x + 10 * y)):
+        assert demo.tangents(nodes, variable)["f"] == pytest.approx(by_hand, rel=1e-14)
+        assert reverse[variable] == pytest.approx(by_hand, rel=1e-14)
+
+
+def test_both_modes_are_drawn(tmp_path, capsys):
+    load("graphs_to_digits").modes(tmp_path)
+    forward, reverse = ((tmp_path / f"{x}.svg").read_text("utf-8") for x in ("forward", "reverse"))
+    assert (forward.count(">tangent<"), reverse.count(">grad<")) == (9, 9)
+    for products, picture in (
+        ({"4 × 1 = 4", "3 × 4 = 12", "2 × 0 = 0", "1 × 15 = 15"}, forward),
+        ({"4 × 3 = 12", "3 × 1 = 3", "2 × 1 = 2", "6 × 5 = 30"}, reverse),
+    ):
+        assert all(f">{product}<" in picture for product in products)
+
+
+@pytest.mark.parametrize("size", [64, 100, 640])  # 100 leaves a rest of 40
+def test_gradients_of_mini_batches_are_those_of_the_formula(size):
+    demo = load("graphs_to_digits")
+    X, Y = demo.regression()
+    assert (X.shape, Y.shape) == ((640, 2), (640, 1))
+    steps = list(demo.batch_gradients(X, Y, size=size))
+    assert len(steps) == -(-640 // size)
+    for found, formula in steps:
+        np.testing.assert_allclose(found["W"], formula, rtol=0, atol=1e-12)
+        assert found["X"].shape == (len(found["P"]), 2)
+    assert abs(steps[0][1]).max() > 0.1
+    losses = [found["L"] for found, _ in steps]
+    assert losses[-1] <= losses[0]
+
+
+def test_three_views_show_fewer_and_fewer_boxes():
+    pictures = load("graphs_to_digits").views()
+    assert list(pictures) == ["ops", "neurons", "layers", "network"]
+    drawn = {name: picture.pipe(encoding="utf-8") for name, picture in pictures.items()}
+    boxes = [drawn[name].count('class="node"') for name in ("ops", "neurons", "layers")]
+    assert boxes == sorted(boxes, reverse=True)
+    assert len(set(boxes)) == 3
+    assert drawn["network"].count('class="edge"') == 2 * 3 + 3 * 2 + 2 * 1
+
+
+def test_ctrl_c_keeps_what_was_learned(monkeypatch, capsys):
+    demo = load("graphs_to_digits")
+    compiled, calls = demo.compiled_backward, iter(range(3))
+
+    def interrupted(model):
+        backward = compiled(model)
+
+        def step(*arguments):
+            if next(calls, None) is None:
+                raise KeyboardInterrupt
+            return backward(*arguments)
+
+        return step
+
+    monkeypatch.setattr(demo, "compiled_backward", interrupted)
+    model = demo.classifier(sizes=(36, 8, 10))
+    training, test = striped_images(600, side=6), striped_images(30, side=6)
+    logits, results = demo.learn(model, training, test, epochs=9, size=300)  # 2 steps in each
+    assert len(results) == 1
+    assert logits.shape == (30, 10)
+    assert "stopped after 3 mini-batches" in capsys.readouterr().err
+
+
+# ---- the static graph
+
+
+@pytest.mark.slow
+def test_gradient_descent_ends_where_the_normal_equations_do():
+    demo = load("static_graph")
+    X, y = demo.points()
+    assert X.shape == (100, 5)
+    solution = demo.normal_equations(X, y)
+    assert 0.04 < np.std(y - X @ solution) < 0.06
+    history = demo.gradient_descent(X, y)
+    assert history.shape == (301, 5)
+    assert abs(history[-1] - solution).max() <= 1e-12
+    distance = np.linalg.norm(history - solution, axis=1)
+    assert np.all(distance[1:50] <= distance[:49] * demo.contraction(X) * (1 + 1e-9))
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        ("softmax", {"z": (6, 3), "W": (3, 2), "b": (3,)}),
+        ("sigmoid", {"z": (6, 1), "W": (1, 2), "b": (1,)}),
+    ],
+)
+def test_gradients_of_cross_entropy_are_p_minus_y(function, shapes):
+    engine, formula = getattr(load("static_graph"), function)()
+    assert {name: array.shape for name, array in formula.items()} == shapes
+    for name, expected in formula.items():
+        np.testing.assert_allclose(engine[name], expected, rtol=0, atol=1e-12)
+        assert np.all(expected != 0)
+
+
+def test_gradients_of_cross_entropy_far_out():
+    assert load("static_graph").far_out() == [1, 1, -1]
+
+
+@pytest.mark.parametrize("loss_of", ["eager", "compiled"])
+def test_weights_after_training_are_those_recorded(loss_of):
+    demo = load("static_graph")
+    model = demo.network()
+    before = model.state_dict()
+    losses = demo.train(model, getattr(demo, loss_of))
+    assert (len(losses), len(before)) == (20, 71)
+    assert losses[-1] < 0.3 * losses[0]
+    assert model.state_dict() == pytest.approx(demo.recorded(), rel=0, abs=1e-12)
+    assert before != pytest.approx(demo.recorded(), rel=0, abs=1e-2)
+
+
+def weights_of_pytorch():
+    """The weights after the same training in PyTorch, by name."""
+    import torch
+
+    demo = load("static_graph")
+    model = demo.network()
+    layers = torch.nn.Linear(demo.N_IN, demo.HIDDEN), torch.nn.ReLU(), torch.nn.Linear(10, 1)
+    twin = torch.nn.Sequential(*layers).double()
+    weights = model.state_dict()
+    with torch.no_grad():
+        for name, p in tensors(twin).items():
+            p.fill_(weights[name])
+    optimizer = torch.optim.SGD(twin.parameters(), lr=demo.LR)
+    X, y = map(torch.tensor, demo.regression())
+    for _, part in product(range(demo.EPOCHS), torch.arange(len(X)).split(demo.BATCH)):
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(twin(X[part])[:, 0], y[part]).backward()
+        optimizer.step()
+    return {name: p.item() for name, p in tensors(twin).items()}
+
+
+def tensors(twin):
+    """Views of the single parameters of a PyTorch model, by their names in micrograd."""
+    named = {}
+    for i, linear in enumerate(twin[::2]):
+        for j, (row, bias) in enumerate(zip(linear.weight, linear.bias, strict=True)):
+            named |= {f"layers[{i}].neurons[{j}].w[{k}]": w for k, w in enumerate(row)}
+            named[f"layers[{i}].neurons[{j}].b"] = bias
+    return named
+
+
+def test_the_record_is_what_pytorch_learns():
+    pytest.importorskip("torch")
+    assert load("static_graph").recorded() == pytest.approx(weights_of_pytorch(), rel=0, abs=1e-12)
+
+
+# ---- orders and cost
+
+
+def test_levels_and_orders_of_the_graph_of_the_essay():
+    demo = load("orders_and_cost")
+    loss = demo.essay_graph()
+    level_of = demo.levels(loss)
+    named = {node.label: level_of[node] for node in demo.variables(loss)}
+    assert named == {"a": 0, "b": 0, "c": 1, "d": 2, "e": 2, "f": 3, "g": 4, "loss": 5}
+    orders = [" ".join(node.label for node in order) for order in demo.topological_orders(loss)]
+    assert sorted(orders) == [
+        "a b c d e f g loss",
+        "a b c e d f g loss",
+        "b a c d e f g loss",
+        "b a c e d f g loss",
+    ]
+    assert demo.orders_by_trial(loss) == 4
+
+
+def test_every_order_gives_the_same_gradients_and_recursion_wrong_ones():
+    demo = load("orders_and_cost")
+    for order in demo.topological_orders(demo.essay_graph()):
+        gradients = demo.gradients_along(order)
+        assert (gradients["a"], gradients["b"], gradients["loss"]) == (-3, -3, 1)
+    assert demo.by_order() == -2
+    assert demo.by_recursion() == -4
+
+
+def test_size_and_memory_of_a_chain():
+    demo = load("orders_and_cost")
+    assert demo.size(demo.chain(999)) == 999 + 2 * 998
+    graph_bytes, backward_bytes = zip(*map(demo.memory, (1000, 4000, 16000)), strict=True)
+    assert demo.slope((1000, 4000, 16000), graph_bytes) == pytest.approx(1, abs=0.1)
+    assert all(0 < b < g for b, g in zip(backward_bytes, graph_bytes, strict=True))
+
+
+def test_slope_is_the_exponent_of_a_power_law():
+    sizes = np.array([10.0, 100.0, 5000.0])
+    assert load("orders_and_cost").slope(sizes, 3 * sizes**1.5) == pytest.approx(1.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("collector", [True, False])
+def test_the_collector_is_left_as_it_was(collector, monkeypatch):
+    demo = load("orders_and_cost")
+    during = []
+    seconds = demo.seconds
+    monkeypatch.setattr(demo, "seconds", lambda n: (during.append(gc.isenabled()), seconds(n))[1])
+    before = gc.isenabled()
+    try:
+        gc.enable() if collector else gc.disable()
+        size, forward, backward, graph, beside = demo.measure(50_001)
+        assert gc.isenabled() == collector
+        monkeypatch.setattr(demo, "seconds", lambda n: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            demo.measure(50_001)
+        assert gc.isenabled() == collector
+    finally:
+        gc.enable() if before else gc.disable()
+    assert during == [False] * 3
+    assert size == 50_001 + 2 * 50_000
+    assert min(forward, backward, graph, beside) > 0
+
+
+if __name__ == "__main__":
+    note = f"PyTorch's weights, recorded by: python {os.path.relpath(__file__)}"
+    record = json.dumps({"source": note, "weights": weights_of_pytorch()}, indent=1)
+    (DEMOS / "static_graph.json").write_text(record + "\n", encoding="utf-8")
