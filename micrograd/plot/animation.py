@@ -29,9 +29,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Animation(History):
     """A recorder for a training run, saved as a GIF or as a page with a slider.
 
-    Create it by its other name, `animate`, before the training loop; call `record` in each step,
-    and `save` after the loop. Record between `backward` and the update, so that weights, gradients
-    and loss belong together.
+    `animate` is another name of this class. Call it before the training loop, `record` in each
+    step, and `save` after the loop. Record between `backward` and the update, so that weights,
+    gradients and loss belong together.
 
     >>> from micrograd.nn import MLP
     >>> X, y = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
@@ -169,9 +169,11 @@ def _draw_curves(
     lines = []
     for name, y in curves.items():
         ax.plot(steps, y, color=theme["hairline"], linewidth=1.2)
-        colour, pattern = CURVES[name]
-        (line,) = ax.plot([], [], color=theme[colour], linestyle=pattern, label=name)
-        line.set(linewidth=1.6, marker="o", markersize=4, markevery=[-1], clip_on=False)
+        colour, width = CURVES[name]
+        (line,) = ax.plot([], [], color=theme[colour], linewidth=width, label=name)
+        line.set(
+            zorder=6 - width, marker="o", markersize=3 + width / 2, markevery=[-1], clip_on=False
+        )
         lines.append(line)
     ax.set_title(kind, loc="left", fontsize="medium", color=theme["ink"])
     ax.set(xlim=(0, max(1, steps[-1])), ylim=(0, 1))

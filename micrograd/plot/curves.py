@@ -119,10 +119,10 @@ def _draw_curves(ax: Axes, at: Array, shown: Mapping[str, Array], kind: str, uni
     theme = theme_of(ax)
     for name, numbers in shown.items():
         known = np.isfinite(numbers)
-        colour, pattern = CURVES[name]
+        colour, width = CURVES[name]
         ax.plot(
-            at[known], numbers[known], color=theme[colour], linestyle=pattern, linewidth=1.6,
-            label=name,
+            at[known], numbers[known], color=theme[colour], linewidth=width, label=name,
+            zorder=6 - width,
         )  # fmt: skip
     ax.set_title(kind, loc="left", fontsize="medium", color=theme["ink"])
     ax.set_xlabel(unit)
@@ -132,7 +132,7 @@ def _draw_curves(ax: Axes, at: Array, shown: Mapping[str, Array], kind: str, uni
         return
     best = at[known][numbers[known].argmin() if kind == "loss" else numbers[known].argmax()]
     value = numbers[at == best][0]
-    ax.plot([best], [value], "o", color=theme[colour], markersize=5)
+    ax.scatter([best], [value], 40, theme[colour], edgecolors=theme["ink"], zorder=6)
     text = f"best {value:.3g}" if kind == "loss" else f"best {value:.1%}"
     ax.set_title(f"{text}, {unit} {best:g}", loc="right", fontsize="small", color=theme["faint"])
     if kind == "accuracy":
