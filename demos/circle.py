@@ -22,8 +22,9 @@ bends the lines, or worse, because they learn from some points only.
 
 All networks learn at the same time, from the sum of their losses: its gradient with respect to the
 weights of one network is the gradient of that network's own loss. The sum is compiled. On a 2-core
-Intel Xeon the demo takes some 15 seconds with numba, and 20 without. Ctrl-C ends the training early
-and draws what has been learned so far.
+Intel Xeon the training takes some 15 seconds with numba, and 20 without; the pictures take 20 more,
+most of them for the animation. Ctrl-C ends the training early and draws what has been learned so
+far.
 
 There are three pictures. circle.png has a panel for each network. As each step follows a single
 example, the line of one neuron keeps moving, and in some epochs it is outside the square: then the

@@ -504,6 +504,23 @@ def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
         assert page.evaluate("page.numbers()")[i] == pytest.approx(0.9, abs=0.06)
 
 
+def test_a_table_shows_all_weights_with_their_moments(ready, opened):
+    with opened(ready) as page:
+        page.select_option("#optimizer", "Adam")
+        page.get_by_role("button", name="all weights").click()
+        drawn(page)
+        assert page.locator("#details tr").count() == 106
+        assert page.text_content("#details tr") == "weightdatagradientmsnext"
+        before = page.evaluate("page.numbers()")
+        row = page.text_content("#details tr >> nth=1").replace("−", "-")
+        assert row.startswith(f"L1.n0.w0{before[0]:.4g}")
+        page.evaluate("page.train(1)")
+        assert row.endswith(f"{page.evaluate('page.numbers()')[0]:.4g}")
+        page.get_by_role("button", name="L2.n7.b").click()
+        drawn(page)
+        assert "the bias of L2.n7" in page.text_content("#details")
+
+
 def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
     with opened(ready) as page:
         examples = "page.state().examples"

@@ -105,7 +105,19 @@ function operationText(op, operands) {
   return `${op.toLowerCase()}(${operands.join(", ")})`;
 }
 
-function introduction(count) {
+// All weights with what the next step does to them: a row {name, figures, onPick} for each.
+function tablePanel({rows, optimizer, onClose}) {
+  const memory = OPTIMIZERS[optimizer].memory, columns = ["data", "gradient", ...memory, "next"];
+  const head = make("tr", "", ...["weight", ...columns].map(text => make("th", "", text)));
+  const body = rows.map(({name, figures, onPick}) => make("tr", "", make("td", "", button(name, onPick)),
+    ...[figures.w, figures.g, ...memory.map(kind => figures[kind]), figures.next].map((x, k) =>
+      make("td", k > 0 && k <= memory.length + 1 ? "gradient" : "", number(x)))));
+  return [make("div", "top", make("h2", "", "All weights"), make("span", "faint", `the next step of ${optimizer}`),
+               onClose),
+          make("div", "scroll", make("table", "", head, ...body))];
+}
+
+function introduction(count, onTable) {
   return [
     make("h2", "", "How it learns"),
     make("ol", "how",
@@ -117,6 +129,7 @@ function introduction(count) {
            + `loss back to the inputs, one pass finds all ${count}: each neuron uses what the next found.`),
       make("li", "", strong("Step. "), "Every weight moves against its gradient: w ← w − ",
            word("learning rate"), " × gradient. So the loss falls.")),
-    make("p", "faint", "Press a point, a neuron or a line of the network to see its numbers."),
+    make("p", "faint", "Press a point, a neuron or a line of the network to see its numbers, or ",
+         button("all weights", onTable), "."),
   ];
 }

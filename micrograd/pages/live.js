@@ -96,6 +96,7 @@ function live(data) {
   }
   function remember() {
     undone.push(kept());
+    element("undo").disabled = false;
     if (undone.length > MOST_UNDONE) undone.shift();
   }
   function undo() {
@@ -263,10 +264,12 @@ function live(data) {
     const held = place.contains(focus) ? focus.getAttribute("aria-label") : null;
     const {kind} = chosen;
     let parts;
+    if (kind === "table" && timer && ++frames % 10) return;
     if (kind === "weight") parts = weightDetail();
+    else if (kind === "table") parts = tableDetail();
     else if (chosen.point !== undefined) parts = pointDetail();
     else if (place.dataset.shown === String(training.p.length)) return;
-    else parts = introduction(training.p.length);
+    else parts = introduced();
     place.dataset.shown = chosen.kind ? "" : training.p.length;
     if (held && focus.matches("input, select") && timer) return;  // somebody types
     place.replaceChildren(...parts);
@@ -274,9 +277,24 @@ function live(data) {
     if (held) [...place.querySelectorAll("[aria-label]")].find(e => e.ariaLabel === held)?.focus();
   }
 
+  const introduced = () => introduction(training.p.length, () => choose({...chosen, kind: "table", table: true}));
+
+  function tableDetail() {
+    const k = settingsOfStep(), here = trained(), top = document.querySelector("#details .scroll")?.scrollTop;
+    if (!here.length) return introduced();
+    requestAnimationFrame(() => { document.querySelector("#details .scroll")?.scrollTo(0, top ?? 0); });
+    training.backward(here);
+    const rows = model.parameters.map((node, i) => {
+      const weight = ofParameter(node);
+      return {name: isFixed ? own.called[i] : weightName(weight), figures: training.nextOf(i, k),
+              onPick: () => choose({...chosen, kind: "weight", weight})};
+    });
+    return tablePanel({rows, optimizer: settings.optimizer, onClose: closing()});
+  }
+
   function weightDetail() {
     const {weight} = chosen, place = isFixed ? weight.place : placeOf(weight), here = trained();
-    if (!here.length) return introduction(training.p.length);
+    if (!here.length) return introduced();
     const k = settingsOfStep(), figures = training.figures(place, here, k), before = training.p[place];
     const size = 0.01, at = training.judged(here, loss.threshold).loss;
     training.p[place] = before + size;

@@ -75,6 +75,11 @@ class Training {
   // What the next step would do with parameter i, if it took all these examples.
   figures(i, examples, settings) {
     this.backward(examples);
+    return this.nextOf(i, settings);
+  }
+
+  // The same, from the gradients in G.
+  nextOf(i, settings) {
     const {memory, updates} = this;
     const known = OPTIMIZERS[settings.optimizer].memory, isKept = known.every(name => memory[name]);
     const own = Object.fromEntries(known.map(name => [name, isKept ? memory[name][i] : 0]));

@@ -29,9 +29,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Animation(History):
     """A recorder for a training run, saved as a GIF or as a page with a slider.
 
-    Create it by its other name, `animate`, before the training loop; call `record` in each step,
-    and `save` after the loop. Record between `backward` and the update, so that weights, gradients
-    and loss belong together.
+    `animate` is another name of this class. Call it before the training loop, `record` in each
+    step, and `save` after the loop. Record between `backward` and the update, so that weights,
+    gradients and loss belong together.
 
     >>> from micrograd.nn import MLP
     >>> X, y = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
