@@ -7,6 +7,7 @@ everywhere:
     magenta         gradients and the backward pass
     teal            local derivatives, between the data and the gradients
     ink             data, and all text
+    yellow          look here: the ground behind what has just changed
     red             what went wrong, always with a sign or a word beside it
 
 The kind of a node is shown by its shape, not by a colour. On its own background each colour of text
@@ -40,6 +41,7 @@ LIGHT = {
     "local-soft": "#dcf1ee",
     "wrong": "#b3182f",
     "wrong-soft": "#fde4e8",
+    "mark": "#ffe14d",
 }
 DARK = {
     "page": "#14171a",
@@ -59,6 +61,7 @@ DARK = {
     "local-soft": "#153f3a",
     "wrong": "#ff8a9c",
     "wrong-soft": "#4a1822",
+    "mark": "#6e5c00",
 }
 SIZES = {  # pixels
     "text": "15px",

@@ -149,10 +149,8 @@ def _ancestors(places: Sequence[int], operands: list[list[int]]) -> set[int]:
 def _drawing(loss: Value, called: Mapping[str, Value], names: Mapping[str, Any]) -> str:
     # `called` comes first and names each Value; `owners` shows which module owns a parameter.
     owners = {f"names[{name!r}]": thing for name, thing in names.items() if name[:1] != "_"}
-    dot = draw_dot(loss, names={**called, **owners})
-    # The page computes all gradients, even if the graph has none yet.
-    caption = dot.graph_attr["label"].replace("no gradients yet: call backward()", "")
-    dot.graph_attr["label"] = caption.removeprefix("\\n")
+    dot = draw_dot(loss, names={**called, **owners}, level="op")
+    dot.graph_attr["label"] = ""  # the page computes all gradients, even if the graph has none yet
     # Numbers change as the page plays: leave room for the widest.
     dot.body = [line.replace(f'WIDTH="{NUMBER_WIDTH}"', f'WIDTH="{WIDEST}"') for line in dot.body]
     picture = str(dot.pipe(encoding="utf-8"))
