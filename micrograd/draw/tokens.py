@@ -7,6 +7,7 @@ everywhere:
     magenta         gradients and the backward pass
     teal            local derivatives, between the data and the gradients
     ink             data, and all text
+    yellow          look here: the ground behind what has just changed
     red             what went wrong, always with a sign or a word beside it
 
 The kind of a node is shown by its shape, not by a colour. On its own background each colour of text
@@ -48,6 +49,7 @@ LIGHT = {
     "class-5": "#c9c158",
     "class-6": "#6cc0ea",
     "class-7": "#6d747d",
+    "mark": "#ffe14d",
 }
 DARK = {
     "page": "#14171a",
@@ -75,6 +77,7 @@ DARK = {
     "class-5": "#f5ee9a",
     "class-6": "#c5e8ff",
     "class-7": "#8d939c",
+    "mark": "#6e5c00",
 }
 SIZES = {  # pixels
     "text": "15px",
