@@ -535,7 +535,7 @@ def test_neurons_are_shaded_by_their_outputs():
     dot = draw_dot(layer([1.0]), level="neuron")
     grounds = [re.search(r'BGCOLOR="(.+?)"', card(dot, f"n{i}"))[1] for i in range(4)]
     assert grounds == [shade(x, 4.0) for x in (4.0, 2.0, 0.0, -4.0)]
-    assert grounds == ["#f8d3a4ff", "#f8d3a480", "#f8d3a400", "#b9daf2ff"]
+    assert grounds == ["#f8d3a4bf", "#f8d3a460", "#f8d3a400", "#b9daf2bf"]
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def card(node: Any, face: Face, side: str) -> str:
     frame, ground = COLOURS["operation" if node.kind == "neuron" else node.kind]
     look: dict[str, Any] = {
         "BORDER": 2 if node.kind == "result" else 1,
-        "COLOR": frame,
+        "COLOR": LIGHT["ink"] if face.marked else frame,
         "BGCOLOR": DONE["ground"] if face.done else face.ground or ground,
         "STYLE": "ROUNDED" if node.kind in ("input", "constant") else "SOLID",
     }
@@ -171,7 +171,8 @@ def box_card(box: Any, face: Face) -> str:
     frame, ground = COLOURS["input" if box.kind == "inputs" else "parameter"]
     style = "ROUNDED" if box.kind == "inputs" else "SOLID"
     body = _tag("TD", _table(rows, CELLPADDING=1), CELLPADDING=6)
-    return _marked(_table([[body]], BORDER=1, COLOR=frame, BGCOLOR=ground, STYLE=style), face)
+    colour = ink if face.marked else frame
+    return _marked(_table([[body]], BORDER=1, COLOR=colour, BGCOLOR=ground, STYLE=style), face)
 
 
 def _marked(card: str, face: Face) -> str:

@@ -30,6 +30,7 @@ COLOURS = {  # frame and ground
 # Colour-blind readers can tell these two apart.
 POSITIVE, NEGATIVE = LIGHT["positive"], LIGHT["negative"]  # colours of lines
 GROUNDS = {POSITIVE: LIGHT["positive-soft"], NEGATIVE: LIGHT["negative-soft"]}
+DEEPEST = 0.75  # opacity of the deepest shade, on which words and gradients can still be read
 LEGEND = "orange is positive, blue is negative; stronger means larger"
 FAR = "a name in italics replaces a long arrow from the card of that name"
 EDGE, CAPTION = LIGHT["frame"], LIGHT["faint"]  # colours of arrows, and of words beside the cards
@@ -130,11 +131,11 @@ def line(weight: Any, heaviest: float) -> dict[str, str]:
     A small weight is also paler, so that the large ones stand out where many lines cross.
 
     >>> line(-1.0, heaviest=2.0)
-    {'color': '#0b62a8b2', 'penwidth': '1.4'}
+    {'color': '#0b62a8d9', 'penwidth': '1.4'}
     """
     strength = _strength(weight, heaviest)
     return {
-        "color": f"{sign_colour(weight)}{round(255 * (0.4 + 0.6 * strength)):02x}",
+        "color": f"{sign_colour(weight)}{round(255 * (0.7 + 0.3 * strength)):02x}",
         "penwidth": f"{0.2 + 2.4 * strength:.2g}",
     }
 
@@ -143,6 +144,6 @@ def shade(x: Any, strongest: float) -> str:
     """The ground colour for the output of a neuron: no colour for 0, else more or less opaque.
 
     >>> shade(0.0, strongest=1.0), shade(-0.5, strongest=1.0), shade(1.0, strongest=1.0)
-    ('#f8d3a400', '#b9daf280', '#f8d3a4ff')
+    ('#f8d3a400', '#b9daf260', '#f8d3a4bf')
     """
-    return f"{GROUNDS[sign_colour(x)]}{round(255 * _strength(x, strongest)):02x}"
+    return f"{GROUNDS[sign_colour(x)]}{round(255 * DEEPEST * _strength(x, strongest)):02x}"
