@@ -6,6 +6,8 @@ from micrograd.draw.tokens import DARK, LIGHT, contrast
 
 TEXT = ("ink", "faint", "positive", "negative", "gradient", "local", "wrong")
 SOFT = [("ink", "positive-soft"), ("ink", "negative-soft"), ("gradient", "gradient-soft")]
+SOFT += [("ink", "mark"), *((f"{c}-soft", "ink") for c in ("gradient", "local"))]
+SOFT += [("panel", "ink"), ("soft", "ink")]  # light text on a dark ground
 SOFT += [("local", "local-soft"), ("wrong", "wrong-soft"), ("panel", "gradient")]
 
 

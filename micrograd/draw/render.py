@@ -23,6 +23,7 @@ from typing import Any
 
 import graphviz
 
+from micrograd.draw.theme import in_notebook, themed
 from micrograd.files import write_whole
 
 BITMAPS = {"bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp"}
@@ -286,13 +287,23 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
     def _repr_mimebundle_(
         self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None, **_: Any
     ) -> dict[str, bytes | str]:
-        # JupyterLab does not show an SVG in a notebook that is not trusted, but it shows a PNG.
+        # Notebooks prefer HTML, which can fit a picture to the width of a cell. Some programs that
+        # show notebooks take only the SVG, or if they do not trust it, the PNG.
+        include = None if include is None else set(include)
         bundle: dict[str, bytes | str] = super()._repr_mimebundle_(include, exclude)
+        if (include is None or "text/html" in include) and "text/html" not in (exclude or ()):
+            bundle["text/html"] = in_notebook(str(bundle.get("image/svg+xml") or self._svg()))
         small = len(bundle.get("image/svg+xml", b"-" * (WITH_PNG + 1))) <= WITH_PNG
         if include is None and small and "image/png" not in (exclude or ()):
             with suppress(ValueError):  # a registered renderer may not support PNG
                 bundle["image/png"] = self._repr_image_png()
         return bundle
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self._svg())
+
+    def _svg(self) -> str:
+        return str(self.pipe("svg", encoding="utf-8"))
 
     @staticmethod
     def _verify_format(format: str, **_: Any) -> None:
@@ -317,7 +328,8 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
                 "places the nodes"
             )
         full_format = ":".join(part for part in (format, renderer, formatter) if part)
-        return picture("".join(input_lines), full_format, engine, quiet)
+        data = picture("".join(input_lines), full_format, engine, quiet)
+        return themed(data.decode()).encode() if full_format == "svg" else data
 
     def _pipe_lines_string(self, *args: Any, encoding: str, **options: Any) -> str:
         return self._pipe_lines(*args, **options).decode(encoding)

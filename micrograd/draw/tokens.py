@@ -7,6 +7,7 @@ everywhere:
     magenta         gradients and the backward pass
     teal            local derivatives, between the data and the gradients
     ink             data, and all text
+    yellow          look here: the ground behind what has just changed
     red             what went wrong, always with a sign or a word beside it
 
 The kind of a node is shown by its shape, not by a colour. On its own background each colour of text
@@ -40,6 +41,7 @@ LIGHT = {
     "local-soft": "#dcf1ee",
     "wrong": "#b3182f",
     "wrong-soft": "#fde4e8",
+    "mark": "#ffe14d",
     "class-0": "#0b62a8",  # points of each class: shapes, never text
     "class-1": "#d57a00",
     "class-2": "#35b597",
@@ -67,6 +69,7 @@ DARK = {
     "local-soft": "#153f3a",
     "wrong": "#ff8a9c",
     "wrong-soft": "#4a1822",
+    "mark": "#6e5c00",
     "class-0": "#74b8f2",
     "class-1": "#f5b060",
     "class-2": "#35a578",
