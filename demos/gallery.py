@@ -22,28 +22,41 @@ def neuron_picture() -> str:
     return picture.render(outfile=GALLERY / "neuron.svg", cleanup=True)
 
 
-def moons_picture() -> str:
+def moons_picture(*options: str) -> str:
     """The path of moons.png: the decision-boundary demo with default options."""
-    path = str(GALLERY / "moons.png")
-    demo = str(DEMOS / "decision_boundary.py")
-    subprocess.run([sys.executable, demo, "--out", path], check=True)
+    path = path_of("moons", "png", options)
+    run("decision_boundary", "--out", path, *options)
     return path
 
 
-def boundary_animation() -> str:
+def boundary_animation(*options: str) -> str:
     """The path of boundary.gif: the same demo learns the three arms of a spiral."""
-    path = str(GALLERY / "boundary.gif")
-    demo = str(DEMOS / "decision_boundary.py")
+    path = path_of("boundary", "gif", options)
     with tempfile.TemporaryDirectory() as folder:
-        last = str(Path(folder, "last.png"))
-        arguments = ["--data", "spirals", "--points", "120", "--out", last, "--animate", path]
-        subprocess.run([sys.executable, demo, *arguments], check=True)
+        arguments = ["--data", "spirals", "--points", "120", "--out", str(Path(folder, "last.png"))]
+        run("decision_boundary", *arguments, "--animate", path, *options)
     return path
 
 
-PICTURES = [neuron_picture, moons_picture, boundary_animation]
+def backward_animation(*options: str) -> str:
+    """The path of backward.gif: gradients on their way back through a neuron."""
+    path = path_of("backward", "gif", options)
+    run("backward_gif", "--out", path, *options)
+    return path
+
+
+def path_of(name: str, ending: str, options: tuple[str, ...]) -> str:
+    """The path of a picture; those on a dark ground have -dark in their names."""
+    return str(GALLERY / f"{name}{'-dark' * ('--dark' in options)}.{ending}")
+
+
+def run(demo: str, *arguments: str) -> None:
+    """Runs a demo in a process of its own."""
+    subprocess.run([sys.executable, str(DEMOS / f"{demo}.py"), *arguments], check=True)
 
 
 if __name__ == "__main__":
-    for picture in PICTURES:
-        print(picture())
+    print(neuron_picture())
+    for picture in (moons_picture, boundary_animation, backward_animation):
+        for options in ((), ("--dark",)):
+            print(picture(*options))

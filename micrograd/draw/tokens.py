@@ -41,6 +41,7 @@ LIGHT = {
     "local-soft": "#dcf1ee",
     "wrong": "#b3182f",
     "wrong-soft": "#fde4e8",
+    "mark": "#ffe14d",
     "class-0": "#0b62a8",  # points of each class: shapes, never text
     "class-1": "#d57a00",
     "class-2": "#35b597",
@@ -49,7 +50,6 @@ LIGHT = {
     "class-5": "#c9c158",
     "class-6": "#6cc0ea",
     "class-7": "#6d747d",
-    "mark": "#ffe14d",
 }
 DARK = {
     "page": "#14171a",
@@ -69,6 +69,7 @@ DARK = {
     "local-soft": "#153f3a",
     "wrong": "#ff8a9c",
     "wrong-soft": "#4a1822",
+    "mark": "#6e5c00",
     "class-0": "#74b8f2",
     "class-1": "#f5b060",
     "class-2": "#35a578",
@@ -77,7 +78,6 @@ DARK = {
     "class-5": "#f5ee9a",
     "class-6": "#c5e8ff",
     "class-7": "#8d939c",
-    "mark": "#6e5c00",
 }
 SIZES = {  # pixels
     "text": "15px",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -13,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
-from PIL import Image
 
 from micrograd.files import write_whole
 from micrograd.plot.boundary import draw_points, draw_regions, figure_size
 from micrograd.plot.files import check_path
+from micrograd.plot.gif import animated_gif
 from micrograd.plot.history import Frame, History, as_scores
 from micrograd.plot.style import CURVES, NotebookFigure, marks, style_axes, theme_of
 
@@ -95,13 +94,8 @@ class Animation(History):
         frames = self.frames()
         chosen = sorted({round(i * (len(frames) - 1) / 60) for i in range(61)})
         figure = _FrameFigure(self, frames, dark)
-        images = [figure.image(i) for i in chosen]
-        content = io.BytesIO()
-        images[0].save(
-            content, "GIF", save_all=True, append_images=images[1:], loop=0, optimize=True,
-            duration=[*[80] * (len(images) - 1), 2000],
-        )  # fmt: skip
-        return content.getvalue()
+        durations = [*[80] * (len(chosen) - 1), 2000]
+        return animated_gif(map(figure.pixels, chosen), figure.palette, durations)
 
 
 animate = Animation
@@ -123,7 +117,7 @@ class _FrameFigure:
             self._figure.add_subplot(cell, facecolor="none") for cell in cells
         )
         theme = theme_of(self._boundary)
-        self._palette = _palette(theme, len(run.names))
+        self.palette = _palette(theme, len(run.names))
         self._figure.suptitle(run.title.replace("$", r"\$"), color=theme["ink"], fontsize="large")
         draw_points(self._boundary, run.plane, run.points, run.labels, run.names, run.true_lines)
         steps, curves = [frame.step for frame in frames], run.curves()
@@ -138,7 +132,7 @@ class _FrameFigure:
         losses.tick_params(labelbottom=False)
         self._accuracies.set(yticks=[0, 0.5, 1], yticklabels=["0", "50%", "100%"])
 
-    def image(self, i: int) -> Image.Image:
+    def pixels(self, i: int) -> Array:
         frame = self._frames[i]
         regions = draw_regions(self._boundary, self._run.plane, as_scores(frame.scores, frame.unit))
         for show in self._show_curves:
@@ -150,10 +144,10 @@ class _FrameFigure:
             self._figure.set_layout_engine("none")
             self._has_layout = True
         self._canvas.draw()  # type: ignore[no-untyped-call]
-        pixels = np.asarray(self._canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+        pixels = np.array(self._canvas.buffer_rgba())[..., :3]  # type: ignore[no-untyped-call]
         for artist in regions:
             artist.remove()
-        return _indexed(pixels, self._palette)
+        return pixels
 
 
 def _draw_curves(
@@ -208,16 +202,3 @@ def _palette(theme: Mapping[str, str], classes: int) -> Array:
     colours = [np.linspace(to_rgb(a), to_rgb(b), count) for a, b, count in ramps]
     palette: Array = np.rint(255 * np.concatenate(colours)).astype(np.uint8)
     return palette
-
-
-def _indexed(pixels: Array, palette: Array) -> Image.Image:
-    # Each pixel gets the nearest colour of the palette. (Pillow's own search is approximate and
-    # would turn white into another colour.)
-    codes = np.dot(pixels[..., :3].astype(int), [65536, 256, 1])
-    different, places = np.unique(codes, return_inverse=True)
-    colours = np.stack(np.unravel_index(different, (256, 256, 256)), axis=-1)
-    distances = ((colours[:, None] - palette.astype(int)) ** 2).sum(axis=-1)
-    nearest = distances.argmin(axis=1).astype(np.uint8)
-    picture = Image.fromarray(nearest[places.reshape(codes.shape)])
-    picture.putpalette(palette.tobytes())
-    return picture
