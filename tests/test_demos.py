@@ -1,5 +1,6 @@
 """Worked examples: each demo runs as a script, and its heart agrees with its reference."""
 
+import json
 import re
 import subprocess
 import sys
