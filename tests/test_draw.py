@@ -360,7 +360,7 @@ def network(size):
 def test_a_graph_of_a_thousand_nodes_is_drawn(program):
     root = program(1000)
     root.backward()
-    dot = draw_dot(root)
+    dot = draw_dot(root, level="op")
     svg = dot.pipe(encoding="utf-8")
     nodes = dot.source.count("[label=<")
     assert nodes >= 1000
