@@ -13,7 +13,7 @@ import graphviz
 import pytest
 
 import micrograd
-from micrograd.draw.choice import LARGEST
+from micrograd.draw.automatic_level import LARGEST
 from micrograd.draw.dot import draw_dot
 from micrograd.draw.layout import NEAR, QUICK, REACH, far_arrows
 from micrograd.draw.network import draw_network

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from micrograd import Value, draw_dot, draw_network, mermaid, topological_order
-from micrograd.draw.choice import READABLE
+from micrograd.draw.after_layers import with_rest
+from micrograd.draw.automatic_level import READABLE
 from micrograd.draw.graph import graph
 from micrograd.draw.names import Names
 from micrograd.draw.records import Graph, LayerBox, NeuronBox, RestBox
-from micrograd.draw.rest import with_rest
 from micrograd.draw.tokens import LIGHT
 from micrograd.nn import MLP, Linear, Module, Neuron, Parameter
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from micrograd.compiler.schedule import Block, Schedule
+from micrograd.draw.automatic_level import LARGEST
 from micrograd.draw.cards import caption, name_alone
-from micrograd.draw.choice import LARGEST
 from micrograd.draw.layout import far_arrows
 from micrograd.draw.render import Digraph
 from micrograd.draw.style import CAPTION, COLOURS, EDGE, FAR, FONT

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from micrograd.draw.automatic_level import chosen
 from micrograd.draw.cards import box_card, caption, card, name_alone
 from micrograd.draw.chain_rule import (
     EQUALS,
@@ -42,8 +43,7 @@ from micrograd.draw.chain_rule import (
     rules_with_symbols,
     with_tangents,
 )
-from micrograd.draw.choice import chosen
-from micrograd.draw.faces import Looks
+from micrograd.draw.contents import Looks
 from micrograd.draw.graph import roots_of
 from micrograd.draw.layout import far_arrows
 from micrograd.draw.records import Graph, LayerBox, NeuronBox, Node, RestBox

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from micrograd.draw.contents import Looks
 from micrograd.draw.dot import results_of
-from micrograd.draw.faces import Looks
 from micrograd.draw.graph import graph, levels, roots_of
 from micrograd.draw.records import Graph, Node
 from micrograd.draw.style import COLOURS, sign

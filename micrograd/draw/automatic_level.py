@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from micrograd.draw.after_layers import with_rest
 from micrograd.draw.graph import graph
 from micrograd.draw.levels import LEVELS
 from micrograd.draw.records import Graph, Node
-from micrograd.draw.rest import with_rest
 
 READABLE = 100  # nodes: more of them are a hairball
 LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
