@@ -49,8 +49,8 @@ from micrograd.trace import trace
 #    s = d + b, \quad f = s + e $$
 #
 # The number beside the head of each arrow is a local derivative: the derivative of the node at its
-# head with respect to the node at its tail. Which two numbers are beside the arrows into $b = x y$ at
-# $x = 2$, $y = 3$?
+# head with respect to the node at its tail. Which two numbers are beside the arrows into $b = x y$
+# at $x = 2$, $y = 3$?
 
 # %%
 x, y = Value(2.0), Value(3.0)
