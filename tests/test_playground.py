@@ -296,11 +296,11 @@ def test_buttons_and_keys_train_and_undo(ready, opened):
         page.get_by_role("button", name="One step").click()
         drawn(page)
         one = page.evaluate("page.numbers()")
-        assert "step 1 ·" in page.text_content("#said")
+        assert "step 1 ·" in page.text_content("#figures")
         assert one != start
         page.keyboard.press("ArrowRight")
         drawn(page)
-        assert "step 2 ·" in page.text_content("#said")
+        assert "step 2 ·" in page.text_content("#figures")
         page.focus("#noise")
         page.keyboard.press("ArrowLeft")  # steps back and does not turn the slider
         drawn(page)
@@ -335,7 +335,7 @@ def test_it_trains_until_the_loss_is_small(ready, opened):
         assert page.evaluate("page.state().training.steps") == steps
         page.click("#undo")  # all of it, at once
         drawn(page)
-        assert "step 0 ·" in page.text_content("#said")
+        assert "step 0 ·" in page.text_content("#figures")
 
 
 def test_reset_gives_the_same_numbers_for_the_same_seed(ready, opened):
@@ -439,7 +439,7 @@ def test_a_neuron_steps_through_its_operations(tmp_path, opened):
         page.keyboard.press("ArrowRight")
         drawn(page)
         assert page.text_content("#opened-count") == "1 of 14"
-        assert "step 0 ·" in page.text_content("#said")  # the network did not train
+        assert "step 0 ·" in page.text_content("#figures")  # the network did not train
         page.get_by_role("button", name="Step forward").click()
         page.get_by_role("button", name="Step back").click()
         drawn(page)
@@ -615,7 +615,7 @@ def test_the_address_brings_the_state_back(ready, opened):
         assert page.evaluate("page.numbers()") == numbers
         for part in ("settings", "sizes", "activations", "examples"):
             assert after[part] == before[part]
-        assert "step 7 ·" in page.text_content("#said")
+        assert "step 7 ·" in page.text_content("#figures")
 
 
 @pytest.mark.parametrize(
@@ -629,7 +629,7 @@ def test_a_damaged_address_is_left_out(ready, opened, address):
         page.evaluate(f"location.hash = {address!r}")
         until(page, "page.state().training.steps === 0")
         page.evaluate("page.train(2)")
-        assert "step 2 ·" in page.text_content("#said")
+        assert "step 2 ·" in page.text_content("#figures")
 
 
 def test_too_large_a_learning_rate_is_explained(ready, opened):
@@ -642,7 +642,7 @@ def test_too_large_a_learning_rate_is_explained(ready, opened):
         assert "learning rate is too large" in page.text_content("#said")
         page.click("#reset")
         drawn(page)
-        assert "step 0" in page.text_content("#said")
+        assert "step 0" in page.text_content("#figures")
 
 
 def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
@@ -736,10 +736,10 @@ def test_without_scripts_the_page_says_what_it_is(ready, opened):
 def test_words_are_explained_to_mouse_keys_and_readers(ready, opened):
     with opened(ready) as page:
         word = page.locator("#details [data-word=gradient]").first
-        assert "moves a little" in word.get_attribute("aria-description")
+        assert "How many times as far" in word.get_attribute("aria-description")
         word.focus()
         content = word.evaluate("e => getComputedStyle(e, '::after').content")
-        assert "moves a little" in content
+        assert "How many times as far" in content
         for name in ("Train", "One step", "Undo", "Learning rate"):
             assert page.get_by_label(name, exact=True).count() == 1
         page.click("#train")
@@ -755,7 +755,7 @@ def test_notebooks_show_it_in_a_frame(tmp_path, opened):
         frame = page.frames[1]
         frame.click("#one-step")
         drawn(frame)
-        assert "step 1 ·" in frame.text_content("#said")
+        assert "step 1 ·" in frame.text_content("#figures")
 
 
 # ---- how fast it is
