@@ -81,8 +81,7 @@ def history():
     return trained(12, hidden=(4, 3))
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
 def test_the_page_fits_and_draws_on_every_screen(history, tmp_path, opened, width, scheme):
     path = page_of(history, tmp_path)
     options = {"color_scheme": scheme, "reduced_motion": "reduce", "device_scale_factor": 2}
@@ -240,7 +239,7 @@ def test_hostile_names_are_text_and_nothing_else(tmp_path, opened):
     ("make", "visible", "said"),
     [
         (lambda: trained(2, model_of=lambda n: lambda p: n(p)), False, ""),
-        (lambda: trained(2, hidden=(40, 40)), True, "40, 40, 1 neurons has too many weights"),
+        (lambda: trained(0, hidden=(40, 40)), True, "40, 40, 1 neurons has too many weights"),
         (lambda: trained(2, end=False), True, "Thickest line"),
         (lambda: plot.animate(lambda P: P[:, 0], [[1.0, 1.0]], [1]), False, ""),
         (lambda: plot.animate(lambda P: P[:, 0] * 0, [[0, 0], [900, 1]], [0, 1]), False, ""),

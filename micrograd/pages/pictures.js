@@ -91,7 +91,7 @@ function makePictures({experiment, attention, clock, network, onPick}) {
     element("key-lines").replaceChildren(...(isGradient ? [strong("━ gradient", "gradient")]
       : [strong("━ positive", "positive"), " ", strong("━ negative", "negative")]));
     element("about").textContent = isGradient
-      ? `Thickest line: a gradient of ±${number(most)}, over all training points; dashed: negative.`
+      ? `Thickest line: a gradient of ±${number(most)}; dashed: negative.`
       : "Each neuron shows where its output is positive and negative.";
   }
 

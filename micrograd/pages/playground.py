@@ -31,8 +31,9 @@ from micrograd.pages.pieces import piece
 TITLE = "A network that learns"
 SEEN = ["program", "numbers", "glossary", "canvas", "plane", "curves", "network"]  # by both pages
 LIVE = ["random", "samples", "assembly", "flat", "optimizers", "training", "experiment", "clock",
-        "sight", "pictures", "sentence", "figures", "details", "levels", "layout", "steps", "cards",
-        "opened", "arithmetic", "hand", "choices", "controls", "keyboard", "address", "live"]  # fmt: skip
+        "sight", "pictures", "sentence", "figures", "details",
+        "levels", "layout", "steps", "cards", "opened", "arithmetic",
+        "hand", "choices", "controls", "keyboard", "address", "live"]  # fmt: skip
 MOST_CLASSES = 8
 KNOWN: dict[Callable[..., Value], str] = {
     binary_cross_entropy: "cross-entropy",

@@ -145,6 +145,7 @@ function recorded(run) {
                     "figures"]) element(id).remove();
   element("playback").hidden = false;
   element("page").classList.add("recorded");
+  element("truth").hidden = !run.truth;
   element("key-test").replaceWith("validation points");
   for (const name of ["weights", "gradients"])
     element(`show-${name}`).addEventListener("click", () => { hue = name; ask(); });
