@@ -68,7 +68,7 @@ def test_cards_show_shapes_of_data_and_gradients():
 def test_a_large_graph_of_arrays_is_drawn_by_arrays():
     names = regression()
     dot = draw_dot(names["L"], names=names)
-    assert "drawn by arrays: level=" in dot.source
+    assert "drawn array by array: level=" in dot.source
     assert dot.source.count("[label=<") < 10
     assert draw_dot(names["L"], names=names, level="op").source.count("[label=<") > 500
 

@@ -306,7 +306,7 @@ def test_a_graph_too_large_to_lay_out_is_refused_at_once():
     for _ in range(LARGEST):
         x = -x
     with pytest.raises(
-        ValueError, match=f"at most {LARGEST} nodes, the graph has {LARGEST + 1}: draw"
+        ValueError, match=f"at most {LARGEST} nodes, but the graph has {LARGEST + 1}: draw"
     ):
         draw_dot(x)
 
@@ -475,7 +475,7 @@ def test_mermaid_escapes_labels_and_limits_arrows():
     with pytest.raises(ValueError, match="rankdir 'XY' is not one of"):
         micrograd.mermaid(hostile, rankdir="XY")
     with pytest.raises(
-        ValueError, match="Mermaid draws at most 500 arrows, the graph has 502: use"
+        ValueError, match="Mermaid draws at most 500 arrows, but the graph has 502: use"
     ):
         micrograd.mermaid(chain(502))
 
@@ -499,7 +499,7 @@ def test_an_operation_without_a_name_can_be_drawn(op, label):
 def test_too_many_arrows_are_refused_at_once():
     leaves = [Value(1.0) for _ in range(100)]
     root = Value(1.0, [Value(1.0, leaves, "f") for _ in range(100)], "g")
-    with pytest.raises(ValueError, match="at most 4000 arrows, the graph has 10100: draw a part"):
+    with pytest.raises(ValueError, match="at most 4000 arrows, but the graph has 10100: draw a"):
         draw_dot(root)
 
 

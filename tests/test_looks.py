@@ -100,7 +100,7 @@ def test_the_stages_of_a_backward_pass():
         assert with_look(dot, SOLID) == solid
         shown = {words[-5]: words[-1] for words in texts(dot).values()}  # name, data, ., grad, .
         assert {name for name, grad in shown.items() if grad != DOT} == known
-        assert "solid cards have handed their gradient on" in caption(dot)
+        assert "solid cards have passed on their gradient" in caption(dot)
         assert "no gradients yet" not in caption(dot)
     assert x.grad == L.grad * (1 - L.data**2) * w.data
 
@@ -122,7 +122,7 @@ def test_the_caption_says_nothing_wrong_about_gradients():
     x.grad = 5.0
     dot = draw_dot(L)
     assert "no gradients yet" not in caption(dot)
-    assert "only leaves have gradients, from before: call backward()" in caption(dot)
+    assert "only leaves have gradients, left over from before: call backward()" in caption(dot)
     assert texts(dot)["v0"][-1] == "5"
     assert texts(dot)["v5"][-1] == DOT
     L.grad = 1.0
@@ -284,7 +284,7 @@ def test_the_level_is_as_deep_as_one_can_read(sizes, examples, level):
     kinds = {"op": r"\tv0 ", "neuron": r"\tn0 ", "layer": r"\tl0 "}
     assert re.search(kinds[level], dot.source)
     said = caption(dot)
-    assert (f"{nodes:,} nodes, drawn by {level}s" in said) is (level != "op")
+    assert (f"{nodes:,} nodes, drawn {level} by {level}" in said) is (level != "op")
     assert ("level='op' draws each operation" in said) is (level == "neuron")
 
 
@@ -295,7 +295,7 @@ def test_a_graph_without_neurons_is_drawn_as_it_is():
     dot = draw_dot(y)
     assert len(graph(y).nodes) == 2 * READABLE + 1
     assert re.search(rf"^\tv{2 * READABLE} ", dot.source, re.M)
-    assert "drawn by" not in caption(dot)
+    assert ", drawn " not in caption(dot)
 
 
 def test_the_operations_of_a_large_loss_are_one_card():

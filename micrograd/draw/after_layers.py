@@ -1,6 +1,6 @@
 """The operations after the last layer as a single box.
 
-These are the operations of the loss: there are some for each example, and more for a penalty on the
+These are the operations of the loss: a few for each example, and more if there is a penalty on the
 parameters. In a graph of 40,000 nodes they would hide the layers.
 """
 
@@ -15,13 +15,13 @@ from micrograd.draw.levels import operands_first, renamed
 from micrograd.draw.records import Graph, Node, RestBox
 from micrograd.draw.style import counted, sign
 
-SHOWN = 4  # kinds of operations that the box lists
+SHOWN = 4  # the box lists at most this many kinds of operations
 
 
 def with_rest(drawn: Graph) -> Graph:
-    """The same graph with one RestBox for the operations that lead to no layer, except the results.
+    """The same graph with one RestBox for all operations that do not lead to a layer.
 
-    Leaves that only these operations use belong to the box, too.
+    Leaves that only these operations use also belong to the box; results do not.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.nn import Neuron

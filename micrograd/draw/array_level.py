@@ -1,9 +1,9 @@
 """From the elements of arrays to whole arrays.
 
-An array of Values remembers the operation and the operands from which it was computed (see
-`arrays.py`), and so does the Value of a reduction. This shows which arrays there are; which of them
-an array was computed from is read from the graph of its elements. If that contradicts what the
-array remembers, for example because an element has been replaced, the graph is right.
+An array of Values remembers the operation and the operands that it was computed from (see
+`arrays.py`), and so does the result of a reduction. These memories tell which arrays exist. Which
+of them an array was computed from is read from the graph of its elements: if an element has been
+replaced, for example, the array's memory is out of date, but the graph is right.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from micrograd.draw.records import ArrayBox, Node, RestBox, has_gradient
 from micrograd.draw.style import counted
 from micrograd.engine import Constant, Value
 
-LOOSE = 8  # parameters or inputs outside all arrays that are drawn one by one
-OPS = {  # NumPy's names of operations, and ours
+LOOSE = 8  # at most this many parameters or inputs outside arrays are drawn one by one
+OPS = {  # NumPy's names for operations, and ours
     **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "matmul": "@"},
     **{"negative": "neg", "absolute": "abs", "relu": "ReLU", "add.accumulate": "cumsum"},
     **{"add.reduce": "sum", "multiply.reduce": "prod"},
@@ -65,8 +65,8 @@ def with_arrays(
 
 
 class _View:
-    # Which Values belong to which array. An element of several arrays, such as one of W and of W.T,
-    # belongs to the first: arrays with names come before those that are only remembered.
+    # Which Values belong to which array. An element of several arrays, such as both W and W.T,
+    # belongs to the first of them. Named arrays come before those that are only remembered.
 
     def __init__(
         self, node_of: Mapping[Value, Node], roots: Collection[Value], named: Names
@@ -116,7 +116,7 @@ class _View:
         return set(self.roots).isdisjoint(elements)
 
     def _scalar(self, value: Value) -> Any:
-        # The result of a reduction, or any Value outside all arrays.
+        # The result of a reduction, or any other Value outside arrays.
         node = self.node_of[value]
         if _memory(value):
             op, operands, _ = self._computed([value], _memory(value))
@@ -159,8 +159,8 @@ class _View:
             yield name
 
     def _walk(self, elements: Sequence[Value], ends: set[str]) -> tuple[set[str], list[Value]]:
-        # The names of the arrays, leaves and given ends from which the elements were computed, and
-        # the Values on the way there.
+        # The names of the arrays, leaves and given ends that the elements were computed from, and
+        # the Values in between.
         here = self.array_of.get(elements[0])
         reached: set[str] = set()
         inside: list[Value] = []
@@ -185,7 +185,7 @@ class _View:
 
 
 def _all_arrays(values: Iterable[Value], arrays: Sequence[Any]) -> Iterator[Any]:
-    # These arrays, then all from which they or the Values were computed, each once.
+    # These arrays, then all arrays that they or the Values were computed from, without duplicates.
     waiting = [*reversed(arrays)]
     for value in values:
         waiting[:0] = _operands(value)

@@ -1,8 +1,8 @@
-"""The level at which a graph is drawn: as deep as a reader can still follow.
+"""The level at which a graph is drawn: as detailed as a reader can still follow.
 
-Without a level, a graph of up to 100 nodes is drawn operation by operation, and a larger one by
-neurons, by layers or by arrays, whichever is the first that is small enough. A level that was asked
-for is drawn up to the limits of the layout.
+By default, a graph of up to 100 nodes is drawn operation by operation, and a larger one neuron by
+neuron, layer by layer or array by array: the first of these that is small enough. If the caller
+chooses a level, it is used unless the graph is too large to lay out.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from micrograd.draw.graph import graph
 from micrograd.draw.levels import LEVELS
 from micrograd.draw.records import Graph, Node
 
-READABLE = 100  # nodes: more of them are a hairball
+READABLE = 100  # nodes: a larger drawing is a hairball
 LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
-NAMES = {"op": "operation by operation", "neuron": "by neurons", "layer": "by layers"}
-NAMES["array"] = "by arrays"
+NAMES = {"op": "operation by operation", "neuron": "neuron by neuron"}
+NAMES |= {"layer": "layer by layer", "array": "array by array"}
 
 
 def chosen(
@@ -29,7 +29,7 @@ def chosen(
     Args:
         results: Values, or arrays of Values.
         names: as in `graph`.
-        wanted: a level, or None for the deepest one that a reader can still follow.
+        wanted: a level, or None for the most detailed one that a reader can still follow.
         parameters: as in `graph`.
 
     Returns:
@@ -41,7 +41,7 @@ def chosen(
     >>> from micrograd.nn import MLP
     >>> drawn, captions = chosen([MLP(2, [16, 1])([1.0, 2.0])], None, None, ())
     >>> drawn.level, captions
-    ('neuron', ["179 nodes, drawn by neurons: level='op' draws each operation"])
+    ('neuron', ["179 nodes, drawn neuron by neuron: level='op' draws each operation"])
     """
 
     def at(level: str) -> Graph:
@@ -81,8 +81,8 @@ def _readable(deepest: Graph, at: Any) -> tuple[Graph, list[str]]:
 
 
 def _higher_than(level: str, at: Any) -> Any:
-    # The graph at each higher level at which it has boxes; last, with one box for all operations
-    # that are in no layer.
+    # The graph at each higher level at which it has boxes; finally, with one box for all operations
+    # after the last layer.
     for higher in LEVELS[LEVELS.index(level) + 1 :]:
         drawn = at(higher)
         if _grouped(drawn):
@@ -113,6 +113,6 @@ def _within_limits(drawn: Graph, captions: list[str]) -> tuple[Graph, list[str]]
         limit, found = f"{2 * LARGEST} arrows", arrows
     even = f" even at level '{drawn.level}'" if _grouped(drawn) else ""
     raise ValueError(
-        f"a drawing has at most {limit}, the graph has {found}{even}: draw a part of it, such as "
-        "the loss of a single example, or a smaller network"
+        f"a drawing has at most {limit}, but the graph has {found}{even}: draw a part of it, such "
+        "as the loss of a single example, or a smaller network"
     )

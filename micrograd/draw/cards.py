@@ -1,8 +1,9 @@
 """The cards of a drawing, one per node, as Graphviz's HTML-like labels: tables inside tables.
 
-A card has a title, rows of a word and a number, and if it was computed, a strip with the sign of
-the operation. The strip has a port for each operand, where its arrow enters. The chain rule of an
-operand is a row beside its port, so that it belongs to this arrow and to no other.
+A card has a title and rows that each contain a word and a number. If the node was computed, the
+card also has a strip with the sign of the operation. On the strip, each operand has a port, where
+its arrow enters. The chain rule of an operand is beside its port, so it is clear which arrow it
+belongs to.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LONGEST_LINE = 80  # characters in a line of a caption
 END_OF_LINE = '<BR ALIGN="LEFT"/>'
 STRIP = LIGHT["soft"]
 BOLD = {"share": "gradient", "rate": "ink"}  # pieces of a rule in bold letters, and their colours
-# Light text on a dark ground, for nodes that have handed on their gradient.
+# Light text on a dark background, for nodes that have passed on their gradient.
 DONE = LIGHT | {"ink": LIGHT["panel"], "faint": LIGHT["soft"], "ground": LIGHT["ink"]}
 DONE |= {name: LIGHT[f"{name}-soft"] for name in ("gradient", "local")}
 
@@ -38,8 +39,8 @@ class Face:
         title: a name or a formula, or ''.
         numbers: triples of a word, a number as text, and the name of the number's colour.
         rules: the chain rule of each operand, or nothing.
-        ground: a ground colour that replaces the usual one for the kind of node.
-        done: whether the node has handed its gradient on: light text on a dark ground.
+        ground: a background colour that replaces the usual one for the kind of node.
+        done: whether the node has passed on its gradient: light text on a dark background.
         marked: whether the card is highlighted.
     """
 
@@ -51,12 +52,12 @@ class Face:
     marked: bool = False
 
     def colour(self, name: str) -> str:
-        """A colour of `tokens.py`, or the one that replaces it on a dark ground."""
+        """A colour from `tokens.py`, or the one that replaces it on a dark background."""
         return (DONE if self.done else LIGHT)[name]
 
 
 def card(node: Any, face: Face, side: str) -> str:
-    """The card of a Value, a neuron or an array; arrows enter it at side 'n', 'e', 's' or 'w'.
+    """The card of a Value, a neuron or an array; arrows enter it on side 'n', 'e', 's' or 'w'.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import Value
@@ -90,12 +91,12 @@ def _body(node: Any, face: Face) -> str:
         words = _tag("TD", _text(word, face.colour("faint")), ALIGN="LEFT", WIDTH=WORD_WIDTH)
         number = _text(text, face.colour(colour))
         rows.append([words, _tag("TD", number, ALIGN="RIGHT", WIDTH=NUMBER_WIDTH)])
-    # A table of its own: in a single one, the strip would have to share the rows of the numbers.
+    # The numbers have their own table: in the card's table, the strip would have to share its rows.
     return _tag("TD", _table(rows, CELLPADDING=1), CELLPADDING=4) if rows else ""
 
 
 def _across(node: Any, face: Face, side: str, body: str) -> list[list[str]]:
-    # Rows of a card whose arrows enter on the left or right. The strip is a column at this side;
+    # Rows of a card whose arrows enter on the left or right. The strip is a column on this side;
     # rules are in rows above and below the body.
     shown, ports = _sign_and_ports(node, face)
     texts = _rules(face.rules, face.colour)
@@ -117,8 +118,8 @@ def _across(node: Any, face: Face, side: str, body: str) -> list[list[str]]:
 
 
 def _down(node: Any, face: Face, side: str, body: str) -> list[list[str]]:
-    # Rows of a card whose arrows enter above or below. The strip is a row at this side; rules are
-    # in the cells of their ports.
+    # Rows of a card whose arrows enter at the top or bottom. The strip is a row on this side; rules
+    # are in the cells of their ports.
     shown, ports = _sign_and_ports(node, face)
     rules = _rules(face.rules, LIGHT.__getitem__) or [""] * len(ports)
     if len(ports) == 1:
@@ -201,7 +202,7 @@ def name_alone(label: str) -> str:
 
 
 def caption(lines: Iterable[str], legend: Sequence[Piece] = ()) -> str:
-    """The text below a drawing; the legend of the chain rule has its colours.
+    """The text below a drawing, and the legend of the chain rule in its colours.
 
     >>> caption(["a & b"], [("local", "local")])
     '<a &amp; b<BR ALIGN="LEFT"/><FONT COLOR="#0b6b60">local</FONT><BR ALIGN="LEFT"/>>'
@@ -233,8 +234,9 @@ def _tag(name: str, content: str, **attributes: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    # A backslash starts an escape even in HTML-like labels; only XML's characters can be drawn.
+    # A backslash starts an escape even in HTML-like labels. Only characters that XML allows can be
+    # drawn.
     text = re.sub(r"[^\n\r\t -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
     lines = html.escape(text.replace("\\", "\\\\")).splitlines() or [""]
-    # Graphviz refuses a line that is empty or has only tabs.
+    # Graphviz refuses a line that is empty or contains only tabs.
     return END_OF_LINE.join(line if line.strip() else "&#160;" for line in lines)

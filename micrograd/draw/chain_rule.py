@@ -1,8 +1,8 @@
 """The chain rule beside the operands of an operation: local derivative × upstream = contribution.
 
-Each rule is a row of pieces, and each piece a text with the name of its colour in `tokens.py`:
-teal for local derivatives, magenta for gradients, ink for tangents. A contribution is bold: 'share'
-to a gradient, 'rate' to a tangent.
+Each rule is a row of pieces. Each piece is a text with the name of its colour in `tokens.py`: teal
+for local derivatives, magenta for gradients, ink for tangents. Two of the names stand for bold
+text: 'share' for a contribution to a gradient, 'rate' for a contribution to a tangent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from micrograd.draw.style import TIMES, noise_floor, number
 from micrograd.engine import Value
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
-Rules = dict[str, list[list[Piece]]]  # keyed by node: a row for each operand, [] for none
+Rules = dict[str, list[list[Piece]]]  # keyed by node: a row for each operand, [] if it has no rule
 # Browsers may drop an ordinary space at the end of a piece.
 SPACED_TIMES: Piece = (f"\xa0{TIMES}\xa0", "faint")
 SPACED_DOT: Piece = ("\xa0\N{MIDDLE DOT}\xa0", "faint")
@@ -51,8 +51,8 @@ def with_tangents(drawn: Graph, values: Sequence[Value], tangents: Any) -> Graph
 def rules_with_numbers(drawn: Graph, values: Sequence[Value], forward: bool) -> Rules:
     """The numbers of the chain rule, or only the local derivatives if there are no gradients yet.
 
-    The second factor is the gradient of the node (upstream); in forward mode, the tangent of the
-    operand. Constants have no rule, and neither have boxes of many numbers.
+    The second factor is the gradient of the node (upstream) or, in forward mode, the tangent of the
+    operand. Constants and boxes of many numbers have no rule.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import topological_order
@@ -103,7 +103,7 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
     """The chain rule in letters: upstream gradient · local derivative.
 
     Raises:
-        ValueError: there are several results, so that gradients have no name.
+        ValueError: there are several results, so it would be unclear what ∂L stands for.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import Value

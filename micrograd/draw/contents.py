@@ -38,7 +38,7 @@ class Looks:
 
     Attributes:
         name_of: what a node is called on its card and in formulas; '' for no name.
-        done: names of the nodes that have handed their gradient on.
+        done: names of the nodes that have passed on their gradient.
 
     Args:
         drawn: the graph.
@@ -117,7 +117,7 @@ class Looks:
         return number(node.data, self._data_floor if node.operands else 0.0)
 
     def gradient(self, node: Any) -> str:
-        """The gradient or the tangent of a node as text, a dot as long as there is none."""
+        """The gradient or the tangent of a node as text, or a dot if there is none yet."""
         if self.rate == "grad" and node.name not in self._known:
             return UNKNOWN
         if isinstance(node, ArrayBox):
@@ -126,7 +126,7 @@ class Looks:
 
     def _with_known_gradient(self) -> set[str]:
         # In the middle of a backward pass, a node has received something only if one of its users
-        # has handed its gradient on.
+        # has passed on its gradient.
         nodes = [n for n in self.drawn.nodes if not isinstance(n, (LayerBox, RestBox))]
         if self.done:
             reached = {o for n in self.drawn.nodes if n.name in self.done for o in n.operands}

@@ -9,12 +9,12 @@ gradient, and an arrow from each operand. The shape shows what kind of Value it 
     operation   a strip with the sign; the operands' arrows enter it in the order of the formula,
                 so that a - b and b - a look different
     result      a bold frame
-    a name      in italics, without a card: replaces a long arrow, which would come from the card
-                of that name
+    a name      in italics, without a card: replaces a long arrow from the card of that name
 
 Colours show what a number is: data in ink, gradients in magenta, local derivatives in teal. Orange
-and blue are for signs only: the lines of weights and the shades of outputs, whose width and depth
-show their sizes, relative to the largest one in the picture. A yellow ground says: look here.
+and blue only show signs: of weights, which are lines, and of outputs, which are shades. A larger
+number has a wider line or a deeper shade, relative to the largest number in the picture. Yellow
+means: look here.
 
 A network can be drawn at a higher level: `level='neuron'` has one card per neuron, `level='layer'`
 one card per layer, `level='array'` one card per array of Values.
@@ -94,9 +94,9 @@ def draw_dot(
     """The picture of the graph that leads to `root`, as a `graphviz.Digraph`.
 
     A notebook displays the picture. `.save("o.svg")` writes it; `.render("gout")` writes two files,
-    the DOT text gout and the picture gout.svg; `.pipe()` is the picture as bytes, `.source` the DOT
-    text. The same program always gives the same DOT text. An SVG follows the dark or light colours
-    of the reader's system.
+    the DOT text gout and the picture gout.svg; `.pipe()` returns the picture as bytes; `.source` is
+    the DOT text. The same program always gives the same DOT text. An SVG is light or dark, like the
+    reader's system.
 
     Args:
         root: a Value, a list or an array of Values; or a compiled function, whose groups of
@@ -114,18 +114,18 @@ def draw_dot(
         level: 'op'; 'neuron' for one card per call of a neuron of `micrograd.nn`, shaded by its
             output, with lines for its weights; 'layer' for one card per layer; or 'array' for one
             card per array of Values. By default, a graph of up to 100 nodes is drawn at level 'op',
-            and a larger one at the next level that is small enough, if it has neurons or arrays. A
-            graph of more than 2000 cards or 4000 arrows is drawn at the next level in any case. The
-            caption says so.
+            and a larger one at the first higher level that is small enough, if it has neurons or
+            arrays. A drawing of more than 2000 cards or 4000 arrows is always replaced by one at a
+            higher level. The caption says so.
         tangents: the tangents of some leaves, as in `jvp`, for a picture of forward mode. The cards
             show tangents instead of gradients, and the chain rule of an operand is local derivative
             times tangent of the operand = contribution; the contributions of all arrows that enter
             a node add up to its tangent.
         parameters: Values that are parameters although no model owns them.
         highlight: Values whose cards get a yellow frame, for example those that changed.
-        done: Values that have handed their gradient on to their operands, as in the middle of a
-            backward pass. Their cards are solid: light text on a dark ground. The gradient of a
-            card that has received nothing yet is a dot.
+        done: Values that have passed on their gradient to their operands, as in the middle of a
+            backward pass. Their cards are solid: light text on a dark background. A card that has
+            not received a gradient yet shows a dot instead.
         formulas: whether cards show what was computed, as in c = a + b = 5.
         numbers: whether cards show data and gradients.
 
@@ -133,7 +133,7 @@ def draw_dot(
         TypeError: the root is not a Value, or another argument has the wrong type.
         ValueError: the format, direction, kind of edges or level is unknown; a Value to highlight
             is not in the graph; or the graph is too large at every level: its layout would take
-            minutes and be unreadable.
+            minutes, and the picture would be unreadable.
 
     >>> x = Value(3.0)
     >>> draw_dot(x * x, names={"x": x}).pipe(encoding="utf-8").count('class="edge"')
@@ -143,8 +143,8 @@ def draw_dot(
         others = (names, edges, level, tangents, parameters, highlight, done, formulas, numbers)
         if others != (None, "plain", None, None, (), (), (), False, True):
             raise ValueError(
-                "all arguments but format and rankdir are for the graph of a Value, got a compiled "
-                "function: leave them out"
+                "all arguments except format and rankdir are for the graph of a Value, got a "
+                "compiled function: leave them out"
             )
         picture: Digraph = root.picture(format, rankdir)
         return picture
@@ -203,13 +203,13 @@ def _state(looks: Looks) -> list[str]:
     if looks.rate == "tangent" or not looks.shows_numbers or not with_numbers:
         return []
     if drawn.has_old_gradients:
-        return ["only leaves have gradients, from before: call backward()"]
+        return ["only leaves have gradients, left over from before: call backward()"]
     return [] if drawn.has_gradients else ["no gradients yet: call backward()"]
 
 
 def _explained(looks: Looks, far: Collection[Any], ruled: bool) -> list[str]:
-    # What is explained below the drawing, because it is not obvious.
-    texts = ["solid cards have handed their gradient on"] if looks.done else []
+    # The captions that explain what is not obvious in the drawing.
+    texts = ["solid cards have passed on their gradient"] if looks.done else []
     texts += [FAR] if far else []
     nodes = {node.name: node for node in looks.drawn.nodes if isinstance(node, Node)}
     numbers = [[o for o in node.operands if o in nodes] for node in nodes.values()]
@@ -221,7 +221,8 @@ def _explained(looks: Looks, far: Collection[Any], ruled: bool) -> list[str]:
 
 
 def _room(drawn: Graph, wide: bool) -> dict[str, str]:
-    # Straight lines between neurons, and room for those that meet at a card, more if it is wide.
+    # Straight lines between neurons, and room for those that meet at a card. Wide cards, with rules
+    # beside the ports, need more room.
     fan = max((len(node.weights) for node in drawn.nodes if isinstance(node, NeuronBox)), default=0)
     if not fan:
         return {"ranksep": "0.5"}

@@ -17,7 +17,7 @@ PARTIAL = "\N{PARTIAL DIFFERENTIAL}"
 
 
 def formula(op: str, operands: Sequence[str]) -> str:
-    """One operation on named operands; a negative number gets brackets after a sign.
+    """One operation on named operands; a negative number after a sign is in brackets.
 
     >>> formula("*", ["w", "−3"]), formula("**0.5", ["x"]), formula("2**", ["x"])
     ('w × (−3)', 'x^0.5', '2^x')
@@ -39,11 +39,11 @@ def formula(op: str, operands: Sequence[str]) -> str:
 
 
 def formulas(drawn: Graph, name_of: Mapping[str, str]) -> dict[str, str]:
-    """The formula of each node at level 'op': of a leaf its name, of a constant its number.
+    """The formula of each node at level 'op': a leaf's is its name, a constant's is its number.
 
     Args:
         drawn: the graph.
-        name_of: what to call each node; a node without a name is not in front of its formula.
+        name_of: what to call each node; a node without a name shows only its formula.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import Value

@@ -100,10 +100,10 @@ def graph(
 
 
 def roots_of(results: Sequence[Any]) -> dict[Value, None]:
-    """The Values among the results, each once, and those in arrays.
+    """The Values among the results and in arrays among the results, without duplicates.
 
     Raises:
-        TypeError: a result is not a Value, and not an array of Values.
+        TypeError: a result is neither a Value nor an array of Values.
 
     >>> list(roots_of([Value(1.0)]))
     [Value(data=1.0, grad=0)]

@@ -274,7 +274,7 @@ def operands_first(level: Mapping[str, Any]) -> list[Any]:
 
 
 def renamed(node: Any, box_of: Mapping[str, str]) -> Any:
-    """The node with the names of boxes for the operands that are inside them."""
+    """The node, with each operand that is inside a box replaced by the name of that box."""
     operands = [box_of.get(operand, operand) for operand in node.operands]
     several = isinstance(node, (LayerBox, RestBox))
     once = dict.fromkeys(operands) if several else operands

@@ -35,13 +35,12 @@ def mermaid(
 ) -> str:
     """The graph that leads to `root` as Mermaid text, which GitHub and many editors can draw.
 
-    The other arguments are as in `draw_dot`. If the order of operands matters, as in a - b, their
-    arrows are numbered.
+    If the order of operands matters, as in a - b, their arrows are numbered.
 
     Args:
         root: a Value, or a list of Values.
         rankdir: the direction of the arrows.
-        names: where to look for names, usually `locals()`.
+        names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
         parameters: Values that are parameters although no model owns them.
         formulas: whether nodes show what was computed, as in c = a + b = 5.
         numbers: whether nodes show data and gradients.
@@ -68,8 +67,8 @@ def mermaid(
     arrows = sum(len(node.operands) for node in drawn.nodes)
     if arrows > MOST_ARROWS:
         raise ValueError(
-            f"Mermaid draws at most {MOST_ARROWS} arrows, the graph has {arrows}: use draw_dot, "
-            "or draw a part of the graph"
+            f"Mermaid draws at most {MOST_ARROWS} arrows, but the graph has {arrows}: use "
+            "draw_dot, or draw a part of the graph"
         )
     roots = roots_of(results)
     looks = Looks(
@@ -148,5 +147,5 @@ def _classes(drawn: Graph) -> Iterator[str]:
 
 
 def _for_mermaid(text: str) -> str:
-    # Escapes punctuation, which may have a meaning in Mermaid; its character references have no &.
+    # Escapes punctuation, which may be Mermaid syntax. Mermaid's character references have no &.
     return "".join(c if c.isalnum() or c in " .,_-+" or c > "\x7f" else f"#{ord(c)};" for c in text)

@@ -45,7 +45,7 @@ class Names:
         self.label_of: dict[Value, str] = {}
         self.arrays: list[tuple[str, Any]] = []
         self.parameters = set(values_in(parameters, "parameters"))
-        paths: dict[Value, str] = {}  # of the parameters of modules, without the variable
+        paths: dict[Value, str] = {}  # paths of modules' parameters, without the variable
         for variable, thing in list((variables or {}).items()):
             if not str(variable).startswith("_"):
                 for label, value, path in _named(thing, str(variable)):
@@ -77,7 +77,7 @@ def values_in(things: Any, argument: str) -> list[Value]:
     """The Values in a Value, an array, a Module, or a collection of these.
 
     Raises:
-        TypeError: there is anything else; the message begins with the name of the argument.
+        TypeError: there is anything else among them. The message begins with `argument`.
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> values_in([a, [b]], "highlight") == [a, b]
@@ -138,7 +138,7 @@ def _arrays(thing: Any, name: str, around: tuple[Any, ...] = ()) -> Iterator[tup
 
 
 def is_array(thing: Any) -> bool:
-    """Whether something is a NumPy array, also if NumPy has not been imported.
+    """Whether something is a NumPy array, without importing NumPy.
 
     >>> is_array([Value(1.0)])
     False

@@ -44,7 +44,7 @@ BELOW = 0.15  # inches: room for a name below a circle
 TEXT = {"shape": "plain", "style": "", "fixedsize": "false", "fontcolor": CAPTION}
 LABELS = {**TEXT, "style": "filled", "fillcolor": LIGHT["panel"], "fontcolor": LIGHT["ink"]}
 SOLID = {"fillcolor": LIGHT["ink"], "fontcolor": LIGHT["panel"]}
-LETTER = 0.085  # inches: about the width of a letter
+LETTER = 0.085  # inches: the approximate width of a letter
 
 
 @dataclass
@@ -86,8 +86,8 @@ def draw_network(
         model: an MLP, Layer, Neuron or Linear, or a Sequential of these and Activations.
         x: one example, as numbers or Values.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
-        widest: the largest number of circles in a column, at least 2. A larger layer shows only
-            this many, its first and its last neurons, and the number of those left out.
+        widest: the largest number of circles in a column, at least 2. A larger layer shows this
+            many of its first and last neurons, and how many are left out.
         inputs: names of the inputs.
         neurons: names of the neurons, in a list for each layer.
         weights: whether to write the weights on the lines.
@@ -142,18 +142,18 @@ class _Places:
 def _distances(
     columns: Sequence[_Column], shown: Sequence[Mapping[int, float]], weights: bool
 ) -> tuple[float, float]:
-    # Between neighbours in a column, and between columns, in inches.
+    # The distances between neighbours in a column and between columns, in inches.
     fewer = [min(map(len, pair)) for pair in pairwise(shown)]
     step = STEP + BELOW * any(column.names for column in columns[1:-1])
     step = max([step, *(LABEL * (1 + n) for n in fewer if weights)])
     height = 2 * step * max(height for heights in shown for height in heights.values())
     longest = max((len(name) for column in columns for name in column.names), default=0)
-    apart = max(1.6, 0.5 * height)  # so flat that no line touches another circle
+    apart = max(1.6, 0.5 * height)  # keeps lines so flat that they miss other circles
     return step, apart + LETTER / 2 * longest + weights * (0.4 + 0.2 * max(fewer))
 
 
 def _beside(name: str, column: int, last: int) -> tuple[float, float]:
-    # Where a name stands, seen from its circle: outside, if no lines are there, or else below.
+    # The position of a name relative to its circle: beside it in the outer columns, else below it.
     if 0 < column < last:
         return 0.0, -SIZE / 2 - BELOW / 2
     right = SIZE / 2 + 0.06 + LETTER * len(name) / 2
@@ -184,7 +184,7 @@ def _add_weights(
     apart: float,
 ) -> None:
     # The lines between n circles and m circles are evenly spaced, and in order, at the fraction
-    # 1 / (m + 1) of the way: at this place no number lies on the line of another.
+    # 1 / (m + 1) of the way. A number written there does not touch the line of another number.
     for c in range(1, len(columns)):
         before, after = shown[c - 1], shown[c]
         near_end = len(before) < len(after)
@@ -228,7 +228,7 @@ def _fires(column: _Column) -> bool:
 
 
 def _short(x: Any) -> str:
-    # A number of two digits, or of four if it is a fraction.
+    # A float with 2 significant digits; a Fraction or an int as `number` writes it.
     x = innermost(x)
     return number(float(f"{float(x):.2g}")) if isinstance(x, float) else number(x)
 

@@ -17,7 +17,7 @@ class Node:
         op: the operation as in `_op`; '' for a leaf.
         operands: names of the operands in order; `x * x` lists the same name twice.
         data, grad: numbers of any kind.
-        short: a shorter label for a card, as 'L0.n1.w2' for a parameter of a model, or ''.
+        short: a shorter label for a card, such as 'L0.n1.w2' for a parameter of a model, or ''.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import Value
@@ -54,7 +54,7 @@ class NeuronBox:
         nodes: names of the operations inside; the last one is the output.
         layer: name of the LayerBox that it belongs to at level 'layer'.
         data, grad: the data and gradient of the output.
-        short: a shorter label for a card, as 'L0.n1', or ''.
+        short: a shorter label for a card, such as 'L0.n1', or ''.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.nn import Neuron
@@ -92,7 +92,7 @@ class LayerBox:
         operands: names of the nodes and boxes that it uses, each once; a layer that feeds itself
             is among its own operands.
         neurons: names of the NeuronBoxes that it replaces.
-        short: a shorter label for a card, as 'L0', or ''.
+        short: a shorter label for a card, such as 'L0', or ''.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.nn import Linear
@@ -149,7 +149,7 @@ class RestBox:
     Attributes:
         name: 'r' and a number.
         label: what it stands for, as in '300 operations'.
-        details: more about it, a line each.
+        details: lines that say more about it.
         operands: names of the nodes and boxes that it uses, each once.
         nodes: names of the Nodes that it replaces.
     """

@@ -28,7 +28,7 @@ from micrograd.files import write_whole
 
 BITMAPS = {"bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp"}
 LARGEST_BITMAP = "40,40"  # inches: filling more pixels would take longer than the layout
-LARGE = 200  # arrows: the layout of more may take seconds, and C code ignores Ctrl-C
+LARGE = 200  # arrows: a larger layout may take seconds, and C code ignores Ctrl-C
 LONGEST = 600  # seconds: the time limit for a layout in a separate process
 WITH_PNG = 200_000  # bytes: the PNG of a larger SVG would be several times as large
 PICTURES = graphviz.FORMATS - {"gv", "dot"}  # file endings; gv and dot are DOT text
@@ -131,7 +131,7 @@ def _draw_from_stdin() -> None:
 
 
 def _run(command: Sequence[str], source: str) -> tuple[bytes, str]:
-    # The picture that a process makes, and its messages. Ctrl-C ends the process.
+    # The picture that a separate process draws, and its messages. Ctrl-C ends the process.
     run = subprocess.run(
         command,
         input=source.encode(),
@@ -148,7 +148,7 @@ def _run(command: Sequence[str], source: str) -> tuple[bytes, str]:
 def _by_library(source: str, format: str, engine: str) -> tuple[bytes, str]:
     import pygraphviz
 
-    # sys.stderr is redirected since the library warns there about graphs of over 1000 nodes.
+    # The library writes a warning to sys.stderr if a graph has more than 1000 nodes.
     with _one_at_a_time, redirect_stderr(io.StringIO()), _stderr_of_c() as said:
         try:
             drawing = pygraphviz.AGraph(string=source)
@@ -179,7 +179,7 @@ def _is_bitmap(format: str) -> bool:
 
 @contextmanager
 def _stderr_of_c() -> Iterator[list[str]]:
-    # C code writes to file descriptor 2, whatever sys.stderr is. The list has the text at the end.
+    # C code writes to file descriptor 2, whatever sys.stderr is. On exit, the text is in the list.
     said = [""]
     with ExitStack() as stack:
         try:
@@ -325,7 +325,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         if neato_no_op:
             raise ValueError(
                 f"neato_no_op is not supported, got {neato_no_op!r}: leave it out, and the layout "
-                "places the nodes"
+                "engine places the nodes"
             )
         full_format = ":".join(part for part in (format, renderer, formatter) if part)
         data = picture("".join(input_lines), full_format, engine, quiet)

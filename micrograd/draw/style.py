@@ -19,7 +19,7 @@ MINUS, TIMES, UNKNOWN = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}
 SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}
 NOISE = 1e-15  # about the rounding error of a difference of ordinary numbers that should be 0
 
-COLOURS = {  # frame and ground
+COLOURS = {  # frame and background
     "input": (LIGHT["frame"], LIGHT["panel"]),
     "parameter": (LIGHT["frame"], LIGHT["panel"]),
     "constant": (LIGHT["soft"], LIGHT["soft"]),
@@ -34,7 +34,7 @@ DEEPEST = 0.75  # opacity of the deepest shade, on which words and gradients can
 LEGEND = "orange is positive, blue is negative; stronger means larger"
 FAR = "a name in italics replaces a long arrow from the card of that name"
 EDGE, CAPTION = LIGHT["frame"], LIGHT["faint"]  # colours of arrows, and of words beside the cards
-# The fonts after Arial have letters as wide as Arial's, so that text fits into its card.
+# The fonts after Arial have letters as wide as Arial's, so that text fits its card.
 FONT = {
     "fontname": "Helvetica,Arial,Liberation Sans,Arimo,sans-serif",
     "fontsize": "10.5",  # points: 14 pixels, at which the layout measures digits a little too wide
@@ -67,7 +67,7 @@ def number(x: Any, floor: float = 0.0) -> str:
 
 
 def sign(op: str) -> str:
-    """The sign of an operation: of mathematics, not of Python.
+    """The sign of an operation in mathematics, instead of the one in Python.
 
     >>> sign("*"), sign("**-1"), sign("tanh")
     ('×', '^−1', 'tanh')
@@ -77,7 +77,7 @@ def sign(op: str) -> str:
 
 
 def counted(n: int, thing: str) -> str:
-    """A number of things in words.
+    """A count and its noun, in the singular or the plural.
 
     >>> counted(1, "input"), counted(1200, "parameter")
     ('1 input', '1,200 parameters')
@@ -86,7 +86,7 @@ def counted(n: int, thing: str) -> str:
 
 
 def noise_floor(xs: Iterable[Any]) -> float:
-    """The size below which a float in a drawing is noise, given all its data or all its gradients.
+    """The size below which a float is noise, given all data or all gradients of a drawing.
 
     It is 1e-15, or 1e-15 times the largest number if that is below 1. So 0.1 + 0.2 - 0.3 is drawn
     as 0, but a gradient of 3.2e-9 is drawn as it is.
@@ -141,7 +141,7 @@ def line(weight: Any, heaviest: float) -> dict[str, str]:
 
 
 def shade(x: Any, strongest: float) -> str:
-    """The ground colour for the output of a neuron: no colour for 0, else more or less opaque.
+    """The background for the output of a neuron: transparent for 0, most opaque for the largest.
 
     >>> shade(0.0, strongest=1.0), shade(-0.5, strongest=1.0), shade(1.0, strongest=1.0)
     ('#f8d3a400', '#b9daf260', '#f8d3a4bf')

@@ -1,7 +1,7 @@
-"""What a drawing's SVG needs to be read everywhere: dark colours, and a width that fits.
+"""What makes a drawing's SVG readable everywhere: dark colours, and a width that fits.
 
-Graphviz writes the light colours of `tokens.py`. `themed` adds a style that exchanges them for the
-dark ones when the reader prefers dark pages. Each rule begins with a class that only this drawing
+Graphviz writes the light colours of `tokens.py`. `themed` adds a style that replaces them with the
+dark ones if the reader prefers dark pages. Each rule begins with a class that only this drawing
 has, because the styles of an SVG inside a page apply to the whole page.
 """
 
@@ -13,14 +13,14 @@ import zlib
 
 from micrograd.draw.tokens import DARK, LIGHT, SIZES
 
-PIXELS = 4 / 3  # in a point, the unit of Graphviz
+PIXELS = 4 / 3  # per point, the unit of Graphviz
 ROOT = re.compile(r'<svg (?:class="\S+" )?width="([\d.]+)pt" height="[\d.]+pt"')
 
 
 def themed(svg: str) -> str:
-    """The SVG of a drawing with its style; other text than Graphviz's stays as it is.
+    """The SVG of a drawing with its style; text that is not from Graphviz is returned unchanged.
 
-    The class comes from the text of the drawing, so that equal drawings give equal files.
+    The class is computed from the text of the drawing, so that equal drawings give equal files.
 
     >>> svg = '<svg width="8pt" height="8pt"><path stroke="#1b1f24"/></svg>'
     >>> for line in themed(svg).splitlines():
@@ -59,7 +59,7 @@ def themed(svg: str) -> str:
 def in_notebook(svg: str) -> str:
     """The HTML of a notebook's cell: a picture that shrinks to the width of the cell.
 
-    It never grows beyond its natural width, and scrolls where its letters would get too small.
+    It never grows beyond its natural width, and it scrolls if its letters would become too small.
 
     >>> in_notebook('<svg width="8pt" height="8pt"/>')[-61:]
     'Pg==" style="max-width:100%;height:auto;min-width:9px"></div>'
@@ -73,7 +73,7 @@ def in_notebook(svg: str) -> str:
 
 
 def _least_width(svg: str) -> int:
-    # The width, in pixels, at which the smallest letters have the least size that can be read.
+    # The width, in pixels, at which the smallest letters can just be read.
     root = ROOT.search(svg)
     width = float(root[1]) * PIXELS if root else 0.0
     letters = min(map(float, re.findall(r'font-size="([\d.]+)"', svg)), default=10.0) * PIXELS

@@ -28,9 +28,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Animation(History):
     """A recorder for a training run, saved as a GIF or as a page with a slider.
 
-    `animate` is another name of this class. Call it before the training loop, `record` in each
-    step, and `save` after the loop. Record between `backward` and the update, so that weights,
-    gradients and loss belong together.
+    `animate` is another name for this class. Call it before the training loop, `record` in each
+    step, and `save` after the loop. Record between `backward` and the update, so that gradients and
+    loss belong to the recorded weights.
 
     >>> from micrograd.nn import MLP
     >>> X, y = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
@@ -54,7 +54,7 @@ class Animation(History):
         names: names of the classes.
         true_boundary: the boundary that the model should find, as in `decision_boundary`.
         title: text above the picture.
-        unit: what passes from one record to the next, such as "epoch".
+        unit: what is counted from one record to the next, such as "epoch".
         network: the network inside the model, to be drawn beside the boundary. Not needed if the
             model is an MLP itself, or a Sequential that includes all preprocessing of the inputs.
         resolution: number of points along the longer axis at which to call the model; by default
@@ -75,7 +75,7 @@ class Animation(History):
 
         Args:
             path: path of the file to write.
-            dark: whether a GIF has a dark ground. A page follows the settings of its reader.
+            dark: whether a GIF has a dark background. A page follows the reader's settings.
 
         Raises:
             ValueError: the path ends in neither .gif nor .html.
@@ -102,7 +102,7 @@ animate = Animation
 
 
 class _FrameFigure:
-    # Boundary, loss and accuracy on the same axes for all frames; each frame redraws what changes.
+    # All frames have the same axes for boundary, loss and accuracy; each redraws what has changed.
 
     def __init__(self, run: History, frames: list[Frame], dark: bool) -> None:
         self._run, self._frames = run, frames
@@ -157,7 +157,7 @@ def _draw_curves(
     kind: str,
     form: str,
 ) -> Callable[[int], None]:
-    # The whole run as pale curves; the returned function draws them in full up to frame i.
+    # The whole run as pale curves; the returned function draws them in full colour up to frame i.
     theme = theme_of(ax)
     curves = {name: np.array(row, dtype=float) for name, row in rows.items()}  # None becomes NaN
     lines = []

@@ -1,4 +1,4 @@
-"""Pictures as an animated GIF, in exactly the colours of one palette."""
+"""Pictures as an animated GIF whose frames share one palette."""
 
 from __future__ import annotations
 
