@@ -3,6 +3,7 @@
     pip install --target original micrograd==0.1.0
     python demos/benchmark.py --original original
     python demos/benchmark.py --only peers --workloads W1 W2
+    python demos/benchmark.py --only peers --peers jax --examples 1000000
 
 Everything that is measured runs in a separate process, because two of the packages are called
 `micrograd`. Each round asks every process in turn, so a machine that slows down slows all of them.
@@ -159,6 +160,7 @@ def first_step(setup):
     matrices = {name: np.array(rows) for name, rows in setup["matrices"].items()}
     inputs, targets = np.array(setup["inputs"]), np.array(setup["targets"])
     workload = Workload(setup["name"], matrices, inputs, targets, setup["lr"])
+    workload = workload.repeated(setup["examples"])
     peer = next((peer for peer in PEERS if peer.name == setup["peer"]), None)
     if peer and peer.package:
         importlib.import_module(peer.package)  # import first: only building is timed
@@ -341,12 +343,13 @@ def step_by_hand(workload):
     return loss, after, abs(after - before).max() / workload.lr
 
 
-def built(names, key, workload, folder):
+def built(names, key, workload, folder, examples):
     """The processes of peers whose first step is right, and its time, by name."""
     from tqdm import tqdm
 
-    loss, expected, scale = step_by_hand(workload)
+    loss, expected, scale = step_by_hand(workload.repeated(examples))
     setup = workload._asdict() | {
+        "examples": examples,
         "matrices": {name: A.tolist() for name, A in workload.matrices.items()},
         "inputs": workload.inputs.tolist(),
         "targets": workload.targets.tolist(),
@@ -427,10 +430,10 @@ def peer_tables(options):
     for key in options.workloads:
         workload = WORKLOADS[key]()
         quick = [name for name in names if options.slow or (name, key) not in SLOW]
-        processes, seconds = built(quick, key, workload, folder)
+        processes, seconds = built(quick, key, workload, folder, options.examples)
         builds.append(seconds)
         steps.append(step_times(processes, rounds))
-        works.append(workload.operations / fastest)
+        works.append(workload.repeated(options.examples).operations / fastest)
         for process in processes.values():
             process.close()
     for name, reason in missing.items():
@@ -474,11 +477,15 @@ def main():
                         default=all_workloads, help="for the peers (all three)")  # fmt: skip
     parser.add_argument("--peers", nargs="+", metavar="NAME", default=[""],
                         help="peers whose names contain one of these (all)")  # fmt: skip
+    parser.add_argument("--examples", type=int, default=0,
+                        help="repeat the examples of W1 and W2 up to this many")  # fmt: skip
     parser.add_argument("--slow", action="store_true", help="include what takes minutes to compile")
     options = parser.parse_args()
     if (options.rounds is not None and options.rounds < 1) or options.largest < 1000:
         parser.error("expected --rounds of at least 1 and --largest of at least 1000, got "
                      f"{options.rounds} and {options.largest}")  # fmt: skip
+    if options.examples < 0:
+        parser.error(f"expected --examples of at least 1, got {options.examples}")
     if options.original and not (Path(options.original) / "micrograd" / "engine.py").exists():
         parser.error(
             f"no package micrograd in {options.original}: run "

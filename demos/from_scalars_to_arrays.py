@@ -13,8 +13,9 @@
 # | 4. `micrograd.compile` | 4 |
 # | 5. Stage by stage: instructions, lanes, sums of products, groups | 10 |
 # | 6. Where the speed comes from | 3 |
-# | 7. What cannot be compiled | 3 |
-# | 8. Everything together | 2 |
+# | 7. Several devices | 3 |
+# | 8. What cannot be compiled | 3 |
+# | 9. Everything together | 2 |
 #
 # Read it after `lecture.ipynb` and `backprop_in_pictures.ipynb`. Where a text ends in a question,
 # answer it before you run the next cells. Their output is not saved here.
@@ -637,7 +638,52 @@ print(f"program: {8 * (uniform + rows * 100) / 1e6:.2f} MB, created once")
 # hand, and PyTorch, JAX and CasADi if they are installed.
 
 # %% [markdown]
-# ## 7. What cannot be compiled
+# ## 7. Several devices
+#
+# Lanes do not depend on each other: until the means, no number moves from one lane to another. So
+# **lanes are what is distributed**. Give every device all parameters and a share of the examples,
+# and let all of them run the same program. Here the four "devices" take turns.
+
+# %%
+shares = [(X[i : i + 25], y[i : i + 25]) for i in range(0, 100, 25)]
+
+
+def loss_and_gradients(X, y):
+    """The mean loss over these examples, followed by its gradients."""
+    large.zero_grad()
+    batch = program(X, y)
+    batch.backward()
+    return np.array([batch.data, *(p.grad for p in large.parameters())])
+
+
+together = np.mean([loss_and_gradients(*share) for share in shares], axis=0)
+assert np.allclose(together, loss_and_gradients(X, y), rtol=1e-12, atol=1e-12)
+
+# %% [markdown]
+# As in part 3, the mean of their means is the mean over all examples, for the loss and for each
+# gradient. How many numbers does a device have to send in each step? And how many if it has a
+# million examples?
+
+# %%
+print(len(together))
+
+# %% [markdown]
+# It sends the loss and 337 gradients, and never an example or a hidden value.
+#
+# After `pip install jax`, `micrograd.compile(example_loss, executor="jax")` does this with all
+# devices that JAX finds: a processor, the accelerators of a machine, or those of a cluster. The
+# groups of part 5 become one function, written with `jax.numpy`, and the compiler behind JAX turns
+# it into machine code. It is still our program: JAX is not asked for a single derivative.
+#
+# If the number of examples is not a multiple of the number of devices, a few lanes are added. They
+# hold copies of the last example and do not count in the means.
+#
+# `loss.jax((2,), ())` returns the function itself, for programs that are written with JAX: it takes
+# the parameters and the arguments, and returns the mean and its gradients. To try several devices
+# on a single processor, start Python with `XLA_FLAGS=--xla_force_host_platform_device_count=8`.
+
+# %% [markdown]
+# ## 8. What cannot be compiled
 #
 # The function is called with traced numbers, which only record. Such a number cannot say whether it
 # is positive, because the answer may differ from lane to lane.
@@ -739,7 +785,7 @@ print(scaled([1.0, 2.0]).lanes)
 # that lane only.
 
 # %% [markdown]
-# ## 8. Everything together
+# ## 9. Everything together
 #
 # We train a network of 337 parameters on two hundred points, for 75 epochs of four mini-batches
 # each. The loss is the scalar function from above. The picture needs the output of the model at

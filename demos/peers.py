@@ -79,6 +79,13 @@ class Workload(NamedTuple):
         inner = [len(A) * (A.shape[1] - 1) for A in list(self.matrices.values())[1:]]
         return 2 * len(self.inputs) * (2 * sum(sizes) + sum(inner))
 
+    def repeated(self, examples):
+        """The workload with this many examples, which repeat; a document stays as it is."""
+        if self.name == "document" or not examples:
+            return self
+        arrays = [np.resize(a, (examples, *a.shape[1:])) for a in (self.inputs, self.targets)]
+        return self._replace(inputs=arrays[0], targets=arrays[1])
+
 
 def perceptron(rng, *sizes):
     """The matrices of layers of these sizes, uniform in +-1 / sqrt(inputs)."""
@@ -682,6 +689,38 @@ class KernelAlone(Compiled):
         return loss
 
 
+class InsideJAX(Compiled):
+    """The compiled program as a function inside a step that JAX compiles, as in `JAX`."""
+
+    def __init__(self, workload):
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_platforms", "cpu")
+        super().__init__(workload, "numpy")
+        arrays = workload.inputs, workload.targets
+        gradients_of = self.compiled.jax(*(array.shape[1:] for array in arrays))
+        place = {p: i for i, p in enumerate(gradients_of.parameters)}
+        self.places = [place[p] for p in self.leaves]
+        self.vector = jax.numpy.array([p.data for p in gradients_of.parameters])
+        self.data = [jax.numpy.array(array) for array in arrays]
+
+        def step(vector, inputs, targets):
+            loss, gradient = gradients_of(vector, inputs, targets)
+            return loss, vector - workload.lr * gradient
+
+        self.jitted = jax.jit(step, donate_argnums=0)  # may overwrite its argument
+
+    def step(self):
+        """The loss before the step, which updates the parameters."""
+        loss, self.vector = self.jitted(self.vector, *self.data)
+        return loss
+
+    def parameters(self):
+        """All parameters."""
+        return np.asarray(self.vector)[self.places]
+
+
 class CasADi:
     """CasADi: the scalar program as a symbolic expression, run by its virtual machine.
 
@@ -815,6 +854,8 @@ PEERS = [
     Peer("compiled, NumPy", partial(Compiled, executor="numpy"), "compiled"),
     Peer("compiled, numba", partial(Compiled, executor="numba"), "compiled", "numba", "numba"),
     Peer("its kernel alone", KernelAlone, "compiled", "numba", "numba"),
+    Peer("compiled, JAX", partial(Compiled, executor="jax"), "compiled", "jax", "jax"),
+    Peer("compiled, in jit of JAX", InsideJAX, "compiled", "jax", "jax"),
 ]
 
 

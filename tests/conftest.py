@@ -33,7 +33,7 @@ def pytest_configure(config):
     """Sets the number of examples; without numba, skips the doctests of the compiler's kernel."""
     settings.load_profile("steady" if config.option.slow else "quick")
     config.addinivalue_line("markers", "slow: a test that runs only with --slow")
-    if importlib.util.find_spec("numba") is None:
+    if not all(map(importlib.util.find_spec, ("numba", "jax"))):
         config.option.doctest_ignore_import_errors = True
 
 

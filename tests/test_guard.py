@@ -662,6 +662,7 @@ def test_threads_that_call_the_same_function_at_once():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # by JAX, if another test imported it
 def test_a_child_process_forked_while_a_function_is_recorded():
     w = Value(2.0)
     is_recording, may_end = threading.Event(), threading.Event()

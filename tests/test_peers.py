@@ -66,6 +66,15 @@ def test_workloads_have_the_sizes_in_the_table(peers):
     assert workload.inputs.shape == (1, 7)
 
 
+def test_examples_repeat_up_to_any_number(peers):
+    workload = peers.moons().repeated(250)
+    assert workload.inputs.shape == (250, 2)
+    np.testing.assert_array_equal(workload.inputs[200:], workload.inputs[:50])
+    np.testing.assert_array_equal(workload.targets[200:], workload.targets[:50])
+    assert peers.moons().repeated(0).inputs.shape == (100, 2)
+    assert peers.document().repeated(250).inputs.shape == (1, 7)
+
+
 def test_operations_are_counted_as_on_paper(peers):
     operations = {key: make().operations for key, make in peers.WORKLOADS.items()}
     forward = 2 * 100 * (16 * 3 + 16 * 17 + 17)
@@ -146,6 +155,11 @@ def test_jax_takes_the_same_step_as_numpy(peers, workload):
     assert_steps_as_by_hand(peers, peers.JAX, workload)
 
 
+def test_a_compiled_program_inside_jax_takes_the_same_step_as_numpy(peers, workload):
+    pytest.importorskip("jax", reason="JAX is not installed")
+    assert_steps_as_by_hand(peers, peers.InsideJAX, workload)
+
+
 def test_casadi_takes_the_same_step_as_numpy(peers, workload):
     pytest.importorskip("casadi", reason="CasADi is not installed")
     assert_steps_as_by_hand(peers, peers.CasADi, workload)
@@ -160,10 +174,10 @@ def test_c_of_casadi_takes_the_same_step_as_numpy(peers, workload, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("executor", ["python", "numpy", "numba"])
+@pytest.mark.parametrize("executor", ["python", "numpy", "numba", "jax"])
 def test_compiled_programs_take_the_same_step_as_numpy(peers, workload, executor):
-    if executor == "numba":
-        pytest.importorskip("numba", reason="numba is not installed")
+    if executor in ("numba", "jax"):
+        pytest.importorskip(executor, reason=f"{executor} is not installed")
     build = peers.partial(peers.Compiled, executor=executor)
     assert_steps_as_by_hand(peers, build, workload)
 
@@ -247,5 +261,6 @@ def test_the_tables_of_the_eager_engine_are_printed():
 
 def test_nonsensical_options_are_refused():
     assert "expected --rounds of at least 1" in table("--rounds", "0", code=2)
+    assert "expected --examples of at least 1" in table("--examples", "-1", code=2)
     assert "invalid choice: 'W4'" in table("--workloads", "W4", code=2)
     assert "no peer has 'tensorfloat' in its name" in table("--peers", "tensorfloat", code=2)

@@ -21,7 +21,8 @@ Results and gradients are the same as in eager mode, except for:
 
     last bits       terms are added in a different order; x ** 0.5 is computed as a square root (NaN
                     at -infinity) and x ** -1 as 1 / x; numba has its own exp and tanh; a zero from
-                    a sum or a relu may have the opposite sign
+                    a sum or a relu may have the opposite sign; JAX rewrites some quotients, and
+                    counts numbers nearer to 0 than 2.2e-308 as 0
     errors          where eager mode raises an error, such as for the logarithm of -1, the result
                     of that example follows IEEE arithmetic: NaN or infinity
     where, take     alternatives that are not chosen receive the gradient 0, which turns into NaN if
@@ -38,6 +39,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, update_wrapper
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -46,7 +48,7 @@ import numpy.typing as npt
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import Row, one_at_a_time
-from micrograd.compiler.program import Program, Shapes
+from micrograd.compiler.program import DTYPES, Program, Shapes
 from micrograd.compiler.record import ATTEMPTS, Shape
 from micrograd.compiler.run_numba import why_not
 from micrograd.compiler.schedule import Group
@@ -58,7 +60,7 @@ from micrograd.trace import Traced
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph
 
-EXECUTORS = ("numba", "numpy", "python")
+EXECUTORS = ("numba", "numpy", "python", *DTYPES)
 MAX_CALLS = 1000  # remembered calls, which differ in the shapes or types of their arrays
 OFTEN, SOON = 10, 60.0  # warn after OFTEN compilations in less than SOON seconds
 
@@ -291,6 +293,8 @@ class Compiled:
         # The executor is chosen when it is first needed, because the choice may import numba.
         if self._cache.executor is None:
             reason = why_not(kept=not self._asked_for) if self._asked_for in ("", "numba") else ""
+            if self._asked_for in DTYPES and find_spec("jax") is None:
+                reason = "JAX is not installed: pip install jax"
             if reason and self._asked_for:
                 raise ValueError(reason)
             self._cache.executor = self._asked_for or ("numpy" if reason else "numba"), reason
@@ -298,13 +302,48 @@ class Compiled:
 
     @property
     def executor(self) -> str:
-        """The executor of the programs: 'numba', 'numpy' or 'python'."""
+        """The executor of the programs: 'numba', 'numpy', 'python', 'jax' or 'jax-float32'."""
         return self._chosen()[0]
 
     @property
     def reason(self) -> str:
         """Why numba was not chosen; empty if it was, or if another executor was requested."""
         return self._chosen()[1]
+
+    def jax(self, *shapes: Shape) -> Callable[..., Any]:
+        """The program as a pure function for JAX: (parameters, *arguments) -> (mean, gradients).
+
+        It works inside `jit`, `vmap` and `shard_map`, and with the optimizers of other libraries.
+        Its attribute `parameters` lists the Values in the order of the array of parameters:
+
+            gradients_of = loss.jax((2,), ())  # an example consists of two numbers and a number
+            weights = jnp.array([p.data for p in gradients_of.parameters])
+            mean, gradients = jax.jit(gradients_of)(weights, X, y)
+
+        It computes in the dtype of the parameters. JAX makes arrays of float64 only after
+        `jax.config.update("jax_enable_x64", True)`, or inside `with jax.enable_x64(True):`. An
+        invalid index gives NaN. Everything except the parameters and arguments is fixed: after a
+        change of the model, call this method again.
+
+        Args:
+            shapes: the shape of each argument, for one example: () for a number, (d,) for a list.
+
+        Raises:
+            TypeError: the function returns a list, or its result inside no_grad().
+        """
+        if self._cache.guard is not None and not self._cache.guard.holds():
+            self.clear()
+        program = self.program(shapes)
+        if program.is_list or not program.have_graphs[0]:
+            raise TypeError(
+                f"{self.__name__} must return a single Value, computed outside no_grad(): return "
+                "one result, such as the loss"
+            )
+        from micrograd.compiler.run_jax import pure
+
+        found = pure(program.schedule, shapes)
+        found.parameters = program.parameters  # type: ignore[attr-defined]
+        return found
 
     def clear(self) -> None:
         """Discards all programs: the next call records the function again."""
@@ -441,7 +480,10 @@ def compile(*function: Any, executor: str = "") -> Any:
             may also use Values from outside; the leaves among them are its parameters.
         executor: 'numba' (needs the extra `fast`; its kernel is compiled once per installation,
             which takes several seconds), 'numpy', or 'python', which runs the text of `source`. The
-            default is 'numba' if it is available, else 'numpy'.
+            default is 'numba' if it is available, else 'numpy'. 'jax' (needs the extra `jax`)
+            shares the examples among all devices that JAX finds and computes in float64, whatever
+            JAX is set to; 'jax-float32' computes in float32. JAX compiles the program once for each
+            number of examples.
 
     Raises:
         TypeError: `function` is not callable.

@@ -49,6 +49,8 @@ from micrograd.engine import Value
 Array = npt.NDArray[Any]
 Shapes = tuple[Shape, ...]
 
+DTYPES = {"jax": "float64", "jax-float32": "float32"}  # of the executors that run on JAX
+
 
 class _Code(NamedTuple):
     # The instructions, the places (indices) of the parameters, and two lists of wanted places:
@@ -65,7 +67,7 @@ class Program:
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
         shapes: the shape of each argument, for one example.
-        executor: 'numba', 'numpy' or 'python'.
+        executor: 'numba', 'numpy', 'python', or a key of DTYPES.
         output: the index of the result to differentiate.
         known: the parameters of an earlier program of this function; they keep their order.
 
@@ -203,10 +205,15 @@ class Program:
             executor: Executor = TextExecutor(self.source(with_gradients=with_gradients))
         else:
             schedule = self.schedule if with_gradients else self._schedule(with_gradients=False)
-            bind: Any = partial(NumPyRun, schedule)
-            if self.executor == "numba":
-                bind = numba_binder(schedule)
-            executor = TiledExecutor(schedule, bind, self.shapes)
+            if self.executor in DTYPES:
+                from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
+
+                executor = JaxExecutor(schedule, len(self.shapes), DTYPES[self.executor])
+            else:
+                bind: Any = partial(NumPyRun, schedule)
+                if self.executor == "numba":
+                    bind = numba_binder(schedule)
+                executor = TiledExecutor(schedule, bind, self.shapes)
         if self._code is not None:
             self._packed, self._code = _packed(self._code), None
         return executor

@@ -1,0 +1,507 @@
+"""The executor on JAX, against the one on NumPy, on one device and on eight."""
+
+import itertools
+import json
+import math
+import os
+import pickle
+import random
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compiled import assert_close, by_batch, mlp, rows
+from hypothesis import given
+from hypothesis import strategies as st
+from operations import TABLE
+from random_graphs import POINT, SMOOTH, STEPS, build
+
+from micrograd import Value, compile, no_grad, take, where
+from micrograd.compiler import function as function_module
+from micrograd.losses import cross_entropy, hinge
+from micrograd.nn import Linear
+
+jax = pytest.importorskip("jax", reason="pip install jax")
+run_jax = pytest.importorskip("micrograd.compiler.run_jax")
+
+
+def assert_as_numpy(function, parameters, *arguments, scale=None, compiled=None):
+    """Compares lanes, mean and gradients; returns the function compiled for JAX."""
+    compiled = compiled or compile(function, executor="jax")
+    expected = by_batch(compile(function, executor="numpy")(*arguments), parameters)
+    found = by_batch(compiled(*arguments), parameters)
+    for one, other in zip(found, expected, strict=True):
+        assert_close(one, other, scale)
+    return compiled
+
+
+# ---- every operation
+
+
+PLACES = {
+    "parameter": lambda p, x: p,
+    "input": lambda p, x: Value(x),
+    "both": lambda p, x: p + x,
+}
+KINDS = [*itertools.product(PLACES), *itertools.product(PLACES, repeat=2)]
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids=" ".join)
+def test_the_table_of_operations(kinds):
+    table = [row for row in TABLE if len(row.points[0]) == len(kinds)]
+    points = [[row.points[i % len(row.points)] for row in table] for i in range(3)]
+    parameters = [[Value(0.0) for _ in kinds] for _ in table]
+    for ps, point in zip(parameters, points[0], strict=True):
+        for p, kind, x in zip(ps, kinds, point, strict=True):
+            p.data = x if kind == "parameter" else 0.0
+
+    def each(point):
+        """The results of all operations of this arity, each on operands of its own."""
+        return [
+            row.function(*(PLACES[kind](p, x) for kind, p, x in zip(kinds, ps, xs, strict=True)))
+            for row, ps, xs in zip(table, parameters, point, strict=True)
+        ]
+
+    with no_grad():
+        found, expected = (compile(each, executor=e)(points).lanes for e in ("jax", "numpy"))
+    assert_close(found, expected)
+    # In a sum, the derivative by an operand is that of its own operation.
+    leaves = [*itertools.chain(*parameters)]
+    assert_as_numpy(lambda point: sum(each(point)), leaves, points)
+
+
+SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -3.0, 0.5, 710.0, 1e150]
+
+
+def test_extreme_and_invalid_numbers():
+    table = [row for row in TABLE if len(row.points[0]) == 1]
+
+    def each(x):
+        return [row.function(Value(x)) for row in table]
+
+    with no_grad():
+        found, expected = (compile(each, executor=e)(SPECIAL).lanes for e in ("jax", "numpy"))
+    assert_close(found, expected)
+
+
+@given(STEPS, POINT, st.lists(st.tuples(*[st.floats(-2, 2)] * 2), min_size=1, max_size=5))
+def test_random_programs(steps, point, batch):
+    parameters = [Value(x) for x in point]
+    a, b, c = parameters
+
+    def function(x, y):
+        choices = [*SMOOTH, lambda a, b: a.maximum(b) - b.relu(), lambda a, b: where(y > x, a, -b)]
+        return build([a, Value(x), b + y, b, Value(y), c * x], steps, choices)
+
+    arguments = np.transpose(batch)
+    lanes, _, gradients = by_batch(compile(function, executor="numpy")(*arguments), parameters)
+    scale = max(1.0, *map(abs, lanes), *map(abs, gradients))
+    if scale < 1e6:
+        assert_as_numpy(function, parameters, *arguments, scale=scale)
+
+
+# ---- every kind of group
+
+
+def penalised(sizes, activation):
+    model = mlp(*sizes, activation=activation)
+
+    def loss(x, y):
+        return hinge(model(x), y) + 1e-3 * sum(p * p for p in model.parameters())
+
+    return loss, model.parameters(), lambda n: (rows(n, sizes[0]), 1.0 - 2 * (np.arange(n) % 2))
+
+
+def classifier():
+    model = mlp(4, 6, 3)
+
+    def loss(x, label):
+        return cross_entropy(model(x), label)
+
+    return loss, model.parameters(), lambda n: (rows(n, 4), np.arange(n) % 3)
+
+
+def attention():
+    random.seed(2)
+    table = [[Value(random.uniform(-1, 1)) for _ in range(2)] for _ in range(5)]
+    q, k, v = Linear(2, 3), Linear(2, 3), Linear(2, 3)
+
+    def loss(tokens):
+        x = [take(table, token) for token in tokens]
+        queries, keys, values = map(q, x), list(map(k, x)), list(map(v, x))
+        total = Value(0.0)
+        for query in queries:
+            scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in keys]
+            weights = [score.exp() for score in scores]
+            mixed = [sum(w * u[d] for w, u in zip(weights, values, strict=True)) for d in range(3)]
+            total = total + (sum(mixed) / sum(weights)) ** 2
+        return total
+
+    parameters = [*itertools.chain(*table), *(p for m in (q, k, v) for p in m.parameters())]
+    return loss, parameters, lambda n: (np.random.default_rng(n).integers(0, 5, size=(n, 4)),)
+
+
+def tables():
+    w = [Value(0.5), Value(-1.0), Value(2.0)]
+
+    def loss(x, i):
+        of_results = take([(p * x).tanh() for p in w], i) + take([w[0], x, 2.0], i)
+        return of_results + take(w, i) * take(w, 2 - i) + take(w, w[2].data) * sum(w).sin()
+
+    return loss, w, lambda n: (rows(n, 1)[:, 0], np.arange(n) % 3)
+
+
+PROGRAMS = {
+    "relu": lambda: penalised((2, 5, 4, 1), "relu"),
+    "sigmoid": lambda: penalised((3, 4, 1), "sigmoid"),
+    "classifier": classifier,
+    "attention": attention,
+    "tables": tables,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_with_any_number_of_examples(program):
+    loss, parameters, examples = PROGRAMS[program]()
+    compiled = None
+    for n in (1, 2, 7):
+        compiled = assert_as_numpy(loss, parameters, *examples(n), scale=1, compiled=compiled)
+    assert len(compiled.programs) == 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda w, x: w * w,
+        lambda w, x: w * 0.0 + 3,
+        lambda w, x: Value(x) * 2,
+        lambda w, x: -w - x,
+        lambda w, x: (w - x) * (x - w) + x * x,
+    ],
+)
+def test_results_that_are_uniform_or_have_no_gradient(function):
+    w = Value(1.5)
+    compiled = assert_as_numpy(lambda x: function(w, x), [w], [1.0, 2.0, 4.0])
+    with no_grad():
+        assert_close(compiled([1.0, 2.0]).lanes, [function(w, x).data for x in (1.0, 2.0)])
+
+
+def test_arguments_of_all_kinds():
+    w, b = Value(2.0), Value(-1.0)
+    for array in ([[1, 2], [3, 4]], np.array([[True, False]]), np.float32([[0.1, 0.2]] * 3)):
+        assert_as_numpy(lambda x: (w * x[0] - b * x[1]).tanh(), [w, b], array)
+    assert_as_numpy(lambda x, y: w * x + y, [w], [1.0, 2.0, 3.0], 0.5)
+    assert_as_numpy(lambda x, y: w * x[1][0] + y[2], [w], rows(4, 6).reshape(4, 2, 3), rows(4, 3))
+    w.grad = 0
+    batch = compile(lambda: w * w, executor="jax")()
+    batch.backward()
+    assert (batch.data, w.grad) == (4.0, 4.0)
+    assert compile(lambda x: w * len(x), executor="jax")(np.zeros((3, 0))).data == 0.0
+
+
+def test_patterns_of_slots_are_read_with_and_without_a_gather():
+    array = np.arange(40.0).reshape(2, 20)
+    rng = np.random.default_rng(0)
+    patterns = []
+    for _ in range(90):
+        sizes = rng.integers(1, 4, size=rng.integers(1, 4))
+        loops = zip(rng.integers(-1, 7, size=len(sizes)), np.indices(sizes), strict=True)
+        places = rng.integers(0, 4) + sum(step * axis for step, axis in loops)
+        if places.min() >= 0 and places.max() < 20:
+            patterns.append(places)
+    found = jax.jit(lambda array: [run_jax._picked(array, places) for places in patterns])(array)
+    for numbers, places in zip(found, patterns, strict=True):
+        np.testing.assert_array_equal(numbers, array[:, places])
+    assert 10 < sum(run_jax._nested(places) is None for places in patterns) < len(patterns) - 10
+
+
+# ---- batches
+
+
+def test_results_can_be_changed_and_pickled():
+    w = Value(2.0)
+    batch = compile(lambda x: [w * x, w + x], executor="jax")([1.0, 3.0])
+    batch[1].backward()
+    assert (batch.data, w.grad) == ([4.0, 4.0], 1.0)
+    first = compile(lambda x: w * x, executor="jax")([1.0, 3.0])
+    copy = pickle.loads(pickle.dumps(first))
+    first.lanes[0] = 7.0
+    assert (first.lanes.tolist(), copy.lanes.tolist()) == ([7.0, 6.0], [2.0, 6.0])
+
+
+def test_a_large_batch_runs_in_tiles(monkeypatch):
+    monkeypatch.setattr(run_jax, "CACHE", 1)
+    monkeypatch.setattr(run_jax, "MEMORY", 1)
+    loss, parameters, examples = penalised((2, 4, 1), "tanh")
+    compiled = None
+    for n in (16, 17, 50):
+        compiled = assert_as_numpy(loss, parameters, *examples(n), scale=1, compiled=compiled)
+    [program] = compiled.programs.values()
+    _, lanes = program._executors[True].compiled(50)
+    assert lanes == 52  # 4 tiles of 13
+
+
+def test_lanes_that_do_not_count_add_nothing_even_if_they_are_infinite(monkeypatch):
+    monkeypatch.setattr(run_jax, "CACHE", 1)
+    w = Value(1.0)
+    xs = [0.0] * 16 + [1000.0]  # two tiles of 9: one more lane, a copy of the last
+    batch = assert_as_numpy(lambda x: (w * x).exp(), [w], xs)(xs)
+    assert batch.data == math.inf
+    assert_as_numpy(lambda x: (w - x).log(), [w], xs)  # NaN, not by the copy alone
+    xs[-1] = 2.0
+    assert_as_numpy(lambda x, i: take([w, w * x, x], i) * w, [w], xs, [0, 1] * 8 + [2])
+
+
+def test_few_compiled_functions_are_kept(monkeypatch):
+    monkeypatch.setattr(run_jax, "KEPT", 2)
+    w = Value(2.0)
+    compiled = compile(lambda x: w * x, executor="jax")
+    for n in (1, 2, 3, 4, 3):
+        assert compiled(np.ones(n)).data == 2.0
+    [program] = compiled.programs.values()
+    cached = program._executors[True].compiled.cache_info()
+    assert (cached.currsize, cached.hits) == (2, 1)
+
+
+# ---- errors
+
+
+def test_invalid_indices_are_errors():
+    table = [Value(float(i)) for i in range(4)]
+    computed = compile(lambda i: take(table, i + 1), executor="jax")
+    with pytest.raises(IndexError, match="take got an index that is out of range"):
+        computed([0, 3])
+    with pytest.raises(IndexError, match="take got an index that is out of range"):
+        computed([0.5, 2.0])
+    assert computed([0, 2]).data == 2.0
+    uniform = compile(lambda x: take(table, table[3].data) * x, executor="jax")
+    assert uniform([1.0]).data == 3.0
+    table[3].data = 4.0
+    with pytest.raises(IndexError, match="take got an index that is out of range"):
+        uniform([1.0])
+    with pytest.raises(IndexError, match="take expects 0 <= index < 4, got 4"):
+        compile(lambda i: take(table, i), executor="jax")([0, 4])
+
+
+def test_without_jax_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(function_module, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="JAX is not installed: pip install jax"):
+        compile(lambda x: Value(x), executor="jax")([1.0])
+
+
+# ---- nothing is out of date, and no setting changes
+
+
+def test_changes_are_noticed():
+    scope = {"alpha": 2.0, "w": Value(3.0)}
+    loss = compile(lambda x: scope["alpha"] * scope["w"] * x, executor="jax")
+    assert loss([1.0, 3.0]).data == 12.0
+    scope["w"].data = 5.0
+    assert loss([1.0, 3.0]).data == 20.0
+    scope["alpha"] = 1.0
+    assert loss([1.0, 3.0]).data == 10.0
+    scope["w"] = Value(-1.0)
+    batch = loss([1.0, 3.0])
+    batch.backward()
+    assert (batch.data, scope["w"].grad) == (-2.0, 2.0)
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+def test_float64_is_local_and_float32_is_a_choice(is_on):
+    before = jax.config.jax_enable_x64
+    w, xs = Value(0.1), [1.0, 1.0, 1.0]
+    try:
+        jax.config.update("jax_enable_x64", is_on)
+        for executor, expected in (("jax", 0.1), ("jax-float32", float(np.float32(0.1)))):
+            w.grad = 0
+            compiled = compile(lambda x: w * x, executor=executor)
+            batch = compiled(xs)
+            batch.backward()
+            assert batch.data == pytest.approx(expected, rel=1e-15 if executor == "jax" else 1e-7)
+            assert batch.lanes.tolist() == [expected] * 3
+            assert (w.grad, compiled.executor) == (1.0, executor)
+            assert jax.config.jax_enable_x64 == is_on
+            assert jax.numpy.ones(1).dtype == ("float64" if is_on else "float32")
+    finally:
+        jax.config.update("jax_enable_x64", before)
+
+
+def test_float32_agrees_up_to_its_precision():
+    loss, parameters, examples = classifier()
+    expected = by_batch(compile(loss, executor="numpy")(*examples(7)), parameters)
+    found = by_batch(compile(loss, executor="jax-float32")(*examples(7)), parameters)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+    assert np.abs(np.subtract(found[2], expected[2])).max() > 1e-12
+
+
+# ---- the pure function
+
+
+def pure_and_arrays(n=5):
+    loss, parameters, examples = penalised((2, 4, 1), "tanh")
+    compiled = compile(loss)
+    function = compiled.jax((2,), ())
+    weights = np.array([p.data for p in function.parameters])
+    expected = by_batch(compile(loss, executor="numpy")(*examples(n)), function.parameters)[1:]
+    assert set(function.parameters) == set(parameters)
+    return function, weights, examples(n), expected
+
+
+def test_the_pure_function_works_in_jit_and_vmap_and_agrees_with_the_derivatives_of_jax():
+    function, weights, (X, y), (mean, gradients) = pure_and_arrays()
+
+    def by_jax(weights, X, y):
+        return jax.grad(lambda weights: function(weights, X, y)[0])(weights)
+
+    with jax.enable_x64(True):
+        found = jax.jit(function)(weights, X, y)
+        assert_close(found[0], mean)
+        assert_close(found[1], gradients, scale=1)
+        assert_close(jax.jit(by_jax)(weights, X, y), gradients, scale=1)
+        each = jax.jit(jax.vmap(function, in_axes=(None, 0, 0)))(weights, X[:, None], y[:, None])
+        assert_close(np.mean(each[0]), mean)
+        assert_close(np.mean(each[1], axis=0), gradients, scale=1)
+
+
+def test_the_pure_function_computes_in_the_dtype_of_its_parameters():
+    function, weights, (X, y), (mean, _) = pure_and_arrays()
+    found, gradients = jax.jit(function)(weights.astype(np.float32), X, y)
+    assert (found.dtype, gradients.dtype) == ("float32", "float32")
+    assert float(found) == pytest.approx(mean, rel=1e-5)
+
+
+def test_the_pure_function_refuses_arrays_of_other_shapes():
+    function, weights, (X, y), _ = pure_and_arrays()
+    for arguments in ((weights[1:], X, y), (weights, X[:, :1], y), (weights, X), (weights, y, X)):
+        with pytest.raises(ValueError, match=r"expected arrays of shapes \[\(17,\), \(Ellipsis"):
+            function(*arguments)
+
+
+def test_the_pure_function_gives_nan_for_an_invalid_index():
+    table = [Value(1.0), Value(2.0)]
+    function = jax.jit(compile(lambda i: take(table, i) * 3).jax(()))
+    assert function(np.array([1.0, 2.0]), np.array([1]))[0] == 6.0
+    assert math.isnan(function(np.array([1.0, 2.0]), np.array([2]))[0])
+
+
+def test_the_pure_function_needs_a_single_differentiable_result():
+    w = Value(2.0)
+    for function in (lambda x: [w, w * x], no_grad()(lambda x: w * x)):
+        with pytest.raises(TypeError, match=r"must return a single Value, computed outside no_gr"):
+            compile(function).jax(())
+
+
+def test_the_pure_function_is_of_today():
+    w, factors = Value(3.0), [2.0]
+    compiled = compile(lambda x: factors[0] * w * x)
+    assert compiled([1.0]).data == 6.0
+    factors[0] = 5.0
+    assert compiled.jax(())([3.0], [1.0])[0] == 15.0
+
+
+def test_no_derivative_rule_and_no_derivative_by_jax():
+    text = Path(run_jax.__file__).read_text(encoding="utf-8")
+    assert not re.search(r"\bgrad\b|value_and_grad|\bvjp\b|\bjvp\b|linearize|custom_", text)
+
+
+# ---- several devices
+
+
+EIGHT = """
+import json, sys
+import numpy as np
+import jax
+from test_run_jax import PROGRAMS, by_batch, compile, run_jax
+
+report = {"devices": len(jax.devices()), "off": 0.0}
+run_jax.CACHE = int(sys.argv[1])
+for name, sizes in (("attention", [13]), ("relu", [1, 3, 400])):
+    loss, parameters, examples = PROGRAMS[name]()
+    compiled = compile(loss, executor="jax")
+    for n in sizes:
+        batch = compiled(*examples(n))
+        found = by_batch(batch, parameters)
+        expected = by_batch(compile(loss, executor="numpy")(*examples(n)), parameters)
+        for one, other in zip(found, expected):
+            report["off"] = max(report["off"], float(np.abs(np.subtract(one, other)).max()))
+[program] = compiled.programs.values()
+executor = program._executors[True]
+with jax.enable_x64(True):
+    function, lanes = executor.compiled(400)
+    arguments = program.row.data, *(run_jax._padded(a, 400, lanes) for a in examples(400))
+    found, rows = function(*arguments)
+    text = function.lower(*arguments).compile()
+shardings = text.input_shardings[0]
+report["lanes"] = lanes
+report["parameters are replicated"] = shardings[0].is_fully_replicated
+report["shares of the argument"] = [list(shardings[1].shard_shape((lanes, 2)))]
+report["shares of the results"] = [len(shard.data) for shard in rows[0].addressable_shards]
+report["on"] = len({shard.device for shard in rows[0].addressable_shards})
+report["means are replicated"] = found.sharding.is_fully_replicated
+report["all-reduces"] = text.as_text().count(" all-reduce(")
+report["gathered"] = "all-gather" in text.as_text()
+print(json.dumps(report))
+"""
+
+
+def in_a_process(code, *arguments, devices=8):
+    flags = f"--xla_force_host_platform_device_count={devices}"
+    environment = {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    here = Path(__file__).parent
+    path = os.pathsep.join([str(here), str(here.parent), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)], text=True,
+        env=os.environ | environment | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def last_line(process):
+    out, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return json.loads(out.splitlines()[-1])
+
+
+@pytest.mark.parametrize(("cache", "lanes"), [(2**21, 400), (1, 416)])
+def test_eight_devices_share_the_examples(cache, lanes):
+    report = last_line(in_a_process(EIGHT, cache))
+    assert report.pop("off") < 1e-12
+    assert report == {
+        "devices": 8,
+        "lanes": lanes,  # with small tiles, each device computes 4 of 13
+        "parameters are replicated": True,
+        "shares of the argument": [[lanes // 8, 2]],
+        "shares of the results": [lanes // 8] * 8,
+        "on": 8,
+        "means are replicated": True,
+        "all-reduces": 1,
+        "gathered": False,
+    }
+
+
+CLUSTER = """
+import json, sys
+import jax
+jax.distributed.initialize(sys.argv[1], 2, int(sys.argv[2]))
+from micrograd import Value, compile
+
+w = Value(2.0)
+batch = compile(lambda x: (w * x) ** 2, executor="jax")([1.0, 2.0, 3.0, 4.0, 5.0])
+batch.backward()
+print(json.dumps([len(jax.devices()), batch.data, w.grad, batch.lanes.tolist()]))
+"""
+
+
+@pytest.mark.slow
+def test_a_process_of_a_cluster_needs_no_other_code():
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        address = f"localhost:{free.getsockname()[1]}"
+    processes = [in_a_process(CLUSTER, address, i, devices=2) for i in range(2)]
+    for process in processes:
+        assert last_line(process) == [4, 44.0, 44.0, [4.0, 16.0, 36.0, 64.0, 100.0]]
