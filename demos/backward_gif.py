@@ -3,10 +3,10 @@
     python demos/backward_gif.py
     python demos/backward_gif.py --dark --out backward-dark.gif
 
-The neuron is that of the lecture, o = tanh(x1 w1 + x2 w2 + b). In each step one node hands its
-gradient on to its operands: the arrows between them turn round, and each operand receives local
-derivative times upstream gradient, which is added to its own gradient. Until a gradient is known it
-is a dot. Cards that have handed their gradient on are solid.
+The neuron is the one in the lecture, o = tanh(x1 w1 + x2 w2 + b). In each step, one node passes on
+its gradient to its operands: the arrows between them turn round, and each operand adds local
+derivative times upstream gradient to its own gradient. A gradient that is not known yet is shown as
+a dot. Cards that have passed on their gradient are solid.
 
 The pictures are those of `draw_dot(o, done=...)` after each call of `_backward()`.
 """
@@ -30,7 +30,7 @@ from micrograd.plot import check_path
 from micrograd.plot.gif import animated_gif, frequent_colours
 
 ON_THE_WAY = 10  # frames from a card to its operands
-MOVING, STANDING, LONG = 60, 2000, 4000  # milliseconds of a frame
+MOVING, STANDING, LONG = 60, 2000, 4000  # milliseconds that a frame is shown
 PIXELS, MARGIN = 96 / 72, 7.2  # pixels in a point, and points around the graph
 
 
@@ -95,14 +95,14 @@ def handed_on(node):
             node._prev, local_derivatives(node), contributions(node, node.grad), strict=True
         )
     ]
-    return f"{node.label} hands on " + " and ".join(parts)
+    return f"{node.label} passes on " + " and ".join(parts)
 
 
 def image(source, caption, theme, turned=(), received=()):
     """The picture of DOT text as pixels.
 
     Args:
-        source: what `draw_dot` has written.
+        source: DOT text from `draw_dot`.
         caption: the line below the graph.
         theme: the colours, LIGHT or DARK.
         turned: names of the nodes whose arrows point back to their operands.
@@ -122,12 +122,12 @@ def image(source, caption, theme, turned=(), received=()):
 
 
 def exchanged(colour, theme):
-    """The colour of the theme for one of LIGHT."""
+    """The colour of the theme that replaces one of LIGHT."""
     return next((theme[name] for name, light in LIGHT.items() if light == colour), colour)
 
 
 def arrows(root):
-    """For each node's name, the arrows from its operands: control points in pixels, from above."""
+    """For each node's name, the arrows from its operands: control points in pixels, y downwards."""
     laid_out = json.loads(draw_dot(root).pipe(format="json0"))
     _, _, _, height = map(float, laid_out["bb"].split(","))
     names = [node["name"] for node in laid_out["objects"]]
@@ -163,7 +163,7 @@ def main():
     """Draws the film into a file."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", default="backward.gif", metavar="FILE", help="(backward.gif)")
-    parser.add_argument("--dark", action="store_true", help="on a dark ground")
+    parser.add_argument("--dark", action="store_true", help="draw on a dark background")
     options = parser.parse_args()
     try:
         check_path(options.out, ["gif"])

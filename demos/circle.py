@@ -3,33 +3,35 @@
     python demos/circle.py
     python demos/circle.py --largest 4 --out circle.svg
 
-The points are in a square, and class 1 is inside a circle of half its area. Networks with one
-hidden layer of 1 to 9 tanh neurons and a linear output learn the targets 0 and 1:
+The points are in a square, and class 1 is inside a circle of half the square's area. Networks with
+one hidden layer of 1 to 9 tanh neurons and a linear output learn the targets 0 and 1:
 
     output(x) = v1 tanh(w1 . x + b1) + ... + vh tanh(wh . x + bh) + c
     loss = (output - target)^2                  class 1 where output > 0.5
 
 Stochastic gradient descent with a learning rate of 0.01 takes one example at a time, for 200 epochs
-over 1,000 points, 500 of each class; 1,000 others validate. The article with this experiment
-reports for 9 neurons a training loss of 0.051 and a validation accuracy of 96 %. Here it is 0.050
-and 96.2 %; with --seed 0 to 19, which sets the initial weights, 0.047 to 0.063 and 95.4 to 97.7 %.
+over 1,000 points, 500 of each class; 1,000 other points are for validation. For 9 neurons, the
+article with this experiment reports a training loss of 0.051 and a validation accuracy of 96 %.
+Here they are 0.050 and 96.2 %; other initial weights (--seed 0 to 19) give 0.047 to 0.063 and 95.4
+to 97.7 %.
 
-One neuron draws a straight line, two draw a strip or a bend, and from three on a boundary can
-close. For comparison, the column "lines" has the accuracy of the best regular polygon with h sides
-around the centre: a half-plane for h = 1, a strip for h = 2. Half of its border is inside the
-circle, so a small change of size gains as much as it loses. Networks may do better, because tanh
-bends the lines, or worse, because they learn from some points only.
+One neuron draws a straight line, two draw a strip or a bend, and with three or more the boundary
+can be a closed curve. For comparison, the column "lines" has the accuracy of the best regular
+polygon with h sides around the centre: a half-plane for h = 1, a strip for h = 2. Half of its
+border is inside the circle, so a small change of size gains as much as it loses. Networks may do
+better, because tanh bends the lines, or worse, because they learn from a limited number of points.
 
 All networks learn at the same time, from the sum of their losses: its gradient with respect to the
 weights of one network is the gradient of that network's own loss. The sum is compiled. On a 2-core
-Intel Xeon the training takes some 15 seconds with numba, and 20 without; the pictures take 20 more,
-most of them for the animation. Ctrl-C ends the training early and draws what has been learned so
-far.
+Intel Xeon the training takes about 15 seconds with numba, and 20 without. The pictures take 20
+more, most of them for the animation. Ctrl-C ends the training early and draws what has been learned
+so far.
 
-There are three pictures. circle.png has a panel for each network. As each step follows a single
-example, the line of one neuron keeps moving, and in some epochs it is outside the square: then the
-panel shows the last epoch in which it crosses the square, and says which. circle_curves.png has the
-loss and accuracy of the largest network after each epoch, and circle_training.gif shows it learn.
+There are three pictures. circle.png has a panel for each network. As each step uses a single
+example, the line of the network with one neuron keeps moving, and after some epochs it is outside
+the square. In that case the panel shows the last epoch after which it crossed the square, and says
+which epoch that is. circle_curves.png has the loss and accuracy of the largest network after each
+epoch, and circle_training.gif shows it learn.
 """
 
 import argparse
@@ -85,9 +87,9 @@ def loss_and_accuracy(outputs, y):
 
 
 def train(networks, training, validation, epochs):
-    """Trains all networks at the same time; the Epochs from before the first one to the last.
+    """Trains all networks at the same time; returns the Epoch before training and all that follow.
 
-    After Ctrl-C there are fewer.
+    Ctrl-C ends the training early.
     """
     (X, y), (X_validation, y_validation) = ((np.array(X), y) for X, y in (training, validation))
     targets = np.array(y, dtype=float)
@@ -122,22 +124,22 @@ def train(networks, training, validation, epochs):
 
 def straight_line_accuracy(lines):
     """The accuracy of the best regular polygon with so many sides around the centre."""
-    # Along a ray from the centre, polygon and circle disagree between their borders. So the area of
-    # what is wrong is the integral of |border^2 - RADIUS^2| / 2 over the angles.
+    # Along a ray from the centre, polygon and circle disagree between their borders. So the area
+    # where they disagree is the integral of |border^2 - RADIUS^2| / 2 over the angles.
     angles = np.linspace(0, 2 * math.pi, 720, endpoint=False)
     square = SIDE / 2 / np.maximum(abs(np.cos(angles)), abs(np.sin(angles)))
-    distances = np.linspace(0.6, 1, 401)[:, None] * RADIUS  # of the lines, from the centre
+    distances = np.linspace(0.6, 1, 401)[:, None] * RADIUS  # from the centre to the sides
     sides = 2 * math.pi / lines * np.arange(lines)[:, None]
     wrong = []
     for turn in np.linspace(0, math.pi / 2, 13):
-        nearest = np.cos(angles - sides - turn).max(axis=0)  # where not positive, no line is met
+        nearest = np.cos(angles - sides - turn).max(axis=0)  # if not positive: no side ahead
         border = np.minimum(distances / np.maximum(nearest, 1e-9), square)
         wrong.append(math.pi * abs(border**2 - RADIUS**2).mean(axis=1).min())
     return 1 - min(wrong) / SIDE**2
 
 
 def score(output):
-    """Above 0 for class 1; near the boundary sigmoid(score), the shade, is about the output."""
+    """Above 0 for class 1. Near the boundary its sigmoid, the shade, is about the output."""
     return 4 * (output - 0.5)
 
 
@@ -199,13 +201,13 @@ def recorded(history, training, validation):
 
 
 def main():
-    """Trains, prints the table and draws the picture."""
+    """Trains the networks, prints the table and draws the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = parser.add_argument
-    add("--points", type=int, default=1000, metavar="N", help="and N others validate (1000)")
+    add("--points", type=int, default=1000, metavar="N", help="N to train, N to validate (1000)")
     add("--epochs", type=int, default=200, metavar="N", help="(200)")
     add("--largest", type=int, default=9, metavar="H", help="networks of 1 to H neurons (9)")
-    add("--seed", type=int, default=0, metavar="N", help="of the initial weights (0)")
+    add("--seed", type=int, default=0, metavar="N", help="for the initial weights (0)")
     add("--out", default="circle.png", metavar="FILE", help="(circle.png)")
     options = parser.parse_args()
     if options.points < 20 or options.epochs < 1 or options.largest < 1:
@@ -219,7 +221,7 @@ def main():
     networks = networks_before_training(options.largest, options.seed)
     history = train(networks, training, validation, options.epochs)
     if len(history) < 2:
-        sys.exit("circle.py: stopped before the first epoch was over, nothing to draw")
+        sys.exit("circle.py: stopped before the end of the first epoch: there is nothing to draw")
     print_table(history[-1].curves)
     out = Path(options.out)
     curves, film = out.with_stem(f"{out.stem}_curves"), out.with_name(f"{out.stem}_training.gif")
@@ -231,7 +233,7 @@ def main():
 
 
 def print_table(curves):
-    """Prints what each network has reached, beside the article's numbers and the straight lines."""
+    """Prints the results of each network beside the article's numbers and the straight lines."""
     print(f"{'':8}{'loss':^22}{'accuracy':^44}")
     print(f"{'hidden':8}{'training':>11}{'validation':>11}{'training':>11}{'validation':>11}"
           f"{'lines':>10}{'difference':>12}")  # fmt: skip

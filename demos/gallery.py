@@ -23,7 +23,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def drawings():
-    """The paths of the SVG files. They change their colours with the reader's settings."""
+    """The paths of the SVG files, which are light or dark depending on the reader's settings."""
     o, names = neuron()
     o.backward()
     yield saved(draw_dot(o, names=names, edges="derivatives"), "neuron.svg")
@@ -40,7 +40,7 @@ def drawings():
 
 
 def plots():
-    """The paths of the plots and animations, each on a light and on a dark ground."""
+    """The paths of the plots and animations, each on a light and on a dark background."""
     for options, dark in (((), ""), (("--dark",), "-dark")):
         yield made_by("decision_boundary", "--out", f"moons{dark}.png", *options)
         with tempfile.TemporaryDirectory() as folder:
@@ -51,7 +51,7 @@ def plots():
 
 
 def pages():
-    """The paths of the screenshots of the two pages, each with a light and with a dark scheme."""
+    """The paths of the screenshots of the two pages, each in light and in dark colours."""
     from playwright.sync_api import sync_playwright
 
     o, names = neuron()
@@ -85,12 +85,12 @@ def neuron():
 
 
 def saved(picture, name):
-    """The path of a drawing, which is written there."""
+    """The path to which a drawing was saved."""
     return picture.save(GALLERY / name)
 
 
 def made_by(demo, option, name, *arguments):
-    """The path of a picture that a demo, in a process of its own, writes for this option."""
+    """The path of a picture that a demo writes when it is run with this option."""
     path = str(GALLERY / name)
     subprocess.run(
         [sys.executable, str(DEMOS / f"{demo}.py"), option, path, *arguments], check=True
@@ -103,7 +103,7 @@ def screenshot(page, name):
     from PIL import Image
 
     path = str(GALLERY / name)
-    page.wait_for_timeout(500)  # until the page has drawn what the keys and buttons asked for
+    page.wait_for_timeout(500)  # until the page has reacted to the keys and buttons
     page.screenshot(path=path)
     with Image.open(path) as image:
         small = image.convert("RGB").quantize(64, dither=Image.Dither.NONE)
@@ -117,7 +117,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     kinds = {"drawings": drawings, "plots": plots, "pages": pages}
-    parser.add_argument("--only", choices=kinds, help="makes the pictures of one kind")
+    parser.add_argument("--only", choices=kinds, help="make only the pictures of this kind")
     only = parser.parse_args().only
     for kind in [only] if only else kinds:
         for path in kinds[kind]():

@@ -3,8 +3,8 @@
     python demos/graphs_to_digits.py
     python demos/graphs_to_digits.py --mnist FOLDER
 
-Follows "Building a Mini Neural Network Library: Backpropagation and Autograd" by Henry Chang
-(https://henryjchang.github.io and https://github.com/henryjchang/minigrad) in its order:
+The script follows "Building a Mini Neural Network Library: Backpropagation and Autograd" by Henry
+Chang (https://henryjchang.github.io and https://github.com/henryjchang/minigrad), part by part:
 
     the graph       f(x, y) = 3 x^2 + x y + 5 y^2 at (2, 3), one operation in each node:
                     a = x^2   b = x y   c = y^2   d = 3 a   e = 5 c   f = d + b + e
@@ -12,8 +12,8 @@ Follows "Building a Mini Neural Network Library: Backpropagation and Autograd" b
                     one walk along the arrows for each input
     reverse mode    gradient(node) = sum over its users of local derivative * gradient(user);
                     a single walk against the arrows for all inputs
-    mini-batches    64 points in X (64 x 2), P = X W, L = mean (P - Y)^2; so all gradients have the
-                    shape of their node, and dL/dW = 2/N X^T (P - Y)
+    mini-batches    64 points in X (64 x 2), P = X W, L = mean (P - Y)^2; each gradient has the
+                    shape of its node, and dL/dW = 2/N X^T (P - Y)
     three views     the same network as operations, as neurons and as layers
     the library     backward(upstream), and a network of 784-64-64-10 neurons that learns MNIST with
                     SGD, a learning rate of 0.01 and mini-batches of 512 images
@@ -100,7 +100,7 @@ def regression(n=640, noise=0.05):
 def batch_gradients(X, Y, size=64, lr=0.3):
     """The gradients of P, W and X in each mini-batch, and dL/dW by the formula.
 
-    W takes a step of gradient descent after each mini-batch.
+    Gradient descent updates W after each mini-batch.
     """
     W = values(np.zeros((2, 1)))
     optimizer = SGD([W], lr=lr)

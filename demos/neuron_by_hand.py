@@ -3,7 +3,7 @@
     python demos/neuron_by_hand.py
     python demos/neuron_by_hand.py --out-dir pictures
 
-Follows the readings of micrograd that explain `Value` with the two graphs of the lecture
+The script follows articles that explain micrograd's `Value` with two graphs from the lecture
 https://www.youtube.com/watch?v=VMj-3S1tku0: an expression, and a neuron.
 
     L = (a b + c) f                  at a = 2, b = -3, c = 10, f = -2
@@ -11,7 +11,7 @@ https://www.youtube.com/watch?v=VMj-3S1tku0: an expression, and a neuron.
 
 First the closures are called by hand, one by one. Then `backward()` does the same in topological
 order. The last table shows why gradients are added up: a node that is used twice receives two
-contributions. Takes less than a second and writes expression.svg and neuron.svg.
+contributions. The script takes less than a second and writes expression.svg and neuron.svg.
 """
 
 from pathlib import Path
@@ -51,7 +51,7 @@ def gradients(nodes):
 
 
 def difference(some, others):
-    """The largest difference of two sets of gradients."""
+    """The largest difference between two sets of gradients."""
     return max(abs(some[name] - others[name]) for name in some)
 
 
@@ -65,7 +65,7 @@ def by_hand():
 
 
 def in_pieces():
-    """The gradients where tanh is computed from exp and arithmetic."""
+    """The gradients if tanh is computed from exp and arithmetic."""
     nodes = neuron()
     e = (2 * nodes["n"]).exp()
     nodes["o"] = (e - 1) / (e + 1)

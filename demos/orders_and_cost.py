@@ -1,27 +1,28 @@
-"""Backpropagation in directed acyclic graphs: in which orders it may walk, and what it costs.
+"""Backpropagation in directed acyclic graphs: possible orders of the nodes, and the cost.
 
     python demos/orders_and_cost.py
     python demos/orders_and_cost.py --largest 1000000 --out-dir pictures
 
-Follows an essay on this subject. A node may pass its gradient on only when that gradient is
-complete, that is, after all nodes that use it. The essay's graph is
+The script follows an essay on this subject. A node may pass on its gradient only when that gradient
+is complete, that is, after all nodes that use it. The essay's graph is
 
     a    b    c = a + b    d = 2 c    e = c - 1    f = d / e    g = f^2    loss = g - target
 
 The level of a leaf is 0. The level of any other node is one more than the highest level of its
-operands. Nodes that do not depend on each other may be in either order, here a and b, and d and e.
-Without constants this gives 2 * 2 = 4 orders (the essay lists three of them), and all of them give
-the same gradients: by hand dloss/da = 2 f df/dc = -3 at a = 2, b = 1.
+operands. Nodes that do not depend on each other may come in either order: here, a and b can be
+swapped, and so can d and e. Without constants this gives 2 * 2 = 4 orders (the essay lists three of
+them). All of them give the same gradients, such as dloss/da = 2 f df/dc = -3 at a = 2, b = 1.
 
 Plain recursion along the arrows, without an order, visits a node once for each arrow that leaves
-it. In b = -a, c = b + b it visits b twice, and passes its whole gradient on twice: dc/da = -4.
+it. In b = -a, c = b + b it visits b twice, and each visit passes on the whole gradient of b. So it
+gives dc/da = -4 instead of -2.
 
 With an order, the forward pass creates each of the V nodes once, and the backward pass visits each
-node and each of the E arrows once. So time and memory grow like V + E: straight lines of slope 1 in
-a log-log plot. They are measured on chains of y = y x + x, without Python's cyclic garbage
-collector, which walks through all objects again and again while a graph is built; `tracemalloc`
-measures memory in separate runs, because it slows everything down. Takes about 5 seconds, 20 with a
-million nodes, and writes orders.svg and cost.png.
+node and each of the E arrows once. So time and memory are proportional to V + E, which gives
+straight lines of slope 1 in a log-log plot. They are measured on chains of y = y x + x, without
+Python's cyclic garbage collector, which walks through all objects again and again while a graph is
+built. `tracemalloc` measures memory in separate runs, because it slows everything down. The script
+takes about 5 seconds, or 20 with a million nodes, and writes orders.svg and cost.png.
 """
 
 import gc
@@ -147,7 +148,7 @@ def seconds(nodes):
 
 
 def memory(nodes):
-    """Bytes of the graph, and the peak of what the backward pass needs in addition."""
+    """The memory of the graph, and the additional peak memory of the backward pass, in bytes."""
     tracemalloc.start()
     try:
         root = chain(nodes)

@@ -3,8 +3,8 @@
     python demos/original_demo.py
     python demos/original_demo.py --out-dir pictures
 
-Follows https://github.com/karpathy/micrograd in the order of its README and prints its numbers
-beside ours. The demo trains a network of 2-16-16-1 neurons on 100 points of two moons, with a hinge
+The script follows https://github.com/karpathy/micrograd in the order of its README, and prints its
+numbers beside ours. The demo trains a 2-16-16-1 network on 100 points of two moons, with a hinge
 loss, an L2 penalty, and a learning rate that falls from 1.0 to 0.1 in 100 steps:
 
     loss = mean max(0, 1 - target * score) + 0.0001 * sum of p^2 over all parameters p

@@ -3,8 +3,8 @@
     python demos/static_graph.py
     python demos/static_graph.py --out-dir pictures
 
-Follows the teaching engines whose graph is built once and then driven by three functions, Forward,
-Backward and SGD. Here these are
+The script follows teaching engines that build a graph once and then run it with three functions,
+Forward, Backward and SGD. Here these are
 
     recompute(loss)        loss.backward()        optimizer.step()
 
@@ -12,16 +12,16 @@ and the parts go from scalars to vectors and matrices:
 
     a scalar     L = (w x + b - y)^2, one step
     a vector     least squares: 100 points with 5 coordinates, noise of standard deviation 0.05.
-                 Gradient descent has the same minimum as the normal equations, X^T X w = X^T y
+                 Gradient descent finds the solution of the normal equations, X^T X w = X^T y
     softmax      p_k = e^z_k / sum_j e^z_j,  L = -log p_label;  then dL/dz = (p - y) / N,
                  dL/dW = dL/dz^T X and dL/db = sum of dL/dz, where y is 1 for the label, else 0
     sigmoid      p = 1 / (1 + e^-z),  L = -y log p - (1 - y) log(1 - p);  the same derivatives
     matrices     a regression with 10 hidden ReLUs: 100 points with 5 coordinates, 20 epochs on
-                 mini-batches of 10 points. PyTorch starts from the same 71 weights
+                 mini-batches of 10 points, compared with PyTorch from the same 71 weights
 
-The middle column has the results of formulas, computed with NumPy, and in the last table PyTorch's
-weights, which are recorded in static_graph.json. Takes about 10 seconds, and writes scalar.svg and
-learned.png.
+The middle column of the tables has the results of formulas, computed with NumPy. The last table
+compares with PyTorch, whose weights are recorded in static_graph.json. The script takes about 10
+seconds, and writes scalar.svg and learned.png.
 """
 
 import json
@@ -67,7 +67,7 @@ def scalar():
 
 
 def points(n=100, noise=0.05):
-    """The points of the least squares, one in each row, and their targets."""
+    """The points of the least-squares problem, one in each row, and their targets."""
     X, y = linear_regression(n, weights=(1.5, -2.0, 0.5, 3.0, -1.0), bias=0.0, noise=noise)
     return np.array(X), np.array(y)
 
@@ -110,7 +110,7 @@ def by_engine(loss, layer, X, targets):
 
 
 def by_formula(P, Y, X):
-    """The same derivatives from p - y."""
+    """The same derivatives, computed from p - y."""
     error = (P - Y) / len(X)
     return {"z": error, "W": error.T @ X, "b": error.sum(axis=0)}
 
@@ -125,7 +125,7 @@ def softmax(n=6, classes=3):
 
 
 def sigmoid(n=6):
-    """The derivatives of one neuron that asks "is it class 0?", by both."""
+    """The derivatives of a neuron that detects class 0, by the engine and by the formula."""
     X, labels = blobs(n)
     Y = np.array(labels)[:, None] == 0
     random.seed(0)
@@ -145,7 +145,7 @@ def far_out():
 
 
 def regression():
-    """The points and their targets, a function that one layer cannot compute."""
+    """The points and their targets, which a single layer cannot learn exactly."""
     rng = random.Random(0)
     X = [[rng.uniform(-1, 1) for _ in range(N_IN)] for _ in range(100)]
     y = [math.sin(3 * x[0]) + x[1] * x[2] + abs(x[3]) - 0.5 * x[4] for x in X]
@@ -159,12 +159,12 @@ def network():
 
 
 def eager(model):
-    """The loss of a mini-batch, number by number."""
+    """A function that computes the loss of a mini-batch, number by number."""
     return lambda X, y: squared_error(model(X), y)
 
 
 def compiled(model):
-    """The loss of a mini-batch, as an array program: the same line, for one point."""
+    """The same function, compiled: it is written for one point and runs on arrays."""
     return micrograd.compile(lambda x, y: squared_error(model(x), y))
 
 
@@ -193,7 +193,7 @@ def recorded():
 
 
 def difference(found, reference):
-    """The largest difference over the arrays of two dicts."""
+    """The largest difference between the arrays of two dicts."""
     return max(np.abs(np.subtract(found[name], reference[name])).max() for name in reference)
 
 

@@ -1,4 +1,4 @@
-"""The tables that the scripts about articles print: what, the article's number, ours."""
+"""The tables that the article scripts print: a description, the article's number, and ours."""
 
 import argparse
 from pathlib import Path

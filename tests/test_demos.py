@@ -408,8 +408,8 @@ def test_captions_of_the_film_are_the_chain_rule_in_numbers():
     o = demo.neuron()
     o.backward()
     captions = [demo.handed_on(node) for node in demo.topological_order(o) if node._prev]
-    assert captions[0] == "x1w1 hands on −3 × 0.5 = −1.5 to x1 and 2 × 0.5 = 1 to w1"
-    assert captions[-1] == "o hands on 0.5 × 1 = 0.5 to n"
+    assert captions[0] == "x1w1 passes on −3 × 0.5 = −1.5 to x1 and 2 × 0.5 = 1 to w1"
+    assert captions[-1] == "o passes on 0.5 × 1 = 0.5 to n"
 
 
 def test_tokens_move_from_a_card_back_to_its_operand():

@@ -46,8 +46,8 @@ def graph(
     Args:
         *results: Values, or arrays of Values.
         names: a dict of variables, usually `locals()`, that gives Values their labels. If a Value
-            has several names, the first counts; names that begin with `_` are ignored. Entries of
-            lists, tuples and arrays are called `w[0]`; parameters of a Module,
+            has several names, the first is used; names that begin with `_` are ignored. An entry of
+            a list, tuple or array is called `w[0]`, for example, and a parameter of a Module
             `model.layers[0].neurons[1].b`. A `label` set by hand takes precedence.
         level: 'op' for a Node per Value; 'neuron' to replace the operations of each call of a
             neuron by a NeuronBox; 'layer' to replace all calls of a layer by one LayerBox; 'array'

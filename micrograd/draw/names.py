@@ -62,7 +62,7 @@ class Names:
     def short(self, label: str) -> str:
         """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.
 
-        The variable stays if several models have a part of this name.
+        The name of the variable is kept if several models have a part with the same short name.
 
         >>> Names({}).short("net.blocks[0].weight[1][2]"), Names({}).short("x[0]")
         ('blocks0.w1,2', 'x[0]')
@@ -77,7 +77,7 @@ def values_in(things: Any, argument: str) -> list[Value]:
     """The Values in a Value, an array, a Module, or a collection of these.
 
     Raises:
-        TypeError: there is anything else among them. The message begins with `argument`.
+        TypeError: something in it is not a Value. The message begins with `argument`.
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> values_in([a, [b]], "highlight") == [a, b]

@@ -65,7 +65,7 @@ def decision_boundary(
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes, at most 8.
         names: names of the classes, for the legend; by default 0, 1, ...
         true_boundary: the boundary that the model should find, drawn dashed: the points of a line,
-            shape (n, 2), or a function of a point that is 0 there, called like `predict`.
+            shape (n, 2), or a function whose zeros are the boundary, called like `predict`.
         resolution: number of points along the longer axis at which to call `predict`.
         ax: the Axes to draw on; by default they are on a new figure. On a figure with a dark
             background the colours are those of the dark theme.
