@@ -31,7 +31,8 @@ from micrograd.pages.pieces import piece
 TITLE = "A network that learns"
 SEEN = ["program", "numbers", "glossary", "canvas", "plane", "curves", "network"]  # by both pages
 LIVE = ["random", "samples", "assembly", "flat", "optimizers", "training", "sight", "figures",
-        "levels", "layout", "steps", "cards", "opened", "hand", "address", "live"]  # fmt: skip
+        "levels", "layout", "steps", "pane", "cards", "opened", "hand", "address",
+        "live"]  # fmt: skip
 MOST_CLASSES = 8
 KNOWN: dict[Callable[..., Value], str] = {
     binary_cross_entropy: "cross-entropy",
