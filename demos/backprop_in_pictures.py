@@ -2,11 +2,11 @@
 # # Backpropagation in pictures
 #
 # This notebook looks at the same graph in several ways. All results come from the local derivatives
-# on the arrows. What differs is the order in which these are multiplied and added.
+# beside the arrows. What differs is the order in which these are multiplied and added.
 #
 # | part | minutes |
 # |---|---|
-# | 1. Numbers on arrows | 5 |
+# | 1. Numbers beside arrows | 5 |
 # | 2. Forward mode: how fast does each node change? | 10 |
 # | 3. Reverse mode: how does each node affect the result? | 10 |
 # | 4. Several outputs: the Jacobian, its columns and its rows | 10 |
@@ -39,7 +39,7 @@ from micrograd.nn import MLP
 from micrograd.trace import trace
 
 # %% [markdown]
-# ## 1. Numbers on arrows
+# ## 1. Numbers beside arrows
 #
 # Here is our function, and its steps with one operation each:
 #
@@ -48,9 +48,9 @@ from micrograd.trace import trace
 # $$ a = x^2, \quad b = x y, \quad c = y^2, \quad d = 3 a, \quad e = 5 c, \quad
 #    s = d + b, \quad f = s + e $$
 #
-# The number on each arrow is a local derivative: the derivative of the node at its head with
-# respect to the node at its tail. Which two numbers are on the arrows into $b = x y$ at $x = 2$,
-# $y = 3$?
+# The number beside the head of each arrow is a local derivative: the derivative of the node at its
+# head with respect to the node at its tail. Which two numbers are beside the arrows into $b = x y$
+# at $x = 2$, $y = 3$?
 
 # %%
 x, y = Value(2.0), Value(3.0)

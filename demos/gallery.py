@@ -1,49 +1,128 @@
-"""Makes the pictures in demos/gallery, including those of the README: `python demos/gallery.py`."""
+"""Makes the pictures in demos/gallery, including those of the README.
 
+    python demos/gallery.py
+    python demos/gallery.py --only pages
+
+The pictures of pages need Chromium, and Playwright to drive it: `pip install -e ".[browser]"`.
+"""
+
+import argparse
+import random
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from micrograd import Value, draw_dot
+from micrograd import Value, draw_dot, draw_network, explain, playground
+from micrograd.nn import MLP
 
 DEMOS = Path(__file__).resolve().parent
 GALLERY = DEMOS / "gallery"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-def neuron_picture() -> str:
-    """The path of neuron.svg: the neuron of the README, with the chain rule on its arrows."""
+def drawings():
+    """The paths of the SVG files. They change their colours with the reader's settings."""
+    o, names = neuron()
+    o.backward()
+    yield saved(draw_dot(o, names=names, edges="derivatives"), "neuron.svg")
+
+    random.seed(3)
+    model = MLP(2, [4, 4, 1], activation="tanh")
+    x = [Value(1.0), Value(-2.0)]
+    loss = (1 - model(x)) ** 2
+    loss.backward()
+    names = {"model": model, "x": x, "loss": loss}
+    yield saved(draw_dot(loss, names=names, level="neuron"), "neurons.svg")
+    yield saved(draw_dot(loss, names=names, level="layer"), "layers.svg")
+    yield saved(draw_network(model, [1.0, -2.0]), "network.svg")
+
+
+def plots():
+    """The paths of the plots and animations, each on a light and on a dark ground."""
+    for options, dark in (((), ""), (("--dark",), "-dark")):
+        yield made_by("decision_boundary", "--out", f"moons{dark}.png", *options)
+        with tempfile.TemporaryDirectory() as folder:
+            last = str(Path(folder, "last.png"))
+            arguments = ["--data", "spirals", "--points", "120", "--out", last, *options]
+            yield made_by("decision_boundary", "--animate", f"boundary{dark}.gif", *arguments)
+        yield made_by("backward_gif", "--out", f"backward{dark}.gif", *options)
+
+
+def pages():
+    """The paths of the screenshots of the two pages, each with a light and with a dark scheme."""
+    from playwright.sync_api import sync_playwright
+
+    o, names = neuron()
+    parameters = [names["w1"], names["w2"], names["b"]]
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        stepping = explain(o, names=names, parameters=parameters).save(Path(folder, "step.html"))
+        learning = playground().save(Path(folder, "play.html"))
+        program = next(filter(None, map(shutil.which, BROWSERS)))
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for scheme, dark in (("light", ""), ("dark", "-dark")):
+            size = {"width": 1280, "height": 800}
+            page = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+            page.goto(Path(stepping).as_uri())
+            for _ in range(9):  # in the middle of the backward pass
+                page.keyboard.press("ArrowRight")
+            yield screenshot(page, f"stepping{dark}.png")
+            page.goto(Path(learning).as_uri())
+            for _ in range(60):
+                page.get_by_role("button", name="One step").first.click()
+            yield screenshot(page, f"learning{dark}.png")
+        browser.close()
+
+
+def neuron():
+    """The result of the README's neuron, and its Values by name."""
     x1, x2 = Value(2.0), Value(0.0)
     w1, w2 = Value(-3.0), Value(1.0)
     b = Value(6.88)
     o = (x1 * w1 + x2 * w2 + b).tanh()
-    o.backward()
-    picture = draw_dot(o, names=locals(), edges="derivatives")
-    return picture.render(outfile=GALLERY / "neuron.svg", cleanup=True)
+    return o, {"x1": x1, "x2": x2, "w1": w1, "w2": w2, "b": b, "o": o}
 
 
-def moons_picture() -> str:
-    """The path of moons.png: the decision-boundary demo with default options."""
-    path = str(GALLERY / "moons.png")
-    demo = str(DEMOS / "decision_boundary.py")
-    subprocess.run([sys.executable, demo, "--out", path], check=True)
+def saved(picture, name):
+    """The path of a drawing, which is written there."""
+    return picture.save(GALLERY / name)
+
+
+def made_by(demo, option, name, *arguments):
+    """The path of a picture that a demo, in a process of its own, writes for this option."""
+    path = str(GALLERY / name)
+    subprocess.run(
+        [sys.executable, str(DEMOS / f"{demo}.py"), option, path, *arguments], check=True
+    )
     return path
 
 
-def boundary_animation() -> str:
-    """The path of boundary.gif: the same demo learns the three arms of a spiral."""
-    path = str(GALLERY / "boundary.gif")
-    demo = str(DEMOS / "decision_boundary.py")
-    with tempfile.TemporaryDirectory() as folder:
-        last = str(Path(folder, "last.png"))
-        arguments = ["--data", "spirals", "--points", "120", "--out", last, "--animate", path]
-        subprocess.run([sys.executable, demo, *arguments], check=True)
+def screenshot(page, name):
+    """The path of a picture of a page, in 64 colours, which are enough for it."""
+    from PIL import Image
+
+    path = str(GALLERY / name)
+    page.wait_for_timeout(500)  # until the page has drawn what the keys and buttons asked for
+    page.screenshot(path=path)
+    with Image.open(path) as image:
+        small = image.convert("RGB").quantize(64, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
     return path
 
 
-PICTURES = [neuron_picture, moons_picture, boundary_animation]
+def main():
+    """Makes all pictures, or those of one kind."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    kinds = {"drawings": drawings, "plots": plots, "pages": pages}
+    parser.add_argument("--only", choices=kinds, help="makes the pictures of one kind")
+    only = parser.parse_args().only
+    for kind in [only] if only else kinds:
+        for path in kinds[kind]():
+            print(path)
 
 
 if __name__ == "__main__":
-    for picture in PICTURES:
-        print(picture())
+    main()

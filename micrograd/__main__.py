@@ -530,7 +530,7 @@ def _takes_drawing(command: argparse.ArgumentParser) -> None:
         choices=["op", "neuron", "layer"],
         help="draw a box for each operation, neuron or layer",
     )
-    command.add_argument("--edges", help="what to write on the arrows, for example derivatives")
+    command.add_argument("--edges", help="what to write beside the arrows, for example derivatives")
     command.add_argument(
         "--rankdir", choices=["LR", "RL", "TB", "BT"], help="direction of the graph"
     )

@@ -81,6 +81,8 @@ class ValueArray(np.ndarray[Any, Any]):
     array([ 3., 30.])
     """
 
+    _made_from: tuple[str, tuple[Any, ...]] | None = None  # operation and operands, for drawings
+
     @property  # type: ignore[override]  # ndarray.data is a buffer
     def data(self) -> Floats:
         """The numbers, as a new array of floats of the same shape; assigning sets every element.
@@ -182,6 +184,10 @@ class ValueArray(np.ndarray[Any, Any]):
         powers = np.exp(self - largest)
         return powers / np.sum(powers, axis=axis, keepdims=True)
 
+    def mean(self, *args: Any, **options: Any) -> Any:
+        """The mean of all elements, or along an axis."""
+        return _remembering(super().mean(*args, **options), "mean", (self,))
+
     def argmax(  # type: ignore[override]
         self, axis: Any = None, **options: Any
     ) -> Any:
@@ -207,10 +213,14 @@ class ValueArray(np.ndarray[Any, Any]):
         ufunc = _INSTEAD_OF.get(ufunc, ufunc)
         if "out" in options:
             options["out"] = tuple(map(_plain, options["out"]))
-        return _with_class(getattr(ufunc, method)(*map(_plain, inputs), **options))
+        result = _with_class(getattr(ufunc, method)(*map(_plain, inputs), **options))
+        name = ufunc.__name__.removesuffix(" (vectorized)") + f".{method}" * (method != "__call__")
+        return _remembering(result, name, inputs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return _with_class(super().__array_function__(function, types, args, kwargs))
+        result = _with_class(super().__array_function__(function, types, args, kwargs))
+        operands = (x for arg in args for x in (arg if isinstance(arg, (list, tuple)) else [arg]))
+        return _remembering(result, function.__name__, tuple(operands))
 
     __iadd__: Any = _in_place("+", operator.add)
     __isub__: Any = _in_place("-", operator.sub)
@@ -309,6 +319,20 @@ def _with_class(result: Any) -> Any:
     return result
 
 
+def _remembering(result: Any, operation: str, operands: tuple[Any, ...]) -> Any:
+    # An array, or the Value of a reduction, remembers what it was computed from, so that drawings
+    # can show arrays instead of their elements. A reduction of one element may return this very
+    # element: if it remembered its array, there would be a reference cycle.
+    if is_paused():
+        return result
+    arrays = [x for x in operands if isinstance(x, ValueArray)] if isinstance(result, Value) else []
+    if isinstance(result, ValueArray) or (
+        isinstance(result, Value) and not any(v is result for x in arrays for v in x.flat)
+    ):
+        result._made_from = operation, operands  # type: ignore[union-attr]
+    return result
+
+
 def _value(x: Any) -> Value:
     return x if isinstance(x, Value) else Value(x)
 
@@ -320,15 +344,17 @@ def _maximum(a: Any, b: Any) -> Value:
     return _value(a).maximum(b)
 
 
-def _each(function: Callable[..., Value], operands: int) -> Any:
+def _each(name: str, function: Callable[..., Value], operands: int) -> Any:
+    function.__name__ = name
     return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
 
 
 _RELU, _SIGMOID, _DETACH = (
-    _each(lambda x, f=f: f(_value(x)), 1) for f in (Value.relu, Value.sigmoid, Value.detach)
+    _each(f.__name__, lambda x, f=f: f(_value(x)), 1)
+    for f in (Value.relu, Value.sigmoid, Value.detach)
 )
 # NumPy's own functions return one of the two elements: in a tie the first, even a plain number.
 _INSTEAD_OF = {
-    np.maximum: _each(_maximum, 2),
-    np.minimum: _each(lambda a, b: _value(a).minimum(b), 2),
+    np.maximum: _each("maximum", _maximum, 2),
+    np.minimum: _each("minimum", lambda a, b: _value(a).minimum(b), 2),
 }

@@ -687,3 +687,19 @@ def test_a_repository_with_its_package_in_src_is_searched(tmp_path):
     folder.mkdir(parents=True)
     (folder / "engine.py").write_text(RIGHT)
     assert grade_file(tmp_path, SECONDS).passed
+
+
+def test_it_needs_neither_numpy_nor_matplotlib_nor_tqdm(tmp_path):
+    (tmp_path / "my_engine.py").write_text(edited((".grad +=", ".grad =")), encoding="utf-8")
+    code = """
+import sys
+for name in ("numpy", "matplotlib", "tqdm"):
+    sys.modules[name] = None
+from micrograd.grade import grade
+from my_engine import Value
+print(grade(Value).mistakes[0][0].rule)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert run.stdout.startswith("Gradients must add up")

@@ -254,7 +254,7 @@ def test_layers_with_their_sizes():
     inputs, first, second = (n for n in found if isinstance(n, LayerBox))
     assert (inputs.name, inputs.kind, inputs.n_out, inputs.examples) == ("i0", "inputs", 2, 1)
     assert first == LayerBox(
-        "l0", "model.layers[0]", "Layer", "tanh", 2, 3, 9, 1, ("i0",), ("n0", "n1", "n2")
+        "l0", "model.layers[0]", "Layer", "tanh", 2, 3, 9, 1, ("i0",), ("n0", "n1", "n2"), "L0"
     )
     assert (second.label, second.n_in, second.n_out, second.parameters) == (
         "model.layers[1]", 3, 1, 4,

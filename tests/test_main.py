@@ -186,7 +186,7 @@ def test_draw_writes_what_the_ending_says(tmp_path, capsys, ending, beginning):
 def test_draw_takes_edges_and_direction(tmp_path):
     path = tmp_path / "x.svg"
     assert main(["draw", "x * 2", "x=3", "-o", str(path), "--edges", "derivatives"]) == 0
-    assert "2 \N{MULTIPLICATION SIGN} 1 = 2" in path.read_text(encoding="utf-8")
+    assert ">contribution<" in path.read_text(encoding="utf-8")
     assert main(["draw", "x * 2", "x=3", "-o", str(path), "--rankdir", "TB"]) == 0
 
 

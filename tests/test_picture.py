@@ -10,6 +10,7 @@ import micrograd
 from micrograd import Value, draw_dot
 from micrograd.compiler.picture import REACH
 from micrograd.compiler.run_python import function
+from micrograd.draw.style import FAR
 from micrograd.nn import MLP
 
 
@@ -118,18 +119,18 @@ def chained(steps):
 
 def test_names_replace_arrows_from_far_away():
     dot = draw_dot(chained(40))
-    assert "a name without a box: a long arrow" in dot.source
+    assert FAR in dot.source
     ends = [re.match(r"(\w+) -> (\w+)", line).groups() for line in arrows(dot)]
     lone = {start: end for start, end in ends if "_" in start}
     assert 50 < len(lone) < len(ends)
     for start, end in lone.items():
         assert start.startswith(f"{end}_")
-        name = re.search(rf'\t{start} \[label="?(g\d+|1 parameter|x)"? ', dot.source)[1]
+        name = re.search(rf"\t{start} \[label=<<I>(g\d+|1 parameter|x)\b.*?</I>>", dot.source)[1]
         assert re.search(rf'label="{name}\b', dot.source)  # the card shows the name too
     groups = [start for start, _ in ends if start.startswith("g") and "_" not in start]
     steps = [int(end[1:]) - int(start[1:]) for start, end in ends if start in groups]
     assert sum(steps) <= 2 * REACH
-    assert "long arrow" not in draw_dot(chained(5)).source
+    assert FAR not in draw_dot(chained(5)).source
 
 
 def test_too_many_groups_are_refused_at_once_with_advice():

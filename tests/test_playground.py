@@ -103,11 +103,13 @@ def trained(model, X, labels, loss_of, targets, optimizer, steps=20):
 @pytest.mark.parametrize(
     ("model", "optimizer", "loss"),
     [
-        *(("tanh", optimizer, "cross-entropy") for optimizer in OPTIMIZERS),
-        *(("relu", "momentum", loss) for loss in LOSSES),
-        *((model, "adam", "hinge") for model in MODELS),
-        ("other", "adamw", "own"),
-        ("other", "sgd", "squared error"),
+        ("tanh", "sgd", "cross-entropy"),
+        ("tanh", "decay", "hinge"),
+        ("relu", "momentum", "squared error"),
+        ("sigmoid", "adam", "own"),
+        ("linear", "adamw", "cross-entropy"),
+        ("other", "adam", "hinge"),
+        ("other", "sgd", "own"),
     ],
 )
 def test_twenty_steps_agree_with_the_engine(tmp_path, opened, model, optimizer, loss):
@@ -296,11 +298,11 @@ def test_buttons_and_keys_train_and_undo(ready, opened):
         page.get_by_role("button", name="One step").click()
         drawn(page)
         one = page.evaluate("page.numbers()")
-        assert "step 1 ·" in page.text_content("#said")
+        assert "step 1 ·" in page.text_content("#figures")
         assert one != start
         page.keyboard.press("ArrowRight")
         drawn(page)
-        assert "step 2 ·" in page.text_content("#said")
+        assert "step 2 ·" in page.text_content("#figures")
         page.focus("#noise")
         page.keyboard.press("ArrowLeft")  # steps back and does not turn the slider
         drawn(page)
@@ -316,6 +318,45 @@ def test_buttons_and_keys_train_and_undo(ready, opened):
         assert page.evaluate("page.numbers()") == start
         page.keyboard.press("ArrowUp")
         assert page.input_value("#rate") == "0.5"
+
+
+def test_the_page_tells_what_a_step_did(ready, opened):
+    with opened(ready) as page:
+        before, losses = page.evaluate("page.numbers()"), "page.state().curves.loss"
+        told = page.text_content("#said")
+        assert told.startswith("105 parameters: 88 weights (the lines) and 17 biases.")
+        page.click("#one-step")
+        drawn(page)
+        after, (high, low) = page.evaluate("page.numbers()"), page.evaluate(losses)
+        said = page.text_content("#said").replace("−", "-")
+        assert said.startswith(f"The loss fell from {high:.3f} to {low:.3f}. ")
+        name, w, rate, g, result = re.search(
+            r"\(marked line\): (\S+): (\S+) - (\S+) × (\S+) = (\S+)\.$", said
+        ).groups()
+        assert float(w) - float(rate) * float(g.strip("()")) == pytest.approx(float(result), 1e-3)
+        layer, neuron, entry = map(int, re.fullmatch(r"L(\d)\.n(\d)\.w(\d)", name).groups())
+        sizes = [2, 8, 8, 1]
+        start = sum(sizes[k] * (sizes[k - 1] + 1) for k in range(1, layer))
+        place = start + neuron * (sizes[layer - 1] + 1) + entry
+        assert float(w) == pytest.approx(before[place], rel=1e-3)
+        assert float(result) == pytest.approx(after[place], rel=1e-3)
+        page.select_option("#optimizer", "Adam")
+        page.click("#one-step")
+        drawn(page)
+        assert " → " in page.text_content("#said")
+        for _ in range(3):
+            page.click("#undo")
+        drawn(page)
+        assert page.text_content("#said") == told
+
+
+def test_an_axis_ends_above_its_curve(ready, opened):
+    with opened(ready) as page:
+        ends = "most => [upperEnd(0, most), ticks(0, upperEnd(0, most), 3).at(-1)[0]]"
+        for most in (0.731, 0.5, 0.52, 1e-9, 3, 2.99, 8123):
+            end, last = page.evaluate(ends, most)
+            assert end >= most
+            assert end == pytest.approx(last)  # it ends at a number that is written there
 
 
 def test_it_trains_until_the_loss_is_small(ready, opened):
@@ -335,7 +376,7 @@ def test_it_trains_until_the_loss_is_small(ready, opened):
         assert page.evaluate("page.state().training.steps") == steps
         page.click("#undo")  # all of it, at once
         drawn(page)
-        assert "step 0 ·" in page.text_content("#said")
+        assert "step 0 ·" in page.text_content("#figures")
 
 
 def test_reset_gives_the_same_numbers_for_the_same_seed(ready, opened):
@@ -403,7 +444,7 @@ def test_neurons_and_layers_are_added_and_removed(ready, opened):
         for _ in range(6):
             page.click("#undo")
         drawn(page)
-        assert page.evaluate(sizes) == [2, 4, 1] or page.evaluate(sizes) == [2, 1]
+        assert page.evaluate(sizes) == [2, 1]
 
 
 def test_a_point_flows_through_the_network(tmp_path, opened):
@@ -439,7 +480,7 @@ def test_a_neuron_steps_through_its_operations(tmp_path, opened):
         page.keyboard.press("ArrowRight")
         drawn(page)
         assert page.text_content("#opened-count") == "1 of 14"
-        assert "step 0 ·" in page.text_content("#said")  # the network did not train
+        assert "step 0 ·" in page.text_content("#figures")  # the network did not train
         page.get_by_role("button", name="Step forward").click()
         page.get_by_role("button", name="Step back").click()
         drawn(page)
@@ -615,21 +656,21 @@ def test_the_address_brings_the_state_back(ready, opened):
         assert page.evaluate("page.numbers()") == numbers
         for part in ("settings", "sizes", "activations", "examples"):
             assert after[part] == before[part]
-        assert "step 7 ·" in page.text_content("#said")
+        assert "step 7 ·" in page.text_content("#figures")
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["#net=99-1&rate=-3&data=no&weights=%%%&points=1_2", "#weights=AAAA&points=a_b_c&step=x",
-     "#net=&size=1e99&loss=eval&optimizer=__proto__"],
-)  # fmt: skip
-def test_a_damaged_address_is_left_out(ready, opened, address):
+def test_a_damaged_address_is_left_out(ready, opened):
     with opened(ready) as page:
-        page.evaluate("page.train(2)")
-        page.evaluate(f"location.hash = {address!r}")
-        until(page, "page.state().training.steps === 0")
-        page.evaluate("page.train(2)")
-        assert "step 2 ·" in page.text_content("#said")
+        for address in (
+            "#net=99-1&rate=-3&data=no&weights=%%%&points=1_2",
+            "#weights=AAAA&points=a_b_c&step=x",
+            "#net=&size=1e99&loss=eval&optimizer=__proto__",
+        ):
+            page.evaluate("page.train(2)")
+            page.evaluate(f"location.hash = {address!r}")
+            until(page, "page.state().training.steps === 0")
+            page.evaluate("page.train(2)")
+            assert "step 2 ·" in page.text_content("#figures")
 
 
 def test_too_large_a_learning_rate_is_explained(ready, opened):
@@ -642,7 +683,7 @@ def test_too_large_a_learning_rate_is_explained(ready, opened):
         assert "learning rate is too large" in page.text_content("#said")
         page.click("#reset")
         drawn(page)
-        assert "step 0" in page.text_content("#said")
+        assert "step 0" in page.text_content("#figures")
 
 
 def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
@@ -676,11 +717,19 @@ def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
 # ---- how it looks
 
 
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (960, 800), (1280, 800), (1920, 1080)])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "height", "scheme"),
+    [(390, 844, "dark"), (960, 800, "light"), (1280, 800, "light"), (1920, 1080, "dark")],
+)
 def test_it_fits_on_every_screen(ready, opened, width, height, scheme):
     with opened(ready, width=width, height=height, color_scheme=scheme) as page:
         page.evaluate("page.train(5)")
+        if width == 1280:  # one screen of a laptop holds it all
+            assert page.evaluate("document.documentElement.scrollHeight") <= 800
+            page.click("#show-gradients")
+            drawn(page)
+            assert page.evaluate("document.documentElement.scrollHeight") <= 800
+        page.hover("#curves [data-word=accuracy]")  # its explanation stays on the screen, too
         for chosen in ("", "#next-point", "[aria-label^='L1.n1']"):
             if chosen:
                 page.click(chosen)
@@ -707,12 +756,6 @@ def test_it_fits_on_every_screen(ready, opened, width, height, scheme):
             assert colours > 10, canvas
 
 
-def test_one_screen_of_a_laptop_holds_it_all(ready, opened):
-    with opened(ready, width=1280, height=800) as page:
-        page.evaluate("page.train(5)")
-        assert page.evaluate("document.documentElement.scrollHeight") <= 800
-
-
 def test_print_is_light_and_without_controls(ready, opened):
     with opened(ready, color_scheme="dark") as page:
         assert page.evaluate("theme.ink") == "#e8eaed"
@@ -736,10 +779,10 @@ def test_without_scripts_the_page_says_what_it_is(ready, opened):
 def test_words_are_explained_to_mouse_keys_and_readers(ready, opened):
     with opened(ready) as page:
         word = page.locator("#details [data-word=gradient]").first
-        assert "moves a little" in word.get_attribute("aria-description")
+        assert "How many times as far" in word.get_attribute("aria-description")
         word.focus()
         content = word.evaluate("e => getComputedStyle(e, '::after').content")
-        assert "moves a little" in content
+        assert "How many times as far" in content
         for name in ("Train", "One step", "Undo", "Learning rate"):
             assert page.get_by_label(name, exact=True).count() == 1
         page.click("#train")
@@ -755,7 +798,7 @@ def test_notebooks_show_it_in_a_frame(tmp_path, opened):
         frame = page.frames[1]
         frame.click("#one-step")
         drawn(frame)
-        assert "step 1 ·" in frame.text_content("#said")
+        assert "step 1 ·" in frame.text_content("#figures")
 
 
 # ---- how fast it is
@@ -776,7 +819,7 @@ def test_a_hundred_points_train_many_steps_a_frame(tmp_path, opened, record_prop
               const count = () => {
                 const passed = performance.now() - start;
                 frames++;
-                if (passed < 1500) return requestAnimationFrame(count);
+                if (passed < 600) return requestAnimationFrame(count);
                 done([frames, passed / 1000, page.state().training.steps - first]);
               };
               requestAnimationFrame(count);

@@ -79,10 +79,9 @@ def test_there_are_two_commands():
 
 def test_pictures_and_files_it_names_exist():
     text = README.read_text(encoding="utf-8")
-    named = re.findall(r"!\[.*?\]\((.*?)\)", text) + re.findall(
-        r"`((?:micrograd|demos)/\S*?)`", text
-    )
-    assert len(named) > 8
+    pictures = re.findall(r"!\[.*?\]\((.*?)\)", text) + re.findall(r'src(?:set)?="(.*?)"', text)
+    assert len(pictures) > 8
+    named = pictures + re.findall(r"`((?:micrograd|demos)/\S*?)`", text)
     for path in named:
         assert (ROOT / path).exists(), path
 

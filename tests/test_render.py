@@ -153,12 +153,14 @@ def test_text_is_decoded_and_neato_no_op_refused(way):
 
 def test_display_in_a_notebook(way):
     bundle = a_to_b()._repr_mimebundle_()
-    assert list(bundle) == ["image/svg+xml", "image/png"]  # PNG where SVG is not trusted
+    assert list(bundle) == ["image/svg+xml", "text/html", "image/png"]
     assert bundle["image/svg+xml"].startswith("<?xml")
     assert bundle["image/png"].startswith(b"\x89PNG")
     assert a_to_b()._repr_image_svg_xml() == bundle["image/svg+xml"]
     assert a_to_b()._repr_mimebundle_(include=["image/png"])["image/png"][:4] == b"\x89PNG"
-    assert list(a_to_b()._repr_mimebundle_(exclude=["image/png"])) == ["image/svg+xml"]
+    assert list(a_to_b()._repr_mimebundle_(include=["text/html"])) == ["text/html"]
+    assert list(a_to_b()._repr_mimebundle_(exclude=["image/png", "text/html"])) == ["image/svg+xml"]
+    assert a_to_b()._repr_html_() == bundle["text/html"]
 
 
 def test_a_large_drawing_has_no_png_beside_it(monkeypatch):
@@ -167,7 +169,7 @@ def test_a_large_drawing_has_no_png_beside_it(monkeypatch):
     monkeypatch.setattr(render, "WITH_PNG", size)
     assert "image/png" in graph._repr_mimebundle_()
     monkeypatch.setattr(render, "WITH_PNG", size - 1)
-    assert list(graph._repr_mimebundle_()) == ["image/svg+xml"]
+    assert list(graph._repr_mimebundle_()) == ["image/svg+xml", "text/html"]
 
 
 def test_a_console_shows_how_to_save_a_drawing():
@@ -313,7 +315,7 @@ def test_a_registered_renderer_draws_everything(monkeypatch):
     render.register(renderer)
     try:
         assert draw_dot(x * x).pipe() == b"<svg/>"
-        assert draw_dot(x * x)._repr_mimebundle_() == {"image/svg+xml": "<svg/>"}
+        assert list(draw_dot(x * x)._repr_mimebundle_()) == ["image/svg+xml", "text/html"]
         draw_network(Neuron(2)).pipe()
         with pytest.raises(ValueError, match="no png here"):
             draw_dot(x).pipe(format="png")
@@ -392,7 +394,7 @@ def test_without_pygraphviz_a_dot_program_draws(tmp_path):
     program.chmod(0o755)
     code = f"""{EVERYTHING}
 drawings[0].save("o.svg"), drawings[0].render("o.png")
-assert list(drawings[0]._repr_mimebundle_()) == ["image/svg+xml", "image/png"]
+assert list(drawings[0]._repr_mimebundle_()) == ["image/svg+xml", "text/html", "image/png"]
 assert main(["draw", "x * x", "x=3", "-o", "x.svg"]) == 0
 """
     without_pygraphviz(code, tmp_path, program.parent)

@@ -2,8 +2,9 @@
 
 Each card stands for a group of instructions, which runs in one or a few calls, and says what the
 group computes. Arrows lead to it from the cards whose results it reads. The picture shows both the
-forward and the backward pass, because they are one program. A very long arrow is replaced by the
-name of the card where it would start.
+forward and the backward pass, because they are one program. Arguments have round corners, results a
+bold frame. Very long arrows are replaced by the name of the card where they would start, in
+italics.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from micrograd.compiler.schedule import Block, Schedule
-from micrograd.draw.dot import LARGEST
+from micrograd.draw.automatic_level import LARGEST
+from micrograd.draw.cards import caption, name_alone
 from micrograd.draw.layout import far_arrows
 from micrograd.draw.render import Digraph
-from micrograd.draw.style import COLOURS, EDGE, FONT
+from micrograd.draw.style import CAPTION, COLOURS, EDGE, FAR, FONT
+from micrograd.draw.tokens import LIGHT
 
 REACH = 1000  # limit on the total length of the drawn arrows, in columns of cards
 
@@ -43,10 +46,10 @@ def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir:
             f"a drawing has at most {LARGEST} groups, but the program has {len(groups)}: print its "
             ".groups instead, or draw a smaller network or fewer steps"
         )
-    look = {"rankdir": rankdir, "bgcolor": "transparent", "ranksep": "0.3", "fontcolor": EDGE}
+    look = {"rankdir": rankdir, "bgcolor": LIGHT["panel"], "pad": "0.1", "ranksep": "0.3"}
     dot = Digraph(
         format=format,
-        graph_attr={**look, **FONT},
+        graph_attr={**look, "labeljust": "l", **FONT, "fontcolor": CAPTION},
         node_attr={"shape": "box", "style": "filled", "margin": "0.12,0.05", **FONT},
         edge_attr={"color": EDGE, "arrowsize": "0.6"},
     )
@@ -60,7 +63,7 @@ def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir:
     far, quick = far_arrows(operands_of, REACH)
     dot.graph_attr.update(quick)
     if far:
-        dot.graph_attr["label"] = "a name without a box: a long arrow from the box of that name"
+        dot.graph_attr["label"] = caption([FAR])
     named = {operand for _, _, operand in far}
     mean, *gradients, each = map(tuple, schedule.results.tolist())
     titles = {"mean": {mean}, "gradients": set(gradients), "each example": {each}}
@@ -70,13 +73,13 @@ def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir:
         frame, fill = COLOURS["result" if title else "operation"]
         label = f"{name}: {group!r}" if name in named else repr(group)
         label += f"\n{title}" if title else ""
-        dot.node(name, label, color=frame, fillcolor=fill)
+        dot.node(name, label, color=frame, fillcolor=fill, penwidth="2" if title else "1")
         for k, source in enumerate(operands_of[name]):
             start = source
             if (name, k, source) in far:
                 start = f"{name}_{k}"
-                text = leaves.get(source, source)
-                dot.node(start, text, shape="plain", style="", fontcolor=EDGE)
+                text = f"<{name_alone(leaves.get(source, source))}>"
+                dot.node(start, text, shape="plain", style="", fontcolor=CAPTION)
             dot.edge(start, name)
     return dot
 

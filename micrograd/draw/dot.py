@@ -1,19 +1,23 @@
 """Pictures of graphs.
 
 `draw_dot(loss)` draws the graph that leads to `loss`: a card for each Value with its name, data and
-gradient, and an arrow from each operand. Shape and colour show what kind of Value it is:
+gradient, and an arrow from each operand. The shape shows what kind of Value it is:
 
-    input       round corners, blue
-    parameter   square corners, orange
+    input       round corners
+    parameter   square corners
     constant    just the number, on grey: constants are never adjusted
     operation   a strip with the sign; the operands' arrows enter it in the order of the formula,
                 so that a - b and b - a look different
-    result      a bold frame, green
-    a name      in italics, without a card: replaces an arrow that would come from far away
+    result      a bold frame
+    a name      in italics, without a card: replaces a long arrow from the card of that name
+
+Colours show what a number is: data in ink, gradients in magenta, local derivatives in teal. Orange
+and blue only show signs: of weights, which are lines, and of outputs, which are shades. A larger
+number has a wider line or a deeper shade, relative to the largest number in the picture. Yellow
+means: look here.
 
 A network can be drawn at a higher level: `level='neuron'` has one card per neuron, `level='layer'`
-one card per layer. Colours show the signs of weights and outputs. The width of a line and the depth
-of a shade show their sizes, relative to the largest one in the picture.
+one card per layer, `level='array'` one card per array of Values.
 
     >>> from micrograd.engine import Value
     >>> a, b = Value(2.0), Value(0.5)
@@ -24,37 +28,51 @@ of a shade show their sizes, relative to the largest one in the picture.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from micrograd.derivatives import jvp, local_derivatives
-from micrograd.draw.cards import beside_arrow, card, layer_card, name_alone
-from micrograd.draw.graph import graph
-from micrograd.draw.layout import far_arrows
-from micrograd.draw.levels import LEVELS
-from micrograd.draw.records import Graph, LayerBox, NeuronBox, Node
-from micrograd.draw.render import Digraph
-from micrograd.draw.style import (
-    EDGE,
-    FONT,
-    LEGEND,
-    TIMES,
-    largest,
-    line,
-    noise_floor,
-    number,
-    shade,
+from micrograd.draw.automatic_level import chosen
+from micrograd.draw.cards import box_card, caption, card, name_alone
+from micrograd.draw.chain_rule import (
+    EQUALS,
+    SPACED_DOT,
+    SPACED_TIMES,
+    Piece,
+    Rules,
+    rules_with_numbers,
+    rules_with_symbols,
+    with_tangents,
 )
+from micrograd.draw.contents import Looks
+from micrograd.draw.graph import roots_of
+from micrograd.draw.layout import far_arrows
+from micrograd.draw.records import Graph, LayerBox, NeuronBox, Node, RestBox
+from micrograd.draw.render import Digraph
+from micrograd.draw.style import CAPTION, EDGE, FAR, FONT, LEGEND, largest, line
+from micrograd.draw.tokens import LIGHT
 from micrograd.engine import Value, topological_order
 
-LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
-
+EDGES = ("plain", "derivatives", "symbols")
 SIDES = {  # where arrows enter and leave a card
     "LR": ("w", "e"),
     "RL": ("e", "w"),
     "TB": ("n", "s"),
     "BT": ("s", "n"),
+}
+LEGENDS: dict[str, list[Piece]] = {
+    "reverse": [
+        *(("local derivative", "local"), SPACED_TIMES, ("upstream gradient", "gradient")),
+        *(EQUALS, ("contribution", "share"), ("\xa0to the gradient of the operand", "faint")),
+    ],
+    "forward": [
+        *(("local derivative", "local"), SPACED_TIMES, ("tangent of the operand", "ink")),
+        *(EQUALS, ("contribution", "rate"), ("\xa0to the tangent", "faint")),
+    ],
+    "local": [("local derivatives", "local"), (", beside the arrow of the operand", "faint")],
+    "symbols": [
+        *(("upstream gradient", "gradient"), SPACED_DOT, ("local derivative", "local")),
+        (", from the result back to the operands", "faint"),
+    ],
 }
 
 
@@ -64,265 +82,210 @@ def draw_dot(
     rankdir: str = "LR",
     names: Mapping[str, Any] | None = None,
     edges: str = "plain",
-    level: str = "op",
+    level: str | None = None,
     tangents: Mapping[Value, Any] | None = None,
+    *,
+    parameters: Any = (),
+    highlight: Any = (),
+    done: Any = (),
+    formulas: bool = False,
+    numbers: bool = True,
 ) -> Digraph:
     """The picture of the graph that leads to `root`, as a `graphviz.Digraph`.
 
     A notebook displays the picture. `.save("o.svg")` writes it; `.render("gout")` writes two files,
-    the DOT text gout and the picture gout.svg; `.pipe()` is the picture as bytes, `.source` the DOT
-    text. The same program always gives the same DOT text.
+    the DOT text gout and the picture gout.svg; `.pipe()` returns the picture as bytes; `.source` is
+    the DOT text. The same program always gives the same DOT text. An SVG is light or dark, like the
+    reader's system.
 
     Args:
-        root: a Value or a list of Values; or a compiled function, whose groups of instructions are
-            drawn; in that case, only format and rankdir may be passed as well.
+        root: a Value, a list or an array of Values; or a compiled function, whose groups of
+            instructions are drawn; in that case, only format and rankdir may be passed as well.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
         rankdir: the direction of the arrows: 'LR' (to the right), 'RL', 'TB' (downwards) or 'BT'.
         names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
-        edges: 'plain', or 'derivatives' for the chain rule on each arrow: local derivative times
-            upstream gradient = contribution. The upstream gradient is the gradient of the node at
-            the end of the arrow; the contributions on all arrows that leave a node add up to its
-            gradient. Before a backward pass, arrows show only local derivatives. The local
-            derivative of a neuron is d output / d input. An arrow into a layer stands for many
-            numbers and shows none.
+        edges: 'plain'; 'derivatives' for the chain rule of each operand, beside the place where its
+            arrow enters: local derivative times upstream gradient = contribution; or 'symbols' for
+            the same in letters, with arrows that point backward. The upstream gradient is the
+            gradient of the node at the end of the arrow; the contributions of all arrows that leave
+            a node add up to its gradient. Before a backward pass, there are only local derivatives.
+            The local derivative of a neuron is d output / d input. An arrow into a layer or an
+            array stands for many numbers and shows none.
         level: 'op'; 'neuron' for one card per call of a neuron of `micrograd.nn`, shaded by its
-            output, with lines for its weights; or 'layer' for one card per layer. A graph of more
-            than 2000 cards or 4000 arrows is drawn at the next level, and the caption says so.
+            output, with lines for its weights; 'layer' for one card per layer; or 'array' for one
+            card per array of Values. By default, a graph of up to 100 nodes is drawn at level 'op',
+            and a larger one at the first higher level that is small enough, if it has neurons or
+            arrays. A drawing of more than 2000 cards or 4000 arrows is always replaced by one at a
+            higher level. The caption says so.
         tangents: the tangents of some leaves, as in `jvp`, for a picture of forward mode. The cards
-            show tangents instead of gradients, and the chain rule on an arrow is local derivative
-            times tangent of the operand = contribution; the contributions on all arrows that enter
+            show tangents instead of gradients, and the chain rule of an operand is local derivative
+            times tangent of the operand = contribution; the contributions of all arrows that enter
             a node add up to its tangent.
+        parameters: Values that are parameters although no model owns them.
+        highlight: Values whose cards get a yellow frame, for example those that changed.
+        done: Values that have passed on their gradient to their operands, as in the middle of a
+            backward pass. Their cards are solid: light text on a dark background. A card that has
+            not received a gradient yet shows a dot instead.
+        formulas: whether cards show what was computed, as in c = a + b = 5.
+        numbers: whether cards show data and gradients.
 
     Raises:
-        TypeError: the root is not a Value, or tangents is not a mapping.
-        ValueError: the format, direction, kind of edges or level is unknown; or the graph is too
-            large at every level: its layout would take minutes and be unreadable.
+        TypeError: the root is not a Value, or another argument has the wrong type.
+        ValueError: the format, direction, kind of edges or level is unknown; a Value to highlight
+            is not in the graph; or the graph is too large at every level: its layout would take
+            minutes, and the picture would be unreadable.
 
     >>> x = Value(3.0)
     >>> draw_dot(x * x, names={"x": x}).pipe(encoding="utf-8").count('class="edge"')
     2
     """
     if hasattr(root, "picture") and rankdir in SIDES:  # a compiled function
-        if (names, edges, level, tangents) != (None, "plain", "op", None):
+        others = (names, edges, level, tangents, parameters, highlight, done, formulas, numbers)
+        if others != (None, "plain", None, None, (), (), (), False, True):
             raise ValueError(
-                "names, edges, level and tangents are for the graph of a Value, got a compiled "
-                "function: pass only format and rankdir"
+                "all arguments except format and rankdir are for the graph of a Value, got a "
+                "compiled function: leave them out"
             )
         picture: Digraph = root.picture(format, rankdir)
         return picture
-    roots = roots_of(root, rankdir)
-    if edges not in ("plain", "derivatives"):
-        raise ValueError(f"edges {edges!r} is not one of plain, derivatives")
-    drawn, captions = _within_limits(roots, names, level)
-    values, forward = topological_order(*roots), tangents is not None
-    if forward:
-        drawn = _with_tangents(drawn, values, tangents)
-    elif not drawn.has_gradients and not all(isinstance(n, LayerBox) for n in drawn.nodes):
-        captions.insert(0, "no gradients yet: call backward()")
+    results = results_of(root, rankdir)
+    if edges not in EDGES:
+        raise ValueError(f"edges {edges!r} is not one of {', '.join(EDGES)}")
+    drawn, captions = chosen(results, names, level, parameters)
+    values = topological_order(*roots_of(results))
+    if tangents is not None:
+        drawn = with_tangents(drawn, values, tangents)
     far, quick = far_arrows({node.name: node.operands for node in drawn.nodes})
-    if far:
-        captions.append("a name alone stands for an arrow from far away")
-    neurons = [node for node in drawn.nodes if isinstance(node, NeuronBox)]
-    if neurons:
-        captions.append(f"lines are weights, shades are outputs: {LEGEND}")
-    chain_rules, fan = {}, 0  # fan: how many lines meet at a card; labels already make room
-    if edges == "derivatives":
-        chain_rules = _chain_rules(drawn, values, forward)
-    else:
-        fan = max((len(neuron.weights) for neuron in neurons), default=0)
-    dot = _empty_drawing(format, rankdir, captions, fan, quick)
-    named = {operand for _, _, operand in far}
-    label_of = {node.name: node.label or node.name * (node.name in named) for node in drawn.nodes}
+    every = {node.name for node in drawn.nodes if formulas or edges == "symbols"}
+    looks = Looks(
+        drawn,
+        values,
+        named={operand for _, _, operand in far} | every,
+        rate="grad" if tangents is None else "tangent",
+        shows_numbers=numbers,
+        shows_formulas=formulas,
+        highlight=highlight,
+        done=done,
+    )
+    rules, legend = _rules(edges, looks, values)
+    captions = [*_state(looks), *captions, *_explained(looks, far, bool(legend))]
+    room = _room(drawn, bool(rules) and rankdir in ("TB", "BT"))
+    dot = _empty_drawing(format, rankdir, caption(captions, legend), room | quick)
     side, _ = SIDES[rankdir]
-    _add_cards(dot, drawn, label_of, side, "tangent" if forward else "grad")
-    _add_arrows(dot, drawn, label_of, side, far, chain_rules)
+    _add_cards(dot, looks, rules, side)
+    _add_arrows(dot, looks, rules, side, far, edges == "symbols")
     return dot
 
 
-def roots_of(root: Any, rankdir: str) -> Any:
+def results_of(root: Any, rankdir: str) -> Any:
     """The results to draw, as a list; an unknown direction is an error."""
     if rankdir not in SIDES:
         raise ValueError(f"rankdir {rankdir!r} is not one of {', '.join(SIDES)}")
     return root if isinstance(root, (list, tuple)) and root else [root]
 
 
-def _within_limits(
-    roots: Iterable[Value], names: Mapping[str, Any] | None, wanted: str
-) -> tuple[Graph, list[str]]:
-    # The graph at the wanted level, or at the first higher level where it is small enough, and
-    # captions that say so.
-    for level in LEVELS[LEVELS.index(wanted) :] if wanted in LEVELS else [wanted]:
-        drawn = graph(*roots, names=names, level=level)
-        nodes, arrows = len(drawn.nodes), sum(len(node.operands) for node in drawn.nodes)
-        grouped = any(not isinstance(node, Node) for node in drawn.nodes)
-        if nodes <= LARGEST and arrows <= 2 * LARGEST:
-            if level != wanted:
-                return drawn, [f"too large for level '{wanted}': drawn at level '{level}'"]
-            if level != "op" and not grouped:
-                return drawn, ["no neurons of micrograd.nn in this graph"]
-            return drawn, []
-        if level != "op" and not grouped:  # the next level would not be smaller
-            break
-    even = " even at level 'layer'" if grouped else ""
-    limit, found = f"{LARGEST} nodes", nodes
-    if nodes <= LARGEST:
-        limit, found = f"{2 * LARGEST} arrows", arrows
-    raise ValueError(
-        f"a drawing has at most {limit}, the graph has {found}{even}: draw a part of it, such as "
-        "the loss of a single example, or a smaller network"
-    )
+def _rules(edges: str, looks: Looks, values: Sequence[Value]) -> tuple[Rules, Sequence[Piece]]:
+    # The rows of the chain rule, and their legend.
+    forward = looks.rate == "tangent"
+    if edges == "symbols":
+        return rules_with_symbols(looks.drawn, looks.name_of), LEGENDS[edges]
+    if edges == "plain":
+        return {}, ()
+    rules = rules_with_numbers(looks.drawn, values, forward)
+    known = "reverse" if looks.drawn.has_gradients else "local"
+    return rules, LEGENDS["forward" if forward else known] if rules else ()
 
 
-def _empty_drawing(
-    format: str, rankdir: str, captions: Iterable[str], fan: int, quick: Mapping[str, str]
-) -> Digraph:
-    # `fan` is the largest number of lines that meet at one card.
+def _state(looks: Looks) -> list[str]:
+    # What to say if there are no gradients; an arrow into a layer stands for many of them.
+    drawn = looks.drawn
+    with_numbers = any(not isinstance(node, (LayerBox, RestBox)) for node in drawn.nodes)
+    if looks.rate == "tangent" or not looks.shows_numbers or not with_numbers:
+        return []
+    if drawn.has_old_gradients:
+        return ["only leaves have gradients, left over from before: call backward()"]
+    return [] if drawn.has_gradients else ["no gradients yet: call backward()"]
+
+
+def _explained(looks: Looks, far: Collection[Any], ruled: bool) -> list[str]:
+    # The captions that explain what is not obvious in the drawing.
+    texts = ["solid cards have passed on their gradient"] if looks.done else []
+    texts += [FAR] if far else []
+    nodes = {node.name: node for node in looks.drawn.nodes if isinstance(node, Node)}
+    numbers = [[o for o in node.operands if o in nodes] for node in nodes.values()]
+    if not ruled and any(len(set(operands)) < len(operands) for operands in numbers):
+        texts.append("two arrows between the same cards: the operation uses that number twice")
+    if any(isinstance(node, NeuronBox) for node in looks.drawn.nodes):
+        texts.append(f"lines are weights, shades are outputs: {LEGEND}")
+    return texts
+
+
+def _room(drawn: Graph, wide: bool) -> dict[str, str]:
+    # Straight lines between neurons, and room for those that meet at a card. Wide cards, with rules
+    # beside the ports, need more room.
+    fan = max((len(node.weights) for node in drawn.nodes if isinstance(node, NeuronBox)), default=0)
+    if not fan:
+        return {"ranksep": "0.5"}
+    return {"ranksep": f"{max(1.0 * wide, 0.5 + 0.07 * min(20, fan)):g}", "splines": "polyline"}
+
+
+def _empty_drawing(format: str, rankdir: str, label: str, layout: Mapping[str, str]) -> Digraph:
     _, leave = SIDES[rankdir]
     return Digraph(
         format=format,
         graph_attr={
             "rankdir": rankdir,
-            "bgcolor": "transparent",
+            "bgcolor": LIGHT["panel"],
+            "pad": "0.1",
             "nodesep": "0.2",
-            "ranksep": f"{0.5 + 0.07 * min(20, fan):g}",
-            **({"splines": "polyline"} if fan else {}),
-            **quick,
-            "label": "\\n".join(captions),
-            "fontcolor": EDGE,
+            **layout,
+            "label": label,
+            "labeljust": "l",
             **FONT,
+            "fontcolor": CAPTION,
         },
         node_attr={"shape": "plain", **FONT},
-        edge_attr={
-            "color": EDGE,
-            "arrowsize": "0.6",
-            "tailport": leave,
-            **FONT,
-            "fontsize": "9",
-            "fontcolor": EDGE,
-        },
+        edge_attr={"color": EDGE, "arrowsize": "0.6", "tailport": leave},
     )
 
 
-def _add_cards(
-    dot: Digraph, drawn: Graph, label_of: Mapping[str, str], side: str, rate: str
-) -> None:
-    strongest = largest(node.data for node in drawn.nodes if isinstance(node, NeuronBox))
-    for node, data, grad in number_texts(drawn):
-        look, ground = {}, ""
+def _add_cards(dot: Digraph, looks: Looks, rules: Rules, side: str) -> None:
+    for node in looks.drawn.nodes:
+        face = looks.face(node, rules)
+        look: dict[str, str] = {}
+        boxed = isinstance(node, (LayerBox, RestBox))
+        text = box_card(node, face) if boxed else card(node, face, side)
         if isinstance(node, NeuronBox):
             look["ordering"] = "in"  # keeps neurons in the order of their layer
-            ground = shade(node.data, strongest)
-        texts = {"data": data, rate: grad}
-        dot.node(node.name, f"<{card(node, label_of[node.name], texts, side, ground)}>", **look)
-    for node in drawn.nodes:
-        if isinstance(node, LayerBox):
-            dot.node(node.name, f"<{layer_card(node, label_of[node.name])}>")
+        if node.short and node.short != node.label:
+            look["tooltip"] = node.label
+        dot.node(node.name, f"<{text}>", **look)
 
 
 def _add_arrows(
     dot: Digraph,
-    drawn: Graph,
-    label_of: Mapping[str, str],
+    looks: Looks,
+    rules: Rules,
     side: str,
     far: Collection[tuple[str, int, str]],
-    chain_rules: Mapping[tuple[str, int], str],
+    backward: bool,
 ) -> None:
-    neurons = [node for node in drawn.nodes if isinstance(node, NeuronBox)]
+    neurons = [node for node in looks.drawn.nodes if isinstance(node, NeuronBox)]
     heaviest = largest(w for neuron in neurons for w in neuron.weights)
-    for node in drawn.nodes:
+    for node in looks.drawn.nodes:
         for i, operand in enumerate(node.operands):
             start = operand
             if (node.name, i, operand) in far:
                 start = f"{node.name}_{i}"
-                dot.node(start, f"<{name_alone(label_of[operand])}>", fontcolor=EDGE)
-            look = {}
-            if (node.name, i) in chain_rules:
-                look["label"] = f"<{beside_arrow(chain_rules[node.name, i], side)}>"
+                dot.node(start, f"<{name_alone(looks.name_alone(operand))}>", fontcolor=CAPTION)
+            look: dict[str, str] = {}
             port = f"p{i}:"
             if isinstance(node, NeuronBox):
-                port = "p0:"
+                port = port if any(rules.get(node.name, ())) else "p0:"
                 if node.weights[i] is not None:
                     look |= {"arrowhead": "none", **line(node.weights[i], heaviest)}
-            elif isinstance(node, LayerBox):
+            elif isinstance(node, (LayerBox, RestBox)):
                 port = ""
+            if backward:
+                look |= {"dir": "back", "color": LIGHT["gradient"]}
             dot.edge(start, f"{node.name}:{port}{side}", **look)
-
-
-def number_texts(drawn: Graph) -> Iterator[tuple[Any, str, str]]:
-    """Each node or neuron with its data and its gradient as text.
-
-    >>> [(node.name, *texts) for node, *texts in number_texts(graph(Value(2.0) * 0.25))]
-    [('v0', '2', '0'), ('v1', '0.25', '0'), ('v2', '0.5', '0')]
-    """
-    nodes = [node for node in drawn.nodes if not isinstance(node, LayerBox)]
-    data_floor = noise_floor(node.data for node in nodes)
-    grad_floor = noise_floor(node.grad for node in nodes)
-    for node in nodes:
-        floor = data_floor if node.operands else 0.0  # what the user typed is never noise
-        yield node, number(node.data, floor), number(node.grad, grad_floor)
-
-
-def _with_tangents(drawn: Graph, values: Sequence[Value], tangents: Any) -> Graph:
-    # The same graph with tangents instead of gradients.
-    if not isinstance(tangents, Mapping) or not all(isinstance(v, Value) for v in tangents):
-        raise TypeError(
-            f"tangents expects a dict that maps leaves (Values) to numbers, got "
-            f"{type(tangents).__name__} {tangents!r:.40}: use tangents={{x: 1.0}}"
-        )
-    speed = dict(zip(values, jvp(values, tangents), strict=True))
-    value_of = _values_of(drawn, values)
-    return replace(
-        drawn,
-        nodes=tuple(
-            replace(node, grad=speed[value_of[node.name]]) if node.name in value_of else node
-            for node in drawn.nodes
-        ),
-    )
-
-
-def _chain_rules(
-    drawn: Graph, values: Sequence[Value], forward: bool
-) -> dict[tuple[str, int], str]:
-    # Maps (node, index of the operand) to the text: local derivative x rate = contribution. The
-    # rate is the gradient of the node (upstream); in forward mode, the tangent of the operand.
-    value_of = _values_of(drawn, values)
-    rate = {node.name: node.grad for node in drawn.nodes if node.name in value_of}
-    floor = noise_floor(rate.values())
-    rates_known = forward or drawn.has_gradients
-    constants = {node.name for node in drawn.nodes if node.kind == "constant"}
-    rules = {}
-    for node in drawn.nodes:
-        local: Sequence[Any]
-        if isinstance(node, Node):
-            local = local_derivatives(value_of[node.name])
-        elif isinstance(node, NeuronBox):
-            local = _through_neuron(node, value_of, values)
-        else:  # an arrow into a layer stands for many numbers
-            continue
-        for i, (d, operand) in enumerate(zip(local, node.operands, strict=True)):
-            along = operand if forward else node.name
-            if d is not None and operand not in constants and along in rate:
-                text = number(d)
-                if rates_known:
-                    share = number(d * rate[along], floor)
-                    text += f" {TIMES} {number(rate[along], floor)} = {share}"
-                rules[node.name, i] = text
-    return rules
-
-
-def _through_neuron(
-    neuron: NeuronBox, value_of: Mapping[str, Value], values: Sequence[Value]
-) -> list[Any]:
-    # d output / d operand for each operand, by reverse mode; None where an operand is repeated.
-    inside = [values[int(name[1:])] for name in neuron.nodes]
-    adjoint: dict[Value, Any] = {inside[-1]: 1}
-    for value in reversed(inside):
-        for d, operand in zip(local_derivatives(value), value._prev, strict=True):
-            adjoint[operand] = adjoint.get(operand, 0) + d * adjoint[value]
-    return [adjoint.pop(value_of[operand], None) for operand in neuron.operands]
-
-
-def _values_of(drawn: Graph, values: Sequence[Value]) -> dict[str, Value]:
-    # The Value of each node and neuron; 'v7' is the one at index 7 of the topological order.
-    names = {n.name: n.nodes[-1] if isinstance(n, NeuronBox) else n.name for n in drawn.nodes}
-    return {name: values[int(v[1:])] for name, v in names.items() if v.startswith("v")}

@@ -22,72 +22,99 @@ neuron, `level="layer"` one box for all neurons of a layer (see `levels.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from micrograd.draw.array_level import with_arrays
 from micrograd.draw.levels import LEVELS, grouped
+from micrograd.draw.names import Names, is_array
 from micrograd.draw.records import Graph, Node
 from micrograd.engine import Constant, Value, topological_order
 
 
-def graph(*roots: Value, names: Mapping[str, Any] | None = None, level: str = "op") -> Graph:
+def graph(
+    *results: Any,
+    names: Mapping[str, Any] | None = None,
+    level: str = "op",
+    parameters: Any = (),
+) -> Graph:
     """The records of all nodes that lead to the roots.
 
     A leaf is a constant if it was a plain number beside an operator, a parameter if a Module in
-    `names` owns it, and otherwise an input.
+    `names` owns it or it is among `parameters`, and otherwise an input.
 
     Args:
-        *roots: the results.
+        *results: Values, or arrays of Values.
         names: a dict of variables, usually `locals()`, that gives Values their labels. If a Value
             has several names, the first counts; names that begin with `_` are ignored. Entries of
             lists, tuples and arrays are called `w[0]`; parameters of a Module,
             `model.layers[0].neurons[1].b`. A `label` set by hand takes precedence.
         level: 'op' for a Node per Value; 'neuron' to replace the operations of each call of a
-            neuron by a NeuronBox; 'layer' to replace all calls of a layer by one LayerBox.
+            neuron by a NeuronBox; 'layer' to replace all calls of a layer by one LayerBox; 'array'
+            to replace the elements of each array of Values by one ArrayBox.
+        parameters: Values that are parameters although no Module owns them, or lists of these.
 
     Raises:
         TypeError: a root is not a Value, or names is not a mapping.
         ValueError: the level is unknown.
 
     >>> w = [Value(1.0), Value(2.0)]
-    >>> [node.label for node in graph(w[0] + w[1], names={"w": w}).nodes]
-    ['w[0]', 'w[1]', '']
+    >>> nodes = graph(w[0] + w[1], names={"w": w}, parameters=w[:1]).nodes
+    >>> [(node.label, node.kind) for node in nodes]
+    [('w[0]', 'parameter'), ('w[1]', 'input'), ('', 'result')]
     """
-    for root in roots:
-        _check_root(root)
-    if names is not None and not isinstance(names, Mapping):
-        raise TypeError(
-            f"names expects a dict from names to Values, got {type(names).__name__}: use "
-            'names=locals(), or names={"model": model}'
-        )
+    roots = roots_of(results)
+    named = Names(names, parameters)
+    named.arrays += [("", result) for result in results if is_array(result)]
     if level not in LEVELS:
         raise ValueError(f"level {level!r} is not one of {', '.join(LEVELS)}")
-    order, results = topological_order(*roots), set(roots)
-    labels, parameters = _labels_and_parameters(names or {})
+    order = topological_order(*roots)
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
 
     def kind(value: Value) -> str:
         if value._prev:
-            return "result" if value in results else "operation"
+            return "result" if value in roots else "operation"
         if isinstance(value, Constant):
             return "constant"
-        return "parameter" if value in parameters else "input"
+        return "parameter" if value in named.parameters else "input"
 
-    nodes = [
-        Node(
+    nodes = []
+    for value in order:
+        label = named.label_of.get(value, "")
+        node = Node(
             name=name_of[value],
-            label=str(value.label or labels.get(value, "")),
+            label=str(value.label or label),
             kind=kind(value),
             op=str(value._op),
             operands=tuple(name_of[operand] for operand in value._prev),
             data=value.data,
             grad=value.grad,
+            short=named.short(label) if value in named.parameters and not value.label else "",
         )
-        for value in order
-    ]
+        nodes.append(node)
     if level == "op":
         return Graph(tuple(nodes))
-    return Graph(tuple(grouped(nodes, order, results, labels, level)), level)
+    if level == "array":
+        return Graph(tuple(with_arrays(nodes, order, roots, named)), level)
+    return Graph(tuple(grouped(nodes, order, roots, named, level)), level)
+
+
+def roots_of(results: Sequence[Any]) -> dict[Value, None]:
+    """The Values among the results and in arrays among the results, without duplicates.
+
+    Raises:
+        TypeError: a result is neither a Value nor an array of Values.
+
+    >>> list(roots_of([Value(1.0)]))
+    [Value(data=1.0, grad=0)]
+    """
+    found: dict[Value, None] = {}
+    for result in results:
+        inside = result.ravel().tolist() if is_array(result) and result.size else [result]
+        for root in inside:
+            _check_root(root)
+            found[root] = None
+    return found
 
 
 def _check_root(root: Any) -> None:
@@ -101,40 +128,6 @@ def _check_root(root: Any) -> None:
             f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: pass the "
             "result of a computation, or one entry of a list of results"
         )
-
-
-# ---- names of Values
-
-
-def _labels_and_parameters(names: Mapping[Any, Any]) -> tuple[dict[Value, str], set[Value]]:
-    labels: dict[Value, str] = {}
-    parameters: set[Value] = set()
-    for variable, thing in list(names.items()):
-        if not str(variable).startswith("_"):
-            for label, value, owned in _values_in(thing, str(variable)):
-                labels.setdefault(value, label)
-                if owned:
-                    parameters.add(value)
-    return labels, parameters
-
-
-def _values_in(
-    thing: Any, name: str, around: tuple[Any, ...] = ()
-) -> Iterator[tuple[str, Value, bool]]:
-    # Triples: a name, a Value, and whether a Module owns it. Attributes are looked up on the type:
-    # this avoids importing NumPy or nn, and does not mistake the class of a Module for a Module.
-    if isinstance(thing, Value):
-        yield name, thing, False
-    elif hasattr(type(thing), "named_parameters"):
-        for path, value in thing.named_parameters():
-            if isinstance(value, Value):
-                yield f"{name}.{path}", value, True
-    elif hasattr(type(thing), "__array__") and str(getattr(thing, "dtype", "")) == "object":
-        yield from _values_in(thing.tolist(), name)
-    elif isinstance(thing, (list, tuple)) and not any(thing is outer for outer in around):
-        around = (*around, thing)
-        for i, entry in enumerate(thing):
-            yield from _values_in(entry, f"{name}[{i}]", around)
 
 
 # ---- orders

@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from micrograd.draw.records import LayerBox, NeuronBox, Node
+from micrograd.draw.names import Names
+from micrograd.draw.records import LayerBox, NeuronBox, Node, RestBox
 from micrograd.engine import Value
 
-LEVELS = ("op", "neuron", "layer")
+LEVELS = ("op", "neuron", "layer", "array")
 
 
 @dataclass
@@ -40,7 +41,7 @@ def grouped(
     nodes: Sequence[Node],
     order: Sequence[Value],
     roots: Collection[Value],
-    labels: Mapping[Value, str],
+    named: Names,
     level: str,
 ) -> list[Any]:
     """The nodes of a graph, with a single box for each neuron or each layer.
@@ -49,21 +50,22 @@ def grouped(
         nodes: the record of each Value.
         order: the Values, in the same order.
         roots: Values that always keep their nodes.
-        labels: the labels of Values; a module's label is taken from those of its parameters.
+        named: the names of Values; a module's label is taken from those of its parameters.
         level: 'neuron' or 'layer'.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import topological_order
     >>> from micrograd.nn import Neuron
     >>> y = Neuron(2)([2.0, 3.0])
-    >>> [node.name for node in grouped(graph(y).nodes, topological_order(y), [y], {}, "neuron")]
+    >>> nodes, order = graph(y).nodes, topological_order(y)
+    >>> [node.name for node in grouped(nodes, order, [y], Names({}), "neuron")]
     ['v2', 'v6', 'n0']
     """
     name_of = {value: node.name for value, node in zip(order, nodes, strict=True)}
     kept = {name_of[root] for root in roots}
     calls = _neuron_calls(order, roots)
-    with_neurons = _with_neurons(nodes, calls, name_of, labels, kept)
-    return with_neurons if level == "neuron" else _with_layers(with_neurons, calls, labels, kept)
+    with_neurons = _with_neurons(nodes, calls, name_of, named, kept)
+    return with_neurons if level == "neuron" else _with_layers(with_neurons, calls, named, kept)
 
 
 # ---- 1. Neurons
@@ -133,14 +135,14 @@ def _with_neurons(
     nodes: Iterable[Node],
     calls: Sequence[_NeuronCall],
     name_of: Mapping[Value, str],
-    labels: Mapping[Value, str],
+    named: Names,
     kept: set[str],
 ) -> list[Any]:
     box_of = {name_of[v]: f"n{i}" for i, call in enumerate(calls) for v in call.inside}
     call_of = {name_of[call.inside[-1]]: call for call in calls}
     modules = {id(call.module): call.module for call in calls}
     layer_of = {
-        key: (f"l{i}", _layer_label(module, labels))
+        key: (f"l{i}", _layer_label(module, named))
         for i, (key, module) in enumerate(modules.items())
     }
     level: list[Any] = []
@@ -148,21 +150,27 @@ def _with_neurons(
         if node.name in call_of:
             call = call_of[node.name]
             name, layer = box_of[node.name], layer_of[id(call.module)]
-            level.append(_neuron_box(name, node, call, layer, name_of))
+            level.append(_neuron_box(name, node, call, layer, name_of, named))
         elif node.name not in box_of:
             level.append(node)
     used = kept.union(*(node.operands for node in level))
-    return [_renamed(n, box_of) for n in level if n.operands or n.name in used]
+    return [renamed(n, box_of) for n in level if n.operands or n.name in used]
 
 
 def _neuron_box(
-    name: str, output: Node, call: _NeuronCall, layer: tuple[str, str], name_of: Mapping[Value, str]
+    name: str,
+    output: Node,
+    call: _NeuronCall,
+    layer: tuple[str, str],
+    name_of: Mapping[Value, str],
+    named: Names,
 ) -> NeuronBox:
     layer_name, layer_label = layer
+    path = layer_label and layer_label + call.path
     computed = [p for p in call.parameters if p._prev]
     return NeuronBox(
         name=name,
-        label=output.label or (layer_label and layer_label + call.path),
+        label=output.label or path,
         kind="result" if output.kind == "result" else "neuron",
         activation=call.activation,
         operands=tuple(name_of[v] for v in (*call.note[1:], *computed)),
@@ -172,6 +180,7 @@ def _neuron_box(
         layer=layer_name,
         data=output.data,
         grad=output.grad,
+        short="" if output.label else named.short(path),
     )
 
 
@@ -181,7 +190,7 @@ def _neuron_box(
 def _with_layers(
     nodes: Sequence[Any],
     calls: Sequence[_NeuronCall],
-    labels: Mapping[Value, str],
+    named: Names,
     kept: set[str],
 ) -> list[Any]:
     neurons = [node for node in nodes if isinstance(node, NeuronBox)]
@@ -189,7 +198,7 @@ def _with_layers(
     for neuron, call in zip(neurons, calls, strict=True):
         members.setdefault(neuron.layer, []).append((neuron, call))
     boxes: dict[str, Any] = {
-        layer: _layer_box(layer, pairs, labels) for layer, pairs in members.items()
+        layer: _layer_box(layer, pairs, named) for layer, pairs in members.items()
     }
     box_of = {neuron.name: neuron.layer for neuron in neurons}
     inputs_of = _inputs_of_layers(nodes, box_of, kept)
@@ -202,18 +211,19 @@ def _with_layers(
     for node in nodes:
         name = box_of.get(node.name, node.name)
         if name not in level:
-            level[name] = _renamed(boxes.get(name, node), box_of)
-    return _operands_first(level)
+            level[name] = renamed(boxes.get(name, node), box_of)
+    return operands_first(level)
 
 
 def _layer_box(
-    name: str, members: Sequence[tuple[NeuronBox, _NeuronCall]], labels: Mapping[Value, str]
+    name: str, members: Sequence[tuple[NeuronBox, _NeuronCall]], named: Names
 ) -> LayerBox:
     neurons, calls = zip(*members, strict=True)
     module = calls[0].module
+    label = _layer_label(module, named)
     return LayerBox(
         name=name,
-        label=_layer_label(module, labels),
+        label=label,
         kind=type(module).__name__,
         activation=", ".join(dict.fromkeys(call.activation for call in calls)),
         n_in=len(calls[0].weights),
@@ -222,6 +232,7 @@ def _layer_box(
         examples=len({id(call.note) for call in calls}),
         operands=tuple(dict.fromkeys(o for neuron in neurons for o in neuron.operands)),
         neurons=tuple(neuron.name for neuron in neurons),
+        short=named.short(label),
     )
 
 
@@ -242,9 +253,12 @@ def _inputs_of_layers(
     return found
 
 
-def _operands_first(level: Mapping[str, Any]) -> list[Any]:
-    # A box replaces nodes from many positions, and the first of these may come before its operands.
-    # If layers form a cycle, some operand has to come after its user.
+def operands_first(level: Mapping[str, Any]) -> list[Any]:
+    """The nodes and boxes of a level, keyed by name, operands before their users.
+
+    A box replaces nodes from many positions, and the first of these may come before its operands.
+    If layers form a cycle, some operand has to come after its user.
+    """
     placed: dict[str, Any] = {}
     begun: set[str] = set()
     for name in level:
@@ -259,16 +273,18 @@ def _operands_first(level: Mapping[str, Any]) -> list[Any]:
     return list(placed.values())
 
 
-def _renamed(node: Any, box_of: Mapping[str, str]) -> Any:
+def renamed(node: Any, box_of: Mapping[str, str]) -> Any:
+    """The node, with each operand that is inside a box replaced by the name of that box."""
     operands = [box_of.get(operand, operand) for operand in node.operands]
-    once = dict.fromkeys(operands) if isinstance(node, LayerBox) else operands
+    several = isinstance(node, (LayerBox, RestBox))
+    once = dict.fromkeys(operands) if several else operands
     return replace(node, operands=tuple(once))
 
 
-def _layer_label(module: Any, labels: Mapping[Value, str]) -> str:
+def _layer_label(module: Any, named: Names) -> str:
     # 'model.layers[1]' if its parameter '.neurons[0].b' is called 'model.layers[1].neurons[0].b'
     for path, parameter in module.named_parameters():
-        label = labels.get(parameter, "")
+        label = named.label_of.get(parameter, "")
         if label.endswith(f".{path}"):
             return label.removesuffix(f".{path}")
     return ""

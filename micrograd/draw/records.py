@@ -1,4 +1,4 @@
-"""Records of a graph: a node for each Value, or a box for each neuron or layer."""
+"""Records of a graph: a node for each Value, or a box for each neuron, layer or array."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ class Node:
         op: the operation as in `_op`; '' for a leaf.
         operands: names of the operands in order; `x * x` lists the same name twice.
         data, grad: numbers of any kind.
+        short: a shorter label for a card, such as 'L0.n1.w2' for a parameter of a model, or ''.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import Value
     >>> graph(Value(1.0, label="a")).nodes[0]
-    Node(name='v0', label='a', kind='input', op='', operands=(), data=1.0, grad=0)
+    Node(name='v0', label='a', kind='input', op='', operands=(), data=1.0, grad=0, short='')
     """
 
     name: str
@@ -31,6 +32,7 @@ class Node:
     operands: tuple[str, ...]
     data: Any
     grad: Any
+    short: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class NeuronBox:
         nodes: names of the operations inside; the last one is the output.
         layer: name of the LayerBox that it belongs to at level 'layer'.
         data, grad: the data and gradient of the output.
+        short: a shorter label for a card, such as 'L0.n1', or ''.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.nn import Neuron
@@ -71,6 +74,7 @@ class NeuronBox:
     layer: str
     data: Any
     grad: Any
+    short: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class LayerBox:
         operands: names of the nodes and boxes that it uses, each once; a layer that feeds itself
             is among its own operands.
         neurons: names of the NeuronBoxes that it replaces.
+        short: a shorter label for a card, such as 'L0', or ''.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.nn import Linear
@@ -106,6 +111,56 @@ class LayerBox:
     examples: int
     operands: tuple[str, ...]
     neurons: tuple[str, ...]
+    short: str = ""
+
+
+@dataclass(frozen=True)
+class ArrayBox:
+    """One array as a single node: its elements, and the operations that computed them.
+
+    Attributes:
+        name: 'a' and a number.
+        label: the name of its variable, or ''.
+        kind: 'input', 'parameter' or 'constant' for an array that was not computed, else
+            'operation' or 'result'.
+        op: the operation as in `_op`, or the name of the function; if it is not known, the number
+            of operations; '' for an array that was not computed.
+        operands: names of the nodes and boxes that it was computed from.
+        shape: its shape.
+        has_gradient: whether one of its elements has a gradient that is not 0.
+        nodes: names of the Nodes that it replaces; its elements come first.
+    """
+
+    name: str
+    label: str
+    kind: str
+    op: str
+    operands: tuple[str, ...]
+    shape: tuple[int, ...]
+    has_gradient: bool
+    nodes: tuple[str, ...]
+    short: str = ""
+
+
+@dataclass(frozen=True)
+class RestBox:
+    """Many nodes as one, such as the operations of a loss after the last layer.
+
+    Attributes:
+        name: 'r' and a number.
+        label: what it stands for, as in '300 operations'.
+        details: lines that say more about it.
+        operands: names of the nodes and boxes that it uses, each once.
+        nodes: names of the Nodes that it replaces.
+    """
+
+    name: str
+    label: str
+    details: tuple[str, ...]
+    operands: tuple[str, ...]
+    nodes: tuple[str, ...]
+    kind: str = "rest"
+    short: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,6 +190,30 @@ class Graph:
         >>> graph(y).has_gradients
         True
         """
-        numbers = [n for n in self.nodes if not isinstance(n, LayerBox)]
-        inside = [n for n in numbers if n.operands] or numbers
-        return any(not isinstance(n.grad, (int, float)) or n.grad != 0 for n in inside)
+        shown = [node for node in self.nodes if _may_have_gradient(node)]
+        return any(map(has_gradient, [n for n in shown if n.operands] or shown))
+
+    @property
+    def has_old_gradients(self) -> bool:
+        """Whether only leaves have gradients, from another graph or set by hand.
+
+        >>> from micrograd.draw.graph import graph
+        >>> from micrograd.engine import Value
+        >>> x = Value(2.0)
+        >>> x.grad = 1.0
+        >>> graph(x * 3.0).has_old_gradients
+        True
+        """
+        shown = filter(_may_have_gradient, self.nodes)
+        return not self.has_gradients and any(map(has_gradient, shown))
+
+
+def has_gradient(node: Any) -> bool:
+    """Whether a node or box has a gradient that is not 0."""
+    if isinstance(node, ArrayBox):
+        return node.has_gradient
+    return not isinstance(node.grad, (int, float)) or node.grad != 0
+
+
+def _may_have_gradient(node: Any) -> bool:
+    return not isinstance(node, (LayerBox, RestBox))

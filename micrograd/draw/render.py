@@ -23,11 +23,12 @@ from typing import Any
 
 import graphviz
 
+from micrograd.draw.theme import in_notebook, themed
 from micrograd.files import write_whole
 
 BITMAPS = {"bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp"}
 LARGEST_BITMAP = "40,40"  # inches: filling more pixels would take longer than the layout
-LARGE = 200  # arrows: the layout of more may take seconds, and C code ignores Ctrl-C
+LARGE = 200  # arrows: a larger layout may take seconds, and C code ignores Ctrl-C
 LONGEST = 600  # seconds: the time limit for a layout in a separate process
 WITH_PNG = 200_000  # bytes: the PNG of a larger SVG would be several times as large
 PICTURES = graphviz.FORMATS - {"gv", "dot"}  # file endings; gv and dot are DOT text
@@ -130,7 +131,7 @@ def _draw_from_stdin() -> None:
 
 
 def _run(command: Sequence[str], source: str) -> tuple[bytes, str]:
-    # The picture that a process makes, and its messages. Ctrl-C ends the process.
+    # The picture that a separate process draws, and its messages. Ctrl-C ends the process.
     run = subprocess.run(
         command,
         input=source.encode(),
@@ -147,7 +148,7 @@ def _run(command: Sequence[str], source: str) -> tuple[bytes, str]:
 def _by_library(source: str, format: str, engine: str) -> tuple[bytes, str]:
     import pygraphviz
 
-    # sys.stderr is redirected since the library warns there about graphs of over 1000 nodes.
+    # The library writes a warning to sys.stderr if a graph has more than 1000 nodes.
     with _one_at_a_time, redirect_stderr(io.StringIO()), _stderr_of_c() as said:
         try:
             drawing = pygraphviz.AGraph(string=source)
@@ -178,7 +179,7 @@ def _is_bitmap(format: str) -> bool:
 
 @contextmanager
 def _stderr_of_c() -> Iterator[list[str]]:
-    # C code writes to file descriptor 2, whatever sys.stderr is. The list has the text at the end.
+    # C code writes to file descriptor 2, whatever sys.stderr is. On exit, the text is in the list.
     said = [""]
     with ExitStack() as stack:
         try:
@@ -286,13 +287,23 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
     def _repr_mimebundle_(
         self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None, **_: Any
     ) -> dict[str, bytes | str]:
-        # JupyterLab does not show an SVG in a notebook that is not trusted, but it shows a PNG.
+        # Notebooks prefer HTML, which can fit a picture to the width of a cell. Some programs that
+        # show notebooks take only the SVG, or if they do not trust it, the PNG.
+        include = None if include is None else set(include)
         bundle: dict[str, bytes | str] = super()._repr_mimebundle_(include, exclude)
+        if (include is None or "text/html" in include) and "text/html" not in (exclude or ()):
+            bundle["text/html"] = in_notebook(str(bundle.get("image/svg+xml") or self._svg()))
         small = len(bundle.get("image/svg+xml", b"-" * (WITH_PNG + 1))) <= WITH_PNG
         if include is None and small and "image/png" not in (exclude or ()):
             with suppress(ValueError):  # a registered renderer may not support PNG
                 bundle["image/png"] = self._repr_image_png()
         return bundle
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self._svg())
+
+    def _svg(self) -> str:
+        return str(self.pipe("svg", encoding="utf-8"))
 
     @staticmethod
     def _verify_format(format: str, **_: Any) -> None:
@@ -314,10 +325,11 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         if neato_no_op:
             raise ValueError(
                 f"neato_no_op is not supported, got {neato_no_op!r}: leave it out, and the layout "
-                "places the nodes"
+                "engine places the nodes"
             )
         full_format = ":".join(part for part in (format, renderer, formatter) if part)
-        return picture("".join(input_lines), full_format, engine, quiet)
+        data = picture("".join(input_lines), full_format, engine, quiet)
+        return themed(data.decode()).encode() if full_format == "svg" else data
 
     def _pipe_lines_string(self, *args: Any, encoding: str, **options: Any) -> str:
         return self._pipe_lines(*args, **options).decode(encoding)

@@ -1,16 +1,17 @@
-"""The design of everything a person looks at: colours, letters, spacing, corners and speeds.
+"""The design of everything a person looks at: colours, fonts, spacing, corners and speeds.
 
-Drawings, plots and HTML pages take their looks from these tables, so that a colour means the same
+Drawings, plots and HTML pages are styled by these tables, so that a colour means the same thing
 everywhere:
 
     orange, blue    positive and negative; class 1 and class 0
     magenta         gradients and the backward pass
     teal            local derivatives, between the data and the gradients
     ink             data, and all text
+    yellow          look here: the background of what has just changed
     red             what went wrong, always with a sign or a word beside it
 
-The kind of a node is shown by its shape, not by a colour. On its own background each colour of text
-has a contrast of at least 4.5, and each frame at least 3 (a test computes them).
+The kind of a node is shown by its shape, not by a colour. Each text colour has a contrast of at
+least 4.5 with its background, and each frame at least 3 (a test computes them).
 
     >>> contrast(LIGHT["gradient"], LIGHT["panel"]) > 4.5
     True
@@ -27,12 +28,12 @@ LIGHT = {
     "panel": "#ffffff",  # behind text, cards and drawings
     "soft": "#ebecee",  # strips and quiet buttons on a panel
     "ink": "#1b1f24",
-    "faint": "#596068",  # words that explain
+    "faint": "#596068",  # explanations
     "frame": "#7d848c",  # frames and arrows
-    "hairline": "#d9dce0",  # separates, but carries no meaning
+    "hairline": "#d9dce0",  # lines that only separate
     "positive": "#a35200",
     "negative": "#0b62a8",
-    "positive-soft": "#f8d3a4",  # grounds for ink
+    "positive-soft": "#f8d3a4",  # backgrounds for ink
     "negative-soft": "#b9daf2",
     "gradient": "#a3127c",
     "gradient-soft": "#fbe3f4",
@@ -40,6 +41,7 @@ LIGHT = {
     "local-soft": "#dcf1ee",
     "wrong": "#b3182f",
     "wrong-soft": "#fde4e8",
+    "mark": "#ffe14d",
     "class-0": "#0b62a8",  # points of each class: shapes, never text
     "class-1": "#d57a00",
     "class-2": "#35b597",
@@ -67,6 +69,7 @@ DARK = {
     "local-soft": "#153f3a",
     "wrong": "#ff8a9c",
     "wrong-soft": "#4a1822",
+    "mark": "#6e5c00",
     "class-0": "#74b8f2",
     "class-1": "#f5b060",
     "class-2": "#35a578",
@@ -80,10 +83,10 @@ SIZES = {  # pixels
     "text": "15px",
     "small": "13px",
     "large": "20px",
-    "least": "11px",  # no letter is smaller
+    "least": "11px",  # no text is smaller
     "gap": "12px",
     "radius": "8px",
-    "target": "36px",  # height of what a finger presses
+    "target": "36px",  # height of anything to tap
 }
 SPEEDS = {"quick": "150ms", "travel": "700ms", "step": "1400ms"}
 SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif'

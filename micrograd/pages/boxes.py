@@ -2,7 +2,8 @@
 
 A page can show about 40 cards. So the nodes of a graph are put into boxes, and boxes into larger
 boxes: operations into the call of a neuron, the calls of a neuron for several examples into the
-neuron, neurons into their layer. What is still too many is cut into parts, in topological order.
+neuron, neurons into their layer. A box that is still too full is cut into parts, in topological
+order.
 
     >>> from micrograd.nn import MLP
     >>> y = MLP(2, [3, 1])([1.0, -1.0])
@@ -23,7 +24,7 @@ from micrograd.draw.graph import graph
 from micrograd.draw.records import LayerBox, NeuronBox, Node
 from micrograd.engine import Value
 
-MOST = 30  # members of a box: more are cut into parts
+MOST = 30  # members: a box with more of them is cut into parts
 PARTS = 10
 
 Box = dict[str, Any]
@@ -58,8 +59,8 @@ def boxes_of(
 
     Returns:
         A list of boxes, each after its parent, with `label`, `kind` ('layer', 'neuron', 'call' or
-        'part'), `about` (a few words), and `parent`, the index of the box around it or -1; and
-        for each node in topological order the index of its innermost box, or -1.
+        'part'), `about` (a short description), and `parent`, the index of the box around it or -1;
+        and for each node, in topological order, the index of its innermost box, or -1.
     """
     tree = _Tree(root, nodes, names)
     tree.add_layers()
@@ -76,13 +77,13 @@ class _Tree:
         self.operands = [[place[o] for o in node.operands] for node in self.nodes]
         self.boxes: list[Box] = []
         self.box_of = [-1] * len(self.nodes)
-        self.outside = {len(nodes) - 1}  # nodes that may not sink into a box
+        self.outside = {len(nodes) - 1}  # nodes that stay outside all boxes
 
     def add(self, label: str, kind: str, about: str, parent: int) -> int:
         self.boxes.append({"label": label, "kind": kind, "about": about, "parent": parent})
         return len(self.boxes) - 1
 
-    # ---- 1. What the modules of nn.py say
+    # ---- 1. Boxes for the modules of nn.py
 
     def add_layers(self) -> None:
         neurons = {
@@ -165,10 +166,10 @@ class _Tree:
             b = self.boxes[b]["parent"]
         return b
 
-    # ---- 3. Cutting what is too many into parts
+    # ---- 3. Cutting large boxes into parts
 
     def cut(self, leaves: bool) -> None:
-        members: dict[int, list[tuple[int, str, int]]] = {}  # of each box: last node, what, which
+        members: dict[int, list[tuple[int, str, int]]] = {}  # in each box: last node, kind, index
         last = [-1] * len(self.boxes)
         for i, box in enumerate(self.box_of):
             while box >= 0:
@@ -218,7 +219,7 @@ class _Tree:
         return f"{len(piece):,} {'leaves' if leaves else 'operations'}"
 
     def sorted(self) -> tuple[list[Box], list[int]]:
-        # Each box after its parent, and none that is empty.
+        # The boxes that are not empty, each after its parent.
         used: set[int] = set()
         for box in self.box_of:
             while box >= 0 and box not in used:
@@ -238,6 +239,6 @@ class _Tree:
 
 
 def parameters_in(boxes: Iterable[Box], box_of: Sequence[int]) -> set[int]:
-    """Places of the nodes that are in a neuron's box; its leaves are the neuron's parameters."""
+    """Indices of the nodes in neurons' boxes, where the leaves are the neurons' parameters."""
     kinds = [box["kind"] for box in boxes]
     return {i for i, box in enumerate(box_of) if box >= 0 and kinds[box] in ("neuron", "call")}

@@ -61,7 +61,7 @@ function prepared(canvas, height) {
 // Round numbers between low and high, each with its text.
 function ticks(low, high, most) {
   const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map(k => k * power).find(s => s >= rough);
+  const step = [1, 2, 5, 10].map(k => k * power).find(s => s >= rough * (1 - 1e-9));
   if (!step) return [];
   const found = [], first = Math.ceil(low / step - 1e-9), last = Math.floor(high / step + 1e-9);
   for (let i = first; i <= last; i++) found.push(i * step);

@@ -1,16 +1,16 @@
 // Curves over the steps of training: one or two lines, the second dashed, and a dot at the present.
 
-// steps: where the numbers are; lines: [{numbers, colour, dashed}], null where a number is not known;
-// now: the index of the present; top: the upper end of the axis, 0 for the largest number.
-function drawCurves(canvas, {steps, lines, now, top, height}) {
+// steps: where the numbers are, counted in `unit`; lines: [{numbers, colour, dashed}], null where a number
+// is not known; now: the index of the present; top: the upper end of the axis, 0 for the largest number.
+function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   const [context, width] = prepared(canvas, height);
-  const box = {left: 40, right: width - 8, top: 8, bottom: height - 20};
+  const box = {left: 40, right: width - 8, top: 9, bottom: height - 20};
   // A first loss out of all proportion would press the rest of the curve flat.
   const known = lines.flatMap(({numbers}) => numbers.filter(y => y !== null && Number.isFinite(y)));
   const sorted = known.slice().sort((a, b) => a - b);
   const most = sorted.length ? sorted[sorted.length - 1] : 1;
   const usual = sorted.length ? 4 * sorted[Math.floor(0.9 * (sorted.length - 1))] : 1;
-  const high = top || Math.max(Math.min(most, usual) * 1.05, 1e-9), low = Math.min(0, sorted[0] || 0);
+  const low = Math.min(0, sorted[0] || 0), high = top || upperEnd(low, Math.max(Math.min(most, usual), 1e-9));
   const first = steps[0] || 0, end = Math.max(first + 1, steps[steps.length - 1] || 0);
   const x = i => box.left + (steps[i] - first) / (end - first) * (box.right - box.left);
   const y = value => box.bottom - (Math.min(value, high) - low) / (high - low) * (box.bottom - box.top);
@@ -23,11 +23,14 @@ function drawCurves(canvas, {steps, lines, now, top, height}) {
     context.fillText(top ? Math.round(100 * value) + "%" : text, box.left - 5, y(value));
   }
   context.textBaseline = "top";
+  const last = `${end} ${unit}${end === 1 ? "" : "s"}`;  // the axis and its end
+  context.textAlign = "right";
+  context.fillText(last, width, box.bottom + 4);
+  context.textAlign = "center";
   for (const [step, text] of ticks(first, end, 3)) {
-    if (!Number.isInteger(step)) continue;
-    const share = (step - first) / (end - first), place = box.left + share * (box.right - box.left);
-    context.textAlign = share > 0.9 ? "right" : "center";
-    context.fillText(text, share > 0.9 ? Math.min(width, place + 6) : place, box.bottom + 4);
+    const place = box.left + (step - first) / (end - first) * (box.right - box.left);
+    const isFree = place + context.measureText(text).width < width - context.measureText(last).width - 12;
+    if (Number.isInteger(step) && isFree) context.fillText(text, place, box.bottom + 4);
   }
   const trace = (numbers, until, colour, thick) => {
     context.strokeStyle = colour; context.lineWidth = thick; context.lineJoin = "round";
@@ -46,12 +49,18 @@ function drawCurves(canvas, {steps, lines, now, top, height}) {
     trace(numbers, now, colour, 2);
     context.setLineDash([]);
     if (numbers[now] === null || numbers[now] === undefined) continue;
-    context.beginPath();
-    context.arc(x(now), y(numbers[now]), 4, 0, 2 * Math.PI);
-    context.fillStyle = dashed ? theme.panel : colour;
-    context.fill();
-    context.stroke();
+    context.beginPath();  // a dot and a ring, both seen where they meet
+    context.arc(x(now), y(numbers[now]), dashed ? 6 : 3.5, 0, 2 * Math.PI);
+    context.fillStyle = colour;
+    if (!dashed) context.fill();
+    else context.stroke();
   }
+}
+
+// The round number above all others, where an axis ends.
+function upperEnd(low, most) {
+  const rounds = ticks(low, most, 3).map(([place]) => place), top = rounds.at(-1) ?? most;
+  return top >= most * (1 - 1e-9) || rounds.length < 2 ? Math.max(most, top) : 2 * top - rounds.at(-2);
 }
 
 const percent = share => share === null ? "·" : (100 * share).toFixed(share === 1 ? 0 : 1) + "%";

@@ -2,9 +2,9 @@
 
 `explain(loss)` displays a page in a notebook or saves it as a single file. It shows the formula and
 the graph, and steps through the forward pass node by node and through the backward pass closure by
-closure. On the page you can turn the leaves, nudge them, predict numbers, make the classic
-mistakes, and take steps down the gradient. The page computes with the rules that `rules.py` records
-from the closures; text, styles and scripts are in the files beside this one.
+closure. On the page you can change the leaves, nudge them, predict numbers, try out the classic
+mistakes, and take steps of gradient descent. The page computes with the rules that `rules.py`
+records from the closures; text, styles and scripts are in the files beside this one.
 
     >>> x, w = Value(2.0, label="x"), Value(-3.0, label="w")
     >>> explain((x * w).tanh(), title="A product and its tanh")
@@ -33,7 +33,7 @@ from micrograd.pages.rules import recorded_rules
 from micrograd.source import distinct
 
 LARGEST = 50_000  # nodes
-UNFOLDED = 400  # nodes that are drawn at once if the reader asks for all
+UNFOLDED = 400  # nodes: the most that are drawn at once, if the reader asks for all
 LEVELS = ("op", "neuron", "layer")
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -57,10 +57,11 @@ def explain(
 ) -> Page:
     """A page that steps through the forward pass, the seed and the backward pass of a graph.
 
-    It needs no network, no server and no installation: you can send the file by email. The page
-    runs the forward pass again from the current leaves, with gradients starting at 0; the graph
-    itself does not change. Each leaf is a knob, except leaves that lead to a user-defined
-    operation, whose forward pass is not recorded. Large graphs open folded into neurons and layers.
+    It needs no internet connection, server or installation: you can send the file by email. The
+    page runs the forward pass again from the current leaves, with gradients starting at 0; the
+    graph itself does not change. All leaves can be changed, except those that lead to a
+    user-defined operation, whose forward pass is not recorded. Large graphs open folded into
+    neurons and layers.
 
     Args:
         loss: the result to start from.
@@ -71,7 +72,7 @@ def explain(
         level: what is unfolded at first: 'op', 'neuron' or 'layer'; by default as much as fits
             into 40 cards.
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
-        learning_rate: of the steps down the gradient.
+        learning_rate: the learning rate for the steps of gradient descent.
         parameters: leaves that are parameters although no module in `names` owns them.
 
     Raises:
@@ -161,7 +162,7 @@ def _graph_data(
 def _labels(
     nodes: Sequence[Node], boxes: Sequence[dict[str, Any]], box_of: Sequence[int], kinds: list[str]
 ) -> list[str]:
-    # Short and distinct. Outputs and parameters of neurons are called after their neuron.
+    # Short, distinct names. Outputs and parameters of neurons are named after their neuron.
     texts, count = [], [0] * len(boxes)
     call_of = []  # the innermost call around each node: a long one was cut into parts
     for box in box_of:
@@ -215,7 +216,7 @@ def _example() -> dict[str, Any]:
 
 
 def _table(nodes: Sequence[Node]) -> str:
-    # What readers without JavaScript see: each node, as it is computed.
+    # What readers without JavaScript see: each node, and how it is computed.
     label_of = {node.name: node.label or node.name for node in nodes}
     rows = []
     for node in nodes[:100]:

@@ -24,7 +24,7 @@ function field(name, value, action, shown = name) {
   const input = make("input");
   input.type = "number";
   input.step = "any";
-  input.value = +value.toPrecision(5);
+  input.value = +value.toPrecision(4);  // as many digits as elsewhere
   input.setAttribute("aria-label", name);
   input.addEventListener("change", () => {
     if (input.value !== "" && Number.isFinite(+input.value)) action(+input.value);
@@ -89,9 +89,9 @@ function pointPanel({at, label, names, test, scores, guess, loss, onMove, onLabe
          scores.length > 1 ? "s " : " ", strong(scores.map(number).join(", ")), ": the guess is class ",
          make("bdi", "", names[guess]), isRight ? ", which is right" : strong(", which is wrong", "wrong"),
          ". The ", word("loss"), " of this point is ", strong(number(loss)), "."),
-    make("p", "", "Below each neuron: its output, and in magenta its ", word("gradient"),
-         ", how much this loss moves when that output moves a little. Backpropagation computes it from right "
-         + "to left: each neuron hands on its share to those before it."),
+    make("p", "", "Below each neuron: its output and, in magenta, its ", word("gradient"),
+         ": how many times as far this loss moves as that output does. Backpropagation goes from right to "
+         + "left: each neuron multiplies the gradient that it receives, and passes it on."),
     make("p", "faint", "Press a neuron to see its arithmetic for this point."),
   ];
 }
@@ -112,8 +112,8 @@ function tablePanel({rows, optimizer, onClose}) {
   const body = rows.map(({name, figures, onPick}) => make("tr", "", make("td", "", button(name, onPick)),
     ...[figures.w, figures.g, ...memory.map(kind => figures[kind]), figures.next].map((x, k) =>
       make("td", k > 0 && k <= memory.length + 1 ? "gradient" : "", number(x)))));
-  return [make("div", "top", make("h2", "", "All weights"), make("span", "faint", `the next step of ${optimizer}`),
-               onClose),
+  const about = make("span", "faint", `the next step of ${optimizer}`);
+  return [make("div", "top", make("h2", "", "All weights"), about, onClose),
           make("div", "scroll", make("table", "", head, ...body))];
 }
 
@@ -121,15 +121,17 @@ function introduction(count, onTable) {
   return [
     make("h2", "", "How it learns"),
     make("ol", "how",
-      make("li", "", strong("Forward. "), "A point enters as x₁, x₂. Each ", word("neuron"),
-           " adds up weight × input, then bends the sum. The last one is the ", word("score"),
-           ", and the ", word("loss"), " says how wrong it is."),
+      make("li", "", strong("Forward. "), "A point enters as x₁, x₂. Each ", word("neuron"), " adds up ",
+           word("weight"), " × input and its ", word("bias"), ", then ", word("bends", "activation"),
+           " the sum. The last sum is the ", word("score"), ". The ", word("loss"),
+           " is how wrong the scores of all training points are, on average."),
       make("li", "", strong("Backward. ", "gradient"), "The ", word("gradient"),
-           " of a weight says how much the loss moves when that weight moves a little. Computed from the "
-           + `loss back to the inputs, one pass finds all ${count}: each neuron uses what the next found.`),
-      make("li", "", strong("Step. "), "Every weight moves against its gradient: w ← w − ",
-           word("learning rate"), " × gradient. So the loss falls.")),
-    make("p", "faint", "Press a point, a neuron or a line of the network to see its numbers, or ",
+           " of a weight: how many times as far the loss moves as the weight does. One pass from the loss "
+           + `back to the inputs finds all ${count}.`),
+      make("li", "", strong("Step. "), "Every weight and bias moves against its gradient: w ← w − ",
+           word("learning rate"), " × gradient. Repeat until the loss of the ", word("test points"),
+           " no longer falls.")),
+    make("p", "faint", "Press a point, a neuron or a line to see its numbers, or ",
          button("all weights", onTable), "."),
   ];
 }

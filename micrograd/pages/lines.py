@@ -1,7 +1,7 @@
 """The lines of the user's program that compute the nodes of a graph, where they are known.
 
-A Value does not remember the line that made it. But where one of the caller's variables holds it,
-and a single statement of the caller assigns this variable, that statement is the line.
+A Value does not remember the line that made it. But if one of the caller's variables holds the
+Value, and only one statement of the caller assigns to this variable, that statement made it.
 """
 
 from __future__ import annotations

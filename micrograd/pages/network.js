@@ -21,7 +21,7 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
       const below = document.createElement("span");
       button.className = "neuron";
       map.width = map.height = 30;
-      if (layer === 0) button.append(document.createElement("i"));
+      if (layer === 0) button.append(document.createElement("i"));  // its name
       button.append(map, below);
       button.setAttribute("aria-label", called(layer, index));
       button.title = called(layer, index);
@@ -59,8 +59,8 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
   // sizes; called(layer, index): the name of a neuron; thickness(layer, index, input): a signed number,
   // 1 for a thick line, NaN for one that is not known; hue: "sign" or "gradient"; map(layer, index): an
   // image or null; below(layer, index): [{text, kind}] to write below a neuron; chosen: {layer, index,
-  // input}; height: in pixels.
-  function draw({sizes, called, thickness, hue, map, below, chosen, height}) {
+  // input}, which the other lines step back for; marked: a line to draw in black; height: in pixels.
+  function draw({sizes, called, thickness, hue, map, below, chosen, marked, height}) {
     if (shape !== sizes.join()) {
       build(sizes, called);
       shape = sizes.join();
@@ -79,30 +79,32 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
       for (let i = 0; i < sizes[layer]; i++) {
         for (let j = 0; j < sizes[layer - 1]; j++) {
           const weight = thickness(layer, i, j), size = Math.min(1, Math.abs(weight)) || 0;
-          const isChosen = chosen && chosen.layer === layer && chosen.index === i && chosen.input === j;
+          const isChosen = chosen && isSame(chosen, {layer, index: i, input: j});
           const isNear = chosen && chosen.input === undefined
             && chosen.index === (chosen.layer === layer ? i : chosen.layer === layer - 1 ? j : NaN);
           const from = [x(layer - 1) + side / 2, y(layer - 1, j)], to = [x(layer) - side / 2, y(layer, i)];
           lines.push({layer, index: i, input: j, from, to});
-          context.globalAlpha = isChosen || isNear ? 1 : chosen ? 0.2 + 0.4 * size : 0.35 + 0.65 * size;
+          context.globalAlpha = isChosen || isNear ? 1 : (0.55 + 0.45 * size) * (chosen ? 0.6 : 1);
           context.strokeStyle = Number.isNaN(weight) ? theme.hairline : hue === "gradient" ? theme.gradient
             : weight < 0 ? theme.negative : theme.positive;
-          context.lineWidth = 0.6 + 5.4 * size + (isChosen ? 2 : 0);
+          context.lineWidth = 0.9 + 5.1 * size + (isChosen ? 2 : 0);
           context.setLineDash(hue === "gradient" && weight < 0 ? [5, 4] : []);
           bend(context, from, to);
-          if (isChosen || hovered && hovered.layer === layer && hovered.index === i && hovered.input === j) {
-            context.globalAlpha = 0.9;
-            context.strokeStyle = theme.ink;
-            context.lineWidth = 1;
-            bend(context, from, to);
-          }
         }
       }
     }
     context.globalAlpha = 1;
     context.setLineDash([]);
+    context.strokeStyle = theme.ink;
+    for (const [line, thick] of [[hovered, 1.5], [marked, 3]]) {
+      const found = line && lines.find(l => isSame(l, line));
+      context.lineWidth = thick;
+      if (found) bend(context, found.from, found.to);
+    }
     sizes.forEach((size, layer) => {
       heads[layer].style.left = `${x(layer)}px`;
+      const isOuter = layer === 0 || layer === sizes.length - 1;
+      heads[layer].style.top = `${isOuter ? Math.max(2, y(layer, 0) - side / 2 - 24) : 2}px`;
       for (let i = 0; i < size; i++) {
         const button = buttons[layer][i], image = map(layer, i);
         Object.assign(button.style, {left: `${x(layer) - side / 2}px`, top: `${y(layer, i) - side / 2}px`,
@@ -116,7 +118,7 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
           stretch(small, image, 0, 0, 30, 30);
         }
         button.classList.toggle("plain", !image);
-        if (layer === 0) button.firstChild.textContent = image ? "" : INPUTS[i] ?? `x${i + 1}`;
+        if (layer === 0) button.firstChild.textContent = INPUTS[i] ?? `x${i + 1}`;
         const parts = below(layer, i);
         button.lastChild.replaceChildren(...parts.map(({text, kind}) => {
           const part = document.createElement("span");
@@ -130,6 +132,7 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     });
   }
 
+  const isSame = (a, b) => a.layer === b.layer && a.index === b.index && a.input === b.input;
   const bend = (context, [x1, y1], [x2, y2]) => {
     const middle = (x1 + x2) / 2;
     context.beginPath();
@@ -178,7 +181,7 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
     draw,
     describe: text => canvas.setAttribute("aria-label", text),
     middle: (layer, index, input) => {
-      const line = lines.find(l => l.layer === layer && l.index === index && l.input === input);
+      const line = lines.find(l => isSame(l, {layer, index, input}));
       return [0, 1].map(k => (line.from[k] + line.to[k]) / 2);
     },
   };

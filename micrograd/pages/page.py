@@ -13,8 +13,8 @@ from typing import Any
 from micrograd.draw import tokens
 from micrograd.files import write_whole
 
-# What a page may do: run its own script and style, and show pictures that it made itself. It can
-# fetch nothing and evaluate no text.
+# What a page may do: run its own scripts, apply its own styles, and show pictures that it made
+# itself. It cannot fetch anything, or evaluate text as code.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -51,7 +51,7 @@ def html_page(
 
 
 def as_json(data: Any) -> str:
-    r"""The data as JSON that can stand in a script element: no text in it can end the element.
+    r"""The data as JSON for a script element, in which no text can end the element.
 
     >>> as_json({"label": "</script>"})
     '{"label":"\\u003c/script>"}'

@@ -1,8 +1,8 @@
 """Functions of numbers, recorded as pieces of a graph that a page can put together.
 
-A page strings pieces together: a neuron for each neuron of a network, then the loss behind its
-outputs. Where the rules of the operations come from, and how their formulas are written, is said in
-`rules.py`; a formula may also ask for the data of further operands, which receive no gradient.
+A page joins such pieces: one for each neuron of a network, then one for the loss. See `rules.py`
+for where the rules of operations come from, and how their formulas are written. Here, a formula may
+also use the data of additional operands, which receive no gradient.
 
     >>> recorded = piece(lambda x: [(x[0] * x[1]).tanh()], 2)
     >>> recorded["nodes"], recorded["inputs"], recorded["outputs"]
@@ -10,8 +10,8 @@ outputs. Where the rules of the operations come from, and how their formulas are
     >>> recorded["rules"][0]
     {'op': '*', 'forward': ['*', 'x0', 'x1'], 'shares': [['*', 'x1', 'g'], ['*', 'x0', 'g']]}
 
-The function is called with traced numbers. So a page also gets right what is not in the graph of
-one example: what was detached, and a choice by `where`.
+The function is called with traced numbers. So a page also correctly computes what is missing from
+the graph of a single example: detached numbers, and choices made by `where`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from micrograd.pages.rules import Formula, as_number
 from micrograd.pause import resumed
 from micrograd.trace import Instruction, Recording, Traced
 
-GRADIENT = "gradient"  # the role of what closures compute
+GRADIENT = "gradient"  # the role of the instructions that closures perform
 
 
 def piece(
@@ -48,7 +48,7 @@ def piece(
         TypeError: the function does not return Values.
         ValueError: an output does not depend on the inputs or parameters, or an operation returns
             the data of its operand.
-        TraceError: the function needs the number in an input, as `if x > 0` does.
+        TraceError: the function branches on an input, as `if x > 0` does.
     """
     recording = Recording()
     xs = [Value(recording.input(0.0)) for _ in range(inputs)]
@@ -73,12 +73,14 @@ def _outputs(returned: Any) -> list[Value]:
                 f"{output!r:.40}: compute with the Values that it is given, without .data"
             )
         if not isinstance(output.data, Traced):
-            raise ValueError(f"an output is {output.data!r:.40} for every point: use the inputs")
+            raise ValueError(
+                f"an output is {output.data!r:.40} for all inputs: compute it from the inputs"
+            )
     return outputs
 
 
 class _Piece:
-    # Each instruction of the forward pass is a node, so nodes are numbered by place.
+    # Each instruction of the forward pass is a node, so the place of an instruction numbers a node.
 
     def __init__(
         self, recording: Recording, leaves: Sequence[Value], outputs: Sequence[Value]
@@ -88,7 +90,7 @@ class _Piece:
         self.leaves = [_place(leaf) for leaf in leaves]
         self.outputs = [_place(output) for output in outputs]
         given = set(leaves)
-        # The Value whose closure is the rule of each node. What was detached has none.
+        # The Value whose closure is the rule of each node. Detached numbers have none.
         self.value_at: dict[int, Value] = {}
         for value in topological_order(*outputs):
             if isinstance(value.data, Traced) and (value in given or value._prev):
@@ -101,7 +103,7 @@ class _Piece:
 
     def data(self, inputs: int) -> dict[str, Any]:
         rules: list[dict[str, Any]] = []
-        index: dict[str, int] = {}  # from the text of a rule to its place in the list
+        index: dict[str, int] = {}  # from the text of a rule to its index in the list
         nodes, leaves = [], {}
         for i, step in enumerate(self.forward):
             if not step.operands:

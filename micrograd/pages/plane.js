@@ -175,17 +175,24 @@ function drawPlane(canvas, {grid, inside, low, high, ratio, points, chosen, trut
 }
 
 // A list of classes with their markers. Names are text, never markup.
-function drawLegend(list, names) {
-  list.replaceChildren(...names.map((name, label) => {
+//   threshold  of a single score, which is above it for class 1; null for several scores
+//   tests      whether there are test points, which are drawn hollow
+function drawLegend(list, names, {threshold = null, tests = false} = {}) {
+  const entry = (label, hollow, ...text) => {
     const item = document.createElement("li"), canvas = document.createElement("canvas");
-    const text = document.createElement("bdi");
     canvas.width = canvas.height = 54;
     canvas.setAttribute("aria-hidden", "true");
     const context = canvas.getContext("2d");
     context.scale(3, 3);
-    drawMarker(context, label, 9, 9, 6);
-    text.textContent = text.title = name;
-    item.append(canvas, "class ", text);
+    drawMarker(context, label, 9, 9, 6, hollow);
+    item.append(canvas, ...text);
     return item;
-  }));
+  };
+  const classes = names.map((name, label) => {
+    const text = document.createElement("bdi");
+    text.textContent = text.title = name;
+    const score = threshold === null ? "" : `:\u00a0score ${label ? ">" : "<"} ${threshold}`;
+    return entry(label, false, "class\u00a0", text, score);
+  });
+  list.replaceChildren(...classes, ...(tests ? [entry(0, true, "hollow: test")] : []));
 }

@@ -1,16 +1,16 @@
-"""The page on which a network learns while one watches, and the page of a recorded run.
+"""The page on which a network learns while you watch, and the page of a recorded run.
 
-`playground()` makes a page that trains a small network on points in the plane: down to one weight
-and its update, or one neuron and its operations. It can start from a trained model and its data.
-`recorded()` makes the same page for a run that `plot.animate` recorded; it has a transport instead
-of training.
+`playground()` makes a page that trains a small network on points in the plane. A reader can look at
+everything, down to one weight and its update, or one neuron and its operations. The page can start
+from a trained model and its data. `recorded()` makes the same page for a run that `plot.animate`
+recorded, with playback controls instead of training.
 
     >>> from micrograd.nn import MLP
     >>> playground(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [0, 1])
     <a page that trains 2-4-1 on 2 points: .save('page.html') writes it>
 
-What the page computes, it strings together from recorded pieces: a step of a neuron's sum, each
-activation, each loss, or the whole model if it is not an MLP. The page contains no derivative rule.
+The page computes with recorded pieces: a step of a neuron's sum, each activation, each loss, or the
+whole model if it is not an MLP. It does not contain any derivative rule of its own.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.pieces import piece
 
 TITLE = "A network that learns"
-SEEN = ["program", "numbers", "glossary", "canvas", "plane", "curves", "network"]  # by both pages
-LIVE = ["random", "samples", "assembly", "flat", "optimizers", "training", "sight", "figures",
-        "levels", "layout", "steps", "pane", "cards", "opened", "hand", "address",
-        "live"]  # fmt: skip
+SEEN = ["program", "numbers", "glossary", "canvas", "plane", "curves", "network"]  # both pages
+LIVE = ["random", "samples", "assembly", "flat", "optimizers", "training", "experiment", "clock",
+        "sight", "pictures", "sentence", "figures", "details",
+        "levels", "layout", "steps", "pane", "cards", "opened", "arithmetic",
+        "hand", "choices", "controls", "keyboard", "address", "live"]  # fmt: skip
 MOST_CLASSES = 8
 KNOWN: dict[Callable[..., Value], str] = {
     binary_cross_entropy: "cross-entropy",
@@ -55,7 +56,7 @@ def playground(
 
     Args:
         model: takes a point [x1, x2] and returns one score, positive for class 1, or one score for
-            each class. By default the page makes a network 2-8-8-1. Neurons can be added only to an
+            each class. By default the page makes a 2-8-8-1 network. Neurons can be added only to an
             MLP.
         X: n points, each with two coordinates; by default the page draws two moons.
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes.
@@ -96,7 +97,7 @@ def playground(
 
 
 def recorded(run: Mapping[str, Any]) -> str:
-    """The page of a recorded training run: boundary, curves and network, with a transport.
+    """The page of a recorded training run: boundary, curves and network, with playback controls.
 
     Args:
         run: the numbers to show, as `History.page` of `plot/history.py` collects them.
@@ -139,7 +140,7 @@ def _model(model: Any) -> tuple[dict[str, Any] | None, int]:
 
 
 def _sizes(model: Any) -> list[int] | None:
-    # The sizes of an MLP that computes what the page would build; None for anything else.
+    # The layer sizes of an MLP that the page can build itself; None for anything else.
     if not isinstance(model, MLP) or type(model).__call__ is not MLP.__call__:
         return None
     sizes, expected = [len(model.layers[0].neurons[0].w)], []
@@ -157,7 +158,7 @@ def _sizes(model: Any) -> list[int] | None:
 def _parameters(model: Any) -> list[Value]:
     if isinstance(model, Module):
         return model.parameters()
-    # The leaves of a function that it uses in every call.
+    # The leaves that a function uses in every call.
     first, second = (_leaves(model) for _ in range(2))
     return [leaf for leaf in first if leaf in second]
 
@@ -178,8 +179,8 @@ def _text(model: Mapping[str, Any]) -> str:
 
 
 def _neuron_pieces() -> dict[str, Any]:
-    # A linear neuron with one input computes b + w x. With the sum so far in the place of b, it is
-    # one step of a larger neuron's sum.
+    # A linear neuron with one input computes b + w x. With the sum so far instead of b, this is one
+    # step of a larger neuron's sum.
     before = random.getstate()
     one = Neuron(1, activation="linear")
     random.setstate(before)
@@ -209,7 +210,8 @@ def _losses(
 
 def _loss(loss: Callable[..., Value], outputs: int, signs: bool | None) -> dict[str, Any]:
     classes = range(2 if outputs == 1 else outputs)
-    # Labels of two classes are -1 and 1 where the user or the loss says so.
+    # With one output, the targets are 0 and 1 for cross-entropies and -1 and 1 for the hinge loss.
+    # For other losses they are like the labels in y, or -1 and 1 if there is no y.
     doubled = outputs == 1 and (
         loss is hinge or (loss not in (binary_cross_entropy, cross_entropy) and signs is not False)
     )

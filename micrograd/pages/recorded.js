@@ -99,7 +99,7 @@ function recorded(run) {
   function drawCurve(id, main, validation, text, top) {
     const lines = [{numbers: main, colour: theme.ink}];
     if (validation) lines.push({numbers: validation, colour: theme.faint, dashed: true});
-    drawCurves(element(id), {steps: run.steps, lines, now, top, height: 130});
+    drawCurves(element(id), {steps: run.steps, unit: run.unit, lines, now, top, height: 130});
     const said = text(main[now]) + (validation ? ` · validation ${text(validation[now])}` : "");
     element(`${id}-now`).textContent = said;
     element(id).setAttribute("aria-label", `Curve of the ${id}, now ${said}`);
@@ -141,11 +141,12 @@ function recorded(run) {
     },
     onPoint: (layer, index) => { pointed = layer === null ? null : {layer, index}; ask(); },
   });
-  for (const id of ["training", "data-panel", "details", "arithmetic", "layers", "activation-field", "hint"])
-    element(id).remove();
+  for (const id of ["training", "data-panel", "details", "arithmetic", "layers", "activation-field", "hint",
+                    "figures"]) element(id).remove();
   element("playback").hidden = false;
   element("page").classList.add("recorded");
-  element("key-test").textContent = "┅ validation";
+  element("truth").hidden = !run.truth;
+  element("key-test").replaceWith("validation points");
   for (const name of ["weights", "gradients"])
     element(`show-${name}`).addEventListener("click", () => { hue = name; ask(); });
   if (!numbers) {

@@ -1,7 +1,7 @@
 """The rules of operations, recorded from their closures, as data for a page.
 
 A page computes forward and backward passes itself, but contains no derivative rule: this file runs
-each operation and its closure on traced numbers, once for each operation, and writes down the
+each operation and its closure on traced numbers, once for each kind of operation, and records the
 formulas that they compute.
 
     >>> x, w = Value(3.0), Value(2.0)
@@ -47,7 +47,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
     if not isinstance(root, Value):
         raise TypeError(f"recorded_rules expects a Value, got {type(root).__name__} {root!r:.40}")
     if is_paused() or (not root.requires_grad and not isinstance(root, Constant)):
-        raise ValueError("rules are recorded from a graph, and no_grad() keeps none: call outside")
+        raise ValueError("no_grad() does not record a graph: record the rules outside no_grad()")
     order = topological_order(root)
     position = {value: i for i, value in enumerate(order)}
     rules: list[dict[str, Any]] = []
@@ -71,7 +71,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
 
 
 def as_number(x: Any) -> Any:
-    """The number for JSON, which has no infinities and no NaN: these are texts, as in JavaScript.
+    """The number for JSON, which has no infinities and no NaN: these become strings.
 
     >>> as_number(2), as_number(float("-inf"))
     (2.0, '-Infinity')
@@ -83,7 +83,7 @@ def as_number(x: Any) -> Any:
 
 
 def _rule(key: Sequence[Any]) -> dict[str, Any]:
-    # Records the operation with this name, on operands that are equal where the pattern says so.
+    # Records the operation with this name. Operands with the same number in the pattern are equal.
     op, *pattern = key
     fresh = [Value(0.5) for _ in pattern]  # a number for which every operation is defined
     program = trace(_again(op, [fresh[k] for k in pattern]))
@@ -93,7 +93,7 @@ def _rule(key: Sequence[Any]) -> dict[str, Any]:
     for step in program.instructions:
         if step.op in ("input", "constant"):
             found.append(as_number(innermost(step.number)))
-        elif step.role == "accumulation":  # the page adds up
+        elif step.role == "accumulation":  # the page adds the shares up itself
             found.append(None)
         else:
             found.append([step.op, *(_named(place, name_of, found) for place in step.operands)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -13,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
-from PIL import Image
 
 from micrograd.files import write_whole
 from micrograd.plot.boundary import draw_points, draw_regions, figure_size
 from micrograd.plot.files import check_path
+from micrograd.plot.gif import animated_gif
 from micrograd.plot.history import Frame, History, as_scores
 from micrograd.plot.style import CURVES, NotebookFigure, marks, style_axes, theme_of
 
@@ -29,9 +28,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Animation(History):
     """A recorder for a training run, saved as a GIF or as a page with a slider.
 
-    `animate` is another name of this class. Call it before the training loop, `record` in each
-    step, and `save` after the loop. Record between `backward` and the update, so that weights,
-    gradients and loss belong together.
+    `animate` is another name for this class. Call it before the training loop, `record` in each
+    step, and `save` after the loop. Record between `backward` and the update, so that gradients and
+    loss belong to the recorded weights.
 
     >>> from micrograd.nn import MLP
     >>> X, y = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
@@ -55,7 +54,7 @@ class Animation(History):
         names: names of the classes.
         true_boundary: the boundary that the model should find, as in `decision_boundary`.
         title: text above the picture.
-        unit: what passes from one record to the next, such as "epoch".
+        unit: what is counted from one record to the next, such as "epoch".
         network: the network inside the model, to be drawn beside the boundary. Not needed if the
             model is an MLP itself, or a Sequential that includes all preprocessing of the inputs.
         resolution: number of points along the longer axis at which to call the model; by default
@@ -76,7 +75,7 @@ class Animation(History):
 
         Args:
             path: path of the file to write.
-            dark: whether a GIF has a dark ground. A page follows the settings of its reader.
+            dark: whether a GIF has a dark background. A page follows the reader's settings.
 
         Raises:
             ValueError: the path ends in neither .gif nor .html.
@@ -95,20 +94,15 @@ class Animation(History):
         frames = self.frames()
         chosen = sorted({round(i * (len(frames) - 1) / 60) for i in range(61)})
         figure = _FrameFigure(self, frames, dark)
-        images = [figure.image(i) for i in chosen]
-        content = io.BytesIO()
-        images[0].save(
-            content, "GIF", save_all=True, append_images=images[1:], loop=0, optimize=True,
-            duration=[*[80] * (len(images) - 1), 2000],
-        )  # fmt: skip
-        return content.getvalue()
+        durations = [*[80] * (len(chosen) - 1), 2000]
+        return animated_gif(map(figure.pixels, chosen), figure.palette, durations)
 
 
 animate = Animation
 
 
 class _FrameFigure:
-    # Boundary, loss and accuracy on the same axes for all frames; each frame redraws what changes.
+    # All frames have the same axes for boundary, loss and accuracy; each redraws what has changed.
 
     def __init__(self, run: History, frames: list[Frame], dark: bool) -> None:
         self._run, self._frames = run, frames
@@ -123,7 +117,7 @@ class _FrameFigure:
             self._figure.add_subplot(cell, facecolor="none") for cell in cells
         )
         theme = theme_of(self._boundary)
-        self._palette = _palette(theme, len(run.names))
+        self.palette = _palette(theme, len(run.names))
         self._figure.suptitle(run.title.replace("$", r"\$"), color=theme["ink"], fontsize="large")
         draw_points(self._boundary, run.plane, run.points, run.labels, run.names, run.true_lines)
         steps, curves = [frame.step for frame in frames], run.curves()
@@ -138,7 +132,7 @@ class _FrameFigure:
         losses.tick_params(labelbottom=False)
         self._accuracies.set(yticks=[0, 0.5, 1], yticklabels=["0", "50%", "100%"])
 
-    def image(self, i: int) -> Image.Image:
+    def pixels(self, i: int) -> Array:
         frame = self._frames[i]
         regions = draw_regions(self._boundary, self._run.plane, as_scores(frame.scores, frame.unit))
         for show in self._show_curves:
@@ -150,10 +144,10 @@ class _FrameFigure:
             self._figure.set_layout_engine("none")
             self._has_layout = True
         self._canvas.draw()  # type: ignore[no-untyped-call]
-        pixels = np.asarray(self._canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+        pixels = np.array(self._canvas.buffer_rgba())[..., :3]  # type: ignore[no-untyped-call]
         for artist in regions:
             artist.remove()
-        return _indexed(pixels, self._palette)
+        return pixels
 
 
 def _draw_curves(
@@ -163,7 +157,7 @@ def _draw_curves(
     kind: str,
     form: str,
 ) -> Callable[[int], None]:
-    # The whole run as pale curves; the returned function draws them in full up to frame i.
+    # The whole run as pale curves; the returned function draws them in full colour up to frame i.
     theme = theme_of(ax)
     curves = {name: np.array(row, dtype=float) for name, row in rows.items()}  # None becomes NaN
     lines = []
@@ -208,16 +202,3 @@ def _palette(theme: Mapping[str, str], classes: int) -> Array:
     colours = [np.linspace(to_rgb(a), to_rgb(b), count) for a, b, count in ramps]
     palette: Array = np.rint(255 * np.concatenate(colours)).astype(np.uint8)
     return palette
-
-
-def _indexed(pixels: Array, palette: Array) -> Image.Image:
-    # Each pixel gets the nearest colour of the palette. (Pillow's own search is approximate and
-    # would turn white into another colour.)
-    codes = np.dot(pixels[..., :3].astype(int), [65536, 256, 1])
-    different, places = np.unique(codes, return_inverse=True)
-    colours = np.stack(np.unravel_index(different, (256, 256, 256)), axis=-1)
-    distances = ((colours[:, None] - palette.astype(int)) ** 2).sum(axis=-1)
-    nearest = distances.argmin(axis=1).astype(np.uint8)
-    picture = Image.fromarray(nearest[places.reshape(codes.shape)])
-    picture.putpalette(palette.tobytes())
-    return picture

@@ -68,8 +68,8 @@ def decision_boundary(
             shape (n, 2), or a function of a point that is 0 there, called like `predict`.
         resolution: number of points along the longer axis at which to call `predict`.
         ax: the Axes to draw on; by default they are on a new figure. On a figure with a dark
-            ground the colours are those of the dark theme.
-        dark: whether a new figure has a dark ground.
+            background the colours are those of the dark theme.
+        dark: whether a new figure has a dark background.
 
     Raises:
         ValueError: shapes or labels are not as described, or a score is NaN.
@@ -164,7 +164,7 @@ def _leads(fine: Array) -> Array:
 
 
 def _shades(fine: Array, theme: Mapping[str, str]) -> Array:
-    # The shade of the leading class, fading into the ground where two classes are equal.
+    # The shade of the leading class, fading into the background where two classes are equal.
     odds = np.exp(fine - fine.max(axis=-1, keepdims=True))
     shares = odds / odds.sum(axis=-1, keepdims=True)
     second, first = np.moveaxis(np.sort(shares, axis=-1)[..., -2:], -1, 0)
@@ -182,7 +182,7 @@ def draw_points(
     names: Sequence[str],
     lines: Sequence[Array] = (),
 ) -> None:
-    """Draws the axes, the legend, the points as marks of their classes, and dashed true lines."""
+    """Draws the axes, the legend, the points of each class, and the true boundary (dashed)."""
     theme = theme_of(ax)
     ordinary = float(np.clip(3000 / len(points), 8, 26))
     for label, (name, mark) in enumerate(zip(names, marks(theme), strict=False)):
@@ -213,7 +213,7 @@ def _columns(names: Sequence[str], has_line: bool) -> int:
 def figure_size(
     plane: Plane, names: Sequence[str] = ("",), has_line: bool = False
 ) -> tuple[float, float]:
-    """Width and height, in inches, of a figure of the plane with its legend of names and line."""
+    """Width and height, in inches, of a figure of the plane and its legend."""
     width, height = plane.high - plane.low
     ratio = width / height if plane.equal else 1.0
     rows = math.ceil((len(names) + has_line) / _columns(names, has_line))

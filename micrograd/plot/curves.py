@@ -30,7 +30,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def loss_curve(losses: Sequence[Any], *, ax: Axes | None = None, dark: bool = False) -> Axes:
-    """Axes with the losses (numbers or Values) over the steps; the last one is written out.
+    """Axes with the losses (numbers or Values) over the steps; a number shows the last one.
 
     `ax` and `dark` are as in `decision_boundary`.
 
@@ -71,16 +71,16 @@ def learning_curves(
     training if there is no validation.
 
     Args:
-        training: the numbers or Values of each epoch under "loss", or "accuracy", or both. None or
-            NaN means that it was not measured in this epoch.
+        training: a dict with the keys "loss" or "accuracy" or both, each with a list of a number or
+            Value for each epoch. None or NaN means that it was not measured in this epoch.
         validation: the same for the validation set.
         epochs: the epochs to which the numbers belong; by default 1, 2, 3, ...
-        unit: what is counted, below the curves.
-        log: whether the axis of the loss is logarithmic. It leaves out losses that are not above 0.
-        dark: whether the figure has a dark ground.
+        unit: the label of the horizontal axis, in the singular.
+        log: whether the loss has a logarithmic axis, which leaves out losses that are not positive.
+        dark: whether the figure has a dark background.
 
     Raises:
-        ValueError: there is another name than "loss" and "accuracy", or the lengths differ.
+        ValueError: there is a key other than "loss" and "accuracy", or the lengths differ.
 
     >>> figure = learning_curves(
     ...     {"loss": [0.7, 0.5, 0.4], "accuracy": [0.5, 0.75, 1.0]}, {"loss": [0.8, 0.6, 0.7]}
@@ -127,7 +127,7 @@ def _draw_curves(ax: Axes, at: Array, shown: Mapping[str, Array], kind: str, uni
     ax.set_title(kind, loc="left", fontsize="medium", color=theme["ink"])
     ax.set_xlabel(unit)
     _style_curves(ax)
-    if not known.any():  # of the last curve, which is the one that counts
+    if not known.any():  # the last curve is empty: it is the one that decides which epoch is best
         _say_nothing_yet(ax, f"no {unit}s yet")
         return
     best = at[known][numbers[known].argmin() if kind == "loss" else numbers[known].argmax()]

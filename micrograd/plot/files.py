@@ -15,7 +15,7 @@ __all__ = ["check_path", "save"]
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Writes a figure, completely or not at all, in the format that the file's ending names.
+    """Writes a figure, completely or not at all, in the format given by the file's ending.
 
     Raises:
         ValueError: Matplotlib cannot write this format.
@@ -47,7 +47,8 @@ def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = N
     Traceback (most recent call last):
     ValueError: picture.docx: expected one of the endings .eps .gif .jpeg ...
     """
-    # Left out: pgf needs LaTeX, avif a special Pillow, raw and rgba a reader that knows the size.
+    # Some formats are left out: pgf needs LaTeX, avif needs a special build of Pillow, and a raw or
+    # rgba file does not contain the size of the picture.
     kinds = set(Figure().canvas.get_supported_filetypes()) - {"pgf", "avif", "raw", "rgba"}
     kinds = kinds if endings is None else set(endings)
     if _ending(path) not in kinds:

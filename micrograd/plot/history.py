@@ -31,8 +31,8 @@ __all__ = ["Frame", "History", "as_bytes", "as_scores"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-MOST_WEIGHTS = 1000  # more lines than that cannot be told apart, and make the page large
-MAP_BYTES = 250_000  # limit for the maps of all neurons in all frames
+MOST_WEIGHTS = 1000  # more lines than this could not be told apart and would make the page large
+MAP_BYTES = 250_000  # the limit for the maps of all neurons in all frames
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class History:
 
 
 def _rows(frames: list[Frame], **names: str) -> dict[str, list[Any]]:
-    # What the frames hold under a name, by another name; left out if no frame knows it.
+    # A row for each key: the attribute of this name in every frame. Rows of None are left out.
     rows = {key: [getattr(frame, name) for frame in frames] for key, name in names.items()}
     return {key: row for key, row in rows.items() if row != [None] * len(frames)}
 

@@ -40,7 +40,7 @@ class LayeredModel:
             if isinstance(stage, (Layer, Linear))
         ]
         inputs, outputs = [len(layer[0][0]) for layer in layers], [len(layer) for layer in layers]
-        fits = inputs[1:] == outputs[:-1]  # if not, something between two layers changes the width
+        fits = inputs[1:] == outputs[:-1]  # False if a step between two layers changes the width
         self.layers = layers if fits else []
         self.sizes = [*inputs[:1], *outputs] if fits else []
 

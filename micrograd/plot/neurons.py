@@ -36,7 +36,7 @@ def hidden_neurons(
         X: n points, shape (n, 2).
         y: n labels, as in `decision_boundary`.
         resolution: number of points along the longer axis at which to call the network.
-        dark: whether the figure has a dark ground.
+        dark: whether the figure has a dark background.
 
     Raises:
         ValueError: the model has no layers, or more than 200 neurons.
@@ -79,7 +79,7 @@ def hidden_neurons(
 
 
 class _Layout:
-    # Positions of maps and colour bars in inches: Matplotlib's grids cannot centre each layer.
+    # Positions of maps and colour bars, in inches, because Matplotlib's grids cannot centre layers.
     MARGIN, GAP = 0.25, 0.4  # around all layers, and between two of them
     TITLE, BAR = 0.25, 0.6  # space above the maps of a layer, and below them for its bar
 

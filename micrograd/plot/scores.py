@@ -80,8 +80,8 @@ def scores(
             a time.
         points: shape (n, 2).
         width: number of scores for each point.
-        as_values: whether to call a model that computes with Values only once, with two Values that
-            hold the coordinates of all points, instead of with one point at a time.
+        as_values: whether a model that computes with Values is called only once, with two Values
+            that hold the coordinates of all points, or otherwise once for each point.
 
     Raises:
         ValueError: `predict` fails both ways, or a score is NaN.
@@ -158,7 +158,7 @@ def _point_by_point(predict: Callable[[Any], Any], points: Array, width: int) ->
 
 def _with_values(predict: Callable[[Any], Any], points: Array, width: int) -> Array:
     try:
-        with np.errstate(all="raise", under="ignore"):  # exp(1000) fails, as for one number
+        with np.errstate(all="raise", under="ignore"):  # exp(1000) fails, as math.exp does
             outputs = predict([Value(ArrayNumber(column)) for column in points.T])
         outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
         data = [_array(getattr(output, "data", output)) for output in outputs]

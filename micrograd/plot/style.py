@@ -47,7 +47,7 @@ class Mark(NamedTuple):
 
 
 def marks(theme: Theme) -> list[Mark]:
-    """The mark of each class: a border in ink where the fill is hard to see on its own region.
+    """The mark of each class, with a border in ink if the fill is hard to see on its own region.
 
     >>> [mark.marker for mark in marks(LIGHT)]
     ['o', '^', 's', 'D', 'v', 'P', 'X', '*']
@@ -67,14 +67,14 @@ def _mixed(a: str, b: str, share: float) -> str:
 
 
 def shades(theme: Theme) -> LinearSegmentedColormap:
-    """Colours from negative, or class 0, over the ground to positive, or class 1."""
+    """Colours from negative (class 0) through the background to positive (class 1)."""
     negative, positive, *_ = (mark.shade for mark in marks(theme))
     ramp = [negative, theme["panel"], positive]
     return LinearSegmentedColormap.from_list("confidence", ramp)
 
 
 def theme_of(ax: Axes) -> Theme:
-    """The colours for the ground that the figure has: those of the light or of the dark theme.
+    """The light or the dark theme, whichever can be read on the background of the figure.
 
     >>> theme_of(new_axes((4, 3), dark=True)) is DARK
     True
@@ -85,9 +85,9 @@ def theme_of(ax: Axes) -> Theme:
 
 
 class NotebookFigure(Figure):
-    """A figure on a light or dark ground that a notebook displays without pyplot.
+    """A figure on a light or dark background that a notebook displays without pyplot.
 
-    Its size, in inches, is rounded to whole pixels, so that the ground reaches the last one.
+    Its size, in inches, is rounded to whole pixels, so that the background fills the last one.
     """
 
     def __init__(self, size: tuple[float, float], dark: bool = False, layout: Any = None) -> None:
@@ -95,7 +95,7 @@ class NotebookFigure(Figure):
         super().__init__(whole, facecolor=(DARK if dark else LIGHT)["panel"], layout=layout)
 
     def savefig(self, *arguments: Any, **options: Any) -> None:
-        """Writes the figure, after a first pass that tells its layout the shapes of the maps."""
+        """Writes the figure, after a first pass in which the layout measures the maps."""
         self.draw_without_rendering()
         super().savefig(*arguments, **options)
 

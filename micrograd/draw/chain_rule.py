@@ -1,0 +1,154 @@
+"""The chain rule beside the operands of an operation: local derivative × upstream = contribution.
+
+Each rule is a row of pieces. Each piece is a text with the name of its colour in `tokens.py`: teal
+for local derivatives, magenta for gradients, ink for tangents. Two of the names stand for bold
+text: 'share' for a contribution to a gradient, 'rate' for a contribution to a tangent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from micrograd.derivatives import jvp, local_derivatives
+from micrograd.draw.formulas import partial
+from micrograd.draw.records import Graph, NeuronBox, Node
+from micrograd.draw.style import TIMES, noise_floor, number
+from micrograd.engine import Value
+
+Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
+Rules = dict[str, list[list[Piece]]]  # keyed by node: a row for each operand, [] if it has no rule
+# Browsers may drop an ordinary space at the end of a piece.
+SPACED_TIMES: Piece = (f"\xa0{TIMES}\xa0", "faint")
+SPACED_DOT: Piece = ("\xa0\N{MIDDLE DOT}\xa0", "faint")
+EQUALS: Piece = ("\xa0=\xa0", "faint")
+
+
+def with_tangents(drawn: Graph, values: Sequence[Value], tangents: Any) -> Graph:
+    """The same graph with tangents instead of gradients.
+
+    Raises:
+        TypeError: tangents is not a mapping of Values.
+        ValueError: a tangent is given for a Value that was computed.
+    """
+    if not isinstance(tangents, Mapping) or not all(isinstance(v, Value) for v in tangents):
+        raise TypeError(
+            f"tangents expects a dict that maps leaves (Values) to numbers, got "
+            f"{type(tangents).__name__} {tangents!r:.40}: use tangents={{x: 1.0}}"
+        )
+    speed = dict(zip(values, jvp(values, tangents), strict=True))
+    value_of = _values_of(drawn, values)
+    return replace(
+        drawn,
+        nodes=tuple(
+            replace(node, grad=speed[value_of[node.name]]) if node.name in value_of else node
+            for node in drawn.nodes
+        ),
+    )
+
+
+def rules_with_numbers(drawn: Graph, values: Sequence[Value], forward: bool) -> Rules:
+    """The numbers of the chain rule, or only the local derivatives if there are no gradients yet.
+
+    The second factor is the gradient of the node (upstream) or, in forward mode, the tangent of the
+    operand. Constants and boxes of many numbers have no rule.
+
+    >>> from micrograd.draw.graph import graph
+    >>> from micrograd.engine import topological_order
+    >>> x = Value(3.0)
+    >>> y = x * 2.0
+    >>> y.backward()
+    >>> rules = rules_with_numbers(graph(y), topological_order(y), forward=False)
+    >>> [" ".join(text.strip() for text, _ in row) for row in rules["v2"]]
+    ['2 × 1 = 2', '']
+    """
+    value_of = _values_of(drawn, values)
+    rate = {node.name: node.grad for node in drawn.nodes if node.name in value_of}
+    floor = noise_floor(rate.values())
+    known = forward or drawn.has_gradients
+    constants = {node.name for node in drawn.nodes if node.kind == "constant"}
+    upstream, share = ("ink", "rate") if forward else ("gradient", "share")
+
+    def row(d: Any, operand: str, node: str) -> list[Piece]:
+        along = operand if forward else node
+        if operand in constants or along not in rate:
+            return []
+        if d is None:
+            return [("together with the row above", "faint")]
+        if not known:
+            return [(number(d), "local")]
+        return [
+            *((number(d), "local"), SPACED_TIMES, (number(rate[along], floor), upstream)),
+            *(EQUALS, (number(d * rate[along], floor), share)),
+        ]
+
+    rules: Rules = {}
+    for node in drawn.nodes:
+        local: Sequence[Any]
+        if isinstance(node, Node) and node.name in value_of:
+            if node.op != value_of[node.name]._op:  # the sum of an array, for example
+                continue
+            local = local_derivatives(value_of[node.name])
+        elif isinstance(node, NeuronBox):
+            local = _through_neuron(node, value_of, values)
+        else:
+            continue
+        pairs = zip(local, node.operands, strict=True)
+        rules[node.name] = [row(d, operand, node.name) for d, operand in pairs]
+    return rules
+
+
+def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
+    """The chain rule in letters: upstream gradient · local derivative.
+
+    Raises:
+        ValueError: there are several results, so it would be unclear what ∂L stands for.
+
+    >>> from micrograd.draw.graph import graph
+    >>> from micrograd.engine import Value
+    >>> y = Value(3.0).tanh()
+    >>> rules = rules_with_symbols(graph(y * 2.0), {"v0": "x", "v1": "y", "v3": "L"})
+    >>> " ".join(text.strip() for text, _ in rules["v1"][0])
+    '∂L/∂y · ∂y/∂x'
+    """
+    results = [name_of[node.name] for node in drawn.nodes if node.kind == "result"]
+    if len(results) > 1:
+        raise ValueError(f"edges='symbols' expects one result, got {len(results)}: draw their sum")
+    constants = {node.name for node in drawn.nodes if node.kind == "constant"}
+    rules: Rules = {}
+    for node in drawn.nodes:
+        if isinstance(node, (Node, NeuronBox)):
+            name = name_of.get(node.name, "")
+            rules[node.name] = [
+                []
+                if operand in constants or operand not in name_of
+                else _symbols(results[0], name, name_of[operand])
+                for operand in node.operands
+            ]
+    return rules
+
+
+def _symbols(result: str, node: str, operand: str) -> list[Piece]:
+    local = (partial(node, operand), "local")
+    if node == result:  # the gradient of the result is 1
+        return [local]
+    return [(partial(result, node), "gradient"), SPACED_DOT, local]
+
+
+def _through_neuron(
+    neuron: NeuronBox, value_of: Mapping[str, Value], values: Sequence[Value]
+) -> list[Any]:
+    # d output / d operand for each operand, by reverse mode; None where an operand is repeated.
+    inside = [values[int(name[1:])] for name in neuron.nodes]
+    adjoint: dict[Value, Any] = {inside[-1]: 1}
+    for value in reversed(inside):
+        for d, operand in zip(local_derivatives(value), value._prev, strict=True):
+            adjoint[operand] = adjoint.get(operand, 0) + d * adjoint[value]
+    return [adjoint.pop(value_of[operand], None) for operand in neuron.operands]
+
+
+def _values_of(drawn: Graph, values: Sequence[Value]) -> dict[str, Value]:
+    # The Value of each node and neuron; 'v7' is the one at index 7 of the topological order.
+    names = {n.name: n.nodes[-1] if isinstance(n, NeuronBox) else n.name for n in drawn.nodes}
+    return {name: values[int(v[1:])] for name, v in names.items() if v.startswith("v")}

@@ -1,0 +1,150 @@
+"""The names of Values: long ones, as one would type them, and short ones for cards.
+
+>>> from micrograd.nn import MLP
+>>> model = MLP(1, [2, 1])
+>>> names = Names({"model": model})
+>>> w = model.layers[1].neurons[0].w[1]
+>>> names.label_of[w], names.short(names.label_of[w])
+('model.layers[1].neurons[0].w[1]', 'L1.n0.w1')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from micrograd.engine import Value
+
+LETTERS = {"layers": "L", "modules": "M", "neurons": "n", "weight": "w", "bias": "b"}
+PATH = re.compile(r"\w+(\[\w+\])*(\.\w+(\[\w+\])*)+")
+
+
+class Names:
+    """The names that a dict of variables gives to Values and arrays.
+
+    Attributes:
+        label_of: the first name of each Value.
+        parameters: the Values that a Module owns, or that the user declared to be parameters.
+        arrays: pairs of a name and an array of numbers or Values.
+
+    Args:
+        variables: usually `locals()`; names that begin with `_` are ignored.
+        parameters: Values, arrays, Modules, or lists of these.
+
+    Raises:
+        TypeError: variables is not a mapping, or a parameter is not a Value.
+    """
+
+    def __init__(self, variables: Mapping[Any, Any] | None, parameters: Any = ()) -> None:
+        if variables is not None and not isinstance(variables, Mapping):
+            raise TypeError(
+                f"names expects a dict from names to Values, got {type(variables).__name__}: use "
+                'names=locals(), or names={"model": model}'
+            )
+        self.label_of: dict[Value, str] = {}
+        self.arrays: list[tuple[str, Any]] = []
+        self.parameters = set(values_in(parameters, "parameters"))
+        paths: dict[Value, str] = {}  # paths of modules' parameters, without the variable
+        for variable, thing in list((variables or {}).items()):
+            if not str(variable).startswith("_"):
+                for label, value, path in _named(thing, str(variable)):
+                    self.label_of.setdefault(value, label)
+                    if path:
+                        self.parameters.add(value)
+                        if self.label_of[value] == label:
+                            paths[value] = path
+                self.arrays += _arrays(thing, str(variable))
+        short = [_abbreviated(path) for path in paths.values()]
+        others = {label for value, label in self.label_of.items() if value not in paths}
+        self._distinct = len(set(short)) == len(short) and others.isdisjoint(short)
+
+    def short(self, label: str) -> str:
+        """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.
+
+        The variable stays if several models have a part of this name.
+
+        >>> Names({}).short("net.blocks[0].weight[1][2]"), Names({}).short("x[0]")
+        ('blocks0.w1,2', 'x[0]')
+        """
+        if not PATH.fullmatch(label):
+            return label
+        variable, _, path = label.partition(".")
+        return _abbreviated(path) if self._distinct else f"{variable}.{_abbreviated(path)}"
+
+
+def values_in(things: Any, argument: str) -> list[Value]:
+    """The Values in a Value, an array, a Module, or a collection of these.
+
+    Raises:
+        TypeError: there is anything else among them. The message begins with `argument`.
+
+    >>> a, b = Value(1.0), Value(2.0)
+    >>> values_in([a, [b]], "highlight") == [a, b]
+    True
+    """
+    found: list[Value] = []
+    waiting = [things]
+    while waiting:
+        thing = waiting.pop()
+        if isinstance(thing, (list, tuple, set, frozenset)):
+            waiting += reversed(list(thing))
+            continue
+        inside = [value for _, value, _ in _named(thing, "")]
+        if not inside:
+            raise TypeError(
+                f"{argument} expects Values, or lists of Values, got {type(thing).__name__} "
+                f"{thing!r:.40}: pass the Values themselves, not their names or data"
+            )
+        found += inside
+    return found
+
+
+def _abbreviated(path: str) -> str:
+    # 'layers[0].neurons[1].w[2]' becomes 'L0.n1.w2'
+    parts = [re.findall(r"\w+", part) for part in path.split(".")]
+    return ".".join(LETTERS.get(name, name) + ",".join(indices) for name, *indices in parts)
+
+
+def _named(thing: Any, name: str, around: tuple[Any, ...] = ()) -> Iterator[tuple[str, Value, str]]:
+    # Triples: a name, a Value, and its path in the Module that owns it, or ''. Attributes are
+    # looked up on the type: this avoids importing NumPy or nn, and does not mistake the class of a
+    # Module for a Module.
+    if isinstance(thing, Value):
+        yield name, thing, ""
+    elif hasattr(type(thing), "named_parameters"):
+        for path, value in thing.named_parameters():
+            if isinstance(value, Value):
+                yield f"{name}.{path}", value, path
+    elif is_array(thing):
+        if str(thing.dtype) == "object":
+            yield from _named(thing.tolist(), name)
+    elif isinstance(thing, (list, tuple)) and not _inside(thing, around):
+        for i, entry in enumerate(thing):
+            yield from _named(entry, f"{name}[{i}]", (*around, thing))
+
+
+def _arrays(thing: Any, name: str, around: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
+    if is_array(thing):
+        yield name, thing
+    elif hasattr(type(thing), "named_modules"):
+        for path, module in thing.named_modules():
+            for attribute, entry in vars(module).items():
+                if is_array(entry):
+                    yield ".".join(filter(None, (name, path, attribute))), entry
+    elif isinstance(thing, (list, tuple)) and not _inside(thing, around):
+        for i, entry in enumerate(thing):
+            yield from _arrays(entry, f"{name}[{i}]", (*around, thing))
+
+
+def is_array(thing: Any) -> bool:
+    """Whether something is a NumPy array, without importing NumPy.
+
+    >>> is_array([Value(1.0)])
+    False
+    """
+    return hasattr(type(thing), "__array_ufunc__") and hasattr(type(thing), "tolist")
+
+
+def _inside(thing: Any, around: tuple[Any, ...]) -> bool:
+    return any(thing is outer for outer in around)

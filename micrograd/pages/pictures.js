@@ -1,0 +1,119 @@
+// The pictures of live training: the plane, the curves, and the network with what each neuron sees.
+
+const COLUMNS = 54, FEW = 16;  // points across the plane, and across a neuron's small map
+
+//   attention          {chosen, pointed, hue}: what one looks at, as in live.js
+//   network            of network.js; null for a model that is not an MLP
+//   onPick(weight)     a parameter in the table was pressed
+function makePictures({experiment, attention, clock, network, onPick}) {
+  let geometry = null, maps = [], frames = 0;
+
+  function draw() {
+    const {isFixed, outputs, program, training, loss, examples, view, ratio, sizes} = experiment;
+    const rows = Math.round(COLUMNS / ratio), few = Math.round(FEW / ratio);
+    const neurons = isFixed ? outputs : sizes.slice(1).reduce((a, b) => a + b);
+    const surfaces = outputsOver(view, COLUMNS, rows, program, training.p, neurons);
+    const scores = surfaces.slice(-outputs);
+    if (outputs === 1 && loss.threshold) scores[0] = scores[0].map(z => z - loss.threshold);
+    // While it trains, the small maps need not follow every frame.
+    if (!isFixed && (!clock.isRunning() || ++frames % 3 === 0 || maps.length !== sizes.length))
+      maps = mapsOf(outputsOver(view, FEW, few, program, training.p, neurons), few);
+    const {pointed, chosen} = attention, looked = pointed && maps[pointed.layer]?.[pointed.index];
+    geometry = drawPlane(element("boundary"), {
+      grid: {columns: COLUMNS, rows, surfaces: scores}, ...view, ratio, points: examples,
+      inside: looked ? seenBy(pointed, surfaces, rows) : null, chosen: chosen.point,
+    });
+    drawBothCurves();
+    if (isFixed) drawTable(); else drawNetwork();
+  }
+
+  function mapsOf(outputs, rows) {
+    const {view, sizes, activations} = experiment;
+    const inputs = INPUTS.map((_, axis) => mapOf(
+      Float32Array.from({length: FEW * rows}, (_, i) => {
+        const at = axis ? Math.floor(i / FEW) / (rows - 1) : i % FEW / (FEW - 1);
+        return Math.tanh(view.low[axis] + at * (view.high[axis] - view.low[axis]));
+      }), FEW, rows, "input"));
+    let k = 0;
+    return [inputs, ...sizes.slice(1).map((size, layer) =>
+      Array.from({length: size}, () => mapOf(outputs[k++], FEW, rows, activations[layer])))];
+  }
+
+  // What a neuron sees, large.
+  function seenBy({layer, index}, surfaces, rows) {
+    if (layer === 0) return maps[0][index];
+    const before = experiment.sizes.slice(1, layer).reduce((a, b) => a + b, 0);
+    return mapOf(surfaces[before + index], COLUMNS, rows, experiment.activations[layer - 1]);
+  }
+
+  function drawBothCurves() {
+    const {curves} = experiment, now = curves.steps.length - 1, hasTests = experiment.tested.length > 0;
+    for (const [id, main, test, top] of [["loss", "loss", "testLoss", 0],
+                                         ["accuracy", "accuracy", "testAccuracy", 1]]) {
+      const lines = [{numbers: curves[main], colour: theme.ink}];
+      if (hasTests) lines.push({numbers: curves[test], colour: theme.faint, dashed: true});
+      drawCurves(element(id), {steps: curves.steps, unit: "step", lines, now, top, height: 112});
+      const text = top ? percent : decimals;
+      const said = text(curves[main][now]) + (hasTests ? ` · test ${text(curves[test][now])}` : "");
+      element(`${id}-now`).textContent = said;
+      element(id).setAttribute("aria-label", `Curve of the ${id}, now ${said}`);
+    }
+    element("key").hidden = !hasTests;
+  }
+
+  function drawNetwork() {
+    const {chosen, hue} = attention, {training, model, sizes, moved} = experiment;
+    const isGradient = hue === "gradients";
+    const seen = chosen.point === undefined ? null : experiment.flow(chosen.point);
+    if (isGradient) training.backward(experiment.trained);
+    const numbers = isGradient ? training.G : training.p;
+    const largest = numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-300);
+    const most = isGradient ? largest : Math.max(3, 0.8 * largest);
+    const room = element("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 484);
+    network.draw({
+      sizes, called: (layer, i) => experiment.neuronTitle(layer, i), hue: isGradient ? "gradient" : "sign",
+      height: Math.max(320, room),
+      thickness: (layer, i, j) => numbers[model.layers[layer - 1][i].first + j] / most,
+      map: (layer, i) => maps[layer][i],
+      below: (layer, i) => {
+        if (!seen) return [];
+        const node = layer ? model.layers[layer - 1][i].output : model.inputs[i];
+        const short = x => number(+x.toPrecision(2));
+        const parts = [{text: short(seen.d[node]), kind: "output"}];
+        if (layer) parts.push({text: short(seen.g[node]), kind: "gradient"});
+        return parts;
+      },
+      chosen: chosen.kind === "weight" ? chosen.weight : chosen.kind === "neuron" ? chosen.neuron : null,
+      marked: moved && moved.weight,
+    });
+    network.describe(`Network of 2 inputs and layers of ${sizes.slice(1).join(", ")} neurons, `
+      + `${training.p.length} parameters. Lines show ${hue}.`);
+    element("key-lines").replaceChildren(...(isGradient ? [strong("━ gradient", "gradient")]
+      : [strong("━ positive", "positive"), " ", strong("━ negative", "negative")]));
+    element("about").textContent = isGradient
+      ? `Thickest line: a gradient of ±${number(most)}; dashed: negative.`
+      : "Each neuron shows where its output is positive and negative.";
+  }
+
+  // The parameters of a model that is not an MLP.
+  function drawTable() {
+    const {training, own} = experiment, {chosen} = attention, place = element("network");
+    training.backward(experiment.trained);
+    const rows = own.called.map((name, i) => {
+      const row = make("tr", chosen.kind === "weight" && chosen.weight.place === i ? "chosen" : "");
+      row.append(make("td", "", button(name, () => onPick({place: i}))),
+                 make("td", "number", number(training.p[i])),
+                 make("td", "number gradient", number(training.G[i])));
+      return row;
+    });
+    const head = make("tr", "", ...["parameter", "data", "gradient"].map(text => make("th", "", text)));
+    const focus = document.activeElement, held = place.contains(focus) ? focus.textContent : null;
+    place.replaceChildren(
+      make("p", "", "This model is not an MLP: the page trains it, but neurons cannot be added or removed."),
+      make("table", "", head, ...rows));
+    if (held) [...place.querySelectorAll("button")].find(b => b.textContent === held)?.focus();
+    element("about").textContent = "Press a parameter to see its update, or a point to see its arithmetic.";
+  }
+
+  return {draw, geometry: () => geometry};
+}

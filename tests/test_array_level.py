@@ -1,0 +1,215 @@
+"""Graphs of arrays: one box for each array instead of one node for each element."""
+
+import gc
+import re
+import weakref
+
+import numpy as np
+import pytest
+
+from micrograd import Value, draw_dot, no_grad, values
+from micrograd.draw.graph import graph
+from micrograd.draw.records import ArrayBox, RestBox
+from micrograd.nn import MLP
+
+
+def regression():
+    """By name: the arrays of a linear regression on 64 points, and its loss after backward()."""
+    rng = np.random.default_rng(0)
+    X, W = values(rng.normal(size=(64, 2))), values(rng.normal(size=(2, 1)))
+    y = values(rng.normal(size=(64, 1)))
+    P = X @ W
+    L = ((P - y) ** 2).mean()
+    L.backward()
+    return {"X": X, "W": W, "y": y, "P": P, "L": L}
+
+
+def boxes(*roots, names=None, **options):
+    return graph(*roots, names=names, level="array", **options).nodes
+
+
+def rows(nodes):
+    """What each node shows: its label, operation, the labels of its operands, and its shape."""
+    label = {n.name: n.label or n.name for n in nodes}
+    return [
+        (label[n.name], n.op, *(label[o] for o in n.operands), getattr(n, "shape", ()))
+        for n in nodes
+    ]
+
+
+def test_a_regression_has_a_box_for_each_array():
+    names = regression()
+    assert len(graph(names["L"]).nodes) > 500
+    assert rows(boxes(names["L"], names=names)) == [
+        ("X", "", (64, 2)),
+        ("W", "", (2, 1)),
+        ("P", "@", "X", "W", (64, 1)),
+        ("y", "", (64, 1)),
+        ("a4", "-", "P", "y", (64, 1)),
+        ("a5", "**2", "a4", (64, 1)),
+        ("L", "mean", "a5", ()),
+    ]
+
+
+def test_cards_show_shapes_of_data_and_gradients():
+    names = regression()
+    source = draw_dot(names["L"], names=names, level="array", parameters=names["W"]).source
+    assert re.findall(r">(\(\d+ × \d+\))<", source).count("(64 × 2)") == 2
+    kinds = {n.label: n.kind for n in boxes(names["L"], names=names, parameters=[names["W"]])}
+    assert (kinds["X"], kinds["W"], kinds["L"]) == ("input", "parameter", "result")
+    before = ((names["X"] @ names["W"] - names["y"]) ** 2).mean()
+    for v in (names["X"], names["W"], names["y"]):
+        v.zero_grad()
+    dot = draw_dot(before, names=names, level="array")
+    assert re.findall(r">(\(\d+ × \d+\))<", dot.source).count("(64 × 2)") == 1
+    assert "no gradients yet: call backward()" in dot.source
+
+
+def test_a_large_graph_of_arrays_is_drawn_by_arrays():
+    names = regression()
+    dot = draw_dot(names["L"], names=names)
+    assert "drawn array by array: level=" in dot.source
+    assert dot.source.count("[label=<") < 10
+    assert draw_dot(names["L"], names=names, level="op").source.count("[label=<") > 500
+
+
+def test_plain_numbers_and_plain_arrays_are_constants():
+    X, W = np.ones((4, 2)), values(np.ones(2))
+    loss = (2 * (X @ W)).sum()
+    found = boxes(loss, names={"X": X, "W": W})
+    assert [(n.label, n.kind) for n in found if n.kind == "constant"] == [
+        ("", "constant"),
+        ("X", "constant"),
+    ]
+    product = next(n for n in found if n.op == "*")
+    assert [n.kind for n in found if n.name in product.operands] == ["constant", "operation"]
+
+
+def test_operations_have_the_signs_of_values():
+    a, b = values([1.0, 2.0]), values([3.0, 4.0])
+    for result, op in (
+        (a + b, "+"), (a - b, "-"), (a * b, "*"), (a / b, "/"), (-a, "neg"), (abs(a), "abs"),
+        (a**3, "**3"), (a.relu(), "ReLU"), (a.tanh(), "tanh"), (a.exp(), "exp"),
+        (np.maximum(a, b), "maximum"), (np.cumsum(a), "cumsum"),
+        (np.concatenate([a, b]) * 1.0, "*"),
+    ):  # fmt: skip
+        assert boxes(result, names={"a": a, "b": b})[-1].op == op
+
+
+@pytest.mark.parametrize(
+    ("reduction", "op"),
+    [
+        (lambda a: a.sum(), "sum"), (lambda a: np.sum(a), "sum"), (lambda a: a.mean(), "mean"),
+        (lambda a: np.mean(a), "mean"), (lambda a: a.max(), "max"), (lambda a: np.prod(a), "prod"),
+        (lambda a: a @ a, "@"), (lambda a: np.dot(a, a), "dot"),
+    ],
+)  # fmt: skip
+def test_reductions(reduction, op):
+    a = values([1.0, 2.0, 3.0])
+    leaf, result = boxes(reduction(a), names={"a": a})
+    assert (leaf.label, leaf.shape) == ("a", (3,))
+    assert (result.op, set(result.operands)) == (op, {leaf.name})
+
+
+def test_a_view_belongs_to_its_array():
+    A = values([[1.0, 2.0], [3.0, 4.0]])
+    leaf, product, total = boxes((A.T @ A[:, 0]).sum(), names={"A": A})
+    assert (product.op, product.operands) == ("@", (leaf.name, leaf.name))
+    assert total.operands == (product.name,)
+
+
+def test_an_element_that_was_replaced_is_not_hidden():
+    a, other = values([1.0, 2.0]), Value(5.0, label="other")
+    b = a * 2.0
+    b[0] = other * other
+    found = boxes(b.sum(), names={"a": a, "b": b})
+    assert rows(found)[-2:] == [
+        ("b", "1 operation", "a", "other", (2,)),
+        ("v9", "sum", "b", ()),
+    ] or (found[-2].operands == tuple(n.name for n in found if n.label in ("a", "other")))
+
+
+def test_a_batch_through_a_model_has_a_box_for_its_parameters():
+    model = MLP(2, [3, 1])
+    out = model(np.ones((5, 2)))
+    found = boxes(((out - 1.0) ** 2).mean(), names={"out": out, "model": model})
+    rest = [n for n in found if isinstance(n, RestBox)]
+    assert sorted(n.label for n in rest) == ["10 inputs", "13 parameters"]
+    box = next(n for n in found if n.label == "out")
+    assert box.op.endswith(" operations")
+    assert set(box.operands) == {n.name for n in rest}
+
+
+def test_values_between_arrays_keep_their_nodes():
+    a = values([1.0, 2.0])
+    s = a.sum()
+    t = s * 3.0
+    found = boxes((a * t).sum(), names={"a": a, "s": s, "t": t})
+    assert [(n.label, n.op) for n in found if n.label] == [("a", ""), ("s", "sum"), ("t", "*")]
+    product = found[-2]
+    assert isinstance(product, ArrayBox)
+    assert [n.label for n in found if n.name in product.operands] == ["a", "t"]
+
+
+def test_an_array_as_root_and_graphs_without_arrays():
+    a = values([1.0, 2.0])
+    leaf, two, result = boxes(a * 2.0, names={"a": a})
+    assert (result.kind, result.operands, result.shape) == ("result", (leaf.name, two.name), (2,))
+    assert draw_dot(a * 2.0).source.count("->") == 4
+    assert draw_dot(a * 2.0, level="array").source.count("->") == 2
+    x = Value(1.0)
+    assert "no arrays of Values in this graph" in draw_dot(x * x, level="array").source
+
+
+def test_the_rules_of_scalars_beside_arrays():
+    a = values([1.0, 2.0])
+    loss = a.sum() * 3.0
+    loss.backward()
+    source = draw_dot(loss, level="array", edges="derivatives").source
+    assert "contribution" in source
+    assert source.count("<B>3</B>") == 1  # of the product, not of the sum
+
+
+# ---- what arrays remember
+
+
+def test_arrays_are_freed_with_the_last_reference():
+    gc.disable()
+    try:
+        A, W = values(np.ones((3, 2))), values(np.ones((2, 1)))
+        product = A @ W
+        loss = ((product - 1.0) ** 2).mean()
+        watched = [
+            weakref.ref(thing) for thing in (product, loss, loss._made_from[1][0], A, A[0, 0])
+        ]
+        del product, loss
+        assert [ref() is None for ref in watched] == [True, True, True, False, False]
+        del A, W
+        assert all(ref() is None for ref in watched)
+    finally:
+        gc.enable()
+
+
+def test_a_reduction_of_one_element_makes_no_cycle():
+    gc.disable()
+    try:
+        a = values([2.0]) * 3.0
+        assert a.sum() is a[0] is np.sum(a)
+        watched = weakref.ref(a)
+        del a
+        assert watched() is None
+    finally:
+        gc.enable()
+
+
+def test_under_no_grad_nothing_is_remembered():
+    a = values([1.0, 2.0])
+    with no_grad():
+        b, s = a * 2.0, a.sum()
+    assert b._made_from is None
+    assert not hasattr(s, "_made_from")
+
+
+def test_scalars_remember_nothing():
+    x = Value(2.0)
+    assert not vars(x * x + 1.0)

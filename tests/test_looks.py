@@ -1,0 +1,385 @@
+"""What drawings show where one asks: states of the backward pass, formulas, names, levels."""
+
+import random
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from micrograd import Value, draw_dot, draw_network, mermaid, topological_order
+from micrograd.draw.after_layers import with_rest
+from micrograd.draw.automatic_level import READABLE
+from micrograd.draw.graph import graph
+from micrograd.draw.names import Names
+from micrograd.draw.records import Graph, LayerBox, NeuronBox, RestBox
+from micrograd.draw.tokens import LIGHT
+from micrograd.nn import MLP, Linear, Module, Neuron, Parameter
+
+MINUS, TIMES, DOT = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
+SOLID = f'BGCOLOR="{LIGHT["ink"]}"'
+MARKED = f'BGCOLOR="{LIGHT["mark"]}"'
+
+
+def texts(dot):
+    """The texts of each card, by the name of its node."""
+    found = {}
+    for name, label in re.findall(r"^\t(\w+) \[label=<(.*)>(?: \w+=.*)?\]$", dot.source, re.M):
+        words = re.findall(r">([^<>]+)<", label.replace("&#160;", ""))
+        found[name] = [word.replace("\xa0", " ").strip() for word in words]
+    return found
+
+
+def with_look(dot, look):
+    """The names of the nodes whose cards have this look."""
+    cards = re.findall(r"^\t(\w+) \[label=<(.*)$", dot.source, re.M)
+    return [name for name, card in cards if look in card]
+
+
+def caption(dot):
+    label = dot.graph_attr["label"][1:-1]
+    return re.sub(r"<.*?>", " ", label.replace("&#x27;", "'")).replace("\xa0", " ")
+
+
+def line():
+    """x * w + b through tanh, with names."""
+    x, w, b = Value(2.0, label="x"), Value(-3.0, label="w"), Value(1.0, label="b")
+    u = x * w
+    v = u + b
+    L = v.tanh()
+    u.label, v.label, L.label = "u", "v", "L"
+    return x, w, b, u, v, L
+
+
+# ---- states of the backward pass
+
+
+def test_highlighted_cards_have_a_yellow_frame():
+    x, w, b, u, _, L = line()
+    assert with_look(draw_dot(L, highlight=[x, [u]]), MARKED) == ["v0", "v2"]
+    assert with_look(draw_dot(L, highlight=L), MARKED) == ["v5"]
+    assert with_look(draw_dot(L, highlight={w, b}, rankdir="TB"), MARKED) == ["v1", "v3"]
+    assert not with_look(draw_dot(L), MARKED)
+
+
+def test_what_is_highlighted_at_a_higher_level():
+    names = network()
+    order = topological_order(names["loss"])
+    inside = next(v for v in order if v._op == "tanh")
+    dot = draw_dot(names["loss"], level="neuron", highlight=inside)
+    assert with_look(dot, MARKED) == ["n0"]
+
+
+@pytest.mark.parametrize("argument", ["highlight", "done", "parameters"])
+@pytest.mark.parametrize("wrong", ["x", 3.0, ["x"], [Value(1.0), None]])
+def test_only_values_can_be_highlighted(argument, wrong):
+    with pytest.raises(TypeError, match=f"{argument} expects Values, or lists of Values, got"):
+        draw_dot(Value(1.0) + 1.0, **{argument: wrong})
+
+
+@pytest.mark.parametrize("argument", ["highlight", "done"])
+def test_a_value_of_another_graph_cannot_be_highlighted(argument):
+    with pytest.raises(ValueError, match=f"{argument} expects Values of the graph, got Value"):
+        draw_dot(Value(1.0) + 1.0, **{argument: Value(2.0)})
+
+
+def test_the_stages_of_a_backward_pass():
+    x, w, _, u, v, L = line()
+    L.grad = 1.0
+    done = []
+    for node, solid, known in (
+        (L, ["v5"], {"L", "v"}),
+        (v, ["v4", "v5"], {"L", "v", "u", "b"}),
+        (u, ["v2", "v4", "v5"], {"L", "v", "u", "b", "x", "w"}),
+    ):
+        node._backward()
+        done.append(node)
+        dot = draw_dot(L, done=done)
+        assert with_look(dot, SOLID) == solid
+        shown = {words[-5]: words[-1] for words in texts(dot).values()}  # name, data, ., grad, .
+        assert {name for name, grad in shown.items() if grad != DOT} == known
+        assert "solid cards have passed on their gradient" in caption(dot)
+        assert "no gradients yet" not in caption(dot)
+    assert x.grad == L.grad * (1 - L.data**2) * w.data
+
+
+def test_a_gradient_of_0_is_known_once_it_was_received():
+    a, b = Value(0.0, label="a"), Value(2.0, label="b")
+    c = a * b
+    c.backward()
+    assert b.grad == 0
+    assert texts(draw_dot(c))["v1"][-1] == "0"
+    assert texts(draw_dot(c, done=[c]))["v1"][-1] == "0"
+
+
+def test_the_caption_says_nothing_wrong_about_gradients():
+    x, *_, L = line()
+    dot = draw_dot(L)
+    assert "no gradients yet: call backward()" in caption(dot)
+    assert {words[-1] for words in texts(dot).values()} == {DOT}
+    x.grad = 5.0
+    dot = draw_dot(L)
+    assert "no gradients yet" not in caption(dot)
+    assert "only leaves have gradients, left over from before: call backward()" in caption(dot)
+    assert texts(dot)["v0"][-1] == "5"
+    assert texts(dot)["v5"][-1] == DOT
+    L.grad = 1.0
+    assert "backward()" not in caption(draw_dot(L))
+
+
+def test_two_arrows_between_the_same_cards_are_explained():
+    x = Value(3.0)
+    assert "the operation uses that number twice" in caption(draw_dot(x * x))
+    assert "twice" not in caption(draw_dot(x * 2.0))
+    y = x * x
+    y.backward()
+    dot = draw_dot(y, edges="derivatives")
+    assert "twice" not in caption(dot)  # each arrow has a row of its own
+    assert " ".join(texts(dot)["v1"]).count(f"3 {TIMES} 1 = 3") == 2
+
+
+# ---- formulas and symbols
+
+
+def test_formulas_on_cards():
+    a, b = Value(2.0, label="a"), Value(1.0, label="b")
+    c = a**2 + b
+    c.label = "c"
+    titles = [words[0] for words in texts(draw_dot(c, formulas=True)).values()]
+    assert titles == ["a = 2", "^2", "b = 1", "+"]
+    cards = texts(draw_dot(c, formulas=True))
+    assert (cards["v1"][1], cards["v3"][1]) == ("v1 = a² = 4", "c = v1 + b = 5")
+    assert "data" not in cards["v3"]
+    d = -(a - 3.0).exp() * abs(b) / 2.0
+    shown = " ".join(" ".join(words) for words in texts(draw_dot(d, formulas=True)).values())
+    for text in (f"a {MINUS} 3", "exp(v2)", f"{MINUS}v3", "|b|", f"v4 {TIMES} v6", "v7 / 2"):
+        assert f"= {text} = " in shown
+
+
+def test_a_graph_without_numbers():
+    *_, L = line()
+    assert list(texts(draw_dot(L, numbers=False)).values()) == [
+        ["x"], ["w"], [TIMES, "u"], ["b"], ["+", "v"], ["tanh", "L"],
+    ]  # fmt: skip
+    found = texts(draw_dot(L * 2.0, numbers=False, formulas=True))
+    assert found["v6"] == ["2"]  # a constant is its number
+    assert found["v7"] == [TIMES, f"v7 = L {TIMES} 2"]
+    assert "backward()" not in caption(draw_dot(L, numbers=False))
+
+
+def test_symbols_of_the_chain_rule():
+    *_, L = line()
+    dot = draw_dot(L, edges="symbols", numbers=False)
+    rows = [" ".join(words) for words in texts(dot).values()]
+    assert rows[2] == f"∂L/∂u · ∂u/∂x {TIMES} u ∂L/∂u · ∂u/∂w"
+    assert rows[5] == "tanh ∂L/∂v L"  # the gradient of the result is 1
+    arrows = [line for line in dot.source.splitlines() if "->" in line]
+    assert all(f'color="{LIGHT["gradient"]}" dir=back' in line for line in arrows)
+    with pytest.raises(ValueError, match="edges='symbols' expects one result, got 2"):
+        draw_dot([L, L * 2.0], edges="symbols")
+    x = Value(1.0)
+    found = texts(draw_dot(x * x, edges="symbols"))
+    assert found["v0"][0] == "v0"
+    assert found["v1"].count("∂v1/∂v0") == 2
+
+
+def test_mermaid_with_formulas_and_levels():
+    *_, L = line()
+    text = mermaid(L * 2.0, formulas=True, numbers=False, subgraphs=True)
+    assert [line.strip() for line in text.splitlines()[1:17]] == [
+        'subgraph level0["Inputs"]', 'v0(["x"])', 'v1(["w"])', 'v3(["b"])', "end",
+        'subgraph level1["Middle 1"]', f'v2["u #61; x {TIMES} w"]', "end",
+        'subgraph level2["Middle 2"]', 'v4["v #61; u + b"]', "end",
+        'subgraph level3["Middle 3"]', 'v5["L #61; tanh#40;v#41;"]', "end",
+        'subgraph level4["Loss"]', 'v6("2")',
+    ]  # fmt: skip
+    titled = mermaid(L, subgraphs=["in", "hidden", "hidden", "out"])
+    assert re.findall(r'subgraph \w+\["(.+)"\]', titled) == ["in", "hidden", "hidden", "out"]
+    assert '"Middle"' in mermaid(line()[4], subgraphs=True)
+    with pytest.raises(ValueError, match="a title for each of the 4 levels, got"):
+        mermaid(L, subgraphs=["in", "out"])
+
+
+# ---- names
+
+
+def network(*sizes, examples=1):
+    random.seed(1)
+    model = MLP(*(sizes or (2, [3, 1])), activation="tanh")
+    x = [[Value(random.random()), Value(random.random())] for _ in range(examples)]
+    loss = sum((model(row) - 1.0) ** 2 for row in x)
+    loss.backward()
+    return {"model": model, "x": x, "loss": loss}
+
+
+def test_parameters_have_short_names_and_long_tooltips():
+    names = network()
+    dot = draw_dot(names["loss"], names=names, level="op")
+    assert {"L0.n2.w1", "L1.n0.b", "x[0][1]"} <= {words[0] for words in texts(dot).values()}
+    svg = ET.fromstring(dot.pipe())
+    tooltips = {a.get("{http://www.w3.org/1999/xlink}title") for a in svg.iter() if "a" in a.tag}
+    assert {f"model.{name}" for name, _ in names["model"].named_parameters()} <= tooltips
+
+
+def test_short_names_are_distinct():
+    a, b = MLP(1, [2, 1]), MLP(1, [2, 1])
+    both = Names({"a": a, "b": b})
+    assert both.short("a.layers[0].neurons[1].w[0]") == "a.L0.n1.w0"
+    bias = Value(0.0)
+    beside = Names({"neuron": Neuron(1), "b": bias})
+    assert beside.short("neuron.b") == "neuron.b"
+    assert Names({"linear": Linear(2, 1)}).short("linear.weight[0][1]") == "w0,1"
+    assert Names({"x": [Value(1.0)]}).short("x[0]") == "x[0]"
+
+
+def test_labels_set_by_hand_are_not_shortened():
+    neuron = Neuron(1)
+    neuron.b.label = "layers[0].b"
+    nodes = graph(neuron([1.0]), names={"neuron": neuron}).nodes
+    assert {(n.label, n.short) for n in nodes if n.kind == "parameter"} == {
+        ("layers[0].b", ""), ("neuron.w[0]", "w0"),
+    }  # fmt: skip
+
+
+def test_parameters_made_by_hand():
+    w, b, x = [Value(1.0), Value(2.0)], Value(0.5), Value(3.0)
+    out = w[0] * x + w[1] * x + b
+
+    def kinds(**options):
+        return [n.kind for n in graph(out, names={"w": w, "b": b}, **options).nodes if not n.op]
+
+    assert kinds() == ["input"] * 4
+    assert kinds(parameters=[w, b]).count("parameter") == 3
+    assert kinds(parameters=np.array(w, dtype=object)).count("parameter") == 2
+    assert re.search("class v0,v3,v[46] parameter", mermaid(out, parameters=[w, b]))
+
+
+def test_parameters_of_a_module_of_ones_own():
+    class Line(Module):
+        def __init__(self):
+            self.slope = Parameter(2.0)
+
+        def forward(self, x):
+            return self.slope * x
+
+    model = Line()
+    (leaf,) = (n for n in graph(model(3.0), names={"m": model}).nodes if n.kind == "parameter")
+    assert (leaf.label, leaf.short) == ("m.slope", "slope")
+
+
+# ---- levels
+
+
+@pytest.mark.parametrize(
+    ("sizes", "examples", "level"),
+    [((2, [4, 1]), 1, "op"), ((2, [8, 8, 1]), 1, "neuron"), ((2, [16, 16, 1]), 40, "layer")],
+)
+def test_the_level_is_as_deep_as_one_can_read(sizes, examples, level):
+    names = network(*sizes, examples=examples)
+    nodes = len(graph(names["loss"]).nodes)
+    dot = draw_dot(names["loss"], names=names)
+    assert len(texts(dot)) <= READABLE
+    kinds = {"op": r"\tv0 ", "neuron": r"\tn0 ", "layer": r"\tl0 "}
+    assert re.search(kinds[level], dot.source)
+    said = caption(dot)
+    assert (f"{nodes:,} nodes, drawn {level} by {level}" in said) is (level != "op")
+    assert ("level='op' draws each operation" in said) is (level == "neuron")
+
+
+def test_a_graph_without_neurons_is_drawn_as_it_is():
+    x = y = Value(0.5)
+    for _ in range(READABLE):
+        y = (y * x).tanh()
+    dot = draw_dot(y)
+    assert len(graph(y).nodes) == 2 * READABLE + 1
+    assert re.search(rf"^\tv{2 * READABLE} ", dot.source, re.M)
+    assert ", drawn " not in caption(dot)
+
+
+def test_the_operations_of_a_large_loss_are_one_card():
+    names = network(2, [4, 1], examples=60)
+    model = names["model"]
+    loss = names["loss"] + 0.1 * sum(p * p for p in model.parameters())
+    drawn = [*draw_dot(loss, names=names).source.splitlines()]
+    assert len(drawn) < 30
+    boxes = texts(draw_dot(loss, names=names))
+    assert boxes["r0"][0].endswith(" operations")
+    assert "17 parameters" in boxes["r0"]
+    first = draw_dot(loss, names=names, level="layer")
+    assert len(texts(first)) > READABLE  # what was asked for is drawn
+
+
+def test_what_leads_to_a_layer_is_not_the_rest():
+    model = MLP(1, [2, 1])
+    x = [Value(float(i)) for i in range(50)]
+    loss = sum((model([(v * 2.0).tanh()]) - v) ** 2 for v in x)
+    nodes = graph(loss, level="layer").nodes
+    rest = with_rest(Graph(nodes, "layer"))
+    box = next(n for n in rest.nodes if isinstance(n, RestBox))
+    assert all(op != "tanh" for op in re.findall(r"\w+", " ".join(box.details)))
+    assert sum(n.op == "tanh" for n in rest.nodes if hasattr(n, "op")) == 50
+    assert [n.kind for n in rest.nodes if getattr(n, "kind", "") == "result"] == ["result"]
+    assert any(isinstance(n, LayerBox) for n in rest.nodes)
+    assert not any(isinstance(n, NeuronBox) for n in rest.nodes)
+
+
+# ---- the classic picture
+
+
+def test_names_and_weights_of_the_classic_picture():
+    model = MLP(2, [2, 1])
+    for p, data in zip(model.parameters(), range(1, 10), strict=True):
+        p.data = data - 4.5
+    dot = draw_network(
+        model, inputs=["height", "age"], neurons=[["h1", "h2"], ["out"]], weights=True
+    )
+    shown = re.findall(r'\t(\w+) \[label="?(.*?)"? fill', dot.source)
+    named = {label for name, label in shown if name.endswith("_name")}
+    assert named == {"height", "age", "h1", "h2", "out"}
+    weights = {name: label for name, label in shown if name.startswith("w")}
+    assert weights == {
+        "w1_0_0": f"{MINUS}3.5", "w1_0_1": f"{MINUS}2.5", "w1_1_0": f"{MINUS}0.5",
+        "w1_1_1": "0.5", "w2_0_0": "2.5", "w2_0_1": "3.5",
+    }  # fmt: skip
+    assert (
+        f'w1_1_1 [label=0.5 fillcolor="#ffffff" fixedsize=false fontcolor="{LIGHT["positive"]}"'
+        in dot.source
+    )
+    assert dot.pipe().startswith(b"<?xml")
+
+
+def test_wrong_names_of_the_classic_picture():
+    model = MLP(2, [3, 1])
+    for options, message in (
+        ({"inputs": ["a"]}, r"inputs expects a list of 2 names, got \['a'\]"),
+        ({"inputs": "ab"}, "inputs expects a list of 2 names, got 'ab'"),
+        ({"neurons": [["a", "b"]]}, r"neurons\[0\] expects a list of 3 names"),
+        ({"neurons": [[], ["o"], ["p"]]}, "for each of the 2 layers, got 3 lists"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            draw_network(model, **options)
+    assert "out" in draw_network(model, neurons=[[], ["out"]]).source
+
+
+# ---- what is needed
+
+
+def test_drawings_need_no_numpy_no_matplotlib_and_no_tqdm():
+    code = """
+import sys
+for name in ("numpy", "matplotlib", "tqdm"):
+    sys.modules[name] = None
+from micrograd import MLP, Value, draw_dot, draw_network, mermaid
+model, x = MLP(2, [3, 1]), [Value(1.0), Value(2.0)]
+loss = (model(x) - 1.0) ** 2
+loss.backward()
+for level in ("op", "neuron", "layer", "array"):
+    draw_dot(loss, names=globals(), level=level, highlight=x, done=loss, parameters=x).pipe()
+draw_dot(loss, edges="derivatives", formulas=True)._repr_mimebundle_()
+draw_network(model, x, weights=True).pipe()
+print(mermaid(loss, subgraphs=True, formulas=True)[:9])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "flowchart\n"

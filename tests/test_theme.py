@@ -1,0 +1,258 @@
+"""Drawings as readers see them in a browser: in light and dark pages, and in a notebook's cell."""
+
+import math
+import random
+import re
+from itertools import pairwise
+
+import pytest
+
+from micrograd import Value, draw_dot, draw_network, topological_order
+from micrograd.draw.theme import themed
+from micrograd.draw.tokens import DARK, LIGHT
+from micrograd.nn import MLP
+
+LEAST = 11  # pixels
+
+
+def network(*sizes):
+    random.seed(1)
+    model, x = MLP(sizes[0], list(sizes[1:]), activation="tanh"), [Value(0.8), Value(-0.5)]
+    loss = (model(x) - 1.0) ** 2
+    loss.backward()
+    return {"model": model, "x": x, "loss": loss}
+
+
+def drawing(name):
+    """One drawing of each kind."""
+    names = network(2, 3, 1)
+    loss = names["loss"]
+    if name == "states":
+        order = topological_order(loss)
+        return draw_dot(loss, names=names, level="op", highlight=order[3:5], done=order[-4:])
+    if name == "network":
+        return draw_network(names["model"], names["x"], weights=True, inputs=["a", "b"])
+    level, edges = name.split()
+    return draw_dot(loss, names=names, level=level, edges=edges)
+
+
+KINDS = ["op plain", "op derivatives", "neuron derivatives", "neuron plain", "layer plain"]
+KINDS += ["op symbols", "states", "network"]
+
+
+def saved(tmp_path, html, name="page.html"):
+    path = tmp_path / name
+    path.write_text(f"<!doctype html><meta charset=utf-8><body>{html}", encoding="utf-8")
+    return path
+
+
+def inline(dot):
+    svg = dot.pipe("svg", encoding="utf-8")
+    return svg[svg.index("<svg") :]
+
+
+PAINTS = """() => [...document.querySelectorAll('svg.drawing *, svg[class^=drawing] *')].flatMap(
+    e => ['fill', 'stroke'].filter(p => e.hasAttribute(p) && e.getAttribute(p) != 'none')
+        .map(p => [e.getAttribute(p), getComputedStyle(e)[p]]))"""
+
+
+def rgb(colour):
+    return f"rgb({', '.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))})"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_colour_is_a_token_and_has_a_dark_one(opened, tmp_path, kind):
+    path = saved(tmp_path, inline(drawing(kind)))
+    dark_of = {light: DARK[token] for token, light in LIGHT.items()}
+    with opened(path) as page:
+        assert all(shown == rgb(written) for written, shown in page.evaluate(PAINTS))
+    with opened(path, color_scheme="dark") as page:
+        paints = page.evaluate(PAINTS)
+    assert len(paints) > 20
+    assert all(shown == rgb(dark_of[written]) for written, shown in paints)
+
+
+def test_the_style_of_a_drawing_stays_in_it(opened, tmp_path):
+    x = Value(1.0)
+    other = f'<svg id="other"><rect fill="{LIGHT["ink"]}" stroke="none"/></svg>'
+    path = saved(tmp_path, inline(draw_dot(x * x)) + inline(draw_dot(x + x)) + other)
+    with opened(path, color_scheme="dark") as page:
+        rect = "getComputedStyle(document.querySelector('#other rect'))"
+        assert page.evaluate(f"{rect}.fill") == rgb(LIGHT["ink"])
+        assert page.evaluate(f"{rect}.shapeRendering") == "auto"
+        classes = page.evaluate(
+            "[...document.querySelectorAll('svg')].map(e => e.className.baseVal)"
+        )
+    assert len(set(classes)) == 3
+
+
+def test_equal_drawings_are_equal_files():
+    x, y = Value(1.0), Value(1.0)
+    assert draw_dot(x * x).pipe() == draw_dot(y * y).pipe()
+    assert draw_dot(x * x).pipe() != draw_dot(y + y).pipe()
+
+
+def test_other_formats_and_texts_have_no_style():
+    x = Value(1.0)
+    assert b"<style>" in draw_dot(x * x).pipe("svg")
+    assert draw_dot(x * x).pipe("png").startswith(b"\x89PNG")
+    assert themed("<svg/>") == "<svg/>"
+
+
+def test_an_svg_opens_as_a_file_and_as_an_image(opened, tmp_path):
+    dot = drawing("op plain")
+    path = dot.save(tmp_path / "o.svg")
+    width = float(re.search(r'width="([\d.]+)pt"', dot.pipe(encoding="utf-8"))[1]) * 4 / 3
+    with opened(tmp_path / "o.svg") as page:
+        assert page.evaluate("document.documentElement.tagName") == "svg"
+        box = page.evaluate("document.documentElement.getBoundingClientRect().width")
+        assert box == pytest.approx(width, abs=1)
+    html = saved(tmp_path, "<style>body{margin:0}</style><canvas></canvas>")
+    for scheme, colours in (("light", LIGHT), ("dark", DARK)):
+        with opened(html, color_scheme=scheme) as page:
+            pixel = page.evaluate(PIXEL, inline_data(dot))
+        assert tuple(pixel[:3]) == tuple(int(colours["panel"][i : i + 2], 16) for i in (1, 3, 5))
+    assert path.endswith("o.svg")
+
+
+PIXEL = """source => new Promise(resolve => {
+    const image = new Image();
+    image.onload = () => {
+        const drawing = document.querySelector("canvas").getContext("2d");
+        drawing.drawImage(image, 0, 0);
+        resolve([...drawing.getImageData(2, 2, 1, 1).data]);
+    };
+    image.src = source;
+})"""
+
+
+def inline_data(dot):
+    return re.search(r'src="(data:.*?)"', dot._repr_html_())[1]
+
+
+# ---- widths
+
+IMAGE = """() => {
+    const image = document.querySelector("img"), cell = image.parentElement;
+    return [image.getBoundingClientRect().width, image.naturalWidth, cell.clientWidth,
+            cell.scrollWidth];
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 960, 1920])
+@pytest.mark.parametrize("kind", ["op plain", "neuron derivatives", "layer plain", "network"])
+def test_a_drawing_fits_into_the_cell_of_a_notebook(opened, tmp_path, kind, width):
+    dot = drawing(kind)
+    cell = f'<div style="width:{width}px">{dot._repr_html_()}</div>'
+    svg = dot.pipe(encoding="utf-8")
+    letters = min(map(float, re.findall(r'font-size="([\d.]+)"', svg))) * 4 / 3
+    # Chromium counts the data in the page as a request, which `opened` would report.
+    with opened(saved(tmp_path, ""), width=width + 40) as page:
+        page.evaluate("html => { document.body.innerHTML = html }", cell)
+        page.wait_for_function("document.querySelector('img').complete")
+        shown, natural, inside, scrolled = page.evaluate(IMAGE)
+    assert shown <= natural + 1
+    assert letters * shown / natural >= LEAST - 0.1
+    assert inside == width
+    if natural <= width:
+        assert shown == pytest.approx(natural, abs=1)
+    assert scrolled >= shown - 1  # nothing is cut off: what does not fit can be scrolled to
+    assert shown <= width + 1 or letters * shown / natural == pytest.approx(LEAST, abs=0.1)
+
+
+def test_an_svg_in_a_page_shrinks_too(opened, tmp_path):
+    path = saved(tmp_path, f"<div>{inline(drawing('neuron plain'))}</div>")
+    with opened(path, width=760) as page:
+        box = page.evaluate("document.querySelector('svg').getBoundingClientRect().toJSON()")
+        view = page.evaluate(
+            "(({width, height}) => width / height)(document.querySelector('svg').viewBox.baseVal)"
+        )
+    assert box["width"] / box["height"] == pytest.approx(view, rel=0.01)
+    assert box["width"] <= 760
+
+
+# ---- nothing is clipped, and no arrow lies on a label
+
+OVERFLOW = """() => [...document.querySelectorAll("g.node")].flatMap(node => {
+    const shapes = [...node.querySelectorAll("polygon, path, ellipse")].map(s => s.getBBox());
+    if (!shapes.length) return [];
+    const right = Math.max(...shapes.map(b => b.x + b.width));
+    const left = Math.min(...shapes.map(b => b.x));
+    return [...node.querySelectorAll("text")].filter(t => t.textContent.trim()).map(t => {
+        const box = t.getBBox();
+        return [t.textContent, Math.max(box.x + box.width - right, left - box.x)];
+    });
+})"""
+
+
+def extremes():
+    """A graph with numbers as wide as they get."""
+    x, w = Value(-1.235e-67, label="x"), Value(-2.743e-123, label="w")
+    y = Value(-2.743e23) * (x / w) - 88888.0
+    y.backward()
+    return y
+
+
+@pytest.mark.parametrize("rankdir", ["LR", "TB"])
+@pytest.mark.parametrize("edges", ["plain", "derivatives"])
+def test_no_number_is_wider_than_its_card(opened, tmp_path, edges, rankdir):
+    y = extremes()
+    dots = [draw_dot(y, edges=edges, rankdir=rankdir), draw_dot(y, formulas=True, rankdir=rankdir)]
+    with opened(saved(tmp_path, "".join(map(inline, dots)))) as page:
+        texts = page.evaluate(OVERFLOW)
+    assert any("e−123" in text for text, _ in texts)
+    assert [(text, over) for text, over in texts if over > 0] == []
+
+
+CROSSED = """() => {
+    const boxes = [...document.querySelectorAll("g.node")].map(node => {
+        const b = node.getBBox();
+        return [node.querySelector("title").textContent, b.x, b.y, b.x + b.width, b.y + b.height];
+    });
+    return [...document.querySelectorAll("g.edge")].flatMap(edge => {
+        const path = edge.querySelector("path"), length = path.getTotalLength(), found = new Set();
+        for (let i = 0; i <= 200; i++) {
+            const p = path.getPointAtLength(length * i / 200);
+            for (const [name, left, top, right, bottom] of boxes)
+                if (p.x > left + 1.5 && p.x < right - 1.5 && p.y > top + 1.5 && p.y < bottom - 1.5)
+                    found.add(name);
+        }
+        return [...found].map(name => `${edge.querySelector("title").textContent} on ${name}`);
+    });
+}"""
+
+
+@pytest.mark.parametrize("rankdir", ["LR", "TB", "RL", "BT"])
+@pytest.mark.parametrize("level", ["op", "neuron"])
+def test_no_arrow_lies_on_a_card_and_so_on_a_label(opened, tmp_path, level, rankdir):
+    names = network(2, 4, 3, 1)
+    dot = draw_dot(names["loss"], names=names, level=level, edges="derivatives", rankdir=rankdir)
+    assert not re.search(r"->.*label=", dot.source)
+    with opened(saved(tmp_path, inline(dot))) as page:
+        assert page.evaluate(CROSSED) == []
+        assert page.evaluate("document.querySelectorAll('g.edge').length") > 20
+
+
+LABELS = """() => {
+    const lines = [...document.querySelectorAll("g.edge path")];
+    return [...document.querySelectorAll("g.node")].filter(
+            n => /^w\\d/.test(n.querySelector("title").textContent)).map(node => {
+        const b = node.getBBox(), x = b.x + b.width / 2, y = b.y + b.height / 2;
+        return lines.filter(line => {
+            const ends = [0, line.getTotalLength()].map(t => line.getPointAtLength(t));
+            const t = (x - ends[0].x) / (ends[1].x - ends[0].x);
+            if (!(t > 0 && t < 1)) return false;
+            const height = ends[0].y + t * (ends[1].y - ends[0].y);
+            return Math.abs(height - y) < b.height / 2;
+        }).length;
+    });
+}"""
+
+
+@pytest.mark.parametrize("sizes", [(2, 3, 1), (4, 4, 2), (1, 6), (5, 1)])
+def test_each_weight_of_the_classic_picture_is_on_its_own_line(opened, tmp_path, sizes):
+    model = MLP(sizes[0], list(sizes[1:]))
+    dot = draw_network(model, weights=True)
+    with opened(saved(tmp_path, inline(dot))) as page:
+        found = page.evaluate(LABELS)
+    assert found == [1] * sum(math.prod(pair) for pair in pairwise(sizes))
