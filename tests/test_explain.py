@@ -259,18 +259,18 @@ def test_one_clock_by_click_key_and_slider(shown):
     o, names = neuron()
     with shown(o, names) as page:
         assert cards(page)["o"] == ["·", "·"]
-        assert cards(page)["w1"] == ["−3", "·"]
+        assert cards(page)["w₁"] == ["−3", "·"]
         page.get_by_role("button", name="Step forward").click()
         assert "= 2 × (−3) = −6" in page.locator("#equation").inner_text()
-        assert cards(page)["v2"] == ["−6", "·"]
+        assert cards(page)["x₁w₁"] == ["−6", "·"]
         page.keyboard.press("End")
-        assert cards(page)["w1"] == ["−3", "1"]
+        assert cards(page)["w₁"] == ["−3", "1"]
         page.get_by_role("button", name="Step back").click()
         page.keyboard.press("Home")
         page.locator("#slider").fill("8")
         assert page.locator("#count").inner_text() == "8 of 12"
         assert cards(page)["n"] == ["0.8814", "0.5"]
-        assert cards(page)["w1"] == ["−3", "·"]  # not known yet
+        assert cards(page)["w₁"] == ["−3", "·"]  # not known yet
         page.get_by_role("button", name="Mistakes").click()
         page.get_by_role("button", name="forgotten zero_grad()").click()
         page.keyboard.press("ArrowRight")  # steps, wherever the focus is
@@ -279,15 +279,15 @@ def test_one_clock_by_click_key_and_slider(shown):
 
 def test_the_arrows_turn_and_carry_three_factors_also_when_one_is_1(shown):
     with shown(*neuron()) as page:
-        step_to(page, 8)  # n = total + b passes its gradient on
+        step_to(page, 8)  # n = (x1 w1 + x2 w2) + b
         assert page.locator("#graph.backward").count() == 1
         texts = page.locator("#graph .label").all_text_contents()
         assert texts == ["1 × 0.5= 0.5"] * 2
         assert page.locator("#graph .head.ahead").first.is_hidden()
         assert page.locator("#graph .arrow.now .head.back").count() == 2
-        chain = page.locator("#chains .chain").first.inner_text().split()
-        assert chain[:2] == ["to", "v6"]
-        assert "gradient: 0.5" in " ".join(chain)
+        chain = page.locator("#chains").inner_text()
+        assert "x1w1 + x2w2" in chain.replace("\n", "")
+        assert "only use: gradient 0.5" in chain
     x = Value(3.0, label="x")
     with shown(x * x) as page:
         step_to(page, -2)
@@ -315,7 +315,7 @@ def test_a_leaf_is_a_knob_and_undo_turns_it_back(shown):
     o, names = neuron()
     with shown(o, names) as page:
         step_to(page, -1)
-        leaf = page.get_by_role("slider", name="w1, input")
+        leaf = page.get_by_role("slider", name="w₁, input")
         leaf.focus()
         page.keyboard.press("ArrowUp")
         page.keyboard.press("PageDown")
@@ -335,7 +335,7 @@ def test_a_leaf_is_a_knob_and_undo_turns_it_back(shown):
 
 def test_a_nudge_shows_the_predicted_move_beside_the_actual_one(shown):
     with shown(*neuron()) as page:
-        page.select_option("#leaf", label="w1")
+        page.select_option("#leaf", label="w₁")
         page.get_by_role("button", name="Nudge").click()
         assert "not known at this step" in page.locator("#nudged").inner_text()
         step_to(page, -1)
@@ -343,16 +343,23 @@ def test_a_nudge_shows_the_predicted_move_beside_the_actual_one(shown):
         predicted, actual = (row.split()[-1] for row in page.locator(".bar").all_inner_texts())
         assert predicted == "+0.02"
         assert 0.018 < float(actual) < 0.02
-        assert cards(page)["w1"] == ["−3 + 0.02", "1"]
+        assert cards(page)["w₁"] == ["−2.98", "1"]
+        words = page.evaluate(  # the numbers before the nudge, all along the path to the result
+            "Object.fromEntries([...stage.cards.values()].map(({item, word}) =>"
+            " [itemName(model, item), word.textContent]))"
+        )
+        before = {name: word.split()[0] for name, word in words.items() if "→" in word}
+        sums = {"x₁w₁": "−6", "x₁w₁ + x₂w₂": "−6", "n": "0.8814"}
+        assert before == {"w₁": "−3", **sums, "o": "0.7071"}
         assert page.locator("#graph .badge").all_text_contents() == [
-            f"predicted +0.02actual {actual}",
+            f"grad × Δ: +0.02actual: {actual}",
         ]
 
 
 def test_predict_hides_the_next_number_until_it_has_been_typed(shown):
     with shown(*neuron()) as page:
         page.get_by_role("button", name="Predict").click()
-        assert cards(page)["v2"] == ["?", "·"]
+        assert cards(page)["x₁w₁"] == ["?", "·"]
         page.locator("#answer").fill("5")
         page.get_by_role("button", name="Check").click()
         assert "Not yet" in page.locator("#verdict").inner_text()
@@ -360,7 +367,7 @@ def test_predict_hides_the_next_number_until_it_has_been_typed(shown):
         page.locator("#answer").fill("-6")
         page.keyboard.press("Enter")
         assert page.locator("#verdict").inner_text() == "✓ Right: −6."
-        assert cards(page)["v2"] == ["−6", "·"]
+        assert cards(page)["x₁w₁"] == ["−6", "·"]
         step_to(page, 8)
         assert page.locator("#graph .label").all_text_contents() == ["?", "?"]
         page.get_by_role("button", name="Tell me").click()
@@ -372,13 +379,19 @@ def test_one_step_moves_the_parameters_against_their_gradients(shown):
     o.backward()
     weights = [names["w1"], names["w2"], names["b"]]
     with shown(o, names, of={"parameters": weights, "learning_rate": 0.2}) as page:
+        page.get_by_role("button", name="Nudge").click()
         page.get_by_role("button", name="One step").click()
+        assert not page.evaluate("nudging")  # one experiment at a time
+        assert page.locator("#graph .badge").count() == 0
         order = topological_order(o)
         for w in weights:
             moved = page.evaluate("i => model.numbers.get(i)", order.index(w))
             assert moved == pytest.approx(w.data - 0.2 * w.grad, rel=1e-12)
         assert page.evaluate("model.numbers.get(0)") == 2  # an input stays
-        assert "new = old − learning rate × gradient" in page.locator("#descent").inner_text()
+        told = page.locator("#descent").inner_text()
+        assert "New = old − learning rate × gradient" in told
+        assert "−3 − 0.2 × 1 = −3.2" in told
+        assert "it stays, because its gradient is 0" in told  # w2, as x2 is 0
         page.get_by_role("button", name="One step").click()
         assert page.evaluate("descent.length") == 3
         for _ in range(2):
@@ -426,7 +439,7 @@ def test_a_mistake_that_makes_no_difference_offers_a_graph_where_it_does(shown):
         page.get_by_role("button", name="Show it on a small graph").click()
         assert cards(page)["a"] == ["3", "27"]
         page.get_by_role("button", name="Back to my graph").click()
-        assert cards(page)["w1"] == ["−3", "·"]
+        assert cards(page)["w₁"] == ["−3", "·"]
 
 
 # ---- levels
@@ -486,7 +499,8 @@ def test_hostile_labels_do_no_harm(shown):
         assert page.title() == HOSTILE[0]
         assert page.locator("img").count() == 0
         names = page.evaluate("model.graph.nodes.map((_, i) => model.name(i))")
-        assert {*HOSTILE, HOSTILE[0] + " (2)"} <= set(names)
+        assert {*HOSTILE, HOSTILE[0] + " (2)"} - {"d[0]"} <= set(names)
+        assert "d₀" in names
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         compared(page, root)
 
@@ -594,7 +608,7 @@ def test_print_shows_all_steps_without_controls(shown):
 def test_without_scripts_the_page_says_what_it_shows(shown):
     with shown(*neuron(), java_script_enabled=False) as page:
         assert page.locator("noscript tr").count() == 11
-        assert "how much the result moves" in page.locator("noscript").inner_text()
+        assert "how many times as far the result moves" in page.locator("noscript").inner_text()
 
 
 def test_in_a_notebook_and_in_a_frame_that_is_not_on_the_screen_yet(opened, tmp_path):
@@ -615,7 +629,9 @@ def test_unusual_numbers_are_told(shown):
     with shown(x.log(), {"x": x}) as page:
         page.locator("#value").fill("-1")
         step_to(page, 1)
-        assert page.locator("#alarm").inner_text() == "v1 is nan: turn a leaf back, or press Undo."
+        assert (
+            page.locator("#alarm").inner_text() == "log(x) is nan: turn a leaf back, or press Undo."
+        )
     with shown(Value(2.0)) as page:
         page.keyboard.press("End")
     half = Value(Fraction(1, 2), label="half")
@@ -669,5 +685,23 @@ def test_formulas_are_mathematics(shown):
         assert page.locator("#formula .whole").inner_text() == "y = (x1w1 + b)2 / 4 − e−b"
         assert page.locator("#formula .whole sub").all_text_contents() == ["1", "1"]
         page.keyboard.press("ArrowRight")
-        assert page.locator("#equation").inner_text() == "v2 = x1w1 = 2 × (−3) = −6"
-        assert "v2 = x1 × w1 = 2 × (−3) = −6." in page.locator("#spoken").inner_text()
+        assert page.locator("#equation").inner_text() == "x1w1 = 2 × (−3) = −6"
+        assert "x1 × w1 = 2 × (−3) = −6." in page.locator("#spoken").inner_text()
+
+
+def test_local_derivatives_are_shown_as_the_formulas_that_were_recorded(shown):
+    x, w = Value(2.0, label="x"), Value(-3.0, label="w")
+    for root, expected in [
+        (x * w, ["w", "x"]),
+        (x + w, ["", ""]),
+        (x / w, ["1 / w", "−(x / w / w)"]),
+        (x.tanh(), ["1 − tanh(x)^2"]),
+        (x.relu(), ["1 if x > 0, else 0"]),
+        (x**3, ["3 × x^2"]),
+    ]:
+        with shown(root) as page:
+            step_to(page, -2)
+            found = page.evaluate(
+                "told(model, model.steps.count - 2).chains.map(c => plain(localRule(model, c)))"
+            )
+            assert found == expected

@@ -1,28 +1,19 @@
-// The drawing of a graph: cards, arrows, labels on arrows, tokens that travel, panning and zooming.
+// The drawing of a graph: cards, arrows, labels on arrows, tokens that travel.
 //
-//   const stage = new Stage(svg, {map, down, onTurn, onPick, onUnfold, onFold});
+//   const stage = new Stage(svg, {map, isDown, onTurn, onPick, onUnfold});
 //   stage.draw(view, describe);   lays out and draws what levels.js says is visible
 //   stage.show(picture);          numbers and colours of one moment
 //
 // describe(item) is {kind, title, full, sign, about, fixed, control}. A picture is {backward, travel,
-// focus: [names of items], cards: Map from name to {data, grad, now, given, later, fresh, badge, picked,
-// hidden}, arrows: for each arrow {now, passed, later, label, strong}}; the label of an arrow is
+// focus: [names of items], cards: Map from name to {data, before, grad, now, given, later, fresh, badge,
+// picked}, arrows: for each arrow {now, passed, later, label, strong}}; the label of an arrow is
 // {local, upstream, share}, three texts, or just {text}.
 
-const LEAST = 0.92; // the smallest zoom: letters of 12 pixels stay 11 pixels high
-const LARGEST = 2.5,
-  MARGIN = 14;
 const WIDTH = 140,
   STRIP = 24,
   ROW = 18,
   DIGIT = 8.3;
 
-const svgElement = (name, attributes = {}, text = "") => {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text) element.textContent = text;
-  return element;
-};
 // As much of the text as there is room for, at so many pixels for a letter.
 const fitted = (text, room, letter = 7.3) => {
   const letters = [...text],
@@ -38,24 +29,21 @@ function cardSize({kind, about = [], data = true}) {
   return {width: WIDTH, height: 14 + 3 * ROW};
 }
 
-class Stage {
-  constructor(svg, {map = null, down = false, ...callbacks} = {}) {
-    Object.assign(this, {svg, map, down, callbacks, k: 1, x: 0, y: 0, cards: new Map(), arrows: []});
-    svg.replaceChildren();
-    this.world = svgElement("g");
+class Stage extends Pane {
+  constructor(svg, {map = null, isDown = () => false, ...callbacks} = {}) {
+    super(svg, map);
+    Object.assign(this, {isDown, callbacks, arrows: []});
     this.layers = ["frames", "lines", "cards", "tokens", "labels"].map(name =>
       svgElement("g", {class: name}),
     );
     this.world.append(...this.layers);
-    svg.append(this.world);
-    this.listen();
-    if (map) this.listenToMap();
   }
 
   // ---- What is there
 
   draw(view, describe) {
     this.view = view;
+    this.down = this.isDown();
     const items = [...view.items.values()],
       place = new Map(items.map((item, k) => [item.name, k]));
     this.about = items.map(describe);
@@ -69,7 +57,7 @@ class Stage {
     // as much room for labels between the ranks as there is; but not less than needed, if one has to
     // pan anyway
     for (const between of this.down ? [72] : this.large ? [66] : [150, 112, 86, 66, 86]) {
-      this.layout = layered(sizes, arrows, {down: this.down, between, beside: this.down ? 22 : 18});
+      this.layout = layered(sizes, arrows, {down: this.down, between, beside: this.down ? 10 : 18});
       this.between = between;
       if (this.layout.width * LEAST <= room) break;
     }
@@ -120,6 +108,10 @@ class Stage {
       card.data = text("value", width / 2, 20, "", "middle");
       return card;
     }
+    if (kind === "result")
+      group.append(
+        svgElement("rect", {class: "inner", x: 3.5, y: 3.5, width: width - 7, height: height - 7, rx: 4}),
+      );
     let inner = leaf || kind === "box" ? 10 : STRIP + 6;
     if (sign) {
       group.append(
@@ -161,7 +153,7 @@ class Stage {
     }
     if (leaf) line += 3; // room below the buttons
     if (about.data !== false) {
-      text("word", inner, (line += ROW), "data");
+      card.word = text("word", inner, (line += ROW), "data");
       card.data = text("value data", width - 9, line, "", "end");
       text("word", inner, (line += ROW), "grad");
       card.grad = text("value grad", width - 9, line, "", "end");
@@ -259,7 +251,7 @@ class Stage {
       svgElement("polygon", {class: "head ahead", points: head(b, false)}),
       svgElement("polygon", {class: "head back", points: head(a, true)}),
     );
-    return {...arrow, group, path, points};
+    return {...arrow, group, points};
   }
 
   // A frame around the cards of an unfolded box, where no other card is in the way.
@@ -299,11 +291,14 @@ class Stage {
         if (!element) return;
         if (element.textContent !== text) element.textContent = text;
         // a long number is set closer, never cut off
-        const room = card.width - (card.kind === "operation" || card.kind === "result" ? STRIP + 46 : 52);
-        if (text.length * DIGIT > room) element.setAttribute("textLength", room);
+        const words = element === card.data && state.before ? 6.7 * (state.before.length + 2) : 37;
+        const left = {constant: 0, operation: STRIP + 6, result: STRIP + 6}[card.kind] ?? 10;
+        const room = card.width - left - (card.kind === "constant" ? 8 : words + 9);
+        if (text.length * (words > 37 ? 7.5 : DIGIT) > room + 4) element.setAttribute("textLength", room);
         else element.removeAttribute("textLength");
         element.classList.toggle("fresh", Boolean(fresh));
       };
+      if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : "data";
       put(card.data, state.data ?? "·", state.fresh === "data");
       put(card.grad, state.grad ?? "·", state.fresh === "grad");
       for (const key of ["now", "given", "later", "picked", "wrong"])
@@ -364,9 +359,12 @@ class Stage {
     if (use) lines.unshift([["word", use]]);
     const letters = Math.max(...lines.map(line => line.reduce((sum, [, part]) => sum + part.length, 0)));
     const size = {width: letters * 7.6 + 14, height: lines.length * 17 + 6};
-    const length = arrow.path.getTotalLength();
-    const along = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].map(t => arrow.path.getPointAtLength(t * length));
-    const lean = use ? (use[0] === "1" ? -0.75 : 0.75) : 0; // two arrows between the same cards
+    const length = pathLength(arrow.points);
+    const along = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].map(t => pathPoint(arrow.points, t, this.down));
+    // beside the arrow if it would cover most of it, or if there are two between the same cards
+    const [operand, giver] = [arrow.points[0], arrow.points[arrow.points.length - 1]];
+    const isShort = !this.down && length < 2.6 * size.width;
+    const lean = use ? (use[0] === "1" ? -0.62 : 0.62) : isShort ? (operand.y > giver.y ? 0.8 : -0.8) : 0;
     this.plate(size, freePlace(along, size, taken, lean), lines, taken, "label");
   }
 
@@ -427,18 +425,18 @@ class Stage {
     const run = (this.run = {});
     const tokens = this.arrows
       .filter((_, k) => arrows[k]?.now)
-      .map(({path}) => {
+      .map(({points}) => {
         const token = svgElement("circle", {class: "token", r: 7});
         this.layers[3].append(token);
-        return {token, path, length: path.getTotalLength()};
+        return {token, points};
       });
     const begun = performance.now();
     const move = now => {
       if (this.run !== run) return;
       const t = Math.min(1, Math.max(0, (now - begun) / duration)),
         eased = t * t * (3 - 2 * t);
-      for (const {token, path, length} of tokens) {
-        const {x, y} = path.getPointAtLength(length * (backward ? 1 - eased : eased));
+      for (const {token, points} of tokens) {
+        const {x, y} = pathPoint(points, backward ? 1 - eased : eased, this.down);
         token.setAttribute("cx", x);
         token.setAttribute("cy", y);
         if (t === 1) token.remove();
@@ -446,232 +444,6 @@ class Stage {
       if (t < 1) requestAnimationFrame(move);
     };
     move(begun);
-  }
-
-  // ---- Where one looks
-
-  get size() {
-    return {width: this.svg.clientWidth || 900, height: this.svg.clientHeight || 400};
-  }
-
-  // The room that the whole drawing needs at this zoom.
-  needs(k = 1) {
-    return {width: this.layout.width * k + 2 * MARGIN, height: this.layout.height * k + 2 * MARGIN};
-  }
-
-  fits() {
-    const {width, height} = this.size,
-      needed = this.needs(this.k);
-    return needed.width <= width + 1 && needed.height <= height + 1;
-  }
-
-  // The whole drawing, where its letters can be read; else as much of it as there is room for.
-  fit(most = 1.25) {
-    const {width, height} = this.size;
-    const k = Math.min(
-      (width - 2 * MARGIN) / this.layout.width,
-      (height - 2 * MARGIN) / this.layout.height,
-    );
-    this.k = Math.max(LEAST, Math.min(most, k));
-    this.moveTo(this.layout.width / 2, this.layout.height / 2);
-  }
-
-  zoom(factor, at = {x: this.size.width / 2, y: this.size.height / 2}) {
-    const k = Math.max(LEAST, Math.min(LARGEST, this.k * factor)),
-      grown = k / this.k;
-    this.x = at.x - (at.x - this.x) * grown;
-    this.y = at.y - (at.y - this.y) * grown;
-    this.k = k;
-    this.place();
-  }
-
-  // Brings a point of the drawing to the middle.
-  moveTo(x, y) {
-    const {width, height} = this.size;
-    this.x = width / 2 - x * this.k;
-    this.y = height / 2 - y * this.k;
-    this.place();
-  }
-
-  // Moves as little as needed so that these cards can be seen, the first ones above all.
-  lookAt(names) {
-    const boxes = names.map(name => this.cards.get(name)?.box).filter(Boolean);
-    if (!boxes.length) return;
-    const {width, height} = this.size,
-      k = this.k,
-      pad = 14;
-    const bring = (low, high, at, room) => {
-      const [a, b] = [at + low * k - pad, at + high * k + pad];
-      return b - a > room ? at : a < 0 ? at - a : b > room ? at - (b - room) : at;
-    };
-    const span = count => {
-      const some = boxes.slice(0, count);
-      return [
-        Math.min(...some.map(box => box.left)),
-        Math.max(...some.map(box => box.right)),
-        Math.min(...some.map(box => box.top)),
-        Math.max(...some.map(box => box.bottom)),
-      ];
-    };
-    for (const count of [boxes.length, 1]) {
-      const [left, right, top, bottom] = span(count);
-      this.x = bring(left, right, this.x, width);
-      this.y = bring(top, bottom, this.y, height);
-    }
-    this.place();
-  }
-
-  // Keeps the drawing in sight: in the middle if it fits, else up to its edges.
-  place() {
-    const {width, height} = this.size;
-    const keep = (at, needed, room) =>
-      needed + 2 * MARGIN <= room
-        ? (room - needed) / 2
-        : Math.max(room - needed - MARGIN, Math.min(MARGIN, at));
-    this.x = keep(this.x, this.layout.width * this.k, width);
-    this.y = keep(this.y, this.layout.height * this.k, height);
-    this.world.setAttribute("transform", `translate(${round(this.x)} ${round(this.y)}) scale(${this.k})`);
-    this.svg.classList.toggle("larger", !this.fits());
-    this.showMap();
-  }
-
-  listen() {
-    const {svg} = this,
-      fingers = new Map();
-    let moved = 0;
-    const spread = () => {
-      const [a, b] = [...fingers.values()];
-      return {distance: Math.hypot(a.x - b.x, a.y - b.y), x: (a.x + b.x) / 2, y: (a.y + b.y) / 2};
-    };
-    svg.addEventListener("pointerdown", event => {
-      fingers.set(event.pointerId, {x: event.offsetX, y: event.offsetY});
-      moved = 0;
-    });
-    svg.addEventListener("pointermove", event => {
-      const before = fingers.get(event.pointerId);
-      if (!before || !this.layout) return;
-      const old = fingers.size === 2 ? spread() : null;
-      const frame = svg.getBoundingClientRect();
-      const now = {x: event.clientX - frame.left, y: event.clientY - frame.top};
-      fingers.set(event.pointerId, now);
-      moved += Math.hypot(now.x - before.x, now.y - before.y);
-      if (moved > 4 && !svg.hasPointerCapture(event.pointerId)) svg.setPointerCapture(event.pointerId);
-      if (old) {
-        const after = spread();
-        this.x += after.x - old.x;
-        this.y += after.y - old.y;
-        this.zoom(after.distance / old.distance, after);
-      } else if (fingers.size === 1) {
-        this.x += now.x - before.x;
-        this.y += now.y - before.y;
-        this.place();
-      }
-    });
-    for (const name of ["pointerup", "pointercancel", "lostpointercapture"])
-      svg.addEventListener(name, event => fingers.delete(event.pointerId));
-    svg.addEventListener(
-      "click",
-      event => {
-        if (moved > 4) {
-          event.stopPropagation();
-          moved = 0;
-        }
-      },
-      true,
-    );
-    svg.addEventListener(
-      "wheel",
-      event => {
-        if (!this.layout) return;
-        const frame = svg.getBoundingClientRect(),
-          before = [this.x, this.y, this.k];
-        if (event.ctrlKey || event.metaKey)
-          this.zoom(Math.exp(-event.deltaY / 300), {
-            x: event.clientX - frame.left,
-            y: event.clientY - frame.top,
-          });
-        else {
-          this.x -= event.shiftKey ? event.deltaY : event.deltaX;
-          this.y -= event.shiftKey ? 0 : event.deltaY;
-          this.place();
-        }
-        // at the end of the drawing the page scrolls on
-        if (before.some((x, i) => Math.abs(x - [this.x, this.y, this.k][i]) > 0.5)) event.preventDefault();
-      },
-      {passive: false},
-    );
-  }
-
-  // ---- The small map
-
-  drawMap() {
-    if (!this.map) return;
-    const {width, height} = this.layout,
-      scale = Math.min(150 / width, 90 / height) * (this.size.width < 600 ? 0.65 : 1);
-    this.map.setAttribute("viewBox", `-8 -8 ${width + 16} ${height + 16}`);
-    this.map.setAttribute("width", Math.max(24, width * scale));
-    this.map.setAttribute("height", Math.max(16, height * scale));
-    this.map.replaceChildren(
-      ...[...this.cards.values()].map(({box, kind, width, height}) =>
-        svgElement("rect", {class: kind, x: box.left, y: box.top, width, height, rx: 8}),
-      ),
-      svgElement("rect", {class: "seen"}),
-    );
-  }
-
-  showMap() {
-    if (!this.map) return;
-    this.map.toggleAttribute("hidden", this.fits());
-    const seen = this.map.querySelector(".seen"),
-      {width, height} = this.size;
-    const values = {
-      x: -this.x / this.k,
-      y: -this.y / this.k,
-      width: width / this.k,
-      height: height / this.k,
-    };
-    for (const [key, value] of Object.entries(values)) seen?.setAttribute(key, value);
-    // in a corner in which it covers nothing that matters now
-    const [w, h] = ["width", "height"].map(side => +this.map.getAttribute(side) + 10);
-    const busy = (this.picture?.focus ?? [])
-      .map(name => this.cards.get(name)?.box)
-      .filter(Boolean)
-      .map(box => ({
-        left: box.left * this.k + this.x,
-        right: box.right * this.k + this.x,
-        top: box.top * this.k + this.y,
-        bottom: box.bottom * this.k + this.y,
-      }));
-    const corners = [
-      [1, 1],
-      [0, 1],
-      [1, 0],
-      [0, 0],
-    ].map(([right, low]) => ({
-      right,
-      low,
-      box: {
-        left: right ? width - w : 0,
-        right: right ? width : w,
-        top: low ? height - h : 0,
-        bottom: low ? height : h,
-      },
-    }));
-    const {right, low} = corners.find(({box}) => busy.every(other => !overlap(box, other))) ?? corners[0];
-    this.map.style.inset = `${low ? "auto" : "4px"} ${right ? "4px" : "auto"} ${low ? "4px" : "auto"} ` +
-      `${right ? "auto" : "4px"}`;
-  }
-
-  listenToMap() {
-    const go = event => {
-      if (!event.buttons) return;
-      const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(
-        this.map.getScreenCTM().inverse(),
-      );
-      this.moveTo(point.x, point.y);
-    };
-    this.map.addEventListener("pointerdown", go);
-    this.map.addEventListener("pointermove", go);
   }
 
   // ---- The picture as a file

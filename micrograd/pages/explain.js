@@ -33,7 +33,8 @@ let asking = false,
 
 function loaded(data) {
   const graph = new Graph(data);
-  const name = i => data.labels[i] ?? `v${i}`;
+  const names = namesOf(graph, data.labels, data.kinds),
+    {name} = names;
   const fixed = new Uint8Array(graph.nodes.length); // leaves of user-defined operations
   for (let i = graph.root; i >= 0; i--)
     if (fixed[i] || !graph.isKnown(i)) for (const o of graph.operands(i)) fixed[o] = 1;
@@ -53,7 +54,7 @@ function loaded(data) {
     ...data,
     data,
     graph,
-    name,
+    ...names,
     fixed,
     leaves,
     first,
@@ -137,7 +138,7 @@ function undo() {
 
 // ---- 2. One moment
 
-const wordOf = {start: "start", forward: "forward", seed: "seed", backward: "backward", end: "done"};
+const wordOf = {start: "start", forward: "forward", seed: "backward", backward: "backward", end: "done"};
 let shownAt = -1;
 
 function showStep(at) {
@@ -147,7 +148,7 @@ function showStep(at) {
     hidden = hiddenAt(at, now);
   document.body.classList.toggle("backward", backward);
   $("phase").textContent = wordOf[step.phase];
-  $("sentenceNow").textContent = now.sentence;
+  withButtons($("sentenceNow"), now.sentence);
   showEquation(now, hidden);
   showChains(now, hidden);
   stage.show(pictureOf(at, now, hidden));
@@ -172,12 +173,15 @@ function pictureOf(at, {step, state, chains}, hidden) {
   const changed = new Set(state.changes.map(({node}) => node));
   const finished = at === steps.count - 1,
     wrong = finished && mistake ? model.right.gradients() : null;
+  const change = changeAt(at, state),
+    isChanged = i => change && known[i] && number(change.from[i]) !== number(change.to[i]);
   const gradOf = i => (hidden.has(i) && backward ? "?" : seeded[i] ? number(g[i]) : "·");
   const dataOf = i => (hidden.has(i) && !backward ? "?" : known[i] ? number(d[i]) : "·");
   for (const item of view.items.values()) {
     const i = item.box === undefined ? item.node : item.outputs.length === 1 ? item.outputs[0] : -1;
     const later = !item.nodes.every(n => known[n]);
     const card = {
+      // not computed yet
       later:
         item.box === undefined
           ? !known[i]
@@ -185,7 +189,8 @@ function pictureOf(at, {step, state, chains}, hidden) {
     };
     if (i >= 0)
       Object.assign(card, {
-        data: dataOf(i),
+        data: isChanged(i) ? number(change.to[i]) : dataOf(i),
+        before: isChanged(i) ? number(change.from[i]) : "",
         grad: gradOf(i),
         number: d[i],
         fresh: changed.has(i) ? (backward ? "grad" : "data") : "",
@@ -197,7 +202,7 @@ function pictureOf(at, {step, state, chains}, hidden) {
     card.spoken =
       item.box === undefined
         ? `${model.name(i)}, ${describe(item).kind}, data ` +
-          `${dataOf(i)}${kinds[i] === "c" ? "" : `, grad ${gradOf(i)}`}`
+          `${dataOf(i)}${kinds[i] === "c" ? "" : `, gradient ${gradOf(i)}`}`
         : `Unfold ${itemName(model, item)}`;
     cards.set(item.name, card);
   }
@@ -212,7 +217,7 @@ function pictureOf(at, {step, state, chains}, hidden) {
       label: now && backward ? arrowLabel(arrow, onto, chains, hidden, chains.length > 8) : null,
     };
   });
-  badges(at, state, cards);
+  addBadge(at, state, cards);
   const active = view.items.get(step.item);
   const focus = active
     ? [active.name, ...view.arrows.filter(a => a.to === active.name).map(a => a.from)]
@@ -253,7 +258,7 @@ function showEquation(now, hidden) {
   $("equation").replaceChildren();
   if (!equation) return;
   const parts = [
-    nameInMath(model.name(equation.node)),
+    model.inMath(equation.node),
     equation.names,
     equation.numbers,
     [hidden.size ? "?" : equation.result],
@@ -264,74 +269,74 @@ function showEquation(now, hidden) {
   });
 }
 
+// The text, with the names of buttons drawn as buttons.
+function withButtons(place, text) {
+  const parts = text.split(/(Step forward \(→\)|One step|Nudge|Undo)/);
+  place.replaceChildren(...parts.map((part, k) => (k % 2 ? made("kbd", part) : part)));
+  return place;
+}
+
 // The chain rule for each operand: three numbers in their colours, each above what it is called.
 function showChains({step, chains, state}, hidden) {
   $("chains").replaceChildren();
-  const factor = (className, text, names, word) => {
+  const factor = (className, text, names, term) => {
     const cell = made("span", "", {class: `factor ${className}`});
-    cell.append(made("b", text), made("small", ""));
-    written(cell.lastChild, names);
-    if (word) cell.append(made("small", word, {class: "term"}));
+    cell.append(made("b", text), written(made("small"), names));
+    if (term) cell.append(word(term));
     return cell;
   };
-  const rate = (of, by) => ["∂", ...nameInMath(of), " / ∂", ...nameInMath(by)];
-  const result = model.name(model.graph.root);
+  const after = i => ["∂", ...model.inMath(i, PRODUCT + 1)];
+  const rate = (of, by) => [...after(of), " / ", ...after(by)];
+  const {root} = model.graph;
   const most = chains[0]?.giver < 0 ? 3 : 6;
+  const isTold = chain => chain.giver >= 0 && chain.explained !== false;
+  const first = chains.find(isTold); // only its factors are named: the others are below it
   for (const chain of chains.slice(0, most)) {
     const row = made("div", "", {class: "chain"}),
-      node = model.name(chain.node),
       secret = hidden.has(chain.node);
     const head = made("span", "", {class: "to"});
     head.append(
       made("small", "to "),
-      written(made("b"), nameInMath(node)),
+      written(made("b"), model.inMath(chain.node)),
       chain.use ? made("small", ` ${chain.use}`) : "",
     );
     row.append(head);
-    if (chain.giver >= 0 && chain.explained !== false) {
-      const giver = model.name(chain.giver);
+    if (isTold(chain)) {
+      const rule = chain.edge < 0 || secret ? [] : localRule(model, chain),
+        names = rate(chain.giver, chain.node);
       row.append(
-        factor("local", secret ? "?" : number(chain.local), rate(giver, node), "local derivative"),
+        factor(
+          "local",
+          secret ? "?" : number(chain.local),
+          rule.length ? [...names, " = ", ...rule] : names,
+          chain === first && "local derivative",
+        ),
         made("span", "×", {class: "sign"}),
-        factor("gradient", number(chain.upstream), rate(result, giver), "upstream gradient"),
+        factor(
+          "gradient",
+          number(chain.upstream),
+          rate(root, chain.giver),
+          chain === first && "upstream gradient",
+        ),
         made("span", "=", {class: "sign"}),
       );
     }
     row.append(
-      factor("share", secret ? "?" : number(chain.share), chain.giver >= 0 ? "" : "", "contribution"),
+      factor(
+        "share",
+        secret ? "?" : number(chain.share),
+        [],
+        chain === (first ?? chains[0]) && "contribution",
+      ),
     );
-    if (!secret) {
-      const more = waiting(chain.node, state);
-      row.append(
-        made("span", `${sumOf(chain, mistake)}${more ? "; more will follow" : ""}`, {class: "sum"}),
-      );
-    }
+    if (!secret) row.append(made("span", sumOf(model, chain, state), {class: "sum"}));
     $("chains").append(row);
   }
-  if (chains.length > most)
-    $("chains").append(made("p", `and ${chains.length - most} more`, {class: "faint"}));
-  if (step.phase === "seed" && !step.pass)
-    $("chains").append(
-      made(
-        "p",
-        "Why backwards? Each operation needs only the gradient of its own output. So one walk from the " +
-          "result gives the gradients of all leaves.",
-        {class: "faint"},
-      ),
-    );
-  if (step.phase === "end")
-    $("chains").append(
-      made(
-        "p",
-        "A training step uses the gradients: One step moves each parameter a little against its " +
-          "gradient, so that the result becomes smaller.",
-        {class: "faint"},
-      ),
-    );
+  const note = text => $("chains").append(withButtons(made("p", "", {class: "note"}), text));
+  if (chains.length > most) note(`and ${chains.length - most} more`);
+  if (step.phase === "seed" && !step.pass) note(whyBackwards(model));
+  if (step.phase === "end" && !lesson) note(whatFor(model));
 }
-
-// Whether uses of this node have not contributed yet.
-const waiting = (node, {done}) => model.users[node].some(([user]) => !done[user]);
 
 // ---- 3. Size and folding
 
@@ -343,8 +348,12 @@ function resize() {
     ? innerHeight - $("meaning").offsetHeight - 70
     : width < 700
       ? 0.42 * innerHeight
-      : Math.max(300, innerHeight - 375);
-  const k = Math.max(LEAST, Math.min(most, (stage.size.width - 2 * MARGIN) / stage.layout.width));
+      : Math.max(332, innerHeight - $("meaning").offsetHeight - 372); // what happens now stays in sight
+  const {width: wide, height: high} = stage.layout;
+  const k = Math.max(
+    LEAST,
+    Math.min(most, (stage.size.width - 2 * MARGIN) / wide, (room - 2 * MARGIN) / high),
+  );
   const needed = stage.needs(k).height + (presenting ? 0 : 26);  // room for notes below the cards
   stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
   stage.fit(most);
@@ -427,6 +436,7 @@ function begun() {
   unfolded();
   showFormula();
   showFolds();
+  resize(); // now that the height of the formula is known
   const again = model.steps.d[model.graph.root],
     {result, exact} = model;
   const notes = [];
@@ -452,7 +462,7 @@ function begin() {
   explainWords();
   stage = new Stage($("graph"), {
     map: $("map"),
-    down: page.down,
+    isDown: () => page.down || $("frame").clientWidth < 500, // on a phone the arrows go down
     onTurn: turn,
     onPick: pick,
     onType: leaf => {
@@ -500,18 +510,13 @@ function begin() {
   on("value", showLeaf, "blur");
   on("less", () => turn(picked, -1));
   on("more", () => turn(picked, 1));
-  on("nudge", () => {
-    nudging = !nudging;
+  const setNudging = isOn => {
+    nudging = isOn;
+    if (isOn) lesson = null; // one experiment at a time
     showStep(transport.at());
-  });
-  on(
-    "delta",
-    () => {
-      nudging = true;
-      showStep(transport.at());
-    },
-    "input",
-  );
+  };
+  on("nudge", () => setNudging(!nudging));
+  on("delta", () => setNudging(true), "input");
   on(
     "rate",
     () => {

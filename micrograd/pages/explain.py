@@ -40,7 +40,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CALLS = ("neuron", "call")  # boxes with one output
 STYLES = ("cards",)
 SCRIPTS = (
-    *("numbers", "program", "layout", "levels", "steps", "formula", "words", "cards"),
+    *("numbers", "program", "layout", "levels", "steps", "formula", "words", "pane", "cards"),
     *("transport", "meaning", "trying", "drawer", "sending"),
 )
 Explanation = Page  # what explain() returns
@@ -66,7 +66,8 @@ def explain(
     Args:
         loss: the result to start from.
         names: where to look for names, usually `locals()`; see `micrograd.draw.graph.graph`. A node
-            without a name is called v0, v1, ... after its place in topological order.
+            without a name is called by its formula, such as x₁w₁, if that is short; otherwise v₀,
+            v₁, ... after its place in topological order, as in `graph()`.
         title: title of the page and of the browser window.
         level: what is unfolded at first: 'op', 'neuron' or 'layer'; by default as much as fits
             into 40 cards.
@@ -163,11 +164,16 @@ def _labels(
 ) -> list[str]:
     # Short, distinct names. Outputs and parameters of neurons are named after their neuron.
     texts, count = [], [0] * len(boxes)
-    output = {box: i for i, box in enumerate(box_of) if boxes and boxes[box]["kind"] in CALLS}
+    call_of = []  # the innermost call around each node: a long one was cut into parts
+    for box in box_of:
+        while box >= 0 and boxes[box]["kind"] not in CALLS:
+            box = boxes[box]["parent"]
+        call_of.append(box)
+    output = {box: i for i, box in enumerate(call_of) if nodes[i].operands}
     for i, node in enumerate(nodes):
         text = short(node.label) if node.label else ""
-        if not text and node.operands and output.get(box_of[i]) == i:
-            text = boxes[box_of[i]]["label"]
+        if not text and call_of[i] >= 0 and output.get(call_of[i]) == i:
+            text = boxes[call_of[i]]["label"]
         if not text and kinds[i] == "p" and box_of[i] >= 0:
             count[box_of[i]] += 1
             text = f"{boxes[box_of[i]]['label']}.p{count[box_of[i]] - 1}"

@@ -8,15 +8,56 @@ const SUM = 1,
   POWER = 4,
   WHOLE = 5; // from loose to tight
 
+const LOWERED = "₀₁₂₃₄₅₆₇₈₉",
+  RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹",
+  LONGEST = 12; // letters of a formula that serves as a name
+
 // A name in mathematics: x1 and w[0] have subscripts.
 function nameInMath(text) {
-  const found = /^(\p{L}{1,2})(?:_?(\d{1,3})|\[(\d+)\])$/u.exec(text);
-  return found ? [{name: found[1]}, {sub: found[2] ?? found[3]}] : [{name: text}];
+  const found = /^(\p{L}{1,2})(?:_?(\d{1,3})|\[(\d+)\]|([₀-₉]+))$/u.exec(text);
+  if (!found) return [{name: text}];
+  const digits = found[2] ?? found[3] ?? [...found[4]].map(digit => LOWERED.indexOf(digit)).join("");
+  return [{name: found[1]}, {sub: digits}];
+}
+
+// The names of all nodes: {name(i), inMath(i, rank), isFormula(i)}, as a text, as pieces, and whether it
+// is a formula: a node without a label is called by its formula if this is short, else v₅ after its place.
+function namesOf(graph, labels, kinds) {
+  const names = new Map(),
+    formulas = new Map(),
+    taken = new Set(Object.values(labels));
+  for (const [i, label] of Object.entries(labels)) {
+    const short = inline(nameInMath(label));
+    names.set(+i, short === label || taken.has(short) ? label : short);
+    taken.add(short);
+  }
+  const name = i => names.get(i) ?? inline(nameInMath(`v${i}`));
+  const inMath = (i, rank = 0) => {
+    if (!formulas.has(i)) return nameInMath(name(i));
+    const [pieces, own] = formulas.get(i);
+    return own < rank ? ["(", ...pieces, ")"] : pieces;
+  };
+  const called = (j, rank) =>
+    kinds[j] === "c" ? [(rank ? inFormula : number)(graph.leaves.get(j))] : inMath(j, rank);
+  const isClear = j => kinds[j] === "c" || names.has(j);
+  if (graph.nodes.length <= 400)
+    graph.nodes.forEach((_, i) => {
+      if (graph.isLeaf(i) || names.has(i) || !graph.operands(i).every(isClear)) return;
+      const found = rankedFormula(graph, i, {stop: j => !formulas.has(j), called}),
+        text = inline(found[0]);
+      if ([...text].length > LONGEST || taken.has(text)) return;
+      taken.add(text);
+      names.set(i, text);
+      formulas.set(i, found);
+    });
+  return {name, inMath, isFormula: i => formulas.has(i)};
 }
 
 // The formula of node i in the graph. `stop(j)` tells which operands appear as their names;
 // `called(j)` is the name of node j, as pieces; `most` limits the number of leaves.
-function formulaOf(graph, i, {stop, called, most = 24}) {
+const formulaOf = (...about) => rankedFormula(...about)[0];
+
+function rankedFormula(graph, i, {stop, called, most = 24}) {
   let left = most;
   const operand = (j, rank, deep) => {
     if (graph.isLeaf(j) || stop(j) || deep > 8) {
@@ -55,13 +96,69 @@ function formulaOf(graph, i, {stop, called, most = 24}) {
       if (graph.isLeaf(j) || stop(j) || graph.rules[graph.nodes[j][0]].op !== "+") break;
     }
     const pieces = operand(j, 0, deep);
+    const op = k => graph.nodes[k][0];
+    if (found.length > 5 && found.every(k => op(k) >= 0 && op(k) === op(found[0])))
+      return [...pieces, ` + … (${found.length + 1} terms like this)`];
     for (const [k, term] of found.entries()) {
       if (left <= 0 && found.length - k > 1) return [...pieces, ` + … (${found.length - k} more terms)`];
       pieces.push(" + ", ...operand(term, SUM, deep));
     }
     return pieces;
   };
-  return operation(i, 0)[0];
+  return operation(i, 0);
+}
+
+// A local derivative as a formula: what the closure was recorded to contribute (see program.js), for an
+// upstream gradient of 1. `called(name, rank)` gives the pieces for x0, x1, ... and y. Empty if it is
+// just a number, or long.
+function localInMath(share, called) {
+  const simple = formula => {
+    if (!Array.isArray(formula)) return formula === "g" ? 1 : formula;
+    const [op, a, ...others] = [formula[0], ...formula.slice(1).map(simple)],
+      [b] = others;
+    if (op === "*" && a === 1) return b;
+    if ((op === "*" || op === "**") && b === 1) return a;
+    if (op === "neg" && typeof a === "number") return -a;
+    return [op, a, ...others];
+  };
+  const written = (formula, rank) => {
+    if (typeof formula === "number") return [(rank ? inFormula : number)(formula)];
+    if (typeof formula === "string") return called(formula, rank);
+    const [op, a, b, c] = formula,
+      [pieces, own] = operation(op, a, b, c, formula.slice(1));
+    return own < rank ? ["(", ...pieces, ")"] : pieces;
+  };
+  const operation = (op, a, b, c, all) => {
+    if (op === "+" || op === "-")
+      return [[...written(a, SUM), op === "+" ? " + " : " − ", ...written(b, PRODUCT)], SUM];
+    if (op === "*" && a === b) return [[...written(a, WHOLE), {sup: "2"}], POWER];
+    if (op === "*") return [product(written(a, PRODUCT), written(b, PRODUCT)), PRODUCT];
+    if (op === "/") return [[...written(a, PRODUCT), " / ", ...written(b, SIGN)], PRODUCT];
+    if (op === "neg") return [["−", ...written(a, SIGN)], SIGN];
+    if (op === "**") return [[...written(a, WHOLE), {sup: written(b, 0)}], POWER];
+    if (op === "<" || op === ">") return [[...written(a, SUM), ` ${op} `, ...written(b, SUM)], 0];
+    if (op === "where")
+      return [[...written(b, SUM), " if ", ...written(a, 0), ", else ", ...written(c, SUM)], 0];
+    return [[`${op}(`, ...all.flatMap((x, k) => [...(k ? [", "] : []), ...written(x, 0)]), ")"], WHOLE];
+  };
+  const formula = simple(share),
+    pieces = typeof formula === "number" ? [] : written(formula, 0);
+  return plain(pieces).length > 26 ? [] : pieces;
+}
+
+// The pieces on one line of text: x₁w₁.
+function inline(pieces) {
+  if (typeof pieces === "string") return pieces;
+  const small = (text, digits) => text.replace(/\d/g, digit => digits[digit]);
+  return pieces
+    .map(piece => {
+      if (typeof piece === "string") return piece;
+      if (piece.name) return piece.name;
+      if (piece.sub) return small(plain(piece.sub), LOWERED);
+      const raised = plain(piece.sup);
+      return /^\d+$/.test(raised) ? small(raised, RAISED) : `^${raised}`;
+    })
+    .join("");
 }
 
 // Single letters stand side by side: x₁w₁. Everything else has a ×.

@@ -210,6 +210,28 @@ function curve(points, down) {
   }
   return text;
 }
+
+// The point of that path at t from 0 to 1, and its length, as if its parts were straight.
+function pathPoint(points, t, down) {
+  let rest = t * pathLength(points);
+  for (let k = 1; k < points.length; k++) {
+    const [a, b] = [points[k - 1], points[k]],
+      length = Math.hypot(b.x - a.x, b.y - a.y);
+    if (rest > length && k + 1 < points.length) {
+      rest -= length;
+      continue;
+    }
+    const s = length ? Math.min(1, rest / length) : 0,
+      // Bézier curves: along the ranks the control points are in the middle, across them at the ends
+      along = (p, q) => p + (q - p) * (1.5 * s - 1.5 * s * s + s * s * s),
+      across = (p, q) => p + (q - p) * s * s * (3 - 2 * s);
+    return {x: (down ? across : along)(a.x, b.x), y: (down ? along : across)(a.y, b.y)};
+  }
+  return points[0];
+}
+const pathLength = points =>
+  points.slice(1).reduce((sum, b, k) => sum + Math.hypot(b.x - points[k].x, b.y - points[k].y), 0);
+
 const round = x => Math.round(x * 10) / 10;
 
 // A free place for a label of this size on a curve, given as points along it: the first at which it
@@ -234,7 +256,7 @@ function freePlace(points, {width, height}, taken, lean = 0) {
         y = point.y + dy * height;
       const own = {left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2};
       const covered =
-        taken.reduce((sum, other) => sum + overlap(own, other), 0) + Math.abs(dx) + Math.abs(dy);
+        taken.reduce((sum, other) => sum + overlap(own, other), 0) + Math.abs(dx) + Math.abs(dy - lean);
       if (covered < least) [best, least] = [{...own, x, y}, covered];
       if (covered === 0) return best;
     }

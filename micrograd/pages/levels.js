@@ -11,6 +11,9 @@ class Levels {
     boxes.forEach(({parent}, j) => {
       this.depth[j] = parent < 0 ? 0 : this.depth[parent] + 1;
     });
+    this.direct = boxes.map(() => 0); // nodes in each box itself
+    this.outside = 0; // nodes in no box
+    for (const j of boxOf) j < 0 ? this.outside++ : this.direct[j]++;
   }
 
   // The boxes around box j, from the inside out, j first.
@@ -32,17 +35,27 @@ class Levels {
       .find(open => !open.size || this.count(open) <= most);
   }
 
+  // For each box, the outermost folded box around it (or itself), or -1 if it is open.
+  folded(open) {
+    const folded = [];
+    this.boxes.forEach(({parent}, j) => {
+      folded[j] = parent >= 0 && folded[parent] >= 0 ? folded[parent] : open.has(j) ? -1 : j;
+    });
+    return folded;
+  }
+
+  // The number of cards.
   count(open) {
-    return new Set(this.outermost(open)).size;
+    return this.folded(open).reduce(
+      (sum, outer, j) => sum + (outer < 0 ? this.direct[j] : Number(outer === j)),
+      this.outside,
+    );
   }
 
   // For each node, the name of the item that shows it: "v3", or "b1" for a box.
   outermost(open) {
-    const folded = this.boxes.map(() => -1);
-    this.boxes.forEach(({parent}, j) => {
-      folded[j] = parent >= 0 && folded[parent] >= 0 ? folded[parent] : open.has(j) ? -1 : j;
-    });
-    return this.boxOf.map((j, i) => (j >= 0 && folded[j] >= 0 ? `b${folded[j]}` : `v${i}`));
+    const names = this.folded(open).map(j => (j < 0 ? "" : `b${j}`));
+    return this.boxOf.map((j, i) => names[j] || `v${i}`);
   }
 
   // What is visible: the items by name, in an order in which operands come first; the arrows between
@@ -53,8 +66,9 @@ class Levels {
       itemOf = this.outermost(open),
       items = new Map();
     itemOf.forEach((name, i) => {
-      if (!items.has(name)) items.set(name, {name, nodes: [], outputs: []});
-      items.get(name).nodes.push(i);
+      let item = items.get(name);
+      if (!item) items.set(name, (item = {name, nodes: [], outputs: []}));
+      item.nodes.push(i);
     });
     for (const item of items.values()) {
       if (item.name[0] === "b") item.box = +item.name.slice(1);

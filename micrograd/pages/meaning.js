@@ -2,7 +2,7 @@
 // (The state of the page and its model are those of explain.js.)
 
 function showFormula() {
-  const {graph, name} = model,
+  const {graph, name, inMath, isFormula} = model,
     isNamed = i => i in model.data.labels;
   const lines = [],
     write = (i, stop) => formulaOf(graph, i, {stop, called: callName(model), most: 14});
@@ -18,16 +18,17 @@ function showFormula() {
   $("formula").replaceChildren(
     ...lines.map(([i, pieces], k) => {
       const line = made(k ? "span" : "p", "", {class: k ? "part" : "whole"});
-      written(line, [...nameInMath(name(i)), " = ", ...pieces]);
+      written(line, isFormula(i) ? pieces : [...inMath(i), " = ", ...pieces]);
       return line;
     }),
   );
   const leaf = picked < 0 ? model.leaves[0] : picked;
   $("sentence").replaceChildren();
   if (leaf === undefined) return;
-  const [x, o] = [nameInMath(name(leaf)), nameInMath(name(graph.root))];
-  $("sentence").append("The ", word("gradient"), " of ");
-  written($("sentence"), [...x, " is how much ", ...o, " moves when ", ...x, " moves a little."]);
+  const [x, o] = [inMath(leaf), inMath(graph.root)];
+  $("sentence").append("Training changes numbers until the result is as wanted. The ", word("gradient"));
+  written($("sentence"), [" of ", ...x, " says what a small change does: ", ...o, " moves that many times"]);
+  written($("sentence"), [" as far as ", ...x, ". A minus sign: the opposite way. 0: not at all."]);
 }
 
 const word = text => made("dfn", text, {tabindex: "0", "data-word": text});
@@ -47,6 +48,8 @@ function makeLegend() {
         rx: {input: 6, parameter: 1, constant: 6}[kind] ?? 3,
       }),
     );
+    if (kind === "result")
+      group.append(svgElement("rect", {class: "inner", x: 4.5, y: 4.5, width: 17, height: 7, rx: 1.5}));
     icon.append(group);
     item.append(icon, word(text));
     return item;
@@ -56,20 +59,20 @@ function makeLegend() {
     item.append(word(text));
     return item;
   };
+  const group = (...keys) => {
+    const part = made("span", "", {class: "keys"});
+    part.append(...keys);
+    return part;
+  };
   $("legend").append(
-    shape("input", "input"),
-    shape("parameter", "parameter"),
-    shape("operation", "operation"),
-    shape("result", "result"),
-    " ",
-    colour("ink", "data"),
-    colour("gradient", "gradient"),
-    " ",
-    colour("local", "local derivative"),
-    " × ",
-    colour("gradient", "upstream gradient"),
-    " = ",
-    colour("gradient pill", "contribution"),
+    group(
+      shape("input", "input"),
+      shape("parameter", "parameter"),
+      shape("operation", "operation"),
+      shape("result", "result"),
+    ),
+    group(colour("ink", "data"), colour("gradient", "gradient"), colour("", "· not known yet")),
+    group(shape("card now", "this step")),
   );
 }
 
@@ -100,27 +103,27 @@ const TOUR = [
   [
     "meaning",
     () =>
-      "This is the computation as a formula. The question of this page: how much does the result move " +
-        "when one of the leaves moves a little? The answer is called the gradient of the leaf.",
+      "This is the computation as a formula. The question of this page: how far does the result move " +
+        "when one of its numbers moves a little? The answer is called the gradient of that number.",
   ],
   [
     "picture",
     () =>
-      "The same computation as a graph: leaves first, then one card for each operation, and the result " +
-        "last. A dot is a number that is not known yet.",
+      "The same computation as a graph: inputs and parameters first, then one card for each operation, and " +
+        "the result last. A dot is a number that is not known yet.",
   ],
   ["transport", () => "Step forward: first each result is computed from its operands, towards the result."],
   [
     "now",
     () =>
-      "Then backwards. An operation takes the gradient of its output, multiplies it by its local " +
-        "derivative, and hands the product on to its operand. One walk gives the gradients of all leaves.",
+      "Then backwards. The gradient of each output, times the local derivative, goes back to the operand. " +
+        "One walk finds the gradients of all numbers.",
   ],
   [
     "tools",
     () =>
-      "Try it: nudge a leaf and see whether the gradient predicted the move. And train: One step moves " +
-        "each parameter a little against its gradient.",
+      "Try it: Nudge moves one number and compares the result with what the gradient said. One step is a " +
+        "step of training: each parameter moves a little, so that the result becomes smaller.",
   ],
 ];
 let stop = -1;

@@ -32,7 +32,7 @@ TITLE = "A network that learns"
 SEEN = ["program", "numbers", "glossary", "canvas", "plane", "curves", "network"]  # both pages
 LIVE = ["random", "samples", "assembly", "flat", "optimizers", "training", "experiment", "clock",
         "sight", "pictures", "sentence", "figures", "details",
-        "levels", "layout", "steps", "cards", "opened", "arithmetic",
+        "levels", "layout", "steps", "pane", "cards", "opened", "arithmetic",
         "hand", "choices", "controls", "keyboard", "address", "live"]  # fmt: skip
 MOST_CLASSES = 8
 KNOWN: dict[Callable[..., Value], str] = {

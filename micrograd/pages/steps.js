@@ -31,13 +31,16 @@ class Steps {
   // view: of levels.js; leaves: a Map from node to number; victim: the node whose local derivative is
   // wrong.
   constructor(graph, view, leaves, mistake = "", victim = -1) {
-    Object.assign(this, {graph, view, leaves, mistake, victim});
+    Object.assign(this, {graph, view, leaves, mistake, victim, last: null, kept: new Map()});
     this.d = graph.forward(leaves);
     const inner = item => item.nodes.filter(i => !graph.isLeaf(i));
     const order = [...view.items.values()].flatMap(inner);
     // If boxes lead to each other in a circle, the nodes go in their own order.
-    const place = new Map(order.map((i, k) => [i, k]));
-    if (order.some(i => graph.nodes[i].some((o, k) => k && place.get(o) > place.get(i))))
+    const place = new Int32Array(graph.nodes.length);
+    order.forEach((i, k) => {
+      place[i] = k;
+    });
+    if (order.some(i => graph.nodes[i].some((o, k) => k && place[o] > place[i])))
       order.sort((a, b) => a - b);
     const backward = mistake === "order" ? preorder(graph) : order.slice().reverse();
     this.list = [{phase: "start", item: null, nodes: []}, ...this.runs(order, "forward")];
@@ -69,23 +72,37 @@ class Steps {
     return found;
   }
 
-  // The state after step `at`; and the changes of this step, in order. The last one is kept.
+  // The state after step `at`; and the changes of this step, in order. The last state is kept, and a
+  // few others to go on from.
   state(at) {
-    if (this.last?.at !== at) this.last = {at, state: this.computed(at)};
-    return this.last.state;
+    if (this.last?.at === at) return this.last;
+    const every = Math.ceil(this.count / 12),
+      before = [...this.kept.values(), this.last].filter(state => state && state.at < at);
+    let state = before.sort((a, b) => a.at - b.at).pop() ?? this.beginning();
+    while (state.at < at) {
+      const end = Math.min(at, every * Math.floor(state.at / every + 1));
+      state = this.advanced(state, end);
+      if (end % every === 0) this.kept.set(end, state);
+    }
+    this.last = state;
+    return state;
   }
 
-  computed(at) {
+  beginning() {
+    const n = this.graph.nodes.length,
+      [known, seeded, done] = [new Uint8Array(n), new Uint8Array(n), new Uint8Array(n)];
+    for (let i = 0; i < n; i++) if (this.graph.isLeaf(i)) known[i] = 1;
+    return {at: -1, d: this.d, g: new Float64Array(n), known, seeded, done, changes: []};
+  }
+
+  // The state after step `at`, from an earlier one.
+  advanced(before, at) {
     const {graph, d} = this,
       {nodes: all} = graph,
       n = all.length,
-      g = new Float64Array(n);
-    const known = new Uint8Array(n),
-      seeded = new Uint8Array(n),
-      done = new Uint8Array(n),
       changes = [];
-    for (let i = 0; i < n; i++) if (graph.isLeaf(i)) known[i] = 1;
-    for (let k = 0; k <= at; k++) {
+    const [g, known, seeded, done] = ["g", "known", "seeded", "done"].map(key => before[key].slice());
+    for (let k = before.at + 1; k <= at; k++) {
       const {phase, nodes} = this.list[k],
         tell = k === at;
       if (phase === "forward")
@@ -126,7 +143,7 @@ class Steps {
           }
         }
     }
-    return {d, g, known, seeded, done, changes};
+    return {at, d, g, known, seeded, done, changes};
   }
 
   // The gradients after the last step.
@@ -160,11 +177,4 @@ function throughBox(graph, d, nodes, output) {
       g[operand] += graph.share(i, j, d, g);
     });
   return g;
-}
-
-// The results of a graph as one leaf moves: the actual move, beside the gradient times the step.
-function nudged(graph, leaves, leaf, delta, gradient) {
-  const moved = new Map(leaves).set(leaf, leaves.get(leaf) + delta);
-  const actual = graph.forward(moved)[graph.root] - graph.forward(leaves)[graph.root];
-  return {predicted: gradient * delta, actual};
 }

@@ -102,7 +102,7 @@ function showLeaf() {
     ? "This leaf leads to a user-defined operation, which the page cannot run again"
     : "↑ and ↓ turn it";
   if (document.activeElement !== $("value"))
-    $("value").value = value === undefined ? "" : +value.toPrecision(5);
+    $("value").value = value === undefined ? "" : +value.toPrecision(4);
 }
 
 // The move of the result that the gradient predicts, beside the actual one.
@@ -110,35 +110,39 @@ function nudgeAt(at, state) {
   const delta = +$("delta").value,
     {graph, steps} = model;
   if (!nudging || picked < 0 || !delta) return null;
-  const complete = at >= steps.seedAt && state.seeded[picked] && !waiting(picked, state);
-  const moved = nudged(graph, model.numbers, picked, delta, state.g[picked]);
+  const complete = at >= steps.seedAt && state.seeded[picked] && !waiting(model, picked, state);
+  const to = graph.forward(new Map(model.numbers).set(picked, model.numbers.get(picked) + delta));
   return {
     delta,
     leaf: picked,
-    predicted: complete ? moved.predicted : NaN,
-    actual: state.known[graph.root] ? moved.actual : NaN,
+    to,
+    predicted: complete ? state.g[picked] * delta : NaN,
+    actual: state.known[graph.root] ? to[graph.root] - steps.d[graph.root] : NaN,
     complete,
   };
 }
 const signed = x => (Number.isNaN(x) ? "·" : x > 0 ? `+${number(x)}` : number(x));
 
-function badges(at, state, cards) {
+// The data of all nodes before and after the nudge or the last step down the gradient, or null.
+function changeAt(at, state) {
   const nudge = nudgeAt(at, state),
-    {view, graph} = model;
-  if (!nudge) return;
-  const leafCard = cards.get(view.itemOf[nudge.leaf]),
-    resultCard = cards.get(view.itemOf[graph.root]);
-  const sign = nudge.delta < 0 ? "−" : "+";
-  if (leafCard?.data) leafCard.data += ` ${sign} ${number(Math.abs(nudge.delta))}`;
+    {d, count} = model.steps;
+  if (nudge) return {from: d, to: nudge.to};
+  return lesson && at === count - 1 ? {from: lesson.d, to: d} : null;
+}
+
+function addBadge(at, state, cards) {
+  const nudge = nudgeAt(at, state),
+    card = cards.get(model.view.itemOf[model.graph.root]);
+  if (!nudge || !card) return;
   const line = (word, className, move) => [
     ["plain", `${word} `],
     [className, signed(move)],
   ];
-  if (resultCard)
-    resultCard.badge = [
-      line("predicted", "gradient", nudge.predicted),
-      line("actual", "plain", nudge.actual),
-    ];
+  card.badge = [
+    line("grad × Δ:", "gradient", nudge.predicted),
+    line("actual:", "plain", nudge.actual),
+  ];
 }
 
 function showNudge(at, state) {
@@ -159,13 +163,16 @@ function showNudge(at, state) {
     return row;
   };
   const words = nudge.complete
-    ? `${leaf} moves by ${signed(nudge.delta)}. Predicted move of ${result}: gradient × Δ = ` +
-      `${number(state.g[picked])} × ${inFormula(nudge.delta)}. The smaller Δ, the better the two agree.`
-    : `The gradient of ${leaf} is not known at this step: go on to the end, and it predicts the move.`;
+    ? `${leaf} moves by ${signed(nudge.delta)}, so ${result} should move by ${number(state.g[picked])} × ` +
+      `${inFormula(nudge.delta)}. ` +
+      (number(nudge.predicted) === number(nudge.actual)
+        ? "It does."
+        : "It nearly does: its curve bends, and the smaller Δ is, the less that matters.")
+    : `The gradient of ${leaf} is not known at this step: go on to the end.`;
   $("nudged").replaceChildren(
-    bar("predicted", nudge.predicted, "gradient"),
-    bar("actual", nudge.actual, "ink"),
-    made("p", words, {class: "faint"}),
+    bar("gradient × Δ", nudge.predicted, "gradient"),
+    bar("actual move", nudge.actual, "ink"),
+    made("p", words),
   );
 }
 
@@ -179,7 +186,9 @@ function oneStep() {
   const {d} = model.steps,
     g = model.steps.gradients();
   remember("one step");
+  nudging = false;
   lesson = {
+    d,
     before: d[graph.root],
     all: !parameters.length,
     count: moving.length,
@@ -211,10 +220,10 @@ function showDescent() {
     " → ",
     made("b", number(lesson.after)),
     lesson.after < lesson.before
-      ? " (smaller, as wanted)"
+      ? `. If ${result} measures how wrong we are, that is better.`
       : lesson.after > lesson.before
-        ? " (larger: the learning rate is too large)"
-        : "",
+        ? ". It grew: the learning rate is too large."
+        : ".",
   );
   const rows = made("table");
   for (const {node, from, grad, to} of lesson.rows) {
@@ -225,20 +234,24 @@ function showDescent() {
       made("span", inFormula(grad), {class: "gradient"}),
       " = ",
       made("b", number(to)),
+      grad ? "" : ": it stays, because its gradient is 0",
     );
     row.append(made("td", model.name(node)), cell);
     rows.append(row);
   }
-  const more = lesson.count - lesson.rows.length;
-  const who = lesson.all
-    ? "No leaf is marked as a parameter, so all leaves move: "
-    : "The parameters move: ";
+  const more = lesson.count - lesson.rows.length,
+    hasInputs = !lesson.all && model.kinds.includes("i");
   $("descent").replaceChildren(
     head,
-    sparkline(descent),
-    made("p", `${who}new = old − learning rate × gradient.`, {class: "faint"}),
     rows,
-    made("p", more > 0 ? `and ${more} more` : "", {class: "faint"}),
+    made("p", more > 0 ? `and ${more.toLocaleString("en")} more` : "", {class: "faint"}),
+    made(
+      "p",
+      "New = old − learning rate × gradient. Then all gradients are computed again." +
+        (lesson.all ? " No leaf is marked as a parameter, so all of them move." : "") +
+        (hasInputs ? " Inputs stay: they are given." : ""),
+    ),
+    descent.length > 2 ? sparkline(descent) : "",
   );
 }
 

@@ -1,30 +1,40 @@
 // What is said at each step: sentences and equations. Pure functions.
 //
-// A model is {graph, kinds, steps, view, boxes, first, name(i)}: name(i) is the short name of a node, and
-// `first` the leaf that serves as an example, or -1.
+// A model is {graph, kinds, steps, view, boxes, first, users, leaves, name(i), inMath(i)}: name(i) and
+// inMath(i) are the short name of a node, as a text and as pieces of formula.js, and `first` is the leaf
+// that serves as an example, or -1.
 
 const MEANING = {
-  input: "A leaf: a number that comes from outside, such as an example from the data.",
-  parameter: "A leaf that training changes, such as a weight.",
-  result: "What is computed last: the number whose moves we ask about.",
-  operation: "A number computed from other numbers, its operands.",
+  leaf: "A number that is given, not computed: an input or a parameter.",
+  input: "A number that comes from outside, such as data to learn from. Training does not change it.",
+  parameter: "A number that training changes, such as a weight.",
+  operation:
+    "A number computed from other numbers, its operands. + adds, × multiplies, and tanh turns any number " +
+    "into one between −1 and 1.",
+  result:
+    "The number computed last. We ask what moves it. In training it is the loss: how wrong the network is.",
   constant: "A fixed number in the formula. It has no gradient.",
   data: "The number itself, computed in the forward pass.",
   gradient:
-    "How much the result moves when this number moves a little: (move of the result) / (small move of " +
-      "this number). In code: grad.",
-  "local derivative": "How much one operation's output moves when one of its own operands moves a little.",
-  "upstream gradient":
-    "The gradient that the operation's output has received already: how much the result moves when that " +
-      "output moves.",
-  contribution: "Local derivative × upstream gradient: what one use adds to the gradient of an operand.",
-  "learning rate": "How far one step goes: each parameter moves by learning rate × gradient, downwards.",
+    "How many times as far the result moves as this number does, for small moves. A minus sign: the " +
+    "opposite way. 0: not at all. Written ∂o/∂w for the gradient of w if o is the result; in code, grad.",
+  "· not known yet": "A dot instead of a number, and a dotted frame if it is not computed yet.",
+  "this step": "The thick frame: the operation that runs now.",
+  "local derivative":
+    "How many times as far the output of one operation moves as one of its operands does. Written ∂n/∂b " +
+    "if the operation computes n from b.",
+  "upstream gradient": "The gradient of the operation's output, which has just been found.",
+  contribution:
+    "Local derivative × upstream gradient. The gradient of a number is the sum of the contributions of " +
+    "all its uses.",
+  "learning rate": "How far one step goes: learning rate × gradient. 0.1 is a tenth of the gradient.",
+  "move Δ": "How far Nudge moves the leaf: a small number.",
 };
 const ORDINAL = ["1st use", "2nd use", "3rd use"];
 
 // A node's name or number as pieces of formula.js.
 const callName = model => (j, rank) =>
-  model.kinds[j] === "c" ? callNumber(model)(j, rank) : nameInMath(model.name(j));
+  model.kinds[j] === "c" ? callNumber(model)(j, rank) : model.inMath(j, rank);
 const callNumber = model => (j, rank) => [
   rank > 0 ? inFormula(model.steps.d[j]) : number(model.steps.d[j]),
 ];
@@ -53,19 +63,18 @@ function told(model, at) {
   const found = {phase: step.phase, step, state, sentence: "", equation: null, chains: []};
   if (step.phase === "start") {
     found.sentence = graph.isLeaf(graph.root)
-      ? `${result} is a leaf: nothing has to be computed.`
-      : "The leaves have their data. Nothing else has been computed yet. Press Step forward (→).";
+      ? `${result} is given: nothing has to be computed.`
+      : "Only inputs and parameters are known: a dot is a number not known yet. Press Step forward (→).";
   } else if (step.phase === "forward" && item.box === undefined) {
-    const i = item.node,
-      whole = {stop: () => true};
+    const i = item.node;
     found.sentence = `${model.name(i)} is computed from ` +
       `${firstFew([...new Set(graph.operands(i).map(o => named(model, o)))])}.`;
     if (!graph.isKnown(i))
       found.sentence += " It is a user-defined operation: the page keeps its recorded result.";
     found.equation = {
       node: i,
-      names: formulaOf(graph, i, {...whole, called: callName(model)}),
-      numbers: formulaOf(graph, i, {...whole, called: callNumber(model)}),
+      names: formulaOf(graph, i, {stop: j => !model.isFormula(j), called: callName(model)}),
+      numbers: formulaOf(graph, i, {stop: () => true, called: callNumber(model)}),
       result: number(steps.d[i]),
     };
   } else if (step.phase === "forward") {
@@ -76,13 +85,15 @@ function told(model, at) {
     found.sentence = step.pass
       ? "A second backward pass, and zero_grad() was forgotten: the leaves keep their gradients from the " +
         "first."
-      : `Now backwards. How much does ${result} move when ${result} itself moves a little? Just as much: ` +
-        `its gradient is 1.`;
+      : `Now backwards, from the result. ${result} moves exactly as far as ${result} itself: its ` +
+        "gradient is 1.";
   } else if (step.phase === "backward") {
     found.chains = chains(model, item, state);
-    const receivers = found.chains.map(({node}) => model.name(node));
+    const receivers = [...new Set(found.chains.map(({node}) => model.name(node)))];
+    const each = receivers.length > 1 ? " of each" : found.chains.length > 1 ? ", once for each use" : "";
     found.sentence = receivers.length
-      ? `${itemName(model, item)} passes its gradient on to ${firstFew([...new Set(receivers)])}.`
+      ? `The gradient of ${itemName(model, item)} goes back to ${firstFew(receivers)}, multiplied by the ` +
+        `local derivative${each}.`
       : `All operands of ${itemName(model, item)} are constants, so it passes nothing on.`;
   } else {
     const leaf = model.first ?? -1;
@@ -93,11 +104,11 @@ function told(model, at) {
         ? ""
         : model.wrong?.length
           ? "But this mistake has made some of them wrong."
-          : `The gradient of ${model.name(leaf)} is ${number(g)}: when ${model.name(leaf)} grows by ` +
-            `0.01, ${result} ` +
+          : `The gradient of ${model.name(leaf)} is ${number(g)}: if ${model.name(leaf)} grows by 0.01, ` +
             (Math.abs(g) < 1e-12
-              ? "hardly moves."
-              : `${g > 0 ? "grows" : "shrinks"} by about ${number(Math.abs(g) / 100)}.`));
+              ? `${result} hardly moves.`
+              : `${result} ${g > 0 ? "grows" : "shrinks"} by about ${number(Math.abs(g))} × 0.01 = ` +
+                `${number(Math.abs(g) / 100)}.`));
   }
   return found;
 }
@@ -149,19 +160,44 @@ function chains(model, item, {changes, d}) {
 }
 
 // How the operand's gradient grows.
-function sumOf(chain, mistake) {
-  const {before, share, after, first} = chain;
-  if (mistake === "assign")
-    return first || before === 0
-      ? `gradient: ${number(after)}`
-      : `gradient: ${number(after)}, and ${number(before)} is lost`;
-  return first && before === 0
-    ? `gradient: ${number(after)}`
-    : `gradient: ${number(before)} + ${inFormula(share)} = ${number(after)}`;
+function sumOf(model, chain, state) {
+  const {node, before, share, after, first} = chain,
+    {mistake} = model.steps;
+  const more = waiting(model, node, state) ? "; more will follow" : "";
+  if (mistake === "assign" && !first && before !== 0)
+    return `gradient: ${number(after)}, and ${number(before)} is lost${more}`;
+  if (mistake !== "assign" && (!first || before !== 0))
+    return `gradient: ${number(before)} + ${inFormula(share)} = ${number(after)}${more}`;
+  return model.users[node].length === 1
+    ? `only use: gradient ${number(after)}`
+    : `gradient ${more ? "so far" : ""}: ${number(after)}${more}`.replace(" :", ":");
 }
 
+// Whether uses of this node have not contributed yet.
+const waiting = (model, node, {done}) => model.users[node].some(([user]) => !done[user]);
+
+// The recorded formula of a local derivative, as pieces.
+function localRule({graph, inMath, kinds, steps}, {giver, edge}) {
+  if (steps.mistake === "local" && giver === steps.victim) return [];
+  const called = (name, rank) => {
+    const j = name === "y" ? giver : graph.operands(giver)[+name.slice(1)];
+    return kinds[j] === "c" ? [(rank ? inFormula : number)(steps.d[j])] : inMath(j, rank);
+  };
+  return localInMath(graph.rules[graph.nodes[giver][0]].shares[edge], called);
+}
+
+function whyBackwards({leaves}) {
+  const n = leaves.length.toLocaleString("en");
+  return `Why backwards? To nudge ${n} leaves one by one takes ${n} more forward passes. One walk back ` +
+    "from the result finds all their gradients.";
+}
+
+const whatFor = ({name, graph}) =>
+  `What are the gradients for? Suppose ${name(graph.root)} measures how wrong we are. One step moves each ` +
+  "parameter a little the way that makes it smaller: up if its gradient is negative, down if it is positive.";
+
 // The step in one line of text, for the transcript and for screen readers.
-function asText(model, at, {phase, sentence, equation, chains} = told(model, at)) {
+function asText(model, at, {phase, sentence, equation, chains, state} = told(model, at)) {
   const parts = [`${{forward: "Forward: ", backward: "Backward: "}[phase] ?? ""}${sentence}`];
   if (equation) parts.push(equationText(model, equation));
   for (const chain of chains.slice(0, 8)) {
@@ -170,13 +206,13 @@ function asText(model, at, {phase, sentence, equation, chains} = told(model, at)
       (chain.giver >= 0 && chain.explained !== false
         ? `${to}: local derivative ${number(chain.local)} × upstream gradient ${number(chain.upstream)} ` +
           `= ${number(chain.share)}; `
-        : `${to} receives ${number(chain.share)}; `) + `${sumOf(chain, model.steps.mistake)}.`,
+        : `${to} receives ${number(chain.share)}; `) + `${sumOf(model, chain, state)}.`,
     );
   }
   return parts.join(" ");
 }
 
 function equationText(model, {node, names, numbers, result}) {
-  const parts = [model.name(node), plain(names), plain(numbers), result];
+  const parts = [plain(model.inMath(node)), plain(names), plain(numbers), result];
   return `${parts.filter((part, k) => part !== parts[k - 1]).join(" = ")}.`;
 }

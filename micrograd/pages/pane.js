@@ -1,0 +1,250 @@
+// A pane onto a large drawing: panning (drag, wheel, two fingers), zooming, and a small map in a corner.
+//
+// `layout` is the size {width, height} of the drawing, and `cards` a Map from names to cards
+// {box: {left, right, top, bottom}, kind}. A class that draws them extends this one.
+
+const LEAST = 0.92; // the smallest zoom: letters of 12 pixels stay 11 pixels high
+const LARGEST = 2.5,
+  MARGIN = 14;
+
+const svgElement = (name, attributes = {}, text = "") => {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text) element.textContent = text;
+  return element;
+};
+class Pane {
+  constructor(svg, map) {
+    Object.assign(this, {svg, map, k: 1, x: 0, y: 0, cards: new Map(), layout: null});
+    this.world = svgElement("g");
+    svg.replaceChildren(this.world);
+    this.listen();
+    if (map) this.listenToMap();
+  }
+
+  get size() {
+    return {width: this.svg.clientWidth || 900, height: this.svg.clientHeight || 400};
+  }
+
+  // The room that the whole drawing needs at this zoom.
+  needs(k = 1) {
+    return {width: this.layout.width * k + 2 * MARGIN, height: this.layout.height * k + 2 * MARGIN};
+  }
+
+  fits({width, height} = this.size) {
+    const needed = this.needs(this.k);
+    return needed.width <= width + 1 && needed.height <= height + 1;
+  }
+
+  // The whole drawing, where its letters can be read; else as much of it as there is room for.
+  fit(most = 1.25) {
+    const {width, height} = this.size;
+    const k = Math.min(
+      (width - 2 * MARGIN) / this.layout.width,
+      (height - 2 * MARGIN) / this.layout.height,
+    );
+    this.k = Math.max(LEAST, Math.min(most, k));
+    this.moveTo(this.layout.width / 2, this.layout.height / 2);
+  }
+
+  zoom(factor, at = {x: this.size.width / 2, y: this.size.height / 2}) {
+    const k = Math.max(LEAST, Math.min(LARGEST, this.k * factor)),
+      grown = k / this.k;
+    this.x = at.x - (at.x - this.x) * grown;
+    this.y = at.y - (at.y - this.y) * grown;
+    this.k = k;
+    this.place();
+  }
+
+  // Brings a point of the drawing to the middle.
+  moveTo(x, y) {
+    const {width, height} = this.size;
+    this.x = width / 2 - x * this.k;
+    this.y = height / 2 - y * this.k;
+    this.place();
+  }
+
+  // Moves as little as needed so that these cards can be seen, the first ones above all.
+  lookAt(names) {
+    const boxes = names.map(name => this.cards.get(name)?.box).filter(Boolean);
+    if (!boxes.length) return;
+    const {width, height} = this.size,
+      k = this.k;
+    let pad = 14;
+    const bring = (low, high, at, room) => {
+      const [a, b] = [at + low * k - pad, at + high * k + pad];
+      return b - a > room ? at : a < 0 ? at - a : b > room ? at - (b - room) : at;
+    };
+    const span = count => {
+      const some = boxes.slice(0, count);
+      return [
+        Math.min(...some.map(box => box.left)),
+        Math.max(...some.map(box => box.right)),
+        Math.min(...some.map(box => box.top)),
+        Math.max(...some.map(box => box.bottom)),
+      ];
+    };
+    for (const count of [boxes.length, boxes.length, 1]) {
+      const [left, right, top, bottom] = span(count);
+      this.x = bring(left, right, this.x, width);
+      this.y = bring(top, bottom, this.y, height);
+      pad = 2; // where there is little room
+    }
+    this.place();
+  }
+
+  // Keeps the drawing in sight: in the middle if it fits, else up to its edges.
+  place() {
+    const size = this.size, // read once, before anything is written: reading it again would be slow
+      {width, height} = size;
+    const keep = (at, needed, room) =>
+      needed + 2 * MARGIN <= room
+        ? (room - needed) / 2
+        : Math.max(room - needed - MARGIN, Math.min(MARGIN, at));
+    this.x = keep(this.x, this.layout.width * this.k, width);
+    this.y = keep(this.y, this.layout.height * this.k, height);
+    this.world.setAttribute("transform", `translate(${round(this.x)} ${round(this.y)}) scale(${this.k})`);
+    this.svg.classList.toggle("larger", !this.fits(size));
+    this.showMap(size);
+  }
+
+  listen() {
+    const {svg} = this,
+      fingers = new Map();
+    let moved = 0;
+    const spread = () => {
+      const [a, b] = [...fingers.values()];
+      return {distance: Math.hypot(a.x - b.x, a.y - b.y), x: (a.x + b.x) / 2, y: (a.y + b.y) / 2};
+    };
+    svg.addEventListener("pointerdown", event => {
+      fingers.set(event.pointerId, {x: event.offsetX, y: event.offsetY});
+      moved = 0;
+    });
+    svg.addEventListener("pointermove", event => {
+      const before = fingers.get(event.pointerId);
+      if (!before || !this.layout) return;
+      const old = fingers.size === 2 ? spread() : null;
+      const frame = svg.getBoundingClientRect();
+      const now = {x: event.clientX - frame.left, y: event.clientY - frame.top};
+      fingers.set(event.pointerId, now);
+      moved += Math.hypot(now.x - before.x, now.y - before.y);
+      if (moved > 4 && !svg.hasPointerCapture(event.pointerId)) svg.setPointerCapture(event.pointerId);
+      if (old) {
+        const after = spread();
+        this.x += after.x - old.x;
+        this.y += after.y - old.y;
+        this.zoom(after.distance / old.distance, after);
+      } else if (fingers.size === 1) {
+        this.x += now.x - before.x;
+        this.y += now.y - before.y;
+        this.place();
+      }
+    });
+    for (const name of ["pointerup", "pointercancel", "lostpointercapture"])
+      svg.addEventListener(name, event => fingers.delete(event.pointerId));
+    svg.addEventListener(
+      "click",
+      event => {
+        if (moved > 4) {
+          event.stopPropagation();
+          moved = 0;
+        }
+      },
+      true,
+    );
+    svg.addEventListener(
+      "wheel",
+      event => {
+        if (!this.layout) return;
+        const frame = svg.getBoundingClientRect(),
+          before = [this.x, this.y, this.k];
+        if (event.ctrlKey || event.metaKey)
+          this.zoom(Math.exp(-event.deltaY / 300), {
+            x: event.clientX - frame.left,
+            y: event.clientY - frame.top,
+          });
+        else {
+          this.x -= event.shiftKey ? event.deltaY : event.deltaX;
+          this.y -= event.shiftKey ? 0 : event.deltaY;
+          this.place();
+        }
+        // at the end of the drawing the page scrolls on
+        if (before.some((x, i) => Math.abs(x - [this.x, this.y, this.k][i]) > 0.5)) event.preventDefault();
+      },
+      {passive: false},
+    );
+  }
+
+  // ---- The small map
+
+  drawMap() {
+    if (!this.map) return;
+    const {width, height} = this.layout,
+      scale = Math.min(150 / width, 90 / height) * (this.size.width < 600 ? 0.65 : 1);
+    this.map.setAttribute("viewBox", `-8 -8 ${width + 16} ${height + 16}`);
+    this.map.setAttribute("width", Math.max(24, width * scale));
+    this.map.setAttribute("height", Math.max(16, height * scale));
+    this.map.replaceChildren(
+      ...[...this.cards.values()].map(({box, kind, width, height}) =>
+        svgElement("rect", {class: kind, x: box.left, y: box.top, width, height, rx: 8}),
+      ),
+      svgElement("rect", {class: "seen"}),
+    );
+  }
+
+  showMap({width, height}) {
+    if (!this.map) return;
+    const seen = this.map.querySelector(".seen"),
+      fits = this.fits({width, height});
+    this.map.toggleAttribute("hidden", fits);
+    if (fits) return;
+    const values = {
+      x: -this.x / this.k,
+      y: -this.y / this.k,
+      width: width / this.k,
+      height: height / this.k,
+    };
+    for (const [key, value] of Object.entries(values)) seen?.setAttribute(key, value);
+    // in a corner in which it covers nothing that matters now
+    const [w, h] = ["width", "height"].map(side => +this.map.getAttribute(side) + 10);
+    const busy = (this.picture?.focus ?? [])
+      .map(name => this.cards.get(name)?.box)
+      .filter(Boolean)
+      .map(box => ({
+        left: box.left * this.k + this.x,
+        right: box.right * this.k + this.x,
+        top: box.top * this.k + this.y,
+        bottom: box.bottom * this.k + this.y,
+      }));
+    const corners = [
+      [1, 1],
+      [0, 1],
+      [1, 0],
+      [0, 0],
+    ].map(([right, low]) => ({
+      right,
+      low,
+      box: {
+        left: right ? width - w : 0,
+        right: right ? width : w,
+        top: low ? height - h : 0,
+        bottom: low ? height : h,
+      },
+    }));
+    const {right, low} = corners.find(({box}) => busy.every(other => !overlap(box, other))) ?? corners[0];
+    this.map.style.inset = `${low ? "auto" : "4px"} ${right ? "4px" : "auto"} ${low ? "4px" : "auto"} ` +
+      `${right ? "auto" : "4px"}`;
+  }
+
+  listenToMap() {
+    const go = event => {
+      if (!event.buttons) return;
+      const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(
+        this.map.getScreenCTM().inverse(),
+      );
+      this.moveTo(point.x, point.y);
+    };
+    this.map.addEventListener("pointerdown", go);
+    this.map.addEventListener("pointermove", go);
+  }
+}
