@@ -13,6 +13,10 @@ from typing import Any
 from micrograd.draw import tokens
 from micrograd.files import write_whole
 
+# Beside the .py files are the three files of each page. Of the others, some serve all pages, some the
+# page that steps through a graph, and some the page of training.
+FOLDERS = (".", "shared", "stepping", "learning")
+
 # What a page may do: run its own scripts, apply its own styles, and show pictures that it made
 # itself. It cannot fetch anything, or evaluate text as code.
 POLICY = (
