@@ -13,8 +13,8 @@ from typing import Any
 from micrograd.draw import tokens
 from micrograd.files import write_whole
 
-# Beside the .py files are the three files of each page. Of the others, some serve all pages, some the
-# page that steps through a graph, and some the page of training.
+# Beside the .py files are the three files of each page. Of the others, some serve all pages, some
+# the page that steps through a graph, and some the page of training.
 FOLDERS = (".", "shared", "stepping", "learning")
 
 # What a page may do: run its own scripts, apply its own styles, and show pictures that it made
@@ -65,7 +65,9 @@ def as_json(data: Any) -> str:
 
 
 def _file(name: str) -> str:
-    text = resources.files("micrograd.pages").joinpath(name).read_text(encoding="utf-8")
+    here = resources.files("micrograd.pages")
+    places = (here.joinpath(folder, name) for folder in FOLDERS)
+    text = next(place for place in places if place.is_file()).read_text(encoding="utf-8")
     # Tabs for the indentation: a page is a tenth smaller, and its source can still be read.
     return re.sub(r"^(?:  )+", lambda gap: "\t" * (len(gap[0]) // 2), text, flags=re.MULTILINE)
 
