@@ -3,6 +3,7 @@
 import gc
 import json
 import random
+import html
 import re
 import struct
 import subprocess
@@ -118,6 +119,12 @@ def test_the_static_graph_agrees_with_formulas_and_pytorch(tmp_path):
     assert pictures(tmp_path) == {"scalar.svg", "learned.png"}
 
 
+def texts_of(path):
+    """All texts of an SVG in order, with | around each; the factors of a product are three."""
+    texts = re.findall(r"<text[^>]*>([^<]*)<", path.read_text(encoding="utf-8"))
+    return html.unescape(f"|{'|'.join(texts)}|").replace("\N{NO-BREAK SPACE}", " ")
+
+
 def test_orders_and_cost(tmp_path):
     out = run(tmp_path, "orders_and_cost", "--largest", "4000")
     rows = rows_of(out)
@@ -131,9 +138,9 @@ def test_orders_and_cost(tmp_path):
     assert [reference for reference, _ in slopes] == ["1"] * 4
     assert [float(here) for _, here in slopes[2:]] == pytest.approx([1, 1], abs=0.2)  # memory
     assert "level 2: d e" in out.splitlines()
-    drawn = (tmp_path / "orders.svg").read_text(encoding="utf-8")
-    assert drawn.count(">1 × −3 = −3<") == 2  # into a and b
-    assert drawn.count(">−3<") == 3  # the gradients of a, b and c
+    drawn = texts_of(tmp_path / "orders.svg")
+    assert drawn.count("|1| × |−3| = |−3|") == 2  # into a and b
+    assert drawn.count("|grad|−3|") == 3  # of a, b and c
     assert pictures(tmp_path) == {"orders.svg", "cost.png"}
 
 
@@ -211,13 +218,14 @@ def test_both_modes_agree_with_pencil_and_paper(x, y):
 
 def test_both_modes_are_drawn(tmp_path, capsys):
     load("graphs_to_digits").modes(tmp_path)
-    forward, reverse = ((tmp_path / f"{x}.svg").read_text("utf-8") for x in ("forward", "reverse"))
-    assert (forward.count(">tangent<"), reverse.count(">grad<")) == (9, 9)
+    forward, reverse = (texts_of(tmp_path / f"{x}.svg") for x in ("forward", "reverse"))
+    assert (forward.count("|tangent|"), reverse.count("|grad|")) == (9, 9)
     for products, picture in (
         ({"4 × 1 = 4", "3 × 4 = 12", "2 × 0 = 0", "1 × 15 = 15"}, forward),
         ({"4 × 3 = 12", "3 × 1 = 3", "2 × 1 = 2", "6 × 5 = 30"}, reverse),
     ):
-        assert all(f">{product}<" in picture for product in products)
+        parts = [re.sub(r" [×=] ", r"|\g<0>|", product) for product in products]
+        assert all(f"|{product}|" in picture for product in parts)
 
 
 @pytest.mark.parametrize("size", [64, 100, 640])  # 100 leaves a rest of 40

@@ -126,10 +126,10 @@ class Experiment {
 
   // ---- Training
 
-  // Up to `count` steps, as many as there is time for in a frame.
+  // Up to `count` steps, as many as there is time for in a frame, but at least one.
   step(count = 1) {
     const until = performance.now() + 25, examples = this.trained, settings = this.settingsOfStep;
-    for (let i = 0; i < count && performance.now() < until; i++) this.training.step(examples, settings);
+    do this.training.step(examples, settings); while (--count > 0 && performance.now() < until);
     this.note();
     const last = this.curves.loss[this.curves.loss.length - 1];
     if (last !== null && !Number.isFinite(last))
