@@ -1,9 +1,9 @@
 """The scripts that follow articles: they print the articles' numbers, and ours are the same."""
 
 import gc
+import html
 import json
 import random
-import html
 import re
 import struct
 import subprocess
