@@ -700,9 +700,8 @@ class InsideJAX(Compiled):
         super().__init__(workload, "numpy")
         arrays = workload.inputs, workload.targets
         gradients_of = self.compiled.jax(*(array.shape[1:] for array in arrays))
-        place = {p: i for i, p in enumerate(gradients_of.parameters)}
-        self.places = [place[p] for p in self.leaves]
-        self.vector = jax.numpy.array([p.data for p in gradients_of.parameters])
+        self.used = gradients_of.parameters  # not the rows of a table that no example needs
+        self.vector = jax.numpy.array([p.data for p in self.used])
         self.data = [jax.numpy.array(array) for array in arrays]
 
         def step(vector, inputs, targets):
@@ -718,7 +717,8 @@ class InsideJAX(Compiled):
 
     def parameters(self):
         """All parameters."""
-        return np.asarray(self.vector)[self.places]
+        moved = dict(zip(self.used, self.vector.tolist(), strict=True))
+        return np.array([moved.get(p, p.data) for p in self.leaves])
 
 
 class CasADi:

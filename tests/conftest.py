@@ -30,7 +30,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Sets the number of examples; without numba, skips the doctests of the compiler's kernel."""
+    """Sets the number of examples; without numba or JAX, skips doctests of files that import it."""
     settings.load_profile("steady" if config.option.slow else "quick")
     config.addinivalue_line("markers", "slow: a test that runs only with --slow")
     if not all(map(importlib.util.find_spec, ("numba", "jax"))):

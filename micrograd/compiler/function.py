@@ -454,8 +454,8 @@ def compile(*function: Any, executor: str = "") -> Any:
     The compiled function takes arrays whose first axis runs over the examples: (n,) for a number,
     (n, d) for a list of d numbers. It returns a `Batch`: `data` is the mean, `lanes` the result for
     each example, and `backward()` adds the gradients of the mean to the `grad` of each parameter.
-    `source`, `groups`, `instructions` and `draw_dot(f)` show the compiled program. Each call copies
-    its arrays.
+    `source`, `groups`, `instructions` and `draw_dot(f)` show the compiled program, and `jax(...)`
+    returns it as a function for programs written with JAX. Each call copies its arrays.
 
     Results are always up to date: each call reads the current data of the parameters, and checks
     whether anything else that the function reads has changed since it was recorded. If so, the call

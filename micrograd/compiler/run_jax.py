@@ -258,9 +258,9 @@ def pure(schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> Callable[...,
 
     def function(parameters: Array, *arguments: Array) -> tuple[Array, Array]:
         parameters, *arrays = map(jnp.asarray, (parameters, *arguments))
-        expected = [(n_parameters,), *((..., *shape) for shape in shapes)]
-        found = [parameters.shape, *((..., *a.shape[1:]) for a in arrays)]
-        if found != expected:
+        found = [parameters.shape, *(a.shape for a in arrays)]
+        expected = [(n_parameters,), *(("n", *shape) for shape in shapes)]
+        if found[0] != expected[0] or [shape[1:] for shape in found[1:]] != list(shapes):
             raise ValueError(f"expected arrays of shapes {expected}, got {found}")
         n = max([len(a) for a in arrays if a.ndim], default=1)
         run = _Run(schedule, parameters.astype(jnp.result_type(float, parameters)))
@@ -294,8 +294,8 @@ class JaxExecutor:
         with jax.enable_x64(self.dtype == "float64"):
             function, lanes = self.compiled(n)
             uniform, rows = function(parameters, *(_padded(a, n, lanes) for a in arguments))
-            *_, wrong = found = np.asarray(uniform)
-        if wrong:
+            found = np.asarray(uniform)  # waits for the devices
+        if found[-1]:
             raise IndexError("take got an index that is out of range or not a whole number")
         return found[:-1], [_Row(row, n) for row in rows]
 
@@ -304,7 +304,9 @@ def _compiled(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple
     mesh = Mesh(np.array(jax.devices()), ("lanes",))
     memory = CACHE if jax.default_backend() == "cpu" else MEMORY
     largest = max(16, memory // (np.dtype(dtype).itemsize * schedule.sizes[1]))
-    tiles = math.ceil(n / (mesh.size * largest))
+    least = math.ceil(n / (mesh.size * largest))
+    # Rather a few more tiles than lanes that do not count.
+    tiles = next((k for k in range(least, 2 * least) if n % (mesh.size * k) == 0), least)
     tile = math.ceil(n / (mesh.size * tiles))
     lanes = mesh.size * tiles * tile
 
