@@ -69,7 +69,7 @@ def pages():
                 page.keyboard.press("ArrowRight")
             yield screenshot(page, f"stepping{dark}.png")
             page.goto(Path(learning).as_uri())
-            for _ in range(60):
+            for _ in range(300):
                 page.get_by_role("button", name="One step").first.click()
             yield screenshot(page, f"learning{dark}.png")
         browser.close()
@@ -99,14 +99,14 @@ def made_by(demo, option, name, *arguments):
 
 
 def screenshot(page, name):
-    """The path of a picture of a page, in 64 colours, which are enough for it."""
+    """The path of a picture of a page, in 256 colours, which are enough for it."""
     from PIL import Image
 
     path = str(GALLERY / name)
     page.wait_for_timeout(500)  # until the page has reacted to the keys and buttons
     page.screenshot(path=path)
     with Image.open(path) as image:
-        small = image.convert("RGB").quantize(64, dither=Image.Dither.NONE)
+        small = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
     return path
 
