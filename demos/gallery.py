@@ -106,7 +106,8 @@ def screenshot(page, name):
     page.wait_for_timeout(500)  # until the page has reacted to the keys and buttons
     page.screenshot(path=path)
     with Image.open(path) as image:
-        small = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        all_hues = Image.Quantize.MAXCOVERAGE  # rare colours such as that of gradients, too
+        small = image.convert("RGB").quantize(256, all_hues, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
     return path
 
