@@ -40,7 +40,7 @@ NAMES = ("lecture", "backprop_in_pictures", "from_scalars_to_arrays")
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 PICTURES = ("image/svg+xml", "image/png")
 DRAWN = (*PICTURES, "text/html")  # depend on fonts: a page of explain() contains a picture
-COLOURS = 64  # enough for a plot: lines, letters and the shades at their borders
+COLOURS = 32  # enough for a plot: lines, letters and the shades at their borders
 
 
 def unexecuted(source):

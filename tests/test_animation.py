@@ -38,6 +38,7 @@ def pictures(gif):
     return frames
 
 
+@pytest.mark.slow
 def test_a_gif_can_be_dark(tmp_path):
     history = trained(2)
     history.save(tmp_path / "dark.gif", dark=True)

@@ -56,6 +56,7 @@ def test_the_neuron_by_hand_has_the_lectures_numbers(tmp_path):
 VIEWS = {"forward.svg", "reverse.svg", "ops.svg", "neurons.svg", "layers.svg", "network.svg"}
 
 
+@pytest.mark.slow
 def test_from_graphs_to_digits(tmp_path):
     pytest.importorskip("sklearn")
     out = run(tmp_path, "graphs_to_digits", "--epochs", "2")
@@ -125,6 +126,7 @@ def texts_of(path):
     return html.unescape(f"|{'|'.join(texts)}|").replace("\N{NO-BREAK SPACE}", " ")
 
 
+@pytest.mark.slow
 def test_orders_and_cost(tmp_path):
     out = run(tmp_path, "orders_and_cost", "--largest", "4000")
     rows = rows_of(out)

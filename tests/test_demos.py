@@ -443,6 +443,7 @@ def test_arrows_turn_round_where_a_gradient_has_been_handed_on():
     assert pixels({"v9", "v8"}) > pixels({"v9"}) + 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "theme"), [([], "LIGHT"), (["--dark"], "DARK")])
 def test_the_film_is_written_light_or_dark(options, theme, tmp_path):
     assert run(tmp_path, "backward_gif", *options) == "film in backward.gif\n"
