@@ -49,6 +49,7 @@ def test_a_gif_can_be_dark(tmp_path):
                 assert to_hex(picture[row, column] / 255) == theme["panel"]
 
 
+@pytest.mark.slow
 def test_a_gif_shows_validation_a_title_and_the_true_boundary():
     shift = [0.0]
 

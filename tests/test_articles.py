@@ -34,6 +34,7 @@ def numbers(row):
 # ---- as scripts
 
 
+@pytest.mark.slow
 def test_the_original_demo_prints_its_numbers(tmp_path):
     rows = rows_of(run(tmp_path, "original_demo"))
     assert len(rows) == 3 + 5 + 6
@@ -109,6 +110,7 @@ def test_graphs_to_digits_learns_mnist_files(tmp_path):
     assert "digits.png" in pictures(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_the_static_graph_agrees_with_formulas_and_pytorch(tmp_path):
     rows = rows_of(run(tmp_path, "static_graph"))
     compared = {key: row for key, row in rows.items() if row[0] != "-"}
@@ -146,6 +148,7 @@ def test_orders_and_cost(tmp_path):
     assert pictures(tmp_path) == {"orders.svg", "cost.png"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -159,6 +162,7 @@ def test_options_that_make_no_sense_are_refused(name, options, message, tmp_path
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -403,6 +407,7 @@ def test_slope_is_the_exponent_of_a_power_law():
     assert load("orders_and_cost").slope(sizes, 3 * sizes**1.5) == pytest.approx(1.5, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collector", [True, False])
 def test_the_collector_is_left_as_it_was(collector, monkeypatch):
     demo = load("orders_and_cost")

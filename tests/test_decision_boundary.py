@@ -132,6 +132,7 @@ def test_the_training_is_animated_as_well(tmp_path, name, start, mode):
     assert (tmp_path / "still.png").read_bytes() == (tmp_path / "plain.png").read_bytes()
 
 
+@pytest.mark.slow
 def test_pictures_can_be_dark(tmp_path):
     run(tmp_path, *SMALL, "--steps", "1", "--out", "a.png", "--animate", "a.gif", "--dark")
     for name in ("a.png", "a.gif"):

@@ -17,6 +17,7 @@ from micrograd.optim import SGD, Adam
 # ---- as scripts
 
 
+@pytest.mark.slow
 def test_circle_prints_a_row_for_each_width_and_draws(tmp_path):
     out = run(tmp_path, "circle", "--points", "40", "--epochs", "2", "--largest", "2")
     assert re.search(r"^1( +\d\.\d{3}){2}( +[\d.]+%){2} +62\.9% +[+-][\d.]+%$", out, re.M)
@@ -64,6 +65,7 @@ def confusion_of(out):
     return [int(n) for row in out.splitlines()[-10:] for n in re.findall(r"\d+", row[3:])]
 
 
+@pytest.mark.slow
 def test_digits_says_how_to_get_scikit_learn():
     hide = (
         "import runpy, sys; sys.modules['sklearn'] = None; "

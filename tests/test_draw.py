@@ -402,6 +402,7 @@ def test_the_chain_rule_on_the_arrows(rankdir):
         draw_dot(c, edges="all")
 
 
+@pytest.mark.slow
 def test_a_name_stands_for_an_arrow_from_far_away():
     x = Value(1.0, label="x")
     h = y = x.tanh()
@@ -639,6 +640,7 @@ def test_a_large_graph_is_drawn_at_the_next_level_and_says_so(examples, level, f
     assert f"\t{first} [" in dot.source
 
 
+@pytest.mark.slow
 def test_a_graph_that_is_too_large_at_every_level_is_refused():
     model = MLP(2, [2, 1])
     outputs = [model([1.0, 2.0]) + p * p for p in Linear(100, 20).parameters()]
