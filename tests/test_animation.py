@@ -12,6 +12,7 @@ from micrograd import plot
 from micrograd.draw.tokens import DARK, LIGHT
 
 
+@pytest.mark.slow
 def test_a_gif_moves_at_readme_width_and_holds_the_last_frame(tmp_path):
     trained(5).save(tmp_path / "training.gif")
     with Image.open(tmp_path / "training.gif") as gif:

@@ -76,6 +76,7 @@ def test_from_graphs_to_digits(tmp_path):
     assert pictures(tmp_path) == VIEWS | {"digits.png"}
 
 
+@pytest.mark.slow
 def test_without_scikit_learn_the_graphs_are_drawn(tmp_path):
     hide = (
         "import runpy, sys; sys.modules['sklearn'] = None; sys.path.insert(0, sys.argv[1]); "

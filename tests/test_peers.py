@@ -241,6 +241,7 @@ def test_a_peer_that_cannot_run_is_named(original):
     assert "left out: original micrograd, eager, W1: RuntimeError: not today" in out
 
 
+@pytest.mark.slow
 def test_a_peer_that_is_wrong_is_named_and_not_timed(original):
     path = original / "micrograd" / "engine.py"
     engine = path.read_text(encoding="utf-8")

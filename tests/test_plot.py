@@ -138,6 +138,7 @@ def test_the_ending_says_the_format_and_nothing_else_is_left(tmp_path, name, sta
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", thinned(["svg", "png", "pdf"], 3))
 def test_the_same_figure_gives_the_same_file(tmp_path, kind):
     X, y = moons(10)
