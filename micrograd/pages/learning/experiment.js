@@ -243,7 +243,7 @@ class Experiment {
     return moved;
   }
 
-  // ---- Weights and their names. A weight is {layer, index, input}, or {place} if the model is no MLP.
+  // ---- Weights and their names. A weight is {layer, index, input}, or {place} if it is not an MLP.
 
   weightAt(place) {
     if (this.isFixed) return {place};

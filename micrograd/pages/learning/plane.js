@@ -109,7 +109,7 @@ function drawMarker(context, label, x, y, size, hollow = false) {
 
 // Draws the plane and returns its geometry, for pointers.
 //   grid       {columns, rows, surfaces}: a score for each class, or one, in rows from the bottom
-//   inside     an image to show in place of the classes, or null
+//   inside     an image to show instead of the classes, or null
 //   low, high  the corners; ratio: width over height
 //   points     [{x, y, label, test}]; chosen: the index of the one to mark
 //   truth      a polyline of the boundary that generated the points, or null
