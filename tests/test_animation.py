@@ -88,6 +88,7 @@ def test_the_same_run_gives_the_same_bytes(make):
     assert make(trained(2)) == make(trained(2))
 
 
+@pytest.mark.slow
 def test_drawing_a_run_changes_no_setting_and_loads_no_pyplot():
     import matplotlib
 
