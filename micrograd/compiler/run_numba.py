@@ -72,39 +72,53 @@ class NumbaRun:
     array([6., 3.])
     """
 
-    def __init__(self, schedule: Schedule, encoded: Array, n: int) -> None:
-        kernel = _compiled_kernel()
-        self._run = kernel.run
+    def __init__(self, schedule: Schedule, n: int) -> None:
+        compiler = _compiler()
+        self._kernel = compiler.kernel
+        self._encoded = encoded = compiler.encode(schedule, n)
+        memory = np.zeros(encoded.size + LINE // 8)
+        start = -memory.ctypes.data % LINE // 8
+        self._memory = memory[start : start + encoded.size]
         n_uniform, n_rows = schedule.sizes
-        self._encoded = encoded
-        self._first_after = len(schedule.before) + len(schedule.lanes)
-        self._last = len(schedule.groups)
-        self._matrix = _aligned(n_rows, n)
-        self._scratch = _aligned(1, kernel.scratch_size(encoded, n))[0]
-        self.uniform = _aligned(1, n_uniform)[0]
-        self.lanes = self._matrix if n > 1 else self._matrix[:, 0]
+        self.uniform = self._memory[:n_uniform]
+        rows = self._memory[encoded.lanes : encoded.lanes + n_rows * n].reshape(n_rows, n)
+        self.lanes = rows if n > 1 else rows[:, 0]
         self.lanes[schedule.ones] = 1.0
         for slot, number in schedule.constants:
             self.uniform[slot] = number
+        self._run(*encoded.once)
 
-    def __call__(self, first: int = 0, last: int | None = None) -> None:
-        """Computes the groups from `first` up to `last` (exclusive); by default, all of them."""
-        last = self._last if last is None else last
-        if self._run(self._encoded, self.uniform, self._matrix, self._scratch, first, last):
+    def _run(self, first: int, last: int, times: int = 1) -> None:
+        found = self._kernel.run(self._encoded.program, self._memory, first, last, times)
+        if found == self._kernel.WRONG_INDEX:
             raise IndexError("take got an index that is out of range or not a whole number")
+        if found:
+            raise RuntimeError(f"the kernel stopped: {found}")
+
+    def __call__(self) -> None:
+        """Computes everything."""
+        self._run(self._encoded.until_means[0], self._encoded.after_means[1])
 
     def until_means(self) -> None:
         """Computes the uniform groups, the lanes, and their means."""
-        self(0, self._first_after)
+        self._run(*self._encoded.until_means)
 
     def after_means(self) -> None:
         """Computes the groups that depend on the means."""
-        self(self._first_after)
+        self._run(*self._encoded.after_means)
 
 
 def numba_binder(schedule: Schedule) -> Callable[[int], NumbaRun]:
-    """A function that binds this schedule, encoded only once, for a given number of lanes."""
-    return partial(NumbaRun, schedule, _kernel().encode(schedule.groups, *schedule.sizes))
+    """A function that binds this schedule for a given number of lanes."""
+    return partial(NumbaRun, schedule)
+
+
+@cache
+def _compiler() -> Any:
+    encode = _uninterrupted(importlib.import_module, "micrograd.compiler.encode")
+    if not encode.kernel.run.signatures:
+        _uninterrupted(encode.kernel.compile_now)
+    return encode
 
 
 @cache
