@@ -18,7 +18,7 @@ def schedule_of(recording, results, parameters=(), inputs=None):
     places = [r.place for r in results]
     steps = recording.instructions
     found = [i for i, s in enumerate(steps) if s.op == "input" and i not in parameters]
-    units = fused(steps, places, set(parameters))
+    units = fused(steps, places)
     return scheduled(units, steps, inputs or [found], list(parameters), places)
 
 
@@ -41,8 +41,8 @@ def test_independent_units_form_one_group_as_late_as_possible():
 
 def test_uniform_groups_run_before_the_lanes_or_after_the_means():
     recording = Simplified()
-    p, x = inputs_of(recording, 2)
-    [mean] = averaged(recording, [(p.exp() * x.tanh()).place], {p.place})
+    p, x = inputs_of(recording, 2, {0})
+    [mean] = averaged(recording, [(p.exp() * x.tanh()).place])
     schedule = schedule_of(recording, [Traced(recording, mean)], [p.place])
     phases = [[group.op for group in phase]
               for phase in (schedule.before, schedule.lanes, schedule.after)]  # fmt: skip
@@ -59,7 +59,7 @@ def test_uniform_groups_run_before_the_lanes_or_after_the_means():
 
 def test_constants_and_parameters_come_first():
     recording = Simplified()
-    x, p, q = inputs_of(recording, 3)
+    x, p, q = inputs_of(recording, 3, {1, 2})
     schedule = schedule_of(recording, [(x * p + 2.5) / q], [p.place, q.place])
     constants = {int(slot): number for slot, number in schedule.constants}
     assert constants == {2: 2.5, 3: 0.0, 4: 1.0}

@@ -19,20 +19,21 @@ all examples) or in lanes (one number per example); terms that do not fit become
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> w, x, v, y, b = (recording.input(0.5) for _ in range(5))
+    >>> w, v, b = (recording.parameter() for _ in range(3))
+    >>> x, y = recording.input(0.5), recording.input(0.5)
     >>> result = w * x + v * y + b
-    >>> fused(recording.instructions, [result.place], parameters={0, 2, 4}).units
-    {8: Unit(op='dot', operands=((0, 2, 4), (1, 3, -1), (), ()), sign=1, length=0)}
+    >>> fused(recording.instructions, [result.place]).units
+    {8: Unit(op='dot', operands=((0, 1, 2), (3, 4, -1), (), ()), sign=1, length=0)}
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from micrograd.compiler.averages import in_lanes, uses
+from micrograd.compiler.averages import uses
 from micrograd.compiler.simplify import Instructions
 
 ONE = -1  # the place of an input that is 1 in every lane
@@ -77,9 +78,9 @@ class Fused(NamedTuple):
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> w, v, x = (recording.input(0.5) for _ in range(3))
+    >>> w, v, x = recording.parameter(), recording.parameter(), recording.input(0.5)
     >>> result = w * x + v * x + x * x
-    >>> units, lanes = fused(recording.instructions, [result.place], parameters={0, 1})
+    >>> units, lanes = fused(recording.instructions, [result.place])
     >>> for place, unit in units.items():
     ...     print(place, unit.operands)
     8 ((2,), (2,), (), ())
@@ -99,10 +100,10 @@ class Fused(NamedTuple):
 
         >>> from micrograd.compiler.simplify import Simplified
         >>> recording = Simplified()
-        >>> w, x = recording.input(0.5), recording.input(0.5)
+        >>> w, x = recording.parameter(), recording.input(0.5)
         >>> mean = recording.result("mean", (x.exp().place,))
         >>> result = (w.sin() * mean).place
-        >>> found = fused(recording.instructions, [result], parameters={0})
+        >>> found = fused(recording.instructions, [result])
         >>> [(unit.op, found.phases[place]) for place, unit in found.units.items()]
         [('sin', 0), ('exp', 1), ('mean', 1), ('*', 2)]
         """
@@ -115,7 +116,7 @@ class Fused(NamedTuple):
         return phases
 
 
-def fused(instructions: Instructions, results: Sequence[int], parameters: Collection[int]) -> Fused:
+def fused(instructions: Instructions, results: Sequence[int]) -> Fused:
     """The units that these results need.
 
     A sum of two terms without products is not fused.
@@ -123,11 +124,10 @@ def fused(instructions: Instructions, results: Sequence[int], parameters: Collec
     Args:
         instructions: the instructions of a recording.
         results: places of results; each keeps its own unit, even if a sum could absorb it.
-        parameters: places of inputs that are the same in every lane.
     """
-    fusion = _Fusion(instructions, results, parameters)
+    fusion = _Fusion(instructions, results)
     for place in range(len(instructions) - 1, -1, -1):  # sums before their terms
-        if fusion.uses[place] and place not in fusion.absorbed and instructions.operands[place]:
+        if fusion.uses[place] and place not in fusion.absorbed and fusion.operands[place]:
             fusion.found[place] = fusion.unit(place)
     return Fused(_in_order(fusion.found, results), fusion.lanes)
 
@@ -164,11 +164,9 @@ def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
 class _Fusion:
     # Makes units, from the last instruction to the first, so that sums can absorb their terms.
 
-    def __init__(
-        self, steps: Instructions, results: Sequence[int], parameters: Collection[int]
-    ) -> None:
+    def __init__(self, steps: Instructions, results: Sequence[int]) -> None:
         self.ops, self.operands, self.numbers = steps.ops, steps.operands, steps.numbers
-        self.lanes = in_lanes(steps, parameters)
+        self.lanes = list(map(bool, steps.lanes))
         self.uses = uses(steps, results)
         self.depth = _depths(steps.operands)
         self.found: dict[int, Unit] = {}

@@ -130,7 +130,7 @@ def _attempt(
     inputs: list[Traced] = []
 
     def new_input() -> Traced:
-        inputs.append(recording.input(0.0))
+        inputs.append(recording.parameter())
         return inputs[-1]
 
     with recorded_as(candidates, new_input) as numbers:
@@ -177,10 +177,11 @@ def _used(recording: Simplified, nodes: Sequence[Value]) -> set[int]:
     # All places that the data of the nodes or any condition depends on. Every condition counts: if
     # both choices are equal, the result does not depend on the condition, but a gradient may.
     steps = recording.instructions
+    operands = steps.operands
     used = {v.data.place for v in nodes if isinstance(v.data, Traced)}
     for place in reversed(range(len(steps))):
         if place in used or steps.ops[place] in CONDITIONS:
-            used.update(steps.operands[place])
+            used.update(operands[place])
     return used
 
 

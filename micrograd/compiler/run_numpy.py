@@ -68,9 +68,9 @@ class NumPyRun:
     >>> from micrograd.compiler.schedule import scheduled
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> x, w = recording.input(0.0), recording.input(0.0)
+    >>> x, w = recording.input(0.0), recording.parameter()
     >>> y = (x * w).tanh()
-    >>> units = fused(recording.instructions, [y.place], parameters=[1])
+    >>> units = fused(recording.instructions, [y.place])
     >>> run = NumPyRun(scheduled(units, recording.instructions, [[0]], [1], [y.place]), 3)
     >>> run.uniform[:1], run.lanes[:1] = 2.0, [[0.0, 0.5, 1.0]]
     >>> run.until_means()

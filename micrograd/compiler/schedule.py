@@ -125,9 +125,9 @@ class Schedule(NamedTuple):
     >>> from micrograd.compiler.fuse import fused
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> w, x = recording.input(0.0), recording.input(0.0)
+    >>> w, x = recording.parameter(), recording.input(0.0)
     >>> y = (w.exp() * x).tanh()
-    >>> units = fused(recording.instructions, [y.place], parameters=[0])
+    >>> units = fused(recording.instructions, [y.place])
     >>> schedule = scheduled(units, recording.instructions, [[1]], [0], [y.place])
     >>> schedule.before, schedule.lanes, schedule.after
     ([exp of 1], [* of 1 in lanes, tanh of 1 in lanes], [])
@@ -223,8 +223,8 @@ def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
     >>> from micrograd.compiler.fuse import fused
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> b, w, x = (recording.input(0.0) for _ in range(3))
-    >>> units = fused(recording.instructions, [(b + w * x).place], parameters=[0, 1])
+    >>> b, w, x = recording.parameter(), recording.parameter(), recording.input(0.0)
+    >>> units = fused(recording.instructions, [(b + w * x).place])
     >>> order_of_use(units, [0, 1])  # the bias comes after its weight
     [1, 0]
     """
