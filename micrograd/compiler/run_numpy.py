@@ -129,16 +129,18 @@ class NumPyRun:
     def _view(self, block: Block) -> Array:
         """The numbers of a block, in the shape of its slots plus a last axis for the lanes."""
         slots, memory = block.slots, self.memory[block.lanes]
+        shape, first = slots.shape + memory.shape[1:], slots.flat[0]
+        if slots.size == 1:
+            return memory[first : first + 1].reshape(shape)
         strides = regular(slots)
         if strides is not None:
-            shape = slots.shape + memory.shape[1:]
             steps = tuple(s * memory.strides[0] for s in strides) + memory.strides[1:]
-            return as_strided(memory[slots.flat[0] :], shape, steps)
+            return as_strided(memory[first:], shape, steps)
         if not block.lanes and self.constants.keys() >= set(slots.flat):
             return self.uniform[slots]  # a copy is enough: constants do not change
         key = (block.lanes, slots.shape, slots.tobytes())
         if key not in self.gathered:
-            self.gathered[key] = np.empty(slots.shape + memory.shape[1:])
+            self.gathered[key] = np.empty(shape)
             self._step(memory.take, slots.astype(np.intp), 0, self.gathered[key], "clip")
         return self.gathered[key]
 
@@ -210,11 +212,11 @@ class NumPyRun:
             self._step(np.add, b, out, out)
 
     def _dot(self, group: Group) -> None:
-        left, _, added, subtracted = group.operands
+        left, right, added, subtracted = group.operands
         out = self._view(group.result)
         total = None
         if left.slots.shape[-1]:
-            self._products(*_grid(group))
+            self._products(left, right, group.result)
             if group.sign < 0:
                 self._step(np.negative, out, out)
             total = out
@@ -273,8 +275,8 @@ class NumPyRun:
             self._step(np.matmul, a, b, out)
 
     def _mean(self, group: Group) -> None:
-        left, right, result = _grid(group)
-        out = self._view(result)
+        left, right = group.operands
+        out = self._view(group.result)
         self._product(self._along_lanes(right), self._along_lanes(left).swapaxes(-1, -2), out)
         if group.sign < 0:
             self._step(np.negative, out, out)
@@ -337,25 +339,11 @@ def regular(slots: Slots) -> tuple[int, ...] | None:
     >>> regular(np.array([[3, 4], [6, 7]])), regular(np.array([3, 4, 6]))
     ((3, 1), None)
     """
-    steps = []
-    for axis in range(slots.ndim):
-        differences = np.unique(np.diff(slots, axis=axis))
-        if len(differences) > 1:
-            return None
-        steps.append(int(differences[0]) if len(differences) else 0)
-    return tuple(steps)
-
-
-def _grid(group: Group) -> tuple[Block, Block, Block]:
-    # Returns left lists (..., L, K), right lists (..., R, K), and the result of each pair
-    # (..., R, L). A row of dots counts as a stack of grids, each with one left and one right list.
-    left, right, *_ = group.operands
-    if left.slots.ndim == 2:
-        lefts, rights = left.slots[:, None], right.slots[:, None]
-    else:
-        lefts, rights = left.slots[..., 0, :, :], right.slots[..., 0, :]
-    results = group.result.slots.reshape(*rights.shape[:-1], lefts.shape[-2])
-    return Block(left.lanes, lefts), Block(right.lanes, rights), Block(group.result.lanes, results)
+    steps, expected = [], slots.flat[0]
+    for axis, size in enumerate(slots.shape):
+        steps.append(int(slots.take(1, axis).flat[0] - slots.flat[0]) if size > 1 else 0)
+        expected = np.add.outer(expected, steps[-1] * np.arange(size))
+    return tuple(steps) if (slots == expected).all() else None
 
 
 def _check_index(index: Array, length: int) -> None:
