@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import as_strided
 
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 
@@ -129,13 +128,12 @@ class NumPyRun:
     def _view(self, block: Block) -> Array:
         """The numbers of a block, in the shape of its slots plus a last axis for the lanes."""
         slots, memory = block.slots, self.memory[block.lanes]
-        shape, first = slots.shape + memory.shape[1:], slots.flat[0]
-        if slots.size == 1:
-            return memory[first : first + 1].reshape(shape)
-        strides = regular(slots)
-        if strides is not None:
-            steps = tuple(s * memory.strides[0] for s in strides) + memory.strides[1:]
-            return as_strided(memory[first:], shape, steps)
+        shape = slots.shape + memory.shape[1:]
+        steps = regular(slots)
+        if steps is not None:
+            row = memory.strides[0]
+            strides = (*(row * step for step in steps), *memory.strides[1:])
+            return np.ndarray(shape, float, memory, row * slots.item(0), strides)
         if not block.lanes and self.constants.keys() >= set(slots.flat):
             return self.uniform[slots]  # a copy is enough: constants do not change
         key = (block.lanes, slots.shape, slots.tobytes())
@@ -147,7 +145,7 @@ class NumPyRun:
     def _operand(self, block: Block, dimensions: int) -> Array:
         """A view of a block that broadcasts to a result with this many dimensions."""
         view = self._view(block)
-        if not block.lanes and (block.slots == block.slots.flat[0]).all():
+        if not block.lanes and not any(view.strides):
             return view.reshape(-1)[0, ...]  # the same number everywhere: no axes needed
         return view if view.ndim == dimensions else view[..., None]
 
@@ -339,9 +337,16 @@ def regular(slots: Slots) -> tuple[int, ...] | None:
     >>> regular(np.array([[3, 4], [6, 7]])), regular(np.array([3, 4, 6]))
     ((3, 1), None)
     """
-    steps, expected = [], slots.flat[0]
+    if slots.size == 1:
+        return (0,) * slots.ndim
+    first, flat = slots.item(0), slots.ravel()
+    if slots.shape[-1] == slots.size:  # the usual case
+        step = flat.item(1) - first
+        is_regular = (flat[1:] - flat[:-1] == step).all()
+        return (0,) * (slots.ndim - 1) + (step,) if is_regular else None
+    steps, expected = [], first
     for axis, size in enumerate(slots.shape):
-        steps.append(int(slots.take(1, axis).flat[0] - slots.flat[0]) if size > 1 else 0)
+        steps.append(slots.take(1, axis).item(0) - first if size > 1 else 0)
         expected = np.add.outer(expected, steps[-1] * np.arange(size))
     return tuple(steps) if (slots == expected).all() else None
 

@@ -201,14 +201,14 @@ def _levels(fused: Fused) -> dict[tuple[int, int], list[int]]:
     # Maps (phase, level) to the places of units. The last level is 0; earlier ones are negative.
     phase = fused.phases
     level = dict.fromkeys(fused.units, 0)
-    for place, unit in reversed(fused.units.items()):
-        own, before = phase[place], level[place] - 1
-        for source in unit.sources:
-            if phase.get(source) == own and level[source] > before:
-                level[source] = before
     found = defaultdict(list)
-    for place in fused.units:
-        found[phase[place], level[place]].append(place)
+    for place, unit in reversed(fused.units.items()):
+        own, last = phase[place], level[place]
+        found[own, last].append(place)
+        for places in unit.operands:
+            for source in places:
+                if phase.get(source) == own and level[source] >= last:
+                    level[source] = last - 1
     return found
 
 
@@ -232,16 +232,6 @@ def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
     return list(dict.fromkeys([*chain.from_iterable(kinds.values()), *rank.values()]))
 
 
-def _ranks(fused: Fused, results: Sequence[int]) -> dict[int, int]:
-    # The position of each result; uniform numbers that it is computed from share its position.
-    rank = {place: i for i, place in reversed(list(enumerate(results)))}
-    for place, unit in reversed(fused.units.items()):
-        for source in unit.sources:
-            if place in rank and not fused.lanes[source]:
-                rank.setdefault(source, rank[place])
-    return rank
-
-
 class _Layout:
     """Assigns slots to places and forms groups of units."""
 
@@ -254,14 +244,13 @@ class _Layout:
         results: Sequence[int],
     ) -> None:
         self.units, self.lanes, self.numbers = fused.units, fused.lanes, instructions.numbers
-        self.rank = _ranks(fused, results)
         self.slot: dict[int, int] = {}
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
         self.take_slots(parameters, False)
         for argument in inputs:
             self.take_slots(argument, True)
-        known = set(results).union(*(unit.sources for unit in fused.units.values()))
+        known = {*results}.union(*chain.from_iterable(u.operands for u in self.units.values()))
         constants = [i for i in self.numbers if i in known and instructions.ops[i] == "constant"]
         self.take_slots(constants, False)
         zero, one, row = *self.take_slots([None, None], False), *self.take_slots([None], True)
@@ -325,9 +314,8 @@ class _Layout:
         return op, sign, size, *lengths, *map(self.in_lanes, operands)
 
     def order(self, place: int) -> tuple[Any, ...]:
-        # Results keep the order of `results`; other units are sorted by the operands' slots.
-        slots = [self.slots_of(operands) for operands in self.units[place].operands]
-        return self.rank.get(place, -1), slots, place
+        """A sort key: units in the same group are sorted by the slots of their operands."""
+        return [self.slots_of(operands) for operands in self.units[place].operands], place
 
     def blocks(self, members: Sequence[int]) -> list[Block]:
         """Operands of G units: shape (G, K) for lists of K operands, (G,) for single operands."""
@@ -360,6 +348,8 @@ class _Layout:
 
     def products(self, members: list[int]) -> list[Group]:
         """The groups of dots and means of products, one for each size of grid."""
+        if len(members) == 1:
+            return [self.grid([members], 1, 1)]
         place_of: dict[tuple[Places, Places], int] = {}
         singles = []
         for place in members:
