@@ -850,7 +850,6 @@ PEERS = [
     Peer("PyTorch, torch.compile", CompiledPyTorch, *TORCH),
     Peer("JAX, jit", JAX, "framework", "jax", "jax"),
     Peer("NumPy, by hand", NumPy, "array"),
-    Peer("compiled, plain Python", partial(Compiled, executor="python"), "compiled"),
     Peer("compiled, NumPy", partial(Compiled, executor="numpy"), "compiled"),
     Peer("compiled, numba", partial(Compiled, executor="numba"), "compiled", "numba", "numba"),
     Peer("its kernel alone", KernelAlone, "compiled", "numba", "numba"),

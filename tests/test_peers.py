@@ -175,7 +175,7 @@ def test_c_of_casadi_takes_the_same_step_as_numpy(peers, workload, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("executor", ["python", "numpy", "numba", "jax"])
+@pytest.mark.parametrize("executor", ["numpy", "numba", "jax"])
 def test_compiled_programs_take_the_same_step_as_numpy(peers, workload, executor):
     if executor in ("numba", "jax"):
         pytest.importorskip(executor, reason=f"{executor} is not installed")

@@ -17,7 +17,7 @@ index into memory. The passes, in the order in which they run:
     fuse          turns sums of products, and other chains, into single instructions
     schedule      groups instructions that do the same thing at the same time; finds matrix products
     run           sends a batch through the program, tile by tile
-    run_python, run_numpy, run_numba, run_jax       four ways to run the same program
+    run_numpy, run_numba, run_jax       three ways to run the same program
     kernel        the machine code that run_numba calls: one interpreter for all programs
 
 Modules around the passes:
@@ -26,6 +26,7 @@ Modules around the passes:
     guard         checks whether any of that has changed since the function was compiled
     parameters    storage shared by parameters, while `p.data` and `p.grad` work as before
     program       the result of all passes, for examples of one shape
+    text          a program as Python text
     picture       a program as a drawing
     batch         what a compiled function returns
     function      `micrograd.compile`

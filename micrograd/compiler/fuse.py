@@ -19,21 +19,22 @@ all examples) or in lanes (one number per example); terms that do not fit become
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> w, x, v, y, b = (recording.input(0.5) for _ in range(5))
+    >>> w, v, b = (recording.parameter() for _ in range(3))
+    >>> x, y = recording.input(0.5), recording.input(0.5)
     >>> result = w * x + v * y + b
-    >>> fused(recording.instructions, [result.place], parameters={0, 2, 4}).units
-    {8: Unit(op='dot', operands=((0, 2, 4), (1, 3, -1), (), ()), sign=1, length=0)}
+    >>> fused(recording.instructions, [result.place]).units
+    {8: Unit(op='dot', operands=((0, 1, 2), (3, 4, -1), (), ()), sign=1, length=0)}
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from micrograd.compiler.averages import in_lanes, uses
-from micrograd.compiler.simplify import Instructions
+from micrograd.compiler.averages import uses
+from micrograd.compiler.simplify import CONDITIONS, Instructions
 
 ONE = -1  # the place of an input that is 1 in every lane
 SUMS = ("+", "-", "neg")
@@ -77,9 +78,9 @@ class Fused(NamedTuple):
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> w, v, x = (recording.input(0.5) for _ in range(3))
+    >>> w, v, x = recording.parameter(), recording.parameter(), recording.input(0.5)
     >>> result = w * x + v * x + x * x
-    >>> units, lanes = fused(recording.instructions, [result.place], parameters={0, 1})
+    >>> units, lanes = fused(recording.instructions, [result.place])
     >>> for place, unit in units.items():
     ...     print(place, unit.operands)
     8 ((2,), (2,), (), ())
@@ -99,10 +100,10 @@ class Fused(NamedTuple):
 
         >>> from micrograd.compiler.simplify import Simplified
         >>> recording = Simplified()
-        >>> w, x = recording.input(0.5), recording.input(0.5)
+        >>> w, x = recording.parameter(), recording.input(0.5)
         >>> mean = recording.result("mean", (x.exp().place,))
         >>> result = (w.sin() * mean).place
-        >>> found = fused(recording.instructions, [result], parameters={0})
+        >>> found = fused(recording.instructions, [result])
         >>> [(unit.op, found.phases[place]) for place, unit in found.units.items()]
         [('sin', 0), ('exp', 1), ('mean', 1), ('*', 2)]
         """
@@ -111,11 +112,12 @@ class Fused(NamedTuple):
             if self.lanes[place] or unit.op in MEANS:
                 phases[place] = LANES
             else:
-                phases[place] = AFTER if any(map(phases.get, unit.sources)) else BEFORE
+                depends_on_mean = any(any(map(phases.get, places)) for places in unit.operands)
+                phases[place] = AFTER if depends_on_mean else BEFORE
         return phases
 
 
-def fused(instructions: Instructions, results: Sequence[int], parameters: Collection[int]) -> Fused:
+def fused(instructions: Instructions, results: Sequence[int]) -> Fused:
     """The units that these results need.
 
     A sum of two terms without products is not fused.
@@ -123,30 +125,13 @@ def fused(instructions: Instructions, results: Sequence[int], parameters: Collec
     Args:
         instructions: the instructions of a recording.
         results: places of results; each keeps its own unit, even if a sum could absorb it.
-        parameters: places of inputs that are the same in every lane.
     """
-    fusion = _Fusion(instructions, results, parameters)
+    fusion = _Fusion(instructions, results)
     for place in range(len(instructions) - 1, -1, -1):  # sums before their terms
-        if fusion.uses[place] and place not in fusion.absorbed and instructions.operands[place]:
-            fusion.found[place] = fusion.unit(place)
-    return Fused(_in_order(fusion.found, results), fusion.lanes)
-
-
-def _in_order(units: Mapping[int, Unit], results: Sequence[int]) -> dict[int, Unit]:
-    # The units that the results need, operands before results, as in `topological_order`.
-    order: dict[int, Unit] = {}
-    entered: set[int] = set()
-    for result in results:
-        path = [result] if result in units else []
-        while path:
-            place = path[-1]
-            if place in entered:  # its operands are already in `order`
-                order.setdefault(place, units[place])
-                path.pop()
-            else:
-                entered.add(place)
-                path += [i for i in reversed(units[place].sources) if i in units and i not in order]
-    return order
+        is_needed = fusion.uses[place] and place not in fusion.absorbed
+        if is_needed and fusion.operands[place] and fusion.ops[place] not in CONDITIONS:
+            fusion.add(place)
+    return Fused(dict(reversed(fusion.found.items())), fusion.lanes)
 
 
 def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
@@ -164,14 +149,13 @@ def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
 class _Fusion:
     # Makes units, from the last instruction to the first, so that sums can absorb their terms.
 
-    def __init__(
-        self, steps: Instructions, results: Sequence[int], parameters: Collection[int]
-    ) -> None:
+    def __init__(self, steps: Instructions, results: Sequence[int]) -> None:
         self.ops, self.operands, self.numbers = steps.ops, steps.operands, steps.numbers
-        self.lanes = in_lanes(steps, parameters)
+        self.lanes = list(map(bool, steps.lanes))
         self.uses = uses(steps, results)
         self.depth = _depths(steps.operands)
-        self.found: dict[int, Unit] = {}
+        self.found: dict[int, Unit] = {}  # results before operands
+        self.parts: dict[int, Unit] = {}  # of the current unit, operands before results
         self.copies: dict[int, int] = {}  # maps uniform places to their copies in the lanes
         self.absorbed: set[int] = set()  # places that another unit has absorbed
         self.lengths: dict[int, int] = {}  # maps an index to the length of its longest table
@@ -179,6 +163,14 @@ class _Fusion:
             if op == "take":
                 index, *table = operands
                 self.lengths[index] = max(len(table), self.lengths.get(index, 0))
+
+    def add(self, place: int) -> None:
+        """Adds the unit for this place, and the new units that it consists of."""
+        self.found[place] = self.unit(place)
+        while self.parts:
+            part, unit = self.parts.popitem()
+            self.found.pop(part, None)  # a copy that other units use too: all of them come first
+            self.found[part] = unit
 
     def unit(self, place: int) -> Unit:
         op, operands = self.ops[place], self.operands[place]
@@ -198,7 +190,7 @@ class _Fusion:
     def part(self, unit: Unit, lanes: bool) -> int:
         """The place of a new unit that is part of another one."""
         self.lanes.append(lanes)
-        self.found[len(self.lanes) - 1] = unit
+        self.parts[len(self.lanes) - 1] = unit
         return len(self.lanes) - 1
 
     def can_absorb(self, part: int, whole: int) -> bool:
@@ -210,8 +202,11 @@ class _Fusion:
         if not any(self.lanes[i] for i in operands):
             return tuple(operands)
         for i in operands:
-            if not self.lanes[i] and i not in self.copies:
-                self.copies[i] = self.part(Unit("copy", ((i,),)), True)
+            if not self.lanes[i]:
+                copy = Unit("copy", ((i,),))
+                if i not in self.copies:
+                    self.copies[i] = self.part(copy, True)
+                self.parts[self.copies[i]] = copy
         return tuple(self.copies.get(i, i) for i in operands)
 
     def chain(self, place: int) -> Unit:

@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import as_strided
 
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 
@@ -68,9 +67,9 @@ class NumPyRun:
     >>> from micrograd.compiler.schedule import scheduled
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> x, w = recording.input(0.0), recording.input(0.0)
+    >>> x, w = recording.input(0.0), recording.parameter()
     >>> y = (x * w).tanh()
-    >>> units = fused(recording.instructions, [y.place], parameters=[1])
+    >>> units = fused(recording.instructions, [y.place])
     >>> run = NumPyRun(scheduled(units, recording.instructions, [[0]], [1], [y.place]), 3)
     >>> run.uniform[:1], run.lanes[:1] = 2.0, [[0.0, 0.5, 1.0]]
     >>> run.until_means()
@@ -129,23 +128,24 @@ class NumPyRun:
     def _view(self, block: Block) -> Array:
         """The numbers of a block, in the shape of its slots plus a last axis for the lanes."""
         slots, memory = block.slots, self.memory[block.lanes]
-        strides = regular(slots)
-        if strides is not None:
-            shape = slots.shape + memory.shape[1:]
-            steps = tuple(s * memory.strides[0] for s in strides) + memory.strides[1:]
-            return as_strided(memory[slots.flat[0] :], shape, steps)
+        shape = slots.shape + memory.shape[1:]
+        steps = regular(slots)
+        if steps is not None:
+            row = memory.strides[0]
+            strides = (*(row * step for step in steps), *memory.strides[1:])
+            return np.ndarray(shape, float, memory, row * slots.item(0), strides)
         if not block.lanes and self.constants.keys() >= set(slots.flat):
             return self.uniform[slots]  # a copy is enough: constants do not change
         key = (block.lanes, slots.shape, slots.tobytes())
         if key not in self.gathered:
-            self.gathered[key] = np.empty(slots.shape + memory.shape[1:])
+            self.gathered[key] = np.empty(shape)
             self._step(memory.take, slots.astype(np.intp), 0, self.gathered[key], "clip")
         return self.gathered[key]
 
     def _operand(self, block: Block, dimensions: int) -> Array:
         """A view of a block that broadcasts to a result with this many dimensions."""
         view = self._view(block)
-        if not block.lanes and (block.slots == block.slots.flat[0]).all():
+        if not block.lanes and not any(view.strides):
             return view.reshape(-1)[0, ...]  # the same number everywhere: no axes needed
         return view if view.ndim == dimensions else view[..., None]
 
@@ -210,11 +210,11 @@ class NumPyRun:
             self._step(np.add, b, out, out)
 
     def _dot(self, group: Group) -> None:
-        left, _, added, subtracted = group.operands
+        left, right, added, subtracted = group.operands
         out = self._view(group.result)
         total = None
         if left.slots.shape[-1]:
-            self._products(*_grid(group))
+            self._products(left, right, group.result)
             if group.sign < 0:
                 self._step(np.negative, out, out)
             total = out
@@ -273,8 +273,8 @@ class NumPyRun:
             self._step(np.matmul, a, b, out)
 
     def _mean(self, group: Group) -> None:
-        left, right, result = _grid(group)
-        out = self._view(result)
+        left, right = group.operands
+        out = self._view(group.result)
         self._product(self._along_lanes(right), self._along_lanes(left).swapaxes(-1, -2), out)
         if group.sign < 0:
             self._step(np.negative, out, out)
@@ -337,25 +337,18 @@ def regular(slots: Slots) -> tuple[int, ...] | None:
     >>> regular(np.array([[3, 4], [6, 7]])), regular(np.array([3, 4, 6]))
     ((3, 1), None)
     """
-    steps = []
-    for axis in range(slots.ndim):
-        differences = np.unique(np.diff(slots, axis=axis))
-        if len(differences) > 1:
-            return None
-        steps.append(int(differences[0]) if len(differences) else 0)
-    return tuple(steps)
-
-
-def _grid(group: Group) -> tuple[Block, Block, Block]:
-    # Returns left lists (..., L, K), right lists (..., R, K), and the result of each pair
-    # (..., R, L). A row of dots counts as a stack of grids, each with one left and one right list.
-    left, right, *_ = group.operands
-    if left.slots.ndim == 2:
-        lefts, rights = left.slots[:, None], right.slots[:, None]
-    else:
-        lefts, rights = left.slots[..., 0, :, :], right.slots[..., 0, :]
-    results = group.result.slots.reshape(*rights.shape[:-1], lefts.shape[-2])
-    return Block(left.lanes, lefts), Block(right.lanes, rights), Block(group.result.lanes, results)
+    if slots.size == 1:
+        return (0,) * slots.ndim
+    first, flat = slots.item(0), slots.ravel()
+    if slots.shape[-1] == slots.size:  # the usual case
+        step = flat.item(1) - first
+        is_regular = (flat[1:] - flat[:-1] == step).all()
+        return (0,) * (slots.ndim - 1) + (step,) if is_regular else None
+    steps, expected = [], first
+    for axis, size in enumerate(slots.shape):
+        steps.append(slots.take(1, axis).item(0) - first if size > 1 else 0)
+        expected = np.add.outer(expected, steps[-1] * np.arange(size))
+    return tuple(steps) if (slots == expected).all() else None
 
 
 def _check_index(index: Array, length: int) -> None:
