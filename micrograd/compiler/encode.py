@@ -186,7 +186,7 @@ class _Encoder:
         if op not in PRODUCTS or sum(x.slots.size for x in blocks) - blocks[0].slots.size > FEW:
             return False
         left, right, *terms = (self.few_places(group, block) for block in blocks)
-        _, n_right, n_left = _matrices(group.result.slots).shape
+        _, n_right, n_left = group.result.slots.shape
         length = blocks[0].slots.shape[-1]
         for i, out in enumerate(self.few_places(group, group.result)):
             matrix, column = i // (n_right * n_left), i % n_left
@@ -231,8 +231,8 @@ class _Encoder:
             self.products(group, width, out, *operands[:2])
             for places, move, sign in zip(operands[2:], moves[2:], (1, -1), strict=False):
                 if places.size:
-                    sizes = size, places.size // size, width, move and width > 1, out, sign
-                    self.step("terms", *sizes, tables=[places])
+                    each, move = places.size // size, move and width > 1
+                    self.step("terms", size, each, width, move, out, sign, tables=[places])
         elif op in ("largest", "smallest"):
             sign, each = 1 if op == "largest" else -1, operands[0].shape[-1]
             self.step("extremes", size, each, width, out, sign, tables=operands)
@@ -273,9 +273,8 @@ class _Encoder:
 
     def products(self, group: Group, width: int, out: int, left: Places, right: Places) -> None:
         """Sums of products, without terms, in the way that is fastest for their shape."""
-        count, rows, columns = _matrices(group.result.slots).shape
+        count, rows, columns = group.result.slots.shape
         terms, sign, mean = left.shape[-1], group.sign, width > 1 and not group.result.lanes
-        left, right = left.reshape(count, columns, terms), right.reshape(count, rows, terms)
         moves = [block.lanes and width > 1 for block in group.operands[:2]]
         if columns == 1:  # a single column is transposed, because vectors run along rows
             rows, columns, left, right = columns, rows, right, left
@@ -285,9 +284,7 @@ class _Encoder:
             self.matrix(count, 1, rows, columns, out, columns, sign, right, left[:, :1])
         elif width == 1 and terms >= WIDTH and _adjacent(left, 1) and _adjacent(right, 1):
             first = right[:, :, :1], left[:, :, :1]
-            self.step(
-                "inner products", count, rows, columns, 1, terms, out, sign, 1, tables=first
-            )
+            self.step("inner products", count, rows, columns, 1, terms, out, sign, 1, tables=first)
         elif width == 1 and columns >= WIDTH and terms:
             start = self.gathered(left.swapaxes(1, 2).ravel(), 1, False)
             copied = start + columns * np.arange(count * terms).reshape(count, 1, terms)
@@ -320,11 +317,6 @@ def _step(op: str, numbers: Sequence[int], tables: Sequence[Places]) -> list[Any
     # A step as arrays: its operation and its length come first.
     length = 2 + len(numbers) + sum(table.size for table in tables)
     return [np.array([STEPS[op], length, *numbers]), *(table.ravel() for table in tables)]
-
-
-def _matrices(slots: Places) -> Places:
-    # The slots of matrices (count, rows, columns); a list consists of matrices of one number.
-    return slots.reshape((-1, *slots.shape[-2:]) if slots.ndim > 1 else (-1, 1, 1))
 
 
 def _adjacent(places: Places, distance: int, axis: int = -1) -> bool:

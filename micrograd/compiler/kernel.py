@@ -462,7 +462,7 @@ def _matrix_products(program: int, at: int, m: int) -> None:
     left = at + 11
     right = left + count * height * terms
     vectors, high = (n + WIDTH - 1) // WIDTH, max(tall, 1)
-    for i in range(count):
+    for _ in range(count):
         for j in range(several):
             start = 0
             while start < vectors:
@@ -679,11 +679,27 @@ except (RuntimeError, OSError) as error:  # no folder to write to, or no space i
     run = numba.njit(**OPTIONS)(_run)
 
 
-def is_compiled() -> bool:
-    """Whether the kernel is compiled, in this process or on disk."""
-    return bool(run.signatures) or run._cache.load_overload(SIGNATURE, run.targetctx) is not None
+def is_ready() -> bool:
+    """Whether the kernel is compiled; it is loaded if it is on disk."""
+    if not run.signatures and run._cache.load_overload(SIGNATURE, run.targetctx) is not None:
+        compile_now()
+    return bool(run.signatures)
 
 
 def compile_now() -> None:
-    """Compiles the kernel, or loads it from the disk if it is there."""
+    """Compiles the kernel, or loads it if it is on disk."""
     run.compile(SIGNATURE)
+
+
+def check(result: int) -> None:
+    """Raises an error if `run` has not returned 0.
+
+    >>> check(WRONG_INDEX)
+    Traceback (most recent call last):
+    IndexError: take got an index that is out of range or not a whole number
+    """
+    if result == WRONG_INDEX:
+        raise IndexError("take got an index that is out of range or not a whole number")
+    if result:
+        what = "memory is too small" if result == WRONG_SIZE else "a place is out of range"
+        raise RuntimeError(f"the program cannot run on this memory: {what}")
