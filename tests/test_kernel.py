@@ -384,11 +384,11 @@ def every_kind_of_step():
 
 def test_a_program_and_a_memory_that_do_not_belong_together_are_refused():
     groups, U, S = every_kind_of_step()
-    program, size, *_ = encode(scheduled(groups, len(U), len(S)), 20)
+    program, size, *_, (_, end) = encode(scheduled(groups, len(U), len(S)), 20)
     memory = np.zeros(size)
-    assert kernel.run(program, memory, 1, len(program), 1) == 0
-    for first, last, m in ((1, len(program), memory[:-1]), (1, len(program) + 1, memory),
-                           (-1, 5, memory), (9, 5, memory)):  # fmt: skip
+    assert kernel.run(program, memory, 1, end, 1) == 0
+    wrong = (1, end, memory[:-1]), (1, end + 2, memory), (-1, 5, memory), (9, 5, memory)
+    for first, last, m in wrong:
         with pytest.raises(RuntimeError, match="cannot run on this memory"):
             kernel.check(kernel.run(program, m, first, last, 1))
 
@@ -400,15 +400,16 @@ def test_in_a_broken_program_each_wrong_place_is_found(wrong):
     for n in (1, 20):
         encoded = encode(scheduled(groups, len(U), len(S)), n)
         program, memory = encoded.program, np.zeros(encoded.size)
-        kernel.check(kernel.run(program, memory, 1, len(program), 1))
+        end = encoded.after_means[1]
+        kernel.check(kernel.run(program, memory, 1, end, 1))
         at = 1
         for op, integers in encoded.steps:
             broken = program.copy()
-            broken[at + 1 + len(integers)] = wrong  # the last integer of a step is a place
-            if op in FUNCTIONS:
-                broken[at + 3] = wrong  # of the result
+            # a place that is used: that of the result, of an index, or of the last operand
+            position = 1 if op in FUNCTIONS else 6 if op == "take" else len(integers) - 1
+            broken[at + 2 + position] = wrong
             at += 2 + len(integers)
-            result = kernel.run(broken, memory, 1, len(program), 1)
+            result = kernel.run(broken, memory, 1, end, 1)
             with pytest.raises(RuntimeError, match="a place is out of range"):
                 kernel.check(result)
 
@@ -416,7 +417,13 @@ def test_in_a_broken_program_each_wrong_place_is_found(wrong):
 @pytest.mark.slow
 def test_with_checks_no_access_is_out_of_range():
     files = [__file__, Path(__file__).with_name("test_run_numpy.py")]
-    options = ["-q", "-p", "no:cacheprovider", "-k", "not freed and not checks"]
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "not freed and not checks and not cache_folder",
+    ]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *files],
         env=os.environ | {"MICROGRAD_CHECKED_KERNEL": "1"}, capture_output=True, text=True,

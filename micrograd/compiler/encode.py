@@ -64,7 +64,7 @@ class Encoded(NamedTuple):
     def steps(self) -> list[tuple[str, list[int]]]:
         """The operation and the integers of each step."""
         found, at = [], 1
-        while at < len(self.program):
+        while at < self.after_means[1]:
             code, length = self.program[at : at + 2].tolist()
             found.append((kernel.STEPS[code], self.program[at + 2 : at + length].tolist()))
             at += length
@@ -85,7 +85,8 @@ def encode(schedule: Schedule, n: int) -> Encoded:
         raise ValueError(f"{n} lanes need a memory of {encoder.size} numbers: use fewer lanes")
     pieces = [[np.array([encoder.size])], encoder.once, until, after]
     ends = itertools.accumulate(sum(map(len, piece)) for piece in pieces)
-    program = np.concatenate(list(itertools.chain(*pieces))).astype(np.int32)
+    spare = np.zeros(1)  # the kernel reads integers in fours
+    program = np.concatenate([*itertools.chain(*pieces), spare]).astype(np.int32)
     return Encoded(program, encoder.size, encoder.lanes, *itertools.pairwise(ends))
 
 
@@ -280,15 +281,16 @@ class _Encoder:
             rows, columns, left, right = columns, rows, right, left
             moves.reverse()
         sizes = count, rows, columns, terms
-        if width == 1 and columns >= WIDTH and _adjacent(left, 1, axis=1):
-            self.matrix(count, 1, rows, columns, out, columns, sign, right, left[:, :1])
+        if width == 1 and columns >= WIDTH:
+            starts, vectors = left[:, :1].copy(), left.swapaxes(1, 2)
+            apart = (np.diff(vectors) != 1).any(axis=-1)
+            if apart.any():  # vectors of numbers that are not adjacent are copied
+                copies = self.gathered(vectors[apart].ravel(), 1, False)
+                starts[:, 0][apart] = copies + columns * np.arange(apart.sum())
+            self.matrix(count, 1, rows, columns, out, columns, sign, right, starts)
         elif width == 1 and terms >= WIDTH and _adjacent(left, 1) and _adjacent(right, 1):
             first = right[:, :, :1], left[:, :, :1]
             self.step("inner products", count, rows, columns, 1, terms, out, sign, 1, tables=first)
-        elif width == 1 and columns >= WIDTH and terms:
-            start = self.gathered(left.swapaxes(1, 2).ravel(), 1, False)
-            copied = start + columns * np.arange(count * terms).reshape(count, 1, terms)
-            self.matrix(count, 1, rows, columns, out, columns, sign, right, copied)
         elif width >= WIDTH and mean and all(moves):
             self.step("inner products", *sizes, width, out, sign, width, tables=[right, left])
         elif width >= WIDTH and not mean and moves[1]:
@@ -319,8 +321,8 @@ def _step(op: str, numbers: Sequence[int], tables: Sequence[Places]) -> list[Any
     return [np.array([STEPS[op], length, *numbers]), *(table.ravel() for table in tables)]
 
 
-def _adjacent(places: Places, distance: int, axis: int = -1) -> bool:
-    return bool((np.diff(places, axis=axis) == distance).all())
+def _adjacent(places: Places, distance: int) -> bool:
+    return bool((np.diff(places) == distance).all())
 
 
 def _part(numbers: Sequence[int], i: int, n: int) -> Sequence[int]:

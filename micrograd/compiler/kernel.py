@@ -252,11 +252,12 @@ _elementwise = _switch(
 
 _features = binding.get_host_cpu_features()
 if _features.get("avx512f"):
-    WIDTH, ROWS, VECTORS = 8, 4, 4  # numbers in a vector, rows in a tile, vectors in a row
+    # numbers in a vector; rows and vectors of a matrix tile; columns of a tile of means
+    WIDTH, ROWS, VECTORS, COLUMNS = 8, 4, 4, 4
 elif _features.get("avx"):
-    WIDTH, ROWS, VECTORS = 4, 4, 3  # 16 registers hold 12 sums and their factors
+    WIDTH, ROWS, VECTORS, COLUMNS = 4, 4, 3, 2  # 16 registers hold 12 sums and their factors
 else:
-    WIDTH, ROWS, VECTORS = 2, 4, 4
+    WIDTH, ROWS, VECTORS, COLUMNS = 2, 4, 4, 4
 VECTOR = ir.VectorType(NUMBER, WIDTH)
 LEFT_IN_LANES = 0  # a tile of this height is one row, whose left factors are also in lanes
 
@@ -355,7 +356,8 @@ def _mean_tile(
 ) -> None:  # fmt: skip
     """Computes a few rows of numbers: factor * sum over k and all lanes of left[i, k] right[j, k].
 
-    Like `_matrix_tile`, but `height` and `breadth` are each 1 or ROWS; `lanes` is at least WIDTH.
+    Like `_matrix_tile`, but `height` is 1 or ROWS and `breadth` 1 or COLUMNS; there are at least
+    WIDTH lanes.
     """
 
     def tile(builder: Any, height: int, breadth: int) -> None:
@@ -400,7 +402,7 @@ def _mean_tile(
                 result = _chosen(builder, vector, vector, range(at, at + part))
                 builder.store(result, pointer, align=8)
 
-    _each_shape(builder, (height, breadth), (1, ROWS), (1, ROWS), tile)
+    _each_shape(builder, (height, breadth), (1, ROWS), (1, COLUMNS), tile)
 
 
 def _chosen(builder: Any, x: Any, y: Any, positions: Sequence[int]) -> Any:
@@ -489,7 +491,7 @@ def _inner_products(program: int, at: int, m: int) -> None:
     n, out, sign, divisor = _four(program, at + 4)
     left = at + 8
     right = left + count * rows * terms
-    height, breadth = ROWS if rows >= ROWS else 1, ROWS if columns >= ROWS else 1
+    height, breadth = ROWS if rows >= ROWS else 1, COLUMNS if columns >= COLUMNS else 1
     for _ in range(count):
         row = 0
         while row < rows:
@@ -547,12 +549,14 @@ def _terms(program: int, at: int, m: int) -> None:
         total = 0.0
         for k in range(i, i + each):
             x = _entry(program, k)
-            if move:
+            if not move:
+                total += _get(m, x)
+            else:
                 for lane in range(width):
                     _put(m, out + lane, _get(m, out + lane) + sign * _get(m, x + lane))
-            else:
-                total += _get(m, x)
-        if not move:
+        if width == 1:
+            _put(m, out, _get(m, out) + sign * total)
+        elif not move:
             for lane in range(width):
                 _put(m, out + lane, _get(m, out + lane) + sign * total)
         out += width
@@ -564,12 +568,12 @@ def _extremes(program: int, at: int, m: int) -> None:
     count, each, width, out = _four(program, at)
     sign = float(_entry(program, at + 4))
     for i in range(at + 5, at + 5 + count * each, each):
-        for k in range(i, i + each):
-            x = _entry(program, k)
-            found = x if k == i else out
-            for lane in range(width):
-                a, b = _get(m, found + lane), _get(m, x + lane)
-                _put(m, out + lane, a if sign * a > sign * b or a != a else b)
+        for lane in range(width):
+            found = _get(m, _entry(program, i) + lane)
+            for k in range(i + 1, i + each):
+                x = _get(m, _entry(program, k) + lane)
+                found = found if sign * found > sign * x or found != found else x
+            _put(m, out + lane, found)
         out += width
 
 
@@ -598,15 +602,18 @@ def _scatter(program: int, at: int, m: int) -> bool:
     for i in range(count * length * out_width):
         _put(m, out + i, 0.0)
     out_move, factor = (1, 1.0) if out_width == width else (0, 1.0 / width)
-    for i in range(count * each):
-        index_place, x = _entry(program, at + 8 + i), _entry(program, at + 8 + count * each + i)
-        table = out + i // each * length * out_width
-        for lane in range(width):
-            index = _get(m, index_place + lane * index_move)
-            if not 0.0 <= index < length or index != int(index):
-                return False
-            entry = table + int(index) * out_width + lane * out_move
-            _put(m, entry, _get(m, entry) + factor * _get(m, x + lane * move))
+    contribution = at + 8 + count * each
+    for first in range(at + 8, contribution, each):
+        for i in range(first, first + each):
+            index_place, x = _entry(program, i), _entry(program, contribution)
+            for lane in range(width):
+                index = _get(m, index_place + lane * index_move)
+                if not 0.0 <= index < length or index != int(index):
+                    return False
+                entry = out + int(index) * out_width + lane * out_move
+                _put(m, entry, _get(m, entry) + factor * _get(m, x + lane * move))
+            contribution += 1
+        out += length * out_width
     return True
 
 
