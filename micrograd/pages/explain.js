@@ -10,6 +10,7 @@ const made = (tag, text = "", attributes = {}) => {
 const page = JSON.parse($("data").textContent);
 const MOST_CARDS = 40,
   MOST_ROWS = 200,
+  MOST_LEAVES = 1000,
   PACE = 1600;
 
 // ---- 1. The graph on display, and its state
@@ -419,11 +420,9 @@ function show(data, finish = true) {
   [descent, lesson, answered, shownAt] = [[], null, new Set(), -1];
   picked = model.first;
   chosen = false;
-  $("leaf").replaceChildren(
-    ...model.leaves.slice(0, 1000).map(i => made("option", model.name(i), {value: i})),
-  );
+  $("leaf").replaceChildren(...model.leaves.slice(0, MOST_LEAVES).map(leafOption));
   if (picked >= 0) {
-    $("leaf").value = picked;
+    choose(picked);
     $("delta").value = unit(picked) / 10;
   }
   $("returning").hidden = model === own;

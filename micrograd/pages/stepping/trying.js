@@ -86,10 +86,18 @@ function setLeaf(leaf, value) {
   recompute();
 }
 
+const leafOption = leaf => made("option", model.name(leaf), {value: leaf});
+
+// Selects the leaf in the list, which is too short for all leaves of a large graph.
+function choose(leaf) {
+  if (![...$("leaf").options].some(({value}) => +value === leaf)) $("leaf").append(leafOption(leaf));
+  $("leaf").value = leaf;
+}
+
 function pick(leaf) {
   picked = leaf;
   chosen = true;
-  $("leaf").value = leaf;
+  choose(leaf);
   $("delta").value = unit(leaf) / 10;
   showStep(transport.at());
 }
@@ -220,7 +228,7 @@ function showDescent() {
     " → ",
     made("b", number(lesson.after)),
     lesson.after < lesson.before
-      ? `. If ${result} measures how wrong we are, that is better.`
+      ? ". It is smaller: this is what training does, again and again."
       : lesson.after > lesson.before
         ? ". It grew: the learning rate is too large."
         : ".",
