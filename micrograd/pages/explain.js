@@ -415,6 +415,7 @@ function present(on) {
 
 function show(data, finish = true) {
   model = data;
+  useFractions(model.fractions);
   open = model.levels.opened(page.level, MOST_CARDS);
   if (model.levels.count(open) > 400) open = model.levels.opened(null, MOST_CARDS);
   [descent, lesson, answered, shownAt] = [[], null, new Set(), -1];
@@ -437,7 +438,7 @@ function begun() {
   showFolds();
   resize(); // now that the height of the formula is known
   const again = model.steps.d[model.graph.root],
-    {result, exact} = model;
+    {result} = model;
   const notes = [];
   if (
     result !== null &&
@@ -448,7 +449,8 @@ function begun() {
       `In Python the result is still ${number(result)}: a leaf has changed since then. This page ` +
         `computes from the leaves as they are now.`,
     );
-  if (exact) notes.push("Some numbers are exact fractions in Python; here they are rounded decimals.");
+  if (model.fractions.length)
+    notes.push("Python computes with exact fractions here. When you change a number, the page shows decimals.");
   $("stale").textContent = notes.join(" ");
   $("stale").hidden = !notes.length;
 }

@@ -9,7 +9,7 @@
 // picked}, arrows: for each arrow {now, passed, later, label, strong}}; the label of an arrow is
 // {local, upstream, share}, three texts, or just {text}.
 
-const WIDTH = 140,
+const WIDTH = 148,
   STRIP = 24,
   ROW = 18,
   DIGIT = 8.3;

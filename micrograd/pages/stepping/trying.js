@@ -42,7 +42,8 @@ function askQuestion(at, now, hidden) {
   };
   $("question").onsubmit = event => {
     event.preventDefault();
-    const typed = Number($("answer").value.trim().replace("−", "-").replace(",", "."));
+    const [above, below = 1] = $("answer").value.replace("−", "-").replace(",", ".").split("/").map(Number);
+    const typed = above / below;
     if ($("answer").value.trim() === "" || Number.isNaN(typed)) return verdict(false, "Type a number.");
     const {value} = question,
       close = Math.abs(typed - value) <= Math.max(0.01 * Math.abs(value), 1e-12);
@@ -228,7 +229,7 @@ function showDescent() {
     " → ",
     made("b", number(lesson.after)),
     lesson.after < lesson.before
-      ? ". It is smaller: this is what training does, again and again."
+      ? ". It is smaller: training repeats this."
       : lesson.after > lesson.before
         ? ". It grew: the learning rate is too large."
         : ".",
