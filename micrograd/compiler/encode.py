@@ -288,7 +288,7 @@ class _Encoder:
                 copies = self.gathered(vectors[apart].ravel(), 1, False)
                 starts[:, 0][apart] = copies + columns * np.arange(apart.sum())
             self.matrix(count, 1, rows, columns, out, columns, sign, right, starts)
-        elif width == 1 and terms >= WIDTH and _adjacent(left, 1) and _adjacent(right, 1):
+        elif width == 1 and terms >= 2 * WIDTH and _adjacent(left, 1) and _adjacent(right, 1):
             first = right[:, :, :1], left[:, :, :1]
             self.step("inner products", count, rows, columns, 1, terms, out, sign, 1, tables=first)
         elif width >= WIDTH and mean and all(moves):

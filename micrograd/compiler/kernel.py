@@ -491,6 +491,7 @@ def _inner_products(program: int, at: int, m: int) -> None:
     n, out, sign, divisor = _four(program, at + 4)
     left = at + 8
     right = left + count * rows * terms
+    factor = sign / divisor
     height, breadth = ROWS if rows >= ROWS else 1, COLUMNS if columns >= COLUMNS else 1
     for _ in range(count):
         row = 0
@@ -501,7 +502,7 @@ def _inner_products(program: int, at: int, m: int) -> None:
                 column = min(column, columns - breadth)
                 _mean_tile(
                     height, breadth, terms, program, left + row * terms, right + column * terms,
-                    m, n, sign / divisor, out + row * columns + column, columns,
+                    m, n, factor, out + row * columns + column, columns,
                 )  # fmt: skip
                 column += breadth
             row += height
