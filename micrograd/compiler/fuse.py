@@ -240,20 +240,22 @@ class _Fusion:
         while waiting:
             place, sign = waiting.pop()
             op = ops[place]
-            is_inside = place == whole or (users[place] == 1 and lanes[place] == is_lane)
-            if not is_inside or (op != "*" and op not in SUMS):
+            is_inside = (users[place] == 1 and lanes[place] == is_lane) or place == whole
+            if is_inside and op == "*":
+                a, b = operands_of[place]
+                if lanes[a] != lanes[b]:
+                    pair = (b, a) if lanes[a] else (a, b)
+                else:
+                    pair = (b, a) if depth[a] > depth[b] else (a, b)
+                found[sign, lanes[pair[0]], lanes[pair[1]]].append(pair)
+            elif is_inside and op in SUMS:
+                *first, last = operands_of[place]
+                waiting += [(i, sign) for i in first]
+                waiting.append((last, sign if op == "+" else -sign))
+            else:
                 terms.append((place, sign))
                 continue
             inside.append(place)
-            a, b = operands_of[place][0], operands_of[place][-1]
-            if op != "*":
-                if op != "neg":
-                    waiting.append((a, sign))
-                waiting.append((b, sign if op == "+" else -sign))
-            else:
-                if lanes[a] > lanes[b] or (lanes[a] == lanes[b] and depth[a] > depth[b]):
-                    a, b = b, a
-                found[sign, lanes[a], lanes[b]].append((a, b))
         kinds = sorted(found.items(), key=lambda kind: (-len(kind[1]), -kind[0][0]))
         products = [
             _Products(sign, *zip(*sorted(pairs), strict=True)) for (sign, *_), pairs in kinds

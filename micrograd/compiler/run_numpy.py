@@ -144,6 +144,8 @@ class NumPyRun:
 
     def _operand(self, block: Block, dimensions: int) -> Array:
         """A view of a block that broadcasts to a result with this many dimensions."""
+        if not block.lanes and block.slots.size == 1:
+            return self.uniform[block.slots.item(0), ...]
         view = self._view(block)
         if not block.lanes and not any(view.strides):
             return view.reshape(-1)[0, ...]  # the same number everywhere: no axes needed
