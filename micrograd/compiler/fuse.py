@@ -108,12 +108,14 @@ class Fused(NamedTuple):
         [('sin', 0), ('exp', 1), ('mean', 1), ('*', 2)]
         """
         phases: dict[int, int] = {}
+        late: set[int] = set()  # means, and what depends on them
         for place, unit in self.units.items():
             if self.lanes[place] or unit.op in MEANS:
                 phases[place] = LANES
             else:
-                depends_on_mean = any(any(map(phases.get, places)) for places in unit.operands)
-                phases[place] = AFTER if depends_on_mean else BEFORE
+                phases[place] = BEFORE if all(map(late.isdisjoint, unit.operands)) else AFTER
+            if unit.op in MEANS or phases[place] == AFTER:
+                late.add(place)
         return phases
 
 
