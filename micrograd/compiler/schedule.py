@@ -179,9 +179,9 @@ def scheduled(
     phases: list[list[Group]] = []
     ends = []
     for levels in _levels(fused):
-        phases.append(
-            [group for level in sorted(levels) for group in layout.grouped(levels[level])]
-        )
+        phases.append([])
+        for level in sorted(levels):
+            phases[-1] += layout.grouped(levels[level][::-1])
         ends.append(layout.size[False])
     before, lanes, after = phases
     return Schedule(
@@ -198,7 +198,8 @@ def scheduled(
 
 
 def _levels(fused: Fused) -> list[dict[int, list[int]]]:
-    # For each phase, the places of units by level. The last level is 0; earlier ones are negative.
+    # For each phase, the places of units by level, the last place first. The last level is 0;
+    # earlier ones are negative.
     phase = fused.phases
     level = dict.fromkeys(fused.units, 0)
     found: list[dict[int, list[int]]] = [{}, {}, {}]
