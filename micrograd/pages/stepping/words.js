@@ -168,9 +168,7 @@ function sumOf(model, chain, state) {
     return `gradient: ${number(after)}, and ${number(before)} is lost${more}`;
   if (mistake !== "assign" && (!first || before !== 0))
     return `gradient: ${number(before)} + ${inFormula(share)} = ${number(after)}${more}`;
-  return model.users[node].length === 1
-    ? `only use: gradient ${number(after)}`
-    : `gradient ${more ? "so far" : ""}: ${number(after)}${more}`.replace(" :", ":");
+  return `gradient${more && " so far"}: ${number(after)}${more}`;
 }
 
 // Whether uses of this node have not contributed yet.
@@ -192,9 +190,15 @@ function whyBackwards({leaves}) {
     "from the result finds all their gradients.";
 }
 
+function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
+  const [x, y, result] = [node, giver, graph.root].map(name);
+  return `Why multiply? When ${x} moves a little, ${y} moves ${number(local)} times as far, and ${result} ` +
+    `moves ${number(upstream)} times as far as ${y}: together ${inFormula(local)} × ${inFormula(upstream)} times.`;
+}
+
 const whatFor = ({name, graph}) =>
-  `What are the gradients for? Suppose ${name(graph.root)} measures how wrong we are. One step moves each ` +
-  "parameter a little the way that makes it smaller: up if its gradient is negative, down if it is positive.";
+  `What are the gradients for? To make ${name(graph.root)} smaller: One step moves each parameter a little, ` +
+  "up if its gradient is negative, down if it is positive.";
 
 // The step in one line of text, for the transcript and for screen readers.
 function asText(model, at, {phase, sentence, equation, chains, state} = told(model, at)) {
