@@ -251,9 +251,10 @@ class _Fusion:
                     pair = (b, a) if depth[a] > depth[b] else (a, b)
                 found[sign, lanes[pair[0]], lanes[pair[1]]].append(pair)
             elif is_inside and op in SUMS:
-                *first, last = operands_of[place]
-                waiting += [(i, sign) for i in first]
-                waiting.append((last, sign if op == "+" else -sign))
+                operands = operands_of[place]
+                if op != "neg":
+                    waiting.append((operands[0], sign))
+                waiting.append((operands[-1], sign if op == "+" else -sign))
             else:
                 terms.append((place, sign))
                 continue
