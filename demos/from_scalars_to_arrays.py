@@ -531,7 +531,7 @@ figure.tight_layout()
 # ### The program as text
 #
 # The compiler can also write a program as Python text. A variable holds one number, or a row with a
-# number for each lane. Where are the means over the lanes?
+# number for each lane. What was a sum over the lanes is a `mean`.
 
 # %%
 print(loss.source)

@@ -12,8 +12,9 @@ A lane is one example of the batch. A place is an index into the list of instruc
 index into memory. The passes, in the order in which they run:
 
     record        calls the function with traced numbers, which record every operation on them
-    simplify      removes duplicates and no-ops while the instructions are recorded
-    averages      separates work done in every lane from work done once; takes means over lanes
+    simplify      removes duplicates and no-ops while the instructions are recorded, and notes which
+                  of them run in every lane and which run once
+    averages      takes means over lanes, and finds what is needed
     fuse          turns sums of products, and other chains, into single instructions
     schedule      groups instructions that do the same thing at the same time; finds matrix products
     run           sends a batch through the program, tile by tile

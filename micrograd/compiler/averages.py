@@ -1,4 +1,4 @@
-"""Finds which instructions run in every lane, which run once, and which are not needed.
+"""Takes means over lanes, and finds which instructions are needed.
 
 A lane is one example of the batch. Instructions that depend only on parameters and constants are
 uniform: they run once. All others run in every lane. The result of a program and the gradients of

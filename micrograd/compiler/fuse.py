@@ -108,12 +108,14 @@ class Fused(NamedTuple):
         [('sin', 0), ('exp', 1), ('mean', 1), ('*', 2)]
         """
         phases: dict[int, int] = {}
+        late: set[int] = set()  # means, and what depends on them
         for place, unit in self.units.items():
             if self.lanes[place] or unit.op in MEANS:
                 phases[place] = LANES
             else:
-                depends_on_mean = any(any(map(phases.get, places)) for places in unit.operands)
-                phases[place] = AFTER if depends_on_mean else BEFORE
+                phases[place] = BEFORE if all(map(late.isdisjoint, unit.operands)) else AFTER
+            if unit.op in MEANS or phases[place] == AFTER:
+                late.add(place)
         return phases
 
 
@@ -240,20 +242,23 @@ class _Fusion:
         while waiting:
             place, sign = waiting.pop()
             op = ops[place]
-            is_inside = place == whole or (users[place] == 1 and lanes[place] == is_lane)
-            if not is_inside or (op != "*" and op not in SUMS):
+            is_inside = (users[place] == 1 and lanes[place] == is_lane) or place == whole
+            if is_inside and op == "*":
+                a, b = operands_of[place]
+                if lanes[a] != lanes[b]:
+                    pair = (b, a) if lanes[a] else (a, b)
+                else:
+                    pair = (b, a) if depth[a] > depth[b] else (a, b)
+                found[sign, lanes[pair[0]], lanes[pair[1]]].append(pair)
+            elif is_inside and op in SUMS:
+                operands = operands_of[place]
+                if op != "neg":
+                    waiting.append((operands[0], sign))
+                waiting.append((operands[-1], sign if op == "+" else -sign))
+            else:
                 terms.append((place, sign))
                 continue
             inside.append(place)
-            a, b = operands_of[place][0], operands_of[place][-1]
-            if op != "*":
-                if op != "neg":
-                    waiting.append((a, sign))
-                waiting.append((b, sign if op == "+" else -sign))
-            else:
-                if lanes[a] > lanes[b] or (lanes[a] == lanes[b] and depth[a] > depth[b]):
-                    a, b = b, a
-                found[sign, lanes[a], lanes[b]].append((a, b))
         kinds = sorted(found.items(), key=lambda kind: (-len(kind[1]), -kind[0][0]))
         products = [
             _Products(sign, *zip(*sorted(pairs), strict=True)) for (sign, *_), pairs in kinds

@@ -131,8 +131,8 @@ class NumPyRun:
         shape = slots.shape + memory.shape[1:]
         steps = regular(slots)
         if steps is not None:
-            row = memory.strides[0]
-            strides = (*(row * step for step in steps), *memory.strides[1:])
+            row, *lane = memory.strides
+            strides = [row * step for step in steps] + lane
             return np.ndarray(shape, float, memory, row * slots.item(0), strides)
         if not block.lanes and self.constants.keys() >= set(slots.flat):
             return self.uniform[slots]  # a copy is enough: constants do not change
@@ -144,6 +144,8 @@ class NumPyRun:
 
     def _operand(self, block: Block, dimensions: int) -> Array:
         """A view of a block that broadcasts to a result with this many dimensions."""
+        if not block.lanes and block.slots.size == 1:
+            return self.uniform[block.slots.item(0), ...]
         view = self._view(block)
         if not block.lanes and not any(view.strides):
             return view.reshape(-1)[0, ...]  # the same number everywhere: no axes needed
@@ -339,16 +341,18 @@ def regular(slots: Slots) -> tuple[int, ...] | None:
     """
     if slots.size == 1:
         return (0,) * slots.ndim
-    first, flat = slots.item(0), slots.ravel()
-    if slots.shape[-1] == slots.size:  # the usual case
-        step = flat.item(1) - first
-        is_regular = (flat[1:] - flat[:-1] == step).all()
+    first, n = slots.item(0), slots.size
+    if slots.shape[-1] == n:  # the usual case
+        step = slots.item(1) - first
+        expected = range(first, first + n * step, step) if step else [first] * n
+        is_regular = slots.ravel().tolist() == [*expected]
         return (0,) * (slots.ndim - 1) + (step,) if is_regular else None
-    steps, expected = [], first
+    steps: list[int] = []
+    grid: Any = first
     for axis, size in enumerate(slots.shape):
         steps.append(slots.take(1, axis).item(0) - first if size > 1 else 0)
-        expected = np.add.outer(expected, steps[-1] * np.arange(size))
-    return tuple(steps) if (slots == expected).all() else None
+        grid = np.add.outer(grid, steps[-1] * np.arange(size))
+    return tuple(steps) if (slots == grid).all() else None
 
 
 def _check_index(index: Array, length: int) -> None:

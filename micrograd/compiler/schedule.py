@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.fuse import LANES, ONE, SCATTERS, Fused
+from micrograd.compiler.fuse import ONE, SCATTERS, Fused
 from micrograd.compiler.simplify import Instructions
 
 Slots = npt.NDArray[np.int32]
@@ -155,6 +155,7 @@ FILLERS = {  # padding for lists that are shorter than others in their group
     "dot": (ZERO, ONE, ZERO, ZERO), "mean": (ZERO, ONE),
     "largest": (None,), "smallest": (None,),  # None: repeat the list's own last operand
 }  # fmt: skip
+LISTS = {*FILLERS, *SCATTERS, "take"}  # operations on lists of operands
 FEW = 2  # with at most this many sizes of thin grids (one row or column), each size gets a call
 
 
@@ -175,14 +176,13 @@ def scheduled(
         results: places of results; the schedule's `results` are in the same order.
     """
     layout = _Layout(fused, instructions, inputs, parameters, results)
-    phases: list[list[Group]] = [[], [], []]
-    first_mean = end = 0
-    for (phase, _), members in sorted(_levels(fused).items()):
-        if phase == LANES and not phases[LANES]:
-            first_mean = layout.size[False]
-        phases[phase] += layout.grouped(members)
-        if phase == LANES:
-            end = layout.size[False]
+    phases: list[list[Group]] = []
+    ends = []
+    for levels in _levels(fused):
+        phases.append([])
+        for level in sorted(levels):
+            phases[-1] += layout.grouped(levels[level][::-1])
+        ends.append(layout.size[False])
     before, lanes, after = phases
     return Schedule(
         before,
@@ -192,19 +192,20 @@ def scheduled(
         n_inputs=sum(len(argument) + 1 for argument in inputs),
         constants=layout.constants,
         ones=sorted(layout.ones),
-        means=(first_mean, end),
+        means=(ends[0], ends[1]),
         results=np.array([(fused.lanes[i], layout.slot[i]) for i in results], np.int32),
     )
 
 
-def _levels(fused: Fused) -> dict[tuple[int, int], list[int]]:
-    # Maps (phase, level) to the places of units. The last level is 0; earlier ones are negative.
+def _levels(fused: Fused) -> list[dict[int, list[int]]]:
+    # For each phase, the places of units by level, the last place first. The last level is 0;
+    # earlier ones are negative.
     phase = fused.phases
     level = dict.fromkeys(fused.units, 0)
-    found = defaultdict(list)
+    found: list[dict[int, list[int]]] = [{}, {}, {}]
     for place, unit in reversed(fused.units.items()):
         own, last = phase[place], level[place]
-        found[own, last].append(place)
+        found[own].setdefault(last, []).append(place)
         for places in unit.operands:
             for source in places:
                 if phase.get(source) == own and level[source] >= last:
@@ -228,7 +229,9 @@ def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
     rank = {place: i for i, place in enumerate(parameters)}
     kinds: dict[str, list[int]] = {"dot": []}
     for unit in fused.units.values():
-        kinds.setdefault(unit.op, []).extend(rank[i] for i in unit.sources if i in rank)
+        for places in unit.operands:
+            if not rank.keys().isdisjoint(places):
+                kinds.setdefault(unit.op, []).extend(rank[i] for i in places if i in rank)
     return list(dict.fromkeys([*chain.from_iterable(kinds.values()), *rank.values()]))
 
 
@@ -247,6 +250,7 @@ class _Layout:
         self.slot: dict[int, int] = {}
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
+        self.known: dict[int, Block] = {}  # blocks of single places
         self.take_slots(parameters, False)
         for argument in inputs:
             self.take_slots(argument, True)
@@ -305,6 +309,8 @@ class _Layout:
     def kind(self, place: int) -> tuple[Any, ...]:
         """A key that is equal for units that can be in the same group."""
         op, operands, sign, size = self.units[place]
+        if op not in LISTS:
+            return (op, *[self.lanes[i] for (i,) in operands])
         if op in SCATTERS:
             operands = operands[:2]
         lengths = [len(some) for some in operands]
@@ -319,19 +325,32 @@ class _Layout:
 
     def blocks(self, members: Sequence[int]) -> list[Block]:
         """Operands of G units: shape (G, K) for lists of K operands, (G,) for single operands."""
-        op = self.units[members[0]].op
-        found = []
-        for q, lists in enumerate(zip(*(self.units[i].operands for i in members), strict=True)):
-            if op in FILLERS or (op == "take" and q == 1):
-                found.append(self.block(lists, FILLERS[op][q] if op in FILLERS else None))
+        op, found = self.units[members[0]].op, []
+        for q, lists in enumerate(zip(*[self.units[i].operands for i in members], strict=True)):
+            if op in FILLERS:
+                found.append(self.block(lists, FILLERS[op][q]))
+            elif op == "take" and q == 1:
+                found.append(self.block(lists))
             else:
-                slots = np.array([self.slot[i] for (i,) in lists], np.int32)
-                found.append(Block(self.in_lanes(lists[0]), slots))
+                found.append(self.singles([i for (i,) in lists]))
+        return found
+
+    def singles(self, places: list[int]) -> Block:
+        """The block of these places, which is shared if there is only one."""
+        [first, *others] = places
+        found = None if others else self.known.get(first)
+        if found is None:
+            slots = np.array([self.slot[place] for place in places], np.int32)
+            found = Block(self.lanes[first], slots)
+            if not others:
+                self.known[first] = found
         return found
 
     def block(self, lists: Sequence[Places], filler: int | None = None) -> Block:
+        if not any(lists):
+            return Block(False, np.zeros((len(lists), 0), np.int32))
         lanes = any(map(self.in_lanes, lists))
-        length = max(map(len, lists))
+        length = len(max(lists, key=len))
         found: list[int] = []
         for places in lists:
             if len(places) < length:
@@ -344,7 +363,8 @@ class _Layout:
             members.sort(key=self.order)
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
         blocks = self.blocks(members)
-        return Group(unit.op, Block(lanes, self.take_slots(members, lanes)), tuple(blocks))
+        self.take_slots(members, lanes)
+        return Group(unit.op, self.singles(members), tuple(blocks))
 
     def products(self, members: list[int]) -> list[Group]:
         """The groups of dots and means of products, one for each size of grid."""
