@@ -67,7 +67,7 @@ def value(group, xs):
     if group.op in REFERENCES:
         return REFERENCES[group.op](*xs) * 1.0
     if group.op in ("dot", "mean"):
-        total = group.sign * (xs[0] * xs[1]).sum(-2)
+        total = group.sign * (xs[0][:, None] * xs[1][:, :, None]).sum(-2)
         return total + xs[2].sum(-2) - xs[3].sum(-2) if group.op == "dot" else total
     if group.op in ("largest", "smallest"):
         return (np.max if group.op == "largest" else np.min)(xs[0], axis=-2)
@@ -161,13 +161,12 @@ def test_functions_are_accurate_to_the_last_digits(op):
     np.testing.assert_allclose(S[n:, 0], REFERENCES[op](x), rtol=1e-15, atol=0)
 
 
-SHAPES = [  # of result, left, right
-    ((5, 9), (1, 9, 4), (5, 1, 4)), ((1, 16), (1, 16, 3), (1, 1, 3)),
-    ((7, 1), (1, 1, 5), (7, 1, 5)),
-    ((3, 4, 8), (3, 1, 8, 2), (3, 4, 1, 2)), ((2, 3, 3), (1, 1, 3, 4), (2, 3, 1, 4)),
-    ((11,), (11, 3), (11, 3)), ((9,), (9, 4), (4,)), ((3, 3), (3, 3, 2), (3, 3, 2)),
-    ((2, 40), (1, 40, 5), (2, 1, 5)), ((1,), (1, 0), (1, 0)), ((4, 10), (1, 10, 0), (4, 1, 0)),
-    ((3, 27), (1, 27, 1), (3, 1, 1)), ((), (3,), (3,)), ((6, 5), (1, 5, 17), (6, 5, 17)),
+SHAPES = [  # of left and right
+    ((1, 9, 4), (1, 5, 4)), ((1, 16, 3), (1, 1, 3)), ((1, 1, 5), (1, 7, 5)),
+    ((3, 8, 2), (3, 4, 2)), ((2, 3, 4), (2, 3, 4)), ((11, 1, 3), (11, 1, 3)),
+    ((9, 1, 4), (9, 1, 4)), ((1, 40, 5), (1, 2, 5)), ((1, 1, 0), (1, 1, 0)),
+    ((1, 10, 0), (1, 4, 0)), ((1, 27, 1), (1, 3, 1)), ((1, 1, 3), (1, 1, 3)),
+    ((6, 5, 17), (6, 1, 17)),
 ]  # fmt: skip
 
 
@@ -176,7 +175,8 @@ SHAPES = [  # of result, left, right
 @pytest.mark.parametrize("op", ["dot", "mean"])
 def test_sums_of_products(op, shapes, lanes):
     rng = np.random.default_rng(2)
-    shape, *factors = shapes
+    factors = (several, lefts, _), (_, rights, _) = shapes
+    shape = several, rights, lefts
     for kinds in ((0, 0), (0, 1), (1, 0), (1, 1)):
         for terms in ((0, 0), (1, 0), (0, 2), (3, 1)):
             for sign in (1, -1):
@@ -241,12 +241,12 @@ def test_an_index_outside_of_its_table_is_reported(op, index):
 def test_groups_follow_one_another():
     rng = np.random.default_rng(5)
     U, S = numbers(rng, 60), numbers(rng, (60, 20))
-    grid = Group("dot", Block(True, np.arange(30, 38)[None]), (
+    grid = Group("dot", Block(True, np.arange(30, 38)[None, None]), (
         Block(False, np.arange(32).reshape(1, 8, 4)), Block(True, np.arange(4).reshape(1, 1, 4)),
-        Block(True, np.zeros((1, 8, 0), int)), Block(True, np.zeros((1, 8, 0), int)),
+        Block(True, np.zeros((1, 1, 8, 0), int)), Block(True, np.zeros((1, 1, 8, 0), int)),
     ))  # fmt: skip
     relu = Group("relu", Block(True, np.arange(38, 46)), (Block(True, np.arange(30, 38)),))
-    mean = Group("mean", Block(False, np.arange(40, 48)[None]), (
+    mean = Group("mean", Block(False, np.arange(40, 48)[None, None]), (
         Block(True, np.arange(38, 46).reshape(1, 8, 1)), Block(True, np.array([[[3]]])),
     ))  # fmt: skip
     expected_u, expected_s = U.copy(), S.copy()
@@ -286,11 +286,11 @@ def test_rows_longer_than_a_chunk_of_scratch_memory(op, lanes):
     S[0] = rng.integers(0, 3, lanes)
     far, three = np.array([1, 5, 3]), np.array([9, 10, 11])  # far: not neighbours, so gathered
     table, index = Block(True, far[None]), np.array([0])
-    factors = Block(True, far[:, None]), Block(False, far[:, None])
-    none = Block(False, np.zeros((3, 0), int))
+    factors = Block(True, far[:, None, None]), Block(False, far[:, None, None])
+    none = Block(False, np.zeros((3, 1, 1, 0), int))
     groups = {
-        "dot": (Block(True, three), *factors, none, none),
-        "mean": (Block(False, index), Block(True, far[None]), Block(True, far[None])),
+        "dot": (Block(True, three[:, None, None]), *factors, none, none),
+        "mean": (Block(False, index[None, None]), *[Block(True, far[None, None])] * 2),
         "largest": (Block(True, three[:1]), table),
         "take": (Block(True, three[:1]), Block(True, index), table),
         "scatter": (Block(True, three[None]), Block(True, index[None]), Block(True, far[None, :1])),

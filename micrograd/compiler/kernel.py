@@ -805,27 +805,10 @@ def scratch_size(program: Any, lanes: int) -> int:
 
 
 def _matrices(group: Group) -> tuple[Block, Block]:
-    # The left and right factors of products; slots (count, columns, terms), (count, rows, terms).
-    x, y = group.operands[:2]
-    left, right = _stacked(group.result.slots.shape, x.slots, y.slots)
-    matrices = Block(x.lanes, left), Block(y.lanes, right)
-    # A single column is transposed, because vectors run along rows.
-    return matrices if left.shape[1] > 1 else matrices[::-1]
-
-
-def _stacked(shape: tuple[int, ...], left: Any, right: Any) -> tuple[Any, Any]:
-    shape = (1,) * (2 - len(shape)) + shape
-    left, right = (x.reshape((1,) * (len(shape) + 1 - x.ndim) + x.shape) for x in (left, right))
-    terms = max(left.shape[-1], right.shape[-1]) if min(left.shape[-1], right.shape[-1]) else 0
-    *count, rows, columns = shape
-    if (rows == 1 or left.shape[-3] == 1) and (columns == 1 or right.shape[-2] == 1):
-        left = np.broadcast_to(left[..., :1, :, :], (*count, 1, columns, terms))
-        right = np.broadcast_to(right[..., :, :1, :], (*count, rows, 1, terms))
-        n = math.prod(count)
-        return left.reshape(n, columns, terms), right.reshape(n, rows, terms)
-    left, right = (np.broadcast_to(x, (*shape, terms)) for x in (left, right))
-    n = math.prod(shape)
-    return left.reshape(n, 1, terms), right.reshape(n, 1, terms)
+    # The left and right factors of products; a single column is transposed, because vectors run
+    # along rows.
+    left, right, *_ = group.operands
+    return (left, right) if left.slots.shape[1] > 1 else (right, left)
 
 
 def _check(group: Group, uniforms: int, rows: int) -> None:
