@@ -20,6 +20,7 @@ index into memory. The passes, in the order in which they run:
     run           sends a batch through the program, tile by tile
     run_numpy, run_numba, run_jax       three ways to run the same program
     kernel        the machine code that run_numba calls: one interpreter for all programs
+    encode        a schedule as the integers that the kernel interprets
 
 Modules around the passes:
 

@@ -287,7 +287,8 @@ class Compiled:
     def _chosen(self) -> tuple[str, str]:
         # The executor is chosen when it is first needed, because the choice may import numba.
         if self._cache.executor is None:
-            reason = why_not(kept=not self._asked_for) if self._asked_for in ("", "numba") else ""
+            wait = self._asked_for == "numba"
+            reason = why_not(wait) if self._asked_for in ("", "numba") else ""
             if self._asked_for in DTYPES and find_spec("jax") is None:
                 reason = "JAX is not installed: pip install jax"
             if reason and self._asked_for:
@@ -341,8 +342,9 @@ class Compiled:
         return found
 
     def clear(self) -> None:
-        """Discards all programs: the next call records the function again."""
+        """Discards all programs: the next call chooses the executor and records the function."""
         self._cache.clear()
+        self._cache.executor = None
 
     @property
     def _latest(self) -> Program:
@@ -473,8 +475,9 @@ def compile(*function: Any, executor: str = "") -> Any:
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It
             may also use Values from outside; the leaves among them are its parameters.
-        executor: 'numba' (needs the extra `fast`; its kernel is compiled once per installation,
-            which takes several seconds) or 'numpy'. The default is 'numba' if it is available, else
+        executor: 'numba' (needs the extra `fast`) or 'numpy'. Once per installation, a child
+            process compiles the kernel of numba, which takes about ten seconds. The default is
+            chosen at the first call and kept until `clear()`: 'numba' if its kernel is ready, else
             'numpy'. 'jax' (needs the extra `jax`) shares the examples among all devices that JAX
             finds and computes in float64, whatever JAX is set to; 'jax-float32' computes in
             float32. JAX compiles the program once for each number of examples.
