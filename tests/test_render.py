@@ -444,6 +444,7 @@ def test_a_drawing_process_that_dies_is_an_error(monkeypatch):
         picture(DOT, "svg")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends the signal of Ctrl-C to one thread")
 def test_ctrl_c_ends_a_long_drawing(tmp_path):
     code = """
@@ -465,6 +466,7 @@ except KeyboardInterrupt:
     assert (process.stdout, process.stderr) == ("stopped\n", "")
 
 
+@pytest.mark.slow
 def test_a_bitmap_has_a_largest_size(way):
     chain = "digraph { rankdir=LR " + " -> ".join(map(str, range(400))) + " }"
     png = picture(chain, "png")
