@@ -483,4 +483,5 @@ def test_a_png_has_1920_pixels_on_its_longer_side(rankdir, tmp_path):
     picture = draw_dot(x * x + x, rankdir=rankdir)
     picture.attr(size="20,20!", dpi="96")
     picture.save(tmp_path / "o.png")
-    assert max(Image.open(tmp_path / "o.png").size) == 1920
+    with Image.open(tmp_path / "o.png") as image:
+        assert max(image.size) == 1920
