@@ -31,8 +31,8 @@ def html_page(
     """The page NAME.html with its placeholders {{key}} filled in.
 
     Every page has the tokens of `draw/tokens.py` as CSS variables, then base.css and NAME.css; and
-    the scripts in the given order, then NAME.js. A placeholder {{transport}} is the file
-    transport.html.
+    the scripts in the given order, then NAME.js. A page without scripts has no NAME.js either. A
+    placeholder {{transport}} is the file transport.html.
 
     Args:
         name: name of the page's three files in this folder, without the ending.
@@ -46,7 +46,7 @@ def html_page(
     texts = {
         "policy": POLICY,
         "css": "\n".join([_tokens(), *(_file(f"{s}.css") for s in ("base", *styles, name))]),
-        "js": "\n".join(_file(f"{script}.js") for script in (*scripts, name)),
+        "js": "\n".join(_file(f"{script}.js") for script in (*scripts, *[name] * bool(scripts))),
         "transport": _file("transport.html"),
         **contents,
     }
