@@ -1,0 +1,92 @@
+"""The pictures of each chapter: drawings, and pages to step through or to play with."""
+
+import random
+
+from micrograd import Value, draw_dot, draw_network, explain, playground
+from micrograd.nn import MLP
+
+
+def pictures_of(chapter):
+    """The pictures of a chapter, each with the key of its caption in the table of texts."""
+    return [(f"{chapter}.{name}", picture) for name, picture in PICTURES[chapter]()]
+
+
+def _slope():
+    x = Value(3.0, label="x")
+    y = 3 * x**2 - 4 * x + 5
+    y.backward()
+    yield "graph", draw_dot(y, names={"y": y}, formulas=False)
+    yield "page", explain(y, names={"y": y}, title="y = 3x² − 4x + 5 at x = 3")
+
+
+def _product():
+    a, b, c = Value(1.0), Value(4.0), Value(2.0)
+    d = a * b
+    e = d + c
+    return {"a": a, "b": b, "c": c, "d": d, "e": e}
+
+
+def _value():
+    names = _product()
+    yield "graph", draw_dot(names["e"], names=names)
+
+
+def _byhand():
+    names = _product()
+    names["f"] = Value(3.0)
+    names["L"] = names["e"] * names["f"]
+    names["L"].backward()
+    yield "graph", draw_dot(names["L"], names=names, edges="derivatives")
+    yield "page", explain(names["L"], names=names, title="L = (ab + c)f, backward by hand")
+
+
+def _diamond():
+    a = Value(3.0)
+    b = a * a
+    c = b + a
+    d = b * c
+    return {"a": a, "b": b, "c": c, "d": d}
+
+
+def _order():
+    names = _diamond()
+    yield "graph", draw_dot(names["d"], names=names, numbers=False)
+    yield "page", explain(names["d"], names=names, title="Why the order matters")
+
+
+def _backward():
+    names = _diamond()
+    b, c, d = (names[x] for x in "bcd")
+    d.grad = 1.0
+    d._backward()
+    c._backward()
+    yield "graph", draw_dot(d, names=names, done=[c, d], edges="derivatives")
+    yield "page", explain(d, names=names, title="Backward by itself")
+
+
+def _neuron():
+    x1, x2 = Value(2.0), Value(-1.0)
+    w1, w2, b = Value(-0.5), Value(1.0), Value(0.75)
+    o = (x1 * w1 + x2 * w2 + b).tanh()
+    o.backward()
+    names = {"x1": x1, "x2": x2, "w1": w1, "w2": w2, "b": b, "o": o}
+    yield "graph", draw_dot(o, names=names)
+    yield "page", explain(o, names=names, parameters=[w1, w2, b], title="A neuron")
+
+
+def _network():
+    state = random.getstate()
+    random.seed(1)
+    model = MLP(3, [4, 4, 1], activation="tanh")
+    random.setstate(state)
+    yield "graph", draw_network(model, [2.0, 3.0, -1.0])
+
+
+def _boundary():
+    yield "page", playground()
+
+
+PICTURES = {
+    "slope": _slope, "value": _value, "byhand": _byhand, "order": _order, "backward": _backward,
+    "neuron": _neuron, "network": _network, "boundary": _boundary, "free": list,
+}  # fmt: skip
