@@ -7,9 +7,9 @@
     >>> x.grad
     6.0
 
-This file only lists the names that users import. `engine.py` is loaded immediately; everything
-else, including modules such as `micrograd.nn`, is loaded on first use. So `import micrograd` needs
-only the standard library and takes a few milliseconds.
+This file only lists the names that users import. `engine.py` and `card.py` are loaded immediately;
+everything else, including modules such as `micrograd.nn`, is loaded on first use. So
+`import micrograd` needs only the standard library and takes a few milliseconds.
 """
 
 import sys as _sys
@@ -17,6 +17,8 @@ import typing as _typing
 from importlib import import_module as _import_module
 
 from micrograd.engine import Value, no_grad, take, topological_order, where
+
+_import_module("micrograd.card")  # how a notebook shows a Value
 
 if _typing.TYPE_CHECKING:
     from micrograd.arrays import values
@@ -97,7 +99,7 @@ _module_of = {name: module for module, names in _names_in.items() for name in na
 _modules = [
     *("arithmetic", "pause", "engine", "shapes", "derivatives", "arrays", "nn", "losses", "rows"),
     *("optim", "datasets", "source", "trace", "files"),
-    *("draw", "pages", "plot", "compiler", "grade"),
+    *("draw", "card", "pages", "plot", "compiler", "grade"),
 ]
 
 

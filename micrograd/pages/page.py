@@ -36,8 +36,8 @@ def html_page(
     """The page NAME.html with its placeholders {{key}} filled in.
 
     Every page has the tokens of `draw/tokens.py` as CSS variables, then base.css and NAME.css; and
-    the scripts in the given order, then NAME.js. A placeholder {{transport}} is the file
-    transport.html.
+    the scripts in the given order, then NAME.js. A page without scripts has no NAME.js either. A
+    placeholder {{transport}} is the file transport.html.
 
     Args:
         name: name of the page's three files, without the ending.
@@ -51,8 +51,12 @@ def html_page(
     """
     texts = {
         "policy": POLICY,
-        "css": "\n".join([_tokens(), *(_file(f"{s}.css", folder) for s in ("base", *styles, name))]),
-        "js": "\n".join(_file(f"{script}.js", folder) for script in (*scripts, name)),
+        "css": "
+".join([_tokens(), *(_file(f"{s}.css", folder) for s in ("base", *styles, name))]),
+        "js": "
+".join(
+            _file(f"{script}.js", folder) for script in (*scripts, *[name] * bool(scripts))
+        ),
         "transport": _file("transport.html"),
         **contents,
     }
