@@ -53,14 +53,13 @@ PACKAGES = {
     ),
 }
 GRAPHVIZ = (  # the Python package that writes DOT text, from PyPI
-    "graphviz==0.21 "
-    "--hash=sha256:54f33de9f4f911d7e84e4191749cac8cc5653f815b06738c54db9a15ab8b1e42"
+    "graphviz==0.21 --hash=sha256:54f33de9f4f911d7e84e4191749cac8cc5653f815b06738c54db9a15ab8b1e42"
 )
 PACKED = {  # the files that the worker starts from, compressed in the page
     "pyodide": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"),
     "@viz-js/viz": ("dist/viz.js",),
 }
-PYTHON = ("classroom.py", "tasks.py", "pictures.py")  # what the worker runs
+PYTHON = ("runner.py", "tasks.py", "pictures.py")  # what the worker runs
 EDITOR = ("lib/codemirror.js", "mode/python/python.js", "addon/comment/comment.js")
 SCRIPTS = ("files", "texts", "python", "storage", "editor", "frames", "results")
 LARGEST = 13_000_000  # bytes

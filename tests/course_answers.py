@@ -1,17 +1,17 @@
 """What a learner types into the course, chapter by chapter: edits of the text, old -> new."""
 
-ADD = '''
+ADD = """
     def __add__(self, other):
         return Value(self.data + other.data)
-'''
-ADD_AND_MUL = '''
+"""
+ADD_AND_MUL = """
     def __add__(self, other):
         return Value(self.data + other.data, (self, other), "+")
 
     def __mul__(self, other):
         return Value(self.data * other.data, (self, other), "*")
-'''
-WITH_CLOSURES = '''
+"""
+WITH_CLOSURES = """
     def __add__(self, other):
         out = Value(self.data + other.data, (self, other), "+")
 
@@ -36,8 +36,8 @@ WITH_CLOSURES = '''
         self.grad = 1.0
         for node in reversed(topological_order(self)):
             node._backward()
-'''
-MORE_OPERATIONS = '''
+"""
+MORE_OPERATIONS = """
     def __pow__(self, n):
         out = Value(self.data**n, (self,), f"**{n}")
 
@@ -72,10 +72,10 @@ MORE_OPERATIONS = '''
         return (-self) + other
 
     def backward(self):
-'''
+"""
 WRAP = "        other = other if isinstance(other, Value) else Value(other)\n"
 SUM, PRODUCT = (
-    f"        out = Value(self.data {sign} other.data, (self, other), \"{sign}\")\n" for sign in "+*"
+    f'        out = Value(self.data {sign} other.data, (self, other), "{sign}")\n' for sign in "+*"
 )
 
 ANSWERS = {

@@ -33,6 +33,7 @@ function say(text, look = "") {
 
 function open(chapter) {
   state.chapter = chapter;
+  document.body.classList.toggle("free", chapter === FREE);
   if (chapter === FREE) {
     editor.open(state.free || textOf("free.start"));
   } else {
@@ -97,7 +98,6 @@ function controls() {
 
 async function run() {
   if (!python.ready || running) return;
-  if (python.waiting) await python.waiting.promise;
   keep();
   const {chapter} = state;
   running = chapter;
@@ -115,7 +115,8 @@ async function run() {
   }, 1000);
   const request = {chapter, text: editor.text};
   if (chapter === FREE) request.engine = state.text;
-  const result = await python.ask(request);
+  if (python.waiting) await python.waiting.promise;  // it draws the pictures of the chapter
+  const result = running && await python.ask(request);
   clearInterval(clock);
   running = null;
   if (result) judge(chapter, result);
@@ -148,6 +149,7 @@ function judge(chapter, result) {
 }
 
 function again(text) {
+  running = null;
   say(text, "bad");
   python.restart();
   progress(0);

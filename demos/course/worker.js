@@ -55,20 +55,20 @@ async function started() {
   }
   post("progress", 0.8);
   const draw = (dot, format, engine) => viz.renderString(dot, {format, engine});
-  const classroom = python.pyimport("classroom");
-  classroom.start(draw, (kind, content) => post(kind, JSON.parse(content)));
-  return classroom;
+  const runner = python.pyimport("runner");
+  runner.start(draw, (kind, content) => post(kind, JSON.parse(content)));
+  return runner;
 }
 
-let classroom;
+let runner;
 self.onmessage = async ({data}) => {
   try {
     if (data.files) {
       files = data.files;
-      classroom = await started();
+      runner = await started();
       post("ready", null);
     } else {
-      post("done", JSON.parse(classroom.answer(JSON.stringify(data))));
+      post("done", JSON.parse(runner.answer(JSON.stringify(data))));
     }
   } catch (error) {  // Python itself has ended: its stack or its memory ran over
     post("ended", String(error.message || error));

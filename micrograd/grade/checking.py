@@ -59,9 +59,7 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
             yield _without_backward(check, graded)
         elif row.mistake == "depth" and sys.platform == "emscripten":
             found = "not checked: a deep chain would overflow the stack of the browser"
-            yield replace(
-                check, status="noted", mistake="depth", expected="no error", found=found
-            )
+            yield replace(check, status="noted", mistake="depth", expected="no error", found=found)
         elif lacks_backward or not _is_there(row, graded):
             yield replace(check, status="not there yet")
         else:

@@ -51,10 +51,10 @@ def html_page(
     """
     texts = {
         "policy": POLICY,
-        "css": "
-".join([_tokens(), *(_file(f"{s}.css", folder) for s in ("base", *styles, name))]),
-        "js": "
-".join(
+        "css": "\n".join(
+            [_tokens(), *(_file(f"{s}.css", folder) for s in ("base", *styles, name))]
+        ),
+        "js": "\n".join(
             _file(f"{script}.js", folder) for script in (*scripts, *[name] * bool(scripts))
         ),
         "transport": _file("transport.html"),

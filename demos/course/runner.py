@@ -58,7 +58,9 @@ def answer(request):
     """The answer to a request: the pictures of a chapter, or what came of running a program."""
     asked = json.loads(request)
     if "pictures" in asked:
-        return json.dumps([as_shown(one) | {"key": key} for key, one in pictures_of(asked["pictures"])])
+        return json.dumps(
+            [as_shown(one) | {"key": key} for key, one in pictures_of(asked["pictures"])]
+        )
     result = run(asked["chapter"], asked["text"], asked.get("engine"))
     sys.stdout.flush()
     return json.dumps(result)
