@@ -15,7 +15,6 @@ import hashlib
 import html
 import json
 import os
-import re
 import subprocess
 import sys
 import tarfile
@@ -24,7 +23,6 @@ import tomllib
 import urllib.request
 from io import BytesIO
 from pathlib import Path
-from zipfile import ZipFile
 
 from micrograd.files import write_whole
 from micrograd.pages.page import as_json, html_page

@@ -26,7 +26,7 @@ def running():
 def opened(browser, path, width=1280, height=800, hash="", **options):
     """The page in a file. Leaving the block fails if it logged an error or fetched anything.
 
-    A blob, which a page has made itself, is not fetched. `hash` is added to its address. Options are
+    A blob, which a page makes itself, is not fetched. `hash` is added to its address. Options are
     those of Playwright's new_context: color_scheme="dark", has_touch=True, ...
     """
     context = browser.new_context(viewport={"width": width, "height": height}, **options)

@@ -84,8 +84,8 @@ ANSWERS = {
          "return (f(x + h) - f(x)) / h"),
     ],
     "value": [
-        ("        self.data = data\n        self.grad = 0.0\n",
-         "        self.data = data\n        self.grad = 0.0\n        self._prev = tuple(_children)\n"
+        ("        self.grad = 0.0\n",
+         "        self.grad = 0.0\n        self._prev = tuple(_children)\n"
          "        self._op = _op\n"),
         (ADD, ADD_AND_MUL),
     ],
@@ -109,7 +109,8 @@ ANSWERS = {
          "    return order\n"),
     ],
     "backward": [
-        ("        self._op = _op\n", "        self._op = _op\n        self._backward = lambda: None\n"),
+        ("        self._op = _op\n",
+         "        self._op = _op\n        self._backward = lambda: None\n"),
         (ADD_AND_MUL, WITH_CLOSURES),
     ],
     "neuron": [

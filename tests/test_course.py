@@ -225,7 +225,8 @@ CLASSIC = {
     "right but along all paths": "", "visited kept from call to call": "a.grad",
     "operands in a set": "a.grad", "equality of data": "b.grad", "equality without hash": "",
     "a set as default argument": "", "grad kept on the class": "b.grad",
-    "constants not wrapped in *": "", "__rmul__ asks the number": "", "__rsub__ unswapped": "b.data",
+    "constants not wrapped in *": "", "__rmul__ asks the number": "",
+    "__rsub__ unswapped": "b.data",
     "whole numbers alone": "a.data", "sum instead of product": "c.data", "return forgotten": "",
     "negation and difference lead to each other": "", "a typing mistake": "", "no backward": "",
 }  # fmt: skip
@@ -294,12 +295,22 @@ class Learner:
             [text.index(old), text.index(old) + len(old)],
         )
         self.page.keyboard.insert_text(new)
+        self.has(edited(text, [(old, new)]))
+
+    def has(self, text):
+        """Waits until the editor has taken over what was typed."""
+        for _ in range(100):
+            if self.page.evaluate("editor.text") == text:
+                return
+            self.page.wait_for_timeout(20)
+        pytest.fail(f"typed {text!r}, got {self.page.evaluate('editor.text')!r}")
 
     def write(self, text):
         """Replaces all text in the editor."""
         self.page.evaluate("editor.focus()")
         self.page.keyboard.press("ControlOrMeta+a")
         self.page.keyboard.insert_text(text)
+        self.has(text)
 
     def run(self):
         self.press("Run")
@@ -356,7 +367,7 @@ def test_a_learner_goes_from_the_first_task_to_the_last(learner):
     page = learner.page.frame_locator("#shown iframe")
     page.get_by_role("button", name="Step forward").click()
     learner.write("from my_engine import Neuron\nfrom micrograd import draw_dot\n"
-                  "n = Neuron(2)\no = n([1.0, 2.0])\no.backward()\ndraw_dot(o, names={'n': n})\n")  # fmt: skip
+                  "o = Neuron(2)([1.0, 2.0])\no.backward()\ndraw_dot(o)\n")  # fmt: skip
     learner.run()
     assert learner.page.locator("#shown img").count() == 1
     learner.write("from my_engine import Value\nfrom micrograd.grade import grade\n"

@@ -2,7 +2,7 @@
 function makeEditor(place, label, onChange, onRun, onLeave) {
   const mirror = CodeMirror(place, {
     mode: "python", indentUnit: 4, lineNumbers: true, viewportMargin: Infinity, lineWrapping: false,
-    screenReaderLabel: label, inputStyle: "contenteditable", spellcheck: false,
+    screenReaderLabel: label,
     extraKeys: {
       "Ctrl-Enter": onRun, "Cmd-Enter": onRun, "Ctrl-/": "toggleComment", "Cmd-/": "toggleComment",
       "Tab": (it) => it.somethingSelected() ? it.indentSelection("add") : it.replaceSelection("    "),

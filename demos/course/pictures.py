@@ -1,9 +1,12 @@
-"""The pictures of each chapter: drawings, and pages to step through or to play with."""
+"""The pictures of each chapter: drawings, and pages to step through or to play with.
+
+Modules for pages are loaded when the first page is made, so that Python is ready sooner.
+"""
 
 import random
 
-from micrograd import Value, draw_dot, draw_network, explain, playground
-from micrograd.nn import MLP
+import micrograd
+from micrograd import Value, draw_dot
 
 
 def pictures_of(chapter):
@@ -15,8 +18,8 @@ def _slope():
     x = Value(3.0, label="x")
     y = 3 * x**2 - 4 * x + 5
     y.backward()
-    yield "graph", draw_dot(y, names={"y": y}, formulas=False)
-    yield "page", explain(y, names={"y": y}, title="y = 3x² − 4x + 5 at x = 3")
+    yield "graph", draw_dot(y, names={"y": y})
+    yield "page", micrograd.explain(y, names={"y": y})
 
 
 def _product():
@@ -37,7 +40,7 @@ def _byhand():
     names["L"] = names["e"] * names["f"]
     names["L"].backward()
     yield "graph", draw_dot(names["L"], names=names, edges="derivatives")
-    yield "page", explain(names["L"], names=names, title="L = (ab + c)f, backward by hand")
+    yield "page", micrograd.explain(names["L"], names=names)
 
 
 def _diamond():
@@ -51,17 +54,17 @@ def _diamond():
 def _order():
     names = _diamond()
     yield "graph", draw_dot(names["d"], names=names, numbers=False)
-    yield "page", explain(names["d"], names=names, title="Why the order matters")
+    yield "page", micrograd.explain(names["d"], names=names)
 
 
 def _backward():
     names = _diamond()
-    b, c, d = (names[x] for x in "bcd")
+    c, d = names["c"], names["d"]
     d.grad = 1.0
     d._backward()
     c._backward()
     yield "graph", draw_dot(d, names=names, done=[c, d], edges="derivatives")
-    yield "page", explain(d, names=names, title="Backward by itself")
+    yield "page", micrograd.explain(d, names=names)
 
 
 def _neuron():
@@ -71,19 +74,19 @@ def _neuron():
     o.backward()
     names = {"x1": x1, "x2": x2, "w1": w1, "w2": w2, "b": b, "o": o}
     yield "graph", draw_dot(o, names=names)
-    yield "page", explain(o, names=names, parameters=[w1, w2, b], title="A neuron")
+    yield "page", micrograd.explain(o, names=names, parameters=[w1, w2, b])
 
 
 def _network():
     state = random.getstate()
     random.seed(1)
-    model = MLP(3, [4, 4, 1], activation="tanh")
+    model = micrograd.MLP(3, [4, 4, 1], activation="tanh")
     random.setstate(state)
-    yield "graph", draw_network(model, [2.0, 3.0, -1.0])
+    yield "graph", micrograd.draw_network(model, [2.0, 3.0, -1.0])
 
 
 def _boundary():
-    yield "page", playground()
+    yield "page", micrograd.playground()
 
 
 PICTURES = {

@@ -165,7 +165,7 @@ class Printed(io.TextIOBase):
 
 
 def show(thing):
-    """Shows a drawing or a page below the program; prints anything else, as Python's prompt does."""
+    """Shows a drawing or a page below the program; prints anything else as Python's prompt does."""
     if thing is None:
         return
     shown = as_shown(thing)

@@ -17,7 +17,7 @@ from micrograd.grade.checking import checks_of
 from micrograd.grade.graded_class import GradedClass, near
 from micrograd.grade.programs import CORE, EXPRESSIONS, OURS, Row, methods_in, plan, root_of
 from micrograd.grade.report import Report
-from micrograd.grade.subject import Subject, is_ours, leaves_of, operands, shown
+from micrograd.grade.subject import Subject, is_ours, operands, shown
 
 CHAPTERS = ("slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary")
 NEEDED = ("a + 2.0", "2.0 * a", "a - b", "a ** 2", "a.tanh()")  # for a neuron and its loss
@@ -157,7 +157,7 @@ def _numbers(ask: Callable[..., Any], program: str) -> dict[str, float]:
 
 
 def _drawing(program: str, wrong: str, found: Mapping[str, float]) -> Any:
-    """The graph of a program with the right numbers, up to the first wrong one, and that beside it."""
+    """The graph of a program: the right numbers up to the first wrong one, and what was found."""
     made = OURS.run(program)
     if not 1 <= len(made) <= LARGEST_DRAWING:
         return None
@@ -411,8 +411,9 @@ def neuron_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Find
         program = f"{leaves}; o = ({total} + b).tanh(); o.backward()"
         say(program)
         ours = OURS.run(program)
-        about = {"program": f"o = Neuron({len(inputs)})([{', '.join(leaves_of(program)[: len(inputs)])}]); o.backward()",
-                 "method": "__call__"}  # fmt: skip
+        called = f"o = Neuron({len(inputs)})([{', '.join(x for x in named if x[0] == 'x')}])"
+        values = ", ".join(f"{x} = {number}" for x, number in named.items())
+        about = {"program": f"{values}; {called}; o.backward()", "method": "__call__"}
         try:
             neuron = names["Neuron"](len(inputs))
             made = {f"w{i}": w for i, w in enumerate(neuron.w, 1)} | {"b": neuron.b}
@@ -439,9 +440,10 @@ def neuron_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Find
                 )  # fmt: skip
         lacking = [x for x in named if x[0] in "wb" and id(made[x]) not in parameters]
         if lacking:
+            about["method"] = "parameters"
             return Finding("neuron-parameters", number=lacking[0],
                            expected="parameters() returns all weights and the bias",
-                           found=f"{lacking[0]} is missing", **about | {"method": "parameters"})  # fmt: skip
+                           found=f"{lacking[0]} is missing", **about)  # fmt: skip
     return None
 
 
@@ -496,7 +498,7 @@ def step_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Findin
 def _stepped(
     start: Mapping[str, float], examples: Any
 ) -> tuple[dict[str, float], dict[str, float], Value, dict[str, Value]]:
-    """The parameters after one step, their gradients before it, and the loss after it as a graph."""
+    """The parameters after a step, their gradients before it, and the loss after it as a graph."""
     values = {x: Value(number, label=x) for x, number in start.items()}
     loss = _loss(values, examples)
     loss.backward()
