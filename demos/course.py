@@ -6,6 +6,10 @@ The file opens by a double click, needs no installation, and never uses the netw
 does: it fetches three packages from the npm registry and one from PyPI, at fixed versions, and
 checks their hashes. A second run takes them from the cache. The parts of the page are in
 `demos/course/`: its texts in texts.toml, one line for each language.
+
+The page is tried in Chromium. By the documentation of what it uses (`import` in workers, streams
+that decompress, WebAssembly under a content security policy, container queries), it should work in
+Chrome and Edge from 105, Firefox from 114 and Safari from 16.4, on any system.
 """
 
 import argparse

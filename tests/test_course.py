@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from course_answers import ANSWERS, edited
 from demo_scripts import DEMOS, load
-from wrong_engines import MISTAKES, class_of
+from wrong_engines import MISTAKES, RIGHT, class_of
 
+from micrograd.grade import grade
 from micrograd.grade.rules import RULES
 
 PARTS = DEMOS / "course"
@@ -206,6 +207,14 @@ def test_a_wrong_answer_is_named_at_its_first_wrong_number(
     assert "Value(" not in finding.what + finding.how  # no solution
 
 
+def test_grade_leaves_out_the_deepest_chain_in_a_browser(monkeypatch):
+    monkeypatch.setattr("sys.platform", "emscripten")
+    report = grade(class_of(RIGHT))
+    assert report.passed
+    (note,) = (check for check in report.notes if check.aspect == "deep chain")
+    assert "would overflow the stack of the browser" in note.found
+
+
 def test_without_a_class_the_course_says_so(tasks):
     assert tasks.first_finding("order", {}, print).rule == "name"
     assert tasks.first_finding("order", {"Value": 3}, print).found == "Value is 3"
@@ -359,6 +368,13 @@ def test_a_learner_goes_from_the_first_task_to_the_last(learner):
         for old, new in edits:
             learner.type(old, new)
         assert learner.run().startswith("Right."), learner.told("verdict")
+        if chapter == "byhand":  # the stepping page works inside the course
+            learner.page.locator("#pictures summary").click()
+            inside = learner.page.frame_locator("#pictures iframe")
+            inside.get_by_role("button", name="Step forward").click()
+        if chapter == "boundary":  # with the weights that were learned
+            inside = learner.page.frame_locator("#shown iframe")
+            inside.get_by_role("button", name="Train").wait_for()
         learner.press("Next chapter")
     learner.wait()
     assert learner.told("heading") == "Free page"

@@ -48,6 +48,7 @@ function open(chapter) {
   keep();
   finding = null;
   results.clear();
+  say(textOf(python.ready ? "ready" : "starting"));
   lesson();
   controls();
 }
@@ -69,7 +70,8 @@ function lesson() {
     button.addEventListener("click", () => open(name));
     return element("li", {}, button);
   }));
-  at("chapters").querySelector("[aria-current]").scrollIntoView({block: "nearest", inline: "center"});
+  const current = at("chapters").querySelector("[aria-current]");
+  at("chapters").scrollLeft = current.offsetLeft - (at("chapters").clientWidth - current.clientWidth) / 2;
 }
 
 async function draw() {
@@ -232,6 +234,5 @@ window.addEventListener("storage", ({key, newValue}) => {
   if (key === KEY && newValue && JSON.parse(newValue).text !== state.text) say(textOf("elsewhere"), "bad");
 });
 
-say(textOf("starting"));
 const python = new Python(filesOfPage(), at("worker").textContent, (kind, content) => hear[kind](content));
 open(state.chapter);

@@ -32,7 +32,9 @@ function makeEditor(place, label, onChange, onRun, onLeave) {
       marked = mirror.addLineClass(line - 1, "background", "marked");
       mirror.scrollIntoView({line: line - 1, ch: 0}, 80);
     },
-    showLast(lines) { mirror.scrollIntoView({line: mirror.lastLine() - lines, ch: 0}, 20); },
+    showLast(lines) {  // at the top, as far as possible
+      mirror.scrollTo(0, mirror.heightAtLine(mirror.lastLine() - lines, "local"));
+    },
     focus() { mirror.focus(); },
     get mirror() { return mirror; },
   };

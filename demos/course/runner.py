@@ -23,6 +23,7 @@ from micrograd.pages.page import Page
 
 FILE = "my_engine.py"
 MOST = 100_000  # characters that a program may print
+DEEPEST = 400  # calls: at Python's own limit of 1000, the browser's stack would run over first
 PAUSE = 0.1  # seconds between two messages with printed text
 NOT_HERE = ("numpy", "matplotlib", "tqdm", "pygraphviz", "numba", "jax", "torch", "sklearn")
 
@@ -52,6 +53,7 @@ def start(draw, send):
     sys.stdout = sys.stderr = Printed()
     sys.displayhook = builtins.show = show
     builtins.input = refuse_input
+    sys.setrecursionlimit(DEEPEST)
 
 
 def answer(request):

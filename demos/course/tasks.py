@@ -162,20 +162,24 @@ def _drawing(program: str, wrong: str, found: Mapping[str, float]) -> Any:
     if not 1 <= len(made) <= LARGEST_DRAWING:
         return None
     name, _, attribute = wrong.partition(".")
-    return up_to(made, name, {attribute: found[wrong]} if wrong else {})
+    root = root_of(program) if program.count("backward()") == 1 else ""
+    return up_to(made, root, name, {attribute: found[wrong]} if wrong else {})
 
 
-def up_to(made: Mapping[str, Value], name: str, found: Mapping[str, Any]) -> Any:
+def up_to(made: Mapping[str, Value], root: str, name: str, found: Mapping[str, Any]) -> Any:
     """The graph with what was found for one of its Values.
 
-    If a gradient is wrong, those that the backward pass reaches later are still unknown: a dot.
+    If this is a gradient, the drawing shows the backward pass when it has reached this Value.
     """
     done = []
-    if "grad" in found:
+    if root and "grad" in found:
+        for v in made.values():
+            v.grad = 0
+        made[root].grad = 1.0
         backward = list(reversed(made))
         done = [made[x] for x in backward[: backward.index(name)] if made[x]._prev]
-        for x in backward[backward.index(name) + 1 :]:
-            made[x].grad = 0
+        for v in done:
+            v._backward()
     beside = {made[name]: found} if found else {}
     used = {v for value in made.values() for v in value._prev}
     roots = [value for value in made.values() if value not in used]
@@ -316,7 +320,7 @@ def by_hand_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Fin
                 return Finding(
                     _rule_by_hand(x, number, ours), number=f"{x}.grad",
                     expected=f"{x}.grad = {right:.6g}", found=f"{x}.grad = {number:.6g}",
-                    drawing=up_to(ours, x, {"grad": number}),
+                    drawing=up_to(ours, "L", x, {"grad": number}),
                     **about,
                 )  # fmt: skip
     return None
@@ -435,7 +439,7 @@ def neuron_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Find
                 return Finding(
                     "neuron", number=number, expected=f"{number} = {right:.6g}",
                     found=f"{number} = {found:.6g}",
-                    drawing=up_to(ours, x, {attribute: found}),
+                    drawing=up_to(ours, "o", x, {attribute: found}),
                     **about,
                 )  # fmt: skip
         lacking = [x for x in named if x[0] in "wb" and id(made[x]) not in parameters]

@@ -19,10 +19,15 @@ function words(text) {
   });
 }
 
-// Paragraphs are separated by empty lines; a paragraph that is indented is a program.
+// Paragraphs are separated by empty lines; lines that are indented are a program.
 function paragraphs(text) {
-  const parts = text.split(/\n\n(?! )/).flatMap((part) => part.split(/\n\n(?=    )/));
-  return parts.map((part) => part.startsWith("    ")
+  const isProgram = (part) => part.startsWith("    ");
+  const parts = [];
+  for (const part of text.split("\n\n")) {
+    if (parts.length && isProgram(part) && isProgram(parts.at(-1))) parts.push(`${parts.pop()}\n\n${part}`);
+    else parts.push(part);
+  }
+  return parts.map((part) => isProgram(part)
     ? element("pre", {class: "code"}, part.replace(/^ {4}/gm, ""))
     : element("p", {}, ...words(part)));
 }
