@@ -29,13 +29,15 @@ def builder():
 
 
 @pytest.fixture(scope="module")
-def tasks():
-    return load("course/tasks")
+def texts(builder):
+    return builder.texts("en")
 
 
 @pytest.fixture(scope="module")
-def texts(builder):
-    return builder.texts("en")
+def tasks(texts):
+    loaded = load("course/tasks")
+    loaded.TEXTS.update(texts)
+    return loaded
 
 
 # ---- The table of texts
@@ -50,6 +52,10 @@ def test_every_text_that_the_page_uses_is_in_the_table_and_every_one_there_is_us
     conditional = re.findall(r'textOf\([^"]*\? "([^"]+)" : "([^"]+)"', page)
     used |= {text for pair in conditional for text in pair}
     used |= {"expected", "found", "hint.what", "hint.where", "hint.how", "free"}
+    python = "".join(
+        (PARTS / f"{name}.py").read_text(encoding="utf-8") for name in ("tasks", "runner")
+    )
+    used |= {f"says.{key}" for key in re.findall(r'\btext\(\s*"([^"]+)"', python)}
     assert used <= texts.keys(), used - texts.keys()
     of_chapters = {key for key in texts if key.partition(".")[0] in (*CHAPTERS, "free", "rule")}
     assert texts.keys() == used | of_chapters

@@ -13,7 +13,7 @@ class Python {
     this.worker = new Worker(this.address);
     this.worker.onmessage = ({data}) => this.hear(data.kind, data.content);
     this.worker.onerror = (error) => this.hear("ended", error.message || "worker");
-    this.worker.postMessage({files: this.files});
+    this.worker.postMessage({files: this.files, texts: JSON.stringify(TEXTS)});
   }
 
   hear(kind, content) {

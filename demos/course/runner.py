@@ -30,12 +30,13 @@ NOT_HERE = ("numpy", "matplotlib", "tqdm", "pygraphviz", "numba", "jax", "torch"
 post = print  # replaced in `start`
 
 
-def start(draw, send):
+def start(draw, send, texts):
     """Connects Python with the page.
 
     Args:
         draw: takes DOT text, a format and an engine, and returns a picture as text.
         send: takes the kind of a message and its content as JSON.
+        texts: the table of texts in one language, as JSON.
     """
     global post
 
@@ -44,11 +45,12 @@ def start(draw, send):
 
     def picture(source, format, engine):
         if format not in ("svg", "dot", "xdot", "json"):
-            raise ValueError(f"this page draws 'svg', got {format!r}: leave the format out")
+            raise ValueError(tasks.text("format", format=format))
         # This Graphviz knows the widths of Arial's letters, and not those of a list of fonts.
         drawn = draw(source.replace(FONT["fontname"], "Arial"), format, engine)
         return drawn.replace("Arial", FONT["fontname"]).encode()
 
+    tasks.TEXTS.update(json.loads(texts))
     register(picture)
     sys.stdout = sys.stderr = Printed()
     sys.displayhook = builtins.show = show
@@ -191,7 +193,7 @@ def as_shown(thing):
 
 def refuse_input(prompt=""):
     """Says that input() cannot work here."""
-    raise RuntimeError("input() cannot ask in this page: write the text into the program")
+    raise RuntimeError(tasks.text("input"))
 
 
 def show_network(model, X, y):

@@ -54,6 +54,14 @@ class Finding:
     drawing: Any = field(default=None, compare=False)
 
 
+TEXTS: dict[str, str] = {}  # the table of texts in the language of the page
+
+
+def text(key: str, **values: object) -> str:
+    """A text of this file from the table."""
+    return TEXTS[f"says.{key}"].format(**values)
+
+
 def first_finding(
     chapter: str, names: Mapping[str, Any], say: Callable[[str], None]
 ) -> Finding | None:
@@ -87,7 +95,7 @@ def class_finding(
     if not isinstance(kind, type):
         return Finding("name", expected="class Value", found=_absent(names, "Value"))
     if is_ours(kind):
-        return Finding("ours", expected="a class of your own", found="the Value of this package")
+        return Finding("ours", expected=text("own"), found=text("ours"))
     subject = Subject(kind)
     graded = GradedClass.found_by(subject.ask)
     checks = tuple(checks_of(graded, _told(_rows(chapter), say)))
@@ -97,7 +105,7 @@ def class_finding(
     for check in checks:
         if check.operation in needed and check.aspect == "value" and not check.passed:
             found = graded.error_in(check.program)["text"]
-            return Finding("needed-here", check.program, expected="no error", found=found,
+            return Finding("needed-here", check.program, expected=text("no-error"), found=found,
                            method=min(methods_in(check.operation)))  # fmt: skip
     return None
 
@@ -222,7 +230,11 @@ def line_of(method: str, text: str) -> int:
 
 
 def _absent(names: Mapping[str, Any], name: str) -> str:
-    return f"{name} is {shown(names[name], 60)}" if name in names else f"there is no {name}"
+    return (
+        text("is", name=name, what=shown(names[name], 60))
+        if name in names
+        else text("absent", name=name)
+    )
 
 
 # ---- 2. The slope of a function
@@ -246,7 +258,7 @@ def slope_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Findi
         try:
             found = float(slope(eval(f"lambda x: {formula}"), at))
         except Exception as error:
-            return Finding("runs-here", expected="no error", found=_error(error), **about)
+            return Finding("runs-here", expected=text("no-error"), found=_error(error), **about)
         if not near(found, x.grad, OF_STEP):
             about["drawing"] = draw_dot(y, names={"y": y}, found={x: {"grad": found}},
                                         highlight=[x])  # fmt: skip
@@ -275,13 +287,13 @@ def memory_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Find
         try:
             operands = list(made["c"]._prev)
         except (AttributeError, TypeError):
-            return Finding("memory", number="c._prev", expected="c._prev holds a and b",
-                           found="c has no _prev with its operands", **about)  # fmt: skip
+            return Finding("memory", number="c._prev", expected=text("holds", what="a, b"),
+                           found=text("no-operands"), **about)  # fmt: skip
         name_of = {id(v): name for name, v in made.items()}
         found = [name_of.get(id(v), shown(v, 20)) for v in operands]
         if sorted(found) != ["a", "b"]:
-            return Finding("memory", number="c._prev", expected="c._prev holds a and b",
-                           found=f"c._prev holds {' and '.join(found) or 'nothing'}",
+            return Finding("memory", number="c._prev", expected=text("holds", what="a, b"),
+                           found=text("holds", what=", ".join(found) or "-"),
                            **about)  # fmt: skip
         sign, op = ours["c"]._op, getattr(made["c"], "_op", None)
         if op != sign:
@@ -312,7 +324,7 @@ def by_hand_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Fin
             made |= dict(zip("deL", by_hand(*made.values()), strict=True))
             found = {x: float(made[x].grad) for x in "Lefdcba"}
         except Exception as error:
-            return Finding("runs-here", expected="d, e, L with their gradients",
+            return Finding("runs-here", expected=text("three"),
                            found=_error(error), **about)  # fmt: skip
         for x, number in found.items():
             right = float(ours[x].grad)
@@ -364,13 +376,13 @@ def order_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Findi
         try:
             order = list(order_of(made[root]))
         except Exception as error:
-            return Finding("runs-here", expected="a list of nodes", found=_error(error), **about)
+            return Finding("runs-here", expected=text("list"), found=_error(error), **about)
         name_of = {id(v): name for name, v in made.items()}
         found = [name_of.get(id(v), shown(v, 20)) for v in order]
         rule, wrong = _misplaced(found, made)
         if rule:
-            return Finding(rule, number=wrong, expected=f"{', '.join(made)} (for example)",
-                           found=", ".join(found) or "an empty list",
+            return Finding(rule, number=wrong, expected=text("for-example", what=", ".join(made)),
+                           found=", ".join(found) or "[]",
                            drawing=_with_places(program, found, wrong), **about)  # fmt: skip
     return None
 
@@ -391,7 +403,8 @@ def _misplaced(found: list[str], made: Mapping[str, Any]) -> tuple[str, str]:
 def _with_places(program: str, found: list[str], wrong: str) -> Any:
     ours = OURS.run(program)
     places = {
-        x: ", ".join(str(i) for i, y in enumerate(found, 1) if y == x) or "missing" for x in ours
+        x: ", ".join(str(i) for i, y in enumerate(found, 1) if y == x) or text("nowhere")
+        for x in ours
     }
     named = {f"{x}: {places[x]}": v for x, v in ours.items()}
     marked = [ours[wrong]] if wrong in ours else []
@@ -430,7 +443,7 @@ def neuron_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Find
             numbers |= {f"{x}.grad": float(made[x].grad) for x in ("o", *named)}
             parameters = {id(p) for p in neuron.parameters()}
         except Exception as error:
-            return Finding("runs-here", expected="no error", found=_error(error),
+            return Finding("runs-here", expected=text("no-error"), found=_error(error),
                            drawing=draw_dot(ours["o"], names=ours), **about)  # fmt: skip
         for number, found in numbers.items():
             x, attribute = number.split(".")
@@ -446,8 +459,8 @@ def neuron_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Find
         if lacking:
             about["method"] = "parameters"
             return Finding("neuron-parameters", number=lacking[0],
-                           expected="parameters() returns all weights and the bias",
-                           found=f"{lacking[0]} is missing", **about)  # fmt: skip
+                           expected=text("all-parameters"),
+                           found=text("missing", name=lacking[0]), **about)  # fmt: skip
     return None
 
 
@@ -462,7 +475,7 @@ def step_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Findin
     step, network = names.get("training_step"), names.get("MLP")
     if not callable(step) or not isinstance(network, type):
         lacking = "MLP" if callable(step) else "training_step"
-        return Finding("function", expected=f"a definition of {lacking}",
+        return Finding("function", expected=text("definition", name=lacking),
                        found=_absent(names, lacking))  # fmt: skip
     for examples in EXAMPLES:
         xs, ys = [list(x) for x, _ in examples], [y for _, y in examples]
@@ -488,21 +501,21 @@ def step_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Findin
                         rules = [rule for rule, number in known.items() if near(found, number)]
                         return Finding(
                             rules[0] if rules else "step", number=f"{x}.data",
-                            expected=f"{x}.data = {now[x]:.6g} after step {steps}",
+                            expected=text("after-step", what=f"{x}.data = {now[x]:.6g}", step=steps),
                             found=f"{x}.data = {found:.6g}",
                             drawing=draw_dot(loss, names=values, highlight=[values[x]],
                                              found={values[x]: {"data": found}}),
                             **about,
                         )  # fmt: skip
         except Exception as error:
-            return Finding("runs-here", expected="no error", found=_error(error), **about)
+            return Finding("runs-here", expected=text("no-error"), found=_error(error), **about)
     return None
 
 
 def _stepped(
     start: Mapping[str, float], examples: Any
 ) -> tuple[dict[str, float], dict[str, float], Value, dict[str, Value]]:
-    """The parameters after a step, their gradients before it, and the loss after it as a graph."""
+    """The parameters after a step, their gradients before it, and the graph of the new loss."""
     values = {x: Value(number, label=x) for x, number in start.items()}
     loss = _loss(values, examples)
     loss.backward()
@@ -524,22 +537,22 @@ def boundary_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Fi
     """The first point on the wrong side of the boundary, if there are too many of them."""
     lacking = [name for name in ("model", "X", "y") if name not in names]
     if lacking:
-        return Finding("function", expected="model, X and y", found=f"there is no {lacking[0]}")
+        return Finding("function", expected="model, X, y", found=text("absent", name=lacking[0]))
     about = {"program": "[model(x).data > 0 for x in X]"}
     say(about["program"])
     try:
         scores = [float(names["model"](list(x)).data) for x in names["X"]]
         wrong = [i for i, score in enumerate(scores) if (score > 0) != (names["y"][i] > 0)]
     except Exception as error:
-        return Finding("runs-here", expected="no error", found=_error(error), **about)
+        return Finding("runs-here", expected=text("no-error"), found=_error(error), **about)
     right = len(scores) - len(wrong)
     if right >= ENOUGH * len(scores):
         return None
     (x1, x2), score = names["X"][wrong[0]], scores[wrong[0]]
     return Finding(
         "boundary", number=f"model(X[{wrong[0]}])",
-        expected=f"at least {ENOUGH:.0%} of the points on the right side",
-        found=f"{right} of {len(scores)}; model([{x1:.3g}, {x2:.3g}]) = {score:.3g}, "
-        f"but its class is {names['y'][wrong[0]]}",
+        expected=text("enough", share=f"{ENOUGH:.0%}"),
+        found=text("too-few", right=right, count=len(scores), label=names["y"][wrong[0]],
+                   model=f"model([{x1:.3g}, {x2:.3g}]) = {score:.3g}"),
         **about,
     )  # fmt: skip

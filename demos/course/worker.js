@@ -35,7 +35,7 @@ async function imported(name) {
 
 const post = (kind, content) => self.postMessage({kind, content});
 
-async function started() {
+async function started(texts) {
   const {loadPyodide} = await imported("pyodide.mjs");
   const {default: createPyodideModule} = await imported("pyodide.asm.mjs");
   post("progress", 0.3);
@@ -56,7 +56,7 @@ async function started() {
   post("progress", 0.8);
   const draw = (dot, format, engine) => viz.renderString(dot, {format, engine});
   const runner = python.pyimport("runner");
-  runner.start(draw, (kind, content) => post(kind, JSON.parse(content)));
+  runner.start(draw, (kind, content) => post(kind, JSON.parse(content)), texts);
   return runner;
 }
 
@@ -65,7 +65,7 @@ self.onmessage = async ({data}) => {
   try {
     if (data.files) {
       files = data.files;
-      runner = await started();
+      runner = await started(data.texts);
       post("ready", null);
     } else {
       post("done", JSON.parse(runner.answer(JSON.stringify(data))));
