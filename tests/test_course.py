@@ -221,6 +221,20 @@ def test_grade_leaves_out_the_deepest_chain_in_a_browser(monkeypatch):
     assert "would overflow the stack of the browser" in note.found
 
 
+def test_a_hint_points_at_the_method_of_the_right_class(tasks, texts):
+    text = program_of("boundary", texts, ANSWERS["boundary"])
+    lines = text.splitlines()
+    for name, line in (
+        ("slope", "def slope(f, x):"),
+        ("Value.__add__", "    def __add__(self, other):"),
+        ("Neuron.__call__", "    def __call__(self, x):"),
+    ):
+        found = tasks.line_of(name, text)
+        assert lines[found - 1] == line
+        assert found < lines.index("class Layer:")
+    assert tasks.line_of("Value.relu", text) == tasks.line_of("relu", text) == 0
+
+
 def test_without_a_class_the_course_says_so(tasks):
     assert tasks.first_finding("order", {}, print).rule == "name"
     assert tasks.first_finding("order", {"Value": 3}, print).found == "Value is 3"

@@ -37,7 +37,7 @@ class Finding:
         number: the first wrong number, for example 'a.grad'; '' if there is none.
         expected, found: both in words and numbers.
         place: the method and the line in which an error was raised.
-        method: where to look, for example '__mul__' or 'backward'.
+        method: where to look, for example 'Value.__mul__' or 'slope'.
         what, how: the rule and the fix, if they are those of `micrograd.grade`.
         drawing: the graph of the program, or nothing.
     """
@@ -106,7 +106,7 @@ def class_finding(
         if check.operation in needed and check.aspect == "value" and not check.passed:
             found = graded.error_in(check.program)["text"]
             return Finding("needed-here", check.program, expected=text("no-error"), found=found,
-                           method=min(methods_in(check.operation)))  # fmt: skip
+                           method=f"Value.{min(methods_in(check.operation))}")  # fmt: skip
     return None
 
 
@@ -143,7 +143,7 @@ def _finding_of(check: Check, graded: GradedClass, subject: Subject) -> Finding:
         f"{wrong} = {right[wrong]:.6g}" if wrong else check.expected,
         f"{wrong} = {found[wrong]:.6g}" if wrong else check.found,
         check.place,
-        _method(check, subject),
+        f"Value.{method}" if (method := _method(check, subject)) else "",
         check.rule,
         check.fix,
         _drawing(check.program, wrong, found),
@@ -217,16 +217,15 @@ def _method(check: Check, subject: Subject) -> str:
     return min(methods) if check.mistake in OF_OPERATION and methods else "backward"
 
 
-def line_of(method: str, text: str) -> int:
-    """The line of a program where a method or a function is defined, 0 if it is not there."""
-    return max(
-        (
-            node.lineno
-            for node in ast.walk(ast.parse(text))
-            if isinstance(node, ast.FunctionDef) and node.name == method
-        ),
-        default=0,
-    )
+def line_of(name: str, text: str) -> int:
+    """The line that defines a function, or a method such as 'Value.tanh'; 0 if there is none."""
+    body = ast.parse(text).body
+    for part in name.split("."):
+        found = [node for node in body if getattr(node, "name", None) == part]
+        if not found:
+            return 0
+        body = getattr(found[-1], "body", [])
+    return found[-1].lineno
 
 
 def _absent(names: Mapping[str, Any], name: str) -> str:
@@ -282,7 +281,7 @@ def memory_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Find
         say(program)
         made, ours = subject.run(program), OURS.run(program)
         operation = "__add__" if "+" in program else "__mul__"
-        about = {"program": program, "method": operation,
+        about = {"program": program, "method": f"Value.{operation}",
                  "drawing": draw_dot(ours["c"], names=ours, highlight=[ours["c"]])}  # fmt: skip
         try:
             operands = list(made["c"]._prev)
@@ -430,7 +429,7 @@ def neuron_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Find
         ours = OURS.run(program)
         called = f"o = Neuron({len(inputs)})([{', '.join(x for x in named if x[0] == 'x')}])"
         values = ", ".join(f"{x} = {number}" for x, number in named.items())
-        about = {"program": f"{values}; {called}; o.backward()", "method": "__call__"}
+        about = {"program": f"{values}; {called}; o.backward()", "method": "Neuron.__call__"}
         try:
             neuron = names["Neuron"](len(inputs))
             made = {f"w{i}": w for i, w in enumerate(neuron.w, 1)} | {"b": neuron.b}
@@ -457,7 +456,7 @@ def neuron_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Find
                 )  # fmt: skip
         lacking = [x for x in named if x[0] in "wb" and id(made[x]) not in parameters]
         if lacking:
-            about["method"] = "parameters"
+            about["method"] = "Neuron.parameters"
             return Finding("neuron-parameters", number=lacking[0],
                            expected=text("all-parameters"),
                            found=text("missing", name=lacking[0]), **about)  # fmt: skip
@@ -501,7 +500,8 @@ def step_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Findin
                         rules = [rule for rule, number in known.items() if near(found, number)]
                         return Finding(
                             rules[0] if rules else "step", number=f"{x}.data",
-                            expected=text("after-step", what=f"{x}.data = {now[x]:.6g}", step=steps),
+                            expected=text("after-step", step=steps,
+                                          what=f"{x}.data = {now[x]:.6g}"),
                             found=f"{x}.data = {found:.6g}",
                             drawing=draw_dot(loss, names=values, highlight=[values[x]],
                                              found={values[x]: {"data": found}}),
