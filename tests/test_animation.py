@@ -63,8 +63,7 @@ def test_a_gif_shows_validation_a_title_and_the_true_boundary():
     height, width, _ = plain.shape
     assert run(title="The title").shape[0] == height + 30
     checked = run(X_validation=X[:9], y_validation=Y[:9])
-    assert (plain[:, : width // 2] == checked[:, : width // 2]).all()
-    assert (plain[:, width // 2 :] != checked[:, width // 2 :]).any()
+    assert (plain != checked).any(axis=(0, 2)).sum() > width / 2  # hollow points, and curves
     dashed = run(true_boundary=[[-9.0, 0.0], [9.0, 0.0]], names=["a", "b"])
     ink = np.array([int(LIGHT["ink"][i : i + 2], 16) for i in (1, 3, 5)])
     rows = (abs(dashed[:, 80 : width // 2] - ink).max(axis=2) < 60).mean(axis=1)
@@ -88,6 +87,7 @@ def test_the_same_run_gives_the_same_bytes(make):
     assert make(trained(2)) == make(trained(2))
 
 
+@pytest.mark.slow
 def test_drawing_a_run_changes_no_setting_and_loads_no_pyplot():
     import matplotlib
 

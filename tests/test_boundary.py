@@ -74,7 +74,7 @@ def deeper():
         deeper,
         lambda: lambda point: model()([Value(x) for x in point]),
         lambda: lambda points: [model()(point) for point in points],
-        scikit_learn,
+        pytest.param(scikit_learn, marks=pytest.mark.slow),
     ],
 )
 def test_arrays_points_networks_and_scikit_learn_give_the_same_picture(make):

@@ -160,6 +160,7 @@ def test_an_untrained_network_is_drawn(tmp_path):
     assert_drawn(run(tmp_path, *SMALL, "--steps", "0"), "decision_boundary.png", 20)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent in another way")
 def test_ctrl_c_keeps_what_has_been_learned_and_draws(tmp_path):
     program = (

@@ -137,6 +137,7 @@ def test_the_points_of_the_circle_are_in_balance_and_half_of_the_area_is_inside(
     assert np.pi * demo.RADIUS**2 == pytest.approx(demo.SIDE**2 / 2)
 
 
+@pytest.mark.slow
 def test_one_neuron_cannot_enclose_the_circle_and_four_can():
     demo = load("circle")
     networks = demo.networks_before_training(4)
@@ -368,7 +369,9 @@ def test_ctrl_c_keeps_the_digits_learned_so_far(digits, capsys):
     assert "stopped after 2 mini-batches" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("n", "shown", "places"), [(13, 13, 20), (75, 60, 60)])
+@pytest.mark.parametrize(
+    ("n", "shown", "places"), [(13, 13, 20), pytest.param(75, 60, 60, marks=pytest.mark.slow)]
+)
 def test_the_picture_names_predicted_digits_and_marks_wrong_ones(n, shown, places):
     X, y = striped_images(n, side=8)
     predicted = np.where(np.arange(n) == 4, 7, y)

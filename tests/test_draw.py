@@ -627,7 +627,8 @@ def training_loss(examples, model):
 
 
 @pytest.mark.parametrize(
-    ("examples", "level", "first"), [(2, "op", "v0"), (8, "neuron", "n0"), (30, "layer", "l0")]
+    ("examples", "level", "first"),
+    [(2, "op", "v0"), (8, "neuron", "n0"), pytest.param(30, "layer", "l0", marks=pytest.mark.slow)],
 )
 def test_a_large_graph_is_drawn_at_the_next_level_and_says_so(examples, level, first):
     model = MLP(2, [16, 16, 1])
@@ -652,6 +653,7 @@ def test_a_graph_that_is_too_large_at_every_level_is_refused():
     assert "no neurons of micrograd.nn in this graph" in draw_dot(x * x, level="layer").source
 
 
+@pytest.mark.slow
 def test_layers_in_a_circle_are_drawn():
     cell, h = Layer(2, 2), [Value(0.5), Value(-0.5)]
     for _ in range(50):
@@ -710,7 +712,7 @@ def test_circles_show_the_outputs_of_their_neurons():
     assert not [p for p in neuron.parameters() if hasattr(p, "_made_by")]
 
 
-@pytest.mark.parametrize("size", [64, 784])
+@pytest.mark.parametrize("size", [pytest.param(64, marks=pytest.mark.slow), 784])
 def test_wide_layers_show_the_first_and_the_last(size):
     model = Sequential(Linear(size, 32), Activation("relu"), Linear(32, 10))
     dot = draw_network(model)

@@ -287,7 +287,7 @@ def test_the_arrows_turn_and_carry_three_factors_also_when_one_is_1(shown):
         assert page.locator("#graph .arrow.now .head.back").count() == 2
         chain = page.locator("#chains").inner_text()
         assert "x1w1 + x2w2" in chain.replace("\n", "")
-        assert "only use: gradient 0.5" in chain
+        assert "used once: its gradient is 0.5" in chain
     x = Value(3.0, label="x")
     with shown(x * x) as page:
         step_to(page, -2)
@@ -637,6 +637,15 @@ def test_unusual_numbers_are_told(shown):
     half = Value(Fraction(1, 2), label="half")
     with shown(half * half) as page:
         assert "exact fractions" in page.locator("#stale").inner_text()
+        page.get_by_role("button", name="Predict").click()
+        page.locator("#answer").fill("1/4")
+        page.get_by_role("button", name="Check").click()
+        assert "1/4" in page.locator("#verdict").inner_text()
+        page.get_by_role("button", name="Predict").click()
+        step_to(page, -1)
+        assert cards(page)["half"] == ["1/2", "1"]
+        page.evaluate("setLeaf(model.leaves[0], 0.3)")
+        assert cards(page)["half"] == ["0.3", "0.6"]
     y = x * 2.0
     x.data = 5.0
     with shown(y) as page:

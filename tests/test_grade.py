@@ -313,7 +313,7 @@ def test_pytest_runs_each_check_as_a_test(tmp_path):
 @pytest.mark.parametrize("what", thinned(FILES, 3))
 def test_a_file_that_does_not_end_or_does_not_load_is_reported(what, tmp_path):
     source, rule, name = FILES[what]
-    report = grade_file(write(tmp_path, source), seconds=2.0 if rule == "time" else SECONDS)
+    report = grade_file(write(tmp_path, source), seconds=0.5 if rule == "time" else SECONDS)
     assert (lead(report).mistake, lead(report).name) == (rule, name), report
     assert len(report.mistakes) == 1
     assert not report.passed
@@ -443,7 +443,7 @@ def test_arguments_needed_to_create_a_value_are_shown(tmp_path):
 def test_a_timeout_names_the_option_for_more_time(tmp_path):
     source = "import time\n\nscale = time.sleep(1000)\n" + edited(("self.data = data",
         "self.data = data if scale is None else scale"))  # fmt: skip
-    report = grade_file(write(tmp_path, source), seconds=2.0)
+    report = grade_file(write(tmp_path, source), seconds=0.5)
     assert (lead(report).mistake, report.exit_code) == ("time", 2)
     assert "--seconds" in str(report)
 

@@ -162,8 +162,8 @@ ODD = {
     "not a number": ("self.data = data", "self.data = float('nan')"),
     "infinity": ("self.data = data", "self.data = float('inf')"),
     "a text": ("self.data = data", "self.data = str(data)"),
-    "a huge text": ("self.data = data", "self.data = 'x' * 10**5"),
     "a complex number": ("self.data = data", "self.data = complex(data)"),
+    "a huge text": ("self.data = data", "self.data = 'x' * 10**5"),
     "a huge number": ("self.data = data", "self.data = 10**5000"),
     "a number that raises": ("self.data = data", "self.data = Raising(data)"),
     "operands that raise": ("self._prev = tuple(_children)", "self._prev = Raising(1)"),
@@ -286,7 +286,9 @@ def test_a_broken_notebook_cannot_be_graded(content, tmp_path):
     fits_a_terminal(report)
 
 
-@pytest.mark.parametrize("name", ["\x1b[2J.py", "\u202eyp.py", "a b'c\".py", "x" * 200 + ".py"])
+@pytest.mark.parametrize(
+    "name", thinned(["\x1b[2J.py", "\u202eyp.py", "a b'c\".py", "x" * 200 + ".py"], 2)
+)
 def test_odd_names_of_files_and_classes_are_shown_as_text(name, tmp_path):
     path = tmp_path / name
     try:

@@ -184,6 +184,7 @@ def test_data_of_the_page_has_validation_and_the_true_boundary():
     assert (data["title"], data["unit"]) == ("<a title>", "epoch")
     assert (data["losses"], data["validationLosses"]) == ([0.5], [0.25])
     assert (data["accuracies"], data["validationAccuracies"]) == ([1.0], [0.0])
+    assert len(data["points"]) == len(data["labels"]) == data["trainingPoints"] + 1
     assert data["truth"] == [[[-1.0, -1.0], [11.0, 5.0]]]
 
 

@@ -274,7 +274,11 @@ def test_parameters_of_a_module_of_ones_own():
 
 @pytest.mark.parametrize(
     ("sizes", "examples", "level"),
-    [((2, [4, 1]), 1, "op"), ((2, [8, 8, 1]), 1, "neuron"), ((2, [16, 16, 1]), 40, "layer")],
+    [
+        ((2, [4, 1]), 1, "op"),
+        ((2, [8, 8, 1]), 1, "neuron"),
+        pytest.param((2, [16, 16, 1]), 40, "layer", marks=pytest.mark.slow),
+    ],
 )
 def test_the_level_is_as_deep_as_one_can_read(sizes, examples, level):
     names = network(*sizes, examples=examples)

@@ -82,6 +82,7 @@ def test_the_published_run_is_reproduced():
     assert run[99][1] == 1.0
 
 
+@pytest.mark.slow
 def test_every_run_gives_the_same_digits():
     assert list(published_run(2)) == list(published_run(2))
 
@@ -432,6 +433,7 @@ def test_the_graph_of_a_model_goes_away_with_its_last_result(build):
         gc.enable()
 
 
+@pytest.mark.slow
 def test_a_deep_recurrent_network_goes_away_without_recursion():
     cell = Neuron(1, activation="tanh")
     h = Value(0.5)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sampling import thinned
 
 import micrograd
 
@@ -25,7 +26,7 @@ def peers():
     return peers
 
 
-@pytest.fixture(params=["W1", "W2", "W3"])
+@pytest.fixture(params=thinned(["W1", "W2", "W3"], 3))
 def workload(peers, request):
     return peers.WORKLOADS[request.param]()._replace(lr=LR)
 

@@ -218,7 +218,7 @@ def test_compiled_random_programs_agree_with_eager_mode(executor, effort, record
     if executor == "numba" and why_not():
         pytest.skip(why_not())
     compared, operations = 0, set()
-    for seed in range(300 * effort):
+    for seed in range(100 * effort):
         program = Program(seed)
         if not program.steps:
             continue

@@ -288,6 +288,7 @@ def test_the_branch_that_is_not_chosen_has_no_effect():
 # ---- size
 
 
+@pytest.mark.slow
 def test_long_sums_and_deep_chains():
     parameters = [Value(math.sin(i)) for i in range(5 * LONGEST)]
 

@@ -28,7 +28,7 @@ def test_brackets_are_written_where_they_matter(op, operands, text):
     assert operation(op, operands)[0] == text
 
 
-@given(st.lists(st.text(max_size=5) | st.sampled_from(["w", "w_2", "exp", "class"])))
+@given(st.lists(st.text('aλ1_ -é\n"', max_size=5) | st.sampled_from(["w", "w_2", "exp", "class"])))
 def test_any_labels_become_distinct_identifiers(labels):
     names = identifiers(labels, taken=["n"])
     assert len(names) == len(labels) == len(set(names))

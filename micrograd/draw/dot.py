@@ -98,7 +98,8 @@ def draw_dot(
     A notebook displays the picture. `.save("o.svg")` writes it; `.render("gout")` writes two files,
     the DOT text gout and the picture gout.svg; `.pipe()` returns the picture as bytes; `.source` is
     the DOT text. The same program always gives the same DOT text. An SVG is light or dark, like the
-    reader's system.
+    reader's system, and sharp at any size. For a PNG that is 1920 pixels wide or high, call
+    `picture.attr(size="20,20!", dpi="96")`, 20 inches of 96 pixels, before `.save("o.png")`.
 
     Args:
         root: a Value, a list or an array of Values; Values of another engine, if they have `data`,

@@ -10,6 +10,7 @@ const made = (tag, text = "", attributes = {}) => {
 const page = JSON.parse($("data").textContent);
 const MOST_CARDS = 40,
   MOST_ROWS = 200,
+  MOST_LEAVES = 1000,
   PACE = 1600;
 
 // ---- 1. The graph on display, and its state
@@ -414,16 +415,15 @@ function present(on) {
 
 function show(data, finish = true) {
   model = data;
+  useFractions(model.fractions);
   open = model.levels.opened(page.level, MOST_CARDS);
   if (model.levels.count(open) > 400) open = model.levels.opened(null, MOST_CARDS);
   [descent, lesson, answered, shownAt] = [[], null, new Set(), -1];
   picked = model.first;
   chosen = false;
-  $("leaf").replaceChildren(
-    ...model.leaves.slice(0, 1000).map(i => made("option", model.name(i), {value: i})),
-  );
+  $("leaf").replaceChildren(...model.leaves.slice(0, MOST_LEAVES).map(leafOption));
   if (picked >= 0) {
-    $("leaf").value = picked;
+    choose(picked);
     $("delta").value = unit(picked) / 10;
   }
   $("returning").hidden = model === own;
@@ -438,7 +438,7 @@ function begun() {
   showFolds();
   resize(); // now that the height of the formula is known
   const again = model.steps.d[model.graph.root],
-    {result, exact} = model;
+    {result} = model;
   const notes = [];
   if (
     result !== null &&
@@ -449,7 +449,8 @@ function begun() {
       `In Python the result is still ${number(result)}: a leaf has changed since then. This page ` +
         `computes from the leaves as they are now.`,
     );
-  if (exact) notes.push("Some numbers are exact fractions in Python; here they are rounded decimals.");
+  if (model.fractions.length)
+    notes.push("Python computes with exact fractions here. When you change a number, the page shows decimals.");
   $("stale").textContent = notes.join(" ");
   $("stale").hidden = !notes.length;
 }

@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from micrograd.derivatives import local_derivatives
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.graph import graph
 from micrograd.draw.records import Node
@@ -63,6 +64,12 @@ def explain(
     graph itself does not change. All leaves can be changed, except those that lead to a
     user-defined operation, whose forward pass is not recorded. Large graphs open folded into
     neurons and layers.
+
+    To embed the saved file in a site of your own, add #embed, which leaves out the title, the tools
+    and the drawer:
+
+        <iframe src="neuron.html#embed" title="A neuron" style="width: 100%; height: 720px">
+        </iframe>
 
     Args:
         loss: the result to start from. It may be a Value of another engine, if that tells its local
@@ -158,7 +165,7 @@ def _graph_data(
         "boxOf": box_of,
         "code": _code(order),
         "result": loss.item() if math.isfinite(loss.item()) else None,
-        "exact": any(type(innermost(v.data)) is Fraction for v in order),
+        "fractions": _fractions(order),
         "lines": {},
     }
 
@@ -192,6 +199,20 @@ def _sign(op: str) -> str:
         whole = exponent.lstrip("-").isdigit()
         return f"x{exponent.translate(RAISED)}" if whole else f"x^{exponent}"
     return SIGNS.get(op, op.replace("**", "ˣ"))
+
+
+def _fractions(order: Sequence[Value]) -> list[tuple[float, str]]:
+    # The numbers of both passes that are exact fractions: the decimal on the page, and their text.
+    if not any(type(innermost(v.data)) is Fraction for v in order):
+        return []
+    found: set[Any] = {innermost(v.data) for v in order}
+    gradients: dict[Value, Any] = dict.fromkeys(order, Fraction(0)) | {order[-1]: Fraction(1)}
+    for v in reversed(order):
+        for operand, local in zip(v._prev, local_derivatives(v), strict=True):
+            contribution = local * gradients[v]
+            gradients[operand] += contribution
+            found |= {local, contribution, gradients[operand]}
+    return [(float(x), number(x)) for x in found if type(x) is Fraction and x.denominator > 1]
 
 
 def _code(order: Iterable[Value]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
 from micrograd.files import write_whole
-from micrograd.plot.boundary import draw_points, draw_regions, figure_size
+from micrograd.plot.boundary import draw_points, draw_regions, figure_size, legend_texts
 from micrograd.plot.files import check_path
 from micrograd.plot.gif import animated_gif
 from micrograd.plot.history import Frame, History, as_scores
@@ -107,7 +107,10 @@ class _FrameFigure:
     def __init__(self, run: History, frames: list[Frame], dark: bool) -> None:
         self._run, self._frames = run, frames
         self._has_layout = False
-        width, height = figure_size(run.plane, run.names, bool(run.true_lines))
+        validation = run.validation_points, run.validation_labels
+        hollow = validation if len(validation[0]) else None
+        legend = legend_texts(run.names, bool(run.true_lines), hollow is not None)
+        width, height = figure_size(run.plane, legend)
         size = (7.2, 7.2 * height / (width + 3.2) + 0.3 + 0.3 * bool(run.title))
         self._figure = NotebookFigure(size, dark, layout="constrained")
         self._canvas = FigureCanvasAgg(self._figure)
@@ -119,7 +122,9 @@ class _FrameFigure:
         theme = theme_of(self._boundary)
         self.palette = _palette(theme, len(run.names))
         self._figure.suptitle(run.title.replace("$", r"\$"), color=theme["ink"], fontsize="large")
-        draw_points(self._boundary, run.plane, run.points, run.labels, run.names, run.true_lines)
+        draw_points(
+            self._boundary, run.plane, run.points, run.labels, run.names, run.true_lines, hollow
+        )
         steps, curves = [frame.step for frame in frames], run.curves()
         rows = {
             kind: {name: curves[name][kind] for name in CURVES if kind in curves[name]}

@@ -6,7 +6,7 @@ and the regions again for each frame:
 
     >>> points, labels, names = examples([[0, 0], [1, 1]], [0, 1])
     >>> plane = Plane(points, resolution=9)
-    >>> ax = new_axes(figure_size(plane, names))
+    >>> ax = new_axes(figure_size(plane, legend_texts(names)))
     >>> draw_points(ax, plane, points, labels, names, true_lines(None, points))
     >>> for threshold in (0.5, 1.5):
     ...     regions = draw_regions(ax, plane, plane.grid.sum(axis=1, keepdims=True) - threshold)
@@ -29,11 +29,18 @@ from micrograd.plot.plane import Plane, examples
 from micrograd.plot.scores import class_scores, scores
 from micrograd.plot.style import as_label, marks, new_axes, shades, style_axes, theme_of
 
-__all__ = ["decision_boundary", "draw_points", "draw_regions", "figure_size", "true_lines"]
+__all__ = [
+    "decision_boundary",
+    "draw_points",
+    "draw_regions",
+    "figure_size",
+    "legend_texts",
+    "true_lines",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-TRUE = "true boundary"  # its name in the legend
+TRUE, HOLLOW = "true boundary", "validation"  # in the legend
 
 
 def decision_boundary(
@@ -82,7 +89,7 @@ def decision_boundary(
     plane = Plane(points, resolution)
     lines = true_lines(true_boundary, points)
     scores = class_scores(predict, plane.grid, len(names))
-    ax = ax or new_axes(figure_size(plane, names, bool(lines)), dark)
+    ax = ax or new_axes(figure_size(plane, legend_texts(names, bool(lines))), dark)
     draw_regions(ax, plane, scores)
     draw_points(ax, plane, points, labels, names, lines)
     return ax
@@ -181,8 +188,12 @@ def draw_points(
     labels: Array,
     names: Sequence[str],
     lines: Sequence[Array] = (),
+    validation: tuple[Array, Array] | None = None,
 ) -> None:
-    """Draws the axes, the legend, the points of each class, and the true boundary (dashed)."""
+    """Draws axes, legend, the points of each class, and the true boundary (dashed).
+
+    `validation`: points that the model does not learn from, which are hollow, and their labels.
+    """
     theme = theme_of(ax)
     ordinary = float(np.clip(3000 / len(points), 8, 26))
     for label, (name, mark) in enumerate(zip(names, marks(theme), strict=False)):
@@ -192,29 +203,44 @@ def draw_points(
             x1, x2, size, color=mark.fill, edgecolors=mark.edge, marker=mark.marker,
             linewidths=ordinary / 40, label="class " + as_label(name), zorder=3,
         )  # fmt: skip
+    hollow, classes = validation or (points[:0], labels[:0])
+    for label in np.unique(classes):
+        x1, x2 = hollow[classes == label].T
+        mark = marks(theme)[label]
+        ax.scatter(
+            x1, x2, ordinary, color=theme["panel"], edgecolors=mark.fill,
+            marker=mark.marker, linewidths=ordinary / 20, zorder=3,
+            label=HOLLOW if label == classes.min() else None,
+        )  # fmt: skip
     for line, text in zip(lines, [TRUE, *[None] * len(lines)], strict=False):
         ax.plot(*line.T, color=theme["ink"], linewidth=1.4, dashes=(4, 3), label=text, zorder=4)
     (left, bottom), (right, top) = plane.low, plane.high
     ax.set(xlim=(left, right), ylim=(bottom, top), xlabel="x1", ylabel="x2")
     ax.legend(
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=_columns(names, bool(lines)),
+        loc="lower left", bbox_to_anchor=(0, 1),
+        ncols=_columns(legend_texts(names, bool(lines), validation is not None)),
         labelcolor=theme["ink"], frameon=False, borderaxespad=0.2, borderpad=0.2,
         handletextpad=0.5, handlelength=1.6, columnspacing=1.2,
     )  # fmt: skip
     style_axes(ax)
 
 
-def _columns(names: Sequence[str], has_line: bool) -> int:
+def legend_texts(
+    names: Sequence[str], has_line: bool = False, has_validation: bool = False
+) -> list[str]:
+    """The entries of the legend."""
+    classes = ["class " + as_label(name) for name in names]
+    return classes + [HOLLOW] * has_validation + [TRUE] * has_line
+
+
+def _columns(texts: Sequence[str]) -> int:
     # The number of columns of the legend.
-    texts = [*("class " + as_label(name) for name in names), *[TRUE] * has_line]
     return max(1, min(len(texts), 36 // (3 + max(map(len, texts)))))
 
 
-def figure_size(
-    plane: Plane, names: Sequence[str] = ("",), has_line: bool = False
-) -> tuple[float, float]:
+def figure_size(plane: Plane, legend: Sequence[str] = ("",)) -> tuple[float, float]:
     """Width and height, in inches, of a figure of the plane and its legend."""
     width, height = plane.high - plane.low
     ratio = width / height if plane.equal else 1.0
-    rows = math.ceil((len(names) + has_line) / _columns(names, has_line))
+    rows = math.ceil(len(legend) / _columns(legend))
     return 3.4 * math.sqrt(ratio) + 0.5, 3.4 / math.sqrt(ratio) + 0.37 + 0.23 * rows

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from micrograd.plot.boundary import decision_boundary, figure_size
+from micrograd.plot.boundary import decision_boundary, figure_size, legend_texts
 from micrograd.plot.plane import Plane, examples
 from micrograd.plot.scores import floats
 from micrograd.plot.style import (
@@ -174,7 +174,7 @@ def training_figure(
     """
     points, _, names = examples(X, y, names)
     has_line = true_boundary is not None
-    width, height = figure_size(Plane(points, resolution), names, has_line)
+    width, height = figure_size(Plane(points, resolution), legend_texts(names, has_line))
     spaced = ConstrainedLayoutEngine(wspace=0.06)
     figure = NotebookFigure((width + 3.5, height), dark, layout=spaced)
     ratios, transparent = [width + 0.7, 2.6], {"facecolor": "none"}

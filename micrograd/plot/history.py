@@ -183,12 +183,14 @@ class History:
     def _data(self) -> dict[str, Any]:
         frames = self.frames()
         low, high = self.plane.low, self.plane.high
+        points = np.concatenate([self.points, self.validation_points])
         data: dict[str, Any] = {
             "title": self.title,
             "unit": self.unit,
             "names": self.names,
-            "points": ((self.points - low) / (high - low)).round(4).tolist(),
-            "labels": self.labels.tolist(),
+            "points": ((points - low) / (high - low)).round(4).tolist(),
+            "labels": [*self.labels.tolist(), *self.validation_labels.tolist()],
+            "trainingPoints": len(self.points),
             "truth": [[[float(f"{x:.6g}") for x in p] for p in line] for line in self.true_lines],
             "low": low.tolist(),
             "high": high.tolist(),

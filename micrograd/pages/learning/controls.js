@@ -47,7 +47,7 @@ function makeControls({experiment, attention, onChange, presses}) {
     for (const name of ["weights", "gradients"])
       element(`show-${name}`).setAttribute("aria-pressed", attention.hue === name);
     drawLegend(element("legend"), data.names,
-               {threshold: outputs === 1 ? loss.threshold : null, tests: tested.length > 0});
+               {threshold: outputs === 1 ? loss.threshold : null, hollow: tested.length ? "test" : ""});
   }
   // Selects a number; one from Python that the list does not have is added.
   function select(id, value, text) {

@@ -176,15 +176,15 @@ function drawPlane(canvas, {grid, inside, low, high, ratio, points, chosen, trut
 
 // A list of classes with their markers. Names are text, never markup.
 //   threshold  of a single score, which is above it for class 1; null for several scores
-//   tests      whether there are test points, which are drawn hollow
-function drawLegend(list, names, {threshold = null, tests = false} = {}) {
-  const entry = (label, hollow, ...text) => {
+//   hollow     what the points that are drawn hollow are for, if there are any
+function drawLegend(list, names, {threshold = null, hollow = ""} = {}) {
+  const entry = (label, isHollow, ...text) => {
     const item = document.createElement("li"), canvas = document.createElement("canvas");
     canvas.width = canvas.height = 54;
     canvas.setAttribute("aria-hidden", "true");
     const context = canvas.getContext("2d");
     context.scale(3, 3);
-    drawMarker(context, label, 9, 9, 6, hollow);
+    drawMarker(context, label, 9, 9, 6, isHollow);
     item.append(canvas, ...text);
     return item;
   };
@@ -194,5 +194,5 @@ function drawLegend(list, names, {threshold = null, tests = false} = {}) {
     const score = threshold === null ? "" : `:\u00a0score ${label ? ">" : "<"} ${threshold}`;
     return entry(label, false, "class\u00a0", text, score);
   });
-  list.replaceChildren(...classes, ...(tests ? [entry(0, true, "hollow: test")] : []));
+  list.replaceChildren(...classes, ...(hollow ? [entry(0, true, `hollow: ${hollow}`)] : []));
 }

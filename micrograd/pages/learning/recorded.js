@@ -16,8 +16,10 @@ function recorded(run) {
   const numbers = run.weights ? {weights: shorts(run.weights), gradients: shorts(run.gradients)} : null;
   const points = run.points.map(([x, y], i) => ({
     x: run.low[0] + x * (run.high[0] - run.low[0]), y: run.low[1] + y * (run.high[1] - run.low[1]),
-    label: run.labels[i],
+    label: run.labels[i], test: i >= run.trainingPoints,
   }));
+  const legend = () => drawLegend(element("legend"), run.names,
+    {hollow: points.length > run.trainingPoints ? "validation" : ""});
   let now = 0, hue = "weights", pointed = null, pressed = null, isAsked = false;
 
   // The scores of a frame, unpacked, and interpolated before the sigmoid so that the boundary is smooth.
@@ -120,7 +122,7 @@ function recorded(run) {
       grid: {columns: fineOf(columns), rows: fineOf(rows), surfaces: scoresOf(now)},
       inside: shown && shown.layer ? mapImage(shown.layer, shown.index, true) : null,
       low: run.low, high: run.high, ratio: Math.max(0.6, Math.min(run.ratio, 2.4)), points,
-      truth: run.truth || null,
+      truth: run.truth,
     });
     drawCurve("loss", run.losses, run.validationLosses, decimals, 0);
     drawCurve("accuracy", run.accuracies, run.validationAccuracies, percent, 1);
@@ -145,7 +147,7 @@ function recorded(run) {
                     "figures"]) element(id).remove();
   element("playback").hidden = false;
   element("page").classList.add("recorded");
-  element("truth").hidden = !run.truth;
+  element("truth").hidden = !run.truth.length;
   element("key-test").replaceWith("validation points");
   for (const name of ["weights", "gradients"])
     element(`show-${name}`).addEventListener("click", () => { hue = name; ask(); });
@@ -157,10 +159,10 @@ function recorded(run) {
         + "weights to draw." : "";
   }
   readTheme(false);
-  drawLegend(element("legend"), run.names);
+  legend();
   const transport = makeTransport({count: () => count, show: at => { now = at; ask(); }, pace: 80});
   redrawnWhenNeeded(isNow => {
-    drawLegend(element("legend"), run.names);
+    legend();
     if (isNow === true) draw(); else ask();
   });
   transport.goTo(0);

@@ -9,7 +9,7 @@
 // picked}, arrows: for each arrow {now, passed, later, label, strong}}; the label of an arrow is
 // {local, upstream, share}, three texts, or just {text}.
 
-const WIDTH = 140,
+const WIDTH = 148,
   STRIP = 24,
   ROW = 18,
   DIGIT = 8.3;
@@ -43,7 +43,10 @@ class Stage extends Pane {
 
   draw(view, describe) {
     this.view = view;
+    for (const layer of this.layers) layer.replaceChildren();
+    this.cards.clear();
     this.down = this.isDown();
+    const size = this.size; // read while the drawing is empty, which takes no time
     const items = [...view.items.values()],
       place = new Map(items.map((item, k) => [item.name, k]));
     this.about = items.map(describe);
@@ -53,16 +56,14 @@ class Stage extends Pane {
       from: place.get(arrow.from),
       to: place.get(arrow.to),
     }));
-    const room = (this.svg.clientWidth || 900) - 2 * MARGIN;
     // as much room for labels between the ranks as there is; but not less than needed, if one has to
     // pan anyway
-    for (const between of this.down ? [72] : this.large ? [66] : [150, 112, 86, 66, 86]) {
-      this.layout = layered(sizes, arrows, {down: this.down, between, beside: this.down ? 10 : 18});
-      this.between = between;
-      if (this.layout.width * LEAST <= room) break;
-    }
-    for (const layer of this.layers) layer.replaceChildren();
-    this.cards.clear();
+    this.layout = layered(sizes, arrows, {
+      down: this.down,
+      gaps: this.down ? [72] : this.large ? [66] : [150, 112, 86, 66, 86],
+      room: (size.width - 2 * MARGIN) / LEAST,
+      beside: this.down ? 10 : 18,
+    });
     items.forEach((item, k) => {
       const card = this.drawCard(item, this.about[k], this.layout.centres[k], sizes[k]);
       this.cards.set(item.name, card);
@@ -72,7 +73,7 @@ class Stage extends Pane {
     this.svg.classList.toggle("many", this.arrows.length > 50);
     this.layers[1].append(...this.arrows.map(({group}) => group));
     this.drawFrames();
-    this.drawMap();
+    this.drawMap(size);
   }
 
   drawCard(item, about, {x, y}, {width, height}) {
@@ -333,7 +334,7 @@ class Stage extends Pane {
   label(arrow, {local, upstream, share, text, use}, taken) {
     const lines = text
       ? [[["plain", text]]]
-      : this.between < 100 && !this.down
+      : this.layout.between < 100 && !this.down
         ? [
             [["local", local]],
             [

@@ -5,10 +5,11 @@
 // rank from left to right; downwards, the two directions are exchanged at the end.
 
 // items: [{width, height}], in an order in which operands come first; arrows: [{from, to, port,
-// ports}], indices into items, entering at port 0, 1, ... of so many. `between` is the room between
-// two ranks, `beside` that between two cards of a rank.
-// Returns the centres {x, y} of the cards, the points of each arrow, and the size of it all.
-function layered(items, arrows, {down = false, between = 110, beside = 20} = {}) {
+// ports}], indices into items, entering at port 0, 1, ... of so many. `gaps` are possible distances
+// between two ranks: the first with which the ranks take at most `room`, else the last, is used.
+// `beside` is the distance between two cards of a rank.
+// Returns the centres {x, y} of the cards, the points of each arrow, the gap, and the size of it all.
+function layered(items, arrows, {down = false, gaps = [110], room = Infinity, beside = 20} = {}) {
   const sizes = items.map(({width, height}) => (down ? [height, width] : [width, height]));
   // Boxes can lead to each other in a circle: such an arrow is turned for the layout.
   const edges = arrows.map(({from, to}) => (from < to ? [from, to] : [to, from]));
@@ -31,6 +32,8 @@ function layered(items, arrows, {down = false, between = 110, beside = 20} = {})
   const rows = ordered(cells);
   const across = placed(cells, rows, beside);
   const deep = rows.map(row => Math.max(0, ...row.map(i => (i < items.length ? sizes[i][0] : 0))));
+  const lengthWith = gap => deep.reduce((sum, depth) => sum + depth + gap, -gap);
+  const between = gaps.find(gap => lengthWith(gap) <= room) ?? gaps[gaps.length - 1];
   const along = [];
   deep.reduce((start, depth, r) => ((along[r] = start + depth / 2), start + depth + between), 0);
   const low = Math.min(...cells.map((cell, i) => across[i] - cell.size / 2));
@@ -53,10 +56,11 @@ function layered(items, arrows, {down = false, between = 110, beside = 20} = {})
     line.push(at(along[rank[b]] - sizes[b][0] / 2, across[b] + end));
     return turned ? line.reverse() : line;
   });
-  const length = deep.reduce((sum, depth) => sum + depth, 0) + between * Math.max(0, deep.length - 1);
+  const length = lengthWith(between);
   return {
     centres,
     paths,
+    between,
     ...(down ? {width: high - low, height: length} : {width: length, height: high - low}),
   };
 }

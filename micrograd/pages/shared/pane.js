@@ -177,10 +177,10 @@ class Pane {
 
   // ---- The small map
 
-  drawMap() {
+  drawMap(size) {
     if (!this.map) return;
     const {width, height} = this.layout,
-      scale = Math.min(150 / width, 90 / height) * (this.size.width < 600 ? 0.65 : 1);
+      scale = Math.min(150 / width, 90 / height) * (size.width < 600 ? 0.65 : 1);
     this.map.setAttribute("viewBox", `-8 -8 ${width + 16} ${height + 16}`);
     this.map.setAttribute("width", Math.max(24, width * scale));
     this.map.setAttribute("height", Math.max(16, height * scale));

@@ -26,7 +26,7 @@ function showFormula() {
   $("sentence").replaceChildren();
   if (leaf === undefined) return;
   const [x, o] = [inMath(leaf), inMath(graph.root)];
-  $("sentence").append("Training changes numbers until the result is as wanted. The ", word("gradient"));
+  $("sentence").append("Training makes a result smaller, usually an error, by changing numbers. The ", word("gradient"));
   written($("sentence"), [" of ", ...x, " says what a small change does: ", ...o, " moves that many times"]);
   written($("sentence"), [" as far as ", ...x, ". A minus sign: the opposite way. 0: not at all."]);
 }

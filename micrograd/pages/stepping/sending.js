@@ -54,7 +54,7 @@ function readAddress() {
     nudging = true;
     $("delta").value = state.get("nudge");
   }
-  if (picked >= 0) $("leaf").value = picked;
+  if (picked >= 0) choose(picked);
   begun();
   if (Object.hasOwn(MISTAKES, state.get("mistake"))) {
     mistake = state.get("mistake");

@@ -42,7 +42,8 @@ function askQuestion(at, now, hidden) {
   };
   $("question").onsubmit = event => {
     event.preventDefault();
-    const typed = Number($("answer").value.trim().replace("−", "-").replace(",", "."));
+    const [above, below = 1] = $("answer").value.replace("−", "-").replace(",", ".").split("/").map(Number);
+    const typed = above / below;
     if ($("answer").value.trim() === "" || Number.isNaN(typed)) return verdict(false, "Type a number.");
     const {value} = question,
       close = Math.abs(typed - value) <= Math.max(0.01 * Math.abs(value), 1e-12);
@@ -86,10 +87,18 @@ function setLeaf(leaf, value) {
   recompute();
 }
 
+const leafOption = leaf => made("option", model.name(leaf), {value: leaf});
+
+// Selects the leaf in the list, which is too short for all leaves of a large graph.
+function choose(leaf) {
+  if (![...$("leaf").options].some(({value}) => +value === leaf)) $("leaf").append(leafOption(leaf));
+  $("leaf").value = leaf;
+}
+
 function pick(leaf) {
   picked = leaf;
   chosen = true;
-  $("leaf").value = leaf;
+  choose(leaf);
   $("delta").value = unit(leaf) / 10;
   showStep(transport.at());
 }
@@ -220,7 +229,7 @@ function showDescent() {
     " → ",
     made("b", number(lesson.after)),
     lesson.after < lesson.before
-      ? `. If ${result} measures how wrong we are, that is better.`
+      ? ". It is smaller: training repeats this."
       : lesson.after > lesson.before
         ? ". It grew: the learning rate is too large."
         : ".",

@@ -169,8 +169,8 @@ function sumOf(model, chain, state) {
   if (mistake !== "assign" && (!first || before !== 0))
     return `gradient: ${number(before)} + ${inFormula(share)} = ${number(after)}${more}`;
   return model.users[node].length === 1
-    ? `only use: gradient ${number(after)}`
-    : `gradient ${more ? "so far" : ""}: ${number(after)}${more}`.replace(" :", ":");
+    ? `used once: its gradient is ${number(after)}`
+    : `gradient${more && " so far"}: ${number(after)}${more}`;
 }
 
 // Whether uses of this node have not contributed yet.
@@ -193,8 +193,8 @@ function whyBackwards({leaves}) {
 }
 
 const whatFor = ({name, graph}) =>
-  `What are the gradients for? Suppose ${name(graph.root)} measures how wrong we are. One step moves each ` +
-  "parameter a little the way that makes it smaller: up if its gradient is negative, down if it is positive.";
+  `What are the gradients for? To make ${name(graph.root)} smaller: One step moves each parameter a little, ` +
+  "up if its gradient is negative, down if it is positive.";
 
 // The step in one line of text, for the transcript and for screen readers.
 function asText(model, at, {phase, sentence, equation, chains, state} = told(model, at)) {
