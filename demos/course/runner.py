@@ -19,12 +19,16 @@ from pictures import pictures_of
 
 from micrograd.draw.render import Digraph, register
 from micrograd.draw.style import FONT
+from micrograd.grade import Report
 from micrograd.pages.page import Page
 
 FILE = "my_engine.py"
 MOST = 100_000  # characters that a program may print
 DEEPEST = 400  # calls: at Python's own limit of 1000, the browser's stack would run over first
 PAUSE = 0.1  # seconds between two messages with printed text
+PLAIN = (
+    '<meta name="color-scheme" content="light dark"><style>body { font: 14px sans-serif }</style>'
+)
 NOT_HERE = ("numpy", "matplotlib", "tqdm", "pygraphviz", "numba", "jax", "torch", "sklearn")
 
 post = print  # replaced in `start`
@@ -192,8 +196,8 @@ def as_shown(thing):
         return {"page": thing.html, "title": thing._title, "height": thing._height}
     if isinstance(thing, Digraph):
         return {"svg": thing.pipe("svg", encoding="utf-8")}
-    if hasattr(thing, "_repr_html_") and not isinstance(thing, type):
-        return {"page": thing._repr_html_(), "title": type(thing).__name__, "height": 420}
+    if isinstance(thing, Report):
+        return {"page": PLAIN + thing._repr_html_(), "title": thing.name, "height": 420}
     return {}
 
 
