@@ -26,8 +26,9 @@ FILE = "my_engine.py"
 MOST = 100_000  # characters that a program may print
 DEEPEST = 400  # calls: at Python's own limit of 1000, the browser's stack would run over first
 PAUSE = 0.1  # seconds between two messages with printed text
-PLAIN = (
-    '<meta name="color-scheme" content="light dark"><style>body { font: 14px sans-serif }</style>'
+PLAIN = (  # before a report, which brings no styles of its own
+    '<meta name="color-scheme" content="light dark">'
+    "<style>body { font: 14px sans-serif } pre { white-space: pre-wrap }</style>"
 )
 NOT_HERE = ("numpy", "matplotlib", "tqdm", "pygraphviz", "numba", "jax", "torch", "sklearn")
 
@@ -209,6 +210,7 @@ def refuse_input(prompt=""):
 def show_network(model, X, y):
     """Shows the page on which the learner's network goes on learning."""
     from micrograd import playground
+    from micrograd.losses import squared_error
     from micrograd.nn import MLP
 
     try:
@@ -218,4 +220,4 @@ def show_network(model, X, y):
             p.data = float(q.data)
     except (AttributeError, TypeError, ValueError):
         return  # a network of the learner's own design: there is nothing to copy
-    show(playground(ours, X, y))
+    show(playground(ours, X, [1 if label > 0 else -1 for label in y], loss=squared_error))
