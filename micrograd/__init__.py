@@ -7,9 +7,9 @@
     >>> x.grad
     6.0
 
-This file only lists the names that users import. `engine.py` and `card.py` are loaded immediately;
-everything else, including modules such as `micrograd.nn`, is loaded on first use. So
-`import micrograd` needs only the standard library and takes a few milliseconds.
+This file only lists the names that users import. `engine.py` is loaded immediately; everything
+else, including modules such as `micrograd.nn`, is loaded on first use. So `import micrograd` needs
+only the standard library and takes a few milliseconds.
 """
 
 import sys as _sys
@@ -18,7 +18,13 @@ from importlib import import_module as _import_module
 
 from micrograd.engine import Value, no_grad, take, topological_order, where
 
-_import_module("micrograd.card")  # how a notebook shows a Value
+
+def _card(value: Value) -> str:
+    card: str = _import_module("micrograd.draw.card").card(value)
+    return card
+
+
+Value._repr_html_ = _card  # type: ignore[attr-defined]  # how a notebook shows a Value
 
 if _typing.TYPE_CHECKING:
     from micrograd.arrays import values
@@ -99,7 +105,7 @@ _module_of = {name: module for module, names in _names_in.items() for name in na
 _modules = [
     *("arithmetic", "pause", "engine", "shapes", "derivatives", "arrays", "nn", "losses", "rows"),
     *("optim", "datasets", "source", "trace", "files"),
-    *("draw", "card", "pages", "plot", "compiler", "grade"),
+    *("draw", "pages", "plot", "compiler", "grade"),
 ]
 
 

@@ -3,5 +3,5 @@
 ROOMS = [
     *("arithmetic", "pause", "engine", "shapes", "derivatives", "arrays", "nn", "losses", "rows"),
     *("optim", "datasets", "source", "trace", "files"),
-    *("draw", "card", "pages", "plot", "compiler", "grade", "__main__"),
+    *("draw", "pages", "plot", "compiler", "grade", "__main__"),
 ]

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from micrograd import Value
-from micrograd.card import card, formula
+from micrograd.draw.card import card, formula
 
 
 def text(value):

@@ -1,8 +1,8 @@
 """A Value as a small card, which a notebook shows instead of the text of its repr.
 
 The card looks like those of `draw_dot`: the formula, the data in ink, the gradient in magenta.
-`engine.py` knows nothing of it: this file adds the method to `Value`, and loads the colours only
-when a notebook asks for a card.
+`engine.py` knows nothing of it: `micrograd/__init__.py` adds the method to `Value`, and this file
+is loaded when a notebook first asks for a card.
 
     >>> a, b = Value(2.0, label="a"), Value(-3.0, label="b")
     >>> formula(a / b), formula(a**2), formula(2**a), formula((a - b).tanh()), formula(a)
@@ -11,8 +11,11 @@ when a notebook asks for a card.
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
+from micrograd.draw.style import number, sign
+from micrograd.draw.tokens import DARK, LIGHT, SANS
 from micrograd.engine import Value
 
 INFIX = {"+", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "/", "^"}
@@ -33,11 +36,6 @@ def card(value: Value) -> str:
     >>> card(Value(2.0, label="x")).count("</b>")
     2
     """
-    import html
-
-    from micrograd.draw.style import number
-    from micrograd.draw.tokens import DARK, LIGHT, SANS
-
     light, dark = (STYLE.format(sans=SANS, **colours) for colours in (LIGHT, DARK))
     name = " = ".join(filter(None, (value.label, formula(value))))
     head = f'<span class="whole">{html.escape(str(name))}</span>' if name else ""
@@ -55,8 +53,6 @@ def formula(value: Value) -> str:
     >>> formula(Value(1.0, label="x") / 4)
     'x / 4'
     """
-    from micrograd.draw.style import number, sign
-
     names = [str(v.label) or number(v.data) for v in value._prev]
     op: Any = sign(value._op)
     if len(names) == 2 and op in INFIX:
@@ -64,6 +60,3 @@ def formula(value: Value) -> str:
     if len(names) == 1 and (op in INFIX or "^" in op):
         return f"{names[0]}{op}" if op.startswith("^") else f"{op}{names[0]}"
     return f"{op}({', '.join(names)})" if names else ""
-
-
-Value._repr_html_ = card  # type: ignore[attr-defined]
