@@ -15,7 +15,7 @@
 # | 7. Three views of a network | 5 |
 #
 # Read it after `lecture.ipynb`. Where a text ends in a question, answer it before you run the next
-# cells. Their output is not saved here.
+# cells. Their output is not saved here; the answers are in `solutions.md`.
 
 # %%
 import random
@@ -61,6 +61,9 @@ f = s + e
 nodes = {"x": x, "y": y, "a": a, "b": b, "c": c, "d": d, "e": e, "s": s, "f": f}
 draw_dot(f, names=nodes, edges="derivatives")
 
+# %% [markdown] tags=["answer"]
+# $y = 3$ beside the arrow from $x$, and $x = 2$ beside the arrow from $y$.
+
 # %% [markdown]
 # ## 2. Forward mode: how fast does each node change?
 #
@@ -80,9 +83,11 @@ for node in topological_order(f):
 
 print({name: tangent[node] for name, node in nodes.items()})
 
+# %% [markdown] tags=["answer"]
+# At the end of the walk, $\dot f = \partial f / \partial x = 6x + y = 15$.
+
 # %% [markdown]
-# At the end of the walk, $\dot f = \partial f / \partial x = 6x + y = 15$. Each arrow in the
-# drawing shows *local derivative times tangent of its tail*.
+# Each arrow in the drawing shows *local derivative times tangent of its tail*.
 
 # %%
 draw_dot(f, names=nodes, edges="derivatives", tangents={x: 1.0})
@@ -103,6 +108,9 @@ print("df/dy =", jvp(f, {y: 1.0}))
 # %%
 print(jvp(f, {x: 1.0, y: -1.0}))
 
+# %% [markdown] tags=["answer"]
+# $15 - 32 = -17$: the two derivatives, weighted with the speeds 1 and $-1$.
+
 # %% [markdown]
 # ## 3. Reverse mode: how does each node affect the result?
 #
@@ -122,10 +130,13 @@ for node in reversed(topological_order(f)):
 
 print({name: adjoint[node] for name, node in reversed(nodes.items())})
 
+# %% [markdown] tags=["answer"]
+# One walk gives both derivatives, 15 and 32.
+
 # %% [markdown]
-# One walk gives both derivatives, 15 and 32. With a million inputs, one walk would give a million
-# derivatives. This is what `backward()` does: the adjoint of a node is its `grad`. Each arrow now
-# shows *local derivative times upstream gradient*, and the contributions to its tail are added up.
+# With a million inputs, one walk would give a million derivatives. This is what `backward()` does:
+# the adjoint of a node is its `grad`. Each arrow now shows *local derivative times upstream
+# gradient*, and the contributions to its tail are added up.
 
 # %%
 f.backward()
@@ -146,6 +157,9 @@ draw_dot(f, names=nodes, edges="derivatives")
 for cut in ("xy", "abc", "dbe", "se", "f"):
     terms = [adjoint[nodes[name]] * tangent[nodes[name]] for name in cut]
     print(f"{' '.join(cut):6}", " + ".join(f"{term:g}" for term in terms), "=", sum(terms))
+
+# %% [markdown] tags=["answer"]
+# 15, which is $\dot f$.
 
 # %% [markdown]
 # ## 4. Several outputs: the Jacobian, its columns and its rows
@@ -172,6 +186,10 @@ print("forward walk from x:", jvp(outputs, {x: 1.0}))
 gradient_of = vjp(outputs, [1.0, 0.0])
 print("reverse walk from u:", [gradient_of[x], gradient_of[y]])
 
+# %% [markdown] tags=["answer"]
+# The forward walk from $x$ gives the first column, the derivatives of all outputs with respect to
+# $x$. The reverse walk from $u$ gives the first row, the derivatives of $u$.
+
 # %% [markdown]
 # So a whole Jacobian takes one forward walk for each input, or one reverse walk for each output.
 # Which mode would you choose for
@@ -189,6 +207,10 @@ print(count_passes(loss, model.parameters()))
 t = Value(0.5)
 print("\nThe point with respect to the time")
 print(count_passes([t.cos(), t.sin(), t * 1.0], [t]))
+
+# %% [markdown] tags=["answer"]
+# - Reverse mode for the loss: 1 walk instead of 41.
+# - Forward mode for the spiral: 1 walk instead of 3.
 
 # %% [markdown]
 # ### The same with matrices
@@ -216,6 +238,10 @@ print("all at once:", np.round(jacobian(output, inputs), 6))
 print("(J3 J2) J1: ", np.round((J3 @ J2) @ J1, 6), " ", 1 * 4 * 4 + 1 * 4 * 3, "multiplications")
 print("J3 (J2 J1): ", np.round(J3 @ (J2 @ J1), 6), " ", 4 * 4 * 3 + 1 * 4 * 3, "multiplications")
 
+# %% [markdown] tags=["answer"]
+# From the left $1 \cdot 4 \cdot 4 + 1 \cdot 4 \cdot 3 = 28$, from the right
+# $4 \cdot 4 \cdot 3 + 1 \cdot 4 \cdot 3 = 60$.
+
 # %% [markdown]
 # ## 5. The sum over all paths, and its cost
 #
@@ -227,6 +253,9 @@ sum_over_paths(f, x, names=nodes)
 
 # %%
 print(sum_over_paths(f, y, names=nodes))
+
+# %% [markdown] tags=["answer"]
+# Two: through $a$, $d$, $s$ and through $b$, $s$.
 
 # %% [markdown]
 # So why not follow the paths one by one? Look at
@@ -250,6 +279,10 @@ def logistic(steps):
 leaf, z = logistic(2)
 print(sum_over_paths(z, leaf, names={"u0": z._prev[0]._prev[1], "u1": z._prev[1]}))
 draw_dot(z)
+
+# %% [markdown] tags=["answer"]
+# Each step doubles their number: 4, 1,024, and after 160 steps $2^{160}$, about
+# $1.5 \cdot 10^{48}$.
 
 # %% [markdown]
 # Backpropagation does not follow paths. It visits each arrow once and multiplies at most once
@@ -296,9 +329,10 @@ for width in (2, 4, 8, 16):
     n = len(model.parameters())
     print(f"{n:10} {forward:8} {backward:9} {backward / forward:6.2f} {(n + 1) * forward:16}")
 
-# %% [markdown]
-# All derivatives together cost as much as a few runs of the function, no matter how many there are.
-# Difference quotients need a run for each parameter, and they are not exact.
+# %% [markdown] tags=["answer"]
+# The ratio stays at about 3. All derivatives together cost as much as a few runs of the function,
+# no matter how many there are. Difference quotients need a run for each parameter, and they are not
+# exact.
 
 # %% [markdown]
 # ## 6. Levels and orders
@@ -311,6 +345,9 @@ for width in (2, 4, 8, 16):
 level_of = levels(f)
 for level in range(level_of[f] + 1):
     print(level, " ".join(name for name, node in nodes.items() if level_of[node] == level))
+
+# %% [markdown] tags=["answer"]
+# $b$ is on level 1, and $f$ on level 4.
 
 # %% [markdown]
 # A program does one step after the other, in some topological order. Does it matter in which? The
@@ -352,6 +389,9 @@ names = {"model": model, "x": x, "output": output, "loss": loss}
 print(len(topological_order(loss)), "nodes")
 draw_dot(loss, names=names)
 
+# %% [markdown] tags=["answer"]
+# 39.
+
 # %% [markdown]
 # One level up, there is a card for each neuron. The lines are weights, and each card stands for the
 # neuron of the lecture, $\tanh(w_1 x_1 + w_2 x_2 + b)$.
@@ -385,3 +425,16 @@ draw_network(model, x)
 # 4. Why does reverse mode have to keep the numbers of the forward pass, while forward mode does
 #    not?
 # 5. How would you get $\bar u^{\top} J\, \dot x$ for two given vectors without computing $J$?
+
+# %% [markdown] tags=["answer"]
+# 1. Yes: each path from an input passes through exactly one of $a$, $b$ and $e$. With $\dot x = 1$
+#    the sum is $12 + 3 + 0 = 15$.
+# 2. Forward mode takes 3 walks and reverse mode 5, so forward mode is usually cheaper. It does
+#    depend on the graph: a walk costs as much as the edges that it visits.
+# 3. As many as possible: add a node to itself nine times, which gives $2^9 = 512$ paths. As few as
+# possible: a chain of nine functions of one number, with a single path. `count_passes` needs one
+# walk for both, because neither mode follows paths.
+# 4. Its local derivatives are needed in the reverse order of their computation, when the forward
+#    pass is over. Forward mode uses each as soon as it is known.
+# 5. One forward walk gives $J \dot x$, `jvp(outputs, tangents)`; then take its product with $\bar
+#    u$.

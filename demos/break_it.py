@@ -1,21 +1,24 @@
 """Five classic mistakes, each in an engine with one wrong line.
 
     python demos/break_it.py
+    python demos/break_it.py --lesson 2
+    python demos/break_it.py --lesson 2 --answers
     python demos/break_it.py --out pictures
 
-Each variation rewrites one method of `Value` or `Module` with one wrong line. The right line is in
-a comment beside it. Both engines then run the same program, on the smallest graph that shows the
-mistake, and a table compares their numbers. With --out, each lesson gets a drawing of the right and
-the wrong graph, 1.svg to 5.svg. Takes less than a second.
-
-Cover the last paragraph of each lesson and explain the wrong number yourself.
+Each variation rewrites one method of `Value` or `Module` with one wrong line. Both engines then run
+the same program, on the smallest graph that shows the mistake. A lesson shows the method and both
+columns of numbers: find the wrong line, and explain its numbers. On a terminal, Enter shows the
+answer; elsewhere, --answers does. With --out, each lesson gets a drawing of the right and the wrong
+graph, 1.svg to 5.svg. Takes less than a second.
 """
 
 import argparse
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -172,17 +175,26 @@ class Lesson:
         names = {"right": right, "wrong": wrong}
         return draw_dot([wrong, right], names=names)
 
-    def __str__(self):
-        """The wrong lines, both columns of numbers, and the reason."""
+    def question(self):
+        """The method with the wrong line, and both columns of numbers."""
         (right, _), (wrong, _) = self.example(self.right), self.example(self.wrong)
-        rows = [f"{self.title}: {self.program}", ""]
-        for wrong_line, right_line in self.lines():
-            rows += [f"    wrong   {wrong_line}", f"    right   {right_line}", ""]
+        source = textwrap.dedent(inspect.getsource(getattr(self.wrong, self.method)))
+        source = re.sub(r"  # right: .*", "", source)
+        rows = [f"Lesson {self.title[0]}: {self.program}", "", textwrap.indent(source, "    ")]
         rows.append(f"    {'':22}{'right':>8}{'wrong':>8}")
         for name in right:
             mark = "" if right[name] == wrong[name] else "  <--"
             rows.append(f"    {name:22}{right[name]:>8g}{wrong[name]:>8g}{mark}")
-        return "\n".join([*rows, "", textwrap.indent(textwrap.fill(self.reason, 90), "    ")])
+        return "\n".join(
+            [*rows, "", "    Which line is wrong, and why does it give these numbers?"]
+        )
+
+    def answer(self):
+        """The name of the mistake, the wrong lines beside the right ones, and the reason."""
+        rows = [f"    {self.title}", ""]
+        for wrong_line, right_line in self.lines():
+            rows += [f"    wrong   {wrong_line}", f"    right   {right_line}", ""]
+        return "\n".join([*rows, textwrap.indent(textwrap.fill(self.reason, 90), "    ")])
 
 
 LESSONS = [
@@ -227,18 +239,32 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    numbers = range(1, len(LESSONS) + 1)
+    parser.add_argument("--lesson", type=int, choices=numbers, help="only this lesson")
+    parser.add_argument("--answers", action="store_true", help="print the answers, too")
     parser.add_argument("--out", metavar="FOLDER", help="where to write 1.svg to 5.svg")
-    folder = parser.parse_args().out
-    if folder is not None:
+    options = parser.parse_args()
+    lessons = {i: LESSONS[i - 1] for i in numbers if options.lesson in (None, i)}
+    if options.out is not None:
         try:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            for i, lesson in enumerate(LESSONS, 1):
-                lesson.picture().render(outfile=Path(folder, f"{i}.svg"), cleanup=True)
+            Path(options.out).mkdir(parents=True, exist_ok=True)
+            for i, lesson in lessons.items():
+                lesson.picture().render(outfile=Path(options.out, f"{i}.svg"), cleanup=True)
         except OSError as error:
-            parser.error(f"cannot write into {folder}: {error.strerror or error}")
-    print(*LESSONS, sep="\n\n\n")
-    if folder is not None:
-        print(f"\npictures in {folder}: 1.svg to {len(LESSONS)}.svg")
+            parser.error(f"cannot write into {options.out}: {error.strerror or error}")
+    asks = sys.stdin.isatty() and sys.stdout.isatty() and not options.answers
+    for lesson in lessons.values():
+        print(lesson.question())
+        if asks:
+            with suppress(EOFError):
+                input("    Press Enter for the answer. ")
+        if asks or options.answers:
+            print(f"\n{lesson.answer()}")
+        print("\n")
+    if not asks and not options.answers:
+        print("For the answers, add --answers.")
+    if options.out is not None:
+        print(f"pictures in {options.out}: {', '.join(f'{i}.svg' for i in lessons)}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@
 # | 9. Everything together | 2 |
 #
 # Read it after `lecture.ipynb` and `backprop_in_pictures.ipynb`. Where a text ends in a question,
-# answer it before you run the next cells. Their output is not saved here.
+# answer it before you run the next cells. Their output is not saved here; the answers are in
+# `solutions.md`.
 
 # %%
 import random
@@ -79,6 +80,9 @@ draw_dot(one, names={"loss": one})
 # backward pass follows from it. Each card is an object with a number, a gradient and a derivative
 # rule. What would this picture look like for a hundred examples?
 
+# %% [markdown] tags=["answer"]
+# A hundred copies of it, side by side, which share the cards of $w_1$, $w_2$ and $b$.
+
 # %% [markdown]
 # ## 2. Arrays of Values
 #
@@ -109,8 +113,11 @@ L.backward()
 print(np.round(grad_of(W), 6))
 print(np.abs(grad_of(W) - X.T @ grad_of(H)).max() < 1e-15)
 
+# %% [markdown] tags=["answer"]
+# They do, up to rounding.
+
 # %% [markdown]
-# They do. Each number in this formula is a sum of products. Remember this: part 5 goes the other
+# Each number in this formula is a sum of products. Remember this: part 5 goes the other
 # way and finds the matrix product in such sums.
 #
 # Is this fast now? No: NumPy runs a loop over objects here. How many nodes does $X W$ have for $n$
@@ -126,9 +133,12 @@ def number_of_nodes(*roots):
 for n in (1, 10, 100, 1000):
     print(f"{n:5} examples {number_of_nodes(*(rng.normal(size=(n, 3)) @ W).flat):6} nodes")
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # Each example has 6 products, a constant for each product, and 4 sums. Only the 6 weights are
-# shared. So arrays of Values save us from writing loops, but they do not save time.
+# shared.
+
+# %% [markdown]
+# So arrays of Values save us from writing loops, but they do not save time.
 
 # %% [markdown]
 # ## 3. Mini-batches: the graph grows, the program does not
@@ -153,10 +163,13 @@ draw_dot(mean, names={"L": mean})
 # %%
 sum_over_paths(mean, w1, names={"L": mean})
 
+# %% [markdown] tags=["answer"]
+# Two: there is one path for each example.
+
 # %% [markdown]
-# There is one path for each example: **the gradient of the mean is the mean of the gradients**. So
-# a few examples, a mini-batch, give roughly the same gradient as all of them. And if batches have
-# the same size, the mean of their gradients is exactly the gradient of all examples.
+# **The gradient of the mean is the mean of the gradients.** So a few examples, a mini-batch, give
+# roughly the same gradient as all of them. And if batches have the same size, the mean of their
+# gradients is exactly the gradient of all examples.
 
 # %%
 points, labels = moons(12, seed=1)
@@ -188,6 +201,10 @@ for n in (1, 2, 4, 12, 1200):
     batch = (everything * 100)[:n]
     mean = sum(error(x, y) for x, y in batch) / n
     print(f"{n:8} {number_of_nodes(mean):6} {operations:6}")
+
+# %% [markdown] tags=["answer"]
+# For $n$ examples, almost $n$ times as many as for one. The number of operations in the code stays
+# the same.
 
 # %% [markdown]
 # Keep the code of `error`, but let every variable hold a row of numbers, one for each example: that
@@ -260,6 +277,9 @@ print(batch.lanes.round(3))
 print(f"number {hardest}: {batch.lanes[hardest]:.6f}")
 print(f"by itself: {example_loss(X[hardest].tolist(), y[hardest].item()).data:.6f}")
 
+# %% [markdown] tags=["answer"]
+# Number 8 (the count starts at 0). By itself it has the same loss.
+
 # %% [markdown]
 # A training loop works with either of them. Here are ten steps with each, from the same start. To
 # how many digits will the losses agree?
@@ -289,6 +309,9 @@ print(*(f"{number:.6f}" for number in slow[:3]), "...", f"{slow[-1]:.6f}")
 print(*(f"{number:.6f}" for number in fast[:3]), "...", f"{fast[-1]:.6f}")
 assert np.allclose(slow, fast, rtol=1e-12)
 
+# %% [markdown] tags=["answer"]
+# To nearly all of them: the cell checks twelve.
+
 # %% [markdown]
 # The first call compiles a program for examples of this shape. The number of examples is not part
 # of the shape. How many programs are there after these calls?
@@ -298,6 +321,9 @@ loss(X[:3], y[:3])
 loss(X[0:1], y[0:1])
 loss(np.concatenate([X] * 50), np.concatenate([y] * 50))
 print(len(loss.programs))
+
+# %% [markdown] tags=["answer"]
+# One. It serves any number of examples.
 
 # %% [markdown]
 # ## 5. Stage by stage: instructions, lanes, sums of products, groups
@@ -347,7 +373,7 @@ print(*(written(i) for i in forward[:8]), "...", written(forward[-1]), sep="\n")
 start = next(i for i in backward if steps[i].op == ">")
 print(*[written(i) for i in backward if i >= start][:9], sep="\n")
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # Here it is, although the compiler contains no derivative rule:
 #
 # - `t97` and `t98` come from the closure of `relu`, `where(a > 0, upstream, 0)`. The upstream
@@ -357,7 +383,8 @@ print(*[written(i) for i in backward if i >= start][:9], sep="\n")
 # - `t102` is the contribution to the gradient of `v2`: the output of hidden neuron 2 times `t100`.
 #   `t103` is a `+=`, since the penalty has already contributed.
 # - `t104` goes on to hidden neuron 2, and `t105` and `t106` are the next ReLU.
-#
+
+# %% [markdown]
 # From here on, forward and backward are one program. No later pass distinguishes them.
 #
 # The list is shorter than everything that was done. Constants are computed immediately, `0 + x` and
@@ -368,6 +395,9 @@ print(*[written(i) for i in backward if i >= start][:9], sep="\n")
 whole = trace(example_loss([0.5, 1.5], 1.0)).instructions
 print("what operations and closures did:", sum(bool(step.operands) for step in whole))
 print("simplified, and needed:          ", len(wanted))
+
+# %% [markdown] tags=["answer"]
+# About half: 112 of 206 instructions.
 
 # %% [markdown]
 # ### Lanes
@@ -393,7 +423,7 @@ print(*map(written, [*once[:3], *once[24:28]]), "...", *map(written, once[-4:]),
 
 assert loss.instructions == steps  # the same as in the compiled function
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # The penalty has left the lanes, and with it more than half of the program. `c * 0.001` is needed
 # twice, because `p * p` has two edges to the same node.
 
@@ -428,7 +458,7 @@ print("\nthe penalty:", shown(penalty), sep="\n")
 means_over_lanes = [i for i in units if units[i].op == "mean"]
 print("\ngradients, means over the lanes:", *map(shown, means_over_lanes[:6]), "...", sep="\n")
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # A neuron is a dot, with its bias as the weight of a 1. The gradient of a weight is a dot over the
 # lanes: input times upstream gradient. The third kind is the gradient of a neuron's output: the sum
 # of weight times upstream gradient over all neurons that use it. Here only the output neuron uses
@@ -472,11 +502,12 @@ for title, groups in (
 
 assert list(map(repr, loss.groups)) == list(map(repr, schedule.groups))
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # The first matrix product is the hidden layer with its biases. The output has only one neuron, so
 # it is a sum of 4 products, in lanes. The last two matrix products are gradients, and one of them
 # is our table.
-#
+
+# %% [markdown]
 # Here is the program as a picture, from the inputs at the top to the gradients at the bottom.
 
 # %%
@@ -524,10 +555,11 @@ ax.set_yticks([place for place, _ in ticks], [text for _, text in ticks], fontsi
 ax.set_xlabel("lane")
 figure.tight_layout()
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # Where the output of a ReLU is 0, no gradient flows back: a cell that is white in `relu of 3` is
 # also white in `where > of 3`.
-#
+
+# %% [markdown]
 # ### The program as text
 #
 # The compiler can also write a program as Python text. A variable holds one number, or a row with a
@@ -584,6 +616,9 @@ ax.invert_yaxis()
 ax.set(xscale="log", xlim=(1, 1e6), xlabel="objects that Python handles in a step")
 figure.tight_layout()
 
+# %% [markdown] tags=["answer"]
+# 132,637 nodes and 23 groups.
+
 # %% [markdown]
 # The first reason is the overhead of Python. In each step the engine creates every node, visits it
 # for the topological order, and calls its closure. Each of these takes hundreds of times as long as
@@ -620,10 +655,13 @@ uniform, rows = schedule.sizes
 print(f"graph:   over {nodes * 300 / 1e6:.0f} MB, created and freed in each step")
 print(f"program: {8 * (uniform + rows * 100) / 1e6:.2f} MB, created once")
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # The gradients of the first hidden layer are the 16 x 16 product. It has no bias, since the input 1
 # of a bias needs no gradient. By hand you would write it as $W^{\top}$ times the upstream
-# gradients. A program of this size fits into the cache of a core. A batch that does not fit is
+# gradients.
+
+# %% [markdown]
+# A program of this size fits into the cache of a core. A batch that does not fit is
 # processed in tiles, a few lanes at a time.
 #
 # ### The table
@@ -665,9 +703,10 @@ assert np.allclose(together, loss_and_gradients(X, y), rtol=1e-12, atol=1e-12)
 # %%
 print(len(together))
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # It sends the loss and 337 gradients, and never an example or a hidden value.
-#
+
+# %% [markdown]
 # After `pip install jax`, `micrograd.compile(example_loss, executor="jax")` does this with all
 # devices that JAX finds: a processor, the accelerators of a machine, or those of a cluster. The
 # groups of part 5 become one function, written with `jax.numpy`, and the compiler behind JAX turns
@@ -733,6 +772,10 @@ for function in (kinked, as_maximum):
     batch.backward()
     print(batch.lanes, round(slope.grad, 6))
 
+# %% [markdown] tags=["answer"]
+# 0.4: at 1 the derivative with respect to the slope is 1, at $-2$ it is $-0.2$, and their mean is
+# 0.4.
+
 # %% [markdown]
 # The same is true of `max()`, sorting, `float()`, the functions of `math`, and a traced number as
 # an index. Each of these errors names a fix.
@@ -759,6 +802,9 @@ print(batch.lanes)
 print([round(entry.grad, 6) for entry in table])
 print(*pair.groups, sep="\n")
 
+# %% [markdown] tags=["answer"]
+# The last one, which no lane takes.
+
 # %% [markdown]
 # `if` is fine for anything that is known when the function is recorded: the length of a list, the
 # depth of a network, a setting. The result of such a test is fixed in the program, and so is every
@@ -772,6 +818,9 @@ slope.data = 3.0
 print(scaled([1.0, 2.0]).lanes)
 factor = 10.0
 print(scaled([1.0, 2.0]).lanes)
+
+# %% [markdown] tags=["answer"]
+# 3 and 6, because the slope is now 3. Then 30 and 60: the compiler notices that `factor` changed.
 
 # %% [markdown]
 # Values from outside are parameters: each call reads their data. The plain number `factor` is a
@@ -833,3 +882,19 @@ figure.tight_layout()
 #    (`draw_dot(loss)`). What can be done at the same time, and what cannot?
 # 6. Write your own operation, as in the lecture, with a closure that uses only arithmetic. Compile
 #    a function that uses it. Where did the compiler get its derivative from?
+
+# %% [markdown] tags=["answer"]
+# 1. The softmax: the largest logit, a difference from it, the exponentials, their sum, a quotient,
+#    and `take` for the logit of the label. By hand you would write the same, and $p_k - [k =
+#    \text{label}]$ for the gradient. There is one more matrix product, because there are three
+#    outputs instead of one.
+# 2. 80 of 151 instructions, and 5 of 19 groups. They run once for each step, not once for each
+#    example, so they cost next to nothing.
+# 3. Only in part: with the same number in two lists, the grid of dots is no longer full. The matrix
+#    product is a smaller one (2 x 2), and the rest is computed beside it.
+# 4. Eagerly, both are errors: `log` fails before `where` can choose. Compiled, the results are 0,
+#    but the gradient is NaN, because both sides are computed. Choose first, then take the logarithm
+#    of something positive: `where(x > 0, x, 1).log()`.
+# 5. The ten calls run one after the other, since each needs the result of the one before. Examples
+#    do not depend on each other, so each call runs for all of them at once, in lanes.
+# 6. From your closure: the compiler calls it with traced numbers, and records its arithmetic.

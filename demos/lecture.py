@@ -18,7 +18,7 @@
 # | 7. A network that learns four points | 10 |
 #
 # Many texts end in a question. Write down your answer, then run the next cells. Their output is not
-# saved here.
+# saved here; compare your answer with `solutions.md`.
 
 # %%
 import math
@@ -67,6 +67,10 @@ for x, place in ((-2, (8, 0)), (2 / 3, (-18, -15)), (3, (10, -8))):
 ax.set(xlabel="x", ylabel="parabola(x)", ylim=(-10, 62))
 figure.tight_layout()
 
+# %% [markdown] tags=["answer"]
+# It falls to the left of $x = 2/3$, where its slope is negative, is flat there, and rises to the
+# right of it.
+
 # %% [markdown]
 # By hand, $f'(x) = 6 x - 4$, so $f'(3) = 14$. A computer that knows no calculus can use a small $h$
 # instead of the limit.
@@ -80,10 +84,11 @@ for exponent in range(0, 16, 3):
     quotient = (parabola(3.0 + h) - parabola(3.0)) / h
     print(f"  1e-{exponent:02} {quotient:10.6f} {quotient - 14:10.1e}")
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # At first it does: the error is $3 h$. Then rounding takes over: $f(x + h)$ and $f(x)$ agree in
 # nearly all of their 16 digits, so only the last few are left in the difference.
-#
+
+# %% [markdown]
 # Backpropagation has no $h$. It applies the rules of calculus to each operation, and its result is
 # exact up to rounding.
 
@@ -111,9 +116,12 @@ for name in inputs:
     moved = inputs | {name: inputs[name] + h}
     print(f"dd/d{name} = {(d_of(**moved) - d_of(**inputs)) / h:.4f}")
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # $\partial d / \partial a = b = -3$, $\partial d / \partial b = a = 2$ and $\partial d / \partial
-# c = 1$. The list of all derivatives is the gradient. For $n$ inputs, the quotients take $n + 1$
+# c = 1$.
+
+# %% [markdown]
+# The list of all derivatives is the gradient. For $n$ inputs, the quotients take $n + 1$
 # runs of the function. Backpropagation gets all derivatives in one pass:
 
 # %%
@@ -154,6 +162,10 @@ draw_dot(L, names=locals())
 
 # %%
 draw_dot([a * a, a - b], names={"a": a, "b": b})
+
+# %% [markdown] tags=["answer"]
+# Two arrows lead into $a \cdot a$, because $a$ is used twice. In $a - b$, the arrow of $a$ enters
+# above that of $b$.
 
 # %% [markdown]
 # ## 3. Backpropagation by hand
@@ -213,6 +225,10 @@ for name, leaf in leaves.items():
 moved = {name: leaf.data + 0.01 * leaf.grad for name, leaf in leaves.items()}
 print(f"before {result(**now):.4f}, after {result(**moved):.4f}")
 
+# %% [markdown] tags=["answer"]
+# Higher: $-7.29$. Each leaf moves along its gradient, so each contributes a positive amount, about
+# $0.01$ times the square of its gradient.
+
 # %% [markdown]
 # ### A neuron
 #
@@ -250,9 +266,11 @@ for node in (o, n, total, x2w2, x1w1):
     received = [f"{name_of[operand]}.grad = {operand.grad:.2f}" for operand in node._prev]
     print(f"{name_of[node] + '._backward()':18}", ", ".join(received))
 
+# %% [markdown] tags=["answer"]
+# $w_2$ gets 0 because $x_2 = 0$: a weight cannot learn from an input of 0.
+
 # %% [markdown]
-# $w_2$ gets 0 because $x_2 = 0$: a weight cannot learn from an input of 0. With
-# `edges="derivatives"`, each arrow shows its step of the chain rule: *local derivative times
+# With `edges="derivatives"`, each arrow shows its step of the chain rule: *local derivative times
 # upstream gradient = contribution*.
 
 # %%
@@ -281,11 +299,12 @@ for name in ("x1", "w1", "x2", "w2", "b"):
 # %%
 explain(o, names=neuron, title="A neuron, step by step")
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # As $x_2$ grows, so does the sum $n$, and $\tanh$ gets flatter. All gradients shrink with
 # $1 - o^2$, the gradient of $x_1$ the most. Only the gradient of $w_2$ grows from 0, because it is
 # $x_2$ times the gradient of $n$.
-#
+
+# %% [markdown]
 # ### Why a topological order
 #
 # "From right to left" is clear in a picture, but not in a program. The rule behind it: a node may
@@ -308,6 +327,9 @@ r.backward()
 print("dr/da =", a.grad, "  4 a^3 + 3 a^2 =", 4 * 3.0**3 + 3 * 3.0**2)
 draw_dot(r, names={"p": p, "q": q, "r": r})
 
+# %% [markdown] tags=["answer"]
+# $r'(3) = 4 \cdot 27 + 3 \cdot 9 = 135$.
+
 # %% [markdown]
 # Now call the closures by hand in two orders. The first is a topological order, reversed. The
 # second visits $p$ right after $r$, before $q$. Will its result be too large or too small?
@@ -327,10 +349,11 @@ def gradient_along(*order):
 print("r, q, p:", gradient_along(r, q, p))
 print("r, p, q:", gradient_along(r, p, q))
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # In the second order, $p$ passes on the 12 that it got from $r$ before the 9 from $q$ arrives. So
 # $9 \cdot 2a = 54$ is missing in the end: $135 - 54 = 81$.
-#
+
+# %% [markdown]
 # How does `backward()` find the order? It starts at the result and lists each node once, after all
 # of its operands. In the reverse of this list, every gradient is complete before it is passed on.
 
@@ -368,7 +391,7 @@ a = Value(3.0)
 (a + a).backward()
 print("with +=:", a.grad)
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # $a + a = 2a$ has the derivative 2. There are two paths from $a$ to the sum. Each contributes 1,
 # and contributions add up. With `=`, the second 1 replaces the first.
 
@@ -389,8 +412,11 @@ print("once: ", x.grad)
 y.backward()
 print("twice:", x.grad)
 
+# %% [markdown] tags=["answer"]
+# 12, and then 24: twice as much.
+
 # %% [markdown]
-# Twice as much. Each `backward()` resets the interior nodes, so only leaves accumulate. In the
+# Each `backward()` resets the interior nodes, so only leaves accumulate. In the
 # lecture's engine the interior nodes accumulate as well. There, `square` passes on the gradient of
 # the first call a second time. This is what happens without the reset:
 
@@ -431,8 +457,12 @@ o.backward()
 for name, leaf in {"x1": x1, "w1": w1, "x2": x2, "w2": w2, "b": b}.items():
     print(f"do/d{name} = {leaf.grad:.4f}")
 
+# %% [markdown] tags=["answer"]
+# The gradients are the same. Two paths lead from $e$ to $o$: one through the numerator, one through
+# the denominator.
+
 # %% [markdown]
-# The gradients are the same. Here is the part after $n$, for a neuron whose sum is $n = 0.5$:
+# Here is the part after $n$, for a neuron whose sum is $n = 0.5$:
 
 # %%
 n = Value(0.5)
@@ -518,6 +548,9 @@ try:
 except GradientError as error:
     print(textwrap.fill(str(error), 90))
 
+# %% [markdown] tags=["answer"]
+# Yes. It names `softplus`, and gives the number from the closure beside the one from differences.
+
 # %% [markdown]
 # ### The same in PyTorch
 #
@@ -561,6 +594,9 @@ random.seed(0)
 model = MLP(3, [4, 4, 1], activation="tanh")
 print(model.summary())
 
+# %% [markdown] tags=["answer"]
+# 41: $4 \cdot 3 + 4$ in the first layer, $4 \cdot 4 + 4$ in the second, and $4 + 1$ in the last.
+
 # %% [markdown]
 # Here are four examples with their targets. The loss says in one number how wrong the network is:
 #
@@ -593,6 +629,9 @@ print("loss       ", *(f"{number:.4f}" for number in losses[::8]))
 print("targets    ", Y)
 print("predictions", [round(model(x).data, 2) for x in X])
 
+# %% [markdown] tags=["answer"]
+# The gradient points to where the loss rises fastest. Training wants it to fall.
+
 # %% [markdown]
 # Now train from the same start, but without `zero_grad()`. Each step then follows the sum of all
 # gradients so far, including old ones that no longer apply. What will the curve look like?
@@ -615,11 +654,12 @@ ax.set(xlabel="step", ylabel="loss", yscale="log")
 ax.legend(frameon=False)
 figure.tight_layout()
 
-# %% [markdown]
+# %% [markdown] tags=["answer"]
 # Gradients that pile up act like a heavy ball: it gathers speed, rolls past the bottom of the
 # valley and swings back. In the first steps the two curves are nearly the same. That is why this
 # mistake is so hard to notice.
-#
+
+# %% [markdown]
 # ## Questions to take home
 #
 # 1. Set the bias of the neuron in part 3 to 0. Which gradients become small, and why?
@@ -630,7 +670,23 @@ figure.tight_layout()
 # 4. Call `backward()` on `a + b`, and then on `a * b` with the same leaves. What is in `a.grad`?
 # 5. Train with a learning rate of 0.5 instead of 0.05. What do you see? What does the gradient
 #    promise only for small steps?
-#
+
+# %% [markdown] tags=["answer"]
+# 1. All of them: each is a product with $1 - o^2$, which is small where $\tanh$ is flat. With $b =
+#    0$ the sum is $n = -6$ and $1 - o^2 = 2.5 \cdot 10^{-5}$. The neuron is saturated: it hardly
+#    learns.
+# 2. `out = Value(max(x.data, 0.0), (x,), "relu")`, and in `_backward`
+# `x.grad += (x.data > 0) * out.grad`. At 0 there is no derivative; 0 and 1 are both common choices.
+# `check_gradients` raises an error: differences give 0.5, the mean of both sides. It adds that at a
+# kink, neither is wrong.
+# 3. With $p = a\,b$ and $q = b\,c$, the three leaves come before the products that use them, and
+#    $s$ last: 16 orders. In each of them, reversed, a node passes its gradient on only after all
+#    its users, so the sums are the same.
+# 4. 1 from the first call, plus the derivative of $a\,b$, which is `b.data`: leaves accumulate.
+# 5. The loss jumps up and down or grows. The gradient says how the loss changes for a small step; a
+#    large step leaves the region where that is true.
+
+# %% [markdown]
 # The next notebook, `backprop_in_pictures.ipynb`, looks at the same graphs in other ways: forward
 # mode, sums over paths, and why one backward pass costs no more than a few forward passes.
 # `break_it.py` has five mistakes to find.

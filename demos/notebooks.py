@@ -3,14 +3,15 @@
     python demos/notebooks.py
     python demos/notebooks.py --check
 
-Both commands run every notebook from top to bottom. The first writes demos/*.ipynb. The second
-writes nothing: it fails if a cell fails, or if a committed notebook is out of date. It does not
-compare pictures, because fonts differ between machines, nor the outputs of cells tagged `optional`,
-which need a package that may be missing.
+Both commands run every notebook from top to bottom. The first writes demos/*.ipynb and
+demos/solutions.md. The second writes nothing: it fails if a cell fails, or if a committed file is
+out of date. It does not compare pictures, because fonts differ between machines, nor the outputs of
+cells tagged `optional`, which need a package that may be missing.
 
 If a text ends in a question, readers should answer it before they run the cells that follow. So the
-outputs of these cells, up to the next text, are not saved. Versions, times and memory addresses are
-left out, so a second run gives the same file.
+outputs of these cells, up to the next text, are not saved. A text tagged `answer` is left out, too:
+solutions.md has these texts, with the questions and what the cells print. Versions, times and
+memory addresses are left out, so a second run gives the same files.
 
 Needs jupytext, nbclient and ipykernel. Takes about ten seconds.
 """
@@ -59,7 +60,7 @@ def metadata():
 
 
 def executed(source):
-    """The notebook with its outputs, from a fresh kernel in an empty folder."""
+    """The notebook with its outputs, from a fresh kernel in an empty folder, and its solutions."""
     notebook = unexecuted(source)
     with tempfile.TemporaryDirectory() as folder:
         NotebookClient(
@@ -75,9 +76,13 @@ def executed(source):
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             clean(output)
+    solved = list(solutions(notebook.cells))
     for cell in answers(notebook.cells):
         cell.outputs = []
-    return notebook
+    notebook.cells = [cell for cell in notebook.cells if not is_answer(cell)]
+    for i, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{i}"
+    return notebook, solved
 
 
 def answers(cells):
@@ -88,6 +93,27 @@ def answers(cells):
             asked = cell.source.rstrip().endswith("?")
         elif asked:
             yield cell
+
+
+def is_answer(cell):
+    """Whether a cell is the answer to a question."""
+    return "answer" in cell["metadata"].get("tags", ())
+
+
+def solutions(cells):
+    """The question, what the cells print, and the answer, for each cell that is an answer."""
+    question, printed = "", ""
+    for cell in cells:
+        if is_answer(cell):
+            shown = f"```\n{printed.rstrip()}\n```\n\n" if printed else ""
+            yield f"{question}\n\n{shown}{cell.source}"
+        elif cell.cell_type == "markdown":
+            paragraphs = cell.source.rstrip().split("\n\n")
+            last = paragraphs[-2:] if paragraphs[-1].startswith("- ") else paragraphs[-1:]
+            question = "\n".join(f"> {line}".rstrip() for line in "\n\n".join(last).splitlines())
+            printed = ""
+        else:
+            printed += "".join(o.text for o in cell.outputs if o.output_type == "stream")
 
 
 def clean(output):
@@ -142,6 +168,15 @@ def differences(committed, fresh):
             yield f"cell {i} has different outputs: {first_line}\n  {old_shown}\n  {new_shown}"
 
 
+def solutions_of(solved):
+    """The text of solutions.md; `solved` maps the name of each notebook to its solutions."""
+    about = "To the questions of the notebooks, in their order. `notebooks.py` makes this file."
+    parts = [f"# Solutions\n\n{about}"]
+    for name, texts in solved.items():
+        parts += [f"## {name}.ipynb", *texts]
+    return "\n\n".join(parts) + "\n"
+
+
 def text_of(notebook):
     """The content of the file, which is the same on all systems."""
     return nbformat.writes(notebook) + "\n"
@@ -154,11 +189,11 @@ def main():
     )
     parser.add_argument("--check", action="store_true", help="compare and write nothing")
     check = parser.parse_args().check
-    found = []
+    found, made = [], {}
     for name in NAMES:
         path = HERE / f"{name}.ipynb"
         try:
-            fresh = executed((HERE / f"{name}.py").read_text(encoding="utf-8"))
+            fresh, made[name] = executed((HERE / f"{name}.py").read_text(encoding="utf-8"))
         except (CellExecutionError, ValueError) as error:
             found.append(f"{path.name}: {error}")
             continue
@@ -171,6 +206,11 @@ def main():
         else:
             path.write_text(text_of(fresh), encoding="utf-8", newline="\n")
         print(f"{path.name}: {len(fresh.cells)} cells, {len(text_of(fresh)) / 1000:.0f} kB")
+    path, text = HERE / "solutions.md", solutions_of(made)
+    if check and not (path.exists() and path.read_text(encoding="utf-8") == text):
+        found.append(f"{path.name}: out of date")
+    if not check and not found:
+        path.write_text(text, encoding="utf-8", newline="\n")
     if found:
         sys.exit("\n".join([*found, "to write the notebooks again: python demos/notebooks.py"]))
 

@@ -18,6 +18,14 @@ from importlib import import_module as _import_module
 
 from micrograd.engine import Value, no_grad, take, topological_order, where
 
+
+def _card(value: Value) -> str:
+    card: str = _import_module("micrograd.draw.card").card(value)
+    return card
+
+
+Value._repr_html_ = _card  # type: ignore[attr-defined]  # how a notebook shows a Value
+
 if _typing.TYPE_CHECKING:
     from micrograd.arrays import values
     from micrograd.compiler.function import compile as compile

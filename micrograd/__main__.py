@@ -4,7 +4,8 @@
     derive  computes the value and gradients of an expression, and checks the gradients
     train   trains a small network on two moons and draws its decision boundary
     play    writes a page on which a small network learns while you watch
-    grade   checks your own Value class, operation by operation
+    start   writes a skeleton of a Value class, with tasks as comments
+    grade   checks your own Value class, operation by operation, or those of a whole class
 
 Write expressions as in Python, with the operators and functions of Value. They are parsed, never
 executed as Python, and may contain only arithmetic.
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import math
 import os
 import re
@@ -61,6 +63,8 @@ GRADE_EXAMPLES = """examples:
   micrograd grade lecture.ipynb
   micrograd grade my_engine.py --data value --backward backprop
   micrograd grade my_engine.py --json > report.json
+  micrograd grade homework/*.py --csv results.csv --html report/
+  micrograd grade homework/ --csv results.csv --points points.csv --hints 1
   python -P -m micrograd grade micrograd/engine.py
 
 Use the last form if your shell does not find `micrograd`. The option -P matters: without it,
@@ -70,11 +74,26 @@ Your class needs Value(number), .data, .grad, +, * and .backward(). Other operat
 the class has them; the report lists the rest as "not there yet". In-place operators such as += are
 not checked: without __iadd__, Python computes a += b as a = a + b.
 
-Exit codes:
+Several files, or --csv or --html, grade a whole class: two files at a time, each with its own
+limits. A folder then stands for all Python files and notebooks in it, at any depth, that define the
+class. All results so far are written after each file, so Ctrl-C loses none. The CSV file has a row
+for each student (in UTF-8 with a byte order mark; Python reads it with encoding="utf-8-sig"):
+student, points, of, verdict, rule, mistakes, program, expected, found, file, and the points for
+each rule. --html writes index.html for the teacher, and a page for each student; --hints says how
+much the pages give away. --json has everything, the fixes included.
+
+Points: each rule earns its points in proportion to its checks that pass. `micrograd start
+points.csv` writes the default table (100 points), which you can edit and pass with --points. A row
+may also name an operation, such as a.tanh(). Without it, a missing operation costs nothing.
+
+Exit codes, for scripts; for several files, the highest of theirs:
   0  no mistake found
   1  a rule is broken
   2  could not be graded: the file is missing, does not load or does not define the class, or the
-     class is this package's own
+     class is this package's own; or a wrong option
+  130  stopped by Ctrl-C
+
+For GitHub Classroom, otter and nbgrader, see help(micrograd.grade): a test file of a few lines.
 
 Only the statements that define the class run, from a file or from the cells of a notebook. They run
 in a separate process without input and with a time limit. Where the system supports it, there are
@@ -86,6 +105,13 @@ What cannot be prevented: the file runs with all your permissions. It can read, 
 files, use the network, start processes that escape, write to the terminal through other processes,
 and forge answers for a class that does not exist; a class may also use another engine. If you do
 not trust the author, read the file first, and grade it in a container or under another account.
+"""
+START_EXAMPLES = """examples:
+  micrograd start my_engine.py
+  micrograd start points.csv
+
+The skeleton has the tasks as comments; check your work with `micrograd grade my_engine.py`. The
+table of points is for `micrograd grade --points points.csv`.
 """
 PLAY_EXAMPLES = """examples:
   python -m micrograd play -o play.html
@@ -386,17 +412,81 @@ def _print_table(rows: Sequence[tuple[str, str, str]]) -> None:
 
 
 def grade(options: argparse.Namespace) -> int:
-    """Prints the report on the Value class in a file."""
+    """Prints the report on the Value class in a file, or grades the files of a whole class."""
     from micrograd.grade import grade_file
+    from micrograd.grade.points import POINTS, read_points
 
+    names = {"data": options.data, "grad": options.grad, "backward": options.backward}
+    told = {name: other for name, other in names.items() if other}
+    table = read_points(Path(options.points)) if options.points else POINTS
+    if len(options.files) > 1 or options.csv or options.html:
+        return _grade_class(options, told, table)
     try:
-        names = {"data": options.data, "grad": options.grad, "backward": options.backward}
-        told = {name: other for name, other in names.items() if other}
-        report = grade_file(options.file, options.seconds, options.name, names=told)
+        report = grade_file(options.files[0], options.seconds, options.name, names=told)
     except RuntimeError as error:  # the process did not start
         raise OSError(str(error)) from None
-    print(report.json() if options.json else report)
+    except FileNotFoundError as error:
+        whole = "; to grade all files in it, add --csv FILE or --html FOLDER"
+        raise FileNotFoundError(f"{error}{whole * Path(options.files[0]).is_dir()}") from None
+    print(report.json() if options.json else report.text(options.hints))
+    if options.points and not options.json:
+        print(f"Points: {report.points(table):.4g} of {sum(table.values()):.4g}.")
     return report.exit_code
+
+
+def _grade_class(
+    options: argparse.Namespace, names: Mapping[str, str], table: Mapping[str, float]
+) -> int:
+    from tqdm import tqdm
+
+    from micrograd.grade import classroom
+
+    if options.csv:
+        _check_folder(options.csv)
+    if not options.seconds > 0:
+        raise ValueError(f"--seconds expects a number above 0, got {options.seconds}")
+    files, others = classroom.submissions(options.files, options.name)
+    for file in others:
+        print(f"left out, without a class {options.name}: {_printable(file)}", file=sys.stderr)
+    results: list[Any] = []
+    with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
+        limits = options.seconds, options.name, names
+        for so_far in classroom.grade_class(
+            files, table, options.csv, options.html, options.hints, *limits
+        ):
+            results = so_far
+            bar.update()
+    if options.json:
+        print(json.dumps({"students": classroom.records(results, table)}, indent=2))
+    else:
+        print(classroom.summary(results, table))
+        for path in filter(None, (options.csv, options.html and Path(options.html, "index.html"))):
+            print(path)
+    return int(max(result.report.exit_code for result in results))
+
+
+def _printable(path: Path) -> str:
+    return str(path).encode("unicode_escape").decode() if not str(path).isprintable() else str(path)
+
+
+def start(options: argparse.Namespace) -> int:
+    """Writes a skeleton of a Value class, or the table of points; never over an existing file."""
+    from micrograd.files import write_whole
+    from micrograd.grade.points import default_points
+    from micrograd.grade.skeleton import SKELETON
+
+    path = Path(options.file)
+    texts = {".py": SKELETON.replace("my_engine.py", path.name), ".csv": default_points()}
+    if path.suffix not in texts:
+        raise ValueError(
+            f"start expects a name that ends in .py (the skeleton) or .csv (points), got {path}"
+        )
+    _check_folder(options.file)
+    if os.path.lexists(path):
+        raise FileExistsError(f"{path} exists: choose another name, or delete it first")
+    write_whole(path, texts[path.suffix].encode())
+    print(path)
+    return 0
 
 
 def train(arguments: Sequence[str]) -> int:
@@ -505,7 +595,9 @@ def _parser() -> argparse.ArgumentParser:
     _takes_expression(command(derive, help=checked, epilog=DERIVE_EXAMPLES))
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
     graded: dict[str, Any] = {"prog": "micrograd grade", "epilog": GRADE_EXAMPLES}
-    _takes_file(command(grade, help="check your own Value class", **graded))
+    _takes_files(command(grade, help="check your own Value class", **graded))
+    begun: dict[str, Any] = {"prog": "micrograd start", "epilog": START_EXAMPLES}
+    _takes_name(command(start, help="write a skeleton of a Value class", **begun))
     command(train, help="train a network on two moons; see train --help")
     _takes_page(command(play, help="write a page of live training", epilog=PLAY_EXAMPLES))
     return parser
@@ -541,20 +633,34 @@ def _takes_page(command: argparse.ArgumentParser) -> None:
     command.add_argument("--title", help="title of the page")
 
 
-def _takes_file(command: argparse.ArgumentParser) -> None:
-    what = "a Python file, a notebook (.ipynb), or a folder with one such file"
-    command.add_argument("file", help=what)
+def _takes_name(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", help="a name that ends in .py (the skeleton) or .csv (points)")
+
+
+def _takes_files(command: argparse.ArgumentParser) -> None:
+    what = "a Python file, a notebook (.ipynb), or a folder with one such file; or several of them"
+    command.add_argument("files", nargs="+", metavar="file", help=what)
     command.add_argument("--name", default="Value", help="name of the class (default: Value)")
     for name in ("data", "grad", "backward"):
         command.add_argument(
             f"--{name}", metavar="NAME", help=f"name that the class uses for .{name}"
         )
     command.add_argument("--json", action="store_true", help="print the whole report as JSON")
+    command.add_argument("--csv", metavar="FILE", help="write the results of a class as CSV")
+    command.add_argument("--html", metavar="FOLDER", help="write a page for each student")
+    command.add_argument("--points", metavar="FILE", help="a table of points for each rule, as CSV")
+    command.add_argument(
+        "--hints",
+        type=int,
+        choices=range(4),
+        default=3,
+        help="reports tell 0 the verdict, 1 what is wrong, 2 where, 3 how to fix it (default: 3)",
+    )
     command.add_argument(
         "--seconds",
         type=float,
         default=10.0,
-        help="time limit for the whole run (default: 10)",
+        help="time limit for each file (default: 10)",
     )
 
 

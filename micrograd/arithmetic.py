@@ -251,12 +251,20 @@ def result_error(data: Any, op: str, operands: Sequence[Any]) -> TypeError | Non
     return None
 
 
-def explained(error: Exception, op: str, operands: Sequence[Any], when: str = "") -> Exception:
+def explained(
+    error: Exception, op: str, operands: Sequence[Any], when: str = "", node: Any = None
+) -> Exception:
     """An error of the same kind, whose message names the operation, its operands and the fix.
 
+    An arithmetic error has an attribute `graph`: the node that failed, from which its graph can be
+    drawn. An operation that failed has no result, so its data is NaN.
+
     >>> from micrograd.engine import Value
-    >>> print(explained(ValueError("no result"), "f", [Value(1.0), Value(0.0, label="rest")]))
+    >>> found = explained(ValueError("no result"), "f", [Value(1.0), Value(0.0, label="rest")])
+    >>> print(found)
     f(x, y) with x = 1.0 and y = 0.0 ('rest'): no result
+    >>> found.graph, found.graph._prev
+    (Value(data=nan, grad=0), (Value(data=1.0, grad=0), Value(data=0.0, grad=0)))
     """
     if reason := next(filter(None, map(misuse, operands)), None):
         return reason
@@ -281,4 +289,20 @@ def explained(error: Exception, op: str, operands: Sequence[Any], when: str = ""
     )
     why = advice.get(f"{symbol} {kind.__name__}") or advice.get(op) or error
     place = f"in the {when} of " if when else ""
-    return kind(f"{place}{formula} with {known}: {why}")
+    raised = kind(f"{place}{formula} with {known}: {why}")
+    vars(raised)["graph"] = node or _failed(op, operands, str(raised))
+    return raised
+
+
+def explained_at(node: Any, error: Exception, when: str) -> Exception:
+    """The error of `explained` for a node that exists: its derivative is what failed."""
+    return explained(error, node._op, node._prev, when, node)
+
+
+def _failed(op: str, operands: Sequence[Any], message: str) -> Any:
+    def _backward(upstream: Any) -> None:
+        raise ValueError(message)  # the text alone: the error itself would be a reference cycle
+
+    node = operands[0].detach()  # a plain Value
+    node.data, node._prev, node._op, node._closure = math.nan, tuple(operands), op, _backward
+    return node

@@ -26,7 +26,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from micrograd.arithmetic import Number, as_number, explained
+from micrograd.arithmetic import Number, as_number, explained_at
 from micrograd.engine import Constant, Value, topological_order
 from micrograd.shapes import flat, shape_of
 
@@ -92,12 +92,20 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
         for v, grad in before:
             v.grad = grad
     if failure is not None:
-        raise explained(failure, node._op, node._prev, "derivatives") from failure
-    shares = {v: _shares(entries[v], node._prev.count(v)) for v in operands}
-    return tuple(next(shares[v]) for v in node._prev)
+        try:
+            raise explained_at(node, failure, "derivatives") from failure
+        finally:
+            del failure  # otherwise a reference cycle through its traceback
+    share = {v: shares(entries[v], node._prev.count(v)) for v in operands}
+    return tuple(next(share[v]) for v in node._prev)
 
 
-def _shares(entries: tuple[Number, ...], edges: int) -> Any:
+def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Any]:
+    """The contribution of each edge from an operand: one each, or their sum and zeros.
+
+    >>> list(shares((1.0, 2.0), edges=2)), list(shares((6.0,), edges=2))
+    ([1.0, 2.0], [6.0, 0])
+    """
     return iter(entries if len(entries) == edges else (sum(entries), *[0] * (edges - 1)))
 
 

@@ -494,8 +494,8 @@ class Value:
             for node in reversed(order):
                 node._backward()
         except FAILURES as error:
-            reason = arithmetic.explained(error, node._op, node._prev, "backward pass")
-            raise reason from (None if reason is error else error)
+            # A variable for the new error would be a reference cycle through its traceback.
+            raise arithmetic.explained_at(node, error, "backward pass")  # noqa: B904
 
     # ---- 4. A Value as a Python object
     def item(self) -> float:

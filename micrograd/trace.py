@@ -322,7 +322,7 @@ def recompute(root: Value) -> Value:
         raise RuntimeError(f"{reason}: build the graph and call recompute outside no_grad()")
     nodes = [node for node in topological_order(root) if node._prev]
     for node in nodes:
-        if not _is_known(node):
+        if not is_known(node):
             raise TypeError(
                 f"recompute cannot run the operation {node._op!r} again, since it is not one of "
                 "Value's: rebuild the graph in each step"
@@ -330,7 +330,7 @@ def recompute(root: Value) -> Value:
     before = [(node.data, node._closure) for node in nodes]
     try:
         for node in nodes:
-            fresh = _again(node._op, node._prev)
+            fresh = again(node._op, node._prev)
             node.data, node._closure = fresh.data, fresh._closure
     except BaseException:  # such as an overflow or Ctrl-C: change all nodes or none
         for node, (data, closure) in zip(nodes, before, strict=True):
@@ -339,13 +339,25 @@ def recompute(root: Value) -> Value:
     return root
 
 
-def _is_known(node: Value) -> bool:
-    # Whether the operation is one of Value's, so that its name and operands determine the result.
+def is_known(node: Value) -> bool:
+    """Whether the operation is one of Value's, so that its name and operands give the result.
+
+    >>> is_known(Value(2.0) * 3.0), is_known(Value(6.0, (Value(2.0),), "triple"))
+    (True, False)
+    """
     is_ours = node._closure.__defaults__ == node._prev and "_backward" not in vars(node)
     return is_ours and (node._op in operations or "**" in node._op)
 
 
-def _again(op: str, operands: Sequence[Value]) -> Value:
+def again(op: str, operands: Sequence[Value]) -> Value:
+    """The result of the operation with this name, as in `_op`.
+
+    Raises:
+        ValueError: the name is neither an operation nor a power with a plain base or exponent.
+
+    >>> again("**2", [Value(3.0)]), again("+", [Value(3.0), Value(1.0)])
+    (Value(data=9.0, grad=0), Value(data=4.0, grad=0))
+    """
     if op in operations:
         return operations[op](*operands)
     base, _, exponent = op.partition("**")  # the base or the exponent is a plain number in the name
@@ -522,8 +534,8 @@ def _recorded_forward(
         recording.note(i, "forward" if operands else "leaf")
         if not operands:
             twin[node] = Value(recording.input(innermost(node.data)))
-        elif _is_known(node):
-            twin[node] = _again(node._op, operands)
+        elif is_known(node):
+            twin[node] = again(node._op, operands)
         else:
             unknown.append(i)
             twin[node] = _constant(node, operands, recording)

@@ -26,15 +26,20 @@ def running():
 def opened(browser, path, width=1280, height=800, hash="", **options):
     """The page in a file. Leaving the block fails if it logged an error or fetched anything.
 
-    `hash` is added to its address. Options are those of Playwright's new_context:
-    color_scheme="dark", has_touch=True, ...
+    A blob, which a page makes itself, is not fetched. `hash` is added to its address. Options are
+    those of Playwright's new_context: color_scheme="dark", has_touch=True, ...
     """
     context = browser.new_context(viewport={"width": width, "height": height}, **options)
     page = context.new_page()
     problems = []
+
+    def fetched(url):
+        if not url.startswith("blob:"):
+            problems.append(f"fetched: {url:.200}")
+
     page.on("pageerror", lambda error: problems.append(f"error: {error}"))
     page.on("console", lambda said: problems.append(f"console: {said.text}"))
-    page.on("request", lambda request: problems.append(f"fetched: {request.url:.200}"))
+    page.on("request", lambda request: fetched(request.url))
     address = path.resolve().as_uri()
     page.goto(address + hash)
     try:

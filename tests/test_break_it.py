@@ -56,7 +56,11 @@ def test_a_variation_is_ten_lines_with_the_right_line_beside_the_wrong_one(demo,
     assert lesson.lines()
     for wrong, right in lesson.lines():
         assert wrong != right
-        assert f"    wrong   {wrong}\n    right   {right}\n" in str(lesson)
+        assert f"    wrong   {wrong}\n    right   {right}\n" in lesson.answer()
+        assert wrong in lesson.question()
+        assert right not in lesson.question()
+    assert lesson.reason not in lesson.question()
+    assert "right:" not in lesson.question()
 
 
 @pytest.mark.parametrize("i", range(5))
@@ -107,6 +111,30 @@ def test_it_prints_the_lessons_and_writes_nothing_unasked(tmp_path):
     assert "ds/da                        2       1  <--" in process.stdout
     assert process.stdout.count("<--") == 1 + 1 + 3 + 2 + 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_lesson_and_its_answer_on_demand(tmp_path):
+    asked = run(tmp_path, "--lesson", "2").stdout
+    assert asked.startswith("Lesson 2: b = -a")
+    assert "topological" not in asked
+    assert asked.endswith("For the answers, add --answers.\n")
+    answered = run(tmp_path, "--lesson", "2", "--answers").stdout
+    assert answered.startswith(asked.partition("\n\n\n")[0])
+    assert "2. No topological order" in answered
+    assert "passes its gradient on to a" in " ".join(answered.split())
+    assert "invalid choice" in run(tmp_path, "--lesson", "6").stderr
+
+
+def test_on_a_terminal_enter_shows_the_answer(demo, monkeypatch, capsys):
+    shown_before = []
+    monkeypatch.setattr("sys.argv", ["break_it.py", "--lesson", "1"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _: shown_before.append(capsys.readouterr().out))
+    demo.main()
+    assert "Which line is wrong" in shown_before[0]
+    assert "+=" not in shown_before[0]
+    assert "self.grad += out.grad" in capsys.readouterr().out
 
 
 def test_out_is_a_folder_of_pictures(tmp_path):

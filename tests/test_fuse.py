@@ -1,6 +1,7 @@
 """Sums of products, chains of maxima and table lookups, each fused into one unit."""
 
 import random
+from itertools import chain
 
 import pytest
 from recordings import evaluated, inputs_of
@@ -222,7 +223,7 @@ def test_every_neuron_and_every_upstream_gradient_is_a_dot():
     assert lengths.count(5) == 5 + 4  # the second layer, and upstream gradients of the first
     gradients = [unit for unit in units if unit.op == "mean"]
     # Gradients of weights and biases in two layers; the last upstream gradient is 1.
-    assert len([unit for unit in gradients if ONE not in unit.sources]) == 4 * 3 + 5 * 4
+    assert len([unit for unit in gradients if ONE not in chain(*unit.operands)]) == 4 * 3 + 5 * 4
 
 
 def value_of(unit, results):
@@ -258,6 +259,6 @@ def test_operands_come_before_results(of):
     found = fused(recording.instructions, [out.place])
     known = {i for i, step in enumerate(recording.instructions) if not step.operands} | {ONE}
     for place, unit in found.units.items():
-        assert known >= set(unit.sources)
+        assert known >= set(chain(*unit.operands))
         known.add(place)
     assert len(found.lanes) > max(found.units)

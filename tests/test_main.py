@@ -1,5 +1,6 @@
 """The command line: its files, its messages, and what it refuses."""
 
+import ast
 import doctest
 import io
 import json
@@ -8,11 +9,13 @@ import subprocess
 import sys
 
 import pytest
-from wrong_engines import RIGHT
+from wrong_engines import RIGHT, class_of
 
 import micrograd.__main__ as command_line
 from micrograd import Value
 from micrograd.__main__ import FUNCTIONS, ExpressionError, evaluated, main
+from micrograd.grade import grade
+from micrograd.grade.skeleton import SKELETON
 
 NEURON = "(x1*w1 + x2*w2 + b).tanh()"
 NUMBERS = ["x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88"]
@@ -345,3 +348,36 @@ def test_grade_prints_the_report_and_returns_its_exit_code(tmp_path, capsys):
     capsys.readouterr()
     assert main(["grade", str(good)]) == 2
     assert "nothing to grade" in capsys.readouterr().out
+
+
+# ---- start
+
+
+def test_start_writes_a_skeleton_once(tmp_path, capsys):
+    path = tmp_path / "engine.py"
+    assert main(["start", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path}\n"
+    text = path.read_text(encoding="utf-8")
+    assert "micrograd grade engine.py" in text
+    assert main(["start", str(path)]) == 2
+    assert "engine.py exists: choose another name" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_start_refuses_other_names_and_folders_that_do_not_exist(tmp_path, capsys):
+    assert main(["start", str(tmp_path / "engine.txt")]) == 2
+    assert "ends in .py (the skeleton) or .csv (points)" in capsys.readouterr().err
+    assert main(["start", str(tmp_path / "nowhere" / "engine.py")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_skeleton_names_its_first_task_and_passes_when_all_are_done():
+    report = grade(class_of(SKELETON))
+    assert "NotImplementedError: task 1" in report.mistakes[0][0].found
+    solved = {x.name: x for x in ast.parse(RIGHT).body[1].body}
+    tree = ast.parse(SKELETON)
+    for method in tree.body[2].body:
+        if isinstance(method, ast.FunctionDef):
+            method.args, method.body = solved[method.name].args, solved[method.name].body
+    assert grade(class_of(ast.unparse(tree))).passed

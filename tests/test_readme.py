@@ -69,6 +69,20 @@ def test_commands_of_the_command_line_run_and_say_what_is_shown(elsewhere, capsy
     assert "<svg" in Path("neuron.html").read_text(encoding="utf-8")
 
 
+def test_the_three_lines_of_a_teacher_run(elsewhere):
+    text = README.read_text(encoding="utf-8")
+    [block] = re.findall(r"^```\n(micrograd start.*?)^```$", text, re.M | re.S)
+    Path("homework").mkdir()
+    Path("homework", "ada.py").write_text(edited((".grad +=", ".grad =")), encoding="utf-8")
+    codes = [main(shlex.split(line)[1:]) for line in block.splitlines()]
+    assert codes == [0, 0, 1]
+    made = {path.relative_to(elsewhere).as_posix() for path in elsewhere.rglob("*.*")}
+    assert made == {
+        *("my_engine.py", "points.csv", "results.csv", "homework/ada.py"),
+        *("report/index.html", "report/ada.html"),
+    }
+
+
 def test_there_are_two_commands():
     commands = re.findall(r"^```sh\n(.*?)\n```$", README.read_text(encoding="utf-8"), re.M | re.S)
     assert [re.split(r" && ", command)[-1] for command in commands] == [

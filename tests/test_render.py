@@ -9,6 +9,7 @@ from pathlib import Path
 
 import graphviz
 import pytest
+from PIL import Image
 
 from micrograd import Neuron, Value, draw_dot, draw_network
 from micrograd.draw import render
@@ -474,3 +475,13 @@ def test_a_bitmap_has_a_largest_size(way):
     assert 3000 < width <= 40 * 96 + 8
     assert b'width="' in picture(chain, "svg")
     assert float(re.search(rb'width="(\d+)pt"', picture(chain, "svg"))[1]) > 20000
+
+
+@pytest.mark.parametrize("rankdir", ["LR", "TB"])
+def test_a_png_has_1920_pixels_on_its_longer_side(rankdir, tmp_path):
+    x = Value(2.0)
+    picture = draw_dot(x * x + x, rankdir=rankdir)
+    picture.attr(size="20,20!", dpi="96")
+    picture.save(tmp_path / "o.png")
+    with Image.open(tmp_path / "o.png") as image:
+        assert max(image.size) == 1920

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from micrograd.compiler.averages import uses
@@ -40,7 +39,6 @@ ONE = -1  # the place of an input that is 1 in every lane
 SUMS = ("+", "-", "neg")
 CHAINS = {"maximum": "largest", "minimum": "smallest"}
 MEANS, SCATTERS = ("mean", "scatter mean"), ("scatter", "scatter mean")
-BEFORE, LANES, AFTER = range(3)  # the phases of a program
 
 
 class Unit(NamedTuple):
@@ -49,20 +47,12 @@ class Unit(NamedTuple):
     The lists are left, right, added and subtracted for a dot; left and right for a mean; indices,
     contributions and the position for a scatter, which also stores the length of the table; the
     index and the table for a take.
-
-    >>> Unit("dot", ((0, 1), (2, 3), (), (4,))).sources
-    (0, 1, 2, 3, 4)
     """
 
     op: str
     operands: tuple[tuple[int, ...], ...]
     sign: int = 1
     length: int = 0
-
-    @property
-    def sources(self) -> tuple[int, ...]:
-        """The places of all operands."""
-        return tuple(chain(*self.operands))
 
 
 class Fused(NamedTuple):
@@ -91,32 +81,6 @@ class Fused(NamedTuple):
 
     units: dict[int, Unit]
     lanes: list[bool]
-
-    @property
-    def phases(self) -> dict[int, int]:
-        """When each unit runs: once before the lanes, in every lane, or once after them.
-
-        Means are summed as the lanes run; units that depend on a mean run after the lanes.
-
-        >>> from micrograd.compiler.simplify import Simplified
-        >>> recording = Simplified()
-        >>> w, x = recording.parameter(), recording.input(0.5)
-        >>> mean = recording.result("mean", (x.exp().place,))
-        >>> result = (w.sin() * mean).place
-        >>> found = fused(recording.instructions, [result])
-        >>> [(unit.op, found.phases[place]) for place, unit in found.units.items()]
-        [('sin', 0), ('exp', 1), ('mean', 1), ('*', 2)]
-        """
-        phases: dict[int, int] = {}
-        late: set[int] = set()  # means, and what depends on them
-        for place, unit in self.units.items():
-            if self.lanes[place] or unit.op in MEANS:
-                phases[place] = LANES
-            else:
-                phases[place] = BEFORE if all(map(late.isdisjoint, unit.operands)) else AFTER
-            if unit.op in MEANS or phases[place] == AFTER:
-                late.add(place)
-        return phases
 
 
 def fused(instructions: Instructions, results: Sequence[int]) -> Fused:

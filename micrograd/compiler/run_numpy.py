@@ -63,19 +63,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 class NumPyRun:
     """A schedule bound to its memories, for a fixed number of lanes.
 
-    >>> from micrograd.compiler.fuse import fused
-    >>> from micrograd.compiler.schedule import scheduled
-    >>> from micrograd.compiler.simplify import Simplified
-    >>> recording = Simplified()
-    >>> x, w = recording.input(0.0), recording.parameter()
-    >>> y = (x * w).tanh()
-    >>> units = fused(recording.instructions, [y.place])
-    >>> run = NumPyRun(scheduled(units, recording.instructions, [[0]], [1], [y.place]), 3)
-    >>> run.uniform[:1], run.lanes[:1] = 2.0, [[0.0, 0.5, 1.0]]
-    >>> run.until_means()
-    >>> run.lanes[run.schedule.results[0][1]].round(3)
+    >>> from micrograd import Value
+    >>> from micrograd.compiler.program import Program
+    >>> w = Value(2.0)
+    >>> schedule = Program(lambda x: (x * w).tanh(), [()], "numpy").schedule
+    >>> run = NumPyRun(schedule, 3)
+    >>> run.uniform[0], run.lanes[0] = 2.0, [0.0, 0.5, 1.0]
+    >>> run()
+    >>> run.lanes[schedule.results[-1][1]].round(3)
     array([0.   , 0.762, 0.964])
-    >>> run.after_means()  # does nothing here: the result is not a mean
     """
 
     def __init__(self, schedule: Schedule, n: int) -> None:
@@ -100,15 +96,12 @@ class NumPyRun:
         for group in schedule.after:
             self._add(group)
 
-    @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
     def __call__(self) -> None:
         """Computes everything."""
-        for step in self._until_means:
-            step()
-        for step in self._steps:
-            step()
+        self.until_means()
+        self.after_means()
 
-    @np.errstate(all="ignore")
+    @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
     def until_means(self) -> None:
         """Computes the groups before the lanes, the groups in lanes, and the means."""
         for step in self._until_means:

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.fuse import ONE, SCATTERS, Fused
+from micrograd.compiler.fuse import MEANS, ONE, SCATTERS, Fused
 from micrograd.compiler.simplify import Instructions
 
 Slots = npt.NDArray[np.int32]
@@ -198,9 +198,15 @@ def scheduled(
 
 
 def _levels(fused: Fused) -> list[dict[int, list[int]]]:
-    # For each phase, the places of units by level, the last place first. The last level is 0;
-    # earlier ones are negative.
-    phase = fused.phases
+    # For each phase (before the lanes, in lanes, after the means), the places of units by level,
+    # the last place first. The last level is 0; earlier ones are negative.
+    phase: dict[int, int] = {}
+    late: set[int] = set()  # means, and what depends on them
+    for place, unit in fused.units.items():
+        is_late = unit.op in MEANS or not all(map(late.isdisjoint, unit.operands))
+        phase[place] = 1 if fused.lanes[place] or unit.op in MEANS else 2 * is_late
+        if is_late:
+            late.add(place)
     level = dict.fromkeys(fused.units, 0)
     found: list[dict[int, list[int]]] = [{}, {}, {}]
     for place, unit in reversed(fused.units.items()):

@@ -28,7 +28,7 @@ STRIP = LIGHT["soft"]
 BOLD = {"share": "gradient", "rate": "ink"}  # pieces of a rule in bold letters, and their colours
 # Light text on a dark background, for nodes that have passed on their gradient.
 DONE = LIGHT | {"ink": LIGHT["panel"], "faint": LIGHT["soft"], "ground": LIGHT["ink"]}
-DONE |= {name: LIGHT[f"{name}-soft"] for name in ("gradient", "local")}
+DONE |= {name: LIGHT[f"{name}-soft"] for name in ("gradient", "local", "wrong")}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 from micrograd.derivatives import jvp, local_derivatives
 from micrograd.draw.formulas import partial
 from micrograd.draw.records import Graph, NeuronBox, Node
-from micrograd.draw.style import TIMES, noise_floor, number
+from micrograd.draw.style import TIMES, UNKNOWN, noise_floor, number
 from micrograd.engine import Value
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
@@ -76,6 +76,8 @@ def rules_with_numbers(drawn: Graph, values: Sequence[Value], forward: bool) -> 
             return []
         if d is None:
             return [("together with the row above", "faint")]
+        if d is UNKNOWN:
+            return [("no derivative known", "faint")]
         if not known:
             return [(number(d), "local")]
         return [
@@ -89,7 +91,7 @@ def rules_with_numbers(drawn: Graph, values: Sequence[Value], forward: bool) -> 
         if isinstance(node, Node) and node.name in value_of:
             if node.op != value_of[node.name]._op:  # the sum of an array, for example
                 continue
-            local = local_derivatives(value_of[node.name])
+            local = _known_derivatives(value_of[node.name])
         elif isinstance(node, NeuronBox):
             local = _through_neuron(node, value_of, values)
         else:
@@ -134,6 +136,14 @@ def _symbols(result: str, node: str, operand: str) -> list[Piece]:
     if node == result:  # the gradient of the result is 1
         return [local]
     return [(partial(result, node), "gradient"), SPACED_DOT, local]
+
+
+def _known_derivatives(value: Value) -> Sequence[Any]:
+    # There is no derivative at sqrt(0), for example, and another engine may not tell it.
+    try:
+        return local_derivatives(value)
+    except (ArithmeticError, ValueError):
+        return [UNKNOWN] * len(value._prev)
 
 
 def _through_neuron(

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from micrograd.draw.cards import Face
@@ -46,7 +46,7 @@ class Looks:
         named: nodes that need a name, even if they have no label; they are called v7, for example.
         rate: 'grad', or 'tangent' if the graph has tangents instead of gradients.
         shows_numbers, shows_formulas: as `numbers` and `formulas` of `draw_dot`.
-        highlight, done: as in `draw_dot`.
+        highlight, done, found: as in `draw_dot`.
 
     Raises:
         ValueError: a Value of highlight or done is not in the graph.
@@ -63,6 +63,7 @@ class Looks:
         shows_formulas: bool = False,
         highlight: Any = (),
         done: Any = (),
+        found: Mapping[Value, Mapping[str, Any]] | None = None,
     ) -> None:
         self.drawn, self.rate = drawn, rate
         self.shows_numbers, self.shows_formulas = shows_numbers, shows_formulas
@@ -74,6 +75,10 @@ class Looks:
         self._formulas = formulas(drawn, self.name_of) if shows_formulas else {}
         self._marked = _boxes_of(drawn, values, highlight, "highlight")
         self.done = _boxes_of(drawn, values, done, "done")
+        self._found = {}
+        for value, texts in (found or {}).items():
+            [name] = _boxes_of(drawn, values, [value], "found")
+            self._found[name] = texts
         self._numbers = [n for n in drawn.nodes if isinstance(n, (Node, NeuronBox))]
         self._data_floor = noise_floor(node.data for node in self._numbers)
         self._rate_floor = noise_floor(node.grad for node in self._numbers)
@@ -108,7 +113,10 @@ class Looks:
             return []
         colour = "gradient" if self.rate == "grad" else "ink"
         rows = [("data", self.data(node), "ink"), (self.rate, self.gradient(node), colour)]
-        return rows[1:] if node.name in self._formulas and _is_number(node) else rows
+        rows = rows[1:] if node.name in self._formulas and _is_number(node) else rows
+        found = self._found.get(node.name, {})
+        with_found = [(row, ("found", number(found.get(row[0])), "wrong")) for row in rows]
+        return [each for pair in with_found for each in pair[: 1 + (pair[0][0] in found)]]
 
     def data(self, node: Any) -> str:
         """The data of a node as text; the shape of an array."""

@@ -44,6 +44,7 @@ from micrograd.draw.chain_rule import (
     with_tangents,
 )
 from micrograd.draw.contents import Looks
+from micrograd.draw.foreign import as_ours
 from micrograd.draw.graph import roots_of
 from micrograd.draw.layout import far_arrows
 from micrograd.draw.records import Graph, LayerBox, NeuronBox, Node, RestBox
@@ -88,6 +89,7 @@ def draw_dot(
     parameters: Any = (),
     highlight: Any = (),
     done: Any = (),
+    found: Mapping[Value, Mapping[str, Any]] | None = None,
     formulas: bool = False,
     numbers: bool = True,
 ) -> Digraph:
@@ -96,11 +98,14 @@ def draw_dot(
     A notebook displays the picture. `.save("o.svg")` writes it; `.render("gout")` writes two files,
     the DOT text gout and the picture gout.svg; `.pipe()` returns the picture as bytes; `.source` is
     the DOT text. The same program always gives the same DOT text. An SVG is light or dark, like the
-    reader's system.
+    reader's system, and sharp at any size. For a PNG that is 1920 pixels wide or high, call
+    `picture.attr(size="20,20!", dpi="96")`, 20 inches of 96 pixels, before `.save("o.png")`.
 
     Args:
-        root: a Value, a list or an array of Values; or a compiled function, whose groups of
-            instructions are drawn; in that case, only format and rankdir may be passed as well.
+        root: a Value, a list or an array of Values; Values of another engine, if they have `data`,
+            `grad` and their operands in `_prev` or `_children` (see `foreign.py`); or a compiled
+            function, whose groups of instructions are drawn; in that case, only format and rankdir
+            may be passed as well.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
         rankdir: the direction of the arrows: 'LR' (to the right), 'RL', 'TB' (downwards) or 'BT'.
         names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
@@ -126,6 +131,7 @@ def draw_dot(
         done: Values that have passed on their gradient to their operands, as in the middle of a
             backward pass. Their cards are solid: light text on a dark background. A card that has
             not received a gradient yet shows a dot instead.
+        found: what another engine computes, in red below our numbers, as {x: {"grad": 1.0}}.
         formulas: whether cards show what was computed, as in c = a + b = 5.
         numbers: whether cards show data and gradients.
 
@@ -140,14 +146,17 @@ def draw_dot(
     2
     """
     if hasattr(root, "picture") and rankdir in SIDES:  # a compiled function
-        others = (names, edges, level, tangents, parameters, highlight, done, formulas, numbers)
-        if others != (None, "plain", None, None, (), (), (), False, True):
+        others = (names, edges, level, tangents, parameters, highlight, done, found, formulas)
+        if (*others, numbers) != (None, "plain", None, None, (), (), (), None, False, True):
             raise ValueError(
                 "all arguments except format and rankdir are for the graph of a Value, got a "
                 "compiled function: leave them out"
             )
         picture: Digraph = root.picture(format, rankdir)
         return picture
+    root, names, tangents, parameters, highlight, done, found = as_ours(
+        root, names, tangents, parameters, highlight, done, found
+    )
     results = results_of(root, rankdir)
     if edges not in EDGES:
         raise ValueError(f"edges {edges!r} is not one of {', '.join(EDGES)}")
@@ -166,6 +175,7 @@ def draw_dot(
         shows_formulas=formulas,
         highlight=highlight,
         done=done,
+        found=found,
     )
     rules, legend = _rules(edges, looks, values)
     captions = [*_state(looks), *captions, *_explained(looks, far, bool(legend))]

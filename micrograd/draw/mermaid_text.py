@@ -7,6 +7,7 @@ from typing import Any
 
 from micrograd.draw.contents import Looks
 from micrograd.draw.dot import results_of
+from micrograd.draw.foreign import as_ours
 from micrograd.draw.graph import graph, levels, roots_of
 from micrograd.draw.records import Graph, Node
 from micrograd.draw.style import COLOURS, sign
@@ -62,6 +63,7 @@ def mermaid(
         v1 -->|2| v2
     <BLANKLINE>
     """
+    root, names, parameters = as_ours(root, names, parameters)
     results = results_of(root, rankdir)
     drawn = graph(*results, names=names, parameters=parameters)
     arrows = sum(len(node.operands) for node in drawn.nodes)

@@ -27,11 +27,37 @@ operation that the class lacks is "not there yet", which is not a failure. A lim
 micrograd shares (a second backward, a very deep graph) is only noted. In-place operators like `+=`
 are not checked: without `__iadd__`, Python computes `a += b` as `a = a + b`.
 
-In pytest, each check is a separate test; it is skipped for a note or a missing operation:
+For a whole class of students there is `micrograd grade homework/*.py --csv results.csv --html
+report/`, and `report.points()` gives the points of one report (`points.py` explains them). Other
+systems run a test file. This one is for pytest and so for GitHub Classroom ("Python" as its type of
+test): each check is a separate test, skipped for a note or a missing operation.
 
-    @pytest.mark.parametrize("check", grade(MyValue).checks, ids=str)
-    def test_my_value(check):
+    import pytest
+    from micrograd.grade import grade_file
+
+    @pytest.mark.parametrize("check", grade_file("my_engine.py").checks, ids=str)
+    def test_my_engine(check):
         check()
+
+For otter, a test file tests/q1.py that looks at the class Value in the notebook:
+
+    from otter.test_files import test_case
+    OK_FORMAT = False
+    name, points = "q1", 10
+
+    @test_case()
+    def test_value(env):
+        from micrograd.grade import grade
+        report = grade(env["Value"])
+        assert report.passed, report.text(hints=2)
+
+For nbgrader, an "autograded tests" cell of 100 points. If its last line is a number, nbgrader takes
+that as the points, so a class with a mistake gets a part of them:
+
+    from micrograd.grade import grade
+    report = grade(Value)
+    print(report.text(hints=2))
+    report.points()
 """
 
 from collections.abc import Mapping

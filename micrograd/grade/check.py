@@ -84,11 +84,24 @@ class Check:
     @property
     def message(self) -> str:
         """The rule, the program, what was expected and found, and the fix."""
-        found = self.found + (f" ({self.place})" if self.place else "")
-        return (
-            f"{self.rule}\n    {self.spelled or self.program}\n    expected  {self.expected}\n"
-            f"    found     {found}\nFix: {self.fix}."
+        return self.told(3)
+
+    def told(self, hints: int) -> str:
+        """As much of the message as wanted: the rule (1), the numbers (2), and the fix (3).
+
+        >>> Check("a.exp()", "value", "a = Value(0.0); b = a.exp()", "failed", "value").told(1)
+        'a.exp() computes a wrong number.'
+        """
+        numbers = (
+            f"\n    {self.spelled or self.program}\n    expected  {self.expected}"
+            f"\n    found     {self.found_at}"
         )
+        return self.rule + numbers * (hints >= 2) + f"\nFix: {self.fix}." * (hints >= 3)
+
+    @property
+    def found_at(self) -> str:
+        """What was found, and the place where an error was raised."""
+        return self.found + (f" ({self.place})" if self.place else "")
 
     def __str__(self) -> str:
         return self.name

@@ -173,6 +173,15 @@ class _EndedError(Exception):
     """The process ended or was stopped; the arguments are a key of RULES and what happened."""
 
 
+_running: set[_Process] = set()
+
+
+def end_all() -> None:
+    """Ends all processes that grade a file now, in any thread; their reports say so."""
+    for process in list(_running):
+        process.kill()
+
+
 class _Process:
     """A process that answers questions until a deadline; then it and its children are killed."""
 
@@ -189,6 +198,7 @@ class _Process:
             # Numerical libraries start a thread for each core, and each reserves memory.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )
+        _running.add(self)
         self.lines: queue.Queue[bytes] = queue.Queue(100)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -213,13 +223,9 @@ class _Process:
 
     def end(self) -> int:
         """Kills the process and (not on Windows) everything it started; returns its exit code."""
-        if self.child.returncode is None:  # until it is reaped, no other process can have its id
-            with suppress(OSError):
-                if sys.platform == "win32":
-                    self.child.kill()
-                else:
-                    os.killpg(self.child.pid, signal.SIGKILL)
-            self.child.wait()
+        _running.discard(self)
+        self.kill()
+        self.child.wait()
         for _ in range(100):  # 1 second in all, in case an escaped child still holds the pipe
             with suppress(queue.Empty):
                 self.lines.get_nowait()
@@ -231,6 +237,14 @@ class _Process:
                 if pipe:
                     pipe.close()
         return self.child.returncode
+
+    def kill(self) -> None:
+        if self.child.returncode is None:  # until it is reaped, no other process can have its id
+            with suppress(OSError):
+                if sys.platform == "win32":
+                    self.child.kill()
+                else:
+                    os.killpg(self.child.pid, signal.SIGKILL)
 
     def _send(self, question: list[Any]) -> None:
         assert self.child.stdin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 import textwrap
 import unicodedata
@@ -15,7 +16,9 @@ from typing import Any
 
 from micrograd.grade.causes import grouped
 from micrograd.grade.check import STATUSES, Check
+from micrograd.grade.points import POINTS, earned
 from micrograd.grade.programs import EXPRESSIONS, OURS, root_of
+from micrograd.grade.subject import ALIASES
 
 WIDTH = 80  # columns of a report
 LINES = 20  # of explained mistakes: the first one must stay visible on a screen of 24 lines
@@ -72,6 +75,12 @@ class Report:
         """Checks that show a limit, not a mistake; the original micrograd shares most of them."""
         return self._with("noted")
 
+    @property
+    def kinds_of_notes(self) -> tuple[Check, ...]:
+        """The first note of each kind."""
+        kinds = {note.mistake: note for note in reversed(self.notes)}
+        return tuple(note for note in self.notes if kinds[note.mistake] is note)
+
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
 
@@ -89,7 +98,9 @@ class Report:
             "passed": self.passed,
             "exit_code": self.exit_code,
             "mistakes": [[check.name for check in group] for group in self.mistakes],
-            "checks": [{"name": x.name, "rule": x.rule} | asdict(x) for x in self.checks],
+            "checks": [
+                {"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks
+            ],
         }
 
     @staticmethod
@@ -108,16 +119,32 @@ class Report:
         """The record of `to_dict` as JSON text."""
         return json.dumps(self.to_dict(), indent=2)
 
-    def __str__(self) -> str:
-        table = self._table() if self.graded else ""
-        parts = [self._headline(), table, self.remark, *self._explained(), self.verdict]
+    def points(self, table: Mapping[str, float] = POINTS) -> float:
+        """The points that the checks earn; 100 by default if all pass. See `points.py`.
+
+        >>> Report("mine", ()).points()
+        0.0
+        """
+        return math.fsum(earned(self.checks, table).values())
+
+    def text(self, hints: int = 3) -> str:
+        """The report as text, which tells the verdict (0), what is wrong (1), where (2), how (3).
+
+        >>> print(Report("mine", ()).text(hints=0))
+        Verdict: no mistake found (0 checks passed).
+        """
+        parts = [self.verdict]
+        if hints >= 1:
+            parts = [self._headline(), self.remark, *self._explained(hints), self.verdict]
+        if hints >= 2 and self.graded:
+            parts.insert(1, self._table())
         return "\n\n".join(_wrapped(part) for part in parts if part)
 
-    __repr__ = __str__
+    __str__ = __repr__ = text
 
-    def _explained(self) -> list[str]:
+    def _explained(self, hints: int) -> list[str]:
         """The texts about the mistakes that fit on a screen; without mistakes, about all notes."""
-        texts = [_wrapped(text) for text, _ in self._texts()]
+        texts = [_wrapped(text) for text, _ in self._texts(hints)]
         mistakes = self.mistakes
         if not mistakes:
             return texts
@@ -151,19 +178,16 @@ class Report:
         known = (f"{count[status]} {status}" for status in STATUSES if count[status])
         return f"{self.name}: {', '.join(known)}"
 
-    def _texts(self) -> Iterator[tuple[str, Check]]:
+    def _texts(self, hints: int = 3) -> Iterator[tuple[str, Check]]:
         """The text about each mistake, then each kind of note, with the check that shows it."""
         for i, (first, *others) in enumerate(self.mistakes, 1):
-            text = first.message
-            if others:
+            text = first.told(hints)
+            if others and hints >= 2:
                 some = _some([check.name for check in others], 4)
                 text += f"\nAlso failed, probably for the same reason ({len(others)}): {some}"
             yield _indented(f"{i}.", text), first
-        notes: dict[str, Check] = {}
-        for note in self.notes:
-            notes.setdefault(note.mistake, note)
-        for note in notes.values():
-            yield _indented("Note (not a failure):", note.message), note
+        for note in self.kinds_of_notes:
+            yield _indented("Note (not a failure):", note.told(hints)), note
 
     def _table(self) -> str:
         """A row for each operation with a failure or a note, then lists of all others."""
@@ -182,7 +206,7 @@ class Report:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        texts = ((html.escape(text), _drawing(check)) for text, check in self._texts())
+        texts = ((html.escape(text), drawing(check)) for text, check in self._texts())
         shown = "".join(f"<pre>{text}</pre>{drawing}" for text, drawing in texts)
         return (
             f"<p><b>{html.escape(self._headline())}</b></p>{html.escape(self.remark)}{shown}"
@@ -234,12 +258,23 @@ def _wrapped(text: str) -> str:
     return "\n".join(lines).replace("\xa0", " ")
 
 
-def _drawing(check: Check) -> str:
-    """The graph of a program as SVG, with the right gradients; '' if there is nothing to draw."""
+def drawing(check: Check) -> str:
+    """The graph of a program as SVG: the right numbers, and in red the wrong ones that were found.
+
+    '' if there is nothing to draw.
+    """
     from micrograd.draw import draw_dot
 
     if "Value(" not in check.program or check.aspect == "deep chain":
         return ""
     made = OURS.run(check.program)
-    picture = draw_dot(made[root_of(check.program)], names=made).pipe(encoding="utf-8")
-    return str(picture[picture.index("<svg") :])
+    found: dict[Any, dict[str, str]] = {}
+    for name, attribute, number in re.findall(r"\b(\w+)\.(\w+) = (-?[\w.+-]+)", check.found):
+        if name in made:
+            word = "data" if attribute in ALIASES["data"] else "grad"
+            found.setdefault(made[name], {})[word] = number
+    root = made[root_of(check.program)]
+    picture = draw_dot(root, names=made, found=found, highlight=list(found))
+    picture.graph_attr["label"] = ""  # no caption: the report is beside it
+    svg = picture.pipe(encoding="utf-8")
+    return re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :])  # a page may have several

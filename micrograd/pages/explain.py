@@ -23,6 +23,7 @@ from fractions import Fraction
 from typing import Any
 
 from micrograd.derivatives import local_derivatives
+from micrograd.draw.foreign import as_ours
 from micrograd.draw.graph import graph
 from micrograd.draw.records import Node
 from micrograd.draw.style import SIGNS, number
@@ -64,8 +65,15 @@ def explain(
     user-defined operation, whose forward pass is not recorded. Large graphs open folded into
     neurons and layers.
 
+    To embed the saved file in a site of your own, add #embed, which leaves out the title, the tools
+    and the drawer:
+
+        <iframe src="neuron.html#embed" title="A neuron" style="width: 100%; height: 720px">
+        </iframe>
+
     Args:
-        loss: the result to start from.
+        loss: the result to start from. It may be a Value of another engine, if that tells its local
+            derivatives (see `micrograd/draw/foreign.py`).
         names: where to look for names, usually `locals()`; see `micrograd.draw.graph.graph`. A node
             without a name is called by its formula, such as x₁w₁, if that is short; otherwise v₀,
             v₁, ... after its place in topological order, as in `graph()`.
@@ -79,7 +87,8 @@ def explain(
     Raises:
         TypeError: the loss is not a Value.
         ValueError: the graph has more than 50,000 nodes or a cycle, or was not recorded because of
-            `no_grad()`; the level or the direction is unknown.
+            `no_grad()`; an engine does not tell its local derivatives; the level or the direction
+            is unknown.
 
     >>> a, b = Value(2.0), Value(3.0)
     >>> page = explain(a * b, names={"a": a, "b": b})
@@ -91,6 +100,7 @@ def explain(
     rate = float(learning_rate)
     if not (rate > 0 and math.isfinite(rate)):
         raise ValueError(f"learning_rate expects a positive number, got {learning_rate!r}")
+    loss, names, parameters = as_ours(loss, names, parameters)
     nodes = graph(loss, names=names).nodes
     if len(nodes) > LARGEST:
         raise ValueError(
@@ -210,7 +220,8 @@ def _code(order: Iterable[Value]) -> dict[str, str]:
     found: dict[str, str] = {}
     for value in order:
         if value._prev and str(value._op) not in found:
-            closure = vars(value).get("_backward", value._closure)
+            own = vars(value)  # of another engine, or a user's own operation
+            closure = own.get("_written") or own.get("_backward") or value._closure
             try:
                 text = textwrap.dedent(inspect.getsource(closure)).strip()
             except (OSError, TypeError):

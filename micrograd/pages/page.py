@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Sequence
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from micrograd.draw import tokens
@@ -26,18 +27,23 @@ POLICY = (
 
 
 def html_page(
-    name: str, scripts: Sequence[str] = (), styles: Sequence[str] = (), **contents: str
+    name: str,
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = (),
+    folder: Path | None = None,
+    **contents: str,
 ) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
 
     Every page has the tokens of `draw/tokens.py` as CSS variables, then base.css and NAME.css; and
-    the scripts in the given order, then NAME.js. A placeholder {{transport}} is the file
-    transport.html.
+    the scripts in the given order, then NAME.js. A page without scripts has no NAME.js either. A
+    placeholder {{transport}} is the file transport.html.
 
     Args:
-        name: name of the page's three files in this folder, without the ending.
+        name: name of the page's three files, without the ending.
         scripts: names of the .js files that come before the page's own.
         styles: names of the .css files between base.css and the page's own.
+        folder: where to look for files first, for a page that is not part of the package.
         contents: the text for each of the other placeholders.
 
     >>> html_page("playground", title="A page", data="{}")[:15]
@@ -45,13 +51,17 @@ def html_page(
     """
     texts = {
         "policy": POLICY,
-        "css": "\n".join([_tokens(), *(_file(f"{s}.css") for s in ("base", *styles, name))]),
-        "js": "\n".join(_file(f"{script}.js") for script in (*scripts, name)),
+        "css": "\n".join(
+            [_tokens(), *(_file(f"{s}.css", folder) for s in ("base", *styles, name))]
+        ),
+        "js": "\n".join(
+            _file(f"{script}.js", folder) for script in (*scripts, *[name] * bool(scripts))
+        ),
         "transport": _file("transport.html"),
         **contents,
     }
     # A single pass, so that a title such as {{js}} is not itself replaced.
-    return re.sub(r"\{\{(\w+)\}\}", lambda gap: texts[gap[1]], _file(f"{name}.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda gap: texts[gap[1]], _file(f"{name}.html", folder))
 
 
 def as_json(data: Any) -> str:
@@ -64,9 +74,9 @@ def as_json(data: Any) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _file(name: str) -> str:
+def _file(name: str, folder: Path | None = None) -> str:
     here = resources.files("micrograd.pages")
-    places = (here.joinpath(folder, name) for folder in FOLDERS)
+    places = [*([folder / name] if folder else []), *(here.joinpath(x, name) for x in FOLDERS)]
     text = next(place for place in places if place.is_file()).read_text(encoding="utf-8")
     # Tabs for the indentation: a page is a tenth smaller, and its source can still be read.
     return re.sub(r"^(?:  )+", lambda gap: "\t" * (len(gap[0]) // 2), text, flags=re.MULTILINE)

@@ -24,7 +24,7 @@ from typing import Any
 from micrograd.derivatives import local_derivatives
 from micrograd.engine import Constant, Value, innermost, topological_order
 from micrograd.pause import is_paused
-from micrograd.trace import _again, _is_known, trace
+from micrograd.trace import again, is_known, trace
 
 Formula = Any  # a float, a name, or a list [op, formula, ...]
 
@@ -55,7 +55,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
     nodes, leaves = [], {}
     for i, value in enumerate(order):
         operands = [position[operand] for operand in value._prev]
-        known = bool(operands) and _is_known(value)
+        known = bool(operands) and is_known(value)
         if not known:
             leaves[i] = as_number(innermost(value.data))
         if not operands:
@@ -86,7 +86,7 @@ def _rule(key: Sequence[Any]) -> dict[str, Any]:
     # Records the operation with this name. Operands with the same number in the pattern are equal.
     op, *pattern = key
     fresh = [Value(0.5) for _ in pattern]  # a number for which every operation is defined
-    program = trace(_again(op, [fresh[k] for k in pattern]))
+    program = trace(again(op, [fresh[k] for k in pattern]))
     name_of = {place: f"x{k}" for k, place in zip(sorted(set(pattern)), program.data, strict=False)}
     name_of[program.data[-1]] = "y"
     found: list[Formula] = []  # the formula of each instruction

@@ -1,0 +1,238 @@
+// The course: its chapters, one program that grows, and a page to play.
+const CHAPTERS = ["slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary"];
+const FREE = "free";
+const SLOW = 10;  // seconds until a run is called slow
+
+const at = (id) => document.getElementById(id);
+const state = stored();
+const results = new Results(at("printed"), at("shown"), at("verdict"));
+let pictures = {};  // by chapter, once Python has drawn them
+let running = null;  // the chapter whose program runs
+let program = "";  // what is compared at the moment
+let finding = null, hints = 0;
+let clock = 0;
+
+// ---- Words of the page
+
+for (const place of document.querySelectorAll("[data-text]")) {
+  const text = textOf(place.dataset.text);
+  if (place.tagName === "BUTTON") place.setAttribute("aria-label", text);
+  place.append(text);
+}
+
+for (const place of document.querySelectorAll("[data-label]")) place.setAttribute("aria-label", textOf(place.dataset.label));
+
+const editor = makeEditor(at("editor"), textOf("editor"), keep, run, () => at("run").focus());
+
+function say(text, look = "") {
+  at("status").className = look;
+  at("status").textContent = text;
+}
+
+// ---- Chapters
+
+function open(chapter) {
+  state.chapter = chapter;
+  document.body.classList.toggle("free", chapter === FREE);
+  if (chapter === FREE) {
+    editor.open(state.free || textOf("free.start"));
+  } else {
+    editor.open(state.text);
+    if (!state.opened.includes(chapter)) {
+      state.opened.push(chapter);
+      const start = textOf(`${chapter}.start`);
+      editor.append(editor.text.trim() ? `\n\n${start}\n` : `${start}\n`);
+      if (state.opened.length > 1) editor.showLast(start.trim().split("\n").length - 2);
+    }
+  }
+  keep();
+  finding = null;
+  results.clear();
+  say(textOf(python.ready ? "ready" : "starting"));
+  lesson();
+  controls();
+}
+
+function lesson() {
+  const {chapter} = state;
+  const count = chapter === FREE ? "" : `${CHAPTERS.indexOf(chapter) + 1}. `;
+  at("heading").textContent = count + textOf(`${chapter}.title`);
+  at("text").replaceChildren(...paragraphs(textOf(`${chapter}.text`)));
+  at("task").replaceChildren(...words(textOf(`${chapter}.task`)));
+  at("pictures").replaceChildren(...(pictures[chapter] || []).map(({key, ...shown}) => shown.svg
+    ? element("figure", {}, drawing(shown.svg, textOf(key)), element("figcaption", {class: "faint"}, ...words(textOf(key))))
+    : folded(shown, textOf(key))));
+  at("chapters").replaceChildren(...[...CHAPTERS, FREE].map((name, i) => {
+    const button = element("button", name === chapter ? {"aria-current": "page"} : {});
+    const done = state.done.includes(name);
+    button.append(name === FREE ? textOf(FREE) : `${done ? "✓" : i + 1} ${textOf(name)}`);
+    button.disabled = running !== null;
+    button.addEventListener("click", () => open(name));
+    return element("li", {}, button);
+  }));
+  const current = at("chapters").querySelector("[aria-current]");
+  at("chapters").scrollLeft = current.offsetLeft - (at("chapters").clientWidth - current.clientWidth) / 2;
+}
+
+async function draw() {
+  const {chapter} = state;
+  if (!python.ready || running || python.waiting || chapter in pictures) return;
+  const drawn = await python.ask({pictures: chapter});
+  if (!drawn) return;
+  pictures[chapter] = drawn;
+  if (state.chapter === chapter) lesson();
+  else draw();
+}
+
+function controls() {
+  const {chapter} = state, done = state.done.includes(chapter);
+  at("run").disabled = !python.ready || running !== null;
+  at("stop").disabled = running === null;
+  at("hint").disabled = !finding || hints === STAGES.length;
+  at("import").disabled = at("export").disabled = running !== null;
+  at("next").disabled = running !== null || chapter === FREE;
+  at("run").classList.toggle("main", !(done && !finding));
+  at("next").classList.toggle("main", done && !finding && chapter !== FREE);
+  draw();
+}
+
+// ---- Running
+
+async function run() {
+  if (!python.ready || running) return;
+  keep();
+  const {chapter} = state;
+  running = chapter;
+  program = "";
+  finding = null;
+  results.clear();
+  editor.mark(0);
+  say(textOf("running"));
+  controls();
+  lesson();
+  const begun = performance.now();
+  clock = setInterval(() => {
+    const seconds = Math.round((performance.now() - begun) / 1000);
+    if (seconds >= SLOW) say(textOf("slow", {seconds}));
+  }, 1000);
+  const request = {chapter, text: editor.text};
+  if (chapter === FREE) request.engine = state.text;
+  if (python.waiting) await python.waiting.promise;  // it draws the pictures of the chapter
+  const result = running && await python.ask(request);
+  clearInterval(clock);
+  running = null;
+  if (result) judge(chapter, result);
+  controls();
+  lesson();
+}
+
+function judge(chapter, result) {
+  say(textOf("ran"));
+  if (result.error) {
+    say(textOf("failed"), "bad");
+    editor.mark(result.error.line);
+    results.error(result.error);
+    if (result.error.kind === "MemoryError") again(textOf("memory"));
+  } else if (result.finding) {
+    finding = result.finding;
+    hints = 0;
+    say(textOf("differs"), "bad");
+    state.done = state.done.filter((name) => name !== chapter);
+    results.finding(finding);
+  } else if (chapter !== FREE) {
+    if (!state.done.includes(chapter)) state.done.push(chapter);
+    say(textOf("agrees"));
+    const last = chapter === CHAPTERS.at(-1);
+    results.tell("good", element("h3", {}, textOf(last ? "right.last" : "right")));
+  }
+  at("printed").scrollTop = at("printed").scrollHeight;
+  if (!at("verdict").hidden) at("verdict").scrollIntoView({block: "nearest"});
+  keep();
+}
+
+function again(text) {
+  running = null;
+  say(text, "bad");
+  python.restart();
+  progress(0);
+}
+
+function stop() {
+  if (!running) return;
+  again(textOf("stopped"));
+  if (program) {
+    results.tell("bad", element("h3", {}, textOf("stopped.checking")),
+      element("pre", {class: "code"}, program.split("; ").join("\n")),
+      element("p", {class: "rule"}, textOf("rule", {name: textOf("rule.time")})));
+  }
+}
+
+function progress(part) {
+  at("progress").hidden = part >= 1;
+  at("bar").value = part;
+}
+
+const hear = {
+  progress,
+  ready() {
+    progress(1);
+    if (at("status").className !== "bad") say(textOf("ready"));
+    controls();
+  },
+  stage({checking}) {
+    if (checking) {
+      if (!program) say(textOf("checking"));
+      program = checking;
+    }
+  },
+  printed: (content) => results.print(content),
+  shown: (content) => results.show(content),
+  ended(text) {
+    if (python.ready) again(textOf("ended", {text}));
+    else say(textOf("broken", {text}), "bad");
+  },
+};
+
+// ---- Hints, files, storage
+
+function hint() {
+  const stage = STAGES[hints];
+  hints += 1;
+  results.hint(stage, hintOf(finding, stage));
+  if (stage === "where") editor.mark(finding.line);
+  controls();
+}
+
+function keep() {
+  if (state.chapter === FREE) state.free = editor.text;
+  else state.text = editor.text;
+  at("stored").textContent = textOf(store(state) ? "stored" : "not-stored");
+}
+
+async function importFile(file) {
+  if (!file) return;
+  const text = file.size <= 1e6 ? await file.text() : "\0";
+  if (text.includes("\0")) {
+    say(textOf("too-large", {name: file.name}), "bad");
+    return;
+  }
+  editor.replace(text.replace(/\r\n?/g, "\n"));
+  say(textOf("imported", {name: file.name}));
+}
+
+at("run").addEventListener("click", run);
+at("stop").addEventListener("click", stop);
+at("hint").addEventListener("click", hint);
+at("export").addEventListener("click", () => download(state.chapter === FREE ? "program.py" : "my_engine.py", editor.text));
+at("import").addEventListener("click", () => at("file").click());
+at("file").addEventListener("change", ({target}) => { importFile(target.files[0]); target.value = ""; });
+at("next").addEventListener("click", () => {
+  open([...CHAPTERS, FREE][CHAPTERS.indexOf(state.chapter) + 1]);
+  at("heading").focus();
+});
+window.addEventListener("storage", ({key, newValue}) => {
+  if (key === KEY && newValue && JSON.parse(newValue).text !== state.text) say(textOf("elsewhere"), "bad");
+});
+
+const python = new Python(filesOfPage(), at("worker").textContent, (kind, content) => hear[kind](content));
+open(state.chapter);

@@ -1,0 +1,16 @@
+// The files inside this page, compressed, by name.
+function filesOfPage() {
+  const files = {};
+  for (const element of document.querySelectorAll("script.file")) {
+    files[element.dataset.name] = new Blob([bytesOf(element.textContent)]);
+    element.remove();  // its text is as large as the file
+  }
+  return files;
+}
+
+function bytesOf(base64) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+  const text = atob(base64), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}

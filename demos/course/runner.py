@@ -1,0 +1,223 @@
+"""Python's side of the course: runs a learner's program, shows what it makes, and judges it.
+
+Runs in the worker. `answer` takes a request of the page and returns the answer, both as JSON; what
+a program prints and draws goes to the page while it runs.
+"""
+
+import ast
+import builtins
+import io
+import json
+import linecache
+import sys
+import time
+import traceback
+from types import ModuleType
+
+import tasks
+from pictures import pictures_of
+
+from micrograd.draw.render import Digraph, register
+from micrograd.draw.style import FONT
+from micrograd.grade import Report
+from micrograd.pages.page import Page
+
+FILE = "my_engine.py"
+MOST = 100_000  # characters that a program may print
+DEEPEST = 400  # calls: at Python's own limit of 1000, the browser's stack would run over first
+PAUSE = 0.1  # seconds between two messages with printed text
+PLAIN = (  # before a report, which brings no styles of its own
+    '<meta name="color-scheme" content="light dark">'
+    "<style>body { font: 14px sans-serif } pre { white-space: pre-wrap }</style>"
+)
+NOT_HERE = ("numpy", "matplotlib", "tqdm", "pygraphviz", "numba", "jax", "torch", "sklearn")
+
+post = print  # replaced in `start`
+
+
+def start(draw, send, texts):
+    """Connects Python with the page.
+
+    Args:
+        draw: takes DOT text, a format and an engine, and returns a picture as text.
+        send: takes the kind of a message and its content as JSON.
+        texts: the table of texts in one language, as JSON.
+    """
+    global post
+
+    def post(kind, content):
+        send(kind, json.dumps(content))
+
+    def picture(source, format, engine):
+        if format not in ("svg", "dot", "xdot", "json"):
+            raise ValueError(tasks.text("format", format=format))
+        # This Graphviz knows the widths of Arial's letters, and not those of a list of fonts.
+        drawn = draw(source.replace(FONT["fontname"], "Arial"), format, engine)
+        return drawn.replace("Arial", FONT["fontname"]).encode()
+
+    tasks.TEXTS.update(json.loads(texts))
+    register(picture)
+    sys.stdout = sys.stderr = Printed()
+    sys.displayhook = builtins.show = show
+    builtins.input = refuse_input
+    sys.setrecursionlimit(DEEPEST)
+
+
+def answer(request):
+    """The answer to a request: the pictures of a chapter, or what came of running a program."""
+    asked = json.loads(request)
+    if "pictures" in asked:
+        return json.dumps(
+            [as_shown(one) | {"key": key} for key, one in pictures_of(asked["pictures"])]
+        )
+    result = run(asked["chapter"], asked["text"], asked.get("engine"))
+    sys.stdout.flush()
+    return json.dumps(result)
+
+
+def run(chapter, text, engine=None):
+    """What came of a program: an error, a finding, or neither.
+
+    Args:
+        chapter: one of `tasks.CHAPTERS`, or 'free' for a program that is not judged.
+        text: the program.
+        engine: the text of my_engine.py, which a program on the free page can import.
+    """
+    sys.stdout.begin()
+    sys.modules.pop("my_engine", None)
+    file = FILE if engine is None else "program.py"
+    for name, content in ((FILE, engine), (file, text)):
+        if content is not None:
+            with open(name, "w", encoding="utf-8") as opened:
+                opened.write(content)
+    linecache.checkcache()
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    module.__file__ = file
+    try:
+        post("stage", {"running": file})
+        tree = ast.parse(text, file)
+        body = [x for x in tree.body if not _is_text(x)]
+        exec(compile(ast.Interactive(body), file, "single"), vars(module))
+        if chapter == "free":
+            return {}
+        sys.stdout.mute()
+        finding = tasks.first_finding(
+            chapter, vars(module), lambda program: post("stage", {"checking": program})
+        )
+        if finding is None and chapter == tasks.CHAPTERS[-1]:
+            show_network(module.model, module.X, module.y)
+        return {"finding": as_json(finding, text)} if finding else {}
+    except BaseException as error:
+        return {"error": described(error, file)}
+
+
+def _is_text(statement):
+    return isinstance(statement, ast.Expr) and isinstance(
+        getattr(statement.value, "value", None), str
+    )
+
+
+def as_json(finding, text):
+    """A finding as the page needs it."""
+    fields = {name: x for name, x in vars(finding).items() if name != "drawing"}
+    fields["line"] = tasks.line_of(finding.method, text) if finding.method else 0
+    fields["svg"] = finding.drawing.pipe(encoding="utf-8") if finding.drawing else ""
+    return fields
+
+
+def described(error, file):
+    """An error: its text, the line of the program, and the calls that led to it."""
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    line = own[-1].lineno if own else 0
+    if isinstance(error, SyntaxError) and error.filename == file:
+        line = error.lineno or 0
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    lacking = getattr(error, "name", None) if isinstance(error, ImportError) else None
+    calls = [f"line {frame.lineno}, in {frame.name}: {frame.line}" for frame in own]
+    if len(calls) > 8:
+        calls = [*calls[:4], f"... and {len(calls) - 8} more ...", *calls[-4:]]
+    return {
+        "text": text[:2000],
+        "line": line,
+        "calls": calls,
+        "lacking": lacking if (lacking or "").partition(".")[0] in NOT_HERE else "",
+        "kind": type(error).__name__,
+    }
+
+
+# ---- 1. What a program prints and shows
+
+
+class Printed(io.TextIOBase):
+    """Text on its way to the page: sent a few times a second, cut if it is too long."""
+
+    def __init__(self):
+        self.begin()
+
+    def begin(self):
+        """Starts a new run."""
+        self.left, self.parts, self.last = MOST, [], time.monotonic()
+
+    def mute(self):
+        """Sends what is left, then nothing: the comparison runs many programs."""
+        self.flush()
+        self.left = 0
+
+    def write(self, text):
+        """Keeps the text until it is time to send it."""
+        if self.left > 0:
+            self.parts.append(text[: self.left])
+            self.left -= len(text)
+            if time.monotonic() - self.last > PAUSE or self.left <= 0:
+                self.flush()
+        return len(text)
+
+    def flush(self):
+        """Sends the text."""
+        if self.parts:
+            post("printed", {"text": "".join(self.parts), "cut": self.left <= 0})
+            self.parts, self.last = [], time.monotonic()
+
+
+def show(thing):
+    """Shows a drawing or a page below the program; prints anything else as Python's prompt does."""
+    if thing is None:
+        return
+    shown = as_shown(thing)
+    if shown:
+        sys.stdout.flush()
+        post("shown", shown)
+    else:
+        print(repr(thing))
+
+
+def as_shown(thing):
+    """A drawing or a page as the page needs it, {} for anything else."""
+    if isinstance(thing, Page):
+        return {"page": thing.html, "title": thing._title, "height": thing._height}
+    if isinstance(thing, Digraph):
+        return {"svg": thing.pipe("svg", encoding="utf-8")}
+    if isinstance(thing, Report):
+        return {"page": PLAIN + thing._repr_html_(), "title": thing.name, "height": 420}
+    return {}
+
+
+def refuse_input(prompt=""):
+    """Says that input() cannot work here."""
+    raise RuntimeError(tasks.text("input"))
+
+
+def show_network(model, X, y):
+    """Shows the page on which the learner's network goes on learning."""
+    from micrograd import playground
+    from micrograd.losses import squared_error
+    from micrograd.nn import MLP
+
+    try:
+        layers = [layer.neurons for layer in model.layers]
+        ours = MLP(len(layers[0][0].w), [len(x) for x in layers], activation="tanh", output="tanh")
+        for p, q in zip(ours.parameters(), model.parameters(), strict=True):
+            p.data = float(q.data)
+    except (AttributeError, TypeError, ValueError):
+        return  # a network of the learner's own design: there is nothing to copy
+    show(playground(ours, X, [1 if label > 0 else -1 for label in y], loss=squared_error))

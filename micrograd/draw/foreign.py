@@ -1,0 +1,249 @@
+"""Graphs of other engines: anyone's Value, read into Values of ours, which can be drawn.
+
+An object with `data` and `grad` is enough if its operands are in `_prev` or `_children`: a Value of
+the original micrograd, of the lecture, of microgpt, or a learner's own. What it says is kept: its
+numbers, label, operation and operands. The rest is found out as far as possible:
+
+    local derivatives   are in `_local_grads`, as in microgpt; or the node's `_backward` is run
+                        alone, with an upstream gradient of 1 and with notes instead of the
+                        gradients of its operands. Otherwise they are unknown.
+    order of operands   A set has none, and `x * x` is in it once. Then `_backward` tells: it gives
+                        one contribution for each use, usually in the order of the formula.
+    name of operation   If there is no `_op`, it is the operation of ours that gives the same number
+                        and the same derivatives, if there is just one.
+
+If an operation of the same name gives the same number and the same derivatives here, the copy has
+our rule, so that a page can compute it again. Otherwise it has the numbers of the other engine.
+
+    >>> class Mine:
+    ...     def __init__(self, data, operands=(), slopes=()):
+    ...         self.data, self.grad, self._children, self._local_grads = data, 0, operands, slopes
+    ...     def __mul__(self, other):
+    ...         return Mine(self.data * other.data, (self, other), (other.data, self.data))
+    >>> [ours] = as_ours(Mine(3.0) * Mine(2.0))
+    >>> ours, ours._op, local_derivatives(ours)
+    (Value(data=6.0, grad=0.0), '*', (2.0, 3.0))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import permutations
+from typing import Any
+
+from micrograd.arithmetic import FAILURES, as_number
+from micrograd.derivatives import local_derivatives, shares
+from micrograd.draw.names import is_array
+from micrograd.engine import Value, operations, topological_order
+from micrograd.trace import again
+
+UNKNOWN = (
+    "this engine does not tell its local derivatives: give each result a _backward() without "
+    "arguments, or _local_grads beside its _children; draw_dot draws the graph without them"
+)
+Edges = tuple[list[Any], "list[Any] | None"]  # operands in order, and local derivatives if known
+
+
+def is_foreign(thing: Any) -> bool:
+    """Whether something is a node of another engine: it has data, grad, and a list of operands.
+
+    >>> is_foreign(Value(1.0)), is_foreign(1.0)
+    (False, False)
+    """
+    if isinstance(thing, (Value, type)):
+        return False
+    has_operands = hasattr(thing, "_prev") or hasattr(thing, "_children")
+    return has_operands and hasattr(thing, "data") and hasattr(thing, "grad")
+
+
+def as_ours(root: Any, *others: Any) -> list[Any]:
+    """The root and other arguments, in which each node of another engine is replaced by a Value.
+
+    Nodes that do not lead to the root stay as they are. If no root is foreign, everything does.
+
+    Args:
+        root: a Value, or a list of Values, of any engine.
+        *others: arguments that mention Values: dicts, lists, single Values or anything else.
+
+    Raises:
+        TypeError: the data of a node is not a real number.
+        ValueError: the graph has a cycle.
+    """
+    roots = root if isinstance(root, (list, tuple)) else [root]
+    foreign = [node for node in roots if is_foreign(node)]
+    if not foreign:
+        return [root, *others]
+    copy_of = _copies(foreign)
+    return [_replaced(thing, copy_of) for thing in (root, *others)]
+
+
+def _replaced(thing: Any, copy_of: Mapping[int, Value], around: tuple[Any, ...] = ()) -> Any:
+    if isinstance(thing, Mapping):
+        return {_replaced(k, copy_of): _replaced(x, copy_of, (thing,)) for k, x in thing.items()}
+    if isinstance(thing, (list, tuple, set, frozenset)):
+        if any(thing is outer for outer in around):  # a list that contains itself
+            return thing
+        return [_replaced(entry, copy_of, (*around, thing)) for entry in thing]
+    if is_array(thing) and str(thing.dtype) == "object":
+        return _replaced(thing.tolist(), copy_of)
+    return copy_of.get(id(thing), thing)
+
+
+def _copies(roots: Sequence[Any]) -> dict[int, Value]:
+    # Our Value for each node. Nodes are told apart by id(): a class may define its own equality.
+    nodes: dict[int, Any] = {}
+    edges: dict[int, Edges] = {}
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in nodes:
+            nodes[id(node)] = node
+            edges[id(node)] = _edges(node)
+            waiting += edges[id(node)][0]
+    copy_of = {key: _leaf(node) for key, node in nodes.items()}
+    for key, (operands, _) in edges.items():
+        copy_of[key]._prev = tuple(copy_of[id(operand)] for operand in operands)
+    key_of = {copy: key for key, copy in copy_of.items()}
+    for copy in topological_order(*(copy_of[id(root)] for root in roots)):
+        if copy._prev:
+            key = key_of[copy]
+            _give_rule(copy, nodes[key], edges[key][1])
+    return copy_of
+
+
+def _leaf(node: Any) -> Value:
+    label = getattr(node, "label", "")
+    copy = Value(node.data, label=label if isinstance(label, str) else "")
+    grad = as_number(node.grad)
+    copy.grad = 0 if grad is NotImplemented else grad
+    return copy
+
+
+# ---- 1. Operands and local derivatives
+
+
+class _Notes:
+    # Stands for the grad of an operand, and writes down what is added to it.
+
+    def __init__(self, operand: Any, notes: list[tuple[Any, Any]]) -> None:
+        self.operand, self.notes = operand, notes
+
+    def __add__(self, contribution: Any) -> _Notes:
+        self.notes.append((self.operand, contribution))
+        return self
+
+    __radd__ = __add__
+
+    def __sub__(self, contribution: Any) -> _Notes:
+        return self.__add__(-contribution)
+
+
+def _edges(node: Any) -> Edges:
+    given: Any = getattr(node, "_prev", None)
+    if given is None:
+        given = getattr(node, "_children", ())
+    operands = list(given)
+    if not operands:
+        return [], []
+    slopes = getattr(node, "_local_grads", None)
+    if slopes is not None and len(slopes) == len(operands):
+        return operands, list(slopes)
+    notes = _contributions(node, operands)
+    if not notes:
+        return operands, None
+    used = [operand for operand, _ in notes]
+    if isinstance(given, (set, frozenset)) and {*map(id, used)} == {*map(id, operands)}:
+        return used, [contribution for _, contribution in notes]
+    places = [*map(id, operands)]
+    share = {
+        key: shares(tuple(d for v, d in notes if id(v) == key), places.count(key))
+        for key in places
+    }  # fmt: skip
+    return operands, [next(share[key]) for key in places]
+
+
+def _contributions(node: Any, operands: Sequence[Any]) -> list[tuple[Any, Any]]:
+    # Runs the `_backward` of one node alone; all gradients stay as they were.
+    notes: list[tuple[Any, Any]] = []
+    before = [(v, v.grad) for v in (node, *operands)]
+    try:
+        for operand in operands:
+            operand.grad = _Notes(operand, notes)
+        node.grad = 1.0
+        node._backward()
+        replaced = {id(v): v for v in operands if not isinstance(v.grad, _Notes)}
+        notes += [(v, v.grad) for v in replaced.values()]  # written with = instead of +=
+    except Exception:  # whatever such an engine may raise
+        return []
+    finally:
+        for v, grad in reversed(before):
+            with suppress(Exception):
+                v.grad = grad
+    return notes
+
+
+# ---- 2. Rules
+
+
+def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
+    # Gives a copy its operation and its closure.
+    op = getattr(node, "_op", "")
+    op = op if isinstance(op, str) else ""
+    is_set = isinstance(getattr(node, "_prev", ()), (set, frozenset))
+    orders = permutations(copy._prev) if is_set and slopes is None else [copy._prev]
+    fitting = [
+        twin
+        for operands in orders
+        for name in _names(op, type(node), copy, slopes)
+        if (twin := _twin(name, operands)) is not None and _is_same(twin, copy, slopes)
+    ]
+    if len(fitting) == 1 or (fitting and (op or fitting[0]._op in "+*")):
+        copy._prev, copy._op, copy._closure = fitting[0]._prev, fitting[0]._op, fitting[0]._closure
+    else:
+        copy._op = op or "?"
+        copy._closure = _closure(copy._prev, slopes)
+    if hasattr(node, "_backward"):
+        copy.__dict__["_written"] = node._backward  # a page shows its text
+
+
+def _names(op: str, kind: type, copy: Value, slopes: list[Any] | None) -> Iterator[str]:
+    # The names of our operations that could be this one.
+    if op:
+        plain = op.strip("_").lower()
+        known = {f.__name__.strip("_"): name for name, f in operations.items()}
+        known |= {name.lower(): name for name in operations}
+        yield known.get(plain, op)
+        return
+    yield from (name for name, f in operations.items() if hasattr(kind, f.__name__))
+    if slopes and len(copy._prev) == 1 and copy.data and hasattr(kind, "__pow__"):
+        exponent = round(float(slopes[0] * copy._prev[0].data / copy.data), 9)  # n x^(n-1) x / x^n
+        if exponent not in (0.0, 1.0):
+            yield f"**{exponent:g}"
+
+
+def _twin(name: str, operands: Sequence[Value]) -> Value | None:
+    with suppress(*FAILURES):
+        twin = again(name, operands)
+        return twin if twin._prev == operands else None  # inside no_grad() it has no operands
+    return None
+
+
+def _is_same(twin: Value, copy: Value, slopes: list[Any] | None) -> bool:
+    pairs = [(twin.data, copy.data)]
+    with suppress(*FAILURES):
+        if slopes is not None:
+            pairs += zip(local_derivatives(twin), slopes, strict=True)
+        return all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
+    return False
+
+
+def _closure(operands: Sequence[Value], slopes: list[Any] | None) -> Any:
+    def _backward(upstream: Any) -> None:
+        if slopes is None:
+            raise ValueError(UNKNOWN)
+        for operand, slope in zip(operands, slopes, strict=True):
+            operand.grad += float(slope) * upstream
+
+    return _backward

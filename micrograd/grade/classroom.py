@@ -1,0 +1,285 @@
+"""A class of students: many files, graded two at a time, as a CSV file and as HTML pages.
+
+Each file runs in a process of its own with limits of time and memory (`process.py`), so an endless
+loop takes one of the two places for a while and delays nothing else. All results so far are written
+after each file: Ctrl-C loses none of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import queue
+import re
+import threading
+import unicodedata
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from micrograd.files import write_whole
+from micrograd.grade.check import Check
+from micrograd.grade.points import earned
+from micrograd.grade.process import end_all, grade_file
+from micrograd.grade.report import Report
+from micrograd.grade.student_page import VERDICTS, Result, class_page, shown, student_page
+from micrograd.grade.subject import printable
+
+AT_ONCE = 2  # processes
+HIDDEN = {"__pycache__", "node_modules", "site-packages"}
+RESERVED = {"index", "con", "prn", "aux", "nul"}  # our overview; devices on Windows
+RESERVED |= {f"{device}{i}" for device in ("com", "lpt") for i in range(10)}
+LONGEST_NAME = 50  # characters of a page's file name
+
+# ---- 1. Which files, and whose
+
+
+def submissions(paths: Iterable[str], class_name: str = "Value") -> tuple[list[Path], list[Path]]:
+    """The files to grade, and the files in folders that were left out.
+
+    A folder stands for all Python files and notebooks in it, at any depth, with a class of this
+    name. The others in it are left out. A file that was given by its name is never left out.
+
+    Raises:
+        FileNotFoundError: there is no such file, or a folder has no file to grade.
+    """
+    files: dict[Path, Path] = {}  # keyed by the resolved path: each file is graded once
+    others: list[Path] = []
+    for path in map(Path, paths):
+        if not path.exists():
+            raise FileNotFoundError(f"there is no file {printable(str(path))}: check its name")
+        inside = [path] if not path.is_dir() else sorted(_code_in(path))
+        found = [file for file in inside if file == path or _has_class(file, class_name)]
+        if not found:
+            what = f"no Python file or notebook in {printable(str(path))} has a class {class_name}"
+            raise FileNotFoundError(f"{what}: give another folder, or --name")
+        for file in found:
+            files.setdefault(file.resolve(), file)
+        others += [file for file in inside if file not in found]
+    return list(files.values()), others
+
+
+def _code_in(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        inside = path.relative_to(folder).parts
+        hidden = any(part.startswith(".") or part in HIDDEN for part in inside)
+        if path.suffix in (".py", ".ipynb") and not hidden and path.is_file():
+            yield path
+
+
+def _has_class(file: Path, class_name: str) -> bool:
+    # A look at the text, because a file with a syntax error is a student's file, too.
+    with suppress(OSError):
+        text = file.read_text(encoding="utf-8", errors="replace")
+        start = r"^[ \t]*" if file.suffix == ".py" else ""
+        return bool(re.search(rf"{start}class {re.escape(class_name)}\b", text, re.MULTILINE))
+    return True  # it cannot be read: the report will say so
+
+
+def students(files: Sequence[Path]) -> list[str]:
+    """A name for each file: the part of its path that tells it from the others.
+
+    >>> students([Path("homework/ada.py"), Path("homework/ben.ipynb")])
+    ['ada', 'ben']
+    >>> students([Path("homework/ada/engine.py"), Path("homework/ben/engine.py")])
+    ['ada', 'ben']
+    >>> students([Path("a/x.py"), Path("b/x.py"), Path("b/y.py"), Path("b/y.ipynb")])
+    ['a/x', 'b/x', 'b/y.py', 'b/y.ipynb']
+    """
+    whole = [file.resolve().parts for file in files]
+    start = _in_common([parts[:-1] for parts in whole]) if len(whole) > 1 else -1
+    # The last parts, if all have the same; but at least one part of each is left.
+    backward = [tuple(reversed(parts[start + 1 :])) for parts in whole]
+    end = _in_common(backward) if len(whole) > 1 else 0
+    names = ["/".join(parts[start : len(parts) - end]) for parts in whole]
+    bare = [re.sub(r"\.(py|ipynb)$", "", name) for name in names]
+    count = Counter(bare)
+    chosen = [short if count[short] == 1 else name for short, name in zip(bare, names, strict=True)]
+    return [printable(name) for name in chosen]
+
+
+def _in_common(paths: Sequence[Sequence[str]]) -> int:
+    columns = zip(*paths, strict=False)
+    same = (len(set(parts)) == 1 for parts in columns)
+    return next((i for i, equal in enumerate(same) if not equal), min(map(len, paths)))
+
+
+def page_names(names: Iterable[str]) -> list[str]:
+    """A file name for the page of each student: safe on all systems, and no two alike.
+
+    >>> page_names(["Ada", "ada", "b/../x y", "con", "="])
+    ['Ada.html', 'ada-2.html', 'b-x-y.html', 'con-2.html', 'student.html']
+    """
+    taken, made = set(RESERVED), []
+    for name in names:
+        text = unicodedata.normalize("NFC", name)
+        plain = re.sub(r"[^\w]+", "-", text).strip("-")[:LONGEST_NAME] or "student"
+        number, unique = 1, plain
+        while unique.casefold() in taken:
+            number += 1
+            unique = f"{plain}-{number}"
+        taken.add(unique.casefold())
+        made.append(f"{unique}.html")
+    return made
+
+
+# ---- 2. Grading
+
+
+def graded(files: Iterable[Path], grade: Callable[[Path], Report]) -> Iterator[tuple[Path, Report]]:
+    """Each file with its report, as they are finished; two are graded at a time.
+
+    When the iterator is closed, as by Ctrl-C, the processes that still run are ended.
+    """
+    waiting, done = deque(files), queue.Queue[Any]()
+    expected = len(waiting)
+
+    def work() -> None:
+        with suppress(IndexError):
+            while True:
+                file = waiting.popleft()
+                try:
+                    done.put((file, grade(file)))
+                except BaseException as error:
+                    done.put((file, error))
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(AT_ONCE)]
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(expected):
+            file, report = _next(done)
+            if isinstance(report, BaseException):
+                raise report
+            yield file, report
+    finally:
+        waiting.clear()
+        while any(thread.is_alive() for thread in threads):
+            end_all()
+            threads[0].join(0.05)
+            threads[1].join(0.05)
+
+
+def _next(done: queue.Queue[Any]) -> Any:
+    while True:  # on Windows, Ctrl-C would have to wait for the end of a longer pause
+        with suppress(queue.Empty):
+            return done.get(timeout=0.2)
+
+
+def grade_class(
+    files: Sequence[Path],
+    table: Mapping[str, float],
+    csv_path: str | None = None,
+    folder: str | None = None,
+    hints: int = 3,
+    seconds: float = 10.0,
+    class_name: str = "Value",
+    names: Mapping[str, str] | None = None,
+) -> Iterator[list[Result]]:
+    """All results so far, after each file; they are also written as a CSV file and as pages.
+
+    Args:
+        files: the files, each with one student's class.
+        table: the points, as from `read_points`.
+        csv_path: where to write the CSV file, if anywhere.
+        folder: the folder for the pages, if they are wanted; it is created.
+        hints: how much a page gives away, 0 to 3.
+        seconds: time limit for each file.
+        class_name: the name of the class in the files.
+        names: its names for 'data', 'grad' and 'backward', if they cannot be guessed.
+    """
+    given = students(files)
+    facts = dict(zip(files, zip(given, page_names(given), strict=True), strict=True))
+    found: dict[Path, Result] = {}
+
+    def grade(file: Path) -> Report:
+        try:
+            return grade_file(file, seconds, class_name, names=names)
+        except (OSError, RuntimeError) as error:
+            text = printable(str(error))
+            loading = Check("file", "loads", "", "failed", "load", f"a class {class_name}", text)
+            return Report(printable(str(file)), (loading,))
+
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    for file, report in graded(files, grade):
+        student, page = facts[file]
+        found[file] = Result(student, printable(str(file)), report, page)
+        results = [found[x] for x in files if x in found]
+        if csv_path is not None:
+            write_whole(csv_path, csv_text(results, table).encode("utf-8-sig"))
+        if folder is not None:
+            write_whole(Path(folder, page), student_page(found[file], table, hints).encode())
+            write_whole(Path(folder, "index.html"), class_page(results, table).encode())
+        yield results
+
+
+# ---- 3. The results as text
+
+
+def csv_text(results: Iterable[Result], table: Mapping[str, float]) -> str:
+    """The results as CSV: a row for each student, with the first mistake and the points.
+
+    >>> print(csv_text([Result("=1+1", "a.py", Report("a.py", ()), "a.html")], {"value": 20}))
+    student,points,of,verdict,rule,mistakes,program,expected,found,file,value
+    '=1+1,0,20,no mistake,,0,,,,a.py,0
+    <BLANKLINE>
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    head = ["student", "points", "of", "verdict", "rule", "mistakes"]
+    writer.writerow([*head, "program", "expected", "found", "file", *table])
+    for result in results:
+        report, mistakes = result.report, result.report.mistakes
+        points = earned(report.checks, table)
+        first = mistakes[0][0] if mistakes else Check("", "", "")
+        cells = [
+            *(result.student, shown(report.points(table)), shown(sum(table.values()))),
+            *(
+                VERDICTS[report.exit_code],
+                result.rule,
+                len(mistakes),
+                first.spelled or first.program,
+            ),
+            *(first.expected, first.found_at, result.file, *map(shown, points.values())),
+        ]
+        writer.writerow([cell(str(x)) for x in cells])
+    return text.getvalue()
+
+
+def cell(text: str) -> str:
+    """The text of a cell that no spreadsheet takes for a formula.
+
+    >>> cell("=HYPERLINK(1)"), cell("@x"), cell("Ada")
+    ("'=HYPERLINK(1)", "'@x", 'Ada')
+    """
+    first = unicodedata.normalize("NFKC", text.lstrip()[:1])
+    return f"'{text}" if first in ("=", "+", "-", "@") else text
+
+
+def summary(results: Iterable[Result], table: Mapping[str, float]) -> str:
+    """The results as a table for a terminal."""
+    rows = [("student", "points", "verdict", "rule")]
+    rows += [
+        (x.student, shown(x.report.points(table)), VERDICTS[x.report.exit_code], x.rule)
+        for x in results
+    ]
+    first, second, third = (max(len(row[i]) for row in rows) for i in range(3))
+    lines = [f"{a:{first}}  {b:>{second}}  {c:{third}}  {d}".rstrip() for a, b, c, d in rows]
+    return "\n".join(lines)
+
+
+def records(results: Iterable[Result], table: Mapping[str, float]) -> list[dict[str, Any]]:
+    """The results as plain dicts, lists, strings and numbers, the fixes included."""
+    return [
+        {
+            "student": result.student,
+            "points": result.report.points(table),
+            "of": float(sum(table.values())),
+            "points_by_rule": earned(result.report.checks, table),
+            **result.report.to_dict(),
+        }
+        for result in results
+    ]

@@ -1,0 +1,251 @@
+"""A class of students: whose file is whose, two at a time, and results that no Ctrl-C loses."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from right_engines import notebook
+from test_grade_hostile import is_running
+from wrong_engines import FILES, RIGHT, class_of, edited
+
+from micrograd.__main__ import main
+from micrograd.grade import Report, grade
+from micrograd.grade.classroom import cell, graded, page_names, students, submissions
+
+WRONG = edited((".grad +=", ".grad ="))
+
+
+def written(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def rows(path):
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# ---- whose file
+
+
+def test_a_folder_stands_for_the_files_in_it_that_define_the_class(tmp_path):
+    written(tmp_path, {
+        "ada.py": RIGHT, "ben/work/my_engine.py": RIGHT, "cem.ipynb": notebook(RIGHT),
+        "dana.py": "class Value\n  syntax error", "plot.py": "import Value", "notes.txt": RIGHT,
+        ".git/hook.py": RIGHT, "ben/.ipynb_checkpoints/x.ipynb": notebook(RIGHT),
+        "ben/__pycache__/y.py": RIGHT,
+    })  # fmt: skip
+    files, others = submissions([str(tmp_path)])
+    names = [file.relative_to(tmp_path).as_posix() for file in files]
+    assert names == ["ada.py", "ben/work/my_engine.py", "cem.ipynb", "dana.py"]
+    assert [file.name for file in others] == ["plot.py"]
+
+
+def test_a_file_given_by_name_is_graded_once_whatever_it_contains(tmp_path):
+    written(tmp_path, {"a.py": "x = 1", "b.py": RIGHT})
+    files, _ = submissions([str(tmp_path / "a.py"), str(tmp_path), f"{tmp_path}/./a.py"])
+    assert [file.name for file in files] == ["a.py", "b.py"]
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*nobody"):
+        submissions([str(tmp_path / "nobody.py")])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"no Python file or notebook in .* has a class"):
+        submissions([str(tmp_path / "empty")])
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (["h/ada.py"], ["ada"]),
+        (["h/ada.py", "h/ada.ipynb"], ["ada.py", "ada.ipynb"]),
+        (["h/ada/e.py", "h/ben/e.py"], ["ada", "ben"]),
+        (["h/ada/ps1/e.py", "h/ben/ps1/e.py"], ["ada", "ben"]),
+        (["h/ada/e.py", "h/ada/f.py", "h/ben/e.py"], ["ada/e", "ada/f", "ben/e"]),
+        (["h/e.py", "h/a/e.py"], ["e", "a/e"]),
+        (["h/\x1b[2J.py", "h/b.py"], [r"\x1b[2J", "b"]),
+    ],
+)
+def test_names_tell_files_apart(files, expected):
+    assert students([Path(file) for file in files]) == expected
+
+
+def test_pages_have_safe_and_different_names():
+    names = page_names(
+        ["Ada", "ADA", "a/b", "a b", "index", "nul", "../../etc", "損失", "x" * 300, ""]
+    )
+    assert len({name.casefold() for name in names}) == len(names)
+    assert all(name[:-5].replace("-", "").isalnum() for name in names)
+    assert max(len(name.encode()) for name in names) < 100
+    assert names[4:8] == ["index-2.html", "nul-2.html", "etc.html", "損失.html"]
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1", "@x", "  =1", "\t=1", "\r=1", "\uff1d1", "\uff0b1"]
+)
+def test_a_cell_is_never_a_formula(text):
+    assert cell(text) == f"'{text}"
+
+
+def test_an_ordinary_cell_is_left_alone():
+    assert [cell(text) for text in ("a.grad = 2", "12", "", "Ada-Lovelace")] == [
+        "a.grad = 2", "12", "", "Ada-Lovelace"
+    ]  # fmt: skip
+
+
+# ---- two at a time
+
+
+def test_two_are_graded_at_a_time_and_a_slow_one_delays_no_other():
+    slow, others = threading.Event(), []
+    running, most = [], 0
+
+    def grade(file):
+        nonlocal most
+        running.append(file)
+        most = max(most, len(running))
+        if file.name == "0":
+            slow.wait(60)
+        running.remove(file)
+        return Report(file.name, ())
+
+    for file, report in graded([Path(str(i)) for i in range(6)], grade):
+        assert report.name == file.name
+        others.append(file.name)
+        if len(others) == 5:
+            slow.set()
+    assert others == ["1", "2", "3", "4", "5", "0"]
+    assert most == 2
+
+
+def test_an_error_while_grading_is_raised_and_all_threads_end():
+    def grade(file):
+        raise ZeroDivisionError(file)
+
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError):
+        list(graded([Path("a"), Path("b"), Path("c")], grade))
+    assert threading.active_count() == before
+
+
+# ---- on the command line
+
+
+def test_a_class_is_graded_into_a_table_a_csv_file_and_pages(tmp_path, capsys):
+    written(tmp_path, {
+        "h/ada.py": RIGHT, "h/ben/ada.py": WRONG, "h/=cmd.py": FILES["a syntax error"][0],
+        "h/dora.ipynb": notebook(WRONG), "h/plot.py": "x = 1",
+        "points.csv": "rule,points\norder,5\n",
+    })  # fmt: skip
+    out = [str(tmp_path / name) for name in ("results.csv", "report", "points.csv")]
+    command = ["grade", str(tmp_path / "h"), "--csv", out[0], "--html", out[1], "--points", out[2]]
+    assert main([*command, "--hints", "2"]) == 2  # the highest of their exit codes
+    captured = capsys.readouterr()
+    table = captured.out.splitlines()
+    assert table[0].split() == ["student", "points", "verdict", "rule"]
+    assert table[1].split() == ["=cmd", "0", "not", "graded", "syntax"]
+    assert table[2].split() == ["ada", "5", "no", "mistake"]
+    assert table[5:] == [out[0], str(Path(out[1], "index.html"))]
+    assert "left out, without a class Value:" in captured.err
+    assert "plot.py" in captured.err
+    found = rows(out[0])
+    assert [row["student"] for row in found] == ["'=cmd", "ada", "ben/ada", "dora"]
+    assert [row["points"] for row in found] == ["0", "5", "0", "0"]
+    assert [row["verdict"] for row in found] == ["not graded", "no mistake", "mistakes", "mistakes"]
+    assert found[2]["rule"] == "accumulate"
+    assert found[2]["program"] == "a = Value(3.0); b = a + a; b.backward()"
+    assert (found[2]["of"], found[2]["order"]) == ("5", "0")
+    pages = sorted(path.name for path in Path(out[1]).iterdir())
+    assert pages == ["ada.html", "ben-ada.html", "cmd.html", "dora.html", "index.html"]
+    page = Path(out[1], "ben-ada.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "write += instead" not in page
+
+
+def test_json_has_everything_the_fix_included(tmp_path, capsys):
+    written(tmp_path, {"a.py": RIGHT, "b.py": WRONG})
+    files = [str(tmp_path / name) for name in ("a.py", "b.py")]
+    assert main(["grade", *files, "--json", "--hints", "0"]) == 1
+    right, wrong = json.loads(capsys.readouterr().out)["students"]
+    assert (right["student"], right["points"], right["exit_code"]) == ("a", 100, 0)
+    failed = next(check for check in wrong["checks"] if check["status"] == "failed")
+    assert wrong["mistakes"]
+    assert wrong["points_by_rule"]["construct"] == 4
+    assert {"rule", "fix", "expected", "found"} <= failed.keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["nobody.py", "--csv", "x.csv"], "there is no file nobody.py"),
+        (["a.py", "--csv", "nowhere/x.csv"], "there is no folder nowhere"),
+        (["."], "to grade all files in it, add --csv FILE or --html FOLDER"),
+        (["a.py", "--points", "nowhere.csv"], "nowhere.csv"),
+        (["a.py", "a.py", "--seconds", "0"], "--seconds expects a number above 0"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_anything_is_written(
+    options, message, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, {"a.py": RIGHT, "b.py": RIGHT})
+    assert main(["grade", *options]) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]
+
+
+def test_hints_limit_the_report_on_a_single_file(tmp_path, capsys):
+    written(tmp_path, {"b.py": WRONG})
+    path, points = str(tmp_path / "b.py"), str(tmp_path / "points.csv")
+    assert main(["start", points]) == 0
+    assert main(["grade", path, "--hints", "0", "--points", points]) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "Verdict: 1 mistake, 36 checks failed.",
+        "Points: 67.82 of 100.",
+    ]
+    report = grade(class_of(WRONG))
+    told = [report.text(hints) for hints in range(4)]
+    for words, first in {
+        "Verdict: 1 mistake": 0,
+        "Gradients must add up": 1,
+        "expected": 2,
+        "Fix:": 3,
+    }.items():
+        assert [words in text for text in told] == [hints >= first for hints in range(4)]
+    assert told[3] == str(report)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+def test_ctrl_c_keeps_what_is_finished_and_ends_what_runs(tmp_path):
+    pid = tmp_path / "pid"
+    loop = f"import os; open({str(pid)!r}, 'w').write(str(os.getpid()))\n    while True: pass\n"
+    endless = RIGHT.replace("class Value:\n", f"class Value:\n    {loop}\n")
+    written(tmp_path, {"ada.py": RIGHT, "ben.py": endless, "cem.py": endless, "dana.py": RIGHT})
+    command = [sys.executable, "-P", "-m", "micrograd", "grade", "--seconds", "60",
+               "--csv", "results.csv", "--html", "report", *(f"{x}.py" for x in
+               ("ada", "ben", "cem", "dana"))]  # fmt: skip
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not ((tmp_path / "report" / "index.html").exists() and pid.exists()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert [row["student"] for row in rows(tmp_path / "results.csv")] == ["ada"]
+    assert sorted(x.name for x in (tmp_path / "report").iterdir()) == ["ada.html", "index.html"]
+    assert not list(tmp_path.rglob("*.part"))
+    while is_running(int(pid.read_text())):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

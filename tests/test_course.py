@@ -1,0 +1,537 @@
+"""The course in one file: its texts, its builder, its tasks, and a learner who goes through it."""
+
+import base64
+import contextlib
+import hashlib
+import io
+import json
+import re
+import sys
+import tarfile
+import urllib.error
+from pathlib import Path
+
+import pytest
+from course_answers import ANSWERS, edited
+from demo_scripts import DEMOS, load
+from wrong_engines import MISTAKES, RIGHT, class_of
+
+from micrograd.grade import grade
+from micrograd.grade.rules import RULES
+
+PARTS = DEMOS / "course"
+CHAPTERS = list(ANSWERS)
+
+
+@pytest.fixture(scope="module")
+def builder():
+    return load("course")
+
+
+@pytest.fixture(scope="module")
+def texts(builder):
+    return builder.texts("en")
+
+
+@pytest.fixture(scope="module")
+def tasks(texts):
+    loaded = load("course/tasks")
+    loaded.TEXTS.update(texts)
+    return loaded
+
+
+# ---- The table of texts
+
+
+def test_every_text_that_the_page_uses_is_in_the_table_and_every_one_there_is_used(texts):
+    sources = [path.read_text(encoding="utf-8") for path in PARTS.glob("course.*")]
+    sources += [path.read_text(encoding="utf-8") for path in PARTS.glob("*.js")]
+    page = "\n".join(sources)
+    used = set(re.findall(r'textOf\("([^"]+)"|data-(?:text|label)="([^"]+)"', page))
+    used = {one or other for one, other in used} | {"title", "noscript"}
+    conditional = re.findall(r'textOf\([^"]*\? "([^"]+)" : "([^"]+)"', page)
+    used |= {text for pair in conditional for text in pair}
+    used |= {"expected", "found", "hint.what", "hint.where", "hint.how", "free"}
+    python = "".join(
+        (PARTS / f"{name}.py").read_text(encoding="utf-8") for name in ("tasks", "runner")
+    )
+    used |= {f"says.{key}" for key in re.findall(r'\btext\(\s*"([^"]+)"', python)}
+    assert used <= texts.keys(), used - texts.keys()
+    of_chapters = {key for key in texts if key.partition(".")[0] in (*CHAPTERS, "free", "rule")}
+    assert texts.keys() == used | of_chapters
+
+
+def test_every_chapter_and_every_rule_has_its_texts(texts, tasks):
+    assert list(tasks.CHAPTERS) == CHAPTERS
+    for chapter in CHAPTERS:
+        needed = {chapter, *(f"{chapter}.{part}" for part in ("title", "text", "task", "start"))}
+        assert needed <= texts.keys()
+    browserless = {"syntax", "twice", "kept", "freed", "depth", "memory"}
+    assert {f"rule.{rule}" for rule in RULES.keys() - browserless} <= texts.keys()
+    source = (PARTS / "tasks.py").read_text(encoding="utf-8")
+    own = {
+        rule for rule in re.findall(r'"([a-z]+(?:-[a-z]+)*)"', source) if f"rule.{rule}" in texts
+    }
+    for rule in own - RULES.keys():
+        assert {f"rule.{rule}.what", f"rule.{rule}.how"} <= texts.keys()
+
+
+def test_a_text_without_a_column_of_the_language_is_an_error(builder):
+    with pytest.raises(ValueError, match=r"texts.toml has no 'xx' for title, run, .*: add it"):
+        builder.texts("xx")
+
+
+# ---- The builder
+
+
+def packed(folder, content):
+    """A registry in a folder with one package, and the hash of its archive."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        entry = tarfile.TarInfo("package/index.js")
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+    path = Path(folder, "tiny", "-", "tiny-1.0.0.tgz")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(made.getvalue())
+    digest = base64.b64encode(hashlib.sha512(made.getvalue()).digest()).decode()
+    return path, f"sha512-{digest}"
+
+
+def test_an_archive_is_used_only_with_the_right_hash(builder, tmp_path, monkeypatch):
+    path, integrity = packed(tmp_path / "registry", b"let x;")
+    monkeypatch.setitem(builder.PACKAGES, "tiny", ("1.0.0", integrity, "MIT"))
+    registry, cache = (tmp_path / "registry").as_uri(), tmp_path / "cache"
+    assert builder.fetched("tiny", registry, cache) == {"index.js": b"let x;"}
+
+    (stored,) = cache.iterdir()
+    path.unlink()  # from now on it comes from the cache
+    assert builder.fetched("tiny", registry, cache) == {"index.js": b"let x;"}
+    stored.write_bytes(stored.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"tiny-1.0.0.tgz: expected sha512-.*, got sha512-"):
+        builder.fetched("tiny", registry, cache)
+
+    stored.unlink()
+    path.write_bytes(b"something else")
+    with pytest.raises(ValueError, match=r"tiny 1.0.0 from .*: expected sha512-"):
+        builder.fetched("tiny", registry, cache)
+    assert not list(cache.iterdir())
+
+
+# ---- The tasks, without a browser
+
+
+def program_of(chapter, texts, last=()):
+    """A learner's text in a chapter: solved up to the one before, and in this one with `last`."""
+    text = ""
+    for name in CHAPTERS[: CHAPTERS.index(chapter) + 1]:
+        text += f"\n\n{texts[f'{name}.start']}\n"
+        text = edited(text, last if name == chapter else ANSWERS[name])
+    return text
+
+
+def finding_in(tasks, chapter, text):
+    names = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(text, "my_engine.py", "exec"), names)
+    return tasks.first_finding(chapter, names, lambda program: None)
+
+
+STARTS = {  # the rule and the first wrong number of a chapter as it opens
+    "slope": ("slope", "slope"),
+    "value": ("runs", ""),  # there is no product yet
+    "byhand": ("byhand-seed", "L.grad"),
+    "order": ("order-operands", "b"),
+    "backward": ("needed", ""),
+    "neuron": ("needed-here", ""),
+    "network": ("step-still", "w.data"),
+    "boundary": ("boundary", "model(X[2])"),
+}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_chapter_opens_unsolved(chapter, tasks, texts):
+    finding = finding_in(tasks, chapter, program_of(chapter, texts))
+    assert (finding.rule, finding.number) == STARTS[chapter]
+
+
+@pytest.mark.parametrize(
+    "chapter", [*CHAPTERS[:-1], pytest.param(CHAPTERS[-1], marks=pytest.mark.slow)]
+)
+def test_the_answers_are_right(chapter, tasks, texts):
+    assert finding_in(tasks, chapter, program_of(chapter, texts, ANSWERS[chapter])) is None
+
+
+WRONG = [  # chapter, what a learner writes instead, the rule, the first wrong number
+    ("slope", [("(f(x + h) - f(x)) / h", "f(x + h) - f(x)")], "slope", "slope"),
+    ("slope", [("(f(x + h) - f(x)) / h", "14.003")], "slope", "slope"),
+    ("slope", [("def slope", "def slop"), (", slope(f", ", slop(f")], "function", ""),
+    ("slope", [("(f(x + h) - f(x)) / h", "(f(x + h) - f(x)) / 0 if x < 0 else 5.0")],
+     "slope", "slope"),
+    ("value", [("(self, other), \"+\"", "(self,), \"+\"")], "memory", "c._prev"),
+    ("value", [("(self, other), \"*\"", "(self, other), \"+\"")], "sign", "c._op"),
+    ("value", [("        self._prev = tuple(_children)\n", "")], "memory", "c._prev"),
+    ("byhand", [("L.grad = 1.0", "L.grad = 0.0")], "byhand-seed", "L.grad"),
+    ("byhand", [("e.grad = f.data", "e.grad = e.data")], "byhand-product", "e.grad"),
+    ("byhand", [("c.grad = e.grad", "c.grad = e.grad * c.data")], "byhand-sum", "c.grad"),
+    ("byhand", [("b.grad = a.data * d.grad", "b.grad = a.data")], "byhand-chain", "b.grad"),
+    ("byhand", [("b.grad = a.data * d.grad", "b.grad = -4.0")], "byhand-product", "b.grad"),
+    ("byhand", [("    return d, e, L", "    return L"), ("d, e, L = by", "by")], "runs-here", ""),
+    ("order", [("            order.append(node)\n", ""),
+               ("            visited.add(node)\n",
+                "            visited.add(node)\n            order.append(node)\n")],
+     "order-operands", "b"),
+    ("order", [("        if node not in visited:\n", "        if True:\n")], "order-once", "a"),
+    ("order", [("for operand in node._prev:", "for operand in node._prev[:1]:")],
+     "order-operands", "c"),
+    ("order", [("order.append(node)", "order.append(node.data)")], "order-strange", "3.0"),
+    ("order", [("    return order\n", "    return order[:-1]\n")], "order-missing", "a"),
+    ("neuron", [("self.b).tanh()", "self.b)")], "neuron", "o.data"),
+    ("neuron", [("zip(self.w, x)), self.b)", "zip(self.w, x)), Value(0.0))")],
+     "neuron", "o.data"),
+    ("neuron", [("return self.w + [self.b]", "return self.w")], "neuron-parameters", "b"),
+    ("neuron", [("    def tanh", "    def tanhh"), ("self.b).tanh()", "self.b).tanhh()")],
+     "needed-here", ""),
+    ("network", [("        p.grad = 0.0\n", "        pass\n")], "step-zero", "w.data"),
+    ("network", [("p.data -= rate", "p.data += rate")], "step-uphill", "w.data"),
+    ("network", [("p.data -= rate * p.grad", "p.data -= p.grad")], "step-rate", "w.data"),
+    ("network", [("    loss.backward()\n", "")], "step-still", "w.data"),
+    ("network", [("p.data -= rate * p.grad", "p.data -= 2 * rate * p.grad")], "step", "w.data"),
+    ("boundary", [("range(60)", "range(3)")], "boundary", "model(X[3])"),
+    ("boundary", [("range(60)", "range(1)"), ("print(k, \"loss\"", "del X  # print(")],
+     "function", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("chapter", "edits", "rule", "number"), WRONG)
+def test_a_wrong_answer_is_named_at_its_first_wrong_number(
+    chapter, edits, rule, number, tasks, texts
+):
+    text = edited(program_of(chapter, texts, ANSWERS[chapter]), edits)
+    finding = finding_in(tasks, chapter, text)
+    assert (finding.rule, finding.number) == (rule, number)
+    assert "Value(" not in finding.what + finding.how  # no solution
+
+
+def test_grade_leaves_out_the_deepest_chain_in_a_browser(monkeypatch):
+    monkeypatch.setattr("sys.platform", "emscripten")
+    report = grade(class_of(RIGHT))
+    assert report.passed
+    (note,) = (check for check in report.notes if check.aspect == "deep chain")
+    assert "would overflow the stack of the browser" in note.found
+
+
+def test_a_hint_points_at_the_method_of_the_right_class(tasks, texts):
+    text = program_of("boundary", texts, ANSWERS["boundary"])
+    lines = text.splitlines()
+    for name, line in (
+        ("slope", "def slope(f, x):"),
+        ("Value.__add__", "    def __add__(self, other):"),
+        ("Neuron.__call__", "    def __call__(self, x):"),
+    ):
+        found = tasks.line_of(name, text)
+        assert lines[found - 1] == line
+        assert found < lines.index("class Layer:")
+    assert tasks.line_of("Value.relu", text) == tasks.line_of("relu", text) == 0
+
+
+def test_without_a_class_the_course_says_so(tasks):
+    assert tasks.first_finding("order", {}, print).rule == "name"
+    assert tasks.first_finding("order", {"Value": 3}, print).found == "Value is 3"
+    ours = {"Value": tasks.Value}
+    assert tasks.first_finding("order", ours, print).rule == "ours"
+
+
+# One mistake for each rule, and the first wrong number it makes, if the program gets so far.
+CLASSIC = {
+    "= instead of +=": "a.grad", "= in + alone": "a.grad", "no _backward for *": "b.grad",
+    "_backward named and not called": "b.grad", "seed after the walk": "b.grad",
+    "no return in +": "", "no operand of tanh": "z.grad", "chain rule left out in *": "b.grad",
+    "derivatives of * swapped": "b.grad", "tanh squared forgotten": "a.grad",
+    "relu without a test": "a.grad", "gradient is a Value": "", "descent inside backward": "a.data",
+    "other.grad for other.data in *": "a.grad", "(self,) of \"+\"": "b.grad", "no seed": "a.grad",
+    "order not reversed": "b.grad", "preorder": "a.grad", "no visited set": "a.grad",
+    "right but along all paths": "", "visited kept from call to call": "a.grad",
+    "operands in a set": "a.grad", "equality of data": "b.grad", "equality without hash": "",
+    "a set as default argument": "", "grad kept on the class": "b.grad",
+    "constants not wrapped in *": "", "__rmul__ asks the number": "",
+    "__rsub__ unswapped": "b.data",
+    "whole numbers alone": "a.data", "sum instead of product": "c.data", "return forgotten": "",
+    "negation and difference lead to each other": "", "a typing mistake": "", "no backward": "",
+}  # fmt: skip
+BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
+
+
+def test_every_rule_that_a_class_can_break_here_has_its_classic():
+    rules = {BY_NAME[name].rule for name in CLASSIC}
+    assert {mistake.rule for mistake in MISTAKES} - rules == {"numpy", "crash"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLASSIC)
+def test_a_classic_mistake_is_named_at_its_first_wrong_number(name, tasks):
+    finding = tasks.first_finding("neuron", {"Value": class_of(BY_NAME[name].source)}, print)
+    assert (finding.rule, finding.number) == (BY_NAME[name].rule, CLASSIC[name])
+    assert finding.what
+    assert finding.how
+
+
+# ---- The page
+
+
+@pytest.fixture(scope="module")
+def page_file(builder, tmp_path_factory):
+    """The built course; skips where the packages cannot be had."""
+    path = tmp_path_factory.mktemp("course") / "course.html"
+    sys.argv[1:], arguments = ["-o", str(path)], sys.argv[1:]
+    try:
+        builder.main()
+    except (urllib.error.URLError, OSError, builder.subprocess.CalledProcessError) as error:
+        pytest.skip(f"the packages of the course cannot be had here: {error}")
+    finally:
+        sys.argv[1:] = arguments
+    return path
+
+
+class Learner:
+    """Somebody in front of the page."""
+
+    def __init__(self, page):
+        self.page = page
+        self.wait()
+
+    def button(self, name):
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def press(self, name):
+        self.button(name).click()
+
+    def wait(self, seconds=60):
+        """Waits until Python is ready, and has drawn the pictures."""
+        for _ in range(20 * seconds):
+            if self.page.evaluate("python.ready && !python.waiting && !running"):
+                return
+            self.page.wait_for_timeout(50)
+        pytest.fail(f"still waiting: {self.told('status')}")
+
+    def type(self, old, new):
+        """Selects the old text in the editor, and types the new one."""
+        text = self.page.evaluate("editor.text")
+        assert text.count(old) == 1, old
+        self.page.evaluate(
+            "([from, to]) => { editor.focus(); const {mirror} = editor;"
+            "mirror.setSelection(mirror.posFromIndex(from), mirror.posFromIndex(to)) }",
+            [text.index(old), text.index(old) + len(old)],
+        )
+        self.page.keyboard.insert_text(new)
+        self.has(edited(text, [(old, new)]))
+
+    def has(self, text):
+        """Waits until the editor has taken over what was typed."""
+        for _ in range(100):
+            if self.page.evaluate("editor.text") == text:
+                return
+            self.page.wait_for_timeout(20)
+        pytest.fail(f"typed {text!r}, got {self.page.evaluate('editor.text')!r}")
+
+    def write(self, text):
+        """Replaces all text in the editor."""
+        self.page.evaluate("editor.focus()")
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.insert_text(text)
+        self.has(text)
+
+    def run(self):
+        self.press("Run")
+        self.wait()
+        return self.told("verdict")
+
+    def told(self, place):
+        return self.page.locator(f"#{place}").inner_text()
+
+
+@pytest.fixture
+def learner(opened, page_file):
+    with opened(page_file, offline=True) as page:
+        yield Learner(page)
+
+
+@pytest.mark.slow
+def test_the_file_is_small_enough_and_says_what_is_inside(page_file, builder):
+    text = page_file.read_text(encoding="utf-8")
+    assert len(text.encode()) <= builder.LARGEST
+    assert "default-src 'none'" in text
+    assert "connect-src" not in text
+    for part in ("pyodide 314.0.7", "@viz-js/viz 3.31.0", "codemirror 5.65.21", "micrograd 1.0.0"):
+        assert part in text
+
+
+@pytest.mark.slow
+def test_a_learner_goes_from_the_first_task_to_the_last(learner):
+    for chapter, edits in ANSWERS.items():
+        learner.wait()
+        assert learner.page.evaluate("state.chapter") == chapter
+        pictures = learner.page.locator("#pictures > *")
+        assert pictures.count() >= 1
+        assert "✗" not in learner.told("verdict")
+        rule, number = STARTS[chapter]
+        verdict = learner.run()
+        assert f"Rule: {learner.page.evaluate(f'TEXTS[`rule.{rule}`]')}" in verdict
+        assert (
+            "The first wrong number: " + number if number else "The first difference"
+        ) in verdict
+        for stage in ("What is wrong", "Where", "How to mend it"):
+            assert stage not in learner.told("verdict")
+            learner.press("Hint")
+            assert stage in learner.told("verdict")
+        assert learner.button("Hint").is_disabled()
+        for old, new in edits:
+            learner.type(old, new)
+        assert learner.run().startswith("Right."), learner.told("verdict")
+        if chapter == "byhand":  # the stepping page works inside the course
+            learner.page.locator("#pictures summary").click()
+            inside = learner.page.frame_locator("#pictures iframe")
+            inside.get_by_role("button", name="Step forward").click()
+        if chapter == "boundary":  # with the weights that were learned
+            inside = learner.page.frame_locator("#shown iframe")
+            inside.get_by_role("button", name="Train").wait_for()
+        learner.press("Next chapter")
+    learner.wait()
+    assert learner.told("heading") == "Free page"
+    learner.run()
+    assert learner.page.locator("#shown img").count() == 1
+    page = learner.page.frame_locator("#shown iframe")
+    page.get_by_role("button", name="Step forward").click()
+    learner.write("from my_engine import Neuron\nfrom micrograd import draw_dot\n"
+                  "o = Neuron(2)([1.0, 2.0])\no.backward()\ndraw_dot(o)\n")  # fmt: skip
+    learner.run()
+    assert learner.page.locator("#shown img").count() == 1
+    learner.write("from my_engine import Value\nfrom micrograd.grade import grade\n"
+                  "print(grade(Value))\n")  # fmt: skip
+    learner.run()
+    assert "a deep chain would overflow the stack of the\n" in learner.told("printed")
+    assert "no mistake found" in learner.told("printed")
+
+
+@pytest.mark.slow
+def test_each_classic_mistake_is_shown_in_the_page(learner):
+    learner.page.evaluate("open('neuron')")
+    for name, number in CLASSIC.items():
+        learner.write(BY_NAME[name].source)
+        verdict = learner.run()
+        rule = learner.page.evaluate(f"TEXTS['rule.{BY_NAME[name].rule}']")
+        assert f"Rule: {rule}\n" in verdict, name
+        assert f"The first wrong number: {number}\n" in verdict if number else True, name
+        found = learner.page.evaluate("finding.svg")
+        assert not number or ">found<" in found, name
+
+
+ENDLESS = {
+    "a loop": "while True:\n    pass\n",
+    "a loop that prints": "while True:\n    print('again')\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_does_not_end_can_be_stopped(name, learner):
+    learner.write(ENDLESS[name])
+    learner.press("Run")
+    learner.page.wait_for_timeout(1000)
+    learner.press("Stop")
+    assert "Stopped" in learner.told("status")
+    learner.wait()
+    assert learner.page.evaluate("editor.text") == ENDLESS[name]
+    learner.write("print('here again')")
+    learner.run()
+    assert "here again" in learner.told("printed")
+
+
+@pytest.mark.slow
+def test_an_endless_backward_is_named_when_it_is_stopped(learner):
+    learner.page.evaluate("open('backward')")
+    text = BY_NAME["no seed"].source.replace("visit(self)", "while True:\n            pass")
+    learner.write(text)
+    learner.press("Run")
+    learner.page.wait_for_timeout(1500)
+    learner.press("Stop")
+    assert "a.backward()" in learner.told("verdict")
+    assert "Rule: every program ends" in learner.told("verdict")
+
+
+BROKEN = {  # the program, a part of what the page says, and where
+    "x = [0] * 10**9": ("needed more memory than this page has", "status"),
+    "keep = []\nwhile True:\n    keep.append('x' * 10**6)": ("needed more memory", "status"),
+    "import os\nos._exit(1)": ("Python ended", "status"),
+    "class Value\n    pass": ("SyntaxError: expected ':'", "verdict"),
+    "x = 1\ny = x / 0": ("an error in line 2", "verdict"),
+    "input('Your name? ')": ("input() cannot ask in this page", "verdict"),
+    "import numpy": ("numpy is not in this file", "verdict"),
+    "from micrograd import values": ("numpy is not in this file", "verdict"),
+    "import sys\nsys.exit()": ("SystemExit", "verdict"),
+    "for i in range(10**6):\n    print(i)": ("Only the first 100,000", "printed"),
+    "x = 1": ("there is no slope", "verdict"),
+}
+
+
+@pytest.mark.slow
+def test_what_breaks_is_said_and_the_text_is_kept(opened, page_file):
+    with opened(page_file, offline=True) as page:
+        learner = Learner(page)
+        for text, (said, place) in BROKEN.items():
+            learner.write(text)
+            learner.run()
+            assert said in learner.told(place), text
+            assert page.evaluate("editor.text") == text
+
+
+@pytest.mark.slow
+def test_what_was_written_is_there_again(chromium, page_file, tmp_path):
+    context = chromium.new_context(offline=True, accept_downloads=True)
+    page = context.new_page()
+    page.goto(page_file.as_uri())
+    learner = Learner(page)
+    learner.write("kept = 'yes'\n")
+    learner.press("Next chapter")
+    with page.expect_download() as download:
+        learner.press("Export")
+    assert download.value.suggested_filename == "my_engine.py"
+    exported = Path(download.value.path()).read_text(encoding="utf-8")
+    assert exported.startswith("kept = 'yes'\n")
+    assert "class Value" in exported
+    page.close()
+
+    page = context.new_page()
+    page.goto(page_file.as_uri())
+    learner = Learner(page)
+    assert learner.told("heading") == "2. A Value that remembers"
+    assert page.evaluate("editor.text") == exported
+    mine = tmp_path / "mine.py"
+    mine.write_text("class Value:\r\n    pass\r\n", newline="")
+    with page.expect_file_chooser() as chooser:
+        learner.press("Import")
+    chooser.value.set_files(mine)
+    page.get_by_text("mine.py is in the editor").wait_for()
+    assert page.evaluate("editor.text") == "class Value:\n    pass\n"
+    page.evaluate("editor.focus()")
+    page.keyboard.press("ControlOrMeta+z")
+    assert page.evaluate("editor.text") == exported
+    assert json.loads(page.evaluate("localStorage.getItem('micrograd-course')"))["text"] == exported
+    context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 960, 1280, 1920])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_window(opened, page_file, width, scheme):
+    with opened(page_file, width=width, color_scheme=scheme, offline=True) as page:
+        learner = Learner(page)
+        for chapter in (*CHAPTERS, "free"):
+            page.evaluate("name => open(name)", chapter)
+            learner.wait()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, chapter
+        sizes = page.evaluate(
+            "[...document.querySelectorAll('body *')].filter((x) => x.offsetParent)"
+            ".map((x) => parseFloat(getComputedStyle(x).fontSize))"
+        )
+        assert min(sizes) >= 11

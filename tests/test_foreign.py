@@ -1,0 +1,260 @@
+"""Values of other engines, written as their authors and learners write them, are drawn as ours."""
+
+import math
+import re
+
+import pytest
+from wrong_engines import RIGHT, class_of, edited
+
+from micrograd import MLP, Value, draw_dot, explain, mermaid, no_grad
+from micrograd.derivatives import local_derivatives
+from micrograd.draw.foreign import as_ours, is_foreign
+from micrograd.pages.rules import recorded_rules
+
+
+class Original:
+    """As in the first micrograd: operands in a set, a gradient through closures."""
+
+    def __init__(self, data, _children=(), _op=""):
+        self.data, self.grad = data, 0
+        self._backward = lambda: None
+        self._prev, self._op = set(_children), _op
+
+    def result(self, data, others, op, *slopes):
+        operands = (self, *others)
+        out = type(self)(data, operands, op)
+
+        def _backward():
+            for operand, slope in zip(operands, slopes, strict=True):
+                operand.grad += slope * out.grad
+
+        out._backward = _backward
+        return out
+
+    def __add__(self, other):
+        other = other if isinstance(other, Original) else Original(other)
+        return self.result(self.data + other.data, (other,), "+", 1, 1)
+
+    def __sub__(self, other):
+        return self.result(self.data - other.data, (other,), "-", 1, -1)
+
+    def __mul__(self, other):
+        return self.result(self.data * other.data, (other,), "*", other.data, self.data)
+
+    def __pow__(self, n):
+        return self.result(self.data**n, (), f"**{n}", n * self.data ** (n - 1))
+
+    def relu(self):
+        return self.result(max(0, self.data), (), "ReLU", float(self.data > 0))
+
+    def cube(self):
+        return self.result(self.data**3, (), "cube", 3 * self.data**2)
+
+
+class Recorded:
+    """As in microgpt: local derivatives beside the operands, no closures, no names."""
+
+    __slots__ = ("_children", "_local_grads", "data", "grad")
+
+    def __init__(self, data, children=(), local_grads=()):
+        self.data, self.grad = data, 0
+        self._children, self._local_grads = children, local_grads
+
+    def __add__(self, other):
+        return Recorded(self.data + other.data, (self, other), (1, 1))
+
+    def __mul__(self, other):
+        return Recorded(self.data * other.data, (self, other), (other.data, self.data))
+
+    def __pow__(self, n):
+        return Recorded(self.data**n, (self,), (n * self.data ** (n - 1),))
+
+    def log(self):
+        return Recorded(math.log(self.data), (self,), (1 / self.data,))
+
+    def exp(self):
+        return Recorded(math.exp(self.data), (self,), (math.exp(self.data),))
+
+    def relu(self):
+        return Recorded(max(0, self.data), (self,), (float(self.data > 0),))
+
+
+class Silent:
+    """Tells its operands and operations, and nothing about derivatives."""
+
+    def __init__(self, data, _prev=(), _op=""):
+        self.data, self.grad, self._prev, self._op = data, None, _prev, _op
+
+
+def rules_in(picture):
+    """The ops of a drawing's cards with the numbers beside their operands."""
+    found = re.findall(r'COLOR="#0b6b60">([^<]+)<', picture.source)
+    return [text for text in found if not text.startswith("local derivative")]
+
+
+def test_the_original_engine_is_drawn_and_stepped_through():
+    a, b = Original(3.0), Original(-2.0)
+    c = (a * b + a * a).relu() ** 2
+    c.grad = a.grad = 1.0
+    [copy] = as_ours(c)
+    ours = (Value(3.0) * Value(-2.0) + 9.0).relu() ** 2
+    assert (copy.data, copy.grad, copy._op) == (9.0, 1.0, ours._op)
+    square = copy._prev[0]._prev[0]._prev[1]
+    assert [v.data for v in square._prev] == [3.0, 3.0]  # twice, though a set holds it once
+    assert {*rules_in(draw_dot(c, names=locals(), edges="derivatives"))} > {"6", "−2", "3"}
+    assert "c<br>data 9" in mermaid(c, names=locals())
+    page = explain(c, names=locals())
+    assert '"labels":{"0":"a","1":"b"' in page.html
+    assert (a.grad, b.grad) == (1.0, 0)  # nothing is changed
+
+
+def test_the_rules_of_a_known_operation_are_recorded_for_the_page():
+    x = Original(2.0)
+    [copy] = as_ours((x * x + x) ** 3)
+    assert [rule["op"] for rule in recorded_rules(copy)["rules"]] == ["*", "+", "**3"]
+    assert all(rule["forward"] for rule in recorded_rules(copy)["rules"])
+
+
+def test_the_order_of_a_difference_is_found_in_a_set():
+    for x, y in ((5.0, 2.0), (2.0, 5.0)):
+        a, b = Original(x), Original(y)
+        [copy] = as_ours(a - b)
+        assert [v.data for v in copy._prev] == [x, y]
+
+
+def test_an_operation_of_its_own_has_the_derivatives_of_its_closure():
+    x = Original(2.0)
+    [copy] = as_ours(x.cube() + x)
+    assert local_derivatives(copy._prev[0]) == (12.0,)
+    assert "cube" in explain(x.cube()).html
+
+
+def test_microgpts_engine_is_named_by_its_numbers():
+    x, w = Recorded(2.0), Recorded(0.5)
+    y = ((x * w + x * x).relu() ** 2).exp().log() * w**-0.5
+    [copy] = as_ours(y)
+    found = [copy._op]
+    while copy._prev:
+        copy = copy._prev[0]
+        found.append(copy._op)
+    assert found == ["*", "log", "exp", "**2", "ReLU", "+", "*", ""]
+    assert "sentence" in explain(y, names=locals()).html
+    y.grad = 1.0
+    draw_dot(y, names=locals(), edges="derivatives").pipe()
+
+
+def test_an_operation_without_a_name_stays_unnamed_where_numbers_do_not_tell():
+    x = Recorded(2.0)
+    [copy] = as_ours(Recorded(7.0, (x,), (0.25,)))
+    assert copy._op == "?"
+    assert local_derivatives(copy) == (0.25,)
+
+
+@pytest.mark.parametrize("edits", [(), ((".grad +=", ".grad ="),)])
+def test_the_lectures_class_and_a_learners_mistake(edits):
+    kind = class_of(edited(*edits) if edits else RIGHT)
+    a = kind(3.0, label="a")
+    s = a + a
+    s.backward()
+    text = draw_dot(s, edges="derivatives").source
+    assert text.count("v0 -> v1") == 2
+    assert ">a<" in text
+    grads = re.findall('COLOR="#a3127c">([^<]+)<', text)
+    assert ("1" if edits else "2") in grads  # its own number, right or wrong
+    assert explain(s).html
+
+
+def test_a_wrong_derivative_is_shown_as_it_is():
+    tanh = "self.grad += (1 - out.data**2) * out.grad"
+    kind = class_of(edited((tanh, "self.grad += (1 - out.data) * out.grad")))
+    [copy] = as_ours(kind(0.5).tanh())
+    assert local_derivatives(copy) == (1 - math.tanh(0.5),)
+    assert recorded_rules(copy)["rules"][0]["forward"] is None  # it is not our tanh
+
+
+def test_unknown_derivatives_are_left_out_and_said():
+    x = Silent(1.0)
+    odd = Silent(6.0, (Silent(2.0, (x, x), "+"),), "odd")
+    text = draw_dot(odd, edges="derivatives").source
+    assert rules_in(draw_dot(odd, edges="derivatives")) == ["1", "1"]  # + tells by its number
+    assert text.count("no derivative known") == 1
+    with pytest.raises(ValueError, match="does not tell its local derivatives"):
+        explain(odd)
+
+
+@pytest.mark.parametrize(
+    "closure",
+    ["raise KeyError", "operand.grad.nonsense", "operand.grad *= 2", "import sys; sys.exc_info()"],
+)
+def test_a_closure_that_fails_leaves_all_as_it_was(closure):
+    operand = Silent(1.0)
+    node = Silent(5.0, (operand,), "odd")
+    exec(f"def run():\n    {closure}", scope := {"operand": operand})
+    node._backward = scope["run"]
+    operand.grad = node.grad = 7.0
+    [copy] = as_ours(node)
+    assert (operand.grad, node.grad) == (7.0, 7.0)
+    assert "no derivative known" in draw_dot(copy, edges="derivatives").source
+
+
+def test_names_highlights_tangents_and_parameters_may_be_foreign_too():
+    a, b = Original(3.0), Original(4.0)
+    c = a * b
+    text = draw_dot(
+        [c, c + a],
+        names={"numbers": [a, [b]], "c": c, "other": Original(9.0), "n": 3},
+        highlight=[a],
+        tangents={a: 1.0},
+        parameters=(b,),
+    ).source
+    assert ">numbers[0]<" in text
+    assert "tangent" in text
+    assert text.count("#ffe14d") == 1
+    ring = [c]
+    ring.append(ring)
+    assert ">ring[0]<" in draw_dot(c, names={"ring": ring}).source
+
+
+def test_a_deep_graph_and_a_cycle():
+    node = Recorded(0.0)
+    for _ in range(3000):
+        node = node + Recorded(1.0)
+    assert as_ours(node)[0].data == 3000.0
+    one = Silent(1.0)
+    one._prev = (one,)
+    with pytest.raises(ValueError, match="cycle"):
+        draw_dot(one)
+
+
+def test_equality_of_numbers_does_not_mix_up_nodes():
+    class Equal(Silent):
+        def __eq__(self, other):
+            return self.data == other.data
+
+        __hash__ = None
+
+    [copy] = as_ours(Equal(4.0, (Equal(2.0), Equal(2.0)), "+"))
+    assert copy._prev[0] is not copy._prev[1]
+
+
+def test_what_is_no_node_is_refused_as_before():
+    assert not is_foreign(MLP(2, [1]))
+    assert not is_foreign(Original)
+    with pytest.raises(TypeError, match="a graph starts from a Value, got list"):
+        draw_dot([[Original(1.0)]])
+    with pytest.raises(TypeError, match="one real number"):
+        draw_dot(Silent("a text"))
+
+
+def test_it_works_inside_no_grad():
+    with no_grad():
+        x = Original(3.0)
+        assert rules_in(draw_dot(x * x, edges="derivatives")) == ["3", "3"]
+
+
+def test_our_own_values_are_left_alone():
+    x = Value(2.0)
+    names = {"x": x}
+    root, same = as_ours(x, names)
+    assert root is x
+    assert same is names
