@@ -35,6 +35,7 @@ import inspect
 import itertools
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any, TypeVar, cast
@@ -240,12 +241,15 @@ def _switch(arguments: str, case: str, functions: Mapping[str, str]) -> Any:
     return _compiled(names["switch"])
 
 
+PLACES = {"x": "xs", "y": "ys", "a": "as_", "b": "bs"}  # where each operand begins
 _function = _switch("x, y, a, b", "result = {}", SERIAL_FUNCTIONS)
 _elementwise = _switch(
     "m, n, out, xs, ys, as_, bs",
-    "for i in range(n): x, y, a, b = _get(m, xs + i), _get(m, ys + i), _get(m, as_ + i), "
-    "_get(m, bs + i); _put(m, out + i, {})",
-    FUNCTIONS,
+    "for i in range(n): _put(m, out + i, {})",
+    {  # each function reads only the operands that it has
+        op: re.sub(r"\b([xyab])\b", lambda found: f"_get(m, {PLACES[found[1]]} + i)", formula)
+        for op, formula in FUNCTIONS.items()
+    },
 )
 
 # ---- 3. Tiles of sums of products
