@@ -425,6 +425,9 @@ def grade(options: argparse.Namespace) -> int:
         report = grade_file(options.files[0], options.seconds, options.name, names=told)
     except RuntimeError as error:  # the process did not start
         raise OSError(str(error)) from None
+    except FileNotFoundError as error:
+        whole = "; to grade all files in it, add --csv FILE or --html FOLDER"
+        raise FileNotFoundError(f"{error}{whole * Path(options.files[0]).is_dir()}") from None
     print(report.json() if options.json else report.text(options.hints))
     if options.points and not options.json:
         print(f"Points: {report.points(table):.4g} of {sum(table.values()):.4g}.")

@@ -187,6 +187,7 @@ def test_json_has_everything_the_fix_included(tmp_path, capsys):
     [
         (["nobody.py", "--csv", "x.csv"], "there is no file nobody.py"),
         (["a.py", "--csv", "nowhere/x.csv"], "there is no folder nowhere"),
+        (["."], "to grade all files in it, add --csv FILE or --html FOLDER"),
         (["a.py", "--points", "nowhere.csv"], "nowhere.csv"),
         (["a.py", "a.py", "--seconds", "0"], "--seconds expects a number above 0"),
     ],
@@ -195,10 +196,10 @@ def test_options_that_make_no_sense_are_refused_before_anything_is_written(
     options, message, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    written(tmp_path, {"a.py": RIGHT})
+    written(tmp_path, {"a.py": RIGHT, "b.py": RIGHT})
     assert main(["grade", *options]) == 2
     assert message in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["a.py"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]
 
 
 def test_hints_limit_the_report_on_a_single_file(tmp_path, capsys):

@@ -22,7 +22,7 @@ our rule, so that a page can compute it again. Otherwise it has the numbers of t
     ...         return Mine(self.data * other.data, (self, other), (other.data, self.data))
     >>> [ours] = as_ours(Mine(3.0) * Mine(2.0))
     >>> ours, ours._op, local_derivatives(ours)
-    (Value(data=6.0, grad=0), '*', (2.0, 3.0))
+    (Value(data=6.0, grad=0.0), '*', (2.0, 3.0))
 """
 
 from __future__ import annotations

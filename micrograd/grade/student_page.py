@@ -121,7 +121,7 @@ def class_page(results: Sequence[Result], table: Mapping[str, float]) -> str:
         (
             f'<a href="{_escaped(result.page)}">{_escaped(result.student)}</a>',
             f'<span class="verdict">{VERDICTS[result.report.exit_code]}</span>',
-            _escaped("; ".join(group[0].rule for group in result.report.mistakes[:2])),
+            _escaped(" ".join(group[0].rule for group in result.report.mistakes[:2])),
             shown(earned),
         )
         for result, earned in zip(results, points, strict=True)

@@ -336,6 +336,8 @@ function showChains({step, chains, state}, hidden) {
   const note = text => $("chains").append(withButtons(made("p", "", {class: "note"}), text));
   if (chains.length > most) note(`and ${chains.length - most} more`);
   if (step.phase === "seed" && !step.pass) note(whyBackwards(model));
+  if (step === model.steps.list[model.steps.seedAt + 2] && first && !mistake && !hidden.size)
+    note(whyMultiplied(model, first));
   if (step.phase === "end" && !lesson) note(whatFor(model));
 }
 

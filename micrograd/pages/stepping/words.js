@@ -168,9 +168,7 @@ function sumOf(model, chain, state) {
     return `gradient: ${number(after)}, and ${number(before)} is lost${more}`;
   if (mistake !== "assign" && (!first || before !== 0))
     return `gradient: ${number(before)} + ${inFormula(share)} = ${number(after)}${more}`;
-  return model.users[node].length === 1
-    ? `used once: its gradient is ${number(after)}`
-    : `gradient${more && " so far"}: ${number(after)}${more}`;
+  return `gradient${more && " so far"}: ${number(after)}${more}`;
 }
 
 // Whether uses of this node have not contributed yet.
@@ -190,6 +188,12 @@ function whyBackwards({leaves}) {
   const n = leaves.length.toLocaleString("en");
   return `Why backwards? To nudge ${n} leaves one by one takes ${n} more forward passes. One walk back ` +
     "from the result finds all their gradients.";
+}
+
+function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
+  const [x, y, result] = [node, giver, graph.root].map(name);
+  return `Why multiply? When ${x} moves a little, ${y} moves ${number(local)} times as far, and ${result} ` +
+    `moves ${number(upstream)} times as far as ${y}: together ${inFormula(local)} × ${inFormula(upstream)} times.`;
 }
 
 const whatFor = ({name, graph}) =>
