@@ -15,7 +15,7 @@ cyclic garbage collector is on (the default), off, or off during a step and run 
 the collector off, the garbage of the original piles up and slows its later steps. Without
 --original only this package is measured.
 
-The tables of the peers measure three workloads, described in `peers.py`, with every package that is
+The tables of the peers measure four workloads, described in `peers.py`, with every package that is
 installed, all in float64 on the same single core. The first step of each peer is compared with
 NumPy code written by hand. A peer that differs is reported and not timed.
 """
@@ -462,19 +462,26 @@ def peer_tables(options):
     table(names, builds, lambda column, name: f"{column[name]:.2f}")
 
 
-SLOW = {("CasADi, generated C", "W3"): "gcc takes minutes to compile it; add --slow"}
+SLOW = {
+    ("CasADi, generated C", "W3"): "gcc takes minutes to compile it; add --slow",
+    ("CasADi, generated C", "W4"): "gcc takes minutes to compile it; add --slow",
+    ("PyTorch, torch.compile", "W4"): "it takes minutes to compile; add --slow",
+    ("JAX, jit", "W4"): "it takes minutes to compile; add --slow",
+    ("compiled, JAX", "W4"): "XLA takes minutes to compile it; add --slow",
+    ("compiled, in jit of JAX", "W4"): "XLA takes minutes to compile it; add --slow",
+}
 
 
 def main():
     """Prints the tables."""
-    all_workloads = ["W1", "W2", "W3"]
+    all_workloads = ["W1", "W2", "W3", "W4"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", choices=["eager", "peers"], help="one set of tables")
     parser.add_argument("--original", metavar="DIR", help="folder with the original package")
     parser.add_argument("--rounds", type=int, help="for the eager engine (15), for the peers (50)")
     parser.add_argument("--largest", type=int, default=1_000_000, help="largest graph (1000000)")
     parser.add_argument("--workloads", nargs="+", choices=all_workloads,
-                        default=all_workloads, help="for the peers (all three)")  # fmt: skip
+                        default=all_workloads, help="for the peers (all four)")  # fmt: skip
     parser.add_argument("--peers", nargs="+", metavar="NAME", default=[""],
                         help="peers whose names contain one of these (all)")  # fmt: skip
     parser.add_argument("--examples", type=int, default=0,

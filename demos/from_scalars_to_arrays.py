@@ -40,7 +40,7 @@ from micrograd import (
     where,
 )
 from micrograd.arrays import data_of, grad_of, values
-from micrograd.compiler.averages import averaged, in_lanes, needed
+from micrograd.compiler.averages import averaged, needed
 from micrograd.compiler.fuse import fused
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run_numpy import NumPyRun
@@ -412,9 +412,9 @@ print("simplified, and needed:          ", len(wanted))
 # What becomes of the penalty $0.001 \sum p^2$ and its derivatives?
 
 # %%
-means = averaged(recording, [result, *gradients], set(places))
+means = averaged(recording, [result, *gradients])
 steps = recording.instructions
-in_lane = in_lanes(steps, set(places))
+in_lane = steps.lanes
 wanted = [i for i in needed(steps, [*means, result]) if steps[i].operands]
 print(sum(in_lane[i] for i in wanted), "in every lane, such as", written(forward[-1]))
 print(sum(not in_lane[i] for i in wanted), "once:")
@@ -440,7 +440,7 @@ assert loss.instructions == steps  # the same as in the compiled function
 # network?
 
 # %%
-fusion = fused(steps, [*means, result], set(places))
+fusion = fused(steps, [*means, result])
 units = fusion.units
 
 
@@ -562,17 +562,15 @@ figure.tight_layout()
 # %% [markdown]
 # ### The program as text
 #
-# The compiler can also write a program as Python text that runs without NumPy. It has the same
-# parts, and the loop is back: for every example, go forward, go backward, add up.
+# The compiler can also write a program as Python text. A variable holds one number, or a row with a
+# number for each lane. What was a sum over the lanes is a `mean`.
 
 # %%
 print(loss.source)
 
 namespace = {}
 exec(loss.source, namespace)
-value, gradient = namespace["program"](
-    [p.data for p in parameters], [(x0, x1, t) for (x0, x1), t in zip(X, y, strict=True)]
-)
+value, gradient = namespace["program"]([p.data for p in parameters], [*X.T, y])
 assert np.allclose(gradient, expected, rtol=1e-12, atol=1e-12)
 
 # %% [markdown]
@@ -598,9 +596,9 @@ nodes = number_of_nodes(*(large_loss(*pair) for pair in zip(X.tolist(), y.tolist
 program = micrograd.compile(large_loss)
 program(X, y)
 found = recorded(large_loss, [(2,), ()])
-means = averaged(found.recording, [found.results[0], *found.gradients], set(found.places))
+means = averaged(found.recording, [found.results[0], *found.gradients])
 steps = found.recording.instructions
-fusion = fused(steps, means, set(found.places))
+fusion = fused(steps, means)
 schedule = scheduled(fusion, steps, [range(2), range(2, 3)], found.places, means)
 
 stages = {

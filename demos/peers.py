@@ -1,11 +1,12 @@
 """One training step in many packages: the peers in the table of `benchmark.py`.
 
-There are three workloads. Every peer starts from the same numbers, in float64, and does plain
+There are four workloads. Every peer starts from the same numbers, in float64, and does plain
 gradient descent:
 
     W1  moons      perceptron 2-16-16-1 on 100 points, hinge loss and an L2 penalty
     W2  digits     perceptron 64-32-10 on 128 images, softmax cross-entropy
     W3  document   a one-layer GPT of 4,192 parameters on the 7 positions of one document
+    W4  serial     10,000 operations on single numbers, most of which wait for the ones before
 
 A peer is built from a workload. Its `step()` goes forward and backward, updates the parameters,
 
@@ -42,6 +43,7 @@ import numpy as np
 
 PENALTY, EPSILON = 1e-4, 1e-5
 CLASSES, PIXELS = 10, 64
+STEPS, NUMBERS = 10_000, 100
 TOKENS, POSITIONS, WIDTH, HEADS = 27, 16, 16, 4
 HEAD_WIDTH = WIDTH // HEADS
 
@@ -50,7 +52,7 @@ class Workload(NamedTuple):
     """A training task: the parameters and the data.
 
     Attributes:
-        name: 'moons', 'digits' or 'document'.
+        name: 'moons', 'digits', 'document' or 'serial'.
         matrices: the parameters, by name, in the order of this package's `parameters()`.
         inputs: one example in each row.
         targets: one for each example; for a document, a row with one for each position.
@@ -70,6 +72,8 @@ class Workload(NamedTuple):
         A product of a matrix and its input is done once forward, and twice backward: for the
         derivative with respect to the matrix and to the input. Data need no derivative.
         """
+        if self.name == "serial":  # has no matrix product
+            return 0
         if self.name == "document":
             length = self.inputs.size
             projections = sum(A.size for A in list(self.matrices.values())[2:])
@@ -80,8 +84,8 @@ class Workload(NamedTuple):
         return 2 * len(self.inputs) * (2 * sum(sizes) + sum(inner))
 
     def repeated(self, examples):
-        """The workload with this many examples, which repeat; a document stays as it is."""
-        if self.name == "document" or not examples:
+        """The workload with this many examples, which repeat, if it is one of perceptrons."""
+        if self.name in ("document", "serial") or not examples:
             return self
         arrays = [np.resize(a, (examples, *a.shape[1:])) for a in (self.inputs, self.targets)]
         return self._replace(inputs=arrays[0], targets=arrays[1])
@@ -128,7 +132,17 @@ def document():
     return Workload("document", matrices, word[:, :-1], word[:, 1:])
 
 
-WORKLOADS = {"W1": moons, "W2": digits, "W3": document}
+def serial():
+    """W4, which has parameters and no data.
+
+    Source: A. Rogozhnikov, Fastest Autograd in the West (2023). His loss is the last number, whose
+    derivatives are too small to compare; here it is the mean of all results of softplus.
+    """
+    start = np.random.default_rng(4).uniform(-1, 1, (1, NUMBERS))
+    return Workload("serial", {"start": start}, np.zeros((1, 1)), np.zeros(1))
+
+
+WORKLOADS = {"W1": moons, "W2": digits, "W3": document, "W4": serial}
 
 
 # ---- 2. The loss of one example, in scalars, for any engine that has + - * / **
@@ -223,7 +237,29 @@ def scalar_document(matrices, tokens, targets, use):
     return sum(losses) / len(losses)
 
 
-SCALAR_LOSSES = {"moons": scalar_moons, "digits": scalar_digits, "document": scalar_document}
+def scalar_serial(matrices, x, y, use):
+    """The mean of all results of softplus; takes turns with sum, product, and softmax of four."""
+    [[start]] = matrices
+    nodes, found = [*start], []
+    for i in range(STEPS):
+        if i % 4 == 0:
+            found.append(use.log(use.exp(nodes[-10]) + 1))
+            nodes.append(found[-1])
+        elif i % 4 == 1:
+            nodes.append(sum(nodes[-30:-10:5]))
+        elif i % 4 == 2:
+            nodes.append(nodes[-20] * nodes[-10])
+        else:
+            powers = [use.exp(z) for z in nodes[-4:]]
+            total = sum(powers)
+            nodes += [power / total for power in powers]
+    return sum(found) / len(found)
+
+
+SCALAR_LOSSES = {
+    "moons": scalar_moons, "digits": scalar_digits, "document": scalar_document,
+    "serial": scalar_serial,
+}  # fmt: skip
 
 
 def penalty(name, matrices):
@@ -369,6 +405,39 @@ class NumPy:
         d_position[:length] = d_x
         return loss
 
+    def serial(self):
+        """The loss of W4; stores its gradient. Single numbers need no NumPy."""
+        nodes, places = self.A[0][0].tolist(), []
+        for i in range(STEPS):
+            places.append(len(nodes))
+            if i % 4 == 0:
+                nodes.append(math.log(math.exp(nodes[-10]) + 1))
+            elif i % 4 == 1:
+                nodes.append(sum(nodes[-30:-10:5]))
+            elif i % 4 == 2:
+                nodes.append(nodes[-20] * nodes[-10])
+            else:
+                powers = [math.exp(z) for z in nodes[-4:]]
+                nodes += [power / sum(powers) for power in powers]
+        d = [0.0] * len(nodes)
+        for k in places[::4]:
+            d[k] = 1 / len(places[::4])
+        for i, k in reversed(list(enumerate(places))):
+            if i % 4 == 0:  # the derivative of softplus is 1 - exp(-softplus)
+                d[k - 10] += d[k] * (1 - math.exp(-nodes[k]))
+            elif i % 4 == 1:
+                for term in range(k - 30, k - 10, 5):
+                    d[term] += d[k]
+            elif i % 4 == 2:
+                d[k - 20] += d[k] * nodes[k - 10]
+                d[k - 10] += d[k] * nodes[k - 20]
+            else:
+                mean = dot(d[k : k + 4], nodes[k : k + 4])
+                for j in range(k, k + 4):
+                    d[j - 4] += nodes[j] * (d[j] - mean)
+        self.G[0][0] = d[:NUMBERS]
+        return sum(nodes[k] for k in places[::4]) / len(places[::4])
+
 
 def rms_normalised(x):
     """The rows divided by their root mean square, and 1 / root mean square."""
@@ -386,7 +455,7 @@ def rms_derivative(d_n, n, by_root):
 
 def split(workload):
     """The parameters as frameworks keep them: weights and biases in separate arrays."""
-    if workload.name == "document":
+    if workload.name in ("document", "serial"):
         return list(workload.matrices.values())
     parts = [(A[:, :-1], A[:, -1]) for A in workload.matrices.values()]
     return [np.ascontiguousarray(part) for pair in parts for part in pair]
@@ -395,7 +464,7 @@ def split(workload):
 def joined(workload, arrays):
     """All parameters in one vector, in this package's order, from arrays as in `split`."""
     arrays = [np.asarray(array) for array in arrays]
-    if workload.name != "document":
+    if workload.name not in ("document", "serial"):
         arrays = [np.column_stack(wb) for wb in zip(arrays[::2], arrays[1::2], strict=True)]
     return np.concatenate([array.ravel() for array in arrays])
 
@@ -460,6 +529,12 @@ class PyTorch:
         x = x + F.linear(mixed[0].transpose(0, 1).reshape(length, WIDTH), output)
         hidden = F.relu(F.linear(F.rms_norm(x, (WIDTH,), eps=EPSILON), up))
         return F.cross_entropy(F.linear(x + F.linear(hidden, down), head), self.targets)
+
+    def serial(self, weights):
+        """The loss of W4, in scalars."""
+        torch = self.torch
+        use = Functions(torch.relu, torch.exp, torch.log, max, operator.getitem)
+        return scalar_serial([[weights[0][0].unbind()]], None, None, use)
 
 
 class CompiledPyTorch(PyTorch):
@@ -552,6 +627,12 @@ class JAX:
         x = x + mixed.transpose(1, 0, 2).reshape(length, WIDTH) @ output.T
         x = x + nn.relu(normalised(x) @ up.T) @ down.T
         return self.cross_entropy(x @ head.T, targets)
+
+    def serial(self, weights, inputs, targets):
+        """The loss of W4, in scalars."""
+        np = self.jax.numpy
+        use = Functions(self.jax.nn.relu, np.exp, np.log, max, operator.getitem)
+        return scalar_serial([[list(weights[0][0])]], inputs, targets, use)
 
 
 # ---- 5. Scalar engines
@@ -850,7 +931,6 @@ PEERS = [
     Peer("PyTorch, torch.compile", CompiledPyTorch, *TORCH),
     Peer("JAX, jit", JAX, "framework", "jax", "jax"),
     Peer("NumPy, by hand", NumPy, "array"),
-    Peer("compiled, plain Python", partial(Compiled, executor="python"), "compiled"),
     Peer("compiled, NumPy", partial(Compiled, executor="numpy"), "compiled"),
     Peer("compiled, numba", partial(Compiled, executor="numba"), "compiled", "numba", "numba"),
     Peer("its kernel alone", KernelAlone, "compiled", "numba", "numba"),

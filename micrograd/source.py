@@ -1,8 +1,8 @@
 """Pieces of program text: expressions with the brackets that they need, numbers, and names.
 
-Two files use them: `trace.py` writes a graph as a program, node by node, and
-`compiler/run_python.py` writes a compiled function. An expression is a text and its rank, which
-says how tightly its outermost operation binds.
+Two files use them: `trace.py` writes a graph as a program, node by node, and `compiler/text.py`
+writes a compiled function. An expression is a text and its rank, which says how tightly its
+outermost operation binds.
 
     >>> total = operation("+", [("a", ATOM), ("b", ATOM)])
     >>> operation("*", [total, number(-2.0)])
@@ -24,7 +24,7 @@ Expression = tuple[str, int]  # a text and its rank
 # Ranks, from the loosest to the tightest binding; Python and JavaScript agree on them.
 CHOICE, COMPARISON, SUM, PRODUCT, NEGATIVE, POWER, ATOM = range(7)
 RANKS = {
-    **dict.fromkeys(("<", "<=", ">", ">="), COMPARISON), **dict.fromkeys("+-", SUM),
+    **dict.fromkeys(("<", "<=", ">", ">=", "=="), COMPARISON), **dict.fromkeys("+-", SUM),
     **dict.fromkeys("*/", PRODUCT), "neg": NEGATIVE, "**": POWER,
 }  # fmt: skip
 FUNCTIONS = {
@@ -63,6 +63,25 @@ def operation(op: str, operands: Sequence[Expression]) -> Expression:
     else:
         text = f"{op}({', '.join(text for text, _ in operands)})"
     return text, rank
+
+
+def expression(
+    op: str,
+    operands: Sequence[Expression],
+    x: Number = None,
+    spelling: Mapping[str, str] | None = None,
+) -> Expression:
+    """The expression for an instruction; an input or a constant has no operands but a number x.
+
+    >>> expression("take", [("i", ATOM), ("a", ATOM), ("b + c", SUM)])
+    ('take([a, b + c], i)', 6)
+    """
+    if op in ("input", "constant"):
+        return number(x, spelling)
+    if op == "take":
+        (index, _), *table = operands
+        return f"take([{', '.join(text for text, _ in table)}], {index})", ATOM
+    return operation(op, operands)
 
 
 def number(x: Number, spelling: Mapping[str, str] | None = None) -> Expression:

@@ -45,7 +45,7 @@ from micrograd.engine import (
     topological_order,
 )
 from micrograd.pause import is_paused
-from micrograd.source import ATOM, FUNCTIONS, Expression, identifiers, number, operation
+from micrograd.source import ATOM, FUNCTIONS, Expression, expression, identifiers
 
 # ---- 1. Instructions, and the numbers that record them
 
@@ -587,15 +587,8 @@ def _expressions(
     texts: list[Expression] = []
     for step in instructions:
         operands = [(known[i], ATOM) if i in known else texts[i] for i in step.operands]
-        if step.op in ("input", "constant"):
-            x = step.number
-            if not isinstance(x, int) or abs(x) > 2**53:  # JavaScript's exact integers end here
-                x = float(innermost(x))
-            texts.append(number(x, spelling))
-        elif step.op == "take":
-            (index, _), *table = operands
-            entries = ", ".join(text for text, _ in table)
-            texts.append((f"take([{entries}], {index})", ATOM))
-        else:
-            texts.append(operation(step.op, operands))
+        x = step.number
+        if not isinstance(x, int | None) or abs(x or 0) > 2**53:  # JavaScript's exact integers
+            x = float(innermost(x))
+        texts.append(expression(step.op, operands, x, spelling))
     return [text for text, _ in texts]

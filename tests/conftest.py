@@ -74,7 +74,7 @@ def effort(request):
     return 10 if request.config.option.slow else 1
 
 
-@pytest.fixture(scope="module", params=["numpy", "python", "numba"])
+@pytest.fixture(scope="module", params=["numpy", "numba"])
 def executor(request):
     """Each executor in turn, which `micrograd.compile` uses meanwhile."""
     if request.param == "numba" and why_not():

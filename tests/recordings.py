@@ -23,8 +23,11 @@ def evaluated(instructions, inputs):
     return results
 
 
-def inputs_of(recording, count):
-    return [recording.input(0.0) for _ in range(count)]
+def inputs_of(recording, count, parameters=()):
+    """Inputs, of which those at the given positions are uniform."""
+    return [
+        recording.parameter() if i in parameters else recording.input(0.0) for i in range(count)
+    ]
 
 
 def written(recording, place):
@@ -40,9 +43,9 @@ def passed(function, shapes):
     are the mean, its gradients, and the result in every lane."""
     found = recorded(function, shapes)
     wanted = [found.results[0], *found.gradients]
-    places = [*averaged(found.recording, wanted, set(found.places)), found.results[0]]
+    places = [*averaged(found.recording, wanted), found.results[0]]
     widths = [len(names) for names in found.arguments.values()]
     inputs = [range(end - n, end) for end, n in zip(accumulate(widths), widths, strict=True)]
     steps = found.recording.instructions
-    units = fused(steps, places, set(found.places))
+    units = fused(steps, places)
     return found, scheduled(units, steps, inputs, found.places, places)

@@ -3,16 +3,16 @@
 import pytest
 from recordings import inputs_of, written
 
-from micrograd.compiler.averages import averaged, in_lanes, needed
+from micrograd.compiler.averages import averaged, needed
 from micrograd.compiler.simplify import Simplified
 
 
 def test_lanes_start_at_inputs_and_end_at_means():
     recording = Simplified()
-    p, x = inputs_of(recording, 2)
+    p, x = inputs_of(recording, 2, parameters={0})
     places = [(p * p).place, (p * x).place, recording.simplified("mean", ((p * x).place,))]
-    lanes = in_lanes(recording.instructions, {p.place})
-    assert [lanes[place] for place in places] == [False, True, False]
+    lanes = recording.instructions.lanes
+    assert [bool(lanes[place]) for place in places] == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ def test_lanes_start_at_inputs_and_end_at_means():
 )
 def test_a_mean_moves_inwards_past_uniform_operands(of, expected):
     recording = Simplified()
-    p, x = inputs_of(recording, 2)
-    [mean] = averaged(recording, [of(p, x).place], {p.place})
+    p, x = inputs_of(recording, 2, parameters={0})
+    [mean] = averaged(recording, [of(p, x).place])
     assert written(recording, mean) == expected
 
 

@@ -1,6 +1,7 @@
 """Sums of products, chains of maxima and table lookups, each fused into one unit."""
 
 import random
+from itertools import chain
 
 import pytest
 from recordings import evaluated, inputs_of
@@ -13,9 +14,9 @@ from micrograd.compiler.simplify import Simplified
 from micrograd.nn import MLP
 
 
-def fused_units(recording, results, parameters=()):
+def fused_units(recording, results):
     """The units that the results need, by place."""
-    return fused(recording.instructions, [r.place for r in results], parameters).units
+    return fused(recording.instructions, [r.place for r in results]).units
 
 
 def dot(left=(), right=(), added=(), subtracted=(), sign=1):
@@ -24,20 +25,16 @@ def dot(left=(), right=(), added=(), subtracted=(), sign=1):
 
 def test_a_neuron_is_one_dot_and_its_bias_is_a_weight_whose_input_is_1():
     recording = Simplified()
-    w, v, b, x, y = inputs_of(recording, 5)
+    w, v, b, x, y = inputs_of(recording, 5, {0, 1, 2})
     out = w * x + v * y + b
-    assert fused_units(recording, [out], {0, 1, 2}) == {
-        out.place: dot(left=(0, 1, 2), right=(3, 4, ONE))
-    }
+    assert fused_units(recording, [out]) == {out.place: dot(left=(0, 1, 2), right=(3, 4, ONE))}
 
 
 def test_the_uniform_factor_comes_first_whatever_the_order():
     recording = Simplified()
-    w, v, x, y = inputs_of(recording, 4)
+    w, v, x, y = inputs_of(recording, 4, {0, 1})
     out = x * w + v * y + x
-    assert fused_units(recording, [out], {0, 1}) == {
-        out.place: dot(left=(0, 1), right=(2, 3), added=(2,))
-    }
+    assert fused_units(recording, [out]) == {out.place: dot(left=(0, 1), right=(2, 3), added=(2,))}
 
 
 def test_a_tree_of_additions_is_one_sum_of_products_for_each_sign():
@@ -102,10 +99,10 @@ def test_a_constant_minus_a_product_is_not_a_dot():
 
 def test_uniform_sums_stay_outside_the_lanes():
     recording = Simplified()
-    p, q, x = inputs_of(recording, 3)
+    p, q, x = inputs_of(recording, 3, {0, 1})
     penalty = p * p + q * q
     out = penalty + x * x + x
-    units = fused_units(recording, [out], {p.place, q.place})
+    units = fused_units(recording, [out])
     assert units.pop(penalty.place) == dot(left=(0, 1), right=(0, 1))
     [rest] = [place for place in units if place != out.place]
     assert units == {
@@ -116,9 +113,9 @@ def test_uniform_sums_stay_outside_the_lanes():
 
 def test_several_uniform_terms_become_one_bias():
     recording = Simplified()
-    w, b, c, d, x = inputs_of(recording, 5)
+    w, b, c, d, x = inputs_of(recording, 5, {0, 1, 2, 3})
     out = w * x + b + c - d
-    units = fused_units(recording, [out], {0, 1, 2, 3})
+    units = fused_units(recording, [out])
     [bias] = [place for place in units if place != out.place]
     assert units == {
         bias: dot(added=(1, 2), subtracted=(3,)),
@@ -128,9 +125,9 @@ def test_several_uniform_terms_become_one_bias():
 
 def test_a_bias_that_is_subtracted_is_subtracted_once():
     recording = Simplified()
-    w, b, x, y = inputs_of(recording, 4)
+    w, b, x, y = inputs_of(recording, 4, {0, 1})
     out = w * x + w * y - b
-    units = fused_units(recording, [out], {0, 1})
+    units = fused_units(recording, [out])
     [rest] = [place for place in units if place != out.place]
     assert units == {
         rest: dot(left=(0, 0), right=(2, 3)),
@@ -141,16 +138,16 @@ def test_a_bias_that_is_subtracted_is_subtracted_once():
 @pytest.mark.parametrize(("op", "name"), [("maximum", "largest"), ("minimum", "smallest")])
 def test_a_chain_of_maximum_is_one_unit_and_uniform_operands_are_copied(op, name):
     recording = Simplified()
-    p, x, y = inputs_of(recording, 3)
+    p, x, y = inputs_of(recording, 3, {0})
     out = recording.record(op, recording.record(op, x, p), y)
-    units = fused_units(recording, [out], {p.place})
+    units = fused_units(recording, [out])
     [copy] = [place for place in units if place != out.place]
     assert units == {
         copy: Unit("copy", ((p.place,),)),
         out.place: Unit(name, ((copy, x.place, y.place),)),
     }
     uniform = recording.record(op, recording.record(op, p, 3.0), p * p)
-    assert fused_units(recording, [uniform], {p.place})[uniform.place].op == name
+    assert fused_units(recording, [uniform])[uniform.place].op == name
 
 
 def test_a_maximum_with_another_use_ends_the_chain():
@@ -164,9 +161,9 @@ def test_a_maximum_with_another_use_ends_the_chain():
 
 def test_a_table_is_either_uniform_or_in_lanes():
     recording = Simplified()
-    p, x, i = inputs_of(recording, 3)
+    p, x, i = inputs_of(recording, 3, {0})
     mixed, uniform = i.take([p, x, p]), i.take([p, p * p])
-    units = fused_units(recording, [mixed, uniform], {p.place})
+    units = fused_units(recording, [mixed, uniform])
     [copy] = [place for place, unit in units.items() if unit.op == "copy"]
     assert units[mixed.place] == Unit("take", ((2,), (copy, 1, copy)))
     assert units[uniform.place] == Unit("take", ((2,), (0, (p * p).place)))
@@ -174,38 +171,38 @@ def test_a_table_is_either_uniform_or_in_lanes():
 
 def test_the_gradient_of_a_table_entry_is_a_scatter():
     recording = Simplified()
-    p, q, i, j, x = inputs_of(recording, 5)
+    p, q, i, j, x = inputs_of(recording, 5, {0, 1})
     table = [Value(p), Value(q)]
     out = x * i.take(table) + j.take(table).tanh() + i.take(table).exp()
     out.backward()
     gradients = [entry.grad.place for entry in table]
-    units = fused(recording.instructions, gradients, {0, 1}).units
+    units = fused(recording.instructions, gradients).units
     scattered = [units[place] for place in gradients]
     assert [unit.op for unit in scattered] == ["scatter", "scatter"]
     assert [set(unit.operands[0]) for unit in scattered] == [{2, 3}, {2, 3}]
     assert scattered[0].operands[:2] == scattered[1].operands[:2]
     numbers = [recording.instructions[unit.operands[2][0]].number for unit in scattered]
     assert numbers == [0, 1]
-    means = averaged(recording, gradients, {0, 1})
-    units = fused(recording.instructions, means, {0, 1}).units
+    means = averaged(recording, gradients)
+    units = fused(recording.instructions, means).units
     assert [units[place].op for place in means] == ["scatter mean", "scatter mean"]
 
 
 def test_a_choice_between_two_inputs_is_not_a_scatter():
     recording = Simplified()
-    i, w, x, y, z = inputs_of(recording, 5)
+    i, w, x, y, z = inputs_of(recording, 5, {1})
     result = (
         i.where(w, x) + i.where(w, y) + i.where(w, z)
     )  # an input, even one of 0, is not constant
-    assert fused_units(recording, [result], {1})[result.place].op == "dot"
+    assert fused_units(recording, [result])[result.place].op == "dot"
 
 
 def test_a_mean_of_products_is_a_sum_along_the_lanes():
     recording = Simplified()
-    p, x, y = inputs_of(recording, 3)
+    p, x, y = inputs_of(recording, 3, {0})
     product, sum_, other = x * y, x * y.exp() + y * x.exp(), x.tanh()
-    means = averaged(recording, [product.place, sum_.place, other.place, (p * x).place], {0})
-    units = fused(recording.instructions, means, {0}).units
+    means = averaged(recording, [product.place, sum_.place, other.place, (p * x).place])
+    units = fused(recording.instructions, means).units
     assert units[means[0]] == Unit("mean", ((1,), (2,)))
     [(left, right), sign, _] = units[means[1]][1:]
     assert (len(left), sign) == (2, 1)
@@ -218,15 +215,15 @@ def test_every_neuron_and_every_upstream_gradient_is_a_dot():
     random.seed(0)
     model = MLP(3, [4, 5, 1])
     found = recorded(model, [(3,)])
-    places = averaged(found.recording, [*found.results, *found.gradients], set(found.places))
-    units = fused(found.recording.instructions, places, set(found.places)).units.values()
+    places = averaged(found.recording, [*found.results, *found.gradients])
+    units = fused(found.recording.instructions, places).units.values()
     lengths = [len(unit.operands[0]) for unit in units if unit.op == "dot"]
     assert lengths.count(3 + 1) == 4  # the first layer, with biases
     assert lengths.count(5 + 1) == 1
     assert lengths.count(5) == 5 + 4  # the second layer, and upstream gradients of the first
     gradients = [unit for unit in units if unit.op == "mean"]
     # Gradients of weights and biases in two layers; the last upstream gradient is 1.
-    assert len([unit for unit in gradients if ONE not in unit.sources]) == 4 * 3 + 5 * 4
+    assert len([unit for unit in gradients if ONE not in chain(*unit.operands)]) == 4 * 3 + 5 * 4
 
 
 def value_of(unit, results):
@@ -259,9 +256,9 @@ def test_dots_have_the_same_results_as_the_chains():
 def test_operands_come_before_results(of):
     recording = Simplified()
     out = of(*inputs_of(recording, 2))
-    found = fused(recording.instructions, [out.place], ())
+    found = fused(recording.instructions, [out.place])
     known = {i for i, step in enumerate(recording.instructions) if not step.operands} | {ONE}
     for place, unit in found.units.items():
-        assert known >= set(unit.sources)
+        assert known >= set(chain(*unit.operands))
         known.add(place)
     assert len(found.lanes) > max(found.units)

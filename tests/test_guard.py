@@ -30,7 +30,7 @@ from micrograd.optim import SGD
 X = np.array([[0.5, -1.0], [1.5, 2.0], [-0.5, 0.25]])
 
 
-@pytest.fixture(params=["numba", "numpy", "python"], autouse=True)
+@pytest.fixture(params=["numba", "numpy"], autouse=True)
 def executor(request, monkeypatch):
     if request.param == "numba":
         pytest.importorskip("numba")

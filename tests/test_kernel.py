@@ -2,26 +2,27 @@
 
 import builtins
 import ctypes.util
+import itertools
 import math
 import os
 import platform
-import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 pytest.importorskip("numba", reason="numba, the extra 'fast', is not installed")
 
-import numba
-
 from micrograd import Value, compile
-from micrograd.compiler import kernel, run_numba
-from micrograd.compiler.kernel import FUNCTIONS, encode, run, scratch_size
-from micrograd.compiler.schedule import Block, Group
+from micrograd.compiler import kernel
+from micrograd.compiler.encode import encode
+from micrograd.compiler.kernel import FUNCTIONS
+from micrograd.compiler.run_numba import NumbaRun, why_not
+from micrograd.compiler.schedule import Block, Group, Schedule
+
+assert not why_not()
 
 UNIFORMS, ROWS = 400, 400  # results go to the last quarter of each
 FREE = 300
@@ -67,7 +68,7 @@ def value(group, xs):
     if group.op in REFERENCES:
         return REFERENCES[group.op](*xs) * 1.0
     if group.op in ("dot", "mean"):
-        total = group.sign * (xs[0] * xs[1]).sum(-2)
+        total = group.sign * (xs[0][:, None] * xs[1][:, :, None]).sum(-2)
         return total + xs[2].sum(-2) - xs[3].sum(-2) if group.op == "dot" else total
     if group.op in ("largest", "smallest"):
         return (np.max if group.op == "largest" else np.min)(xs[0], axis=-2)
@@ -96,9 +97,17 @@ def result(lanes, shape):
     return Block(lanes, FREE + np.arange(math.prod(shape)).reshape(shape))
 
 
-def outcome(groups, U, S):
-    program = encode(groups, len(U), len(S))
-    return run(program, U, S, np.empty(scratch_size(program, S.shape[1])), 0, len(groups))
+def scheduled(groups, uniforms, rows, constants=()):
+    return Schedule([], groups, [], (uniforms, rows), 0, [*constants], [], (0, 0), None)
+
+
+def compute(groups, U, S, constants=()):
+    """Runs the groups on these numbers, in place."""
+    found = NumbaRun(scheduled(groups, len(U), len(S), constants), S.shape[1])
+    lanes = found.lanes.reshape(S.shape)
+    found.uniform[:], lanes[:] = U, S
+    found()
+    U[:], S[:] = found.uniform, lanes
 
 
 def check(group, lanes, rng, U=None, S=None):
@@ -106,7 +115,7 @@ def check(group, lanes, rng, U=None, S=None):
     S = numbers(rng, (ROWS, lanes)) if S is None else S
     expected_u, expected_s = U.copy(), S.copy()
     interpret([group], expected_u, expected_s)
-    assert outcome([group], U, S) == 0
+    compute([group], U, S)
     np.testing.assert_allclose(U, expected_u, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(S, expected_s, rtol=1e-12, atol=1e-12)
 
@@ -143,7 +152,7 @@ def test_extreme_numbers(op):
     operands = tuple(Block(True, np.array(p)) for p in places[: OPERANDS[op]])
     group = Group(op, Block(True, 31 + np.arange(961)), operands)
     interpret([group], U, expected)
-    assert outcome([group], U, S) == 0
+    compute([group], U, S)
     np.testing.assert_allclose(S, expected, rtol=4e-15, atol=0)
 
 
@@ -157,17 +166,16 @@ def test_functions_are_accurate_to_the_last_digits(op):
     S = np.concatenate([x, x])[:, None]
     n = len(x)
     group = Group(op, Block(True, n + np.arange(n)), (Block(True, np.arange(n)),))
-    outcome([group], np.zeros(0), S)
+    compute([group], np.zeros(0), S)
     np.testing.assert_allclose(S[n:, 0], REFERENCES[op](x), rtol=1e-15, atol=0)
 
 
-SHAPES = [  # of result, left, right
-    ((5, 9), (1, 9, 4), (5, 1, 4)), ((1, 16), (1, 16, 3), (1, 1, 3)),
-    ((7, 1), (1, 1, 5), (7, 1, 5)),
-    ((3, 4, 8), (3, 1, 8, 2), (3, 4, 1, 2)), ((2, 3, 3), (1, 1, 3, 4), (2, 3, 1, 4)),
-    ((11,), (11, 3), (11, 3)), ((9,), (9, 4), (4,)), ((3, 3), (3, 3, 2), (3, 3, 2)),
-    ((2, 40), (1, 40, 5), (2, 1, 5)), ((1,), (1, 0), (1, 0)), ((4, 10), (1, 10, 0), (4, 1, 0)),
-    ((3, 27), (1, 27, 1), (3, 1, 1)), ((), (3,), (3,)), ((6, 5), (1, 5, 17), (6, 5, 17)),
+SHAPES = [  # of left and right
+    ((1, 9, 4), (1, 5, 4)), ((1, 16, 3), (1, 1, 3)), ((1, 1, 5), (1, 7, 5)),
+    ((3, 8, 2), (3, 4, 2)), ((2, 3, 4), (2, 3, 4)), ((11, 1, 3), (11, 1, 3)),
+    ((9, 1, 4), (9, 1, 4)), ((1, 40, 5), (1, 2, 5)), ((1, 1, 0), (1, 1, 0)),
+    ((1, 10, 0), (1, 4, 0)), ((1, 27, 1), (1, 3, 1)), ((1, 1, 3), (1, 1, 3)),
+    ((6, 5, 17), (6, 1, 17)),
 ]  # fmt: skip
 
 
@@ -176,7 +184,8 @@ SHAPES = [  # of result, left, right
 @pytest.mark.parametrize("op", ["dot", "mean"])
 def test_sums_of_products(op, shapes, lanes):
     rng = np.random.default_rng(2)
-    shape, *factors = shapes
+    factors = (several, lefts, _), (_, rights, _) = shapes
+    shape = several, rights, lefts
     for kinds in ((0, 0), (0, 1), (1, 0), (1, 1)):
         for terms in ((0, 0), (1, 0), (0, 2), (3, 1)):
             for sign in (1, -1):
@@ -235,23 +244,24 @@ def test_an_index_outside_of_its_table_is_reported(op, index):
     if op == "scatter":
         operands = (Block(False, places[:, None]), Block(False, table[:, :1]))
         group = Group(op, Block(False, np.array([[9, 10, 11]])), operands)
-    assert outcome([first, group], U, S) == 2
+    with pytest.raises(IndexError, match="take got an index"):
+        compute([first, group], U, S)
 
 
 def test_groups_follow_one_another():
     rng = np.random.default_rng(5)
     U, S = numbers(rng, 60), numbers(rng, (60, 20))
-    grid = Group("dot", Block(True, np.arange(30, 38)[None]), (
+    grid = Group("dot", Block(True, np.arange(30, 38)[None, None]), (
         Block(False, np.arange(32).reshape(1, 8, 4)), Block(True, np.arange(4).reshape(1, 1, 4)),
-        Block(True, np.zeros((1, 8, 0), int)), Block(True, np.zeros((1, 8, 0), int)),
+        Block(True, np.zeros((1, 1, 8, 0), int)), Block(True, np.zeros((1, 1, 8, 0), int)),
     ))  # fmt: skip
     relu = Group("relu", Block(True, np.arange(38, 46)), (Block(True, np.arange(30, 38)),))
-    mean = Group("mean", Block(False, np.arange(40, 48)[None]), (
+    mean = Group("mean", Block(False, np.arange(40, 48)[None, None]), (
         Block(True, np.arange(38, 46).reshape(1, 8, 1)), Block(True, np.array([[[3]]])),
     ))  # fmt: skip
     expected_u, expected_s = U.copy(), S.copy()
     interpret([grid, relu, mean], expected_u, expected_s)
-    assert outcome([grid, relu, mean], U, S) == 0
+    compute([grid, relu, mean], U, S)
     np.testing.assert_allclose(U, expected_u, rtol=1e-12)
     np.testing.assert_allclose(S, expected_s, rtol=1e-12)
 
@@ -260,12 +270,15 @@ def test_groups_that_cannot_be_encoded_are_refused():
     def group(op="neg", out=(1,), x=(0,)):
         return Group(op, Block(True, np.array(out)), (Block(True, np.array(x)),))
 
-    with pytest.raises(ValueError, match="'neg' expects slots from 0 to 1, got 2 to 2"):
-        encode([group(x=(2,))], 0, 2)
+    for n in (1, 2):
+        with pytest.raises(ValueError, match="'neg' expects slots from 0 to 1, got 2 to 2"):
+            encode(scheduled([group(x=(2,))], 0, 2), n)
     with pytest.raises(ValueError, match="neighbouring slots"):
-        encode([group(out=(0, 2), x=(1, 1))], 0, 3)
+        encode(scheduled([group(out=(0, 2), x=(1, 1))], 0, 3), 2)
     with pytest.raises(ValueError, match="no operation 'erf'"):
-        encode([group(op="erf")], 0, 2)
+        encode(scheduled([group(op="erf")], 0, 2), 2)
+    with pytest.raises(ValueError, match="10000000 lanes need a memory of"):
+        encode(scheduled([], 1, 300), 10_000_000)
 
 
 def test_without_a_cache_folder_the_kernel_is_compiled_in_memory():
@@ -273,9 +286,8 @@ def test_without_a_cache_folder_the_kernel_is_compiled_in_memory():
     code = builtins.compile(text, "<nowhere>", "exec")
     names = {"__name__": "nowhere", "__file__": "<nowhere>"}
     exec(code, names)
+    assert not names["run"].signatures
     assert "no locator available" in names["not_cached"]
-    program = names["encode"]([], 1, 1)
-    assert names["run"](program, np.zeros(1), np.zeros((1, 1)), np.zeros(0), 0, 0) == 0
 
 
 @pytest.mark.parametrize("lanes", [1000, 5000, 20_000])
@@ -286,11 +298,11 @@ def test_rows_longer_than_a_chunk_of_scratch_memory(op, lanes):
     S[0] = rng.integers(0, 3, lanes)
     far, three = np.array([1, 5, 3]), np.array([9, 10, 11])  # far: not neighbours, so gathered
     table, index = Block(True, far[None]), np.array([0])
-    factors = Block(True, far[:, None]), Block(False, far[:, None])
-    none = Block(False, np.zeros((3, 0), int))
+    factors = Block(True, far[:, None, None]), Block(False, far[:, None, None])
+    none = Block(False, np.zeros((3, 1, 1, 0), int))
     groups = {
-        "dot": (Block(True, three), *factors, none, none),
-        "mean": (Block(False, index), Block(True, far[None]), Block(True, far[None])),
+        "dot": (Block(True, three[:, None, None]), *factors, none, none),
+        "mean": (Block(False, index[None, None]), *[Block(True, far[None, None])] * 2),
         "largest": (Block(True, three[:1]), table),
         "take": (Block(True, three[:1]), Block(True, index), table),
         "scatter": (Block(True, three[None]), Block(True, index[None]), Block(True, far[None, :1])),
@@ -334,43 +346,86 @@ def test_no_memory_is_used_after_it_was_freed(setting):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_a_kernel_that_is_not_cached_on_disk_is_compiled_before_it_runs(monkeypatch):
-    lazy = numba.njit(lambda program, u, s, scratch, first, last: 0)
-    module = SimpleNamespace(run=lazy, SIGNATURE=kernel.SIGNATURE)
-    monkeypatch.setattr(run_numba, "_kernel", lambda: module)
-    assert run_numba._compiled_kernel.__wrapped__() is module
-    assert len(lazy.signatures) == 1
+# ---- Memory safety: with a variable of the environment set, the kernel checks each access
 
 
-INTERRUPTED = """
-import signal, sys, threading
-import numpy as np
-from micrograd import Value, compile
-
-class CtrlC:  # pressed when a module is about to be imported
-    def find_spec(self, name, path=None, target=None):
-        if name == sys.argv[1]:
-            sys.meta_path.remove(self)
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it by default
-sys.meta_path.insert(0, CtrlC())
-w = Value(2.0)
-f = compile(lambda x: w * x)
-try:
-    f(np.array([1.0, 2.0]))
-except KeyboardInterrupt:
-    print("interrupted")
-print(f(np.array([1.0, 2.0])).lanes.tolist(), f.executor, f.reason)
-"""
-
-
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs pthread_kill")
-@pytest.mark.parametrize("module", [
-    "llvmlite", "numba.core.types", "numba.core.typing.templates", "numba.core.dispatcher",
-])  # fmt: skip
-def test_after_ctrl_c_while_numba_is_imported_the_next_call_runs_on_numba(module):
-    run = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True
+def every_kind_of_step():
+    """Groups that need each kind of step, and the numbers that they read."""
+    rng = np.random.default_rng(7)
+    none = Block(True, np.zeros((1, 1, 8, 0), int))
+    left, right = (
+        Block(False, np.arange(32).reshape(1, 8, 4)),
+        Block(True, np.arange(4)[None, None]),
     )
-    assert run.stdout.split() == ["interrupted", "[2.0,", "4.0]", "numba"], run.stderr
+    far, row = np.array([[1, 5, 3]]), Block(True, np.arange(8).reshape(1, 8, 1))
+    term = Block(True, np.array([1, 7] * 4).reshape(1, 1, 8, 1))
+    index, out = Block(True, np.array([0])), itertools.count(40, 8)
+
+    def eight(lanes=True, shape=(1, 1, 8)):
+        start = next(out)
+        return Block(lanes, np.arange(start, start + math.prod(shape)).reshape(shape))
+
+    groups = [
+        Group("relu", eight(shape=(8,)), (Block(True, np.arange(8) * 2),)),
+        Group("+", eight(False, (2,)), (Block(False, np.arange(2)),) * 2),
+        Group("dot", eight(), (left, right, term, none)),
+        Group("dot", eight(False), (left, Block(False, right.slots), none, none)),
+        Group("dot", eight(), (left, Block(False, right.slots), term, none)),
+        Group("mean", eight(False), (row, Block(True, np.array([[[3]]])))),
+        Group("largest", eight(shape=(1,)), (Block(True, far),)),
+        Group("take", eight(shape=(1,)), (index, Block(False, far))),
+        Group("scatter", eight(shape=(1, 3)), (Block(True, index.slots[:, None]), index._replace(
+            slots=far[:, :1]))),
+    ]  # fmt: skip
+    U, S = numbers(rng, 140), numbers(rng, (140, 20))
+    S[0] = rng.integers(0, 3, 20)
+    return groups, U, S
+
+
+def test_a_program_and_a_memory_that_do_not_belong_together_are_refused():
+    groups, U, S = every_kind_of_step()
+    program, size, *_, (_, end) = encode(scheduled(groups, len(U), len(S)), 20)
+    memory = np.zeros(size)
+    assert kernel.run(program, memory, 1, end, 1) == 0
+    wrong = (1, end, memory[:-1]), (1, end + 2, memory), (-1, 5, memory), (9, 5, memory)
+    for first, last, m in wrong:
+        with pytest.raises(RuntimeError, match="cannot run on this memory"):
+            kernel.check(kernel.run(program, m, first, last, 1))
+
+
+@pytest.mark.skipif(not kernel.CHECKED, reason="the kernel checks nothing; a slow test sets this")
+@pytest.mark.parametrize("wrong", [-1, 10**6])
+def test_in_a_broken_program_each_wrong_place_is_found(wrong):
+    groups, U, S = every_kind_of_step()
+    for n in (1, 20):
+        encoded = encode(scheduled(groups, len(U), len(S)), n)
+        program, memory = encoded.program, np.zeros(encoded.size)
+        end = encoded.after_means[1]
+        kernel.check(kernel.run(program, memory, 1, end, 1))
+        at = 1
+        for op, integers in encoded.steps:
+            broken = program.copy()
+            # a place that is used: that of the result, of an index, or of the last operand
+            position = 1 if op in FUNCTIONS else 6 if op == "take" else len(integers) - 1
+            broken[at + 2 + position] = wrong
+            at += 2 + len(integers)
+            result = kernel.run(broken, memory, 1, end, 1)
+            with pytest.raises(RuntimeError, match="a place is out of range"):
+                kernel.check(result)
+
+
+@pytest.mark.slow
+def test_with_checks_no_access_is_out_of_range():
+    files = [__file__, Path(__file__).with_name("test_run_numpy.py")]
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "not freed and not checks and not cache_folder",
+    ]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *files],
+        env=os.environ | {"MICROGRAD_CHECKED_KERNEL": "1"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr

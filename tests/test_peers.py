@@ -65,6 +65,7 @@ def test_workloads_have_the_sizes_in_the_table(peers):
         assert sum(A.size for A in workload.matrices.values()) == parameters
         assert len(workload.inputs) == len(workload.targets) == examples
     assert workload.inputs.shape == (1, 7)
+    assert peers.serial().matrices["start"].size == 100
 
 
 def test_examples_repeat_up_to_any_number(peers):
@@ -175,12 +176,22 @@ def test_c_of_casadi_takes_the_same_step_as_numpy(peers, workload, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("executor", ["python", "numpy", "numba", "jax"])
+@pytest.mark.parametrize("executor", ["numpy", "numba", "jax"])
 def test_compiled_programs_take_the_same_step_as_numpy(peers, workload, executor):
     if executor in ("numba", "jax"):
         pytest.importorskip(executor, reason=f"{executor} is not installed")
     build = peers.partial(peers.Compiled, executor=executor)
     assert_steps_as_by_hand(peers, build, workload)
+
+
+@pytest.mark.parametrize("name", ["this package, eager", "PyTorch, eager", "JAX, jit",
+                                  "compiled, NumPy", "compiled, numba"])  # fmt: skip
+def test_peers_take_the_same_step_on_single_numbers(peers, name, monkeypatch):
+    monkeypatch.setattr(peers, "STEPS", 60)
+    [peer] = [peer for peer in peers.PEERS if peer.name == name]
+    if peer.missing():
+        pytest.skip(peer.missing())
+    assert_steps_as_by_hand(peers, peer.build, peers.serial()._replace(lr=LR))
 
 
 def test_a_missing_peer_says_how_to_install_it(peers):

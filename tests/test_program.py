@@ -9,13 +9,10 @@ from compiled import assert_agrees, assert_close, by_batch, by_engine, mlp, rows
 from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import SMOOTH, STEPS, build
-from recordings import inputs_of
 from sampling import thinned
 
 import micrograd
 from micrograd import Value, where
-from micrograd.compiler.program import _packed, _unpacked
-from micrograd.compiler.simplify import Simplified
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
 from micrograd.nn import Linear, Module, Sequential
 
@@ -242,18 +239,3 @@ def test_attention_over_a_short_sequence():
     for n in (1, 2, 5):
         xs = np.random.default_rng(n).normal(size=(n, 4, 2))
         assert_agrees(function, parameters, xs, scale=10)
-
-
-# ---- packing
-
-
-def test_instructions_are_a_list_before_and_after_packing():
-    recording = Simplified()
-    x, y = inputs_of(recording, 2)
-    (x > 2.0).where(x.take([x, y, 0.5]), -y)
-    steps = recording.instructions
-    assert steps[-1] == steps[len(steps) - 1] == list(steps)[-1]
-    assert steps[1:-1] == list(steps)[1:-1]
-    assert steps == list(steps) == _unpacked(_packed((steps, [], ([], []))))[0]
-    with pytest.raises(IndexError):
-        steps[len(steps)]

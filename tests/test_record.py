@@ -1,6 +1,7 @@
 """Recording a function: what it finds, what it refuses, and what it leaves unchanged."""
 
 import contextlib
+import gc
 import inspect
 import math
 import random
@@ -338,3 +339,26 @@ def test_a_result_from_outside_is_refused_and_its_detached_copy_is_not():
         micrograd.compile(lambda x: stale * x)([1.0])
     fixed = stale.detach()
     assert micrograd.compile(lambda x: fixed * x)([1.0]).data == 6.0
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_the_collector_rests_while_a_function_is_recorded(is_enabled):
+    seen = []
+
+    def function(x):
+        seen.append(gc.isenabled())
+        if len(seen) > 1:
+            raise OSError("no such file")
+        return Value(1.0) * x
+
+    before = gc.isenabled()
+    try:
+        (gc.enable if is_enabled else gc.disable)()
+        recorded(function, [()])
+        assert gc.isenabled() == is_enabled
+        with pytest.raises(OSError, match="no such file"):
+            recorded(function, [()])
+        assert gc.isenabled() == is_enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert seen == [False, False]

@@ -167,3 +167,17 @@ def test_random_programs_compute_the_same_gradients(steps, point, other):
     found = evaluated(recording.instructions, other)
     for leaf, right in zip(leaves, eager, strict=True):
         assert known(leaf.grad, found) == pytest.approx(right.grad, rel=1e-12, abs=1e-12)
+
+
+def test_instructions_are_a_list_before_and_after_they_are_made_compact():
+    recording = Simplified()
+    x, y = inputs_of(recording, 2)
+    (x > 2.0).where(x.take([x, y, 0.5]), -y)
+    steps = recording.instructions
+    before, operands = list(steps), steps.operands
+    assert (steps[-1], steps[len(steps) - 1], steps[1:-1]) == (before[-1], before[-1], before[1:-1])
+    steps.compact()
+    steps.compact()
+    assert (steps, steps.operands) == (before, operands)
+    with pytest.raises(IndexError):
+        steps[len(steps)]

@@ -12,13 +12,15 @@ A lane is one example of the batch. A place is an index into the list of instruc
 index into memory. The passes, in the order in which they run:
 
     record        calls the function with traced numbers, which record every operation on them
-    simplify      removes duplicates and no-ops while the instructions are recorded
-    averages      separates work done in every lane from work done once; takes means over lanes
+    simplify      removes duplicates and no-ops while the instructions are recorded, and notes which
+                  of them run in every lane and which run once
+    averages      takes means over lanes, and finds what is needed
     fuse          turns sums of products, and other chains, into single instructions
     schedule      groups instructions that do the same thing at the same time; finds matrix products
     run           sends a batch through the program, tile by tile
-    run_python, run_numpy, run_numba, run_jax       four ways to run the same program
+    run_numpy, run_numba, run_jax       three ways to run the same program
     kernel        the machine code that run_numba calls: one interpreter for all programs
+    encode        a schedule as the integers that the kernel interprets
 
 Modules around the passes:
 
@@ -26,6 +28,7 @@ Modules around the passes:
     guard         checks whether any of that has changed since the function was compiled
     parameters    storage shared by parameters, while `p.data` and `p.grad` work as before
     program       the result of all passes, for examples of one shape
+    text          a program as Python text
     picture       a program as a drawing
     batch         what a compiled function returns
     function      `micrograd.compile`

@@ -1,4 +1,4 @@
-"""Finds which instructions run in every lane, which run once, and which are not needed.
+"""Takes means over lanes, and finds which instructions are needed.
 
 A lane is one example of the batch. Instructions that depend only on parameters and constants are
 uniform: they run once. All others run in every lane. The result of a program and the gradients of
@@ -10,48 +10,26 @@ So a penalty on the weights and all of its derivatives are computed once, outsid
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> p, x = recording.input(2.0), recording.input(3.0)
-    >>> [mean] = averaged(recording, [(x.tanh() + p * p).place], parameters={0})
+    >>> p, x = recording.parameter(2.0), recording.input(3.0)
+    >>> [mean] = averaged(recording, [(x.tanh() + p * p).place])
     >>> [recording.instructions[i].op for i in needed(recording.instructions, [mean])]
     ['input', 'input', 'tanh', '*', 'mean', '+']
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from micrograd.compiler.simplify import Instructions, Simplified
 
 
-def in_lanes(steps: Instructions, parameters: Collection[int]) -> list[bool]:
-    """For each instruction, whether its result can differ from lane to lane.
-
-    >>> from micrograd.compiler.simplify import Simplified
-    >>> recording = Simplified()
-    >>> p, x = recording.input(2.0), recording.input(3.0)
-    >>> _ = p * p, p * x
-    >>> in_lanes(recording.instructions, parameters={0})
-    [False, True, False, True]
-    """
-    lanes: list[bool] = []
-    for place, (op, operands) in enumerate(zip(steps.ops, steps.operands, strict=True)):
-        is_lane = op == "input" and place not in parameters
-        if op != "mean":
-            for i in operands:
-                is_lane = is_lane or lanes[i]
-        lanes.append(is_lane)
-    return lanes
-
-
-def averaged(
-    recording: Simplified, places: Sequence[int], parameters: Collection[int]
-) -> list[int]:
+def averaged(recording: Simplified, places: Sequence[int]) -> list[int]:
     """Adds the means over lanes of these results to the recording, and returns their places."""
     steps = recording.instructions
-    lanes = in_lanes(steps, parameters)
+    lanes, operands_of = steps.lanes, steps.operands
 
     def moves_inwards(place: int) -> bool:
-        op, operands = steps.ops[place], steps.operands[place]
+        op, operands = steps.ops[place], operands_of[place]
         if op in ("+", "-", "*"):
             return not all(lanes[i] for i in operands)
         return op == "neg" or (op == "/" and not lanes[operands[1]])
@@ -61,14 +39,14 @@ def averaged(
     while waiting:
         place = waiting.pop()
         if place not in wanted and lanes[place] and moves_inwards(place):
-            waiting += steps.operands[place]
+            waiting += operands_of[place]
         wanted.add(place)
     mean: dict[int, int] = {}
     for place in sorted(wanted):
         if not lanes[place]:
             mean[place] = place
         elif moves_inwards(place):
-            operands = tuple(mean[i] for i in steps.operands[place])
+            operands = tuple(mean[i] for i in operands_of[place])
             mean[place] = recording.simplified(steps.ops[place], operands)
         else:
             mean[place] = recording.simplified("mean", (place,))
@@ -85,12 +63,12 @@ def uses(steps: Instructions, results: Sequence[int]) -> list[int]:
     >>> uses(recording.instructions, [y.place])
     [1, 0, 1]
     """
-    found = [0] * len(steps)
+    found, operands = [0] * len(steps), steps.operands
     for place in results:
         found[place] += 1
     for place in range(len(steps) - 1, -1, -1):  # visit each instruction after all that use it
         if found[place]:
-            for i in steps.operands[place]:
+            for i in operands[place]:
                 found[i] += 1
     return found
 

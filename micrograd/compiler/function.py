@@ -60,7 +60,7 @@ from micrograd.trace import Traced
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph
 
-EXECUTORS = ("numba", "numpy", "python", *DTYPES)
+EXECUTORS = ("numba", "numpy", *DTYPES)
 MAX_CALLS = 1000  # remembered calls, which differ in the shapes or types of their arrays
 OFTEN, SOON = 10, 60.0  # warn after OFTEN compilations in less than SOON seconds
 
@@ -88,20 +88,15 @@ class Compiled:
     >>> (square.executor, bool(square.reason)) in [("numba", False), ("numpy", True)]
     True
     >>> print(square.source, end="")
-    def program(parameters, rows):
-        (w,) = parameters
+    from numpy import mean
     <BLANKLINE>
-        # in every example
-        square = w_grad = 0.0
-        for (x,) in rows:
-            v1 = w * x
-            square += v1 * v1
-            w_grad += x * (2.0 * v1)
     <BLANKLINE>
-        # means over the examples
-        n = len(rows)
-        square /= n
-        w_grad /= n
+    def program(parameters, inputs):
+        [w] = parameters
+        [x] = inputs
+        v1 = w * x
+        square = mean(v1 * v1)
+        w_grad = mean(x * (2.0 * v1))
         return square, [w_grad]
     >>> [step.op for step in square.instructions if step.operands]  # the last * is d/dx
     ['*', '*', '*', '*', '*', 'mean', 'mean']
@@ -292,7 +287,8 @@ class Compiled:
     def _chosen(self) -> tuple[str, str]:
         # The executor is chosen when it is first needed, because the choice may import numba.
         if self._cache.executor is None:
-            reason = why_not(kept=not self._asked_for) if self._asked_for in ("", "numba") else ""
+            wait = self._asked_for == "numba"
+            reason = why_not(wait) if self._asked_for in ("", "numba") else ""
             if self._asked_for in DTYPES and find_spec("jax") is None:
                 reason = "JAX is not installed: pip install jax"
             if reason and self._asked_for:
@@ -302,7 +298,7 @@ class Compiled:
 
     @property
     def executor(self) -> str:
-        """The executor of the programs: 'numba', 'numpy', 'python', 'jax' or 'jax-float32'."""
+        """The executor of the programs: 'numba', 'numpy', 'jax' or 'jax-float32'."""
         return self._chosen()[0]
 
     @property
@@ -346,8 +342,9 @@ class Compiled:
         return found
 
     def clear(self) -> None:
-        """Discards all programs: the next call records the function again."""
+        """Discards all programs: the next call chooses the executor and records the function."""
         self._cache.clear()
+        self._cache.executor = None
 
     @property
     def _latest(self) -> Program:
@@ -478,12 +475,12 @@ def compile(*function: Any, executor: str = "") -> Any:
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It
             may also use Values from outside; the leaves among them are its parameters.
-        executor: 'numba' (needs the extra `fast`; its kernel is compiled once per installation,
-            which takes several seconds), 'numpy', or 'python', which runs the text of `source`. The
-            default is 'numba' if it is available, else 'numpy'. 'jax' (needs the extra `jax`)
-            shares the examples among all devices that JAX finds and computes in float64, whatever
-            JAX is set to; 'jax-float32' computes in float32. JAX compiles the program once for each
-            number of examples.
+        executor: 'numba' (needs the extra `fast`) or 'numpy'. Once per installation, a child
+            process compiles the kernel of numba, which takes about ten seconds. The default is
+            chosen at the first call and kept until `clear()`: 'numba' if its kernel is ready, else
+            'numpy'. 'jax' (needs the extra `jax`) shares the examples among all devices that JAX
+            finds and computes in float64, whatever JAX is set to; 'jax-float32' computes in
+            float32. JAX compiles the program once for each number of examples.
 
     Raises:
         TypeError: `function` is not callable.
@@ -493,7 +490,7 @@ def compile(*function: Any, executor: str = "") -> Any:
     >>> compile(lambda x: model * x)([1.0, 2.0]).lanes
     array([3., 6.])
     """
-    if not function:  # as in @compile(executor="python")
+    if not function:  # as in @compile(executor="numpy")
         return partial(Compiled, executor=executor)
     return Compiled(function[0], executor)
 

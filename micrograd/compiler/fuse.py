@@ -19,27 +19,26 @@ all examples) or in lanes (one number per example); terms that do not fit become
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> w, x, v, y, b = (recording.input(0.5) for _ in range(5))
+    >>> w, v, b = (recording.parameter() for _ in range(3))
+    >>> x, y = recording.input(0.5), recording.input(0.5)
     >>> result = w * x + v * y + b
-    >>> fused(recording.instructions, [result.place], parameters={0, 2, 4}).units
-    {8: Unit(op='dot', operands=((0, 2, 4), (1, 3, -1), (), ()), sign=1, length=0)}
+    >>> fused(recording.instructions, [result.place]).units
+    {8: Unit(op='dot', operands=((0, 1, 2), (3, 4, -1), (), ()), sign=1, length=0)}
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from micrograd.compiler.averages import in_lanes, uses
-from micrograd.compiler.simplify import Instructions
+from micrograd.compiler.averages import uses
+from micrograd.compiler.simplify import CONDITIONS, Instructions
 
 ONE = -1  # the place of an input that is 1 in every lane
 SUMS = ("+", "-", "neg")
 CHAINS = {"maximum": "largest", "minimum": "smallest"}
 MEANS, SCATTERS = ("mean", "scatter mean"), ("scatter", "scatter mean")
-BEFORE, LANES, AFTER = range(3)  # the phases of a program
 
 
 class Unit(NamedTuple):
@@ -48,20 +47,12 @@ class Unit(NamedTuple):
     The lists are left, right, added and subtracted for a dot; left and right for a mean; indices,
     contributions and the position for a scatter, which also stores the length of the table; the
     index and the table for a take.
-
-    >>> Unit("dot", ((0, 1), (2, 3), (), (4,))).sources
-    (0, 1, 2, 3, 4)
     """
 
     op: str
     operands: tuple[tuple[int, ...], ...]
     sign: int = 1
     length: int = 0
-
-    @property
-    def sources(self) -> tuple[int, ...]:
-        """The places of all operands."""
-        return tuple(chain(*self.operands))
 
 
 class Fused(NamedTuple):
@@ -77,9 +68,9 @@ class Fused(NamedTuple):
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> w, v, x = (recording.input(0.5) for _ in range(3))
+    >>> w, v, x = recording.parameter(), recording.parameter(), recording.input(0.5)
     >>> result = w * x + v * x + x * x
-    >>> units, lanes = fused(recording.instructions, [result.place], parameters={0, 1})
+    >>> units, lanes = fused(recording.instructions, [result.place])
     >>> for place, unit in units.items():
     ...     print(place, unit.operands)
     8 ((2,), (2,), (), ())
@@ -91,31 +82,8 @@ class Fused(NamedTuple):
     units: dict[int, Unit]
     lanes: list[bool]
 
-    @property
-    def phases(self) -> dict[int, int]:
-        """When each unit runs: once before the lanes, in every lane, or once after them.
 
-        Means are summed as the lanes run; units that depend on a mean run after the lanes.
-
-        >>> from micrograd.compiler.simplify import Simplified
-        >>> recording = Simplified()
-        >>> w, x = recording.input(0.5), recording.input(0.5)
-        >>> mean = recording.result("mean", (x.exp().place,))
-        >>> result = (w.sin() * mean).place
-        >>> found = fused(recording.instructions, [result], parameters={0})
-        >>> [(unit.op, found.phases[place]) for place, unit in found.units.items()]
-        [('sin', 0), ('exp', 1), ('mean', 1), ('*', 2)]
-        """
-        phases: dict[int, int] = {}
-        for place, unit in self.units.items():
-            if self.lanes[place] or unit.op in MEANS:
-                phases[place] = LANES
-            else:
-                phases[place] = AFTER if any(map(phases.get, unit.sources)) else BEFORE
-        return phases
-
-
-def fused(instructions: Instructions, results: Sequence[int], parameters: Collection[int]) -> Fused:
+def fused(instructions: Instructions, results: Sequence[int]) -> Fused:
     """The units that these results need.
 
     A sum of two terms without products is not fused.
@@ -123,30 +91,13 @@ def fused(instructions: Instructions, results: Sequence[int], parameters: Collec
     Args:
         instructions: the instructions of a recording.
         results: places of results; each keeps its own unit, even if a sum could absorb it.
-        parameters: places of inputs that are the same in every lane.
     """
-    fusion = _Fusion(instructions, results, parameters)
+    fusion = _Fusion(instructions, results)
     for place in range(len(instructions) - 1, -1, -1):  # sums before their terms
-        if fusion.uses[place] and place not in fusion.absorbed and instructions.operands[place]:
-            fusion.found[place] = fusion.unit(place)
-    return Fused(_in_order(fusion.found, results), fusion.lanes)
-
-
-def _in_order(units: Mapping[int, Unit], results: Sequence[int]) -> dict[int, Unit]:
-    # The units that the results need, operands before results, as in `topological_order`.
-    order: dict[int, Unit] = {}
-    entered: set[int] = set()
-    for result in results:
-        path = [result] if result in units else []
-        while path:
-            place = path[-1]
-            if place in entered:  # its operands are already in `order`
-                order.setdefault(place, units[place])
-                path.pop()
-            else:
-                entered.add(place)
-                path += [i for i in reversed(units[place].sources) if i in units and i not in order]
-    return order
+        is_needed = fusion.uses[place] and place not in fusion.absorbed
+        if is_needed and fusion.operands[place] and fusion.ops[place] not in CONDITIONS:
+            fusion.add(place)
+    return Fused(dict(reversed(fusion.found.items())), fusion.lanes)
 
 
 def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
@@ -164,14 +115,13 @@ def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
 class _Fusion:
     # Makes units, from the last instruction to the first, so that sums can absorb their terms.
 
-    def __init__(
-        self, steps: Instructions, results: Sequence[int], parameters: Collection[int]
-    ) -> None:
+    def __init__(self, steps: Instructions, results: Sequence[int]) -> None:
         self.ops, self.operands, self.numbers = steps.ops, steps.operands, steps.numbers
-        self.lanes = in_lanes(steps, parameters)
+        self.lanes = list(map(bool, steps.lanes))
         self.uses = uses(steps, results)
         self.depth = _depths(steps.operands)
-        self.found: dict[int, Unit] = {}
+        self.found: dict[int, Unit] = {}  # results before operands
+        self.parts: dict[int, Unit] = {}  # of the current unit, operands before results
         self.copies: dict[int, int] = {}  # maps uniform places to their copies in the lanes
         self.absorbed: set[int] = set()  # places that another unit has absorbed
         self.lengths: dict[int, int] = {}  # maps an index to the length of its longest table
@@ -179,6 +129,14 @@ class _Fusion:
             if op == "take":
                 index, *table = operands
                 self.lengths[index] = max(len(table), self.lengths.get(index, 0))
+
+    def add(self, place: int) -> None:
+        """Adds the unit for this place, and the new units that it consists of."""
+        self.found[place] = self.unit(place)
+        while self.parts:
+            part, unit = self.parts.popitem()
+            self.found.pop(part, None)  # a copy that other units use too: all of them come first
+            self.found[part] = unit
 
     def unit(self, place: int) -> Unit:
         op, operands = self.ops[place], self.operands[place]
@@ -198,7 +156,7 @@ class _Fusion:
     def part(self, unit: Unit, lanes: bool) -> int:
         """The place of a new unit that is part of another one."""
         self.lanes.append(lanes)
-        self.found[len(self.lanes) - 1] = unit
+        self.parts[len(self.lanes) - 1] = unit
         return len(self.lanes) - 1
 
     def can_absorb(self, part: int, whole: int) -> bool:
@@ -210,8 +168,11 @@ class _Fusion:
         if not any(self.lanes[i] for i in operands):
             return tuple(operands)
         for i in operands:
-            if not self.lanes[i] and i not in self.copies:
-                self.copies[i] = self.part(Unit("copy", ((i,),)), True)
+            if not self.lanes[i]:
+                copy = Unit("copy", ((i,),))
+                if i not in self.copies:
+                    self.copies[i] = self.part(copy, True)
+                self.parts[self.copies[i]] = copy
         return tuple(self.copies.get(i, i) for i in operands)
 
     def chain(self, place: int) -> Unit:
@@ -245,20 +206,23 @@ class _Fusion:
         while waiting:
             place, sign = waiting.pop()
             op = ops[place]
-            is_inside = place == whole or (users[place] == 1 and lanes[place] == is_lane)
-            if not is_inside or (op != "*" and op not in SUMS):
+            is_inside = (users[place] == 1 and lanes[place] == is_lane) or place == whole
+            if is_inside and op == "*":
+                a, b = operands_of[place]
+                if lanes[a] != lanes[b]:
+                    pair = (b, a) if lanes[a] else (a, b)
+                else:
+                    pair = (b, a) if depth[a] > depth[b] else (a, b)
+                found[sign, lanes[pair[0]], lanes[pair[1]]].append(pair)
+            elif is_inside and op in SUMS:
+                operands = operands_of[place]
+                if op != "neg":
+                    waiting.append((operands[0], sign))
+                waiting.append((operands[-1], sign if op == "+" else -sign))
+            else:
                 terms.append((place, sign))
                 continue
             inside.append(place)
-            a, b = operands_of[place][0], operands_of[place][-1]
-            if op != "*":
-                if op != "neg":
-                    waiting.append((a, sign))
-                waiting.append((b, sign if op == "+" else -sign))
-            else:
-                if lanes[a] > lanes[b] or (lanes[a] == lanes[b] and depth[a] > depth[b]):
-                    a, b = b, a
-                found[sign, lanes[a], lanes[b]].append((a, b))
         kinds = sorted(found.items(), key=lambda kind: (-len(kind[1]), -kind[0][0]))
         products = [
             _Products(sign, *zip(*sorted(pairs), strict=True)) for (sign, *_), pairs in kinds

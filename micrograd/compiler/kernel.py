@@ -1,26 +1,29 @@
-"""Programs as arrays of integers, and the kernel: one interpreter that runs them all.
+"""The kernel: machine code that runs all programs, so that a new program runs immediately.
 
 Compiling a program would take seconds, although running it takes microseconds. An interpreter is
 compiled only once, but if it handles single instructions, as Python's does, it spends a hundred
-times longer on dispatch than on arithmetic. Here each dispatch handles a whole group of operations
-on several hundred numbers. So a new program runs immediately, as fast as if it were compiled.
+times longer on dispatch than on arithmetic. Here each step handles a whole group of operations on
+several hundred numbers. Only numbers that depend on each other one by one are handled singly, in
+steps called SERIAL.
 
-    program     two integers, a header for each group, then the slots of all operands
-    memory      each slot of U is one number; each slot of S is a row with a number for each lane
-    scratch     space for operands that must be gathered from several slots
+    memory      an array of numbers; a place is an index into it
+    program     an array of integers: the size of the memory, then the steps, one after the other
+
+A step begins with its operation and its length; `encode.py` writes the steps.
 
 Almost all the arithmetic of a network is sums of products, and most of the time goes into loading
 their factors. `_matrix_tile` keeps a tile of sums in registers, so each loaded number is used in
 several sums. Its vectors run over lanes, or over adjacent results if there is only one lane.
 
     >>> import numpy as np
-    >>> double = Group("+", Block(True, np.array([1])), (Block(True, np.array([0])),) * 2)
-    >>> U, S = np.zeros(0), np.array([[1.0, 2.0], [0.0, 0.0]])
-    >>> program = encode([double], len(U), len(S))
-    >>> run(program, U, S, np.empty(scratch_size(program, lanes=2)), 0, 1)
+    >>> memory = np.array([1.0, 2.0, 0.0, 0.0])
+    >>> double = [list(FUNCTIONS).index("+"), 8, 2, 2, 0, 0, 0, 0]  # 2 numbers, written to place 2
+    >>> program = np.array([len(memory), *double], np.int32)
+    >>> compile_now()
+    >>> run(program, memory, 1, len(program), 1)
     0
-    >>> S[1].tolist()
-    [2.0, 4.0]
+    >>> memory
+    array([1., 2., 2., 4.])
 
 Source of the tiles: K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication
 (2008), sections 4 and 6.
@@ -31,7 +34,9 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, TypeVar, cast
 
 import numba
@@ -41,9 +46,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from micrograd.compiler.schedule import Block, Group
-
-# ---- 1. Memory: an address counts bytes; an index counts the numbers after an address
+# ---- 1. Memory
 
 NUMBER, INDEX, SHORT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 WHOLE = types.int64
@@ -52,6 +55,10 @@ FUSED = ("contract",)  # a * b + c is rounded once; all else follows the IEEE st
 
 OPTIONS: dict[str, Any] = {"fastmath": set(FUSED), "error_model": "numpy"}
 INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # kernel-internal
+
+# With this variable of the environment set, each access to memory is checked, for tests.
+CHECKED = bool(os.environ.get("MICROGRAD_CHECKED_KERNEL"))
+_checks = np.zeros(3, np.int64)  # the lengths of memory and program, the number of wrong accesses
 
 
 def _compiled(function: F) -> F:
@@ -76,20 +83,48 @@ def _instruction(result: Any, *operands: Any) -> Callable[[Callable[..., Any]], 
     return of
 
 
-def _pointer(builder: Any, address: Any, index: Any, kind: Any = NUMBER) -> Any:
-    return builder.gep(builder.inttoptr(address, ir.PointerType()), [index], source_etype=kind)
+def _check(builder: Any, which: int) -> Any:
+    # The address of an entry of _checks.
+    return builder.inttoptr(INDEX(_checks[which:].ctypes.data), ir.PointerType())
+
+
+def _pointer(builder: Any, array: Any, index: Any, kind: Any = NUMBER) -> Any:
+    """The address of an entry of the memory or the program: all accesses go through here."""
+    if CHECKED:
+        size = builder.load(_check(builder, int(kind is SHORT)), typ=INDEX)
+        end = builder.sub(size, INDEX(WIDTH if kind is VECTOR else 1))
+        outside = builder.icmp_unsigned(">", index, end)  # a negative index is huge
+        wrong = builder.load(_check(builder, 2), typ=INDEX)
+        builder.store(builder.add(wrong, builder.zext(outside, INDEX)), _check(builder, 2))
+        index = builder.select(outside, INDEX(0), index)
+    start = builder.inttoptr(array, ir.PointerType())
+    return builder.gep(start, [index], source_etype=SHORT if kind is SHORT else NUMBER)
+
+
+@_instruction(types.void, WHOLE, WHOLE)
+def _allow(builder: Any, memory_size: Any, program_size: Any) -> None:
+    """Sets the limits of later accesses, if they are checked."""
+    if CHECKED:
+        for which, number in enumerate((memory_size, program_size, INDEX(0))):
+            builder.store(number, _check(builder, which))
+
+
+@_instruction(WHOLE, WHOLE)
+def _wrong_accesses(builder: Any, _: Any) -> Any:
+    """The number of wrong accesses since `_allow`; 0 if they are not checked."""
+    return builder.load(_check(builder, 2), typ=INDEX) if CHECKED else INDEX(0)
 
 
 @_instruction(types.float64, WHOLE, WHOLE)
-def _get(builder: Any, address: Any, index: Any) -> Any:
-    """The number at an index."""
-    return builder.load(_pointer(builder, address, index), typ=NUMBER)
+def _get(builder: Any, memory: Any, place: Any) -> Any:
+    """The number at a place."""
+    return builder.load(_pointer(builder, memory, place), typ=NUMBER)
 
 
 @_instruction(types.void, WHOLE, WHOLE, types.float64)
-def _put(builder: Any, address: Any, index: Any, number: Any) -> None:
-    """Stores the number at an index."""
-    builder.store(number, _pointer(builder, address, index))
+def _put(builder: Any, memory: Any, place: Any, number: Any) -> None:
+    """Stores the number at a place."""
+    builder.store(number, _pointer(builder, memory, place))
 
 
 def _integer(builder: Any, program: Any, index: Any) -> Any:
@@ -98,6 +133,14 @@ def _integer(builder: Any, program: Any, index: Any) -> Any:
 
 
 _entry = _instruction(WHOLE, WHOLE, WHOLE)(_integer)  # the integer at an index of a program
+
+
+@_compiled
+def _four(program: int, at: int) -> tuple[int, int, int, int]:
+    return (
+        _entry(program, at), _entry(program, at + 1), _entry(program, at + 2),
+        _entry(program, at + 3),
+    )  # fmt: skip
 
 
 # ---- 2. Functions of one to four numbers, without branches, so that they run on vectors
@@ -109,11 +152,8 @@ ROOT_HALF = int(np.float64(0.5**0.5).view(np.int64))
 
 def _polynomial(coefficients: Sequence[float]) -> Any:
     """The function c0 + c1 x + c2 x^2 + ..."""
-    first, rest = coefficients[0], coefficients[1:]
-    if not rest:
-        return _compiled(lambda x: first)
-    following = _polynomial(rest)
-    return _compiled(lambda x: first + x * following(x))
+    formula = reduce(lambda rest, c: f"{c!r} + x * ({rest})", reversed(coefficients), "0.0")
+    return _compiled(eval(f"lambda x: {formula}"))
 
 
 _exp_series = _polynomial([1 / math.factorial(n) for n in range(2, 14)])
@@ -175,88 +215,55 @@ def _log(x: float) -> float:
     return result if 0.0 < x < np.inf else outside
 
 
-@_compiled
-def _larger(x: float, y: float) -> float:
-    """The maximum; NaN if x or y is NaN."""
-    return x if x > y or x != x else y
+FUNCTIONS = {
+    "+": "x + y", "-": "x - y", "*": "x * y", "/": "x / y", "**": "x**y", "neg": "-x",
+    "abs": "abs(x)", "where <": "a if x < y else b", "where <=": "a if x <= y else b",
+    "where >": "a if x > y else b", "where >=": "a if x >= y else b",
+    "where is": "a if x == y else b", "exp": "_exp(x)", "log": "_log(x)", "sqrt": "math.sqrt(x)",
+    "sin": "math.sin(x)", "cos": "math.cos(x)", "tanh": "_tanh(x)", "sigmoid": "_sigmoid(x)",
+    "relu": "0.0 if x < 0.0 else x",
+    "maximum": "x if x > y or x != x else y", "minimum": "x if x < y or x != x else y",
+    "copy": "x",
+}  # fmt: skip
+SERIAL_FUNCTIONS = FUNCTIONS | {
+    "sum": "(x + y) + (a + b)", "add product": "a + x * y", "subtract product": "a - x * y",
+}  # fmt: skip
 
 
-@_compiled
-def _smaller(x: float, y: float) -> float:
-    """The minimum; NaN if x or y is NaN."""
-    return x if x < y or x != x else y
+def _switch(arguments: str, case: str, functions: Mapping[str, str]) -> Any:
+    """A function that selects a case by its first argument, the position of an operation."""
+    lines = [f"def switch(op, {arguments}):", "    result = 0.0"]
+    for op, formula in enumerate(functions.values()):
+        lines += [f"    {'el' * (op > 0)}if op == {op}:", f"        {case.format(formula)}"]
+    names = dict(globals())
+    exec("\n".join([*lines, "    return result"]), names)
+    return _compiled(names["switch"])
 
 
-FUNCTIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
-    "+": lambda x, y, a, b: x + y,
-    "-": lambda x, y, a, b: x - y,
-    "*": lambda x, y, a, b: x * y,
-    "/": lambda x, y, a, b: x / y,
-    "**": lambda x, y, a, b: x**y,
-    "neg": lambda x, y, a, b: -x,
-    "abs": lambda x, y, a, b: abs(x),
-    "where <": lambda x, y, a, b: a if x < y else b,
-    "where <=": lambda x, y, a, b: a if x <= y else b,
-    "where >": lambda x, y, a, b: a if x > y else b,
-    "where >=": lambda x, y, a, b: a if x >= y else b,
-    "where is": lambda x, y, a, b: a if x == y else b,
-    "exp": lambda x, y, a, b: _exp(x),
-    "log": lambda x, y, a, b: _log(x),
-    "sqrt": lambda x, y, a, b: math.sqrt(x),
-    "sin": lambda x, y, a, b: math.sin(x),
-    "cos": lambda x, y, a, b: math.cos(x),
-    "tanh": lambda x, y, a, b: _tanh(x),
-    "sigmoid": lambda x, y, a, b: _sigmoid(x),
-    "relu": lambda x, y, a, b: 0.0 if x < 0.0 else x,
-    "maximum": lambda x, y, a, b: _larger(x, y),
-    "minimum": lambda x, y, a, b: _smaller(x, y),
-    "copy": lambda x, y, a, b: x,
-}
-OPS = (*FUNCTIONS, "dot", "mean", "largest", "smallest", "take", "scatter", "scatter mean")
-PRODUCTS = ("dot", "mean")
-DOT, MEAN, LARGEST, SMALLEST, TAKE, SCATTER, SCATTER_MEAN = range(len(FUNCTIONS), len(OPS))
-
-
-def _one_of(functions: Sequence[Callable[..., Any]], first: int = 0) -> Any:
-    """A function that selects one of these by its position and applies it to n numbers."""
-    function, position = _compiled(functions[0]), first
-    others = _one_of(functions[1:], first + 1) if functions[1:] else None
-
-    @_compiled
-    def loop(n: int, out: int, x: int, y: int, a: int, b: int) -> None:
-        for i in range(n):
-            _put(out, i, function(_get(x, i), _get(y, i), _get(a, i), _get(b, i)))
-
-    if others is None:
-        return _compiled(lambda op, n, out, x, y, a, b: loop(n, out, x, y, a, b))
-
-    @_compiled
-    def choice(op: int, n: int, out: int, x: int, y: int, a: int, b: int) -> None:
-        if op == position:
-            loop(n, out, x, y, a, b)
-        else:
-            others(op, n, out, x, y, a, b)
-
-    return choice
-
-
-_elementwise = _one_of(list(FUNCTIONS.values()))
+_function = _switch("x, y, a, b", "result = {}", SERIAL_FUNCTIONS)
+_elementwise = _switch(
+    "m, n, out, xs, ys, as_, bs",
+    "for i in range(n): x, y, a, b = _get(m, xs + i), _get(m, ys + i), _get(m, as_ + i), "
+    "_get(m, bs + i); _put(m, out + i, {})",
+    FUNCTIONS,
+)
 
 # ---- 3. Tiles of sums of products
 
 _features = binding.get_host_cpu_features()
 if _features.get("avx512f"):
-    WIDTH, ROWS, VECTORS = 8, 4, 4  # numbers in a vector, rows in a tile, vectors in a row
+    # numbers in a vector; rows and vectors of a matrix tile; columns of a tile of means
+    WIDTH, ROWS, VECTORS, COLUMNS = 8, 4, 4, 4
 elif _features.get("avx"):
-    WIDTH, ROWS, VECTORS = 4, 4, 3  # 16 registers hold 12 sums and their factors
+    WIDTH, ROWS, VECTORS, COLUMNS = 4, 4, 3, 2  # 16 registers hold 12 sums and their factors
 else:
-    WIDTH, ROWS, VECTORS = 2, 4, 4
+    WIDTH, ROWS, VECTORS, COLUMNS = 2, 4, 4, 4
 VECTOR = ir.VectorType(NUMBER, WIDTH)
 LEFT_IN_LANES = 0  # a tile of this height is one row, whose left factors are also in lanes
 
 
-def _vector(builder: Any, address: Any, index: Any) -> Any:
-    return builder.load(_pointer(builder, address, index), typ=VECTOR, align=8)
+def _vector(builder: Any, memory: Any, place: Any) -> Any:
+    return builder.load(_pointer(builder, memory, place, VECTOR), typ=VECTOR, align=8)
 
 
 def _everywhere(builder: Any, number: Any, kind: Any = VECTOR) -> Any:
@@ -296,8 +303,8 @@ def _each_shape(
 
 @_instruction(types.void, *[WHOLE] * 9, types.float64, WHOLE, WHOLE)
 def _matrix_tile(
-    builder: Any, height: Any, vectors: Any, terms: Any, left: Any, left_slots: Any, right: Any,
-    right_slots: Any, step: Any, last: Any, factor: Any, out: Any, out_step: Any
+    builder: Any, height: Any, vectors: Any, terms: Any, program: Any, left: Any, right: Any,
+    memory: Any, start: Any, last: Any, factor: Any, out: Any, out_step: Any
 ) -> None:  # fmt: skip
     """Computes a few rows of vectors: factor * sum_k left[i, k] right[k, j].
 
@@ -306,53 +313,51 @@ def _matrix_tile(
         height              rows of the tile: LEFT_IN_LANES, 1 or ROWS
         vectors             vectors in a row, at most VECTORS
         terms               products in a sum
-        left                address of slot 0 of the left factors; if in lanes, at the first lane
-        right               address of slot 0 of the right factors, at the tile's first lane
-        left_slots          address of the slots of the left factors, `terms` slots for each row
-        right_slots         address of the slots of the right factors, `terms` slots for all rows
-        step                distance from one right slot to the next, in numbers
-        last                first lane of the last vector, which may overlap the previous vector
+        left                index of the places of the left factors, `terms` places for each row
+        right               index of the places of the right factors, `terms` places for all rows
+        start               first lane of the tile
+        last                lane where the last vector begins; it may overlap the previous one
         factor              a number that multiplies all sums
-        out                 address of the first sum
-        out_step            distance from one row of sums to the next, in numbers
+        out                 place of the first sum of the row
+        out_step            distance from one row of sums to the next
     """
 
     def tile(builder: Any, height: int, vectors: int) -> None:
         rows = range(height or 1)
-        lanes = [INDEX(v * WIDTH) for v in range(vectors - 1)] + [last]
+        lanes = [builder.add(start, INDEX(v * WIDTH)) for v in range(vectors - 1)] + [last]
         sums = _zeros(builder, len(rows) * vectors)
         with cgutils.for_range(builder, terms) as loop:
-            first = builder.mul(_integer(builder, right_slots, loop.index), step)
-            xs = [_vector(builder, right, builder.add(first, lane)) for lane in lanes]
+            first = _integer(builder, program, builder.add(right, loop.index))
+            xs = [_vector(builder, memory, builder.add(first, lane)) for lane in lanes]
             for i in rows:
-                place = builder.add(builder.mul(INDEX(i), terms), loop.index)
-                slot = _integer(builder, left_slots, place)
+                index = builder.add(builder.mul(INDEX(i), terms), loop.index)
+                place = _integer(builder, program, builder.add(left, index))
                 if height == LEFT_IN_LANES:
-                    slot = builder.mul(slot, step)
-                    ws = [_vector(builder, left, builder.add(slot, lane)) for lane in lanes]
+                    ws = [_vector(builder, memory, builder.add(place, lane)) for lane in lanes]
                 else:
-                    w = builder.load(_pointer(builder, left, slot), typ=NUMBER)
+                    w = builder.load(_pointer(builder, memory, place), typ=NUMBER)
                     ws = [_everywhere(builder, w)] * vectors
                 for v in range(vectors):
                     _add_product(builder, sums[i * vectors + v], ws[v], xs[v])
         factors = _everywhere(builder, factor)
         for i in rows:
             for v, lane in enumerate(lanes):
-                place = builder.add(builder.mul(INDEX(i), out_step), lane)
+                place = builder.add(out, builder.add(builder.mul(INDEX(i), out_step), lane))
                 result = builder.fmul(builder.load(sums[i * vectors + v], typ=VECTOR), factors)
-                builder.store(result, _pointer(builder, out, place), align=8)
+                builder.store(result, _pointer(builder, memory, place, VECTOR), align=8)
 
     _each_shape(builder, (height, vectors), (LEFT_IN_LANES, 1, ROWS), range(1, VECTORS + 1), tile)
 
 
 @_instruction(types.void, *[WHOLE] * 8, types.float64, WHOLE, WHOLE)
 def _mean_tile(
-    builder: Any, height: Any, breadth: Any, terms: Any, left: Any, left_slots: Any, right: Any,
-    right_slots: Any, lanes: Any, factor: Any, out: Any, out_step: Any
+    builder: Any, height: Any, breadth: Any, terms: Any, program: Any, left: Any, right: Any,
+    memory: Any, lanes: Any, factor: Any, out: Any, out_step: Any
 ) -> None:  # fmt: skip
     """Computes a few rows of numbers: factor * sum over k and all lanes of left[i, k] right[j, k].
 
-    Like `_matrix_tile`, but `height` and `breadth` are each 1 or ROWS; `lanes` is at least WIDTH.
+    Like `_matrix_tile`, but `height` is 1 or ROWS and `breadth` 1 or COLUMNS; there are at least
+    WIDTH lanes.
     """
 
     def tile(builder: Any, height: int, breadth: int) -> None:
@@ -360,13 +365,13 @@ def _mean_tile(
         sums = _zeros(builder, height * breadth)
         rest = builder.and_(lanes, INDEX(WIDTH - 1))
         full = builder.sub(lanes, rest)
-        places = ir.Constant(ir.VectorType(INDEX, WIDTH), list(range(WIDTH)))
+        positions = ir.Constant(ir.VectorType(INDEX, WIDTH), list(range(WIDTH)))
         seen = builder.sub(INDEX(WIDTH), rest)  # the last vector repeats this many numbers
-        new = builder.icmp_signed(">=", places, _everywhere(builder, seen, places.type))
+        new = builder.icmp_signed(">=", positions, _everywhere(builder, seen, positions.type))
         zero = ir.Constant(VECTOR, None)
 
-        def add_products(lane: Any, xs: Any, ys: Any, mask: Any = None) -> None:
-            vectors = [_vector(builder, x, lane) for x in xs + ys]
+        def add_products(lane: Any, places: Any, mask: Any = None) -> None:
+            vectors = [_vector(builder, memory, builder.add(place, lane)) for place in places]
             if mask is not None:
                 vectors = [builder.select(mask, x, zero) for x in vectors]
             for i in rows:
@@ -374,17 +379,16 @@ def _mean_tile(
                     total = sums[i * breadth + j]
                     _add_product(builder, total, vectors[i], vectors[height + j])
 
-        def row(address: Any, slots: Any, i: int, k: Any) -> Any:
-            slot = _integer(builder, slots, builder.add(builder.mul(INDEX(i), terms), k))
-            return builder.add(address, builder.mul(builder.mul(slot, lanes), INDEX(8)))
-
         with cgutils.for_range(builder, terms) as loop:
-            xs = [row(left, left_slots, i, loop.index) for i in rows]
-            ys = [row(right, right_slots, j, loop.index) for j in columns]
+            indices = [(left, i) for i in rows] + [(right, j) for j in columns]
+            places = []
+            for first, i in indices:
+                index = builder.add(builder.mul(INDEX(i), terms), loop.index)
+                places.append(_integer(builder, program, builder.add(first, index)))
             with cgutils.for_range_slice(builder, INDEX(0), full, INDEX(WIDTH), INDEX) as (lane, _):
-                add_products(lane, xs, ys)
+                add_products(lane, places)
             with builder.if_then(builder.icmp_signed("!=", rest, INDEX(0))):
-                add_products(builder.sub(lanes, INDEX(WIDTH)), xs, ys, new)
+                add_products(builder.sub(lanes, INDEX(WIDTH)), places, new)
         totals = [builder.load(total, typ=VECTOR) for total in sums]
         totals += [zero] * (-len(totals) % WIDTH)
         part = min(WIDTH, breadth)
@@ -394,16 +398,17 @@ def _mean_tile(
             for at in range(0, min(WIDTH, height * breadth), part):
                 i, j = divmod(first + at, breadth)
                 place = builder.add(builder.mul(INDEX(i), out_step), INDEX(j))
-                result = _places(builder, vector, vector, range(at, at + part))
-                builder.store(result, _pointer(builder, out, place), align=8)
+                pointer = _pointer(builder, memory, builder.add(out, place))
+                result = _chosen(builder, vector, vector, range(at, at + part))
+                builder.store(result, pointer, align=8)
 
-    _each_shape(builder, (height, breadth), (1, ROWS), (1, ROWS), tile)
+    _each_shape(builder, (height, breadth), (1, ROWS), (1, COLUMNS), tile)
 
 
-def _places(builder: Any, x: Any, y: Any, places: Sequence[int]) -> Any:
+def _chosen(builder: Any, x: Any, y: Any, positions: Sequence[int]) -> Any:
     # The vector of the numbers at these positions in the concatenation of x and y.
-    kind = ir.VectorType(ir.IntType(32), len(places))
-    return builder.shuffle_vector(x, y, ir.Constant(kind, list(places)))
+    kind = ir.VectorType(ir.IntType(32), len(positions))
+    return builder.shuffle_vector(x, y, ir.Constant(kind, list(positions)))
 
 
 def _across(builder: Any, vectors: list[Any]) -> Any:
@@ -411,435 +416,298 @@ def _across(builder: Any, vectors: list[Any]) -> Any:
     while len(vectors) > 1:
         vectors = [
             builder.fadd(
-                _places(builder, x, y, range(0, 2 * WIDTH, 2)),
-                _places(builder, x, y, range(1, 2 * WIDTH, 2)),
+                _chosen(builder, x, y, range(0, 2 * WIDTH, 2)),
+                _chosen(builder, x, y, range(1, 2 * WIDTH, 2)),
             )
             for x, y in zip(vectors[::2], vectors[1::2], strict=True)
         ]
     return vectors[0]
 
 
-# ---- 4. Groups
-
-CHUNK = 1024  # how many numbers of an operand are gathered at a time
-# Offsets within the header of a group, which ends with four operands, and within an operand.
-OP, WIDE, LANES, RESULT, COUNT, ROW_COUNT, COLUMN_COUNT, TERMS, SIGN, OPERANDS = range(10)
-IN_LANES, SLOTS, EACH, REGULAR, OPERAND = range(5)
-HEAD = OPERANDS + 4 * OPERAND
+# ---- 4. Steps; `at` is the index of the integers after the operation and the length
 
 
 @_compiled
-def _located(program: int, operand: int, width: int, u: int, s: int) -> tuple[int, int, int]:
-    """The address of an operand's slot 0, and the steps to its next slot and its next lane."""
-    if _entry(program, operand + IN_LANES):
-        return s, width, 1
-    return u, 1, 0
+def _serial(program: int, at: int, m: int) -> None:
+    """A list of operations on single numbers: operation, place of the result, four operands."""
+    for row in range(at + 1, at + 1 + 6 * _entry(program, at), 6):
+        x, y, a, b = _four(program, row + 2)
+        result = _function(_entry(program, row), _get(m, x), _get(m, y), _get(m, a), _get(m, b))
+        _put(m, _entry(program, row + 1), result)
 
 
 @_compiled
-def _gathered(
-    program: int, operand: int, first: int, n: int, width: int, u: int, s: int, scratch: int
-) -> Any:
-    """The address of n adjacent rows: their own, or that of a copy that repeats uniform numbers."""
-    source, step, move = _located(program, operand, width, u, s)
-    place = _entry(program, operand + SLOTS) + first
-    if _entry(program, operand + REGULAR):
-        return source + 8 * step * _entry(program, place)
+def _gather(program: int, at: int, m: int) -> None:
+    """Copies of rows, one below the other; a row may repeat a single number."""
+    count, width, move, out = _four(program, at)
     if width == 1:
-        for i in range(n):
-            _put(scratch, i, _get(source, _entry(program, place + i)))
-        return scratch
-    for i in range(n):
-        x, row = source + 8 * step * _entry(program, place + i), scratch + 8 * i * width
+        for i in range(count):
+            _put(m, out + i, _get(m, _entry(program, at + 4 + i)))
+        return
+    for i in range(count):
+        x, row = _entry(program, at + 4 + i), out + i * width
         if move:
             for lane in range(width):
-                _put(row, lane, _get(x, lane))
+                _put(m, row + lane, _get(m, x + lane))
         else:
-            number = _get(x, 0)
+            number = _get(m, x)
             for lane in range(width):
-                _put(row, lane, number)
-    return scratch
+                _put(m, row + lane, number)
 
 
 @_compiled
-def _matrix_product(
-    program: int, left_in_lanes: bool, rows: int, n: int, terms: int, left: int, left_slots: int,
-    right: int, right_slots: int, step: int, factor: float, out: int, out_step: int,
-) -> None:  # fmt: skip
-    """Computes, in tiles, a matrix product whose rows have n >= WIDTH numbers."""
-    vectors = (n + WIDTH - 1) // WIDTH
-    tiles = (vectors + VECTORS - 1) // VECTORS
-    start = 0
-    for tile in range(tiles):
-        size = (vectors - start // WIDTH + tiles - tile - 1) // (tiles - tile)
-        last = min((size - 1) * WIDTH, n - WIDTH - start)
-        height = LEFT_IN_LANES if left_in_lanes else (ROWS if rows >= ROWS else 1)
+def _matrix_products(program: int, at: int, m: int) -> None:
+    """Matrix products in tiles: rows of n >= WIDTH numbers, `height` rows for each right list."""
+    count, several, height, n = _four(program, at)
+    terms, out, jump, out_step = _four(program, at + 4)
+    tall, broad, sign, _ = _four(program, at + 8)
+    left = at + 11
+    right = left + count * height * terms
+    vectors, high = (n + WIDTH - 1) // WIDTH, max(tall, 1)
+    for _ in range(count):
+        for j in range(several):
+            start = 0
+            while start < vectors:
+                size = min(broad, vectors - start)
+                last = min((start + size - 1) * WIDTH, n - WIDTH)
+                row = 0
+                while row < height:
+                    row = min(row, height - high)
+                    _matrix_tile(
+                        tall, size, terms, program, left + row * terms, right, m, start * WIDTH,
+                        last, float(sign), out + j * jump + row * out_step, out_step,
+                    )  # fmt: skip
+                    row += high
+                start += size
+            right += terms
+        left += height * terms
+        out += several * height * n
+
+
+@_compiled
+def _inner_products(program: int, at: int, m: int) -> None:
+    """Matrices of sums over n >= WIDTH adjacent numbers, times sign / divisor, in tiles."""
+    count, rows, columns, terms = _four(program, at)
+    n, out, sign, divisor = _four(program, at + 4)
+    left = at + 8
+    right = left + count * rows * terms
+    factor = sign / divisor
+    height, breadth = ROWS if rows >= ROWS else 1, COLUMNS if columns >= COLUMNS else 1
+    for _ in range(count):
         row = 0
         while row < rows:
-            row = min(row, rows - max(height, 1))
-            offset = 8 * start
-            _matrix_tile(
-                height, size, terms, left + (offset if left_in_lanes else 0),
-                program + 4 * (left_slots + row * terms), right + offset, program + 4 * right_slots,
-                step, last, factor, out + offset + 8 * row * out_step, out_step,
-            )  # fmt: skip
-            row += max(height, 1)
-        start += size * WIDTH
+            row = min(row, rows - height)
+            column = 0
+            while column < columns:
+                column = min(column, columns - breadth)
+                _mean_tile(
+                    height, breadth, terms, program, left + row * terms, right + column * terms,
+                    m, n, factor, out + row * columns + column, columns,
+                )  # fmt: skip
+                column += breadth
+            row += height
+        left += rows * terms
+        right += columns * terms
+        out += rows * columns
 
 
 @_compiled
-def _mean_product(
-    program: int, rows: int, columns: int, terms: int, left: int, left_slots: int, right: int,
-    right_slots: int, lanes: int, factor: float, out: int, out_step: int,
-) -> None:  # fmt: skip
-    """Computes a matrix of means over lanes, in tiles."""
-    height = ROWS if rows >= ROWS else 1
-    breadth = ROWS if columns >= ROWS else 1
-    row = 0
-    while row < rows:
-        row = min(row, rows - height)
-        column = 0
-        while column < columns:
-            column = min(column, columns - breadth)
-            _mean_tile(
-                height, breadth, terms, left, program + 4 * (left_slots + row * terms), right,
-                program + 4 * (right_slots + column * terms), lanes, factor,
-                out + 8 * (row * out_step + column), out_step,
-            )  # fmt: skip
-            column += breadth
-        row += height
-
-
-@_compiled
-def _plain_products(
-    program: int, at: int, width: int, u: int, s: int, factor: float, out: int
-) -> None:
-    """Computes the matrices of a group that does not fit into tiles, one sum at a time."""
-    x, y = at + OPERANDS, at + OPERANDS + OPERAND
-    rows, columns = _entry(program, at + ROW_COUNT), _entry(program, at + COLUMN_COUNT)
-    terms = _entry(program, at + TERMS)
-    left, left_step, left_move = _located(program, x, width, u, s)
-    right, right_step, right_move = _located(program, y, width, u, s)
-    together = _entry(program, at + LANES) == 0
-    lefts, rights = _entry(program, x + SLOTS), _entry(program, y + SLOTS)
-    for _ in range(_entry(program, at + COUNT)):
-        for row in range(rows):
-            b = rights + row * terms
-            for column in range(columns):
-                a = lefts + column * terms
+def _plain_products(program: int, at: int, m: int) -> None:
+    """Matrices of sums of products that do not fit into tiles, one sum at a time."""
+    count, rows, columns, terms = _four(program, at)
+    width, out, sign, divisor = _four(program, at + 4)
+    left_move, right_move, mean, _ = _four(program, at + 8)
+    left = at + 11
+    right = left + count * rows * terms
+    factor = sign / divisor
+    for _ in range(count):
+        for _ in range(rows):
+            first = right
+            for _ in range(columns):
                 total = 0.0
                 for lane in range(width):
                     for k in range(terms):
-                        w = _get(left, _entry(program, a + k) * left_step + lane * left_move)
-                        z = _get(right, _entry(program, b + k) * right_step + lane * right_move)
-                        total += w * z
-                    if not together:
-                        _put(out, lane, factor * total)
+                        x = _get(m, _entry(program, left + k) + lane * left_move)
+                        total += x * _get(m, _entry(program, first + k) + lane * right_move)
+                    if not mean:
+                        _put(m, out, factor * total)
                         total = 0.0
-                if together:
-                    _put(out, 0, factor * total)
-                out += 8 if together else 8 * width
-        lefts += columns * terms
-        rights += rows * terms
+                        out += 1
+                if mean:
+                    _put(m, out, factor * total)
+                    out += 1
+                first += terms
+            left += terms
+        right += columns * terms
 
 
 @_compiled
-def _add_terms(
-    program: int, operand: int, n: int, width: int, u: int, s: int, sign: float, out: int
-) -> None:
-    """Adds the terms of an operand to each of n results, or subtracts them."""
-    source, step, move = _located(program, operand, width, u, s)
-    each = _entry(program, operand + EACH)
-    for i in range(n):
-        row, first = out + 8 * i * width, _entry(program, operand + SLOTS) + i * each
-        if width == 1:
-            total = 0.0
-            for k in range(first, first + each):
-                total += _get(source, _entry(program, k))
-            _put(row, 0, _get(row, 0) + sign * total)
-            continue
-        for k in range(first, first + each):
-            x = source + 8 * step * _entry(program, k)
-            if move:
-                for lane in range(width):
-                    _put(row, lane, _get(row, lane) + sign * _get(x, lane))
+def _terms(program: int, at: int, m: int) -> None:
+    """Adds a list of numbers to each of several results, or subtracts it."""
+    count, each, width, move = _four(program, at)
+    out, sign = _entry(program, at + 4), float(_entry(program, at + 5))
+    for i in range(at + 6, at + 6 + count * each, each):
+        total = 0.0
+        for k in range(i, i + each):
+            x = _entry(program, k)
+            if not move:
+                total += _get(m, x)
             else:
-                number = sign * _get(x, 0)
                 for lane in range(width):
-                    _put(row, lane, _get(row, lane) + number)
-
-
-@_compiled
-def _dot(program: int, at: int, width: int, u: int, s: int, out: int, scratch: int) -> None:
-    """Computes a group of dots (sums of products), or of means of products."""
-    count, rows = _entry(program, at + COUNT), _entry(program, at + ROW_COUNT)
-    columns, terms = _entry(program, at + COLUMN_COUNT), _entry(program, at + TERMS)
-    x, y = at + OPERANDS, at + OPERANDS + OPERAND
-    left, _, left_move = _located(program, x, width, u, s)
-    right, _, right_move = _located(program, y, width, u, s)
-    together = width > 1 and not _entry(program, at + LANES)
-    factor = _entry(program, at + SIGN) / (width if together else 1)
-    out_width = 1 if together else width
-    has_tiles = left_move & right_move if together else left_move | right_move
-    if width == 1:
-        has_tiles = columns >= WIDTH
-    elif width < WIDTH:
-        has_tiles = 0
-    if not has_tiles:
-        _plain_products(program, at, width, u, s, factor, out)
-    for i in range(count if has_tiles else 0):
-        here = out + 8 * i * rows * columns * out_width
-        a = _entry(program, x + SLOTS) + i * columns * terms
-        b = _entry(program, y + SLOTS) + i * rows * terms
+                    _put(m, out + lane, _get(m, out + lane) + sign * _get(m, x + lane))
         if width == 1:
-            source, source_slots, step = left, a, 1
-            if not _entry(program, x + REGULAR):
-                source, source_slots, step = scratch, _entry(program, 0), columns
-                for column in range(columns):
-                    for k in range(terms):
-                        number = _get(left, _entry(program, a + column * terms + k))
-                        _put(scratch, k * columns + column, number)
-            _matrix_product(
-                program, False, rows, columns, terms, right, b, source, source_slots, step,
-                factor, here, columns,
-            )  # fmt: skip
-        elif together:
-            _mean_product(
-                program, rows, columns, terms, right, b, left, a, width, factor, here, columns
-            )
-        elif right_move:
-            for row in range(rows):
-                _matrix_product(
-                    program, left_move == 1, columns, width, terms, left, a, right, b + row * terms,
-                    width, factor, here + 8 * row * columns * width, width,
-                )  # fmt: skip
-        else:
-            for column in range(columns):
-                _matrix_product(
-                    program, False, rows, width, terms, right, b, left, a + column * terms,
-                    width, factor, here + 8 * column * width, columns * width,
-                )  # fmt: skip
-    n = count * rows * columns
-    for operand, sign in ((y + OPERAND, 1.0), (y + 2 * OPERAND, -1.0)):
-        if _entry(program, operand + EACH):
-            _add_terms(program, operand, n, out_width, u, s, sign, out)
-
-
-@_compiled
-def _extremes(program: int, at: int, width: int, u: int, s: int, out: int) -> None:
-    """Computes the largest or the smallest number of each list."""
-    x = at + OPERANDS
-    each, largest = _entry(program, x + EACH), _entry(program, at + OP) == LARGEST
-    source, step, _ = _located(program, x, width, u, s)
-    for i in range(_entry(program, at + COUNT)):
-        first, row = _entry(program, x + SLOTS) + i * each, out + 8 * i * width
-        for k in range(first, first + each):
-            numbers = source + 8 * step * _entry(program, k)
-            found = numbers if k == first else row
+            _put(m, out, _get(m, out) + sign * total)
+        elif not move:
             for lane in range(width):
-                a, b = _get(found, lane), _get(numbers, lane)
-                _put(row, lane, _larger(a, b) if largest else _smaller(a, b))
+                _put(m, out + lane, _get(m, out + lane) + sign * total)
+        out += width
 
 
 @_compiled
-def _take(program: int, at: int, width: int, u: int, s: int, out: int) -> bool:
+def _extremes(program: int, at: int, m: int) -> None:
+    """The largest number of each list if sign is 1, the smallest if it is -1."""
+    count, each, width, out = _four(program, at)
+    sign = float(_entry(program, at + 4))
+    for i in range(at + 5, at + 5 + count * each, each):
+        for lane in range(width):
+            found = _get(m, _entry(program, i) + lane)
+            for k in range(i + 1, i + each):
+                x = _get(m, _entry(program, k) + lane)
+                found = found if sign * found > sign * x or found != found else x
+            _put(m, out + lane, found)
+        out += width
+
+
+@_compiled
+def _take(program: int, at: int, m: int) -> bool:
     """Looks up entries of tables; returns False if an index is out of range or not whole."""
-    x, y = at + OPERANDS, at + OPERANDS + OPERAND
-    index, index_step, index_move = _located(program, x, width, u, s)
-    table, step, move = _located(program, y, width, u, s)
-    for i in range(_entry(program, at + COUNT)):
-        index_slot = _entry(program, _entry(program, x + SLOTS) + i)
-        first = i * _entry(program, y + EACH)
+    count, length, width, out = _four(program, at)
+    index_move, move = _entry(program, at + 4), _entry(program, at + 5)
+    table = at + 6 + count
+    for i in range(at + 6, at + 6 + count):
         for lane in range(width):
-            place = _get(index, index_slot * index_step + lane * index_move)
-            if not 0.0 <= place < _entry(program, y + EACH) or place != int(place):
+            index = _get(m, _entry(program, i) + lane * index_move)
+            if not 0.0 <= index < length or index != int(index):
                 return False
-            slot = _entry(program, _entry(program, y + SLOTS) + first + int(place))
-            _put(out, i * width + lane, _get(table, slot * step + lane * move))
+            _put(m, out + lane, _get(m, _entry(program, table + int(index)) + lane * move))
+        table += length
+        out += width
     return True
 
 
 @_compiled
-def _scatter(program: int, at: int, width: int, u: int, s: int, out: int) -> bool:
+def _scatter(program: int, at: int, m: int) -> bool:
     """Adds numbers to entries of tables; returns False if an index is out of range or not whole."""
-    x, y = at + OPERANDS, at + OPERANDS + OPERAND
-    index, index_step, index_move = _located(program, x, width, u, s)
-    source, step, move = _located(program, y, width, u, s)
-    each, n = _entry(program, x + EACH), _entry(program, at + ROW_COUNT)
-    out_width, out_move = (width, 1) if _entry(program, at + LANES) else (1, 0)
-    factor = 1.0 if _entry(program, at + LANES) else 1.0 / width
-    for i in range(_entry(program, at + COUNT) * n * out_width):
-        _put(out, i, 0.0)
-    for i in range(_entry(program, at + COUNT) * each):
-        row = out + 8 * (i // each) * n * out_width
-        index_slot = _entry(program, _entry(program, x + SLOTS) + i)
-        slot = _entry(program, _entry(program, y + SLOTS) + i)
-        for lane in range(width):
-            place = _get(index, index_slot * index_step + lane * index_move)
-            if not 0.0 <= place < n or place != int(place):
-                return False
-            cell = int(place) * out_width + lane * out_move
-            number = factor * _get(source, slot * step + lane * move)
-            _put(row, cell, _get(row, cell) + number)
+    count, each, length, width = _four(program, at)
+    out, index_move, move, out_width = _four(program, at + 4)
+    for i in range(count * length * out_width):
+        _put(m, out + i, 0.0)
+    out_move, factor = (1, 1.0) if out_width == width else (0, 1.0 / width)
+    contribution = at + 8 + count * each
+    for first in range(at + 8, contribution, each):
+        for i in range(first, first + each):
+            index_place, x = _entry(program, i), _entry(program, contribution)
+            for lane in range(width):
+                index = _get(m, index_place + lane * index_move)
+                if not 0.0 <= index < length or index != int(index):
+                    return False
+                entry = out + int(index) * out_width + lane * out_move
+                _put(m, entry, _get(m, entry) + factor * _get(m, x + lane * move))
+            contribution += 1
+        out += length * out_width
     return True
 
 
-@_compiled
-def _apply(program: int, at: int, width: int, u: int, s: int, out: int, scratch: int) -> None:
-    """Computes a group of elementwise operations."""
-    count, op = _entry(program, at + COUNT), _entry(program, at + OP)
-    x = at + OPERANDS
-    y, a, b = x + OPERAND, x + 2 * OPERAND, x + 3 * OPERAND
-    in_place = _entry(program, x + REGULAR) & _entry(program, y + REGULAR)
-    in_place &= _entry(program, a + REGULAR) & _entry(program, b + REGULAR)
-    size = count if in_place or count * width <= CHUNK else max(1, CHUNK // width)
-    part = 8 * max(CHUNK, width)
-    first = 0
-    while first < count:
-        n = min(size, count - first)
-        _elementwise(
-            op, n * width, out + 8 * first * width,
-            _gathered(program, x, first, n, width, u, s, scratch),
-            _gathered(program, y, first, n, width, u, s, scratch + part),
-            _gathered(program, a, first, n, width, u, s, scratch + 2 * part),
-            _gathered(program, b, first, n, width, u, s, scratch + 3 * part),
-        )  # fmt: skip
-        first += n
+STEPS = (
+    *FUNCTIONS, "serial", "gather", "matrix products", "inner products", "plain products", "terms",
+    "extremes", "take", "scatter",
+)  # fmt: skip
+SERIAL, GATHER, MATRIX, INNER_PRODUCTS, PLAIN, TERMS, EXTREMES, TAKE, SCATTER = range(
+    len(FUNCTIONS), len(STEPS)
+)
+WRONG_SIZE, WRONG_INDEX, WRONG_PLACE = -1, -2, -3  # what `run` returns besides 0
 
 
-def _run(
-    numbers: Any, u_numbers: Any, s_numbers: Any, scratch_numbers: Any, first: int, last: int
-) -> int:
-    """Runs groups of a program; returns 0, or 1 + the position of a group with an invalid index.
+def _run(numbers: Any, memory: Any, first: int, last: int, times: int) -> int:
+    """Runs the steps from index `first` up to `last` (exclusive) so many times; returns 0.
 
     The caller provides all memory, because an array created here would be freed after the last use
     of its name, while its address is still in use.
 
-    The kernel is fastest if U and S begin at a multiple of 64 bytes and the number of lanes is a
-    multiple of 8: then no vector is loaded from two cache lines.
+    The kernel is fastest if the memory begins at a multiple of 64 bytes and the number of lanes is
+    a multiple of 8: then no vector is loaded from two cache lines.
+
+    Returns WRONG_SIZE if the arrays do not belong together, WRONG_INDEX if an index into a table
+    is out of range or not whole, and, if accesses are checked, WRONG_PLACE if one is wrong.
     """
-    program, lanes = numbers.ctypes.data, s_numbers.shape[1]
-    u, s, scratch = u_numbers.ctypes.data, s_numbers.ctypes.data, scratch_numbers.ctypes.data
-    for group in range(first, last):
-        at = 2 + group * HEAD
-        op = _entry(program, at + OP)
-        width = lanes if _entry(program, at + WIDE) else 1
-        out = u + 8 * _entry(program, at + RESULT)
-        if _entry(program, at + LANES):
-            out = s + 8 * _entry(program, at + RESULT) * lanes
-        found = True
-        if op in (DOT, MEAN):
-            _dot(program, at, width, u, s, out, scratch)
-        elif op < DOT:
-            _apply(program, at, width, u, s, out, scratch)
-        elif op in (LARGEST, SMALLEST):
-            _extremes(program, at, width, u, s, out)
-        elif op == TAKE:
-            found = _take(program, at, width, u, s, out)
-        else:
-            found = _scatter(program, at, width, u, s, out)
-        if not found:
-            return group + 1
+    if not 0 < first <= last <= numbers.size or memory.size < numbers[0]:
+        return WRONG_SIZE
+    program, m = numbers.ctypes.data, memory.ctypes.data
+    _allow(memory.size, numbers.size)
+    for _ in range(times):
+        at = first
+        while at < last:
+            op, length, n, out = _four(program, at)
+            found = True
+            if op < SERIAL:
+                x, y, a, b = _four(program, at + 4)
+                _elementwise(op, m, n, out, x, y, a, b)
+            elif op == SERIAL:
+                _serial(program, at + 2, m)
+            elif op == GATHER:
+                _gather(program, at + 2, m)
+            elif op == MATRIX:
+                _matrix_products(program, at + 2, m)
+            elif op == INNER_PRODUCTS:
+                _inner_products(program, at + 2, m)
+            elif op == PLAIN:
+                _plain_products(program, at + 2, m)
+            elif op == TERMS:
+                _terms(program, at + 2, m)
+            elif op == EXTREMES:
+                _extremes(program, at + 2, m)
+            elif op == TAKE:
+                found = _take(program, at + 2, m)
+            else:
+                found = _scatter(program, at + 2, m)
+            if not found:
+                return WRONG_INDEX
+            if _wrong_accesses(m):
+                return WRONG_PLACE
+            at += length
     return 0
 
 
-SIGNATURE = "intp(int32[::1], float64[::1], float64[:, ::1], float64[::1], intp, intp)"
-not_cached = ""  # why the kernel cannot be cached on disk; empty if it can
+SIGNATURE = "intp(int32[::1], float64[::1], intp, intp, intp)"
+not_cached = "its accesses to memory are checked" if CHECKED else ""
 try:
-    run = numba.njit(SIGNATURE, cache=True, **OPTIONS)(_run)
+    run = numba.njit(cache=not CHECKED, **OPTIONS)(_run)
 except (RuntimeError, OSError) as error:  # no folder to write to, or no space in it
     not_cached = str(error)
-    run = numba.njit(**OPTIONS)(_run)  # compiled at the first call
-
-# ---- 5. From groups to integers
+    run = numba.njit(**OPTIONS)(_run)
 
 
-def encode(groups: Sequence[Group], uniforms: int, rows: int) -> Any:
-    """The program that runs these groups, as an array of integers.
+def is_ready() -> bool:
+    """Whether the kernel is compiled; it is loaded if it is on disk."""
+    if not run.signatures and run._cache.load_overload(SIGNATURE, run.targetctx) is not None:
+        compile_now()
+    return bool(run.signatures)
 
-    Args:
-        groups: the groups, in the order in which they run.
-        uniforms: the number of slots in U.
-        rows: the number of slots in S.
 
-    Raises:
-        ValueError: a slot is out of range, results are not in neighbouring slots, or the kernel
-            does not have the operation.
+def compile_now() -> None:
+    """Compiles the kernel, or loads it if it is on disk."""
+    run.compile(SIGNATURE)
+
+
+def check(result: int) -> None:
+    """Raises an error if `run` has not returned 0.
+
+    >>> check(WRONG_INDEX)
+    Traceback (most recent call last):
+    IndexError: take got an index that is out of range or not a whole number
     """
-    start = 2 + len(groups) * HEAD
-    factors = [block for g in groups if g.op in PRODUCTS for block in g.operands[:2]]
-    longest = max((block.slots.shape[-1] for block in factors), default=0)
-    heads: list[Any] = []
-    tables: list[Any] = [np.arange(longest)]  # slots of the numbers that `_dot` gathers
-    scratch = 0
-    place = start + longest
-    for group in groups:
-        _check(group, uniforms, rows)
-        result, operands, shape = group.result, list(group.operands), (0, 0, 0)
-        wide = result.lanes or any(x.lanes for x in operands)
-        count = results = result.slots.size
-        if group.op in PRODUCTS:
-            operands[:2] = left, right = _matrices(group)
-            count, shape = len(left.slots), (right.slots.shape[1], *left.slots.shape[1:])
-            scratch = max(scratch, left.slots[0].size)
-        elif group.op.startswith("scatter"):
-            count = results = len(result.slots)
-            shape = result.slots.shape[1], 0, 0
-        head = [OPS.index(group.op), wide, result.lanes, result.slots.flat[0], count, *shape]
-        head.append(group.sign)
-        operands += [Block(wide, np.zeros(0, int))] * (4 - len(operands))
-        for x in operands:
-            slots = x.slots.swapaxes(1, 2) if group.op in PRODUCTS and x.slots.ndim > 2 else x.slots
-            regular = (np.diff(slots) == 1).all() and (group.op in PRODUCTS or x.lanes == wide)
-            head += [x.lanes, place, x.slots.size // results, regular]
-            tables.append(x.slots.ravel())
-            place += x.slots.size
-        heads.append(head)
-    whole: list[Any] = [[start, scratch], *heads, *tables, [0]]
-    return np.concatenate(whole).astype(np.int32)
-
-
-def scratch_size(program: Any, lanes: int) -> int:
-    """The size, in numbers, of the scratch memory that a program needs for `lanes` lanes."""
-    return max(int(program[1]), 4 * max(CHUNK, lanes))  # a chunk for each of four operands
-
-
-def _matrices(group: Group) -> tuple[Block, Block]:
-    # The left and right factors of products; slots (count, columns, terms), (count, rows, terms).
-    x, y = group.operands[:2]
-    left, right = _stacked(group.result.slots.shape, x.slots, y.slots)
-    matrices = Block(x.lanes, left), Block(y.lanes, right)
-    # A single column is transposed, because vectors run along rows.
-    return matrices if left.shape[1] > 1 else matrices[::-1]
-
-
-def _stacked(shape: tuple[int, ...], left: Any, right: Any) -> tuple[Any, Any]:
-    shape = (1,) * (2 - len(shape)) + shape
-    left, right = (x.reshape((1,) * (len(shape) + 1 - x.ndim) + x.shape) for x in (left, right))
-    terms = max(left.shape[-1], right.shape[-1]) if min(left.shape[-1], right.shape[-1]) else 0
-    *count, rows, columns = shape
-    if (rows == 1 or left.shape[-3] == 1) and (columns == 1 or right.shape[-2] == 1):
-        left = np.broadcast_to(left[..., :1, :, :], (*count, 1, columns, terms))
-        right = np.broadcast_to(right[..., :, :1, :], (*count, rows, 1, terms))
-        n = math.prod(count)
-        return left.reshape(n, columns, terms), right.reshape(n, rows, terms)
-    left, right = (np.broadcast_to(x, (*shape, terms)) for x in (left, right))
-    n = math.prod(shape)
-    return left.reshape(n, 1, terms), right.reshape(n, 1, terms)
-
-
-def _check(group: Group, uniforms: int, rows: int) -> None:
-    if group.op not in OPS:
-        raise ValueError(f"the kernel has no operation {group.op!r}: it knows {', '.join(OPS)}")
-    for block in (group.result, *group.operands):
-        slots, size = block.slots, rows if block.lanes else uniforms
-        if slots.size and not 0 <= slots.min() <= slots.max() < size:
-            raise ValueError(
-                f"{group.op!r} expects slots from 0 to {size - 1}, got {slots.min()} to "
-                f"{slots.max()}: pass the sizes of the schedule"
-            )
-    if (np.diff(group.result.slots.ravel()) != 1).any():
-        raise ValueError(
-            f"{group.op!r} expects results in neighbouring slots, got {group.result.slots.ravel()}:"
-            " lay out the slots group by group"
-        )
+    if result == WRONG_INDEX:
+        raise IndexError("take got an index that is out of range or not a whole number")
+    if result:
+        what = "memory is too small" if result == WRONG_SIZE else "a place is out of range"
+        raise RuntimeError(f"the program cannot run on this memory: {what}")

@@ -1,7 +1,6 @@
 """All passes in order, from a function to an executor.
 
-A program is compiled for examples of one shape. Once it has an executor, it compresses its
-instructions, which for a large function would take a hundred times as much memory as all the rest.
+A program is compiled for examples of one shape.
 
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
@@ -25,8 +24,6 @@ instructions, which for a large function would take a hundred times as much memo
 from __future__ import annotations
 
 import itertools
-import pickle
-import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -38,12 +35,12 @@ from micrograd.compiler.averages import averaged
 from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.parameters import Row, one_at_a_time, shared_row
 from micrograd.compiler.record import Recorded, Shape, recorded
-from micrograd.compiler.run import Executor, TextExecutor, TiledExecutor
+from micrograd.compiler.run import Executor, TiledExecutor
 from micrograd.compiler.run_numba import numba_binder
 from micrograd.compiler.run_numpy import NumPyRun
-from micrograd.compiler.run_python import source
 from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import Instructions
+from micrograd.compiler.text import source
 from micrograd.engine import Value
 
 Array = npt.NDArray[Any]
@@ -67,7 +64,7 @@ class Program:
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
         shapes: the shape of each argument, for one example.
-        executor: 'numba', 'numpy', 'python', or a key of DTYPES.
+        executor: 'numba', 'numpy', or a key of DTYPES.
         output: the index of the result to differentiate.
         known: the parameters of an earlier program of this function; they keep their order.
 
@@ -91,15 +88,11 @@ class Program:
     >>> mean, gradients
     (4.0, array([2.]))
     >>> print(program.source("y", with_gradients=False), end="")
-    def program(parameters, rows):
-        (w,) = parameters
-    <BLANKLINE>
-        # in every example
-        results = []
-        for (x,) in rows:
-            y = w * x
-            results.append(y)
-        return results
+    def program(parameters, inputs):
+        [w] = parameters
+        [x] = inputs
+        y = w * x
+        return [y]
     """
 
     def __init__(
@@ -117,8 +110,7 @@ class Program:
         self.is_list, self.n_results = found.is_list, len(found.results)
         self.have_graphs = found.have_graphs
         code, self.parameters, units = _compiled(found, output, keep_order=bool(known))
-        self._code: _Code | None = code
-        self._packed = b""
+        self._code = code
         self._units = {not self.is_list: units}  # key: with_gradients; the first schedule clears it
         self.indices = _indices(code.steps, self._places_of_inputs())
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
@@ -129,11 +121,7 @@ class Program:
     @property
     def instructions(self) -> Instructions:
         """The recording, simplified and with means over lanes."""
-        return self._unpacked.steps
-
-    @property
-    def _unpacked(self) -> _Code:
-        return _unpacked(self._packed) if self._code is None else self._code
+        return self._code.steps
 
     @property
     def row(self) -> Row:
@@ -173,13 +161,12 @@ class Program:
 
     def source(self, name: str = "result", with_gradients: bool = True) -> str:
         """The program as Python text, in which the result is called `name`."""
-        steps, places, wanted = self._unpacked
+        steps, places, wanted = self._code
         results = wanted[with_gradients]
         first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
-        units = fused(steps, [*first, *(gradients or ())], set(places))
         labels = {i: p.label for i, p in zip(places, self.parameters, strict=True)}
         inputs = list(itertools.chain(*self._names.values()))
-        return source(units, steps, inputs, labels, first, gradients, name)
+        return source(steps, inputs, labels, first, gradients, name)
 
     @property
     def schedule(self) -> Schedule:
@@ -190,9 +177,9 @@ class Program:
             return self._whole_schedule
 
     def _schedule(self, with_gradients: bool) -> Schedule:
-        steps, places, wanted = self._unpacked
+        steps, places, wanted = self._code
         results = wanted[with_gradients]
-        units = self._units.get(with_gradients) or fused(steps, results, set(places))
+        units = self._units.get(with_gradients) or fused(steps, results)
         self._units.clear()
         return scheduled(units, steps, self._places_of_inputs(), places, results)
 
@@ -201,54 +188,28 @@ class Program:
         return [range(start, end) for start, end in itertools.pairwise(ends)]
 
     def _built(self, with_gradients: bool) -> Executor:
-        if self.executor == "python":
-            executor: Executor = TextExecutor(self.source(with_gradients=with_gradients))
-        else:
-            schedule = self.schedule if with_gradients else self._schedule(with_gradients=False)
-            if self.executor in DTYPES:
-                from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
+        schedule = self.schedule if with_gradients else self._schedule(with_gradients=False)
+        self.instructions.compact()
+        if self.executor in DTYPES:
+            from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
-                executor = JaxExecutor(schedule, len(self.shapes), DTYPES[self.executor])
-            else:
-                bind: Any = partial(NumPyRun, schedule)
-                if self.executor == "numba":
-                    bind = numba_binder(schedule)
-                executor = TiledExecutor(schedule, bind, self.shapes)
-        if self._code is not None:
-            self._packed, self._code = _packed(self._code), None
-        return executor
+            return JaxExecutor(schedule, len(self.shapes), DTYPES[self.executor])
+        is_numba = self.executor == "numba"
+        bind: Any = numba_binder(schedule) if is_numba else partial(NumPyRun, schedule)
+        return TiledExecutor(schedule, bind, self.shapes)
 
 
 def _compiled(found: Recorded, output: int, keep_order: bool) -> tuple[_Code, list[Value], Fused]:
     # Returns the instructions with means over lanes, the parameters in the order in which the units
     # use them, and the units.
     result, places = found.results[output], found.places
-    mean, *means = averaged(found.recording, [result, *found.gradients], set(places))
+    mean, *means = averaged(found.recording, [result, *found.gradients])
     steps = found.recording.instructions
-    units = fused(steps, found.results if found.is_list else [mean, *means, result], set(places))
+    units = fused(steps, found.results if found.is_list else [mean, *means, result])
     order = list(range(len(places))) if keep_order else order_of_use(units, places)
     wanted = found.results, [mean, *(means[i] for i in order), result]
     code = _Code(steps, [places[i] for i in order], wanted)
     return code, [found.parameters[i] for i in order], units
-
-
-def _packed(code: _Code) -> bytes:
-    # Operands are stored as distances from their instruction: distances repeat, so they pack well.
-    steps, *places = code
-    lengths = np.fromiter(map(len, steps.operands), np.int32, len(steps))
-    operands = np.fromiter(itertools.chain.from_iterable(steps.operands), np.int32)
-    distances = np.repeat(np.arange(len(steps), dtype=np.int32), lengths) - operands
-    columns = steps.ops, steps.numbers, lengths.tobytes(), distances.tobytes()
-    return zlib.compress(pickle.dumps((columns, places)), 1)
-
-
-def _unpacked(packed: bytes) -> _Code:
-    steps = Instructions()
-    (steps.ops, steps.numbers, *arrays), (places, wanted) = pickle.loads(zlib.decompress(packed))
-    lengths, distances = (np.frombuffer(array, np.int32) for array in arrays)
-    operands = iter((np.repeat(np.arange(len(lengths)), lengths) - distances).tolist())
-    steps.operands = [tuple(itertools.islice(operands, length)) for length in lengths.tolist()]
-    return _Code(steps, places, wanted)
 
 
 def _indices(steps: Instructions, inputs: Sequence[range]) -> list[tuple[int, Any, int]]:

@@ -15,9 +15,11 @@ results are the parameters of the function, including any that only decide which
 
 from __future__ import annotations
 
+import gc
 import inspect
 import weakref
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -94,7 +96,7 @@ def recorded(
     before: set[Value] = set()
     new: list[Value] = []
     # Gradients are recorded even inside no_grad(), which matters only when the program runs.
-    with resumed():
+    with resumed(), _collector_at_rest():
         for _ in range(ATTEMPTS):
             found, references = _attempt(function, shapes, output, candidates, known, before)
             # Values that outlive the graph: parameters, results from before the call, and results
@@ -115,6 +117,19 @@ def recorded(
     )
 
 
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    # A recording is a growing graph without cycles, which Python's garbage collector would visit
+    # again and again.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def _attempt(
     function: Callable[..., Any],
     shapes: Sequence[Shape],
@@ -130,7 +145,7 @@ def _attempt(
     inputs: list[Traced] = []
 
     def new_input() -> Traced:
-        inputs.append(recording.input(0.0))
+        inputs.append(recording.parameter())
         return inputs[-1]
 
     with recorded_as(candidates, new_input) as numbers:
@@ -177,10 +192,11 @@ def _used(recording: Simplified, nodes: Sequence[Value]) -> set[int]:
     # All places that the data of the nodes or any condition depends on. Every condition counts: if
     # both choices are equal, the result does not depend on the condition, but a gradient may.
     steps = recording.instructions
+    operands = steps.operands
     used = {v.data.place for v in nodes if isinstance(v.data, Traced)}
     for place in reversed(range(len(steps))):
         if place in used or steps.ops[place] in CONDITIONS:
-            used.update(steps.operands[place])
+            used.update(operands[place])
     return used
 
 

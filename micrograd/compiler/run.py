@@ -36,7 +36,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.run_python import function
 from micrograd.compiler.schedule import Schedule
 
 Array = npt.NDArray[Any]
@@ -76,30 +75,6 @@ class Executor(Protocol):
                 array without axes is the same for all examples.
             n: the number of examples.
         """
-
-
-class TextExecutor:
-    """An executor for a program in the form of Python text.
-
-    >>> text = "def program(parameters, rows): return [parameters[0] * x for x, in rows]"
-    >>> TextExecutor(text)(np.array([2.0]), [np.array([1.0, 3.0])], 2)[1]
-    array([[2., 6.]])
-    """
-
-    def __init__(self, text: str) -> None:
-        self._function = function(text)
-
-    def __call__(
-        self, parameters: Array, arguments: Sequence[Array], n: int
-    ) -> tuple[Array, Array]:
-        """The mean and its gradients, or a row of lanes for each result."""
-        columns = [(a if a.ndim else np.full(n, a)).reshape(n, -1) for a in arguments]
-        rows = np.hstack([np.empty((n, 0)), *columns])
-        found = self._function(parameters.tolist(), rows.tolist())
-        if isinstance(found, tuple):
-            mean, gradients = found
-            return np.array([mean, *gradients], float), np.empty((0, n))
-        return np.empty(0), np.array(found, float).reshape(n, -1).T
 
 
 class TiledExecutor:

@@ -162,28 +162,26 @@ class _Run:
 
     def _dot(self, group: Group) -> Array:
         left, right, added, subtracted = group.operands
-        if left.slots.ndim == 2 and len(left.slots) == 1:  # a grid of one dot
-            grid = tuple(block._replace(slots=block.slots[None]) for block in group.operands)
-            return self._dot(group._replace(operands=grid))[..., 0]
-        if left.lanes or left.slots.ndim == 2:
-            found = (self._at(left) * self._at(right)).sum(-1)
+        _, n_lefts, k = left.slots.shape
+        if left.lanes or n_lefts == right.slots.shape[1] == 1:
+            found = (self._at(left)[:, :, None] * self._at(right)[:, :, :, None]).sum(-1)
         else:  # weights times the inputs in all lanes
-            has_bias = left.slots.shape[-1] > 1 and self._are_ones(right, np.s_[..., -1])
-            k = left.slots.shape[-1] - has_bias
-            weights = self._at(left, np.s_[..., 0, :, :k])[0]
-            inputs = self._at(right, np.s_[..., 0, :k])
+            has_bias = k > 1 and self._are_ones(right, np.s_[..., -1])
+            k -= has_bias
+            weights, inputs = self._at(left, np.s_[..., :k])[0], self._at(right, np.s_[..., :k])
             found = jnp.einsum("...lk,n...rk->n...rl", weights, inputs)
             if has_bias:
-                found += self._at(left, np.s_[..., -1])
+                found += self._at(left, np.s_[..., -1])[:, :, None]
         return group.sign * found + self._at(added).sum(-1) - self._at(subtracted).sum(-1)
 
     def _mean(self, group: Group) -> Array:
         left, right = group.operands
-        if group.result.slots.ndim == 1:
-            return group.sign * (self._counted(left) * self._counted(right)).sum((0, -1))
-        has_bias = left.slots.shape[-2] > 1 and self._are_ones(left, np.s_[..., -1, :])
-        k = left.slots.shape[-2] - has_bias
-        lists = self._counted(left, np.s_[..., 0, :k, :]), self._counted(right, np.s_[..., 0, :])
+        n_lefts = left.slots.shape[1]
+        if n_lefts == right.slots.shape[1] == 1:
+            found = (self._counted(left) * self._counted(right)).sum((0, -1))[..., None]
+            return group.sign * found
+        has_bias = n_lefts > 1 and self._are_ones(left, np.s_[:, -1])
+        lists = self._counted(left, np.s_[:, : n_lefts - has_bias]), self._counted(right)
         # The sums run over the lanes and along the lists: both become the first axis.
         a, b = (jnp.moveaxis(x, -1, 1).reshape(-1, *x.shape[1:-1]) for x in lists)
         found = jnp.einsum("n...l,n...r->...rl", a, b)

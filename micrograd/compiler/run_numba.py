@@ -1,70 +1,148 @@
-"""Running a schedule with numba: one kernel, compiled once, runs all programs.
+"""Running a schedule with numba: one kernel, compiled once per installation, runs all programs.
 
-The kernel and the encoding of groups as integers are in `kernel.py`. This file provides aligned
-memory for the kernel, and checks whether numba is available.
+The kernel is in `kernel.py`, and `encode.py` writes its programs. A child process compiles the
+kernel into numba's cache on disk. Meanwhile, functions that were not told which executor to use run
+with NumPy. A lock file makes sure that only one process compiles.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from micrograd.compiler.schedule import Schedule
 
-Array = npt.NDArray[Any]
-
 LINE = 64  # bytes in a cache line
+CHILD = "from micrograd.compiler import run_numba; run_numba.compile_into_cache()"
+
+_starting = threading.Lock()
 
 
-def why_not(kept: bool = True) -> str:
+def why_not(wait: bool = True) -> str:
     """Why numba cannot run programs here; empty if it can.
 
     Args:
-        kept: whether the kernel must be cached on disk; without a cache, each process takes seconds
-            to compile it.
+        wait: whether to wait until the kernel is compiled, which takes seconds; if False, a child
+            process begins to compile it if necessary, and that it is not ready is a reason.
 
-    >>> len(why_not()) >= len(why_not(kept=False))
+    >>> why_not() in ("", why_not(wait=False))
     True
     """
     if importlib.util.find_spec("numba") is None:
         return "numba is not installed: pip install numba"
     try:
-        kernel = _kernel()
+        kernel = _encoding().kernel
+        if _uninterrupted(kernel.is_ready):
+            return ""
+        if kernel.not_cached and not wait:
+            return (
+                f"numba cannot cache its kernel ({kernel.not_cached}): set NUMBA_CACHE_DIR to a "
+                "writable folder"
+            )
+        if kernel.not_cached:
+            _say("numba compiles its kernel, which it cannot cache: this takes about 10 seconds")
+            _uninterrupted(kernel.compile_now)
+            return ""
+        with _starting:
+            compilation = _compilation()
+        if not wait and not compilation.done():
+            return "numba is compiling its kernel: call clear() in a few seconds"
+        failure = compilation.result()
+        if failure or _uninterrupted(kernel.is_ready):
+            return failure
+        return "numba does not find the kernel that it has compiled"
     except Exception as error:  # this numba does not support this version of Python or NumPy
         return f"numba does not work here: {error}"
-    if kernel.not_cached and kept:
-        return (
-            f"numba cannot cache its kernel ({kernel.not_cached}): set NUMBA_CACHE_DIR to a "
-            "writable folder"
-        )
-    return ""
+
+
+@cache
+def _compilation() -> Future[str]:
+    # Starts a child process that compiles the kernel. The result is why it failed, or "".
+    _say(
+        "numba compiles its kernel, once per installation: this takes about 10 seconds, and "
+        "functions run with NumPy until then"
+    )
+    found: Future[str] = Future()
+    code = f"import sys; sys.path[:] = {sys.path!r}; {CHILD}"
+    try:  # a new session, so that Ctrl-C, or closing the terminal, does not stop the child
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-c", code], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        found.set_result(_failure(error))
+        return found
+
+    def watch() -> None:
+        *_, last = [b"", *child.communicate()[1].strip().splitlines()]
+        reason = last.decode(errors="replace") or f"exit code {child.returncode}"
+        found.set_result(_failure(reason) if child.returncode else "")
+
+    # As a daemon, the thread that waits for the child does not keep this process from ending.
+    threading.Thread(target=watch, daemon=True).start()
+    return found
+
+
+def _failure(reason: object) -> str:
+    text = f"numba could not compile its kernel: {reason}"
+    _say(f"{text}; functions run with NumPy")
+    return text
+
+
+def compile_into_cache() -> None:
+    """Compiles the kernel into numba's cache, unless another process has done so meanwhile."""
+    kernel = _encoding().kernel
+    with (Path(kernel.run.stats.cache_path) / "micrograd-kernel.lock").open("w") as file:
+        _lock(file)
+        kernel.compile_now()
+
+
+def _lock(file: IO[str]) -> None:
+    # Waits until no other process holds the lock; the system releases it when the process ends.
+    if sys.platform == "win32":
+        import msvcrt
+
+        while True:
+            try:
+                return msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+            except OSError:  # it gives up after ten seconds
+                continue
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _say(text: str) -> None:
+    if sys.stderr is not None:  # as in a program without a console
+        sys.stderr.write(f"micrograd: {text}\n")
+        sys.stderr.flush()
 
 
 class NumbaRun:
-    """A schedule encoded as integers, bound to its memories for a given number of lanes.
+    """A schedule encoded for the kernel, with its memory, for a given number of lanes.
 
     Args:
         schedule: the schedule to run.
-        encoded: its groups as integers, from `encode`.
         n: the number of lanes, one per example.
 
     If numba is missing, the example uses a NumPyRun, which has the same methods.
 
-    >>> from functools import partial
     >>> from micrograd import Value
     >>> from micrograd.compiler.program import Program
     >>> from micrograd.compiler.run_numpy import NumPyRun
     >>> w = Value(2.0)
     >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
-    >>> bind = partial(NumPyRun, schedule) if why_not() else numba_binder(schedule)
-    >>> run = bind(3)
+    >>> run = NumPyRun(schedule, 3) if why_not() else NumbaRun(schedule, 3)
     >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
     >>> run.until_means()
     >>> run.after_means()
@@ -72,54 +150,48 @@ class NumbaRun:
     array([6., 3.])
     """
 
-    def __init__(self, schedule: Schedule, encoded: Array, n: int) -> None:
-        kernel = _compiled_kernel()
-        self._run = kernel.run
+    def __init__(self, schedule: Schedule, n: int) -> None:
+        self._kernel = _encoding().kernel
+        self._encoded = encoded = _encoding().encode(schedule, n)
+        memory = np.zeros(encoded.size + LINE // 8)
+        start = -memory.ctypes.data % LINE // 8
+        self._memory = memory[start : start + encoded.size]
         n_uniform, n_rows = schedule.sizes
-        self._encoded = encoded
-        self._first_after = len(schedule.before) + len(schedule.lanes)
-        self._last = len(schedule.groups)
-        self._matrix = _aligned(n_rows, n)
-        self._scratch = _aligned(1, kernel.scratch_size(encoded, n))[0]
-        self.uniform = _aligned(1, n_uniform)[0]
-        self.lanes = self._matrix if n > 1 else self._matrix[:, 0]
+        self.uniform = self._memory[:n_uniform]
+        lanes = self._memory[encoded.lanes : encoded.lanes + n_rows * n].reshape(n_rows, n)
+        self.lanes = lanes if n > 1 else lanes[:, 0]
         self.lanes[schedule.ones] = 1.0
         for slot, number in schedule.constants:
             self.uniform[slot] = number
+        self._run(*encoded.once)
 
-    def __call__(self, first: int = 0, last: int | None = None) -> None:
-        """Computes the groups from `first` up to `last` (exclusive); by default, all of them."""
-        last = self._last if last is None else last
-        if self._run(self._encoded, self.uniform, self._matrix, self._scratch, first, last):
-            raise IndexError("take got an index that is out of range or not a whole number")
+    def _run(self, first: int, last: int, times: int = 1) -> None:
+        result = self._kernel.run(self._encoded.program, self._memory, first, last, times)
+        if result:
+            self._kernel.check(result)
+
+    def __call__(self) -> None:
+        """Computes everything."""
+        self._run(self._encoded.until_means[0], self._encoded.after_means[1])
 
     def until_means(self) -> None:
         """Computes the uniform groups, the lanes, and their means."""
-        self(0, self._first_after)
+        self._run(*self._encoded.until_means)
 
     def after_means(self) -> None:
         """Computes the groups that depend on the means."""
-        self(self._first_after)
+        self._run(*self._encoded.after_means)
 
 
 def numba_binder(schedule: Schedule) -> Callable[[int], NumbaRun]:
-    """A function that binds this schedule, encoded only once, for a given number of lanes."""
-    return partial(NumbaRun, schedule, _kernel().encode(schedule.groups, *schedule.sizes))
+    """A function that binds this schedule for a given number of lanes."""
+    return partial(NumbaRun, schedule)
 
 
 @cache
-def _kernel() -> Any:
-    """The kernel's module, which imports numba."""
-    return _uninterrupted(importlib.import_module, "micrograd.compiler.kernel")
-
-
-@cache
-def _compiled_kernel() -> Any:
-    """The kernel's module, with the kernel compiled even if it cannot be cached on disk."""
-    kernel = _kernel()
-    if not kernel.run.signatures:
-        _uninterrupted(kernel.run.compile, kernel.SIGNATURE)
-    return kernel
+def _encoding() -> Any:
+    # The module that writes programs; it imports the kernel, which imports numba.
+    return _uninterrupted(importlib.import_module, "micrograd.compiler.encode")
 
 
 def _uninterrupted(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -130,9 +202,3 @@ def _uninterrupted(function: Callable[..., Any], *arguments: Any) -> Any:
     Ctrl-C, and the next call waits until it is finished.
     """
     return ThreadPoolExecutor(max_workers=1).submit(function, *arguments).result()
-
-
-def _aligned(rows: int, columns: int) -> Array:
-    memory = np.zeros(rows * columns + LINE // 8)
-    start = -memory.ctypes.data % LINE // 8
-    return memory[start : start + rows * columns].reshape(rows, columns)

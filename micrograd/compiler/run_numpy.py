@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import as_strided
 
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 
@@ -64,19 +63,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 class NumPyRun:
     """A schedule bound to its memories, for a fixed number of lanes.
 
-    >>> from micrograd.compiler.fuse import fused
-    >>> from micrograd.compiler.schedule import scheduled
-    >>> from micrograd.compiler.simplify import Simplified
-    >>> recording = Simplified()
-    >>> x, w = recording.input(0.0), recording.input(0.0)
-    >>> y = (x * w).tanh()
-    >>> units = fused(recording.instructions, [y.place], parameters=[1])
-    >>> run = NumPyRun(scheduled(units, recording.instructions, [[0]], [1], [y.place]), 3)
-    >>> run.uniform[:1], run.lanes[:1] = 2.0, [[0.0, 0.5, 1.0]]
-    >>> run.until_means()
-    >>> run.lanes[run.schedule.results[0][1]].round(3)
+    >>> from micrograd import Value
+    >>> from micrograd.compiler.program import Program
+    >>> w = Value(2.0)
+    >>> schedule = Program(lambda x: (x * w).tanh(), [()], "numpy").schedule
+    >>> run = NumPyRun(schedule, 3)
+    >>> run.uniform[0], run.lanes[0] = 2.0, [0.0, 0.5, 1.0]
+    >>> run()
+    >>> run.lanes[schedule.results[-1][1]].round(3)
     array([0.   , 0.762, 0.964])
-    >>> run.after_means()  # does nothing here: the result is not a mean
     """
 
     def __init__(self, schedule: Schedule, n: int) -> None:
@@ -101,15 +96,12 @@ class NumPyRun:
         for group in schedule.after:
             self._add(group)
 
-    @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
     def __call__(self) -> None:
         """Computes everything."""
-        for step in self._until_means:
-            step()
-        for step in self._steps:
-            step()
+        self.until_means()
+        self.after_means()
 
-    @np.errstate(all="ignore")
+    @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
     def until_means(self) -> None:
         """Computes the groups before the lanes, the groups in lanes, and the means."""
         for step in self._until_means:
@@ -129,23 +121,26 @@ class NumPyRun:
     def _view(self, block: Block) -> Array:
         """The numbers of a block, in the shape of its slots plus a last axis for the lanes."""
         slots, memory = block.slots, self.memory[block.lanes]
-        strides = regular(slots)
-        if strides is not None:
-            shape = slots.shape + memory.shape[1:]
-            steps = tuple(s * memory.strides[0] for s in strides) + memory.strides[1:]
-            return as_strided(memory[slots.flat[0] :], shape, steps)
+        shape = slots.shape + memory.shape[1:]
+        steps = regular(slots)
+        if steps is not None:
+            row, *lane = memory.strides
+            strides = [row * step for step in steps] + lane
+            return np.ndarray(shape, float, memory, row * slots.item(0), strides)
         if not block.lanes and self.constants.keys() >= set(slots.flat):
             return self.uniform[slots]  # a copy is enough: constants do not change
         key = (block.lanes, slots.shape, slots.tobytes())
         if key not in self.gathered:
-            self.gathered[key] = np.empty(slots.shape + memory.shape[1:])
+            self.gathered[key] = np.empty(shape)
             self._step(memory.take, slots.astype(np.intp), 0, self.gathered[key], "clip")
         return self.gathered[key]
 
     def _operand(self, block: Block, dimensions: int) -> Array:
         """A view of a block that broadcasts to a result with this many dimensions."""
+        if not block.lanes and block.slots.size == 1:
+            return self.uniform[block.slots.item(0), ...]
         view = self._view(block)
-        if not block.lanes and (block.slots == block.slots.flat[0]).all():
+        if not block.lanes and not any(view.strides):
             return view.reshape(-1)[0, ...]  # the same number everywhere: no axes needed
         return view if view.ndim == dimensions else view[..., None]
 
@@ -210,11 +205,11 @@ class NumPyRun:
             self._step(np.add, b, out, out)
 
     def _dot(self, group: Group) -> None:
-        left, _, added, subtracted = group.operands
+        left, right, added, subtracted = group.operands
         out = self._view(group.result)
         total = None
         if left.slots.shape[-1]:
-            self._products(*_grid(group))
+            self._products(left, right, group.result)
             if group.sign < 0:
                 self._step(np.negative, out, out)
             total = out
@@ -273,8 +268,8 @@ class NumPyRun:
             self._step(np.matmul, a, b, out)
 
     def _mean(self, group: Group) -> None:
-        left, right, result = _grid(group)
-        out = self._view(result)
+        left, right = group.operands
+        out = self._view(group.result)
         self._product(self._along_lanes(right), self._along_lanes(left).swapaxes(-1, -2), out)
         if group.sign < 0:
             self._step(np.negative, out, out)
@@ -337,25 +332,20 @@ def regular(slots: Slots) -> tuple[int, ...] | None:
     >>> regular(np.array([[3, 4], [6, 7]])), regular(np.array([3, 4, 6]))
     ((3, 1), None)
     """
-    steps = []
-    for axis in range(slots.ndim):
-        differences = np.unique(np.diff(slots, axis=axis))
-        if len(differences) > 1:
-            return None
-        steps.append(int(differences[0]) if len(differences) else 0)
-    return tuple(steps)
-
-
-def _grid(group: Group) -> tuple[Block, Block, Block]:
-    # Returns left lists (..., L, K), right lists (..., R, K), and the result of each pair
-    # (..., R, L). A row of dots counts as a stack of grids, each with one left and one right list.
-    left, right, *_ = group.operands
-    if left.slots.ndim == 2:
-        lefts, rights = left.slots[:, None], right.slots[:, None]
-    else:
-        lefts, rights = left.slots[..., 0, :, :], right.slots[..., 0, :]
-    results = group.result.slots.reshape(*rights.shape[:-1], lefts.shape[-2])
-    return Block(left.lanes, lefts), Block(right.lanes, rights), Block(group.result.lanes, results)
+    if slots.size == 1:
+        return (0,) * slots.ndim
+    first, n = slots.item(0), slots.size
+    if slots.shape[-1] == n:  # the usual case
+        step = slots.item(1) - first
+        expected = range(first, first + n * step, step) if step else [first] * n
+        is_regular = slots.ravel().tolist() == [*expected]
+        return (0,) * (slots.ndim - 1) + (step,) if is_regular else None
+    steps: list[int] = []
+    grid: Any = first
+    for axis, size in enumerate(slots.shape):
+        steps.append(slots.take(1, axis).item(0) - first if size > 1 else 0)
+        grid = np.add.outer(grid, steps[-1] * np.arange(size))
+    return tuple(steps) if (slots == grid).all() else None
 
 
 def _check_index(index: Array, length: int) -> None:

@@ -28,14 +28,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.fuse import LANES, ONE, SCATTERS, Fused
+from micrograd.compiler.fuse import MEANS, ONE, SCATTERS, Fused
 from micrograd.compiler.simplify import Instructions
 
 Slots = npt.NDArray[np.int32]
@@ -59,15 +59,15 @@ class Block(NamedTuple):
 class Group(NamedTuple):
     """Units that run together; the shapes of the blocks say which operands belong to which result.
 
-    Operands have the shape of the result, or broadcast to it as in NumPy. Lists of operands have
-    one more axis, along the list. A grid of dots with L left and R right lists of length K has a
-    result of shape (R, L) and operands of shapes (1, L, K) and (R, 1, K).
+    Blocks of elementwise operations have the same shape, and lists of operands have one more axis.
+    Dots and means of products are B matrix products of the same size: operands of shapes (B, L, K)
+    and (B, R, K) give a result of shape (B, R, L), to which terms of shape (B, R, L, T) are added.
 
     >>> Group("exp", Block(True, np.array([2, 3])), (Block(True, np.array([0, 1])),))
     exp of 2 in lanes
     >>> weights, x = np.arange(6).reshape(1, 2, 3), np.arange(3).reshape(1, 1, 3)
-    >>> none = Block(False, np.zeros((1, 2, 0), np.intp))
-    >>> result = Block(True, np.array([[3, 4]]))
+    >>> none = Block(True, np.zeros((1, 1, 2, 0), np.intp))
+    >>> result = Block(True, np.array([[[3, 4]]]))
     >>> Group("dot", result, (Block(False, weights), Block(True, x), none, none))
     matrix product (2 x 3) (3 x lanes)
     """
@@ -80,28 +80,24 @@ class Group(NamedTuple):
     def __repr__(self) -> str:
         shape = self.result.slots.shape
         where = " in lanes" if self.result.lanes else ""
-        if self.op not in ("dot", "mean"):
+        if self.op not in PRODUCTS:
             return f"{self.op} of {' x '.join(map(str, shape))}{where}"
-        length = self.operands[0].slots.shape[-1]
-        is_thin = 1 in shape[-2:] if self.op == "dot" else math.prod(shape) == 1
-        if len(shape) > 1 and not (length == 1 and is_thin):
-            return self._as_matrix_product(length)
-        terms = sum(block.slots.shape[-1] for block in self.operands[2:])
-        parts = [_counted(length, "product"), _counted(terms, "term")]
-        what = " and ".join(filter(None, parts)) or "nothing"
-        kind = "mean" if self.op == "mean" else "sum"
-        return f"{_counted(math.prod(shape), kind)} of {what}{where}"
-
-    def _as_matrix_product(self, length: int) -> str:
-        *several, n_rights, n_lefts = self.result.slots.shape
-        inner = "lanes" if self.op == "mean" else str(length)
-        if self.op == "mean" and length > 1:
-            inner = f"({length} lanes)"
-        columns = "lanes" if self.result.lanes and n_rights == 1 else str(n_rights)
+        several, n_rights, n_lefts = shape
+        is_mean, length = self.op == "mean", self.operands[0].slots.shape[-1]
+        if (n_rights, n_lefts) == (1, 1) or (length <= 1 and 1 in shape[1:] and not is_mean):
+            terms = sum(block.slots.shape[-1] for block in self.operands[2:])
+            parts = [_counted(length, "product"), _counted(terms, "term")]
+            what = " and ".join(filter(None, parts)) or "nothing"
+            kind = "mean" if is_mean else "sum"
+            return f"{_counted(math.prod(shape), kind)} of {what}{where}"
+        inner = str(length)
+        if is_mean:
+            inner = f"({length} lanes)" if length > 1 else "lanes"
+        is_column = self.result.lanes and n_rights == 1
+        columns = "lanes" if is_column else str(n_rights)
         product = f"matrix product ({n_lefts} x {inner}) ({inner} x {columns})"
-        if self.result.lanes and n_rights > 1:
-            product += " in lanes"
-        return f"{several[0]} times {product}" if several else product
+        product += "" if is_column else where
+        return f"{several} times {product}" if several > 1 else product
 
 
 def _counted(n: int, noun: str) -> str:
@@ -125,9 +121,9 @@ class Schedule(NamedTuple):
     >>> from micrograd.compiler.fuse import fused
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> w, x = recording.input(0.0), recording.input(0.0)
+    >>> w, x = recording.parameter(), recording.input(0.0)
     >>> y = (w.exp() * x).tanh()
-    >>> units = fused(recording.instructions, [y.place], parameters=[0])
+    >>> units = fused(recording.instructions, [y.place])
     >>> schedule = scheduled(units, recording.instructions, [[1]], [0], [y.place])
     >>> schedule.before, schedule.lanes, schedule.after
     ([exp of 1], [* of 1 in lanes, tanh of 1 in lanes], [])
@@ -153,11 +149,13 @@ class Schedule(NamedTuple):
         return [*self.before, *self.lanes, *self.after]
 
 
+PRODUCTS = ("dot", "mean")
 ZERO = -2  # stands for an input that is 0 in every lane, as ONE stands for 1
 FILLERS = {  # padding for lists that are shorter than others in their group
     "dot": (ZERO, ONE, ZERO, ZERO), "mean": (ZERO, ONE),
     "largest": (None,), "smallest": (None,),  # None: repeat the list's own last operand
 }  # fmt: skip
+LISTS = {*FILLERS, *SCATTERS, "take"}  # operations on lists of operands
 FEW = 2  # with at most this many sizes of thin grids (one row or column), each size gets a call
 
 
@@ -178,14 +176,13 @@ def scheduled(
         results: places of results; the schedule's `results` are in the same order.
     """
     layout = _Layout(fused, instructions, inputs, parameters, results)
-    phases: list[list[Group]] = [[], [], []]
-    first_mean = end = 0
-    for (phase, _), members in sorted(_levels(fused).items()):
-        if phase == LANES and not phases[LANES]:
-            first_mean = layout.size[False]
-        phases[phase] += layout.grouped(members)
-        if phase == LANES:
-            end = layout.size[False]
+    phases: list[list[Group]] = []
+    ends = []
+    for levels in _levels(fused):
+        phases.append([])
+        for level in sorted(levels):
+            phases[-1] += layout.grouped(levels[level][::-1])
+        ends.append(layout.size[False])
     before, lanes, after = phases
     return Schedule(
         before,
@@ -195,23 +192,30 @@ def scheduled(
         n_inputs=sum(len(argument) + 1 for argument in inputs),
         constants=layout.constants,
         ones=sorted(layout.ones),
-        means=(first_mean, end),
+        means=(ends[0], ends[1]),
         results=np.array([(fused.lanes[i], layout.slot[i]) for i in results], np.int32),
     )
 
 
-def _levels(fused: Fused) -> dict[tuple[int, int], list[int]]:
-    # Maps (phase, level) to the places of units. The last level is 0; earlier ones are negative.
-    phase = fused.phases
+def _levels(fused: Fused) -> list[dict[int, list[int]]]:
+    # For each phase (before the lanes, in lanes, after the means), the places of units by level,
+    # the last place first. The last level is 0; earlier ones are negative.
+    phase: dict[int, int] = {}
+    late: set[int] = set()  # means, and what depends on them
+    for place, unit in fused.units.items():
+        is_late = unit.op in MEANS or not all(map(late.isdisjoint, unit.operands))
+        phase[place] = 1 if fused.lanes[place] or unit.op in MEANS else 2 * is_late
+        if is_late:
+            late.add(place)
     level = dict.fromkeys(fused.units, 0)
+    found: list[dict[int, list[int]]] = [{}, {}, {}]
     for place, unit in reversed(fused.units.items()):
-        own, before = phase[place], level[place] - 1
-        for source in unit.sources:
-            if phase.get(source) == own and level[source] > before:
-                level[source] = before
-    found = defaultdict(list)
-    for place in fused.units:
-        found[phase[place], level[place]].append(place)
+        own, last = phase[place], level[place]
+        found[own].setdefault(last, []).append(place)
+        for places in unit.operands:
+            for source in places:
+                if phase.get(source) == own and level[source] >= last:
+                    level[source] = last - 1
     return found
 
 
@@ -223,26 +227,18 @@ def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
     >>> from micrograd.compiler.fuse import fused
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
-    >>> b, w, x = (recording.input(0.0) for _ in range(3))
-    >>> units = fused(recording.instructions, [(b + w * x).place], parameters=[0, 1])
+    >>> b, w, x = recording.parameter(), recording.parameter(), recording.input(0.0)
+    >>> units = fused(recording.instructions, [(b + w * x).place])
     >>> order_of_use(units, [0, 1])  # the bias comes after its weight
     [1, 0]
     """
     rank = {place: i for i, place in enumerate(parameters)}
     kinds: dict[str, list[int]] = {"dot": []}
     for unit in fused.units.values():
-        kinds.setdefault(unit.op, []).extend(rank[i] for i in unit.sources if i in rank)
+        for places in unit.operands:
+            if not rank.keys().isdisjoint(places):
+                kinds.setdefault(unit.op, []).extend(rank[i] for i in places if i in rank)
     return list(dict.fromkeys([*chain.from_iterable(kinds.values()), *rank.values()]))
-
-
-def _ranks(fused: Fused, results: Sequence[int]) -> dict[int, int]:
-    # The position of each result; uniform numbers that it is computed from share its position.
-    rank = {place: i for i, place in reversed(list(enumerate(results)))}
-    for place, unit in reversed(fused.units.items()):
-        for source in unit.sources:
-            if place in rank and not fused.lanes[source]:
-                rank.setdefault(source, rank[place])
-    return rank
 
 
 class _Layout:
@@ -257,14 +253,14 @@ class _Layout:
         results: Sequence[int],
     ) -> None:
         self.units, self.lanes, self.numbers = fused.units, fused.lanes, instructions.numbers
-        self.rank = _ranks(fused, results)
         self.slot: dict[int, int] = {}
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
+        self.known: dict[int, Block] = {}  # blocks of single places
         self.take_slots(parameters, False)
         for argument in inputs:
             self.take_slots(argument, True)
-        known = set(results).union(*(unit.sources for unit in fused.units.values()))
+        known = {*results}.union(*chain.from_iterable(u.operands for u in self.units.values()))
         constants = [i for i in self.numbers if i in known and instructions.ops[i] == "constant"]
         self.take_slots(constants, False)
         zero, one, row = *self.take_slots([None, None], False), *self.take_slots([None], True)
@@ -310,7 +306,7 @@ class _Layout:
         for (op, *_), members in alike.items():
             if op in SCATTERS:
                 groups.append(self.scatter(members))
-            elif op in ("dot", "mean") and self.units[members[0]].operands[0]:
+            elif op in PRODUCTS:
                 groups += self.products(members)
             else:
                 groups.append(self.group(members))
@@ -319,6 +315,8 @@ class _Layout:
     def kind(self, place: int) -> tuple[Any, ...]:
         """A key that is equal for units that can be in the same group."""
         op, operands, sign, size = self.units[place]
+        if op not in LISTS:
+            return (op, *[self.lanes[i] for (i,) in operands])
         if op in SCATTERS:
             operands = operands[:2]
         lengths = [len(some) for some in operands]
@@ -328,24 +326,37 @@ class _Layout:
         return op, sign, size, *lengths, *map(self.in_lanes, operands)
 
     def order(self, place: int) -> tuple[Any, ...]:
-        # Results keep the order of `results`; other units are sorted by the operands' slots.
-        slots = [self.slots_of(operands) for operands in self.units[place].operands]
-        return self.rank.get(place, -1), slots, place
+        """A sort key: units in the same group are sorted by the slots of their operands."""
+        return [self.slots_of(operands) for operands in self.units[place].operands], place
 
     def blocks(self, members: Sequence[int]) -> list[Block]:
         """Operands of G units: shape (G, K) for lists of K operands, (G,) for single operands."""
-        op = self.units[members[0]].op
-        blocks = []
-        for q, _ in enumerate(self.units[members[0]].operands):
-            block = self.block([self.units[place].operands[q] for place in members], op, q)
-            is_list = op in FILLERS or (op == "take" and q == 1)
-            blocks.append(block if is_list else Block(block.lanes, block.slots[:, 0]))
-        return blocks
+        op, found = self.units[members[0]].op, []
+        for q, lists in enumerate(zip(*[self.units[i].operands for i in members], strict=True)):
+            if op in FILLERS:
+                found.append(self.block(lists, FILLERS[op][q]))
+            elif op == "take" and q == 1:
+                found.append(self.block(lists))
+            else:
+                found.append(self.singles([i for (i,) in lists]))
+        return found
 
-    def block(self, lists: Sequence[Places], op: str = "", q: int = 0) -> Block:
-        lanes = any(self.in_lanes(places) for places in lists)
-        length = max(map(len, lists))
-        filler = FILLERS[op][q] if op in FILLERS else None
+    def singles(self, places: list[int]) -> Block:
+        """The block of these places, which is shared if there is only one."""
+        [first, *others] = places
+        found = None if others else self.known.get(first)
+        if found is None:
+            slots = np.array([self.slot[place] for place in places], np.int32)
+            found = Block(self.lanes[first], slots)
+            if not others:
+                self.known[first] = found
+        return found
+
+    def block(self, lists: Sequence[Places], filler: int | None = None) -> Block:
+        if not any(lists):
+            return Block(False, np.zeros((len(lists), 0), np.int32))
+        lanes = any(map(self.in_lanes, lists))
+        length = len(max(lists, key=len))
         found: list[int] = []
         for places in lists:
             if len(places) < length:
@@ -354,65 +365,58 @@ class _Layout:
         return Block(lanes, np.array(found, np.int32).reshape(len(lists), length))
 
     def group(self, members: list[int]) -> Group:
-        members.sort(key=self.order)
+        if len(members) > 1:
+            members.sort(key=self.order)
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
         blocks = self.blocks(members)
-        result = Block(lanes, self.take_slots(members, lanes))
-        return Group(unit.op, result, tuple(blocks), unit.sign)
+        self.take_slots(members, lanes)
+        return Group(unit.op, self.singles(members), tuple(blocks))
 
     def products(self, members: list[int]) -> list[Group]:
-        """The groups of dots and means of products: one for each size of grid, one for the rest."""
+        """The groups of dots and means of products, one for each size of grid."""
+        if len(members) == 1:
+            return [self.grid([members], 1, 1)]
         place_of: dict[tuple[Places, Places], int] = {}
         singles = []
         for place in members:
             left, right, *_ = self.units[place].operands
-            if place_of.setdefault((left, right), place) != place:
-                singles.append(place)  # the same products with different terms
-        sizes = self.grids_by_size(place_of)
-        for size in _too_small(sizes):
-            singles += chain.from_iterable(sizes.pop(size))
-        if singles:
-            sizes[0, 0] = [[place] for place in singles]
-
-        def first(size: tuple[int, int]) -> tuple[Any, ...]:
-            return min(self.order(grid[0]) for grid in sizes[size])
-
-        return [
-            self.grid(sizes[size], *size) if any(size) else self.group(singles)
-            for size in sorted(sizes, key=first)
-        ]
-
-    def grids_by_size(
-        self, place_of: Mapping[tuple[Places, Places], int]
-    ) -> dict[tuple[int, int], list[list[int]]]:
-        """Maps each size (right lists, left lists) to its grids, as lists of places row by row."""
+            if not left or place_of.setdefault((left, right), place) != place:
+                singles.append(place)  # no products, or the same products with different terms
         sizes: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
         for lefts, rights in grids(place_of):
             lefts.sort(key=self.last_if_one)
             rights.sort(key=self.last_if_one)
-            found = [place_of[left, right] for right, left in product(rights, lefts)]
-            sizes[len(rights), len(lefts)].append(found)
-        return sizes
+            grid = [place_of[left, right] for right, left in product(rights, lefts)]
+            sizes[len(rights), len(lefts)].append(grid)
+        # A grid with one row or column is often too little work for a call of its own. If there are
+        # many sizes of such grids, one call with padded lists is faster.
+        thin = [size for size in sizes if 1 in size]
+        for size in thin if len(thin) > FEW else ():
+            singles += chain.from_iterable(sizes.pop(size))
+        if singles:
+            sizes[1, 1] += [[place] for place in singles]
+        for found in sizes.values():
+            if len(found) > 1:
+                found.sort(key=lambda grid: self.order(grid[0]))
+        order = [*sizes]
+        if len(sizes) > 1:
+            order.sort(key=lambda size: self.order(sizes[size][0][0]))
+        return [self.grid(sizes[size], *size) for size in order]
 
     def last_if_one(self, places: Places) -> tuple[bool, list[int]]:
         return places == (ONE,), self.slots_of(places)
 
     def grid(self, found: list[list[int]], n_rights: int, n_lefts: int) -> Group:
-        """One group for all grids of a size: the result is (R, L), or (B, R, L) for B > 1 grids."""
-        found.sort(key=lambda grid: self.order(grid[0]))
+        """One group for all grids of a size, each of which lists places row by row."""
         members = [place for grid in found for place in grid]
         shape = (len(found), n_rights, n_lefts)
         left, right, *terms = (
-            block._replace(slots=block.slots.reshape(*shape, -1)) for block in self.blocks(members)
+            Block(lanes, slots.reshape(*shape, -1)) for lanes, slots in self.blocks(members)
         )
-        left = left._replace(slots=left.slots[:, :1].copy())
-        right = right._replace(slots=right.slots[:, :, :1].copy())
+        left, right = Block(left.lanes, left.slots[:, 0]), Block(right.lanes, right.slots[:, :, 0])
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
         result = Block(lanes, self.take_slots(members, lanes).reshape(shape))
-        blocks = [result, left, right, *terms]
-        if len(found) == 1:
-            blocks = [block._replace(slots=block.slots[0]) for block in blocks]
-        return Group(unit.op, blocks[0], tuple(blocks[1:]), unit.sign)
+        return Group(unit.op, result, (left, right, *terms), unit.sign)
 
     def scatter(self, members: list[int]) -> Group:
         """A group for G tables of length N: gradients (G, N), indices and contributions (G, J)."""
@@ -433,13 +437,6 @@ def _magnitude(length: int) -> int:
     # the same magnitude share a group: this saves groups, and padding cannot make a list four times
     # as long.
     return length.bit_length() // 2
-
-
-def _too_small(sizes: Collection[tuple[int, int]]) -> list[tuple[int, int]]:
-    # A grid with one row or column is often too little work for a call of its own. If there are
-    # many sizes of such grids, or only single dots, one call with padded lists is faster.
-    thin = [size for size in sizes if 1 in size]
-    return thin if len(thin) > FEW or thin == [(1, 1)] else []
 
 
 def grids(pairs: Mapping[tuple[Places, Places], int]) -> list[Grid]:

@@ -27,12 +27,18 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from micrograd import arithmetic
 from micrograd.arithmetic import Number
 from micrograd.trace import Instruction, Recording, Traced
+
+Array = npt.NDArray[np.int32]
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {  # these compute operations on constants
     "+": operator.add,
@@ -88,7 +94,7 @@ class Instructions(Sequence[Instruction]):
 
     Attributes:
         ops: the operation of each instruction.
-        operands: the places of each instruction's operands; a place is an index into these lists.
+        lanes: for each instruction, 1 if its result can differ from lane to lane, else 0.
         numbers: maps the place of each input and constant to its number.
 
     >>> steps = Instructions()
@@ -103,40 +109,67 @@ class Instructions(Sequence[Instruction]):
 
     def __init__(self) -> None:
         self.ops: list[str] = []
-        self.operands: list[tuple[int, ...]] = []
+        self.lanes = bytearray()
         self.numbers: dict[int, Number] = {}
+        self._operands: list[tuple[int, ...]] = []
+        self._compact: tuple[Array, Array] | None = None
 
     def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
         """Appends an instruction and returns its place."""
         place = len(self.ops)
         self.ops.append(op)
-        self.operands.append(operands)
+        self._operands.append(operands)
+        lanes, is_lane = self.lanes, op == "input"
         if not operands:
             self.numbers[place] = number
+        elif op != "mean":
+            for i in operands:
+                if lanes[i]:
+                    is_lane = True
+                    break
+        lanes.append(is_lane)
         return place
+
+    @property
+    def operands(self) -> list[tuple[int, ...]]:
+        """The places of each instruction's operands; a place is an index into these lists."""
+        if self._compact is None:
+            return self._operands
+        lengths, flat = self._compact
+        places = iter(flat.tolist())
+        return [tuple(islice(places, length)) for length in lengths.tolist()]
+
+    def compact(self) -> None:
+        """Stores the operands in arrays, which take less memory; no instruction can be added."""
+        if self._compact is None:
+            lengths = np.fromiter(map(len, self._operands), np.int32, len(self))
+            self._compact = lengths, np.fromiter(chain.from_iterable(self._operands), np.int32)
+            self._operands = []
 
     def __len__(self) -> int:
         return len(self.ops)
 
     def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return list(self)[place]
-        place = range(len(self))[place]  # so that -1 means the last
-        return Instruction(self.ops[place], self.operands[place], self.numbers.get(place))
+        columns = range(len(self))[place], self.ops[place], self.operands[place]
+        found = zip(*columns, strict=True) if isinstance(place, slice) else [columns]
+        steps = [Instruction(op, operands, self.numbers.get(i)) for i, op, operands in found]
+        return steps if isinstance(place, slice) else steps[0]
+
+    def __iter__(self) -> Iterator[Instruction]:
+        return iter(self[:])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
     def __repr__(self) -> str:
         hidden = range(SHOWN, len(self) - SHOWN)
-        lines = [self._line(place) for place in range(len(self)) if place not in hidden]
+        lines = [
+            " ".join(map(str, (f"{i} ", op, *([x] if op == "constant" else operands))))
+            for i, (op, operands, x, *_) in enumerate(self)
+            if i not in hidden
+        ]
         lines[SHOWN:SHOWN] = [f"... {len(hidden)} more ..."] if hidden else []
         return "\n".join(lines)
-
-    def _line(self, place: int) -> str:
-        op, operands = self.ops[place], self.operands[place]
-        of = [self.numbers[place]] if op == "constant" else operands
-        return " ".join(map(str, (f"{place} ", op, *of)))
 
 
 class Simplified(Recording):
@@ -166,8 +199,14 @@ class Simplified(Recording):
         return self._recorded
 
     def input(self, number: Number) -> Traced:
-        """Records a number that changes from run to run."""
+        """Records a number that changes from run to run and differs from lane to lane."""
         return Traced(self, self._recorded.add("input", (), number))
+
+    def parameter(self, number: Number = 0.0) -> Traced:
+        """Records an input that is the same in all lanes."""
+        found = self.input(number)
+        self._recorded.lanes[found.place] = False
+        return found
 
     def constant(self, number: Number) -> Traced:
         """Records a number that is the same in every run; equal constants share a place."""
