@@ -3,9 +3,9 @@
     python demos/course.py -o course.html
 
 The file opens by a double click, needs no installation, and never uses the network. This program
-does: it fetches three packages from the npm registry and one from PyPI, at fixed versions, and
-checks their hashes. A second run takes them from the cache. The parts of the page are in
-`demos/course/`: its texts in texts.toml, one line for each language.
+does: it fetches three packages with npm (a part of Node.js) and one with pip, at fixed versions,
+and checks their hashes. A second run takes those of npm from the cache. The parts of the page are
+in `demos/course/`: its texts in texts.toml, one line for each language.
 
 The page is tried in Chromium. By the documentation of what it uses (`import` in workers, streams
 that decompress, WebAssembly under a content security policy, container queries), it should work in
@@ -18,13 +18,12 @@ import gzip
 import hashlib
 import html
 import json
-import os
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 import tomllib
-import urllib.request
 from io import BytesIO
 from pathlib import Path
 
@@ -34,7 +33,6 @@ from micrograd.pages.page import as_json, html_page
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ROOT / "demos" / "course"
 CACHE = Path.home() / ".cache" / "micrograd-course"
-REGISTRY = os.environ.get("NPM_CONFIG_REGISTRY", "https://registry.npmjs.org")
 
 # The npm packages: the version, the hash that the registry gives, and the licence.
 PACKAGES = {
@@ -75,7 +73,19 @@ POLICY = (
 )
 
 
-def fetched(name, registry=REGISTRY, cache=CACHE):
+def downloaded(package):
+    """The archive of an npm package, such as 'codemirror@5.65.21'."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise FileNotFoundError(f"npm fetches {package}: install Node.js, of which it is a part")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [npm, "pack", package, "--silent", "--pack-destination", folder]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        (archive,) = Path(folder).iterdir()
+        return archive.read_bytes()
+
+
+def fetched(name, cache=CACHE):
     """The files of an npm package, as a dict from path to bytes.
 
     Raises:
@@ -85,8 +95,7 @@ def fetched(name, registry=REGISTRY, cache=CACHE):
     file = f"{name.rpartition('/')[2]}-{version}.tgz"
     stored = Path(cache, file)
     if not stored.exists():
-        with urllib.request.urlopen(f"{registry.rstrip('/')}/{name}/-/{file}") as answer:
-            archive = checked(answer.read(), integrity, f"{name} {version} from {registry}")
+        archive = checked(downloaded(f"{name}@{version}"), integrity, f"{name} {version}")
         stored.parent.mkdir(parents=True, exist_ok=True)
         write_whole(stored, archive)
     archive = checked(stored.read_bytes(), integrity, str(stored))
@@ -125,9 +134,9 @@ def wheels():
         return {path.name: path.read_bytes() for path in sorted(Path(folder).glob("*.whl"))}
 
 
-def course(registry=REGISTRY, cache=CACHE, language="en"):
+def course(cache=CACHE, language="en"):
     """The page as text."""
-    packages = {name: fetched(name, registry, cache) for name in PACKAGES}
+    packages = {name: fetched(name, cache) for name in PACKAGES}
     files = {Path(x).name: packages[name][x] for name, paths in PACKED.items() for x in paths}
     lock = json.loads(packages["pyodide"]["pyodide-lock.json"])
     lock["packages"] = {}  # all that is installed is in the page
@@ -191,10 +200,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("-o", "--out", default="course.html", help="the file to write")
     parser.add_argument("--language", default="en", help="a column of texts.toml (default: en)")
-    parser.add_argument("--registry", default=REGISTRY, help="where to fetch the npm packages")
-    parser.add_argument("--cache", default=CACHE, type=Path, help="where to keep them")
+    parser.add_argument("--cache", default=CACHE, type=Path, help="where to keep the npm packages")
     options = parser.parse_args()
-    page = course(options.registry, options.cache, options.language).encode()
+    page = course(options.cache, options.language).encode()
     write_whole(options.out, page)
     print(f"{options.out}: {len(page) / 1e6:.1f} MB")
     if len(page) > LARGEST:
