@@ -20,7 +20,8 @@ import numba
 
 from micrograd import Value, compile
 from micrograd.compiler import kernel, run_numba
-from micrograd.compiler.kernel import FUNCTIONS, encode, run, scratch_size
+from micrograd.compiler.kernel import FUNCTIONS, GROUPS, encode, jobs, scratch_size
+from micrograd.compiler.run_numba import address_of
 from micrograd.compiler.schedule import Block, Group
 
 UNIFORMS, ROWS = 400, 400  # results go to the last quarter of each
@@ -96,9 +97,15 @@ def result(lanes, shape):
     return Block(lanes, FREE + np.arange(math.prod(shape)).reshape(shape))
 
 
+def run(program, U, S, scratch, n, function=kernel.run):
+    """Runs n groups."""
+    table = jobs([(GROUPS, *map(address_of, (program, U, S, scratch)), S.shape[1], 0, n)])
+    return function(address_of(table))
+
+
 def outcome(groups, U, S):
     program = encode(groups, len(U), len(S))
-    return run(program, U, S, np.empty(scratch_size(program, S.shape[1])), 0, len(groups))
+    return run(program, U, S, np.empty(scratch_size(program, S.shape[1])), len(groups))
 
 
 def check(group, lanes, rng, U=None, S=None):
@@ -275,7 +282,7 @@ def test_without_a_cache_folder_the_kernel_is_compiled_in_memory():
     exec(code, names)
     assert "no locator available" in names["not_cached"]
     program = names["encode"]([], 1, 1)
-    assert names["run"](program, np.zeros(1), np.zeros((1, 1)), np.zeros(0), 0, 0) == 0
+    assert run(program, np.zeros(1), np.zeros((1, 1)), np.zeros(0), 0, names["run"]) == 0
 
 
 @pytest.mark.parametrize("lanes", [1000, 5000, 20_000])
@@ -335,10 +342,10 @@ def test_no_memory_is_used_after_it_was_freed(setting):
 
 
 def test_a_kernel_that_is_not_cached_on_disk_is_compiled_before_it_runs(monkeypatch):
-    lazy = numba.njit(lambda program, u, s, scratch, first, last: 0)
+    lazy = numba.njit(lambda table: 0)
     module = SimpleNamespace(run=lazy, SIGNATURE=kernel.SIGNATURE)
     monkeypatch.setattr(run_numba, "_kernel", lambda: module)
-    assert run_numba._compiled_kernel.__wrapped__() is module
+    assert run_numba.compiled_kernel.__wrapped__() is module
     assert len(lazy.signatures) == 1
 
 

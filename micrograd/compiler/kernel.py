@@ -17,7 +17,9 @@ several sums. Its vectors run over lanes, or over adjacent results if there is o
     >>> double = Group("+", Block(True, np.array([1])), (Block(True, np.array([0])),) * 2)
     >>> U, S = np.zeros(0), np.array([[1.0, 2.0], [0.0, 0.0]])
     >>> program = encode([double], len(U), len(S))
-    >>> run(program, U, S, np.empty(scratch_size(program, lanes=2)), 0, 1)
+    >>> memory = program, U, S, np.empty(scratch_size(program, lanes=2))
+    >>> table = jobs([(GROUPS, *(array.ctypes.data for array in memory), 2, 0, 1)])
+    >>> run(table.ctypes.data)
     0
     >>> S[1].tolist()
     [2.0, 4.0]
@@ -98,6 +100,18 @@ def _integer(builder: Any, program: Any, index: Any) -> Any:
 
 
 _entry = _instruction(WHOLE, WHOLE, WHOLE)(_integer)  # the integer at an index of a program
+
+
+@_instruction(WHOLE, WHOLE, WHOLE)
+def _word(builder: Any, address: Any, index: Any) -> Any:
+    """The integer of 8 bytes at an index."""
+    return builder.load(_pointer(builder, address, index, INDEX), typ=INDEX)
+
+
+@_instruction(types.void, WHOLE, WHOLE, WHOLE)
+def _set_word(builder: Any, address: Any, index: Any, number: Any) -> None:
+    """Stores an integer of 8 bytes at an index."""
+    builder.store(number, _pointer(builder, address, index, INDEX))
 
 
 # ---- 2. Functions of one to four numbers, without branches, so that they run on vectors
@@ -707,19 +721,13 @@ def _apply(program: int, at: int, width: int, u: int, s: int, out: int, scratch:
         first += n
 
 
-def _run(
-    numbers: Any, u_numbers: Any, s_numbers: Any, scratch_numbers: Any, first: int, last: int
-) -> int:
+@_compiled
+def _groups(program: int, u: int, s: int, scratch: int, lanes: int, first: int, last: int) -> int:
     """Runs groups of a program; returns 0, or 1 + the position of a group with an invalid index.
-
-    The caller provides all memory, because an array created here would be freed after the last use
-    of its name, while its address is still in use.
 
     The kernel is fastest if U and S begin at a multiple of 64 bytes and the number of lanes is a
     multiple of 8: then no vector is loaded from two cache lines.
     """
-    program, lanes = numbers.ctypes.data, s_numbers.shape[1]
-    u, s, scratch = u_numbers.ctypes.data, s_numbers.ctypes.data, scratch_numbers.ctypes.data
     for group in range(first, last):
         at = 2 + group * HEAD
         op = _entry(program, at + OP)
@@ -743,7 +751,80 @@ def _run(
     return 0
 
 
-SIGNATURE = "intp(int32[::1], float64[::1], float64[:, ::1], float64[::1], intp, intp)"
+# ---- 5. Jobs: what one call of the kernel does
+
+JOB = 8  # integers: the kind of a job, and its arguments
+COPY, LOAD, GROUPS, CHECK = range(4)
+STEPS, DONE, ENDS, JOBS = 0, 1, 2, 5  # offsets in a table of jobs
+NOT_FINITE = -1
+EXAMPLES = 8  # how many examples are transposed at a time: a cache line of numbers
+
+
+@_compiled
+def _copy(out: int, source: int, n: int) -> None:
+    for i in range(n):
+        _put(out, i, _get(source, i))
+
+
+@_compiled
+def _load(out: int, source: int, n: int, width: int, order: int, first: int, whole: int) -> None:
+    """Copies examples into lanes: rows of an array, if `order` is not 0 those that it lists."""
+    start = 0
+    while start < n:
+        stop = min(n, start + EXAMPLES)
+        for column in range(width):
+            for lane in range(start, stop):
+                row = first + lane
+                if order:
+                    row = _word(order, row)
+                at = row * width + column
+                _put(out, column * n + lane, _word(source, at) if whole else _get(source, at))
+        start = stop
+
+
+@_compiled
+def _job(job: int, step: int) -> int:
+    """Does one job; returns 0, or what is wrong."""
+    kind, a, b, c = _word(job, 0), _word(job, 1), _word(job, 2), _word(job, 3)
+    d, e, f, g = _word(job, 4), _word(job, 5), _word(job, 6), _word(job, 7)
+    if kind == COPY:
+        _copy(a + step * d, b + step * e, c)
+    elif kind == LOAD:
+        _load(a, b, c, d, e, step * f, g)
+    elif kind == GROUPS:
+        return _groups(a, b, c, d, e, f, g)
+    elif not abs(_get(a, 0)) < np.inf:
+        return NOT_FINITE
+    return 0
+
+
+def _run(table: int) -> int:
+    """Does the jobs of a table (see `jobs`); returns 0, or what is wrong, which ends the steps.
+
+    The caller provides all memory, because an array created here would be freed after the last use
+    of its name, while its address is still in use.
+    """
+    first = wrong = 0
+    _set_word(table, DONE, 0)
+    for part in range(3):
+        last = _word(table, ENDS + part)
+        step, steps = 0, _word(table, STEPS) if part == 1 else 1
+        while step < steps:
+            for i in range(first, last):
+                found = _job(table + 8 * (JOBS + i * JOB), step)
+                if found:
+                    wrong = found
+                    break
+            if wrong:
+                break
+            step += 1
+        if part == 1:
+            _set_word(table, DONE, step)
+        first = last
+    return wrong
+
+
+SIGNATURE = "intp(intp)"
 not_cached = ""  # why the kernel cannot be cached on disk; empty if it can
 try:
     run = numba.njit(SIGNATURE, cache=True, **OPTIONS)(_run)
@@ -751,7 +832,30 @@ except (RuntimeError, OSError) as error:  # no folder to write to, or no space i
     not_cached = str(error)
     run = numba.njit(**OPTIONS)(_run)  # compiled at the first call
 
-# ---- 5. From groups to integers
+
+def jobs(
+    before: Sequence[Sequence[int]],
+    each: Sequence[Sequence[int]] = (),
+    after: Sequence[Sequence[int]] = (),
+    steps: int = 1,
+) -> Any:
+    """A table of jobs: some are done once before the steps, some in each step, some once after.
+
+        COPY    out, source, n, and how far `out` and `source` move in each step, in bytes
+        LOAD    out, source, examples, numbers of an example, order, how far the first example
+                moves in each step, whether the numbers are integers
+        GROUPS  program, U, S, scratch, lanes, first group, end
+        CHECK   a number, which must be finite
+
+    All are addresses or integers, so the caller keeps what they point to. Numbers have 8 bytes.
+    """
+    parts = [list(before), list(each), list(after)]
+    ends = np.cumsum([len(part) for part in parts])
+    rows = [(*job, *[0] * (JOB - len(job))) for part in parts for job in part]
+    return np.array([steps, 0, *ends, *(number for row in rows for number in row)], np.int64)
+
+
+# ---- 6. From groups to integers
 
 
 def encode(groups: Sequence[Group], uniforms: int, rows: int) -> Any:

@@ -73,33 +73,39 @@ class NumbaRun:
     """
 
     def __init__(self, schedule: Schedule, encoded: Array, n: int) -> None:
-        kernel = _compiled_kernel()
-        self._run = kernel.run
+        kernel = compiled_kernel()
+        self._kernel = kernel.run
         n_uniform, n_rows = schedule.sizes
-        self._encoded = encoded
-        self._first_after = len(schedule.before) + len(schedule.lanes)
-        self._last = len(schedule.groups)
-        self._matrix = _aligned(n_rows, n)
-        self._scratch = _aligned(1, kernel.scratch_size(encoded, n))[0]
+        self.matrix = _aligned(n_rows, n)
         self.uniform = _aligned(1, n_uniform)[0]
-        self.lanes = self._matrix if n > 1 else self._matrix[:, 0]
+        self._encoded, self._scratch = encoded, _aligned(1, kernel.scratch_size(encoded, n))[0]
+        memory = self._encoded, self.uniform, self.matrix, self._scratch
+        middle, end = len(schedule.before) + len(schedule.lanes), len(schedule.groups)
+        parts = (0, end), (0, middle), (middle, end)
+        jobs = [(kernel.GROUPS, *map(address_of, memory), n, *part) for part in parts]
+        self.job = jobs[0]
+        self._tables = [kernel.jobs([job]) for job in jobs]
+        self._whole, self._until_means, self._after_means = map(address_of, self._tables)
+        self.lanes = self.matrix if n > 1 else self.matrix[:, 0]
         self.lanes[schedule.ones] = 1.0
         for slot, number in schedule.constants:
             self.uniform[slot] = number
 
-    def __call__(self, first: int = 0, last: int | None = None) -> None:
-        """Computes the groups from `first` up to `last` (exclusive); by default, all of them."""
-        last = self._last if last is None else last
-        if self._run(self._encoded, self.uniform, self._matrix, self._scratch, first, last):
-            raise IndexError("take got an index that is out of range or not a whole number")
+    def __call__(self) -> None:
+        """Computes everything."""
+        self._run(self._whole)
 
     def until_means(self) -> None:
         """Computes the uniform groups, the lanes, and their means."""
-        self(0, self._first_after)
+        self._run(self._until_means)
 
     def after_means(self) -> None:
         """Computes the groups that depend on the means."""
-        self(self._first_after)
+        self._run(self._after_means)
+
+    def _run(self, table: int) -> None:
+        if self._kernel(table):
+            raise IndexError("take got an index that is out of range or not a whole number")
 
 
 def numba_binder(schedule: Schedule) -> Callable[[int], NumbaRun]:
@@ -114,7 +120,7 @@ def _kernel() -> Any:
 
 
 @cache
-def _compiled_kernel() -> Any:
+def compiled_kernel() -> Any:
     """The kernel's module, with the kernel compiled even if it cannot be cached on disk."""
     kernel = _kernel()
     if not kernel.run.signatures:
@@ -132,7 +138,13 @@ def _uninterrupted(function: Callable[..., Any], *arguments: Any) -> Any:
     return ThreadPoolExecutor(max_workers=1).submit(function, *arguments).result()
 
 
+def address_of(array: Array) -> int:
+    """The address of the first number of an array, which must not be freed while it is in use."""
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
 def _aligned(rows: int, columns: int) -> Array:
     memory = np.zeros(rows * columns + LINE // 8)
-    start = -memory.ctypes.data % LINE // 8
+    start = -address_of(memory) % LINE // 8
     return memory[start : start + rows * columns].reshape(rows, columns)
