@@ -28,7 +28,10 @@ Modules around the passes:
     program       the result of all passes, for examples of one shape
     picture       a program as a drawing
     batch         what a compiled function returns
+    update        an optimizer's rule as a program; training steps in one call of the executor
+    train_numba, train_jax      these steps on two executors
     function      `micrograd.compile`
+    training      `micrograd.fit`
 
 No pass contains a derivative rule: `trace.py` records the backward pass in the same way as the
 forward pass.
