@@ -21,6 +21,7 @@ from micrograd.engine import Value, no_grad, take, topological_order, where
 if _typing.TYPE_CHECKING:
     from micrograd.arrays import values
     from micrograd.compiler.function import compile as compile
+    from micrograd.compiler.training import fit
     from micrograd.derivatives import (
         check_gradients,
         derivative,
@@ -58,6 +59,7 @@ __all__ = [
     "draw_dot",
     "draw_network",
     "explain",
+    "fit",
     "gradient",
     "hessian",
     "jacobian",
@@ -78,6 +80,7 @@ __all__ = [
 _names_in = {
     "arrays": "values",
     "compiler.function": "compile",
+    "compiler.training": "fit",
     "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives "
     "sum_over_paths vjp",
     "draw": "draw_dot draw_network mermaid",
