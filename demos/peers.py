@@ -501,7 +501,14 @@ class JAX:
             loss_before, gradient = loss_and_gradient(vector)
             return loss_before, vector - workload.lr * gradient
 
+        def many_steps(vector, inputs, targets, count):
+            def next_step(_, state):
+                return step(state[1], inputs, targets)
+
+            return jax.lax.fori_loop(0, count, next_step, (jax.numpy.zeros(()), vector))
+
         self.compiled = jax.jit(step, donate_argnums=0)  # may overwrite its argument
+        self.compiled_loop = jax.jit(many_steps, donate_argnums=0)
 
     def step(self):
         """The loss before the step, which updates the parameters."""
@@ -552,6 +559,19 @@ class JAX:
         x = x + mixed.transpose(1, 0, 2).reshape(length, WIDTH) @ output.T
         x = x + nn.relu(normalised(x) @ up.T) @ down.T
         return self.cross_entropy(x @ head.T, targets)
+
+
+class LoopInJAX(JAX):
+    """JAX, with a loop over the steps inside the compiled function."""
+
+    def step(self):
+        """The loss before the step, which updates the parameters."""
+        return self.steps(1)
+
+    def steps(self, count):
+        """The loss before the last of `count` steps."""
+        loss, self.vector = self.compiled_loop(self.vector, *self.data, count)
+        return loss
 
 
 # ---- 5. Scalar engines
@@ -669,20 +689,50 @@ class Compiled(Eager):
         return batch.data
 
 
-class KernelAlone(Compiled):
-    """Only the kernel of a step; the first step also prepares arguments, batch and update."""
+class OneCall(Compiled):
+    """The same, with forward, backward and update in one call."""
 
-    def __init__(self, workload):
+    def step(self):
+        """The loss before the step, which updates the parameters."""
+        return self.compiled.step(self.optimizer, self.inputs, self.targets)
+
+
+class ManySteps(Compiled):
+    """The same, with many steps in one call."""
+
+    def step(self):
+        """The loss before the step, which updates the parameters."""
+        return self.steps(1)
+
+    def steps(self, count):
+        """The loss before the last of `count` steps."""
+        from micrograd import fit
+
+        return fit(self.compiled, self.inputs, self.targets, self.optimizer, steps=count)[-1]
+
+
+class KernelAlone(OneCall):
+    """Only the kernel of a step; the first step also prepares arguments and update.
+
+    Args:
+        workload: the training task.
+        updates: whether the kernel also runs the update rule.
+    """
+
+    def __init__(self, workload, updates=False):
         super().__init__(workload, "numba")
+        self.updates = updates
 
     def step(self):
         """The loss before the step; later calls only run the kernel."""
         loss = super().step()
-        [program] = self.compiled.programs.values()
-        [bound] = program._executors[True].bound.values()
+        [training] = self.compiled._cache.trainings.values()
+        [plan] = training._plans.values()
+        runs = [plan.run, *[training._update] * self.updates]
 
         def run():
-            bound.run()
+            for each in runs:
+                each()
             return loss
 
         self.step = run
@@ -818,7 +868,7 @@ class Peer(NamedTuple):
     Attributes:
         name: the title of the row.
         build: a class above, called with a workload.
-        kind: 'scalar', 'framework', 'array' or 'compiled'.
+        kind: 'scalar', 'framework', 'loop' (many steps in a call), 'array' or 'compiled'.
         package: the package it imports, or '' if none.
         install: the name of that package for pip.
     """
@@ -841,6 +891,7 @@ class Peer(NamedTuple):
 
 
 TORCH = ("framework", "torch", "torch")
+NUMBA = ("compiled", "numba", "numba")
 CASADI = ("scalar", "casadi", "casadi")
 PEERS = [
     Peer("this package, eager", Eager, "scalar"),
@@ -849,11 +900,15 @@ PEERS = [
     Peer("PyTorch, eager", PyTorch, *TORCH),
     Peer("PyTorch, torch.compile", CompiledPyTorch, *TORCH),
     Peer("JAX, jit", JAX, "framework", "jax", "jax"),
+    Peer("JAX, jit, many steps", LoopInJAX, "loop", "jax", "jax"),
     Peer("NumPy, by hand", NumPy, "array"),
     Peer("compiled, plain Python", partial(Compiled, executor="python"), "compiled"),
     Peer("compiled, NumPy", partial(Compiled, executor="numpy"), "compiled"),
-    Peer("compiled, numba", partial(Compiled, executor="numba"), "compiled", "numba", "numba"),
-    Peer("its kernel alone", KernelAlone, "compiled", "numba", "numba"),
+    Peer("compiled, numba", partial(Compiled, executor="numba"), *NUMBA),
+    Peer("compiled, numba, one call", partial(OneCall, executor="numba"), *NUMBA),
+    Peer("compiled, numba, many steps", partial(ManySteps, executor="numba"), *NUMBA),
+    Peer("its kernel alone", KernelAlone, *NUMBA),
+    Peer("its kernel and the update", partial(KernelAlone, updates=True), *NUMBA),
     Peer("compiled, JAX", partial(Compiled, executor="jax"), "compiled", "jax", "jax"),
     Peer("compiled, in jit of JAX", InsideJAX, "compiled", "jax", "jax"),
 ]
