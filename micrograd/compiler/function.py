@@ -248,7 +248,7 @@ class Compiled:
                 "something that it reads keeps changing: pass it as an argument, or make it the "
                 "data of a Value",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             times.clear()
 
