@@ -136,19 +136,23 @@ def serve():
         print(json.dumps(answer), flush=True)
 
 
-def seconds_per_step(step, count):
+def seconds_per_step(trained, count):
     """The mean time of this many steps, after half as many to warm up."""
     if count > 1:
-        run(step, count // 2)
+        run(trained, count // 2)
     start = time.perf_counter()
-    run(step, count)
+    run(trained, count)
     return (time.perf_counter() - start) / count
 
 
-def run(step, count):
+def run(trained, count):
     """Does this many steps. JAX returns before it has computed, unless its result is used."""
-    for _ in range(count):
-        loss = step()
+    if hasattr(trained, "steps"):
+        loss = trained.steps(count)
+    else:
+        step = trained.step
+        for _ in range(count):
+            loss = step()
     float(loss)
 
 
@@ -190,7 +194,7 @@ def serve_peer():
             answer = {"error": f"{type(error).__name__}: {str(error).partition(chr(10))[0]:.100}"}
         print(json.dumps(answer), file=answers, flush=True)
         for line in sys.stdin:
-            print(seconds_per_step(trained.step, int(line)), file=answers, flush=True)
+            print(seconds_per_step(trained, int(line)), file=answers, flush=True)
 
 
 def serve_peak():

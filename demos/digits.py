@@ -32,10 +32,9 @@ import warnings
 
 import numpy as np
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 import micrograd
-from micrograd import datasets, no_grad, plot
+from micrograd import datasets, fit, no_grad, plot
 from micrograd.draw.tokens import LIGHT
 from micrograd.losses import cross_entropy
 from micrograd.nn import Linear, ReLU, Sequential, accuracy, confusion
@@ -62,65 +61,13 @@ def classifier(seed=0, sizes=(PIXELS, HIDDEN, DIGITS)):
     return Sequential(*modules[:-1])
 
 
-def eager_backward(model):
-    """A function that adds the gradients of a mini-batch to the parameters and returns its loss.
+def loss_of(model, compiled=True):
+    """The loss of one image, as a function of its pixels and its digit."""
 
-    It takes one image at a time, so only one graph is in memory.
-    """
-
-    def backward(X, y):
-        total = 0.0
-        for x, digit in zip(X, y, strict=True):
-            loss = cross_entropy(model(x), digit) / len(X)
-            loss.backward()
-            total += loss.data
-        return total
-
-    return backward
-
-
-def compiled_backward(model):
-    """The same function, as an array program for the whole mini-batch."""
-
-    @micrograd.compile
     def loss(x, digit):
         return cross_entropy(model(x), digit)
 
-    def backward(X, y):
-        batch = loss(X, y)
-        batch.backward()
-        return batch.data
-
-    return backward
-
-
-def shuffled(X, y, epochs, seed=0):
-    """The mini-batches of each epoch, in random order."""
-    return (datasets.batches(X, y, BATCH, seed=1000 * seed + epoch) for epoch in range(epochs))
-
-
-def train(optimizer, epochs, backward, total=None, after_epoch=None):
-    """Trains the network; returns the mean loss of each mini-batch, fewer after Ctrl-C.
-
-    `epochs` yields the mini-batches of each epoch; `total` is their number, for the progress bar.
-    `after_epoch()` is called after each epoch.
-    """
-    losses = []
-    try:
-        with tqdm(total=total, unit="batch") as bar:
-            for batches in epochs:
-                for X, y in batches:
-                    optimizer.zero_grad()
-                    loss = backward(X, y)
-                    optimizer.step()
-                    losses.append(loss)
-                    bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
-                    bar.update()
-                if after_epoch:
-                    after_epoch()
-    except KeyboardInterrupt:
-        print(f"\nstopped after {len(losses)} mini-batches", file=sys.stderr)
-    return losses
+    return micrograd.compile(loss) if compiled else loss
 
 
 def eager_logits(model):
@@ -181,7 +128,6 @@ def arguments():
 def main():
     """Trains, and prints both accuracies beside the reference, and the confusion matrix."""
     options = arguments()
-    backward_of = eager_backward if options.eager else compiled_backward
     predict_of = eager_logits if options.eager else compiled_logits
     batches = options.epochs * math.ceil(options.images / BATCH)
 
@@ -195,9 +141,8 @@ def main():
             sys.exit('digits.py needs scikit-learn for its images: pip install -e ".[demos]"')
         model = classifier(seed)
         optimizer = Adam(model.parameters(), lr=LR)
-        losses = train(
-            optimizer, shuffled(*sets[0], options.epochs, seed), backward_of(model), batches
-        )
+        loss = loss_of(model, compiled=not options.eager)
+        losses = fit(loss, *sets[0], optimizer, steps=batches, batch_size=BATCH, seed=seed)
         done += len(losses)
         predict = predict_of(model)
         logits = [predict(X) for X, _ in sets]

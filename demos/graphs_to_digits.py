@@ -31,11 +31,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from digits import classifier, compiled_backward, draw, images, train
+from digits import classifier, draw, images, loss_of
 from table import arguments, positive, print_table
 
 import micrograd
-from micrograd import Value, datasets, draw_dot, draw_network, plot
+from micrograd import Value, datasets, draw_dot, draw_network, fit, plot
 from micrograd.arrays import values
 from micrograd.derivatives import count_passes, jvp
 from micrograd.losses import cross_entropy
@@ -180,10 +180,16 @@ def learn(model, training, test, epochs, size):
         lanes = loss_and_logits(X_test, y_test).lanes
         results.append((lanes[:, 0].mean(), accuracy(lanes[:, 1:].tolist(), y_test)))
 
-    optimizer = SGD(model.parameters(), lr=LR)
-    parts = (datasets.batches(X, y, size, seed=epoch) for epoch in range(epochs))
-    total = epochs * math.ceil(len(X) / size)
-    train(optimizer, parts, compiled_backward(model), total, after_epoch=measure)
+    optimizer, loss, steps = (
+        SGD(model.parameters(), lr=LR),
+        loss_of(model),
+        math.ceil(len(X) / size),
+    )
+    for epoch in range(epochs):
+        losses = fit(loss, X, y, optimizer, steps=steps, batch_size=size, seed=epoch)
+        if len(losses) < steps:
+            break
+        measure()
     return loss_and_logits(X_test, y_test).lanes[:, 1:], results
 
 

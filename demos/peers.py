@@ -576,7 +576,14 @@ class JAX:
             loss_before, gradient = loss_and_gradient(vector)
             return loss_before, vector - workload.lr * gradient
 
+        def many_steps(vector, inputs, targets, count):
+            def next_step(_, state):
+                return step(state[1], inputs, targets)
+
+            return jax.lax.fori_loop(0, count, next_step, (jax.numpy.zeros(()), vector))
+
         self.compiled = jax.jit(step, donate_argnums=0)  # may overwrite its argument
+        self.compiled_loop = jax.jit(many_steps, donate_argnums=0)
 
     def step(self):
         """The loss before the step, which updates the parameters."""
@@ -633,6 +640,19 @@ class JAX:
         np = self.jax.numpy
         use = Functions(self.jax.nn.relu, np.exp, np.log, max, operator.getitem)
         return scalar_serial([[list(weights[0][0])]], inputs, targets, use)
+
+
+class LoopInJAX(JAX):
+    """JAX, with a loop over the steps inside the compiled function."""
+
+    def step(self):
+        """The loss before the step, which updates the parameters."""
+        return self.steps(1)
+
+    def steps(self, count):
+        """The loss before the last of `count` steps."""
+        loss, self.vector = self.compiled_loop(self.vector, *self.data, count)
+        return loss
 
 
 # ---- 5. Scalar engines
@@ -748,6 +768,20 @@ class Compiled(Eager):
         batch.backward()
         self.optimizer.step()
         return batch.data
+
+
+class ManySteps(Compiled):
+    """The same, with many steps in one call."""
+
+    def step(self):
+        """The loss before the step, which updates the parameters."""
+        return self.steps(1)
+
+    def steps(self, count):
+        """The loss before the last of `count` steps."""
+        from micrograd import fit
+
+        return fit(self.compiled, self.inputs, self.targets, self.optimizer, steps=count)[-1]
 
 
 class KernelAlone(Compiled):
@@ -899,7 +933,7 @@ class Peer(NamedTuple):
     Attributes:
         name: the title of the row.
         build: a class above, called with a workload.
-        kind: 'scalar', 'framework', 'array' or 'compiled'.
+        kind: 'scalar', 'framework', 'loop' (many steps in a call), 'array' or 'compiled'.
         package: the package it imports, or '' if none.
         install: the name of that package for pip.
     """
@@ -922,6 +956,7 @@ class Peer(NamedTuple):
 
 
 TORCH = ("framework", "torch", "torch")
+NUMBA = ("compiled", "numba", "numba")
 CASADI = ("scalar", "casadi", "casadi")
 PEERS = [
     Peer("this package, eager", Eager, "scalar"),
@@ -930,11 +965,13 @@ PEERS = [
     Peer("PyTorch, eager", PyTorch, *TORCH),
     Peer("PyTorch, torch.compile", CompiledPyTorch, *TORCH),
     Peer("JAX, jit", JAX, "framework", "jax", "jax"),
+    Peer("JAX, jit, many steps", LoopInJAX, "loop", "jax", "jax"),
     Peer("NumPy, by hand", NumPy, "array"),
     Peer("compiled, NumPy", partial(Compiled, executor="numpy"), "compiled"),
-    Peer("compiled, numba", partial(Compiled, executor="numba"), "compiled", "numba", "numba"),
-    Peer("its kernel alone", KernelAlone, "compiled", "numba", "numba"),
+    Peer("compiled, numba", partial(Compiled, executor="numba"), *NUMBA),
+    Peer("its kernel alone", KernelAlone, *NUMBA),
     Peer("compiled, JAX", partial(Compiled, executor="jax"), "compiled", "jax", "jax"),
+    Peer("compiled, JAX, many steps", partial(ManySteps, executor="jax"), "compiled", "jax", "jax"),
     Peer("compiled, in jit of JAX", InsideJAX, "compiled", "jax", "jax"),
 ]
 

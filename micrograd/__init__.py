@@ -29,6 +29,7 @@ Value._repr_html_ = _card  # type: ignore[attr-defined]  # how a notebook shows 
 if _typing.TYPE_CHECKING:
     from micrograd.arrays import values
     from micrograd.compiler.function import compile as compile
+    from micrograd.compiler.training import fit
     from micrograd.derivatives import (
         check_gradients,
         derivative,
@@ -66,6 +67,7 @@ __all__ = [
     "draw_dot",
     "draw_network",
     "explain",
+    "fit",
     "gradient",
     "hessian",
     "jacobian",
@@ -86,6 +88,7 @@ __all__ = [
 _names_in = {
     "arrays": "values",
     "compiler.function": "compile",
+    "compiler.training": "fit",
     "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives "
     "sum_over_paths vjp",
     "draw": "draw_dot draw_network mermaid",

@@ -105,9 +105,10 @@ class Optimizer:
         self.steps = 0
         self._check_settings()
         self._checked_settings: Any = None
+        self._now: tuple[Any, ...] = ()  # the numbers of this step, see `_numbers`
 
     # Settings that may be changed between steps; `step` checks them again if they have changed.
-    _settings: Callable[[Any], Any] = attrgetter("lr", "weight_decay")
+    _settings: Callable[[Any], Any] = attrgetter("lr", "weight_decay", "maximize")
 
     def _check_settings(self) -> None:
         _check_range("lr", self.lr)
@@ -126,10 +127,8 @@ class Optimizer:
                 parameter has been changed.
             TypeError: a gradient or a setting is not a number.
         """
-        settings = self._settings(self)
-        if settings != self._checked_settings:
-            self._check_settings()
-            self._checked_settings = settings
+        self._checked()
+        self._now = self._numbers(self.steps + 1)
         self._parameters.find_row()
         if self._elementwise is None and self._parameters.row is not None:
             self._warn_that_it_is_slow()
@@ -145,6 +144,19 @@ class Optimizer:
         self._parameters.find_row()
         for p in self.parameters if self._parameters.row is None else [self._parameters.row]:
             p.grad = 0
+
+    def _checked(self) -> Any:
+        # The settings, checked if they have changed since the last time.
+        settings = self._settings(self)
+        if settings != self._checked_settings:
+            self._check_settings()
+            self._checked_settings = settings
+        return settings
+
+    def _numbers(self, step: Any) -> tuple[Any, ...]:
+        # What the rules below use apart from p, g, states and settings: numbers that all parameters
+        # share, and that may change from step to step. The first is lr. `step` may be an array.
+        return (self.lr,)
 
     def _state(self, name: str) -> Any:
         return self._parameters.state(name)
@@ -218,7 +230,7 @@ class SGD(Optimizer):
         self._first_step = 0  # the first step that used momentum
         super().__init__(parameters, lr, weight_decay, maximize)
 
-    _settings = attrgetter("lr", "weight_decay", "momentum", "dampening", "nesterov")
+    _settings = attrgetter("lr", "weight_decay", "maximize", "momentum", "dampening", "nesterov")
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -230,14 +242,21 @@ class SGD(Optimizer):
                 f"got momentum={self.momentum}, dampening={self.dampening}"
             )
 
+    def _numbers(self, step: Any) -> tuple[Any, ...]:
+        if not self.momentum:
+            return (self.lr,)
+        self._first_step = self._first_step or self.steps + 1
+        is_later = step > self._first_step
+        return self.lr, self.momentum * is_later, 1 - self.dampening * is_later
+
     def _update(self, i: Any, p: Any, g: Any) -> None:
-        if self.momentum:
-            self._first_step = self._first_step or self.steps
+        lr, *fractions = self._now
+        if fractions:
+            kept, added = fractions
             v = self._state("v")
-            is_first = self.steps == self._first_step
-            v[i] = g if is_first else self.momentum * v[i] + (1 - self.dampening) * g
+            v[i] = kept * v[i] + added * g
             g = g + self.momentum * v[i] if self.nesterov else v[i]
-        p.data -= self.lr * g
+        p.data -= lr * g
 
 
 class Adam(Optimizer):
@@ -284,23 +303,29 @@ class Adam(Optimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        self.betas = betas
+        self.betas: tuple[float, ...] = betas
         self.eps = eps
         self.amsgrad = amsgrad
         super().__init__(parameters, lr, weight_decay, maximize)
 
-    _settings = attrgetter("lr", "weight_decay", "betas", "eps")
+    _settings = attrgetter("lr", "weight_decay", "maximize", "betas", "eps", "amsgrad")
 
     def _check_settings(self) -> None:
         super()._check_settings()
         if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
             raise TypeError(f"betas expects two numbers, as in (0.9, 0.999), got {self.betas!r}")
+        self.betas = tuple(self.betas)  # a list could change unnoticed
         _check_range("betas[0]", self.betas[0], below=1)
         _check_range("betas[1]", self.betas[1], below=1)
         _check_range("eps", self.eps)
 
+    def _numbers(self, step: Any) -> tuple[Any, ...]:
+        beta1, beta2 = self.betas
+        return self.lr, 1 - beta1**step, 1 - beta2**step
+
     def _update(self, i: Any, p: Any, g: Any) -> None:
         beta1, beta2 = self.betas
+        lr, part1, part2 = self._now
         m, s = self._state("m"), self._state("s")
         m[i] = beta1 * m[i] + (1 - beta1) * g
         s[i] = beta2 * s[i] + (1 - beta2) * g * g
@@ -308,10 +333,9 @@ class Adam(Optimizer):
             largest = self._state("largest s")
             largest[i] = s[i] * (s[i] > largest[i]) + largest[i] * (s[i] <= largest[i])
             s = largest
-        mean = m[i] / (1 - beta1**self.steps)
-        divisor = (s[i] / (1 - beta2**self.steps)) ** 0.5 + self.eps
+        divisor = (s[i] / part2) ** 0.5 + self.eps
         # The divisor is 0 if eps and all gradients so far are 0: divide 0 by 1 instead.
-        p.data -= self.lr * mean / (divisor + (divisor == 0))
+        p.data -= lr * (m[i] / part1) / (divisor + (divisor <= 0))
 
 
 class AdamW(Adam):
@@ -348,7 +372,7 @@ class AdamW(Adam):
         super().__init__(parameters, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
     def _decayed(self, p: Any, g: Any) -> Any:
-        p.data -= self.lr * self.weight_decay * p.data
+        p.data -= self._now[0] * self.weight_decay * p.data
         return g
 
 

@@ -8,6 +8,7 @@ import re
 import struct
 import subprocess
 import sys
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -262,25 +263,19 @@ def test_three_views_show_fewer_and_fewer_boxes():
 
 def test_ctrl_c_keeps_what_was_learned(monkeypatch, capsys):
     demo = load("graphs_to_digits")
-    compiled, calls = demo.compiled_backward, iter(range(3))
+    fit, calls = demo.fit, iter(range(2))
 
-    def interrupted(model):
-        backward = compiled(model)
+    def press_ctrl_c(step, mean):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
 
-        def step(*arguments):
-            if next(calls, None) is None:
-                raise KeyboardInterrupt
-            return backward(*arguments)
-
-        return step
-
-    monkeypatch.setattr(demo, "compiled_backward", interrupted)
+    monkeypatch.setattr(demo, "fit", partial(fit, on_step=press_ctrl_c))
     model = demo.classifier(sizes=(36, 8, 10))
     training, test = striped_images(600, side=6), striped_images(30, side=6)
     logits, results = demo.learn(model, training, test, epochs=9, size=300)  # 2 steps in each
     assert len(results) == 1
     assert logits.shape == (30, 10)
-    assert "stopped after 3 mini-batches" in capsys.readouterr().err
+    assert "stopped after 1 of 2 steps" in capsys.readouterr().err
 
 
 # ---- the static graph

@@ -11,6 +11,7 @@ from demo_scripts import DEMOS, load, run, striped_images
 from matplotlib.contour import ContourSet
 from PIL import Image
 
+from micrograd import fit
 from micrograd.nn import accuracy
 from micrograd.optim import SGD, Adam
 
@@ -275,7 +276,7 @@ def adam(model):
 
 
 def backward_in_numpy(model):
-    """What `eager_backward` does, as arrays: the gradients of the mean loss, and that loss."""
+    """A function that adds the gradients of the mean loss, computed with arrays, and returns it."""
 
     def backward(X, y):
         hidden, _, output = model.modules
@@ -302,29 +303,38 @@ def backward_in_numpy(model):
 
 def test_gradients_of_the_digits_are_those_of_arrays(digits):
     (X, y), _ = digits.images()
-    gradients, losses = [], []
-    for backward_of in (backward_in_numpy, digits.eager_backward, digits.compiled_backward):
+    expected = digits.classifier()
+    losses = [backward_in_numpy(expected)(X[:5], y[:5])]
+    for compiled in (False, True):
         model = digits.classifier()
-        losses.append(backward_of(model)(X[:5], y[:5]))
-        gradients.append([p.grad for p in model.parameters()])
-    for i in (1, 2):
-        assert losses[0] == pytest.approx(losses[i], rel=1e-12)
-        np.testing.assert_allclose(gradients[0], gradients[i], rtol=0, atol=1e-12)
+        optimizer = SGD(model.parameters(), lr=0.0)
+        losses += fit(digits.loss_of(model, compiled), X[:5], y[:5], optimizer, steps=1)
+        gradients = [[p.grad for p in each.parameters()] for each in (expected, model)]
+        np.testing.assert_allclose(*gradients, rtol=0, atol=1e-12)
+    assert losses == pytest.approx([losses[0]] * 3, rel=1e-12)
     assert np.abs(gradients[0]).max() > 0.1
 
 
 @pytest.mark.slow
 def test_the_digits_are_learned_alike_eager_compiled_and_in_arrays(digits):
     (X, y), (X_validation, _) = digits.images(n_training=45)
-    losses, logits = [], []
-    for backward_of in (backward_in_numpy, digits.eager_backward, digits.compiled_backward):
-        model = digits.classifier()
-        losses.append(digits.train(adam(model), digits.shuffled(X, y, 1), backward_of(model)))
-        logits += [
-            [[getattr(z, "data", z) for z in scores] for scores in predict(X_validation[:10])]
-            for predict in (digits.eager_logits(model), digits.compiled_logits(model))
-        ]
-    assert len(losses[0]) == 3
+    model = digits.classifier()
+    optimizer, backward, losses = adam(model), backward_in_numpy(model), [[]]
+    order = np.random.default_rng([0, 0]).permutation(45)
+    for part in (order[:20], order[20:40], order[40:]):
+        optimizer.zero_grad()
+        losses[0].append(backward(X[part], y[part]))
+        optimizer.step()
+    models = [model]
+    for compiled in (False, True):
+        models.append(model := digits.classifier())
+        loss = digits.loss_of(model, compiled)
+        losses.append(fit(loss, X, y, adam(model), steps=3, batch_size=digits.BATCH))
+    logits = [
+        [[getattr(z, "data", z) for z in scores] for scores in predict(X_validation[:10])]
+        for model in models
+        for predict in (digits.eager_logits(model), digits.compiled_logits(model))
+    ]
     for i in (1, 2):
         assert losses[0] == pytest.approx(losses[i], rel=1e-9)
     for found in logits[1:]:
@@ -338,7 +348,7 @@ def test_the_classifier_learns_the_digits(digits):
     assert 0 <= X.min() < X.max() <= 1
     assert len(np.unique([*map(bytes, X), *map(bytes, X_validation)])) == 1797
     model = digits.classifier()
-    digits.train(adam(model), digits.shuffled(X, y, 10), digits.compiled_backward(model))
+    fit(digits.loss_of(model), X, y, adam(model), steps=720, batch_size=digits.BATCH)
     assert accuracy(digits.compiled_logits(model)(X_validation), y_validation) > 0.9
 
 
@@ -347,26 +357,6 @@ def test_splits_have_other_images_to_validate(digits):
     assert not np.array_equal(first, second)
     assert digits.images(20)[0][0].shape == (20, 64)
     assert np.array_equal(digits.images(20)[1][0], first)
-
-
-def interrupted_after(calls, backward):
-    calls = iter(range(calls))
-
-    def interrupted(*arguments):
-        if next(calls, None) is None:
-            raise KeyboardInterrupt
-        return backward(*arguments)
-
-    return interrupted
-
-
-def test_ctrl_c_keeps_the_digits_learned_so_far(digits, capsys):
-    (X, y), _ = digits.images(60)
-    model = digits.classifier()
-    backward = interrupted_after(2, digits.compiled_backward(model))
-    assert len(digits.train(adam(model), digits.shuffled(X, y, 5), backward)) == 2
-    assert model.state_dict() != digits.classifier().state_dict()
-    assert "stopped after 2 mini-batches" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

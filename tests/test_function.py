@@ -12,6 +12,7 @@ from compiled import assert_agrees, assert_close, by_batch, by_engine, mlp, rows
 
 import micrograd
 from micrograd import Value, no_grad
+from micrograd.compiler import function as function_module
 from micrograd.compiler.function import compile
 from micrograd.losses import hinge
 from micrograd.nn import Module
@@ -193,6 +194,35 @@ def test_a_new_shape_is_recorded_but_a_new_number_of_examples_is_not():
     assert compiled.programs == {}
     compiled(np.ones((5, 2)))
     assert len(calls) > count
+
+
+def test_many_shapes_are_said_once_and_the_oldest_are_discarded(monkeypatch):
+    monkeypatch.setattr(function_module, "MANY", 3)
+    monkeypatch.setattr(function_module, "MAX_PROGRAMS", 4)
+    w = Value(2.0)
+    compiled = micrograd.compile(lambda x: sum(w * xi for xi in x))
+    compiled(np.ones((2, 1)))
+    compiled(np.ones((2, 2)))
+    with pytest.warns(RuntimeWarning, match="compiled for 3 shapes of examples.*pad examples"):
+        compiled(np.ones((2, 3)))
+    for d in (4, 5, 6, 1, 2, 5):
+        assert compiled(np.ones((2, d))).data == 2.0 * d
+    assert list(compiled.programs) == [((5,),), ((6,),), ((1,),), ((2,),)]
+
+
+def test_the_executor_stays_until_clear(monkeypatch):
+    why = ["numba is not there yet"]
+    monkeypatch.setattr(function_module, "why_not", lambda kept=True: why[0])
+    w, scale = Value(2.0), [1.0]
+    compiled = compile(lambda x: w * x * scale[0])
+    compiled([1.0])
+    why[0] = ""
+    scale[0] = 3.0  # compiled again
+    assert (compiled([1.0]).data, compiled.executor, compiled.reason) == (
+        6.0, "numpy", "numba is not there yet"
+    )  # fmt: skip
+    compiled.clear()
+    assert (compiled.executor, compiled.reason) == ("numba", "")
 
 
 def test_no_grad_around_a_call():

@@ -275,5 +275,5 @@ def test_the_tables_of_the_eager_engine_are_printed():
 def test_nonsensical_options_are_refused():
     assert "expected --rounds of at least 1" in table("--rounds", "0", code=2)
     assert "expected --examples of at least 1" in table("--examples", "-1", code=2)
-    assert "invalid choice: 'W4'" in table("--workloads", "W4", code=2)
+    assert "invalid choice: 'W5'" in table("--workloads", "W5", code=2)
     assert "no peer has 'tensorfloat' in its name" in table("--peers", "tensorfloat", code=2)

@@ -31,7 +31,10 @@ Modules around the passes:
     text          a program as Python text
     picture       a program as a drawing
     batch         what a compiled function returns
+    update        an optimizer's rule as a program; training steps in one call of the executor
+    train_jax     these steps on JAX
     function      `micrograd.compile`
+    training      `micrograd.fit`
 
 No pass contains a derivative rule: `trace.py` records the backward pass in the same way as the
 forward pass.

@@ -53,6 +53,7 @@ from micrograd.compiler.record import ATTEMPTS, Shape
 from micrograd.compiler.run_numba import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
+from micrograd.compiler.update import TRAINERS, Training, training_of
 from micrograd.engine import Value
 from micrograd.pause import is_paused, open_blocks
 from micrograd.trace import Traced
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
 EXECUTORS = ("numba", "numpy", *DTYPES)
 MAX_CALLS = 1000  # remembered calls, which differ in the shapes or types of their arrays
+MANY, MAX_PROGRAMS = 20, 100  # warn when so many shapes are compiled; keep at most so many
 OFTEN, SOON = 10, 60.0  # warn after OFTEN compilations in less than SOON seconds
 
 __all__ = ["Batch", "Compiled", "compile"]
@@ -140,25 +142,12 @@ class Compiled:
             ValueError: the arrays have different lengths, or are empty.
             IndexError: an index is outside its table.
         """
-        cache = self._cache
-        if cache.guard is not None and not cache.guard.holds():
-            cache.clear()
-            self._warn_if_often()
         if named:
             return self._called_by_name(arguments, named)
-        kinds = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in arguments])
-        known = cache.calls.get(kinds)
-        if known is not None:  # arrays like those of an earlier call need no checks
-            arrays: Sequence[Array] = arguments
-            n, program = known
-        elif _are_eager(arguments):
+        prepared = self._prepared(arguments)
+        if prepared is None:
             return self.function(*arguments)
-        else:
-            arrays = [_as_array(i, a) for i, a in enumerate(arguments)]
-            n = _number_of_examples(arrays)
-            program = self.program(tuple(a.shape[1:] for a in arrays))
-            if None not in kinds:
-                cache.remember_call(kinds, n, program)
+        program, arrays, n = prepared
         if program.executor != "numba":
             _check_indices(program, arrays)
         try:
@@ -166,6 +155,83 @@ class Compiled:
         except IndexError:  # from the kernel, which does not say which index was invalid
             _check_indices(program, arrays)
             raise
+
+    def step(self, optimizer: Any, *arguments: Any) -> float:
+        """One training step: updates the parameters, and returns the mean before the update.
+
+            optimizer.zero_grad()
+            batch = loss(X, y)
+            batch.backward()
+            optimizer.step()
+
+        does the same in four calls; here the executor gets a single one, if it runs on JAX and the
+        optimizer is one of this package's. Gradients are those of this step.
+
+        >>> from micrograd.optim import SGD
+        >>> w = Value(3.0)
+        >>> square = compile(lambda x: (w * x) ** 2)
+        >>> square.step(SGD([w], lr=0.25), [1.0])
+        9.0
+        >>> w
+        Value(data=1.5, grad=6.0)
+        """
+        means: list[float] = []
+        if not self.in_one_call(optimizer, arguments, 1, None, (), means):
+            optimizer.zero_grad()
+            batch = self(*arguments)
+            batch.backward()
+            optimizer.step()
+            means.append(batch.data)
+        return means[0]
+
+    def in_one_call(
+        self,
+        optimizer: Any,
+        arguments: Sequence[Any],
+        count: int,
+        order: Array | None,
+        lrs: Sequence[float],
+        means: list[float],
+    ) -> bool:
+        """Does training steps in one call of the executor, as in `Training`; False if it cannot."""
+        program, arrays, n = self._prepared(arguments) or (None, (), 0)
+        if program is None or program.executor not in TRAINERS or (open_blocks and is_paused()):
+            return False
+        training = self._cache.trainings.get(program)
+        if training is None or not training.is_for(optimizer):
+            training = self._cache.trainings[program] = training_of(program, optimizer)
+        n = n if order is None else order.shape[1]
+        if training is None or n > training.largest:
+            return False
+        try:
+            training(arrays, n, count, order, lrs, means)
+        except IndexError:  # from the executor, which does not say which index was invalid
+            _check_indices(program, arrays)
+            raise
+        return True
+
+    def _prepared(self, arguments: Sequence[Any]) -> tuple[Program, Sequence[Array], int] | None:
+        # The program for these arguments, the arguments as arrays, and the number of examples; None
+        # if they contain Values. Programs that are out of date are discarded first.
+        cache = self._cache
+        if cache.guard is not None and not cache.guard.holds():
+            cache.clear()
+            self._warn_if_often()
+        kinds = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in arguments])
+        known = cache.calls.get(kinds)
+        if known is not None:  # arrays like those of an earlier call need no checks
+            return known[0], arguments, known[1]
+        try:
+            arrays = [_as_array(i, a) for i, a in enumerate(arguments)]
+        except (TypeError, ValueError):
+            if any(map(_has_values, arguments)):
+                return None
+            raise
+        n = _number_of_examples(arrays)
+        program = self.program(tuple(a.shape[1:] for a in arrays))
+        if None not in kinds:
+            cache.remember_call(kinds, program, n)
+        return program, arrays, n
 
     def _warn_if_often(self) -> None:
         # Only a loop changes things this often, and each of its steps waits for the compiler.
@@ -177,7 +243,7 @@ class Compiled:
                 "something that it reads keeps changing: pass it as an argument, or make it the "
                 "data of a Value",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             times.clear()
 
@@ -243,7 +309,17 @@ class Compiled:
             with one_at_a_time:
                 if shapes not in programs:
                     known = self._latest.parameters if programs else ()
-                    programs[shapes] = self._recorded(shapes, 0, known)
+                    program = self._recorded(shapes, 0, known)
+                    self._cache.add(program)
+                    if len(programs) == MANY:
+                        warnings.warn(
+                            f"{self.__name__} has been compiled for {MANY} shapes of examples, "
+                            "which takes time and memory: pad examples to a few lengths, and pass "
+                            f"the real length as an argument (at most {MAX_PROGRAMS} are kept)",
+                            RuntimeWarning,
+                            stacklevel=4,
+                        )
+                    return program
         return programs[shapes]
 
     def _gradient_program(self, forward: Program, output: int) -> Program:
@@ -412,7 +488,8 @@ class _Cache:
         guard: notices when the programs are out of date; None until something is compiled.
         programs: maps the shapes of the arguments to a program.
         by_result: maps (shapes, index of a result after the first) to the program of its gradients.
-        calls: maps the shapes and types of a call's arrays to (number of examples, program).
+        calls: maps the shapes and types of a call's arrays to (program, number of examples).
+        trainings: maps a program to its training steps; None if these take several calls.
         by_name: maps (number of positional arguments, names of keywords) to a separate cache.
         executor: its name, and why it is not numba; None until it is chosen.
         times: the times of the latest recompilations, in seconds.
@@ -427,13 +504,21 @@ class _Cache:
         self.guard: Guard | None = None
         self.programs: dict[Shapes, Program] = {}
         self.by_result: dict[tuple[Shapes, int], Program] = {}
-        self.calls: dict[Any, tuple[int, Program]] = {}
+        self.calls: dict[Any, tuple[Program, int]] = {}
+        self.trainings: dict[Program, Training | None] = {}
         self.by_name: dict[tuple[int, tuple[str, ...]], _Cache] = {}
 
-    def remember_call(self, kinds: Any, n: int, program: Program) -> None:
+    def add(self, program: Program) -> None:
+        if len(self.programs) == MAX_PROGRAMS:  # discard the oldest
+            old = self.programs.pop(next(iter(self.programs)))
+            self.calls = {kinds: call for kinds, call in self.calls.items() if call[0] is not old}
+            self.trainings.pop(old, None)
+        self.programs[program.shapes] = program
+
+    def remember_call(self, kinds: Any, program: Program, n: int) -> None:
         if len(self.calls) == MAX_CALLS:
             self.calls.clear()
-        self.calls[kinds] = n, program
+        self.calls[kinds] = program, n
 
 
 def _forget(compiled: weakref.ref[Compiled], address: int, _: Any) -> None:
@@ -495,16 +580,8 @@ def compile(*function: Any, executor: str = "") -> Any:
     return Compiled(function[0], executor)
 
 
-def _are_eager(arguments: Sequence[Any]) -> bool:
-    # Whether the arguments contain Values or traced numbers and so are not a batch.
-    try:
-        may_be_batch = arguments and all(np.asarray(a).dtype != object for a in arguments)
-    except ValueError:  # lists of different lengths
-        may_be_batch = False
-    return not may_be_batch and any(map(_has_values, arguments))
-
-
 def _has_values(x: Any) -> bool:
+    # Whether an argument contains Values or traced numbers and so is not a batch.
     if isinstance(x, np.ndarray):
         return x.dtype == object and _has_values(x.tolist())
     if isinstance(x, (list, tuple)):

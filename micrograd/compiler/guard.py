@@ -24,7 +24,7 @@ import functools
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
-from operator import attrgetter, is_, itemgetter
+from operator import attrgetter, call, is_, itemgetter
 from types import BuiltinMethodType, FunctionType
 from typing import Any
 
@@ -44,7 +44,8 @@ from micrograd.nn import Module
 
 RESULT = object()  # replaces results of operations in comparisons: each run creates new ones
 
-NAMESPACE, CONTENT, CODE = map(attrgetter, ("__dict__", "cell_contents", "__code__"))
+NAMESPACE, CODE = map(attrgetter, ("__dict__", "__code__"))
+CONTENTS = attrgetter("cell_contents", "cell_contents")  # a tuple, as other probes return
 DEFAULTS = attrgetter("__defaults__", "__kwdefaults__")
 
 Probe = Callable[[Any], Any]
@@ -61,14 +62,22 @@ class Guard:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         found = Dependencies(function)
-        self._probes = [(read, thing, _expected(read(thing))) for read, thing in _probes(found)]
-        self._functions, self._cells = found.functions, found.cells
-        self._codes = [*map(CODE, self._functions)]
-        self._contents_of_cells = _expected([*map(CONTENT, self._cells)])
         self._containers = [thing for thing in found.containers if _is_compared_whole(thing)]
         self._contents = [container.copy() for container in self._containers]
-        self._dicts = [container for container in self._containers if type(container) is dict]
-        self._orders = [*map(list, self._dicts)]
+        # What is read, how, and what it was. The order of a dict counts, too.
+        plain: list[tuple[Any, Any]] = [
+            (list, thing) for thing in self._containers if type(thing) is dict
+        ]
+        plain += [(CODE, function) for function in found.functions]
+        reads: list[tuple[Any, Any]] = [
+            *((CONTENTS, cell) for cell in found.cells),
+            *_probes(found),
+        ]
+        self._probes: list[Any]
+        self._things: list[Any]
+        self._probes, self._things = ([pair[i] for pair in (*plain, *reads)] for i in (0, 1))
+        self._expected: list[Any] = [probe(thing) for probe, thing in plain]
+        self._expected += [_expected(probe(thing)) for probe, thing in reads]
         with_attributes = [x for x in found.objects if namespace_of(x) is not NO_ATTRIBUTES]
         attributes = [_Attributes(thing, found.names_in(thing)) for thing in with_attributes]
         self._nn_modules = [a for a in attributes if a.are_counted]
@@ -88,8 +97,7 @@ class Guard:
     @property
     def numbers(self) -> list[Any]:
         """The plain numbers that the function reads from variables and attributes."""
-        by_name = [expected for _, _, expected in self._probes if isinstance(expected, tuple)]
-        by_name += [tuple(map(CONTENT, self._cells))]
+        by_name = [expected for expected in self._expected if isinstance(expected, tuple)]
         by_name += [attributes.expected for attributes in (*self._objects, *self._nn_modules)]
         return [x for things in by_name for x in things if isinstance(x, (int, float, complex))]
 
@@ -98,15 +106,8 @@ class Guard:
         try:
             if self._containers != self._contents:
                 return False
-            if self._dicts and [*map(list, self._dicts)] != self._orders:
+            if [*map(call, self._probes, self._things)] != self._expected:
                 return False
-            if [*map(CODE, self._functions)] != self._codes:
-                return False
-            if self._cells and [*map(CONTENT, self._cells)] != self._contents_of_cells:
-                return False
-            for probe, thing, expected in self._probes:
-                if probe(thing) != expected:
-                    return False
             if self._edits != Module.edits:
                 edits = Module.edits
                 if not all(attributes.hold() for attributes in self._nn_modules):

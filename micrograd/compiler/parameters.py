@@ -174,6 +174,11 @@ class Row:
         return not (self.storage.is_outdated or self.storage.not_floats)
 
     @property
+    def indices(self) -> npt.NDArray[np.intp]:
+        """The index of each parameter in the storage."""
+        return np.arange(len(self.storage.data))[self._indices]
+
+    @property
     def data(self) -> Array:
         """The data of all parameters."""
         return self._views[0] if self.is_slice else self.storage.data[self._indices]

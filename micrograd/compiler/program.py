@@ -132,7 +132,7 @@ class Program:
 
     def results(self, parameters: Array, arguments: Sequence[Array], n: int) -> Array:
         """The results for all examples, with a row for each result."""
-        forward = self._executor(with_gradients=False)
+        forward = self.executor_for(with_gradients=False)
         uniform, rows = forward(parameters, arguments, n)
         if len(rows) == self.n_results:
             return np.asarray(rows)
@@ -146,12 +146,13 @@ class Program:
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[float, Array, Array | None]:
         """The mean, its gradients, and the result for each example if it is computed, else None."""
-        executor = self._executors.get(True) or self._executor(with_gradients=True)
+        executor = self._executors.get(True) or self.executor_for(with_gradients=True)
         found, rows = executor(parameters, arguments, n)
         gradients = found[1 : 1 + len(self.parameters)]
         return found.item(0), gradients, rows[0] if len(rows) else None
 
-    def _executor(self, with_gradients: bool) -> Any:
+    def executor_for(self, with_gradients: bool) -> Any:
+        """The executor of the results alone, or of one result with its gradients."""
         found = self._executors.get(with_gradients)
         if found is None:
             with one_at_a_time:

@@ -93,7 +93,7 @@ class TiledExecutor:
         self.bind = bind
         self.shapes = shapes
         self.bound: dict[int, _Bound] = {}
-        self.tile = max(16, MEMORY // (8 * schedule.sizes[1]))
+        self.tile = lanes_of_a_tile(schedule)
 
     def __call__(
         self, parameters: Array, arguments: Sequence[Array], n: int
@@ -142,6 +142,11 @@ class TiledExecutor:
             [oldest, *_] = self.bound  # the least recently used
             self.bound.pop(oldest, None)
         return _Bound(self.schedule, self.bind(n), self.shapes, n, n_parameters)
+
+
+def lanes_of_a_tile(schedule: Schedule) -> int:
+    """How many lanes of a schedule fit into the processor's cache."""
+    return max(16, MEMORY // (8 * schedule.sizes[1]))
 
 
 class _Bound:

@@ -59,9 +59,11 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
 }
 
 
-class _Run:
-    # One run of a schedule, on arrays that may be abstract, as they are inside `jax.jit`. All
-    # numbers get the dtype of the parameters. `wrong` counts invalid indices outside the lanes.
+class JaxRun:
+    """One run of a schedule, on arrays that may be abstract, as they are inside `jax.jit`.
+
+    All numbers get the dtype of the parameters. `wrong` counts invalid indices outside the lanes.
+    """
 
     def __init__(self, schedule: Schedule, parameters: Array) -> None:
         self.schedule = schedule
@@ -80,8 +82,10 @@ class _Run:
     def lanes(
         self, arguments: Sequence[Array], n: int, mask: Array | None = None
     ) -> tuple[Array, Array, Array]:
-        # Sums over n lanes for the means, the results in lanes, and the number of invalid indices.
-        # If there is a mask, only the lanes where it is true count in the sums.
+        """Sums over n lanes for the means, results in lanes, and the number of invalid indices.
+
+        If there is a mask, only the lanes where it is true count in the sums.
+        """
         outside, self.wrong = self.wrong, jnp.zeros((), self.dtype)
         self._n, self._mask = n, mask
         self._starts[True], self._arrays[True] = [], []
@@ -97,7 +101,7 @@ class _Run:
         return jnp.concatenate([*sums, jnp.zeros(0, self.dtype)]), self._results(True), inside
 
     def after(self, means: Array) -> Array:
-        # The results that are uniform or means.
+        """The results that are uniform or means."""
         if means.size:
             self._store(False, self.schedule.means[0], means[None])
         for group in self.schedule.after:
@@ -261,7 +265,7 @@ def pure(schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> Callable[...,
         if found[0] != expected[0] or [shape[1:] for shape in found[1:]] != list(shapes):
             raise ValueError(f"expected arrays of shapes {expected}, got {found}")
         n = max([len(a) for a in arrays if a.ndim], default=1)
-        run = _Run(schedule, parameters.astype(jnp.result_type(float, parameters)))
+        run = JaxRun(schedule, parameters.astype(jnp.result_type(float, parameters)))
         sums, *_ = run.lanes(arrays, n)
         uniform = run.after(sums / n)
         return uniform[0], uniform[1 : 1 + n_parameters]
@@ -298,7 +302,8 @@ class JaxExecutor:
         return found[:-1], [_Row(row, n) for row in rows]
 
 
-def _compiled(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple[Any, int]:
+def sharded(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple[Any, Any, int]:
+    """A function of all devices for n examples, the shardings of its arguments, and its lanes."""
     mesh = Mesh(np.array(jax.devices()), ("lanes",))
     memory = CACHE if jax.default_backend() == "cpu" else MEMORY
     largest = max(16, memory // (np.dtype(dtype).itemsize * schedule.sizes[1]))
@@ -310,7 +315,7 @@ def _compiled(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple
 
     def share(parameters: Array, *arguments: Array) -> tuple[Array, list[Array]]:
         # What one device computes.
-        run = _Run(schedule, parameters)
+        run = JaxRun(schedule, parameters)
 
         def add_tile(totals: Array, part: Sequence[Array]) -> tuple[Array, Array]:
             lane, *inputs = part
@@ -331,7 +336,11 @@ def _compiled(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple
     function = jax.shard_map(
         share, mesh=mesh, in_specs=specs, out_specs=(same, split), check_vma=False
     )
-    shardings = tuple(NamedSharding(mesh, spec) for spec in specs)
+    return function, tuple(NamedSharding(mesh, spec) for spec in specs), lanes
+
+
+def _compiled(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple[Any, int]:
+    function, shardings, lanes = sharded(schedule, n_arguments, dtype, n)
     jitted = jax.jit(function, in_shardings=shardings)
     if jax.process_count() == 1:
         return jitted, lanes

@@ -1,0 +1,240 @@
+"""`micrograd.fit`: trains a model, many steps at a time.
+
+>>> from micrograd import Value, compile, fit
+>>> from micrograd.optim import SGD
+>>> w = Value(0.0)
+>>> loss = compile(lambda x, y: (w * x - y) ** 2)
+>>> fit(loss, [1.0, 2.0], [3.0, 6.0], SGD([w], lr=0.1), steps=3)  # the mean before each step
+[22.5, 5.625, 1.40625]
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from _thread import start_new_thread
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from threading import Lock
+from typing import Any
+
+__all__ = ["fit"]
+
+LONG = 1.0  # seconds after which a progress bar appears
+STRETCH = 0.05  # seconds of steps between looks at the clock
+MOST = 1024  # steps in a stretch
+
+
+def fit(
+    loss: Callable[..., Any],
+    X: Any,
+    y: Any,
+    optimizer: Any,
+    *,
+    steps: int,
+    batch_size: int | None = None,
+    shuffle: bool = True,
+    seed: int = 0,
+    schedule: Callable[[int], float] | None = None,
+    on_step: Callable[[int, float], Any] | None = None,
+) -> list[float]:
+    """Trains, and returns the mean loss before each step: fewer means if Ctrl-C ended it early.
+
+    Each step does the same as `optimizer.zero_grad()`, `backward()` and `optimizer.step()`. A loss
+    that was compiled for JAX does many steps in one call of its executor.
+
+    After Ctrl-C, and after any error, the parameters and the optimizer are those after the last
+    complete step, and training can go on with another call. Gradients are those of the last step.
+    Work of more than a second shows a progress bar on stderr.
+
+    Args:
+        loss: the loss of one example: a function, compiled or not, of an entry of X and of y.
+        X: the examples, in the first axis.
+        y: a target for each example; None if the loss takes an entry of X alone.
+        optimizer: an optimizer of the parameters, or any object with `zero_grad()` and `step()`.
+        steps: number of steps.
+        batch_size: number of examples in a step; by default, all. The last batch of an epoch may be
+            smaller.
+        shuffle: whether mini-batches take the examples in a new order in each epoch. The order of
+            epoch e = 0, 1, ... is `numpy.random.default_rng([seed, e]).permutation(len(X))`.
+        seed: the seed for shuffling, at least 0.
+        schedule: a function from the number of steps done to the learning rate of the next step,
+            such as `optim.cosine(...)`.
+        on_step: called as `on_step(step, mean)` after step 0, 1, ...; training ends if it returns
+            True. It may change anything, so each step is a call of its own.
+
+    Raises:
+        ValueError: X and y differ in length or are empty, or another argument is out of range.
+
+    Steps between which none of your code runs share a single check whether anything that the loss
+    reads has changed.
+    """
+    examples = [X] if y is None else [X, y]
+    lengths = [len(some) for some in examples]
+    if not lengths[0]:
+        raise ValueError("fit expects at least one example, got none")
+    if lengths[0] != lengths[-1]:
+        counts = " examples and ".join(map(str, lengths))
+        raise ValueError(f"fit expects a target for each example, got {counts} targets")
+    least = {"steps": (steps, 0), "batch_size": (batch_size, 1), "seed": (seed, 0)}
+    for name, (number, limit) in least.items():
+        if number is not None and number < limit:
+            raise ValueError(f"{name} expects a number of at least {limit}, got {number}")
+    batches = _Batches(lengths[0], batch_size, shuffle, seed)
+    means: list[float] = []
+    run = _Stretch(loss, examples, optimizer, means)
+    bar, most = _Bar(steps), 1
+    try:
+        while len(means) < steps:
+            count = 1 if on_step else min(most, steps - len(means))
+            lrs = _rates(schedule, len(means), count) if schedule else []
+            start = time.monotonic()
+            run(*batches.next(len(lrs) or count), lrs)
+            took = time.monotonic() - start
+            most = min(MOST, 4 * most) if took < STRETCH / 4 else max(1, most // 2)
+            bar.show(means)
+            if on_step and on_step(len(means) - 1, means[-1]) is True:
+                break
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\nstopped after {len(means)} of {steps} steps\n")
+    finally:
+        bar.close()
+    return means
+
+
+class _Stretch:
+    # Some steps: in one call of an executor if possible, else one by one.
+
+    def __init__(self, loss: Any, examples: list[Any], optimizer: Any, means: list[float]) -> None:
+        self.loss, self.examples, self.optimizer, self.means = loss, examples, optimizer, means
+        self.in_one_call = getattr(loss, "in_one_call", None)
+        if self.in_one_call:
+            import numpy as np
+
+            self.examples = [np.asarray(some) for some in examples]
+        self.is_stopped = False
+
+    def __call__(self, count: int, order: Any, lrs: Sequence[float]) -> None:
+        lrs = lrs[:count]
+        if lrs:
+            self.optimizer.lr = lrs[0]
+        arguments = self.optimizer, self.examples, count, order, lrs, self.means
+        if self.in_one_call and self.in_one_call(*arguments):
+            return
+        # Ctrl-C interrupts the main thread only, so it cannot leave half an update behind. What
+        # `threading` does before it waits can be interrupted, too, but a lock's `acquire` is safe.
+        ended: list[BaseException | None] = []
+        waiting = Lock()
+        waiting.acquire()
+
+        def work() -> None:
+            error = None
+            try:
+                self.one_by_one(count, order, lrs)
+            except BaseException as caught:  # raised again in the main thread
+                error = caught
+            ended.append(error)
+            waiting.release()
+
+        context = copy_context()
+        try:
+            start_new_thread(context.run, (work,))
+            waiting.acquire()
+        except KeyboardInterrupt:
+            self.is_stopped = True
+            while not ended:
+                time.sleep(0.001)
+            raise
+        if ended[0] is not None:
+            raise ended[0]
+
+    def one_by_one(self, count: int, order: Any, lrs: Sequence[float]) -> None:
+        for k in range(count):
+            if self.is_stopped:
+                break
+            if lrs:
+                self.optimizer.lr = lrs[k]
+            indices = None if order is None else order[k]
+            self.optimizer.zero_grad()
+            mean = self.compiled(indices) if self.in_one_call else self.eager(indices)
+            self.optimizer.step()
+            self.means.append(mean)
+
+    def compiled(self, indices: Any) -> float:
+        batch = self.loss(*(a if indices is None else a[indices] for a in self.examples))
+        batch.backward()
+        mean: float = batch.data
+        return mean
+
+    def eager(self, indices: Any) -> float:
+        total = 0.0
+        chosen = range(len(self.examples[0])) if indices is None else indices.tolist()
+        for i in chosen:  # one graph at a time
+            part = self.loss(*(some[i] for some in self.examples)) / len(chosen)
+            part.backward()
+            total += part.data
+        return total
+
+
+class _Batches:
+    # The examples of the next steps.
+
+    def __init__(self, n: int, size: int | None, shuffle: bool, seed: int) -> None:
+        self.n, self.size, self.shuffle, self.seed = n, size or n, shuffle, seed
+        self.epoch = 0
+        self.waiting: list[Any] = []  # arrays with a row of indices for each step
+
+    def next(self, most: int) -> tuple[int, Any]:
+        """A number of steps, and their examples: a row of indices for each, or None for all."""
+        if self.size >= self.n:
+            return most, None
+        if not self.waiting:
+            self.begin(most)
+        rows, *self.waiting = self.waiting
+        if len(rows) > most:
+            self.waiting.insert(0, rows[most:])
+        return len(rows[:most]), rows[:most]
+
+    def begin(self, most: int) -> None:
+        """Starts an epoch; several at once if each has only a few steps, all of the same size."""
+        import numpy as np
+
+        steps, rest = divmod(self.n, self.size)
+        orders = []
+        for _ in range(1 if rest else math.ceil(most / steps)):
+            generator = np.random.default_rng([self.seed, self.epoch])
+            orders.append(generator.permutation(self.n) if self.shuffle else np.arange(self.n))
+            self.epoch += 1
+        whole = np.concatenate(orders)
+        self.waiting = [whole[: len(whole) - rest].reshape(-1, self.size)]
+        if rest:
+            self.waiting.append(whole[-rest:][None])
+
+
+class _Bar:
+    # A progress bar, once the work has taken a while.
+
+    def __init__(self, steps: int) -> None:
+        self.steps, self.start = steps, time.monotonic()
+        self.bar: Any = None
+
+    def show(self, means: Sequence[float]) -> None:
+        if not self.bar and len(means) < self.steps and time.monotonic() > self.start + LONG:
+            from tqdm import tqdm
+
+            self.bar = tqdm(total=self.steps, unit="step")
+        if self.bar is not None:
+            self.bar.set_postfix_str(f"loss {means[-1]:.4g}", refresh=False)
+            self.bar.update(len(means) - self.bar.n)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def _rates(schedule: Callable[[int], float], done: int, count: int) -> list[float]:
+    # The learning rates of the next steps, up to one that is not valid, which comes first later.
+    rates = [schedule(step) for step in range(done, done + count)]
+    valid = [isinstance(lr, (int, float)) and 0 <= lr < math.inf for lr in rates]
+    return rates[: max(1, (*valid, False).index(False))]

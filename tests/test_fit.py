@@ -1,0 +1,237 @@
+"""`micrograd.fit`: the numbers of the loop written out, and what ends training early."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+from compiled import mlp, rows
+
+import micrograd
+from micrograd import Value, fit
+from micrograd.compiler import training
+from micrograd.optim import SGD, Adam, AdamW, Optimizer, cosine
+
+X = rows(23, 3)
+Y = np.sign(X[:, 0] + 0.5 * X[:, 1])
+
+
+JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile each loop
+
+
+@pytest.fixture(scope="module", params=["numpy", "numba", JAX, "eager"])
+def executor(request):
+    if request.param in ("numba", "jax"):
+        pytest.importorskip(request.param)
+    return request.param
+
+
+def model_and_loss(executor):
+    model = mlp(3, 4, 1, activation="tanh")
+
+    def loss(x, y):
+        return (model(x) - y) ** 2
+
+    return model, loss if executor == "eager" else micrograd.compile(loss, executor=executor)
+
+
+class Own(Optimizer):
+    elementwise = False
+
+    def _update(self, i, p, g):
+        p.data -= self.lr * (1 if g > 0 else -1)
+
+
+def written_out(loss, optimizer, steps, size, shuffle, seed, schedule):
+    means = []
+    for epoch in itertools.count():
+        random = np.random.default_rng([seed, epoch])
+        order = random.permutation(len(X)) if shuffle and size < len(X) else np.arange(len(X))
+        for start in range(0, len(X), size):
+            if len(means) == steps:
+                return means
+            part = order[start : start + size]
+            if schedule:
+                optimizer.lr = schedule(len(means))
+            optimizer.zero_grad()
+            if isinstance(loss, micrograd.compiler.function.Compiled):
+                mean = loss(X[part], Y[part])
+            else:
+                mean = sum(loss(x, y) for x, y in zip(X[part], Y[part], strict=True)) / len(part)
+            mean.backward()
+            optimizer.step()
+            means.append(mean.data)
+
+
+CASES = [
+    (partial(SGD, lr=0.05), 23, False, None),
+    (partial(SGD, lr=0.05, momentum=0.9, nesterov=True), 5, True, cosine(0.1, 0.01, 40)),
+    (partial(Adam, lr=0.05), 5, False, None),
+    (partial(AdamW, lr=0.05), 1, True, None),
+    (partial(Adam, lr=0.05, amsgrad=True), 100, True, cosine(0.1, 0.01, 40)),
+    (partial(Own, lr=0.05), 8, True, None),
+]
+
+
+@pytest.mark.parametrize(("make", "size", "shuffle", "schedule"), CASES)
+def test_50_steps_give_the_numbers_of_the_loop(executor, make, size, shuffle, schedule):
+    steps = 12 if executor == "eager" else 50
+    found = []
+    for train in (written_out, None):
+        model, loss = model_and_loss(executor)
+        optimizer = make(model.parameters())
+        if train:
+            means = train(loss, optimizer, steps, size, shuffle, 3, schedule)
+        else:
+            settings = {"batch_size": size, "shuffle": shuffle, "seed": 3, "schedule": schedule}
+            means = fit(loss, X, Y, optimizer, steps=steps, **settings)
+        states = np.array([*optimizer._parameters._lists().values()])
+        numbers = [[p.data, p.grad] for p in model.parameters()]
+        found.append((means, numbers, states, optimizer.lr, optimizer.steps))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    assert len(found[0][0]) == steps
+
+
+def test_it_can_be_continued_by_hand_and_by_another_call(executor):
+    found = []
+    for parts in ([6], [2, 1, 3]):
+        model, loss = model_and_loss(executor)
+        optimizer = Adam(model.parameters(), lr=0.1)
+        means = [mean for steps in parts for mean in fit(loss, X, Y, optimizer, steps=steps)]
+        found.append((means, [p.data for p in model.parameters()]))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_on_step_sees_each_step_and_may_end_training(executor):
+    model, loss = model_and_loss(executor)
+    optimizer = SGD(model.parameters(), lr=0.1)
+    seen = []
+
+    def on_step(step, mean):
+        seen.append((step, mean, optimizer.steps, model.parameters()[0].data))
+        return step == 4
+
+    means = fit(loss, X, Y, optimizer, steps=100, batch_size=10, on_step=on_step)
+    assert [(step, mean, steps) for step, mean, steps, _ in seen] == [
+        (i, mean, i + 1) for i, mean in enumerate(means)
+    ]
+    assert len(means) == 5
+    assert len({data for *_, data in seen}) == 5
+
+
+def test_a_change_in_on_step_counts_in_the_next_step(executor):
+    w, scale = Value(3.0), [1.0]
+
+    def loss(x):
+        return (w * x * scale[0]) ** 2
+
+    def on_step(step, mean):
+        scale[0] = step + 2.0
+        optimizer.weight_decay = 0.1 if step == 2 else 0.0
+
+    optimizer = SGD([w], lr=0.0)
+    compiled = loss if executor == "eager" else micrograd.compile(loss, executor=executor)
+    means = fit(compiled, [1.0], None, optimizer, steps=4, on_step=on_step)
+    assert means == pytest.approx([9.0, 36.0, 81.0, 144.0], rel=1e-12)
+
+
+def test_an_error_leaves_the_parameters_of_the_last_complete_step(executor):
+    w = Value(1.0)
+
+    def loss(x):
+        return w * x
+
+    compiled = loss if executor == "eager" else micrograd.compile(loss, executor=executor)
+    optimizer = SGD([w], lr=0.5)
+    xs = [1.0] * 6 + [float("inf")]
+    with pytest.raises(ValueError, match="gradient of parameter 0 is"):
+        fit(compiled, xs, None, optimizer, steps=20, batch_size=1, shuffle=False)
+    assert (w.data, optimizer.steps) == (1 - 0.5 * 6, 6)
+
+
+def test_wrong_arguments_are_refused(executor):
+    model, loss = model_and_loss(executor)
+    optimizer = SGD(model.parameters())
+    for arguments, settings, message in [
+        ((X, Y[:-1]), {"steps": 1}, "a target for each example, got 23 examples and 22 targets"),
+        ((X[:0], Y[:0]), {"steps": 1}, "at least one example"),
+        ((X, Y), {"steps": -1}, "steps expects a number of at least 0, got -1"),
+        ((X, Y), {"steps": 1, "batch_size": 0}, "batch_size expects a number of at least 1"),
+        ((X, Y), {"steps": 1, "seed": -1}, "seed expects a number of at least 0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            fit(loss, *arguments, optimizer, **settings)
+    assert fit(loss, X, Y, optimizer, steps=0) == []
+    with pytest.raises(ValueError, match="lr expects"):
+        fit(loss, X, Y, optimizer, steps=9, schedule=lambda step: -0.1 if step == 5 else 0.1)
+    assert optimizer.steps == 5
+
+
+def press_ctrl_c(after):
+    def press():
+        time.sleep(after)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    return thread
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")
+@pytest.mark.parametrize("after", [0.05, 0.0513, 0.0528])
+@pytest.mark.parametrize("steps_at_once", [1, 1024])
+def test_ctrl_c_returns_what_was_reached(executor, capsys, monkeypatch, after, steps_at_once):
+    monkeypatch.setattr(training, "MOST", steps_at_once)
+    model, loss = model_and_loss(executor)
+    start = model.state_dict()
+    optimizer = Adam(model.parameters(), lr=0.01)
+    fit(loss, X, Y, optimizer, steps=22)  # compiled before the key is pressed
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread = press_ctrl_c(after)
+        means = fit(loss, X, Y, optimizer, steps=10**7)
+        thread.join()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert len(means) == optimizer.steps - 22
+    assert f"stopped after {len(means)} of 10000000 steps" in capsys.readouterr().err
+    reached = [p.data for p in model.parameters()]
+    model.load_state_dict(start)
+    again = fit(loss, X, Y, Adam(model.parameters(), lr=0.01), steps=22 + len(means))
+    np.testing.assert_allclose(again[22:], means, rtol=1e-9)
+    np.testing.assert_allclose([p.data for p in model.parameters()], reached, rtol=1e-9)
+
+
+def test_long_work_shows_a_bar_on_stderr(executor, capsys, monkeypatch):
+    model, loss = model_and_loss(executor)
+    optimizer = SGD(model.parameters(), lr=0.0)
+    monkeypatch.setattr(training, "LONG", 1e9)
+    fit(loss, X, Y, optimizer, steps=20)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(training, "LONG", 0.0)
+    fit(loss, X, Y, optimizer, steps=20)
+    out, err = capsys.readouterr()
+    assert not out
+    assert "20/20" in err
+    assert "loss" in err
+
+
+def test_an_eager_loss_needs_the_standard_library_alone():
+    code = (
+        "import sys\n"
+        "for name in ('numpy', 'tqdm', 'matplotlib', 'numba', 'jax'): sys.modules[name] = None\n"
+        "from micrograd import Value, SGD, fit\n"
+        "w = Value(0.0)\n"
+        "means = fit(lambda x, y: (w * x - y) ** 2, [1.0], [2.0], SGD([w], lr=0.25), steps=3)\n"
+        "print(means)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[4.0, 1.0, 0.25]\n"

@@ -1,0 +1,248 @@
+"""A training step in one call: the numbers of the four calls, for every optimizer and executor."""
+
+import math
+import random
+from functools import partial
+
+import numpy as np
+import pytest
+from compiled import assert_close, mlp, rows
+
+import micrograd
+from micrograd import Value, no_grad, take
+from micrograd.compiler.update import recorded_rule, training_of
+from micrograd.optim import SGD, Adam, AdamW, Optimizer
+
+X = rows(12, 3)
+Y = np.sign(X[:, 0] + 0.5 * X[:, 1])
+
+OPTIMIZERS = [
+    partial(SGD, lr=0.05),
+    partial(SGD, lr=0.05, momentum=0.9, dampening=0.2, maximize=True, weight_decay=0.01),
+    partial(SGD, lr=0.05, momentum=0.9, nesterov=True),
+    partial(Adam, lr=0.05, betas=(0.8, 0.95), weight_decay=0.1),
+    partial(Adam, lr=0.05, eps=0, amsgrad=True),
+    partial(AdamW, lr=0.05, weight_decay=0.1, maximize=True),
+]
+
+
+class Own(Optimizer):
+    """A user's optimizer."""
+
+    elementwise = True
+
+    def _update(self, i, p, g):
+        v = self._state("v")
+        v[i] = 0.5 * v[i] + g
+        p.data -= self.lr * np.tanh(v[i])
+
+
+JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile each loop
+
+
+@pytest.fixture(scope="module", params=["numpy", "numba", JAX])
+def executor(request):
+    if request.param in ("numba", "jax"):
+        pytest.importorskip(request.param)
+    return request.param
+
+
+def model_and_loss(executor):
+    model = mlp(3, 4, 1, activation="tanh")
+    unused = Value(1.0)  # a parameter of the optimizer alone
+    loss = micrograd.compile(
+        lambda x, y: (model(x) - y) ** 2 + 0.01 * sum(p * p for p in model.parameters()),
+        executor=executor,
+    )
+    return [*model.parameters()[::-1], unused], loss
+
+
+def by_hand(loss, optimizer, *arguments):
+    optimizer.zero_grad()
+    batch = loss(*arguments)
+    batch.backward()
+    optimizer.step()
+    return batch.data
+
+
+def in_one(loss, optimizer, *arguments):
+    return loss.step(optimizer, *arguments)
+
+
+def alternately(loss, optimizer, *arguments):
+    return (in_one if optimizer.steps % 3 else by_hand)(loss, optimizer, *arguments)
+
+
+def numbers_of(optimizer):
+    numbers = [[p.data for p in optimizer.parameters], [p.grad for p in optimizer.parameters]]
+    return np.array([*numbers, *optimizer._parameters._lists().values()])
+
+
+def trained(executor, make, step, steps=50):
+    parameters, loss = model_and_loss(executor)
+    optimizer = make(parameters)
+    means = []
+    for i in range(steps):
+        optimizer.lr = 0.02 / (1 + i)
+        n = 12 if i % 5 else 7
+        means.append(step(loss, optimizer, X[:n], Y[:n]))
+    assert optimizer.steps == steps
+    return means, numbers_of(optimizer)
+
+
+@pytest.mark.parametrize("make", [*OPTIMIZERS, partial(Own, lr=0.05)])
+def test_50_steps_give_the_numbers_of_the_loop(executor, make):
+    means, numbers = trained(executor, make, by_hand)
+    for step in (in_one, alternately):
+        found, others = trained(executor, make, step)
+        np.testing.assert_allclose(found, means, rtol=1e-12)
+        np.testing.assert_allclose(others, numbers, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", OPTIMIZERS)
+def test_rules_are_recorded_and_others_are_not(make):
+    pytest.importorskip("jax")
+    parameters, loss = model_and_loss("jax")
+    optimizer = make(parameters)
+    optimizer.step()
+    program = loss.program(((3,), ()))
+    assert training_of(program, optimizer)
+    assert not training_of(program, Own(parameters, lr=0.1))
+    assert not training_of(program, make(parameters[1:-1]))  # one would add up its gradients
+    assert recorded_rule(optimizer).states == list(optimizer._parameters._states)
+
+
+def test_a_changed_setting_counts_in_the_next_step(executor):
+    def step(change, loss, optimizer):
+        if optimizer.steps == 3:
+            optimizer.weight_decay, optimizer.momentum = 0.5, 0.9
+        if optimizer.steps == 6:
+            optimizer.maximize = True
+        return change(loss, optimizer, X, Y)
+
+    found = []
+    for change in (by_hand, in_one):
+        parameters, loss = model_and_loss(executor)
+        optimizer = SGD(parameters, lr=0.05)
+        for _ in range(10):
+            step(change, loss, optimizer)
+        found.append(numbers_of(optimizer))
+    np.testing.assert_allclose(*found, rtol=1e-12, atol=1e-12)
+
+
+def test_a_parameter_that_the_optimizer_does_not_have_adds_up_its_gradients(executor):
+    found = []
+    for step in (by_hand, in_one):
+        parameters, loss = model_and_loss(executor)
+        optimizer = SGD(parameters[1:], lr=0.05)
+        for _ in range(3):
+            step(loss, optimizer, X, Y)
+        found.append([parameters[0].data, parameters[0].grad])
+    assert_close(*found)
+
+
+def test_the_data_and_everything_else_may_change_between_steps(executor):
+    parameters, loss = model_and_loss(executor)
+    optimizer = Adam(parameters, lr=0.1)
+    x = X.copy()
+    before = loss.step(optimizer, x, Y)
+    for p, number in zip(parameters, np.linspace(-1, 1, len(parameters)), strict=True):
+        p.data = number
+    x *= 0.5
+    assert loss.step(optimizer, x, Y) != before
+    for p, number in zip(parameters, np.linspace(-1, 1, len(parameters)), strict=True):
+        p.data = number
+    assert loss(x, Y).data == pytest.approx(loss.step(optimizer, x.tolist(), Y), rel=1e-12)
+    x.shape = (6, 6)  # the same array, but other examples
+    with pytest.raises(ValueError, match="expects 3 inputs, got 6"):
+        loss.step(optimizer, x, Y[:6])
+
+
+def test_the_guard_holds_in_every_step(executor):
+    scale = [1.0]
+    w = Value(3.0)
+    loss = micrograd.compile(lambda x: (w * x * scale[0]) ** 2, executor=executor)
+    optimizer = SGD([w], lr=0.0)
+    for number in (1.0, 2.0, 2.0, 5.0):
+        scale[0] = number
+        assert loss.step(optimizer, [1.0]) == pytest.approx((3 * number) ** 2, rel=1e-12)
+
+
+def test_arrays_of_all_kinds(executor):
+    w = Value(2.0)
+    loss = micrograd.compile(lambda x, s: (w * x[0] - x[1]) * s, executor=executor)
+    optimizer = SGD([w], lr=0.0)
+    for array in (
+        np.array([[1, 2], [3, 4]]),
+        np.array([[True, False], [False, True]]),
+        np.array([[0.1, 0.2], [0.3, 0.4]], np.float32),
+        np.asfortranarray([[0.1, 0.2], [0.3, 0.4]]),
+        np.arange(8.0).reshape(2, 4)[:, ::2],
+        np.arange(4.0).astype(">f8").reshape(2, 2),
+        [[1, 2], [3, 5]],
+    ):
+        expected = (2 * np.asarray(array, float) - np.asarray(array, float)[:, ::-1])[:, 0].mean()
+        for scale in (0.5, np.array([0.5, 0.5])):
+            assert loss.step(optimizer, array, scale) == pytest.approx(0.5 * expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_gradient_that_is_not_finite_changes_nothing(executor, bad):
+    a, b = Value(1.0), Value(2.0, label="w")
+    loss = micrograd.compile(lambda x, y: a * x + b * y, executor=executor)
+    optimizer = SGD([a, b], lr=0.1, momentum=0.5)
+    loss.step(optimizer, [1.0], [1.0])
+    before = numbers_of(optimizer)
+    with pytest.raises(ValueError, match=r"gradient of parameter 1 \('w'\) is .*no parameter was"):
+        loss.step(optimizer, [1.0], [bad])
+    assert (numbers_of(optimizer)[[0, 2]] == before[[0, 2]]).all()
+    assert (optimizer.steps, b.grad is bad or b.grad == bad or b.grad != b.grad) == (1, True)
+    loss.step(optimizer, [1.0], [1e200])  # only its square overflows
+    assert (optimizer.steps, b.data) == (2, -0.1 * 1e200)
+
+
+def test_an_invalid_index_changes_nothing(executor):
+    table = [Value(1.0), Value(2.0)]
+    loss = micrograd.compile(lambda i: take(table, i) ** 2, executor=executor)
+    optimizer = SGD(table, lr=0.1)
+    loss.step(optimizer, [0, 1])
+    before = numbers_of(optimizer)
+    for wrong, error in ((2, IndexError), (-1, IndexError), (0.5, TypeError)):
+        with pytest.raises(error, match=r"0 <= index < 2|whole numbers"):
+            loss.step(optimizer, [0, wrong])
+    assert (numbers_of(optimizer)[0] == before[0]).all()
+    assert optimizer.steps == 1
+
+
+def test_what_cannot_be_trained_says_so(executor):
+    w = Value(2.0)
+    optimizer = SGD([w])
+    loss = micrograd.compile(lambda x: w * x, executor=executor)
+    with pytest.raises(RuntimeError, match=r"no_grad\(\)"), no_grad():
+        loss.step(optimizer, [1.0])
+    loss.step(optimizer, [1.0])
+    with pytest.raises(RuntimeError, match=r"no_grad\(\)"), no_grad():
+        loss.step(optimizer, [1.0])
+    with pytest.raises(TypeError, match="has 2 results"):
+        micrograd.compile(lambda x: [w, x], executor=executor).step(optimizer, [1.0])
+    optimizer.lr = -1
+    with pytest.raises(ValueError, match="lr expects"):
+        loss.step(optimizer, [1.0])
+    optimizer.lr = 0.1
+    w.data = "two"
+    with pytest.raises(TypeError, match="compute with floats, got 'two'"):
+        loss.step(optimizer, [1.0])
+
+
+def test_two_optimizers_and_two_losses_take_turns(executor):
+    found = []
+    for step in (by_hand, in_one):
+        random.seed(0)
+        parameters, loss = model_and_loss(executor)
+        other = micrograd.compile(lambda x: parameters[0] * x + parameters[-1], executor=executor)  # noqa: B023
+        optimizers = [Adam(parameters, lr=0.1), SGD(parameters, lr=0.1, momentum=0.5)]
+        for i in range(8):
+            step(loss, optimizers[i % 2], X, Y)
+            step(other, optimizers[i // 2 % 2], X[:, 0])
+        found += [np.concatenate([numbers_of(o).ravel() for o in optimizers])]
+    np.testing.assert_allclose(*found, rtol=1e-12, atol=1e-12)
