@@ -770,6 +770,14 @@ class Compiled(Eager):
         return batch.data
 
 
+class OneCall(Compiled):
+    """The same, with forward, backward and update in one call."""
+
+    def step(self):
+        """The loss before the step, which updates the parameters."""
+        return self.compiled.step(self.optimizer, self.inputs, self.targets)
+
+
 class ManySteps(Compiled):
     """The same, with many steps in one call."""
 
@@ -784,20 +792,28 @@ class ManySteps(Compiled):
         return fit(self.compiled, self.inputs, self.targets, self.optimizer, steps=count)[-1]
 
 
-class KernelAlone(Compiled):
-    """Only the kernel of a step; the first step also prepares arguments, batch and update."""
+class KernelAlone(OneCall):
+    """Only the kernel of a step; the first step also prepares arguments and update.
 
-    def __init__(self, workload):
+    Args:
+        workload: the training task.
+        updates: whether the kernel also runs the update rule.
+    """
+
+    def __init__(self, workload, updates=False):
         super().__init__(workload, "numba")
+        self.updates = updates
 
     def step(self):
         """The loss before the step; later calls only run the kernel."""
         loss = super().step()
-        [program] = self.compiled.programs.values()
-        [bound] = program._executors[True].bound.values()
+        [training] = self.compiled._cache.trainings.values()
+        [plan] = training._plans.values()
+        runs = [plan.run, *[training._update] * self.updates]
 
         def run():
-            bound.run()
+            for each in runs:
+                each()
             return loss
 
         self.step = run
@@ -969,7 +985,10 @@ PEERS = [
     Peer("NumPy, by hand", NumPy, "array"),
     Peer("compiled, NumPy", partial(Compiled, executor="numpy"), "compiled"),
     Peer("compiled, numba", partial(Compiled, executor="numba"), *NUMBA),
+    Peer("compiled, numba, one call", partial(OneCall, executor="numba"), *NUMBA),
+    Peer("compiled, numba, many steps", partial(ManySteps, executor="numba"), *NUMBA),
     Peer("its kernel alone", KernelAlone, *NUMBA),
+    Peer("its kernel and the update", partial(KernelAlone, updates=True), *NUMBA),
     Peer("compiled, JAX", partial(Compiled, executor="jax"), "compiled", "jax", "jax"),
     Peer("compiled, JAX, many steps", partial(ManySteps, executor="jax"), "compiled", "jax", "jax"),
     Peer("compiled, in jit of JAX", InsideJAX, "compiled", "jax", "jax"),

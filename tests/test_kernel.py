@@ -19,7 +19,7 @@ from micrograd import Value, compile
 from micrograd.compiler import kernel
 from micrograd.compiler.encode import encode
 from micrograd.compiler.kernel import FUNCTIONS
-from micrograd.compiler.run_numba import NumbaRun, why_not
+from micrograd.compiler.run_numba import NumbaRun, address_of, why_not
 from micrograd.compiler.schedule import Block, Group, Schedule
 
 assert not why_not()
@@ -108,6 +108,13 @@ def compute(groups, U, S, constants=()):
     found.uniform[:], lanes[:] = U, S
     found()
     U[:], S[:] = found.uniform, lanes
+
+
+def run(program, memory, first, last):
+    """Runs steps of a program; returns 0, or what is wrong."""
+    addresses = address_of(program), address_of(memory)
+    job = kernel.PROGRAM, *addresses, len(program), len(memory), first, last
+    return kernel.run(address_of(kernel.jobs([], [job])))
 
 
 def check(group, lanes, rng, U=None, S=None):
@@ -339,11 +346,11 @@ ALLOCATORS = [
 @pytest.mark.parametrize("setting", ALLOCATORS, ids="-".join)
 def test_no_memory_is_used_after_it_was_freed(setting):
     options = ["-q", "-p", "no:cacheprovider", "-k", "chunk_of_scratch or many_lanes"]
-    run = subprocess.run(
+    tests = subprocess.run(
         [sys.executable, "-m", "pytest", *options, __file__],
         env=os.environ | setting, capture_output=True, text=True,
     )  # fmt: skip
-    assert run.returncode == 0, run.stdout + run.stderr
+    assert tests.returncode == 0, tests.stdout + tests.stderr
 
 
 # ---- Memory safety: with a variable of the environment set, the kernel checks each access
@@ -386,11 +393,11 @@ def test_a_program_and_a_memory_that_do_not_belong_together_are_refused():
     groups, U, S = every_kind_of_step()
     program, size, *_, (_, end) = encode(scheduled(groups, len(U), len(S)), 20)
     memory = np.zeros(size)
-    assert kernel.run(program, memory, 1, end, 1) == 0
+    assert run(program, memory, 1, end) == 0
     wrong = (1, end, memory[:-1]), (1, end + 2, memory), (-1, 5, memory), (9, 5, memory)
     for first, last, m in wrong:
         with pytest.raises(RuntimeError, match="cannot run on this memory"):
-            kernel.check(kernel.run(program, m, first, last, 1))
+            kernel.check(run(program, m, first, last))
 
 
 @pytest.mark.skipif(not kernel.CHECKED, reason="the kernel checks nothing; a slow test sets this")
@@ -401,7 +408,7 @@ def test_in_a_broken_program_each_wrong_place_is_found(wrong):
         encoded = encode(scheduled(groups, len(U), len(S)), n)
         program, memory = encoded.program, np.zeros(encoded.size)
         end = encoded.after_means[1]
-        kernel.check(kernel.run(program, memory, 1, end, 1))
+        kernel.check(run(program, memory, 1, end))
         at = 1
         for op, integers in encoded.steps:
             broken = program.copy()
@@ -409,7 +416,7 @@ def test_in_a_broken_program_each_wrong_place_is_found(wrong):
             position = 1 if op in FUNCTIONS else 6 if op == "take" else len(integers) - 1
             broken[at + 2 + position] = wrong
             at += 2 + len(integers)
-            result = kernel.run(broken, memory, 1, end, 1)
+            result = run(broken, memory, 1, end)
             with pytest.raises(RuntimeError, match="a place is out of range"):
                 kernel.check(result)
 
@@ -424,8 +431,8 @@ def test_with_checks_no_access_is_out_of_range():
         "-k",
         "not freed and not checks and not cache_folder",
     ]
-    run = subprocess.run(
+    tests = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *files],
         env=os.environ | {"MICROGRAD_CHECKED_KERNEL": "1"}, capture_output=True, text=True,
     )  # fmt: skip
-    assert run.returncode == 0, run.stdout + run.stderr
+    assert tests.returncode == 0, tests.stdout + tests.stderr

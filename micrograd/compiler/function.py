@@ -164,8 +164,8 @@ class Compiled:
             batch.backward()
             optimizer.step()
 
-        does the same in four calls; here the executor gets a single one, if it runs on JAX and the
-        optimizer is one of this package's. Gradients are those of this step.
+        does the same in four calls; here the executor gets a single one, if it runs on numba or JAX
+        and the optimizer is one of this package's. Gradients are those of this step.
 
         >>> from micrograd.optim import SGD
         >>> w = Value(3.0)

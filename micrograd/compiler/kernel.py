@@ -19,8 +19,10 @@ several sums. Its vectors run over lanes, or over adjacent results if there is o
     >>> memory = np.array([1.0, 2.0, 0.0, 0.0])
     >>> double = [list(FUNCTIONS).index("+"), 8, 2, 2, 0, 0, 0, 0]  # 2 numbers, written to place 2
     >>> program = np.array([len(memory), *double], np.int32)
+    >>> addresses = program.ctypes.data, memory.ctypes.data
+    >>> table = jobs([], [(PROGRAM, *addresses, len(program), len(memory), 1, len(program))])
     >>> compile_now()
-    >>> run(program, memory, 1, len(program), 1)
+    >>> run(table.ctypes.data)
     0
     >>> memory
     array([1., 2., 2., 4.])
@@ -90,7 +92,7 @@ def _check(builder: Any, which: int) -> Any:
 
 
 def _pointer(builder: Any, array: Any, index: Any, kind: Any = NUMBER) -> Any:
-    """The address of an entry of the memory or the program: all accesses go through here."""
+    """The address of an entry of the memory or the program: all their accesses go through here."""
     if CHECKED:
         size = builder.load(_check(builder, int(kind is SHORT)), typ=INDEX)
         end = builder.sub(size, INDEX(WIDTH if kind is VECTOR else 1))
@@ -98,8 +100,12 @@ def _pointer(builder: Any, array: Any, index: Any, kind: Any = NUMBER) -> Any:
         wrong = builder.load(_check(builder, 2), typ=INDEX)
         builder.store(builder.add(wrong, builder.zext(outside, INDEX)), _check(builder, 2))
         index = builder.select(outside, INDEX(0), index)
+    return _unchecked(builder, array, index, SHORT if kind is SHORT else NUMBER)
+
+
+def _unchecked(builder: Any, array: Any, index: Any, kind: Any) -> Any:
     start = builder.inttoptr(array, ir.PointerType())
-    return builder.gep(start, [index], source_etype=SHORT if kind is SHORT else NUMBER)
+    return builder.gep(start, [index], source_etype=kind)
 
 
 @_instruction(types.void, WHOLE, WHOLE)
@@ -142,6 +148,33 @@ def _four(program: int, at: int) -> tuple[int, int, int, int]:
         _entry(program, at), _entry(program, at + 1), _entry(program, at + 2),
         _entry(program, at + 3),
     )  # fmt: skip
+
+
+# Jobs also use other memory, whose size their caller knows: these accesses are not checked.
+
+
+@_instruction(WHOLE, WHOLE, WHOLE)
+def _word(builder: Any, address: Any, index: Any) -> Any:
+    """The integer of 8 bytes at an index."""
+    return builder.load(_unchecked(builder, address, index, INDEX), typ=INDEX)
+
+
+@_instruction(types.void, WHOLE, WHOLE, WHOLE)
+def _set_word(builder: Any, address: Any, index: Any, number: Any) -> None:
+    """Stores an integer of 8 bytes at an index."""
+    builder.store(number, _unchecked(builder, address, index, INDEX))
+
+
+@_instruction(types.float64, WHOLE, WHOLE)
+def _number(builder: Any, address: Any, index: Any) -> Any:
+    """The number at an index."""
+    return builder.load(_unchecked(builder, address, index, NUMBER), typ=NUMBER)
+
+
+@_instruction(types.void, WHOLE, WHOLE, types.float64)
+def _set_number(builder: Any, address: Any, index: Any, number: Any) -> None:
+    """Stores a number at an index."""
+    builder.store(number, _unchecked(builder, address, index, NUMBER))
 
 
 # ---- 2. Functions of one to four numbers, without branches, so that they run on vectors
@@ -629,66 +662,157 @@ STEPS = (
 SERIAL, GATHER, MATRIX, INNER_PRODUCTS, PLAIN, TERMS, EXTREMES, TAKE, SCATTER = range(
     len(FUNCTIONS), len(STEPS)
 )
-WRONG_SIZE, WRONG_INDEX, WRONG_PLACE = -1, -2, -3  # what `run` returns besides 0
+WRONG_SIZE, WRONG_INDEX, WRONG_PLACE, NOT_FINITE = range(-4, 0)  # what `run` returns besides 0
 
 
-def _run(numbers: Any, memory: Any, first: int, last: int, times: int) -> int:
-    """Runs the steps from index `first` up to `last` (exclusive) so many times; returns 0.
-
-    The caller provides all memory, because an array created here would be freed after the last use
-    of its name, while its address is still in use.
+@_compiled
+def _steps(program: int, m: int, size: int, memory_size: int, first: int, last: int) -> int:
+    """Runs the steps of a program from index `first` up to `last` (exclusive); returns 0.
 
     The kernel is fastest if the memory begins at a multiple of 64 bytes and the number of lanes is
     a multiple of 8: then no vector is loaded from two cache lines.
 
-    Returns WRONG_SIZE if the arrays do not belong together, WRONG_INDEX if an index into a table
-    is out of range or not whole, and, if accesses are checked, WRONG_PLACE if one is wrong.
+    Returns WRONG_SIZE if program and memory do not belong together, WRONG_INDEX if an index into a
+    table is out of range or not whole, and, if accesses are checked, WRONG_PLACE if one is wrong.
     """
-    if not 0 < first <= last <= numbers.size or memory.size < numbers[0]:
+    _allow(memory_size, size)
+    if not 0 < first <= last <= size or memory_size < _entry(program, 0):
         return WRONG_SIZE
-    program, m = numbers.ctypes.data, memory.ctypes.data
-    _allow(memory.size, numbers.size)
-    for _ in range(times):
-        at = first
-        while at < last:
-            op, length, n, out = _four(program, at)
-            found = True
-            if op < SERIAL:
-                x, y, a, b = _four(program, at + 4)
-                _elementwise(op, m, n, out, x, y, a, b)
-            elif op == SERIAL:
-                _serial(program, at + 2, m)
-            elif op == GATHER:
-                _gather(program, at + 2, m)
-            elif op == MATRIX:
-                _matrix_products(program, at + 2, m)
-            elif op == INNER_PRODUCTS:
-                _inner_products(program, at + 2, m)
-            elif op == PLAIN:
-                _plain_products(program, at + 2, m)
-            elif op == TERMS:
-                _terms(program, at + 2, m)
-            elif op == EXTREMES:
-                _extremes(program, at + 2, m)
-            elif op == TAKE:
-                found = _take(program, at + 2, m)
-            else:
-                found = _scatter(program, at + 2, m)
-            if not found:
-                return WRONG_INDEX
-            if _wrong_accesses(m):
-                return WRONG_PLACE
-            at += length
+    at = first
+    while at < last:
+        op, length, n, out = _four(program, at)
+        found = True
+        if op < SERIAL:
+            x, y, a, b = _four(program, at + 4)
+            _elementwise(op, m, n, out, x, y, a, b)
+        elif op == SERIAL:
+            _serial(program, at + 2, m)
+        elif op == GATHER:
+            _gather(program, at + 2, m)
+        elif op == MATRIX:
+            _matrix_products(program, at + 2, m)
+        elif op == INNER_PRODUCTS:
+            _inner_products(program, at + 2, m)
+        elif op == PLAIN:
+            _plain_products(program, at + 2, m)
+        elif op == TERMS:
+            _terms(program, at + 2, m)
+        elif op == EXTREMES:
+            _extremes(program, at + 2, m)
+        elif op == TAKE:
+            found = _take(program, at + 2, m)
+        else:
+            found = _scatter(program, at + 2, m)
+        if not found:
+            return WRONG_INDEX
+        if _wrong_accesses(m):
+            return WRONG_PLACE
+        at += length
     return 0
 
 
-SIGNATURE = "intp(int32[::1], float64[::1], intp, intp, intp)"
+# ---- 5. Jobs: what one call of the kernel does
+
+JOB = 8  # integers: the kind of a job, and its arguments
+COPY, LOAD, PROGRAM, CHECK = range(4)
+TIMES, DONE, ENDS, JOBS = 0, 1, 2, 5  # offsets in a table of jobs
+EXAMPLES = 8  # how many examples are transposed at a time: a cache line of numbers
+
+
+@_compiled
+def _copy(out: int, source: int, n: int) -> None:
+    for i in range(n):
+        _set_number(out, i, _number(source, i))
+
+
+@_compiled
+def _load(out: int, source: int, n: int, width: int, order: int, first: int, whole: int) -> None:
+    """Copies examples into lanes: rows of an array, if `order` is not 0 those that it lists."""
+    start = 0
+    while start < n:
+        stop = min(n, start + EXAMPLES)
+        for column in range(width):
+            for lane in range(start, stop):
+                row = first + lane
+                if order:
+                    row = _word(order, row)
+                at = row * width + column
+                number = float(_word(source, at)) if whole else _number(source, at)
+                _set_number(out, column * n + lane, number)
+        start = stop
+
+
+@_compiled
+def _job(job: int, step: int) -> int:
+    """Does one job; returns 0, or what is wrong."""
+    kind, a, b, c = _word(job, 0), _word(job, 1), _word(job, 2), _word(job, 3)
+    d, e, f, g = _word(job, 4), _word(job, 5), _word(job, 6), _word(job, 7)
+    if kind == COPY:
+        _copy(a + step * d, b + step * e, c)
+    elif kind == LOAD:
+        _load(a, b, c, d, e, step * f, g)
+    elif kind == PROGRAM:
+        return _steps(a, b, c, d, e, f)
+    elif not abs(_number(a, 0)) < np.inf:
+        return NOT_FINITE
+    return 0
+
+
+def _run(table: int) -> int:
+    """Does the jobs of a table (see `jobs`); returns 0, or what is wrong, which ends the steps.
+
+    The caller provides all memory, because an array created here would be freed after the last use
+    of its name, while its address is still in use.
+    """
+    first = wrong = 0
+    _set_word(table, DONE, 0)
+    for part in range(3):
+        last = _word(table, ENDS + part)
+        step, times = 0, _word(table, TIMES) if part == 1 else 1
+        while step < times:
+            for i in range(first, last):
+                found = _job(table + 8 * (JOBS + i * JOB), step)
+                if found:
+                    wrong = found
+                    break
+            if wrong:
+                break
+            step += 1
+        if part == 1:
+            _set_word(table, DONE, step)
+        first = last
+    return wrong
+
+
+SIGNATURE = "intp(intp)"
 not_cached = "its accesses to memory are checked" if CHECKED else ""
 try:
     run = numba.njit(cache=not CHECKED, **OPTIONS)(_run)
 except (RuntimeError, OSError) as error:  # no folder to write to, or no space in it
     not_cached = str(error)
     run = numba.njit(**OPTIONS)(_run)
+
+
+def jobs(
+    before: Sequence[Sequence[int]],
+    each: Sequence[Sequence[int]] = (),
+    after: Sequence[Sequence[int]] = (),
+    times: int = 1,
+) -> Any:
+    """A table of jobs: some are done once before, some so many times, and some once after.
+
+        COPY     out, source, n, and how far `out` and `source` move each time, in bytes
+        LOAD     out, source, examples, numbers of an example, order, how far the first example
+                 moves each time, whether the numbers are integers
+        PROGRAM  program, memory, their sizes, index of the first step, end
+        CHECK    a number, which must be finite
+
+    All are addresses or integers, so the caller keeps what they point to. Numbers have 8 bytes.
+    """
+    parts = [list(before), list(each), list(after)]
+    ends = np.cumsum([len(part) for part in parts])
+    rows = [(*job, *[0] * (JOB - len(job))) for part in parts for job in part]
+    return np.array([times, 0, *ends, *(number for row in rows for number in row)], np.int64)
 
 
 def is_ready() -> bool:

@@ -135,6 +135,11 @@ class NumbaRun:
         schedule: the schedule to run.
         n: the number of lanes, one per example.
 
+    Attributes:
+        kernel: the module of the kernel.
+        rows: the lanes, with an axis for them even if there is only one.
+        job: the job that computes everything, see `kernel.jobs`.
+
     If numba is missing, the example uses a NumPyRun, which has the same methods.
 
     >>> from micrograd import Value
@@ -151,41 +156,54 @@ class NumbaRun:
     """
 
     def __init__(self, schedule: Schedule, n: int) -> None:
-        self._kernel = _encoding().kernel
+        self.kernel = kernel = _encoding().kernel
         self._encoded = encoded = _encoding().encode(schedule, n)
         memory = np.zeros(encoded.size + LINE // 8)
-        start = -memory.ctypes.data % LINE // 8
+        start = -address_of(memory) % LINE // 8
         self._memory = memory[start : start + encoded.size]
         n_uniform, n_rows = schedule.sizes
         self.uniform = self._memory[:n_uniform]
-        lanes = self._memory[encoded.lanes : encoded.lanes + n_rows * n].reshape(n_rows, n)
-        self.lanes = lanes if n > 1 else lanes[:, 0]
+        self.rows = self._memory[encoded.lanes : encoded.lanes + n_rows * n].reshape(n_rows, n)
+        self.lanes = self.rows if n > 1 else self.rows[:, 0]
         self.lanes[schedule.ones] = 1.0
         for slot, number in schedule.constants:
             self.uniform[slot] = number
-        self._run(*encoded.once)
+        arrays = encoded.program, self._memory
+        places = *map(address_of, arrays), *map(len, arrays)
+        until, after = encoded.until_means, encoded.after_means
+        self.job = kernel.PROGRAM, *places, until[0], after[1]
+        parts = encoded.once, (until[0], after[1]), until, after
+        self._tables = [kernel.jobs([(kernel.PROGRAM, *places, *part)]) for part in parts]
+        once, self._whole, self._until, self._after = map(address_of, self._tables)
+        self._run(once)
 
-    def _run(self, first: int, last: int, times: int = 1) -> None:
-        result = self._kernel.run(self._encoded.program, self._memory, first, last, times)
+    def _run(self, table: int) -> None:
+        result = self.kernel.run(table)
         if result:
-            self._kernel.check(result)
+            self.kernel.check(result)
 
     def __call__(self) -> None:
         """Computes everything."""
-        self._run(self._encoded.until_means[0], self._encoded.after_means[1])
+        self._run(self._whole)
 
     def until_means(self) -> None:
         """Computes the uniform groups, the lanes, and their means."""
-        self._run(*self._encoded.until_means)
+        self._run(self._until)
 
     def after_means(self) -> None:
         """Computes the groups that depend on the means."""
-        self._run(*self._encoded.after_means)
+        self._run(self._after)
 
 
 def numba_binder(schedule: Schedule) -> Callable[[int], NumbaRun]:
     """A function that binds this schedule for a given number of lanes."""
     return partial(NumbaRun, schedule)
+
+
+def address_of(array: Any) -> int:
+    """The address of the first number of an array, which must not be freed while it is in use."""
+    found: int = array.__array_interface__["data"][0]
+    return found
 
 
 @cache

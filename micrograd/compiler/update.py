@@ -41,7 +41,7 @@ from micrograd.optim import SGD, Adam, AdamW, Optimizer
 Array = npt.NDArray[Any]
 
 MOST = 1024  # steps in one call
-TRAINERS = {"jax": "train_jax"}  # modules with a subclass of Training, by executor
+TRAINERS = {"numba": "train_numba", "jax": "train_jax"}  # have a subclass of Training
 
 
 class Rule(NamedTuple):
