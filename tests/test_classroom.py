@@ -235,7 +235,8 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_what_runs(tmp_path):
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
+        # a background job ignores the signal, and so would this process
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     deadline = time.monotonic() + 60
     while not ((tmp_path / "report" / "index.html").exists() and pid.exists()):
