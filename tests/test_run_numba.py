@@ -155,7 +155,7 @@ waiting = compile(lambda x: w * x, executor="numba")
 waiting([1.0])
 executors = f.executor, waiting.executor
 f.clear()
-print(reason, *executors, *(f([0.5, 1.0]).lanes - before).round(14), f.executor, sep="; ")
+print(reason, *executors, *abs(f([0.5, 1.0]).lanes - before).round(14), f.executor, sep="; ")
 """
 
 

@@ -153,7 +153,7 @@ def test_the_data_and_everything_else_may_change_between_steps(executor):
     for p, number in zip(parameters, np.linspace(-1, 1, len(parameters)), strict=True):
         p.data = number
     assert loss(x, Y).data == pytest.approx(loss.step(optimizer, x.tolist(), Y), rel=1e-12)
-    x.shape = (6, 6)  # the same array, but other examples
+    x.resize((6, 6), refcheck=False)  # the same array, but other examples
     with pytest.raises(ValueError, match="expects 3 inputs, got 6"):
         loss.step(optimizer, x, Y[:6])
 
