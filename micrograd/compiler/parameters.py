@@ -20,6 +20,7 @@ up its numbers in the arrays.
 from __future__ import annotations
 
 import os
+import time
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -295,8 +296,9 @@ def _get(p: Any, kind: str) -> Number:
 
 def _set(p: Any, kind: str, number: Any) -> None:
     while type(found := _data_slot.__get__(p)) is not tuple:
-        with one_at_a_time:  # another thread is moving it right now
-            pass
+        # Another thread is moving it right now. Waiting for `one_at_a_time` could be a deadlock:
+        # that thread may go on to record, which needs `_class_change`, and this one may hold it.
+        time.sleep(0)
     storage, index = found
     if isinstance(number, (float, int)):
         getattr(storage, kind)[index] = number
