@@ -122,12 +122,12 @@ class _Plan:
         self.done = table[kernel.DONE : kernel.DONE + 1]
         jobs = table[kernel.JOBS :].reshape(-1, kernel.JOB)
         self._loads = jobs[first : first + n_loads]
-        self._given: list[Any] = [(lambda: None, None, None)] * n_loads
+        self._given: list[Any] = [(lambda: None, (), None)] * n_loads
 
     def point_to(self, arrays: Sequence[Array], order: Array | None, count: int) -> None:
         for i, array in enumerate(arrays):
-            reference, strides, _ = self._given[i]
-            if reference() is not array or array.strides != strides:
+            reference, layout, _ = self._given[i]
+            if reference() is not array or layout != _layout(array):
                 self._point(i, array)
         if order is not None:
             assert 0 <= order.min() <= order.max() < min(map(len, arrays))
@@ -150,4 +150,10 @@ class _Plan:
         self._loads[i, 7] = source.dtype == np.int64
         # The copy is used once: the array may change. The array itself is only weakly referenced.
         known = weakref.ref(array) if source is array else lambda: None
-        self._given[i] = known, array.strides, source if source is not array else None
+        self._given[i] = known, _layout(array), source if source is not array else None
+
+
+def _layout(array: Array) -> tuple[Any, ...]:
+    # What may change in an array that stays the same object. Its numbers stay in place, because NumPy
+    # does not resize an array that is weakly referenced.
+    return array.strides, array.dtype
