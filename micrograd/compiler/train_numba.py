@@ -154,6 +154,6 @@ class _Plan:
 
 
 def _layout(array: Array) -> tuple[Any, ...]:
-    # What may change in an array that stays the same object. Its numbers stay in place, because NumPy
-    # does not resize an array that is weakly referenced.
+    # What may change in an array that stays the same object. Its numbers stay where they are:
+    # NumPy does not resize an array that is weakly referenced.
     return array.strides, array.dtype
