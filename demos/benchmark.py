@@ -4,6 +4,7 @@
     python demos/benchmark.py --original original
     python demos/benchmark.py --only peers --workloads W1 W2
     python demos/benchmark.py --only peers --peers jax --examples 1000000
+    python demos/benchmark.py --only peers --peers jax --examples 10000000 --accelerator
 
 Everything that is measured runs in a separate process, because two of the packages are called
 `micrograd`. Each round asks every process in turn, so a machine that slows down slows all of them.
@@ -16,8 +17,9 @@ the collector off, the garbage of the original piles up and slows its later step
 --original only this package is measured.
 
 The tables of the peers measure four workloads, described in `peers.py`, with every package that is
-installed, all in float64 on the same single core. The first step of each peer is compared with
-NumPy code written by hand. A peer that differs is reported and not timed.
+installed, all in float64 on the same single core; with --accelerator, JAX uses the accelerator that
+it finds. The first step of each peer is compared with NumPy code written by hand. A peer that
+differs is reported and not timed.
 """
 
 import argparse
@@ -216,6 +218,8 @@ ONE_CORE = {
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
+ON_PROCESSOR = {"JAX_PLATFORMS": "cpu"}
+ON_ACCELERATOR = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # several processes share its memory
 
 
 class Process:
@@ -347,13 +351,14 @@ def step_by_hand(workload):
     return loss, after, abs(after - before).max() / workload.lr
 
 
-def built(names, key, workload, folder, examples):
+def built(names, key, workload, folder, options):
     """The processes of peers whose first step is right, and its time, by name."""
     from tqdm import tqdm
 
-    loss, expected, scale = step_by_hand(workload.repeated(examples))
+    loss, expected, scale = step_by_hand(workload.repeated(options.examples))
+    environment = ONE_CORE | (ON_ACCELERATOR if options.accelerator else ON_PROCESSOR)
     setup = workload._asdict() | {
-        "examples": examples,
+        "examples": options.examples,
         "matrices": {name: A.tolist() for name, A in workload.matrices.items()},
         "inputs": workload.inputs.tolist(),
         "targets": workload.targets.tolist(),
@@ -361,7 +366,7 @@ def built(names, key, workload, folder, examples):
     }
     processes, seconds = {}, {}
     for name in tqdm(names, desc=f"building for {key}", leave=False):
-        process = Process("--serve-peer", setup | {"peer": name}, ONE_CORE)
+        process = Process("--serve-peer", setup | {"peer": name}, environment)
         answer = process.answer()
         wrong = answer.get("error")
         if not wrong:
@@ -434,7 +439,7 @@ def peer_tables(options):
     for key in options.workloads:
         workload = WORKLOADS[key]()
         quick = [name for name in names if options.slow or (name, key) not in SLOW]
-        processes, seconds = built(quick, key, workload, folder, options.examples)
+        processes, seconds = built(quick, key, workload, folder, options)
         builds.append(seconds)
         steps.append(step_times(processes, rounds))
         works.append(workload.repeated(options.examples).operations / fastest)
@@ -490,6 +495,8 @@ def main():
                         help="peers whose names contain one of these (all)")  # fmt: skip
     parser.add_argument("--examples", type=int, default=0,
                         help="repeat the examples of W1 and W2 up to this many")  # fmt: skip
+    parser.add_argument("--accelerator", action="store_true",
+                        help="let JAX use the accelerator that it finds")  # fmt: skip
     parser.add_argument("--slow", action="store_true", help="include what takes minutes to compile")
     options = parser.parse_args()
     if (options.rounds is not None and options.rounds < 1) or options.largest < 1000:

@@ -563,7 +563,6 @@ class JAX:
         from jax.flatten_util import ravel_pytree
 
         jax.config.update("jax_enable_x64", True)
-        jax.config.update("jax_platforms", "cpu")
         self.jax, self.workload = jax, workload
         self.vector, self.unravel = ravel_pytree(split(workload))
         document = workload.name == "document"
@@ -827,7 +826,6 @@ class InsideJAX(Compiled):
         import jax
 
         jax.config.update("jax_enable_x64", True)
-        jax.config.update("jax_platforms", "cpu")
         super().__init__(workload, "numpy")
         arrays = workload.inputs, workload.targets
         gradients_of = self.compiled.jax(*(array.shape[1:] for array in arrays))
