@@ -58,6 +58,7 @@ def test_checks_that_were_not_run_earn_nothing():
 def test_the_default_table_can_be_read_and_edited(table):
     assert table(default_points()) == POINTS
     assert table(default_points(), "utf-8-sig") == POINTS
+    assert table("rule,points,note\norder,1,f\u00fcr alle\n", "cp1252") == {"order": 1}
     assert table("Rule;Points;note\norder;2,5;\n;;\n a.tanh() ;10;\n") == {
         "order": 2.5,
         "a.tanh()": 10,
@@ -68,6 +69,7 @@ def test_the_default_table_can_be_read_and_edited(table):
     ("text", "message"),
     [
         ("", "must begin with the columns rule and points: micrograd start"),
+        ('rule,points\norder,"1\n' + 200_000 * "x", "points.csv is not a CSV file: field larger"),
         ("order,2\n", "must begin with the columns"),
         ("rule,points\nnonsense,2\n", "'nonsense' is not a rule: use one of construct"),
         ("rule,points\norder,many\n", "the points of order must be a number of at least 0, got"),

@@ -58,16 +58,19 @@ def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict
 def read_points(path: Path) -> dict[str, float]:
     """The table in a CSV file.
 
-    Columns after `points` are ignored. Semicolons and decimal commas are fine, as spreadsheets
-    write them in some countries.
+    Columns after `points` are ignored, and may be in any encoding. Semicolons and decimal commas
+    are fine, as spreadsheets write them in some countries.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: a row names no rule, or its points are not a number of at least 0.
     """
-    text = path.read_text(encoding="utf-8-sig")
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
     separator = ";" if ";" in text.partition("\n")[0] else ","
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if any(row)]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if any(row)]
+    except csv.Error as error:  # from a quotation mark that is never closed, for example
+        raise ValueError(f"{path} is not a CSV file: {error}") from None
     if not rows or [word.strip().lower() for word in rows[0][:2]] != ["rule", "points"]:
         start = "micrograd start points.csv writes an example"
         raise ValueError(f"{path} must begin with the columns rule and points: {start}")
