@@ -60,6 +60,17 @@ def test_a_right_class_has_a_page_with_notes_only():
     assert "Note, which costs nothing: A graph may be deeper" in page
 
 
+def test_without_graphviz_a_page_has_all_but_the_drawing(wrong, monkeypatch):
+    def missing(check):
+        raise ImportError("no Graphviz")
+
+    monkeypatch.setattr("micrograd.grade.student_page.drawing", missing)
+    with pytest.warns(RuntimeWarning, match="the pages have no drawings: no Graphviz"):
+        page = body(student_page(wrong, POINTS, 3))
+    assert "b = a + a" in page
+    assert "<figure" not in page
+
+
 def test_hostile_names_and_texts_are_shown_as_text():
     attack = "<script>alert(1)</script>"
     check = Check("file", "loads", attack, "failed", "load", attack, attack, attack)

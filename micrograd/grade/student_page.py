@@ -12,6 +12,7 @@ and found, and as a drawing with the wrong numbers in red. `hints` limits how mu
 from __future__ import annotations
 
 import html
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -83,19 +84,26 @@ def _mistake(title: str, check: Check, hints: int) -> str:
     parts = [f"<h2>{_escaped(title)}</h2>"]
     if hints >= 2:
         program = "\n".join((check.spelled or check.program).split("; "))
-        picture = drawing(check)
         parts += [
             f"<pre>{_escaped(program)}</pre>",
             f"<dl><dt>expected</dt><dd>{_escaped(check.expected)}</dd>"
             f'<dt>found</dt><dd class="wrong">{_escaped(check.found_at)}</dd></dl>',
-            f'<figure role="img" aria-label="The graph of this program">{picture}</figure>'
-            if picture
-            else "",
+            _figure(check),
         ]
     if hints >= 3:
         fix = check.fix[:1].upper() + check.fix[1:]
         parts.append(f"<details><summary>How to fix it</summary><p>{_escaped(fix)}.</p></details>")
     return _section("\n".join(parts))
+
+
+def _figure(check: Check) -> str:
+    try:
+        picture = drawing(check)
+    except ImportError as error:  # without Graphviz; the rest of the page is still of use
+        warnings.warn(f"the pages have no drawings: {error}", RuntimeWarning, stacklevel=2)
+        return ""
+    label = "The graph of this program"
+    return picture and f'<figure role="img" aria-label="{label}">{picture}</figure>'
 
 
 def _points(found: Mapping[str, float], table: Mapping[str, float]) -> str:
