@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from itertools import accumulate
 from typing import Any
 
+from micrograd.engine import topological_order
 from micrograd.grade.causes import grouped
 from micrograd.grade.check import STATUSES, Check
 from micrograd.grade.points import POINTS, earned
@@ -274,7 +275,9 @@ def drawing(check: Check) -> str:
             word = "data" if attribute in ALIASES["data"] else "grad"
             found.setdefault(made[name], {})[word] = number
     root = made[root_of(check.program)]
-    picture = draw_dot(root, names=made, found=found, highlight=list(found))
+    drawn = topological_order(root)
+    others = [v for v in found if v not in drawn]
+    picture = draw_dot([root, *others], names=made, found=found, highlight=list(found))
     picture.graph_attr["label"] = ""  # no caption: the report is beside it
     svg = picture.pipe(encoding="utf-8")
     return re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :])  # a page may have several
