@@ -428,7 +428,7 @@ def grade(options: argparse.Namespace) -> int:
     except FileNotFoundError as error:
         whole = "; to grade all files in it, add --csv FILE or --html FOLDER"
         raise FileNotFoundError(f"{error}{whole * Path(options.files[0]).is_dir()}") from None
-    print(report.json() if options.json else report.text(options.hints))
+    _show(report.json() if options.json else report.text(options.hints))
     if options.points and not options.json:
         print(f"Points: {report.points(table):.4g} of {sum(table.values()):.4g}.")
     return report.exit_code
@@ -440,33 +440,39 @@ def _grade_class(
     from tqdm import tqdm
 
     from micrograd.grade import classroom
+    from micrograd.grade.subject import printable
 
     if options.csv:
         _check_folder(options.csv)
+        if Path(options.csv).suffix in (".py", ".ipynb"):  # as in `--csv *.py`, without its name
+            raise ValueError(f"--csv expects a name such as results.csv, got {options.csv}")
     if not options.seconds > 0:
         raise ValueError(f"--seconds expects a number above 0, got {options.seconds}")
     files, others = classroom.submissions(options.files, options.name)
     for file in others:
-        print(f"left out, without a class {options.name}: {_printable(file)}", file=sys.stderr)
+        print(f"left out, without a class {options.name}: {printable(str(file))}", file=sys.stderr)
     results: list[Any] = []
-    with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
-        limits = options.seconds, options.name, names
-        for so_far in classroom.grade_class(
-            files, table, options.csv, options.html, options.hints, *limits
-        ):
-            results = so_far
-            bar.update()
-    if options.json:
-        print(json.dumps({"students": classroom.records(results, table)}, indent=2))
-    else:
-        print(classroom.summary(results, table))
-        for path in filter(None, (options.csv, options.html and Path(options.html, "index.html"))):
-            print(path)
+    written = [options.csv, options.html and str(Path(options.html, "index.html"))]
+    try:
+        with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
+            limits = options.seconds, options.name, names
+            for so_far in classroom.grade_class(
+                files, table, options.csv, options.html, options.hints, *limits
+            ):
+                results = so_far
+                bar.update()
+    finally:  # what is finished is shown after Ctrl-C, too
+        if options.json and results:
+            print(json.dumps({"students": classroom.records(results, table)}, indent=2))
+        elif results:
+            _show("\n".join([classroom.summary(results, table), *filter(None, written)]))
     return int(max(result.report.exit_code for result in results))
 
 
-def _printable(path: Path) -> str:
-    return str(path).encode("unicode_escape").decode() if not str(path).isprintable() else str(path)
+def _show(text: str) -> None:
+    # Where output goes to a pipe on Windows, its encoding may lack letters of a student's name.
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def start(options: argparse.Namespace) -> int:

@@ -1,6 +1,7 @@
 """A class of students: whose file is whose, two at a time, and results that no Ctrl-C loses."""
 
 import csv
+import io
 import json
 import os
 import signal
@@ -16,8 +17,8 @@ from test_grade_hostile import is_running
 from wrong_engines import FILES, RIGHT, class_of, edited
 
 from micrograd.__main__ import main
-from micrograd.grade import Report, grade
-from micrograd.grade.classroom import cell, graded, page_names, students, submissions
+from micrograd.grade import Report, classroom, grade
+from micrograd.grade.classroom import cell, grade_class, graded, page_names, students, submissions
 
 WRONG = edited((".grad +=", ".grad ="))
 
@@ -89,16 +90,19 @@ def test_pages_have_safe_and_different_names():
 
 
 @pytest.mark.parametrize(
-    "text", ["=1+1", "+1", "-1", "@x", "  =1", "\t=1", "\r=1", "\uff1d1", "\uff0b1"]
+    "text", ["=1+1", "+1", "-1", "@x", "  =1", "\t=1", "\r=1", '"=1', "\uff1d1", "\uff0b1"]
 )
 def test_a_cell_is_never_a_formula(text):
     assert cell(text) == f"'{text}"
 
 
-def test_an_ordinary_cell_is_left_alone():
-    assert [cell(text) for text in ("a.grad = 2", "12", "", "Ada-Lovelace")] == [
-        "a.grad = 2", "12", "", "Ada-Lovelace"
-    ]  # fmt: skip
+def test_a_cell_that_is_split_at_its_semicolons_has_no_formula_either():
+    assert cell('x;=1; "-2;b') == """x;'=1;' "-2;b"""
+
+
+@pytest.mark.parametrize("text", ["a.grad = 2", "12", "", "Ada-Lovelace", "a = Value(3.0); b = -a"])
+def test_an_ordinary_cell_is_left_alone(text):
+    assert cell(text) == text
 
 
 # ---- two at a time
@@ -187,6 +191,8 @@ def test_json_has_everything_the_fix_included(tmp_path, capsys):
     [
         (["nobody.py", "--csv", "x.csv"], "there is no file nobody.py"),
         (["a.py", "--csv", "nowhere/x.csv"], "there is no folder nowhere"),
+        (["--csv", "a.py", "b.py"], "--csv expects a name such as results.csv, got a.py"),
+        (["a.py", "--csv", "."], "nothing was written"),
         (["."], "to grade all files in it, add --csv FILE or --html FOLDER"),
         (["a.py", "--points", "nowhere.csv"], "nowhere.csv"),
         (["a.py", "a.py", "--seconds", "0"], "--seconds expects a number above 0"),
@@ -200,6 +206,46 @@ def test_options_that_make_no_sense_are_refused_before_anything_is_written(
     assert main(["grade", *options]) == 2
     assert message in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]
+
+
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_a_class_that_computes_no_number_stops_no_other(number, tmp_path, capsys):
+    odd = edited(("self.data + other.data", f"float('{number}')"))
+    files = written(tmp_path, {"ada.py": odd, "ben.py": RIGHT})
+    assert main(["grade", str(files), "--html", str(tmp_path / "report")]) == 1
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()[1:3]] == [
+        "value", "mistake"
+    ]  # fmt: skip
+    assert f"c.data = {number}" in (tmp_path / "report" / "ada.html").read_text(encoding="utf-8")
+
+
+def test_a_table_that_a_spreadsheet_locks_is_written_later(tmp_path, monkeypatch):
+    written(tmp_path, {"a.py": RIGHT, "b.py": RIGHT})
+    table, writes = tmp_path / "results.csv", []
+
+    def locked(path, data):
+        writes.append(path)
+        if len(writes) in when:
+            raise PermissionError(13, "locked", path)
+        Path(path).write_bytes(data)
+
+    monkeypatch.setattr(classroom, "write_whole", locked)
+    grading = (sorted(tmp_path.glob("*.py")), {"value": 1}, str(table))
+    when = {2}
+    assert [len(results) for results in grade_class(*grading)] == [1, 2]
+    assert [row["student"] for row in rows(table)] == ["a", "b"]
+    when, writes = {4}, []
+    with pytest.raises(PermissionError):
+        list(grade_class(*grading))
+
+
+def test_letters_that_the_output_lacks_are_escaped(tmp_path, monkeypatch):
+    written(tmp_path, {"损.py": RIGHT, "b.py": RIGHT})
+    for files in (["损.py"], ["损.py", "b.py"]):
+        out = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+        monkeypatch.setattr(sys, "stdout", out)
+        assert main(["grade", *(str(tmp_path / file) for file in files)]) == 0
+        assert rb"\u635f" in out.buffer.getvalue()
 
 
 def test_hints_limit_the_report_on_a_single_file(tmp_path, capsys):
@@ -241,13 +287,16 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_what_runs(tmp_path):
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
     )  # fmt: skip
     deadline = time.monotonic() + 60
-    while not ((tmp_path / "report" / "index.html").exists() and pid.exists()):
+    results = tmp_path / "results.csv"
+    while not (pid.exists() and results.exists() and rows(results)):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+    time.sleep(0.2)  # after writing the results, it needs a moment to return them
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert [row["student"] for row in rows(tmp_path / "results.csv")] == ["ada"]
+    assert out.splitlines()[1:2] == [b"ada         100  no mistake"]
+    assert [row["student"] for row in rows(results)] == ["ada"]
     assert sorted(x.name for x in (tmp_path / "report").iterdir()) == ["ada.html", "index.html"]
     assert not list(tmp_path.rglob("*.part"))
     while is_running(int(pid.read_text())):

@@ -180,6 +180,10 @@ def grade_class(
 ) -> Iterator[list[Result]]:
     """All results so far, after each file; they are also written as a CSV file and as pages.
 
+    Both are written before the first file is graded, too, so a mistake in a path costs no time.
+    Later on, a spreadsheet may lock the CSV file: it is written again after the next file, and a
+    last time at the end.
+
     Args:
         files: the files, each with one student's class.
         table: the points, as from `read_points`.
@@ -202,18 +206,26 @@ def grade_class(
             loading = Check("file", "loads", "", "failed", "load", f"a class {class_name}", text)
             return Report(printable(str(file)), (loading,))
 
+    def write(results: Sequence[Result]) -> None:
+        if folder is not None:
+            write_whole(Path(folder, "index.html"), class_page(results, table).encode())
+        if csv_path is not None:
+            write_whole(csv_path, csv_text(results, table).encode("utf-8-sig"))
+
+    results: list[Result] = []
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
+    write(results)
     for file, report in graded(files, grade):
         student, page = facts[file]
         found[file] = Result(student, printable(str(file)), report, page)
         results = [found[x] for x in files if x in found]
-        if csv_path is not None:
-            write_whole(csv_path, csv_text(results, table).encode("utf-8-sig"))
         if folder is not None:
             write_whole(Path(folder, page), student_page(found[file], table, hints).encode())
-            write_whole(Path(folder, "index.html"), class_page(results, table).encode())
+        with suppress(PermissionError):
+            write(results)
         yield results
+    write(results)
 
 
 # ---- 3. The results as text
@@ -254,9 +266,18 @@ def cell(text: str) -> str:
 
     >>> cell("=HYPERLINK(1)"), cell("@x"), cell("Ada")
     ("'=HYPERLINK(1)", "'@x", 'Ada')
+
+    In countries with a decimal comma, a spreadsheet splits lines at semicolons, too:
+
+    >>> cell("Ada;=1")
+    "Ada;'=1"
     """
-    first = unicodedata.normalize("NFKC", text.lstrip()[:1])
-    return f"'{text}" if first in ("=", "+", "-", "@") else text
+    return ";".join(f"'{part}" if _is_formula(part) else part for part in text.split(";"))
+
+
+def _is_formula(text: str) -> bool:
+    first = re.sub(r'^[\s"]+', "", text)[:1]
+    return unicodedata.normalize("NFKC", first) in ("=", "+", "-", "@")
 
 
 def summary(results: Iterable[Result], table: Mapping[str, float]) -> str:
