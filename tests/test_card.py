@@ -37,6 +37,12 @@ def test_the_formula_shows_what_was_typed(value, expected):
     assert formula(value(Value(2.0, label="a"), Value(3.0, label="b"))) == expected
 
 
+def test_a_negative_base_is_in_parentheses():
+    x = Value(-2.0)
+    formulas = [formula(v) for v in (x**2, x**-1, x ** Value(3.0), -x, 1 - x, 2**x)]
+    assert formulas == ["(−2)^2", "(−2)^−1", "(−2) ^ 3", "−(−2)", "1 − −2", "2^(−2)"]
+
+
 def test_numbers_of_any_kind_and_hostile_labels():
     assert text(Value(Fraction(2, 3)))[1] == "2/3"
     assert text(Value(Value(2.0)))[1] == "2"

@@ -14,11 +14,11 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from micrograd.draw.style import number, sign
+from micrograd.draw.style import MINUS, TIMES, number, sign
 from micrograd.draw.tokens import DARK, LIGHT, SANS
 from micrograd.engine import Value
 
-INFIX = {"+", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "/", "^"}
+INFIX = {"+", MINUS, TIMES, "/", "^"}
 STYLE = """
 .value-card{{display:inline-grid;grid-template-columns:auto auto;gap:0 1.5em;padding:4px 10px;
 border:1px solid {frame};border-radius:8px;background:{panel};color:{ink};
@@ -55,6 +55,8 @@ def formula(value: Value) -> str:
     """
     names = [str(v.label) or number(v.data) for v in value._prev]
     op: Any = sign(value._op)
+    if names and names[0].startswith(MINUS) and ("^" in op or (len(names) == 1 and op == MINUS)):
+        names[0] = f"({names[0]})"  # the square of -2 is not -2^2
     if len(names) == 2 and op in INFIX:
         return f" {op} ".join(names)
     if len(names) == 1 and (op in INFIX or "^" in op):
