@@ -215,6 +215,55 @@ def test_names_highlights_tangents_and_parameters_may_be_foreign_too():
     assert ">ring[0]<" in draw_dot(c, names={"ring": ring}).source
 
 
+def test_dicts_inside_the_names_may_have_any_keys_and_contain_themselves():
+    c = Original(3.0) * Original(4.0)
+    names = {"c": c, "table": {(0, 1): c}}
+    names["names"] = names  # as globals() does if names=globals()
+    assert ">c<" in draw_dot(c, names=names).source
+
+
+def test_an_array_of_nodes_has_several_roots():
+    a = Original(3.0)
+    numpy = pytest.importorskip("numpy")
+    assert draw_dot(numpy.array([a * a, a + a])).source.count("->") == 4
+
+
+def test_operands_may_be_none_or_plain_numbers():
+    leaf = Silent(3.0)
+    leaf._prev, leaf._children = None, None
+    [copy] = as_ours(Silent(6.0, (leaf, 2), "*"))
+    assert [v.data for v in copy._prev] == [3.0, 2.0]
+    assert local_derivatives(copy) == (2.0, 3.0)
+
+
+def test_an_operation_with_many_operands_in_a_set():
+    operands = {Silent(float(i)) for i in range(30)}
+    [copy] = as_ours(Silent(435.0, operands, "sum"))
+    assert len(copy._prev) == 30
+
+
+class Recursive(Silent):
+    """Its _backward calls those of its operands."""
+
+    def __add__(self, other):
+        return Recursive(self.data + other.data, (self, other))
+
+    def _backward(self):
+        for operand in self._prev:
+            operand.grad += self.grad
+            operand._backward()
+
+
+def test_a_recursive_backward_is_not_mistaken_for_a_local_derivative():
+    x, y, z = Recursive(1.0), Recursive(2.0), Recursive(3.0)
+    total = (x + y) + z
+    for i, v in enumerate((x, y, z, total._prev[0], total)):
+        v.grad = i + 0.5
+    [copy] = as_ours(total)
+    assert [v.grad for v in (x, y, z, total._prev[0], total)] == [0.5, 1.5, 2.5, 3.5, 4.5]
+    assert local_derivatives(copy) == (1.0, 1.0)  # named by its number: ours
+
+
 def test_a_deep_graph_and_a_cycle():
     node = Recorded(0.0)
     for _ in range(3000):

@@ -71,37 +71,51 @@ def as_ours(root: Any, *others: Any) -> list[Any]:
         TypeError: the data of a node is not a real number.
         ValueError: the graph has a cycle.
     """
-    roots = root if isinstance(root, (list, tuple)) else [root]
+    roots = root.tolist() if _is_of_objects(root) else root
+    roots = roots if isinstance(roots, (list, tuple)) else [roots]
     foreign = [node for node in roots if is_foreign(node)]
     if not foreign:
         return [root, *others]
     copy_of = _copies(foreign)
-    return [_replaced(thing, copy_of) for thing in (root, *others)]
+    return [_replaced_in(thing, copy_of) for thing in (root, *others)]
+
+
+def _replaced_in(thing: Any, copy_of: Mapping[int, Value]) -> Any:
+    if isinstance(thing, Mapping):  # such as names, which are not searched for in dicts inside it
+        return {copy_of.get(id(key), key): _replaced(x, copy_of) for key, x in thing.items()}
+    return _replaced(thing, copy_of)
 
 
 def _replaced(thing: Any, copy_of: Mapping[int, Value], around: tuple[Any, ...] = ()) -> Any:
-    if isinstance(thing, Mapping):
-        return {_replaced(k, copy_of): _replaced(x, copy_of, (thing,)) for k, x in thing.items()}
     if isinstance(thing, (list, tuple, set, frozenset)):
         if any(thing is outer for outer in around):  # a list that contains itself
             return thing
         return [_replaced(entry, copy_of, (*around, thing)) for entry in thing]
-    if is_array(thing) and str(thing.dtype) == "object":
+    if _is_of_objects(thing):
         return _replaced(thing.tolist(), copy_of)
     return copy_of.get(id(thing), thing)
+
+
+def _is_of_objects(thing: Any) -> bool:
+    return is_array(thing) and str(thing.dtype) == "object"
 
 
 def _copies(roots: Sequence[Any]) -> dict[int, Value]:
     # Our Value for each node. Nodes are told apart by id(): a class may define its own equality.
     nodes: dict[int, Any] = {}
-    edges: dict[int, Edges] = {}
     waiting = list(roots)
     while waiting:
         node = waiting.pop()
         if id(node) not in nodes:
             nodes[id(node)] = node
-            edges[id(node)] = _edges(node)
-            waiting += edges[id(node)][0]
+            waiting += _operands(node)
+    before = [(node, node.grad) for node in nodes.values() if hasattr(node, "grad")]
+    try:
+        edges = {key: _edges(node) for key, node in nodes.items()}
+    finally:  # all gradients are as they were, even if a `_backward` calls others
+        for node, grad in before:
+            with suppress(Exception):
+                node.grad = grad
     copy_of = {key: _leaf(node) for key, node in nodes.items()}
     for key, (operands, _) in edges.items():
         copy_of[key]._prev = tuple(copy_of[id(operand)] for operand in operands)
@@ -114,6 +128,8 @@ def _copies(roots: Sequence[Any]) -> dict[int, Value]:
 
 
 def _leaf(node: Any) -> Value:
+    if not hasattr(node, "data"):  # a plain number among the operands
+        return Value(node)
     label = getattr(node, "label", "")
     copy = Value(node.data, label=label if isinstance(label, str) else "")
     grad = as_number(node.grad)
@@ -140,11 +156,19 @@ class _Notes:
         return self.__add__(-contribution)
 
 
-def _edges(node: Any) -> Edges:
-    given: Any = getattr(node, "_prev", None)
+def _given(node: Any) -> Any:
+    given = getattr(node, "_prev", None)
     if given is None:
-        given = getattr(node, "_children", ())
-    operands = list(given)
+        given = getattr(node, "_children", None)
+    return () if given is None else given
+
+
+def _operands(node: Any) -> list[Any]:
+    return list(_given(node))
+
+
+def _edges(node: Any) -> Edges:
+    given, operands = _given(node), _operands(node)
     if not operands:
         return [], []
     slopes = getattr(node, "_local_grads", None)
@@ -165,14 +189,16 @@ def _edges(node: Any) -> Edges:
 
 
 def _contributions(node: Any, operands: Sequence[Any]) -> list[tuple[Any, Any]]:
-    # Runs the `_backward` of one node alone; all gradients stay as they were.
+    # Runs the `_backward` of one node alone, and puts the gradients back.
     notes: list[tuple[Any, Any]] = []
-    before = [(v, v.grad) for v in (node, *operands)]
+    before = [(v, v.grad) for v in (node, *operands) if hasattr(v, "grad")]
     try:
         for operand in operands:
             operand.grad = _Notes(operand, notes)
         node.grad = 1.0
         node._backward()
+        if _has_notes(operands):  # it called the `_backward` of its operands, too
+            return []
         replaced = {id(v): v for v in operands if not isinstance(v.grad, _Notes)}
         notes += [(v, v.grad) for v in replaced.values()]  # written with = instead of +=
     except Exception:  # whatever such an engine may raise
@@ -184,6 +210,13 @@ def _contributions(node: Any, operands: Sequence[Any]) -> list[tuple[Any, Any]]:
     return notes
 
 
+def _has_notes(nodes: Sequence[Any]) -> bool:
+    # Whether there are notes in the operands of these nodes.
+    inside = {id(v): v for node in nodes for v in _operands(node)}
+    others = (v for key, v in inside.items() if key not in {*map(id, nodes)})
+    return any(isinstance(getattr(v, "grad", None), _Notes) for v in others)
+
+
 # ---- 2. Rules
 
 
@@ -192,7 +225,8 @@ def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
     op = getattr(node, "_op", "")
     op = op if isinstance(op, str) else ""
     is_set = isinstance(getattr(node, "_prev", ()), (set, frozenset))
-    orders = permutations(copy._prev) if is_set and slopes is None else [copy._prev]
+    has_order = slopes is not None or not is_set or len(copy._prev) > 2  # ours take one or two
+    orders = [copy._prev] if has_order else permutations(copy._prev)
     fitting = [
         twin
         for operands in orders
