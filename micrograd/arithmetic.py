@@ -291,6 +291,8 @@ def explained(
     place = f"in the {when} of " if when else ""
     raised = kind(f"{place}{formula} with {known}: {why}")
     vars(raised)["graph"] = node or _failed(op, operands, str(raised))
+    # A graph cannot be pickled, but the error can be, without it: another process may raise it.
+    vars(raised)["__reduce_ex__"] = lambda _, parts=(kind, raised.args): parts
     return raised
 
 

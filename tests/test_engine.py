@@ -877,6 +877,15 @@ def test_an_error_keeps_its_graph_no_longer_than_itself(operation):
             gc.enable()
 
 
+def test_an_error_leaves_its_process_without_its_graph():
+    for operation in (Value.log, lambda x: x.sqrt().backward()):
+        with pytest.raises((ArithmeticError, ValueError)) as caught:
+            operation(Value(1.0) * 0.0)
+        for found in (pickle.loads(pickle.dumps(caught.value)), copy.deepcopy(caught.value)):
+            assert (type(found), str(found)) == (type(caught.value), str(caught.value))
+            assert not hasattr(found, "graph")
+
+
 def test_an_error_that_is_no_failed_arithmetic_has_no_graph():
     x = Value(1.0)
     x.data = "a text"
