@@ -28,7 +28,7 @@ def as_number(x: Any) -> Number:
     (1.0, Fraction(1, 3), NotImplemented)
     """
     if getattr(x, "shape", None) == ():  # a NumPy scalar or a zero-dimensional array
-        x = x.item()
+        x = NotImplemented if getattr(x, "mask", False) else x.item()  # masked: it is missing
     if isinstance(x, (float, int)) or (isinstance(x, numbers.Real) and hasattr(x, "dtype")):
         try:
             return float(x)

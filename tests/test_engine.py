@@ -456,6 +456,7 @@ def test_plain_numbers_become_floats(data):
         ([1, 2], r"got list \[1, 2\].*make one Value for each element"),
         (np.ones(3), "got ndarray array"),
         (np.array(1j), "got ndarray"),
+        (np.ma.masked, "got MaskedConstant masked"),
     ],
 )
 def test_other_data_is_refused(data, shown):
