@@ -163,9 +163,10 @@ def test_wrong_arguments_are_refused(executor):
     for arguments, settings, message in [
         ((X, Y[:-1]), {"steps": 1}, "a target for each example, got 23 examples and 22 targets"),
         ((X[:0], Y[:0]), {"steps": 1}, "at least one example"),
-        ((X, Y), {"steps": -1}, "steps expects a number of at least 0, got -1"),
-        ((X, Y), {"steps": 1, "batch_size": 0}, "batch_size expects a number of at least 1"),
-        ((X, Y), {"steps": 1, "seed": -1}, "seed expects a number of at least 0"),
+        ((X, Y), {"steps": -1}, "steps expects a whole number of at least 0, got -1"),
+        ((X, Y), {"steps": float("nan")}, "steps expects a whole number of at least 0, got nan"),
+        ((X, Y), {"steps": 1, "batch_size": 0}, "batch_size expects a whole number of at least 1"),
+        ((X, Y), {"steps": 1, "seed": -1}, "seed expects a whole number of at least 0"),
     ]:
         with pytest.raises(ValueError, match=message):
             fit(loss, *arguments, optimizer, **settings)
@@ -173,6 +174,35 @@ def test_wrong_arguments_are_refused(executor):
     with pytest.raises(ValueError, match="lr expects"):
         fit(loss, X, Y, optimizer, steps=9, schedule=lambda step: -0.1 if step == 5 else 0.1)
     assert optimizer.steps == 5
+
+
+def test_numbers_that_are_masked_are_not_used(executor):
+    model, loss = model_and_loss(executor)
+    masked = np.ma.masked_array(Y, [True] + 22 * [False])
+    # An eager operator leaves a masked number to NumPy, which fails.
+    with pytest.raises(AttributeError if executor == "eager" else TypeError):
+        fit(loss, X, masked, SGD(model.parameters()), steps=1)
+
+
+def test_a_schedule_is_called_once_for_each_step_in_order(executor):
+    model, loss = model_and_loss(executor)
+    steps = []
+
+    def lr(step):
+        steps.append(step)
+        return 0.001
+
+    fit(loss, X, Y, SGD(model.parameters()), steps=40, batch_size=5, schedule=lr)
+    assert steps == list(range(40))
+
+
+def test_a_bool_of_numpy_ends_training_too(executor):
+    model, loss = model_and_loss(executor)
+    for answer, steps in [(np.True_, 1), (np.False_, 3), (True, 1), (1, 3), ("stop", 3)]:
+        means = fit(
+            loss, X, Y, SGD(model.parameters()), steps=3, on_step=lambda *_, answer=answer: answer
+        )
+        assert len(means) == steps
 
 
 def press_ctrl_c(after):
@@ -192,7 +222,7 @@ def test_ctrl_c_returns_what_was_reached(executor, capsys, monkeypatch, after, s
     monkeypatch.setattr(training, "MOST", steps_at_once)
     model, loss = model_and_loss(executor)
     start = model.state_dict()
-    optimizer = Adam(model.parameters(), lr=0.01)
+    optimizer = SGD(model.parameters(), lr=0.01, momentum=0.9)
     fit(loss, X, Y, optimizer, steps=22)  # compiled before the key is pressed
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -205,7 +235,8 @@ def test_ctrl_c_returns_what_was_reached(executor, capsys, monkeypatch, after, s
     assert f"stopped after {len(means)} of 10000000 steps" in capsys.readouterr().err
     reached = [p.data for p in model.parameters()]
     model.load_state_dict(start)
-    again = fit(loss, X, Y, Adam(model.parameters(), lr=0.01), steps=22 + len(means))
+    optimizer = SGD(model.parameters(), lr=0.01, momentum=0.9)
+    again = fit(loss, X, Y, optimizer, steps=22 + len(means))
     np.testing.assert_allclose(again[22:], means, rtol=1e-9)
     np.testing.assert_allclose([p.data for p in model.parameters()], reached, rtol=1e-9)
 

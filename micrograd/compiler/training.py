@@ -16,6 +16,7 @@ import time
 from _thread import start_new_thread
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
+from numbers import Integral
 from threading import Lock
 from typing import Any
 
@@ -60,9 +61,11 @@ def fit(
             epoch e = 0, 1, ... is `numpy.random.default_rng([seed, e]).permutation(len(X))`.
         seed: the seed for shuffling, at least 0.
         schedule: a function from the number of steps done to the learning rate of the next step,
-            such as `optim.cosine(...)`.
+            such as `optim.cosine(...)`. It is called once for each step, in order, and perhaps
+            1024 steps early, unless there is an `on_step`.
         on_step: called as `on_step(step, mean)` after step 0, 1, ...; training ends if it returns
-            True. It may change anything, so each step is a call of its own.
+            True. It may change anything, also the arrays X and y (but not lists, if the loss is
+            compiled), so each step is a call of its own.
 
     Raises:
         ValueError: X and y differ in length or are empty, or another argument is out of range.
@@ -77,24 +80,29 @@ def fit(
     if lengths[0] != lengths[-1]:
         counts = " examples and ".join(map(str, lengths))
         raise ValueError(f"fit expects a target for each example, got {counts} targets")
-    least = {"steps": (steps, 0), "batch_size": (batch_size, 1), "seed": (seed, 0)}
+    size = lengths[0] if batch_size is None else batch_size
+    least = {"steps": (steps, 0), "batch_size": (size, 1), "seed": (seed, 0)}
     for name, (number, limit) in least.items():
-        if number is not None and number < limit:
-            raise ValueError(f"{name} expects a number of at least {limit}, got {number}")
-    batches = _Batches(lengths[0], batch_size, shuffle, seed)
+        if not isinstance(number, Integral) or number < limit:
+            raise ValueError(f"{name} expects a whole number of at least {limit}, got {number!r}")
+    batches = _Batches(lengths[0], size, shuffle, seed)
     means: list[float] = []
+    lrs: list[float] = []  # the learning rates of a stretch
     run = _Stretch(loss, examples, optimizer, means)
     bar, most = _Bar(steps), 1
     try:
         while len(means) < steps:
             count = 1 if on_step else min(most, steps - len(means))
-            lrs = _rates(schedule, len(means), count) if schedule else []
+            count, order = batches.next(count)
+            if schedule:
+                lrs = [schedule(step) for step in range(len(means), len(means) + count)]
             start = time.monotonic()
-            run(*batches.next(len(lrs) or count), lrs)
+            run(count, order, lrs)
             took = time.monotonic() - start
             most = min(MOST, 4 * most) if took < STRETCH / 4 else max(1, most // 2)
             bar.show(means)
-            if on_step and on_step(len(means) - 1, means[-1]) is True:
+            answer = on_step and on_step(len(means) - 1, means[-1])
+            if type(answer).__name__ in ("bool", "bool_") and answer:  # of Python or NumPy
                 break
     except KeyboardInterrupt:
         sys.stderr.write(f"\nstopped after {len(means)} of {steps} steps\n")
@@ -110,17 +118,17 @@ class _Stretch:
         self.loss, self.examples, self.optimizer, self.means = loss, examples, optimizer, means
         self.in_one_call = getattr(loss, "in_one_call", None)
         if self.in_one_call:
-            import numpy as np
+            from micrograd.compiler.function import _as_array
 
-            self.examples = [np.asarray(some) for some in examples]
+            self.examples = [_as_array(i, some) for i, some in enumerate(examples)]
         self.is_stopped = False
 
     def __call__(self, count: int, order: Any, lrs: Sequence[float]) -> None:
-        lrs = lrs[:count]
         if lrs:
             self.optimizer.lr = lrs[0]
         arguments = self.optimizer, self.examples, count, order, lrs, self.means
-        if self.in_one_call and self.in_one_call(*arguments):
+        are_valid = all(isinstance(lr, (int, float)) and 0 <= lr < math.inf for lr in lrs)
+        if self.in_one_call and are_valid and self.in_one_call(*arguments):
             return
         # Ctrl-C interrupts the main thread only, so it cannot leave half an update behind. What
         # `threading` does before it waits can be interrupted, too, but a lock's `acquire` is safe.
@@ -180,8 +188,8 @@ class _Stretch:
 class _Batches:
     # The examples of the next steps.
 
-    def __init__(self, n: int, size: int | None, shuffle: bool, seed: int) -> None:
-        self.n, self.size, self.shuffle, self.seed = n, size or n, shuffle, seed
+    def __init__(self, n: int, size: int, shuffle: bool, seed: int) -> None:
+        self.n, self.size, self.shuffle, self.seed = n, size, shuffle, seed
         self.epoch = 0
         self.waiting: list[Any] = []  # arrays with a row of indices for each step
 
@@ -231,10 +239,3 @@ class _Bar:
     def close(self) -> None:
         if self.bar is not None:
             self.bar.close()
-
-
-def _rates(schedule: Callable[[int], float], done: int, count: int) -> list[float]:
-    # The learning rates of the next steps, up to one that is not valid, which comes first later.
-    rates = [schedule(step) for step in range(done, done + count)]
-    valid = [isinstance(lr, (int, float)) and 0 <= lr < math.inf for lr in rates]
-    return rates[: max(1, (*valid, False).index(False))]
