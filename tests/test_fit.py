@@ -241,6 +241,49 @@ def test_ctrl_c_returns_what_was_reached(executor, capsys, monkeypatch, after, s
     np.testing.assert_allclose([p.data for p in model.parameters()], reached, rtol=1e-9)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")
+def test_a_second_ctrl_c_does_not_wait_and_the_step_changes_nothing():
+    w, goes_on = Value(1.0), threading.Event()
+    pressed = []
+
+    def loss(x):
+        if not pressed:  # Python may miss the first, just before it waits for a lock
+            pressed.extend(press_ctrl_c(after) for after in (0.1, 0.6, 1.1))
+        goes_on.wait(60)
+        return (w * x) ** 2
+
+    optimizer = SGD([w], lr=0.1)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert fit(loss, [1.0], None, optimizer, steps=3) == []
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for thread in pressed:
+            thread.join()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    goes_on.set()
+    while w.grad == 0:
+        time.sleep(0.01)
+    time.sleep(0.1)  # the thread would change the parameter now
+    assert (w.data, optimizer.steps) == (1.0, 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")
+def test_ctrl_c_leaves_the_learning_rate_of_the_last_step(executor):
+    model, loss = model_and_loss(executor)
+    optimizer = SGD(model.parameters())
+    schedule = cosine(0.01, 0.0, 10**7)
+    fit(loss, X, Y, optimizer, steps=3)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread = press_ctrl_c(0.3)
+        means = fit(loss, X, Y, optimizer, steps=10**7, schedule=schedule)
+        thread.join()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert optimizer.lr in (schedule(len(means) - 1), schedule(len(means)))
+
+
 def test_long_work_shows_a_bar_on_stderr(executor, capsys, monkeypatch):
     model, loss = model_and_loss(executor)
     optimizer = SGD(model.parameters(), lr=0.0)

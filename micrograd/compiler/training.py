@@ -47,6 +47,7 @@ def fit(
 
     After Ctrl-C, and after any error, the parameters and the optimizer are those after the last
     complete step, and training can go on with another call. Gradients are those of the last step.
+    A second Ctrl-C does not wait for the step that runs, which then changes nothing but gradients.
     Work of more than a second shows a progress bar on stderr.
 
     Args:
@@ -121,7 +122,7 @@ class _Stretch:
             from micrograd.compiler.function import _as_array
 
             self.examples = [_as_array(i, some) for i, some in enumerate(examples)]
-        self.is_stopped = False
+        self.interrupts = 0
 
     def __call__(self, count: int, order: Any, lrs: Sequence[float]) -> None:
         if lrs:
@@ -150,22 +151,27 @@ class _Stretch:
             start_new_thread(context.run, (work,))
             waiting.acquire()
         except KeyboardInterrupt:
-            self.is_stopped = True
-            while not ended:
-                time.sleep(0.001)
+            self.interrupts = 1
+            try:
+                while not ended:
+                    time.sleep(0.001)
+            finally:  # after a second Ctrl-C, the thread may go on, but it changes no parameter
+                self.interrupts = 2
             raise
         if ended[0] is not None:
             raise ended[0]
 
     def one_by_one(self, count: int, order: Any, lrs: Sequence[float]) -> None:
         for k in range(count):
-            if self.is_stopped:
+            if self.interrupts:
                 break
             if lrs:
                 self.optimizer.lr = lrs[k]
             indices = None if order is None else order[k]
             self.optimizer.zero_grad()
             mean = self.compiled(indices) if self.in_one_call else self.eager(indices)
+            if self.interrupts > 1:
+                break
             self.optimizer.step()
             self.means.append(mean)
 
