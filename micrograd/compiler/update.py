@@ -150,11 +150,13 @@ class Training:
                 self._last = None
             elif (now := optimizer._numbers(optimizer.steps + 1)) != self._last:
                 self._numbers[0] = self._last = now
-            before = len(means)
-            refused = self._steps(arrays, n, count, order, means)
-            done = len(means) - before
-            if lrs:
-                optimizer.lr = lrs[done - (refused is None)]
+            before, refused = len(means), None
+            try:
+                refused = self._steps(arrays, n, count, order, means)
+            finally:  # after Ctrl-C, too
+                done = len(means) - before
+                if lrs:
+                    optimizer.lr = lrs[max(0, done - (refused is None))]
             if done == count:
                 return
             if refused is not None:
