@@ -130,6 +130,23 @@ def test_a_changed_setting_counts_in_the_next_step(executor):
     np.testing.assert_allclose(*found, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["step", "zero_grad"])
+def test_a_method_that_is_replaced_on_the_optimizer_is_called(executor, name):
+    parameters, loss = model_and_loss(executor)
+    optimizer, calls = SGD(parameters, lr=0.01), []
+    loss.step(optimizer, X, Y)
+    original = getattr(optimizer, name)
+
+    def replaced():
+        calls.append(name)
+        original()
+
+    setattr(optimizer, name, replaced)
+    loss.step(optimizer, X, Y)
+    micrograd.fit(loss, X, Y, optimizer, steps=3)
+    assert (len(calls), optimizer.steps) == (4, 5)
+
+
 def test_a_parameter_that_the_optimizer_does_not_have_adds_up_its_gradients(executor):
     found = []
     for step in (by_hand, in_one):

@@ -101,6 +101,8 @@ class Training:
         self.program, self.optimizer, self.row, self.places = program, optimizer, row, places
         self.rule = recorded_rule(optimizer)
         self._settings = optimizer._checked()[1:]
+        # A method that is replaced on the object itself, say to clip gradients, is one more.
+        self._attributes = len(vars(optimizer))
         self._states = [optimizer._state(name) for name in self.rule.states]
         self._numbers = np.zeros((MOST, len(optimizer._numbers(1))))
         self._last: Any = None
@@ -109,6 +111,7 @@ class Training:
         """Whether it still trains with this optimizer, whose settings may have changed."""
         return (
             self.optimizer is optimizer
+            and len(vars(optimizer)) == self._attributes
             and optimizer._parameters.row is self.row
             and self.row.is_current
             and optimizer._checked()[1:] == self._settings
@@ -197,7 +200,8 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     This is so if the optimizer has a rule of its own, and if it does not have all parameters of the
     program: nothing resets the gradients of the others, so they add up from step to step.
     """
-    is_ours = type(optimizer) in (SGD, Adam, AdamW) and "step" not in vars(optimizer)
+    is_ours = type(optimizer) in (SGD, Adam, AdamW)
+    is_ours = is_ours and not {"step", "zero_grad"} & vars(optimizer).keys()
     if not is_ours or program.is_list or not program.has_gradients:
         return None
     parameters = optimizer._parameters
