@@ -482,7 +482,8 @@ def start(options: argparse.Namespace) -> int:
     from micrograd.grade.skeleton import SKELETON
 
     path = Path(options.file)
-    texts = {".py": SKELETON.replace("my_engine.py", path.name), ".csv": default_points()}
+    typed = f'"{path.name}"' if " " in path.name else path.name
+    texts = {".py": SKELETON.replace("my_engine.py", typed), ".csv": default_points()}
     if path.suffix not in texts:
         raise ValueError(
             f"start expects a name that ends in .py (the skeleton) or .csv (points), got {path}"

@@ -362,6 +362,8 @@ def test_start_writes_a_skeleton_once(tmp_path, capsys):
     assert main(["start", str(path)]) == 2
     assert "engine.py exists: choose another name" in capsys.readouterr().err
     assert path.read_text(encoding="utf-8") == text
+    assert main(["start", str(tmp_path / "my own.py")]) == 0
+    assert 'micrograd grade "my own.py"' in (tmp_path / "my own.py").read_text(encoding="utf-8")
 
 
 def test_start_refuses_other_names_and_folders_that_do_not_exist(tmp_path, capsys):
