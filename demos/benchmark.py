@@ -2,6 +2,7 @@
 
     pip install --target original micrograd==0.1.0
     python demos/benchmark.py --original original
+    python demos/benchmark.py --only eager --imports sklearn.datasets matplotlib.pyplot
     python demos/benchmark.py --only peers --workloads W1 W2
     python demos/benchmark.py --only peers --peers jax --examples 1000000
     python demos/benchmark.py --only peers --peers jax --examples 10000000 --accelerator
@@ -11,10 +12,12 @@ Everything that is measured runs in a separate process, because two of the packa
 The tables show medians over the rounds.
 
 The tables of the eager engine measure the training step of the original's demo: a network of
-2-16-16-1 neurons on 100 points, hinge loss and L2 penalty, forward, backward and update. Python's
-cyclic garbage collector is on (the default), off, or off during a step and run between steps. With
-the collector off, the garbage of the original piles up and slows its later steps. Without
---original only this package is measured.
+2-16-16-1 neurons on 100 points, hinge loss and L2 penalty, forward, backward and update, in seconds
+of processor time. Python's cyclic garbage collector is on (the default), on after `gc.freeze()`,
+off, or off during a step and run between steps. With the collector off, the garbage of the original
+piles up and slows its later steps. The more objects other packages keep, the more the collector
+visits: --imports imports some first, as a notebook does. Without --original only this package is
+measured.
 
 The tables of the peers measure four workloads, described in `peers.py`, with every package that is
 installed, all in float64 on the same single core; with --accelerator, JAX uses the accelerator that
@@ -112,16 +115,20 @@ def serve():
     from micrograd.engine import Value
     from micrograd.nn import MLP
 
-    if setup["collector"] != "on":
+    for name in setup["imports"]:
+        importlib.import_module(name)
+    if setup["collector"] == "frozen":
+        gc.freeze()
+    elif setup["collector"] != "on":
         gc.disable()
     random.seed(1337)
     model = MLP(2, [16, 16, 1])
     for line in sys.stdin:
         question, argument = json.loads(line)
         if question == "step":
-            start = time.perf_counter()
+            start = time.process_time()
             training_step(Value, model, setup["points"], setup["targets"])
-            answer = time.perf_counter() - start
+            answer = time.process_time() - start
             if setup["collector"] == "between":
                 gc.collect()
         elif question == "memory":
@@ -284,15 +291,16 @@ def eager_tables(options):
 
     def started(folder, collector):
         setup = {"folder": folder, "collector": collector, "points": points, "targets": targets}
-        return Process("--serve", setup)
+        return Process("--serve", setup | {"imports": options.imports})
 
     def processes(collector):
         return {name: started(folder, collector) for name, folder in folders.items()}
 
     print(f"\nOne training step (2-16-16-1, 100 points), median of {rounds} rounds")
-    print(f"{'':24}{'collector on':>16}{'collector off':>16}{'off, but between':>18}")
+    print(f"{'':24}{'collector on':>16}{'after freeze':>16}{'collector off':>16}"
+          f"{'off, but between':>18}")  # fmt: skip
     times = {name: [] for name in folders}
-    for collector in ("on", "off", "between"):
+    for collector in ("on", "frozen", "off", "between"):
         asked = processes(collector)
         samples = {name: [] for name in folders}
         for _ in range(rounds):
@@ -489,6 +497,8 @@ def main():
     parser.add_argument("--original", metavar="DIR", help="folder with the original package")
     parser.add_argument("--rounds", type=int, help="for the eager engine (15), for the peers (50)")
     parser.add_argument("--largest", type=int, default=1_000_000, help="largest graph (1000000)")
+    parser.add_argument("--imports", nargs="+", metavar="MODULE", default=[],
+                        help="for the eager engine: import these first (none)")  # fmt: skip
     parser.add_argument("--workloads", nargs="+", choices=all_workloads,
                         default=all_workloads, help="for the peers (all four)")  # fmt: skip
     parser.add_argument("--peers", nargs="+", metavar="NAME", default=[""],

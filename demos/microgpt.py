@@ -38,6 +38,7 @@ Zhang and Sennrich, "Root mean square layer normalization", 2019, equation 4.
 """
 
 import argparse
+import gc
 import math
 import random
 import sys
@@ -288,6 +289,8 @@ def main():
     print(f"names: {len(names):,}, letters: {len(letters)}, "
           f"parameters: {len(model.parameters()):,}")  # fmt: skip
     examples = [example(name, letters) for name in random.sample(names, len(names))]
+    if options.eager:
+        gc.disable()  # its search for cycles would double the time, and the graphs have none
     backward = eager_backward(model) if options.eager else compiled_backward(model)
     losses = train(model, examples, options.steps, backward)
 

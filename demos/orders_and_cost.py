@@ -149,6 +149,7 @@ def seconds(nodes):
 
 def memory(nodes):
     """The memory of the graph, and the additional peak memory of the backward pass, in bytes."""
+    gc.collect()  # also empties Python's lists of free objects, which tracemalloc does not count
     tracemalloc.start()
     try:
         root = chain(nodes)

@@ -302,7 +302,7 @@ def explained_at(node: Any, error: Exception, when: str) -> Exception:
 
 
 def _failed(op: str, operands: Sequence[Any], message: str) -> Any:
-    def _backward(upstream: Any) -> None:
+    def _backward(upstream: Any, *operands: Any) -> None:
         raise ValueError(message)  # the text alone: the error itself would be a reference cycle
 
     node = operands[0].detach()  # a plain Value

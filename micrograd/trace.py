@@ -38,6 +38,7 @@ from micrograd.derivatives import contributions, local_derivatives
 from micrograd.engine import (
     Constant,
     Value,
+    _leaf,
     _node,
     _unrecorded,
     innermost,
@@ -233,7 +234,7 @@ class Traced:
 
         a, b = _value(a), _value(b)
 
-        def _backward(upstream: Number, a: Value = a, b: Value = b) -> None:
+        def _backward(upstream: Number, a: Value, b: Value) -> None:
             a.grad += self.where(upstream, 0)
             b.grad += self.where(0, upstream)
 
@@ -257,7 +258,7 @@ class Traced:
             return self.recording.record("take", self, *table)
         entries = tuple(map(_value, table))
 
-        def _backward(upstream: Number) -> None:
+        def _backward(upstream: Number, *entries: Value) -> None:
             for position, entry in enumerate(entries):
                 entry.grad += self.recording.record("is", self, position).where(upstream, 0)
 
@@ -345,8 +346,9 @@ def is_known(node: Value) -> bool:
     >>> is_known(Value(2.0) * 3.0), is_known(Value(6.0, (Value(2.0),), "triple"))
     (True, False)
     """
-    is_ours = node._closure.__defaults__ == node._prev and "_backward" not in vars(node)
-    return is_ours and (node._op in operations or "**" in node._op)
+    is_ours = node._closure.__module__ == Value.__module__ and node._closure is not _leaf
+    has_own = "_backward" in vars(node)
+    return is_ours and not has_own and (node._op in operations or "**" in node._op)
 
 
 def again(op: str, operands: Sequence[Value]) -> Value:
@@ -564,7 +566,7 @@ def _constant(node: Value, operands: Sequence[Value], recording: Recording) -> V
     # derivatives become constants.
     local = [innermost(derivative) for derivative in local_derivatives(node, strict=True)]
 
-    def closure(upstream: Number) -> None:
+    def closure(upstream: Number, *operands: Value) -> None:
         for operand, derivative in zip(operands, local, strict=True):
             operand.grad += derivative * upstream
 

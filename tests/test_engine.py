@@ -383,6 +383,26 @@ def test_the_graph_is_freed_with_the_last_reference_to_the_loss(without_collecto
     assert gc.collect() == 0
 
 
+def test_the_collector_visits_two_objects_for_a_node(without_collector):
+    x, y = Value(0.5), Value(2.0)
+    for operation in (lambda: x * y, lambda: x - y, lambda: x.relu(), lambda: -x):
+        before = len(gc.get_objects())
+        nodes = [operation() for _ in range(1000)]
+        assert len(gc.get_objects()) - before < 2.1 * len(nodes)  # the Value and its _prev
+
+
+def test_results_share_a_closure_that_captures_nothing():
+    x, y = Value(0.5), Value(2.0)
+    assert (x * y)._closure is (y * x)._closure
+    assert x.exp()._closure is not y.exp()._closure  # each captures its own result
+    nodes = [x * y, y * y, x.exp(), y.exp()]
+    for node in nodes:
+        node.grad = 1.0
+        node._backward()
+    assert x.grad == 2.0 + nodes[2].data
+    assert y.grad == 0.5 + 4.0 + nodes[3].data
+
+
 def chain(length):
     x = Value(1.0)
     y = x

@@ -240,7 +240,6 @@ def test_derivative_rules_stand_in_closures_only():
     ]
     assert sorted(others) == [
         "node.grad = 0",
-        "node.grad = 0",
         "self.grad += gradient",
         "self.grad: Number = 0",
     ]

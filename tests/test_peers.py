@@ -268,7 +268,7 @@ def test_a_peer_that_is_wrong_is_named_and_not_timed(original):
 @pytest.mark.slow
 def test_the_tables_of_the_eager_engine_are_printed():
     out = table("--rounds", "1", "--largest", "1000", only="eager")
-    assert re.search(r"^this package( +[\d.]+ ms){3}$", out, re.M)
+    assert re.search(r"^this package( +[\d.]+ ms){4}$", out, re.M)
     assert re.search(r"^1,000 ( +\d+){6}$", out, re.M)
 
 

@@ -237,7 +237,7 @@ def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
         copy._prev, copy._op, copy._closure = fitting[0]._prev, fitting[0]._op, fitting[0]._closure
     else:
         copy._op = op or "?"
-        copy._closure = _closure(copy._prev, slopes)
+        copy._closure = _closure(slopes)
     if hasattr(node, "_backward"):
         copy.__dict__["_written"] = node._backward  # a page shows its text
 
@@ -273,8 +273,8 @@ def _is_same(twin: Value, copy: Value, slopes: list[Any] | None) -> bool:
     return False
 
 
-def _closure(operands: Sequence[Value], slopes: list[Any] | None) -> Any:
-    def _backward(upstream: Any) -> None:
+def _closure(slopes: list[Any] | None) -> Any:
+    def _backward(upstream: Any, *operands: Value) -> None:
         if slopes is None:
             raise ValueError(UNKNOWN)
         for operand, slope in zip(operands, slopes, strict=True):
