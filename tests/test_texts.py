@@ -10,6 +10,8 @@ import pytest
 from plotting import X, Y, trained
 
 from micrograd import MLP, Value, explain, playground
+from micrograd.grade import RULES, Check
+from micrograd.grade.rules import TABLE as RULES_TABLE
 from micrograd.pages import texts as texts_module
 from micrograd.pages.page import html_page
 from micrograd.pages.playground import recorded
@@ -17,6 +19,7 @@ from micrograd.pages.texts import TABLE, texts_of
 
 PAGES = Path(texts_module.__file__).parent
 COURSE = PAGES.parents[1] / "demos" / "course" / "texts.toml"
+TABLES = [TABLE, RULES_TABLE, COURSE]
 SCRIPTS = sorted([*PAGES.glob("*.js"), *PAGES.glob("*/*.js")])
 PARTS = sorted([*PAGES.glob("*.html"), *PAGES.glob("*/*.html")])
 SAID = ("aria-label", "aria-description", "aria-valuetext", "title", "placeholder", "alt")
@@ -47,11 +50,23 @@ def gaps(text):
     return set(re.findall(r"\{(\w+)\}", text))
 
 
-@pytest.mark.parametrize("table", [TABLE, COURSE], ids=["pages", "course"])
+def shouted(text):
+    return re.sub(r"\{\w+\}|[^{]+", lambda part: part[0] if part[0][0] == "{" else part[0].upper(),
+                  text)  # fmt: skip
+
+
+def with_second_column(table):
+    """The table with a made-up language 'xx': English in capital letters, gaps as they are."""
+    return "\n".join(
+        f"[{key}]\nen = {json.dumps(text)}\nxx = {json.dumps(shouted(text))}"
+        for key, text in texts_of("en", table).items()
+    )
+
+
+@pytest.mark.parametrize("table", TABLES, ids=["pages", "rules", "course"])
 def test_each_language_has_each_text_with_no_other_gaps(table):
-    columns = columns_of(table)
-    languages = set().union(*columns.values())
-    for key, texts in columns.items():
+    languages = set().union(*(texts for one in TABLES for texts in columns_of(one).values()))
+    for key, texts in columns_of(table).items():
         assert texts.keys() == languages, key
         for language, text in texts.items():
             assert text.strip(), (key, language)
@@ -101,6 +116,20 @@ def test_a_text_may_have_any_character(tmp_path, monkeypatch, opened):
         assert page.evaluate("[said, again]") == [hostile, 2 * hostile]
         assert page.evaluate("filled(said, {n: '{n}'})") == hostile
         assert page.get_attribute("p", "title") == hostile
+
+
+def test_a_rule_and_its_fix_in_another_language(tmp_path, monkeypatch):
+    table = tmp_path / "texts.toml"
+    table.write_text(with_second_column(RULES_TABLE), encoding="utf-8")
+    monkeypatch.setattr("micrograd.grade.rules.TABLE", table)
+    for mistake, (rule, fix) in RULES.items():
+        check = Check("a * b", "value", "c = Value(1.0) * Value(2.0)", "failed", mistake)
+        said = check.stated("xx")
+        assert (check.rule, check.fix) == check.stated("en") != said
+        for text, english in zip(said, (rule, fix), strict=True):
+            begin, *_ = english.split("{")
+            assert text.startswith(begin.upper())
+            assert "{operation}" not in text
 
 
 # ---- No sentence is written anywhere else
@@ -191,25 +220,14 @@ def test_no_page_has_a_word_of_its_own(path):
     assert set(words_in(path.read_text(encoding="utf-8"))) <= {"SVG", "PNG"}
 
 
-# ---- Another language: a made-up one, which is English in capital letters
-
-
-def shouted(text):
-    return re.sub(r"\{\w+\}|[^{]+", lambda part: part[0] if part[0][0] == "{" else part[0].upper(),
-                  text)  # fmt: skip
+# ---- The pages in another language
 
 
 @pytest.fixture
 def loud(tmp_path, monkeypatch):
     """A table with the second column 'xx'."""
     table = tmp_path / "texts.toml"
-    table.write_text(
-        "\n".join(
-            f"[{key}]\nen = {json.dumps(text)}\nxx = {json.dumps(shouted(text))}"
-            for key, text in texts_of("en").items()
-        ),
-        encoding="utf-8",
-    )
+    table.write_text(with_second_column(TABLE), encoding="utf-8")
     monkeypatch.setattr(texts_module, "TABLE", table)
 
 

@@ -144,8 +144,7 @@ def _finding_of(check: Check, graded: GradedClass, subject: Subject) -> Finding:
         f"{wrong} = {found[wrong]:.6g}" if wrong else check.found,
         check.place,
         f"Value.{method}" if (method := _method(check, subject)) else "",
-        check.rule,
-        check.fix,
+        *check.stated(TEXTS["language"]),
         _drawing(check.program, wrong, found),
     )
 

@@ -48,7 +48,7 @@ def texts_of(language: str, table: Path | Traversable | None = None) -> dict[str
     return {key: columns[language].strip("\n") for key, columns in rows.items()}
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _columns(text: str) -> dict[str, dict[str, str]]:
     return dict(_rows(tomllib.loads(text)))
 
