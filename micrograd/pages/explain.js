@@ -284,7 +284,7 @@ function showEquation(now, hidden) {
 // The text, with the names of buttons drawn as buttons.
 function withButtons(place, text) {
   const names = ["{{button.forward.title}}", "{{button.step}}", "{{button.nudge}}", "{{button.undo}}"];
-  const parts = text.split(RegExp(`(${names.join("|").replace(/[().]/g, "\\$&")})`));
+  const parts = text.split(RegExp(`(${names.join("|").replace(/[.*+?()[\]]/g, "\\$&")})`));
   place.replaceChildren(...parts.map((part, k) => (k % 2 ? made("kbd", part) : part)));
   return place;
 }

@@ -4,7 +4,7 @@
 // inMath(i) are the short name of a node, as a text and as pieces of formula.js, and `first` is the leaf
 // that serves as an example, or -1.
 
-// The words that have a meaning to be shown; some are written in explain.html.
+// The words of the page, and what they mean; those that are not in the first list are in explain.html.
 const WORDS = {
   input: "{{word.input}}", parameter: "{{word.parameter}}", constant: "{{word.constant}}",
   operation: "{{word.operation}}", result: "{{word.result}}", data: "{{word.data}}",
