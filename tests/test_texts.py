@@ -262,6 +262,7 @@ def read(page, *actions):
     return found
 
 
+@pytest.mark.slow
 def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
     a, b = Value(3.0, label="a"), Value(-2.0, label="b")
     p = a * a + b
@@ -326,6 +327,7 @@ def test_the_page_of_training_in_another_language(loud, opened, tmp_path):
         assert read(shown, press("#next-point"), press("#network button")) <= CODE
 
 
+@pytest.mark.slow
 def test_a_recorded_run_in_another_language(loud, opened, tmp_path):
     path = tmp_path / "page.html"
     for run in (trained(2), trained(1, hidden=(40, 40))):
