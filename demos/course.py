@@ -23,12 +23,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import tomllib
 from io import BytesIO
 from pathlib import Path
 
 from micrograd.files import write_whole
 from micrograd.pages.page import as_json, html_page
+from micrograd.pages.texts import texts_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ROOT / "demos" / "course"
@@ -166,20 +166,7 @@ def texts(language):
     Raises:
         ValueError: a text has no such language.
     """
-    table = dict(_rows(tomllib.loads((PARTS / "texts.toml").read_text(encoding="utf-8"))))
-    lacking = [name for name, columns in table.items() if language not in columns]
-    if lacking:
-        raise ValueError(f"texts.toml has no {language!r} for {', '.join(lacking)}: add it there")
-    return {name: columns[language].strip("\n") for name, columns in table.items()}
-
-
-def _rows(table, name=""):
-    columns = {language: text for language, text in table.items() if isinstance(text, str)}
-    if columns:
-        yield name, columns
-    for part, inner in table.items():
-        if part not in columns:
-            yield from _rows(inner, f"{name}.{part}" if name else part)
+    return texts_of(language, PARTS / "texts.toml")
 
 
 def packed(name, data):

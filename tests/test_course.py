@@ -47,7 +47,7 @@ def test_every_text_that_the_page_uses_is_in_the_table_and_every_one_there_is_us
     sources += [path.read_text(encoding="utf-8") for path in PARTS.glob("*.js")]
     page = "\n".join(sources)
     used = set(re.findall(r'textOf\("([^"]+)"|data-(?:text|label)="([^"]+)"', page))
-    used = {one or other for one, other in used} | {"title", "noscript"}
+    used = {one or other for one, other in used} | {"language", "title", "noscript"}
     conditional = re.findall(r'textOf\([^"]*\? "([^"]+)" : "([^"]+)"', page)
     used |= {text for pair in conditional for text in pair}
     used |= {"expected", "found", "hint.what", "hint.where", "hint.how", "free"}
@@ -76,7 +76,7 @@ def test_every_chapter_and_every_rule_has_its_texts(texts, tasks):
 
 
 def test_a_text_without_a_column_of_the_language_is_an_error(builder):
-    with pytest.raises(ValueError, match=r"texts.toml has no 'xx' for title, run, .*: add it"):
+    with pytest.raises(ValueError, match=r"texts.toml has no 'xx' for language, title, .*: add it"):
         builder.texts("xx")
 
 

@@ -5,6 +5,8 @@ Modules for pages are loaded when the first page is made, so that Python is read
 
 import random
 
+from tasks import language
+
 import micrograd
 from micrograd import Value, draw_dot
 
@@ -19,7 +21,7 @@ def _slope():
     y = 3 * x**2 - 4 * x + 5
     y.backward()
     yield "graph", draw_dot(y, names={"y": y})
-    yield "page", micrograd.explain(y, names={"y": y})
+    yield "page", micrograd.explain(y, names={"y": y}, language=language())
 
 
 def _product():
@@ -40,7 +42,7 @@ def _byhand():
     names["L"] = names["e"] * names["f"]
     names["L"].backward()
     yield "graph", draw_dot(names["L"], names=names, edges="derivatives")
-    yield "page", micrograd.explain(names["L"], names=names)
+    yield "page", micrograd.explain(names["L"], names=names, language=language())
 
 
 def _diamond():
@@ -54,7 +56,7 @@ def _diamond():
 def _order():
     names = _diamond()
     yield "graph", draw_dot(names["d"], names=names, numbers=False)
-    yield "page", micrograd.explain(names["d"], names=names)
+    yield "page", micrograd.explain(names["d"], names=names, language=language())
 
 
 def _backward():
@@ -64,7 +66,7 @@ def _backward():
     d._backward()
     c._backward()
     yield "graph", draw_dot(d, names=names, done=[c, d], edges="derivatives")
-    yield "page", micrograd.explain(d, names=names)
+    yield "page", micrograd.explain(d, names=names, language=language())
 
 
 def _neuron():
@@ -74,7 +76,7 @@ def _neuron():
     o.backward()
     names = {"x1": x1, "x2": x2, "w1": w1, "w2": w2, "b": b, "o": o}
     yield "graph", draw_dot(o, names=names)
-    yield "page", micrograd.explain(o, names=names, parameters=[w1, w2, b])
+    yield "page", micrograd.explain(o, names=names, parameters=[w1, w2, b], language=language())
 
 
 def _network():
@@ -86,7 +88,7 @@ def _network():
 
 
 def _boundary():
-    yield "page", micrograd.playground()
+    yield "page", micrograd.playground(language=language())
 
 
 PICTURES = {

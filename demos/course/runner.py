@@ -220,4 +220,5 @@ def show_network(model, X, y):
             p.data = float(q.data)
     except (AttributeError, TypeError, ValueError):
         return  # a network of the learner's own design: there is nothing to copy
-    show(playground(ours, X, [1 if label > 0 else -1 for label in y], loss=squared_error))
+    labels = [1 if label > 0 else -1 for label in y]
+    show(playground(ours, X, labels, loss=squared_error, language=tasks.language()))

@@ -57,6 +57,11 @@ class Finding:
 TEXTS: dict[str, str] = {}  # the table of texts in the language of the page
 
 
+def language() -> str:
+    """The column of the tables of texts; while the course is built, there is no table yet."""
+    return TEXTS.get("language", "en")
+
+
 def text(key: str, **values: object) -> str:
     """A text of this file from the table."""
     return TEXTS[f"says.{key}"].format(**values)
@@ -144,8 +149,7 @@ def _finding_of(check: Check, graded: GradedClass, subject: Subject) -> Finding:
         f"{wrong} = {found[wrong]:.6g}" if wrong else check.found,
         check.place,
         f"Value.{method}" if (method := _method(check, subject)) else "",
-        check.rule,
-        check.fix,
+        *check.stated(language()),
         _drawing(check.program, wrong, found),
     )
 

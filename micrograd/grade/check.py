@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from micrograd.engine import operations
 from micrograd.grade.programs import OURS
-from micrograd.grade.rules import RULES
+from micrograd.grade.rules import rules
 
 STATUSES = ("passed", "failed", "noted", "not there yet", "not run")
 
@@ -66,15 +66,23 @@ class Check:
     @property
     def rule(self) -> str:
         """The broken rule in one sentence, '' if there is none."""
-        return self._text(0)
+        return self.stated("en")[0]
 
     @property
     def fix(self) -> str:
         """What to change, '' if nothing has to change."""
-        return self._text(1)
+        return self.stated("en")[1]
 
-    def _text(self, part: int) -> str:
-        text = RULES[self.mistake][part] if self.mistake else ""
+    def stated(self, language: str) -> tuple[str, str]:
+        """The rule and the fix in a language, a column of texts.toml; '' and '' if there are none.
+
+        >>> Check("backward", "once", "", "failed", "chain").stated("en")[1]
+        'in _backward, multiply by out.grad'
+        """
+        rule, fix = rules(language)[self.mistake] if self.mistake else ("", "")
+        return self._filled(rule), self._filled(fix)
+
+    def _filled(self, text: str) -> str:
         if "{formula}" in text:  # it is in the docstring of our own operation
             op = next(v._op for v in OURS.run(self.program, backward=False).values() if v._op)
             book = operations["**" if "**" in op else op].__doc__ or ""

@@ -23,6 +23,7 @@ from typing import Any
 from micrograd.draw.graph import graph
 from micrograd.draw.records import LayerBox, NeuronBox, Node
 from micrograd.engine import Value
+from micrograd.pages.texts import texts_of
 
 MOST = 30  # members: a box with more of them is cut into parts
 PARTS = 10
@@ -48,7 +49,10 @@ def _shortened(found: re.Match[str]) -> str:
 
 
 def boxes_of(
-    root: Value, nodes: Sequence[Node], names: Mapping[str, Any] | None = None
+    root: Value,
+    nodes: Sequence[Node],
+    names: Mapping[str, Any] | None = None,
+    language: str = "en",
 ) -> tuple[list[Box], list[int]]:
     """The boxes of the graph that leads to `root`, and the innermost box of each node.
 
@@ -56,13 +60,14 @@ def boxes_of(
         root: the result.
         nodes: the records of the graph's nodes, as in `graph(root, names=names).nodes`.
         names: where to look for names.
+        language: a column of texts.toml.
 
     Returns:
         A list of boxes, each after its parent, with `label`, `kind` ('layer', 'neuron', 'call' or
         'part'), `about` (a short description), and `parent`, the index of the box around it or -1;
         and for each node, in topological order, the index of its innermost box, or -1.
     """
-    tree = _Tree(root, nodes, names)
+    tree = _Tree(root, nodes, names, texts_of(language))
     tree.add_layers()
     tree.cut(leaves=False)
     tree.sink_leaves()
@@ -71,8 +76,14 @@ def boxes_of(
 
 
 class _Tree:
-    def __init__(self, root: Value, nodes: Sequence[Node], names: Mapping[str, Any] | None) -> None:
-        self.root, self.nodes, self.names = root, nodes, names
+    def __init__(
+        self,
+        root: Value,
+        nodes: Sequence[Node],
+        names: Mapping[str, Any] | None,
+        texts: Mapping[str, str],
+    ) -> None:
+        self.root, self.nodes, self.names, self.texts = root, nodes, names, texts
         self.place = place = {node.name: i for i, node in enumerate(nodes)}
         self.operands = [[place[o] for o in node.operands] for node in self.nodes]
         self.boxes: list[Box] = []
@@ -111,8 +122,9 @@ class _Tree:
         label = short(layer.label) if layer.label else default
         around = -1
         if len(same) > 1:
-            examples = f" · {layer.examples:,} examples" if layer.examples > 1 else ""
-            about = f"{layer.activation} · {layer.n_in:,} → {layer.n_out:,}{examples}"
+            about = f"{layer.activation} · {layer.n_in:,} → {layer.n_out:,}"
+            if layer.examples > 1:
+                about += f" · {self._counted('examples', layer.examples)}"
             around = self.add(label or layer.kind, "layer", about, -1)
         for k, of_neuron in enumerate(same.values()):
             first = of_neuron[0]
@@ -121,11 +133,12 @@ class _Tree:
             name = own or (f"{default}{dot}n{k}" if around >= 0 or default else first.label)
             name = name or "neuron"
             n = len(first.weights)
-            about = f"{first.activation} · {n} input{'s' * (n != 1)}"
+            about = f"{first.activation} · {self._counted('inputs' if n != 1 else 'inputs.one', n)}"
             if len(of_neuron) == 1:
                 self._add_call(first, self.add(name, "neuron", about, around))
                 continue
-            box = self.add(name, "neuron", f"{about} · {len(of_neuron):,} examples", around)
+            examples = self._counted("examples", len(of_neuron))
+            box = self.add(name, "neuron", f"{about} · {examples}", around)
             for i, call in enumerate(of_neuron):
                 self._add_call(call, self.add(f"{name}({i})", "call", about, box))
 
@@ -213,10 +226,14 @@ class _Tree:
         return f"{name}, ..." if leaves else f"\N{RIGHTWARDS ARROW} {name}"
 
     def _count(self, piece: Sequence[tuple[int, str, int]], leaves: bool) -> str:
+        things = "leaves" if leaves else "operations"
         if piece[0][1] == "box":
-            thing = self.boxes[piece[0][2]]["kind"]
-            return f"{len(piece):,} {'example' if thing == 'call' else thing}s"
-        return f"{len(piece):,} {'leaves' if leaves else 'operations'}"
+            kind = self.boxes[piece[0][2]]["kind"]
+            things = "examples" if kind == "call" else f"{kind}s"
+        return self._counted(things, len(piece))
+
+    def _counted(self, things: str, n: int) -> str:
+        return self.texts[f"box.{things}"].format(n=f"{n:,}")
 
     def sorted(self) -> tuple[list[Box], list[int]]:
         # The boxes that are not empty, each after its parent.

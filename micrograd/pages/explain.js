@@ -139,7 +139,10 @@ function undo() {
 
 // ---- 2. One moment
 
-const wordOf = {start: "start", forward: "forward", seed: "backward", backward: "backward", end: "done"};
+const PHASES = {
+  start: "{{phase.start}}", forward: "{{phase.forward}}", seed: "{{phase.backward}}",
+  backward: "{{phase.backward}}", end: "{{phase.end}}",
+};
 let shownAt = -1;
 
 function showStep(at) {
@@ -148,7 +151,7 @@ function showStep(at) {
   const backward = at >= model.steps.seedAt,
     hidden = hiddenAt(at, now);
   document.body.classList.toggle("backward", backward);
-  $("phase").textContent = wordOf[step.phase];
+  $("phase").textContent = PHASES[step.phase];
   withButtons($("sentenceNow"), now.sentence);
   showEquation(now, hidden);
   showChains(now, hidden);
@@ -162,7 +165,8 @@ function showStep(at) {
   showDrawer(at, state);
   if (transport && !transport.isPlaying())
     $("spoken").textContent = hidden.size ? now.sentence : asText(model, at, now);
-  $("slider").setAttribute("aria-valuetext", `step ${at} of ${model.steps.count - 1}: ${now.sentence}`);
+  const place = {at, last: model.steps.count - 1, sentence: now.sentence};
+  $("slider").setAttribute("aria-valuetext", filled("{{step.spoken}}", place));
   keepAddress(at);
 }
 
@@ -200,11 +204,16 @@ function pictureOf(at, {step, state, chains}, hidden) {
     card.now = step.item === item.name;
     card.given = backward && item.nodes.some(n => done[n]);
     card.picked = item.box === undefined && i === picked && (chosen || nudging);
+    const name = itemName(model, item);
     card.spoken =
       item.box === undefined
-        ? `${model.name(i)}, ${describe(item).kind}, data ` +
-          `${dataOf(i)}${kinds[i] === "c" ? "" : `, gradient ${gradOf(i)}`}`
-        : `Unfold ${itemName(model, item)}`;
+        ? filled(kinds[i] === "c" ? "{{card.constant}}" : "{{card.spoken}}", {
+            name,
+            kind: WORDS[describe(item).kind],
+            data: dataOf(i),
+            gradient: gradOf(i),
+          })
+        : filled("{{card.unfold}}", {name});
     cards.set(item.name, card);
   }
   const arrows = view.arrows.map(arrow => {
@@ -239,7 +248,8 @@ const differs = (a, b) => !Object.is(a, b) && !(Math.abs(a - b) <= 1e-12 * Math.
 function arrowLabel(arrow, onto, chains, hidden, crowded) {
   const nodes = new Set(onto.filter(i => model.kinds[i] !== "c"));
   if (!nodes.size) return null;
-  if (nodes.size > 1) return crowded ? null : {text: `${nodes.size.toLocaleString("en")} gradients`};
+  if (nodes.size > 1)
+    return crowded ? null : {text: filled("{{arrow.gradients}}", {n: nodes.size.toLocaleString("en")})};
   const [[giver, k]] = arrow.edges,
     [node] = nodes;
   const chain = chains.find(c => (c.edge < 0 ? c.node === node : c.giver === giver && c.edge === k));
@@ -251,6 +261,7 @@ function arrowLabel(arrow, onto, chains, hidden, crowded) {
     upstream: inFormula(chain.upstream),
     share: number(chain.share),
     use: chain.use,
+    isFirst: chain.isFirst,
   };
 }
 
@@ -272,7 +283,8 @@ function showEquation(now, hidden) {
 
 // The text, with the names of buttons drawn as buttons.
 function withButtons(place, text) {
-  const parts = text.split(/(Step forward \(→\)|One step|Nudge|Undo)/);
+  const names = ["{{button.forward.title}}", "{{button.step}}", "{{button.nudge}}", "{{button.undo}}"];
+  const parts = text.split(RegExp(`(${names.join("|").replace(/[.*+?()[\]]/g, "\\$&")})`));
   place.replaceChildren(...parts.map((part, k) => (k % 2 ? made("kbd", part) : part)));
   return place;
 }
@@ -297,7 +309,7 @@ function showChains({step, chains, state}, hidden) {
       secret = hidden.has(chain.node);
     const head = made("span", "", {class: "to"});
     head.append(
-      made("small", "to "),
+      made("small", "{{chain.to}}"),
       written(made("b"), model.inMath(chain.node)),
       chain.use ? made("small", ` ${chain.use}`) : "",
     );
@@ -310,31 +322,21 @@ function showChains({step, chains, state}, hidden) {
           "local",
           secret ? "?" : number(chain.local),
           rule.length ? [...names, " = ", ...rule] : names,
-          chain === first && "local derivative",
+          chain === first && "local",
         ),
         made("span", "×", {class: "sign"}),
-        factor(
-          "gradient",
-          number(chain.upstream),
-          rate(root, chain.giver),
-          chain === first && "upstream gradient",
-        ),
+        factor("gradient", number(chain.upstream), rate(root, chain.giver), chain === first && "upstream"),
         made("span", "=", {class: "sign"}),
       );
     }
     row.append(
-      factor(
-        "share",
-        secret ? "?" : number(chain.share),
-        [],
-        chain === (first ?? chains[0]) && "contribution",
-      ),
+      factor("share", secret ? "?" : number(chain.share), [], chain === (first ?? chains[0]) && "share"),
     );
     if (!secret) row.append(made("span", sumOf(model, chain, state), {class: "sum"}));
     $("chains").append(row);
   }
   const note = text => $("chains").append(withButtons(made("p", "", {class: "note"}), text));
-  if (chains.length > most) note(`and ${chains.length - most} more`);
+  if (chains.length > most) note(filled("{{list.rest}}", {n: chains.length - most}));
   if (step.phase === "seed" && !step.pass) note(whyBackwards(model));
   if (step === model.steps.list[model.steps.seedAt + 2] && first && !mistake && !hidden.size)
     note(whyMultiplied(model, first));
@@ -391,13 +393,13 @@ function showFolds() {
   opened.sort((a, b) => model.levels.depth[b] - model.levels.depth[a]);
   $("folds").replaceChildren(
     ...opened.slice(0, 3).map(j => {
-      const button = made("button", `Fold ${model.boxes[j].label}`, {class: "fold"});
+      const button = made("button", filled("{{fold.one}}", {name: model.boxes[j].label}), {class: "fold"});
       button.addEventListener("click", () => fold(boxes => boxes.delete(j)));
       return button;
     }),
   );
   if (opened.length > 1) {
-    const all = made("button", "Fold all", {class: "fold"});
+    const all = made("button", "{{fold.all}}", {class: "fold"});
     all.addEventListener("click", () => fold(boxes => boxes.clear()));
     $("folds").append(all);
   }
@@ -447,12 +449,8 @@ function begun() {
     differs(again, result) &&
     Math.abs(again - result) > 1e-9 * Math.max(1, Math.abs(result))
   )
-    notes.push(
-      `In Python the result is still ${number(result)}: a leaf has changed since then. This page ` +
-        `computes from the leaves as they are now.`,
-    );
-  if (model.fractions.length)
-    notes.push("Python computes with exact fractions here. When you change a number, the page shows decimals.");
+    notes.push(filled("{{stale.leaf}}", {result: number(result)}));
+  if (model.fractions.length) notes.push("{{stale.fractions}}");
   $("stale").textContent = notes.join(" ");
   $("stale").hidden = !notes.length;
 }
@@ -576,8 +574,6 @@ function begin() {
   addEventListener("resize", resize);
   try {
     if (!localStorage.getItem("micrograd toured")) $("round").classList.add("main");
-  } catch {
-    /* not allowed in a frame */
-  }
+  } catch {/* not allowed in a frame */}
 }
 begin();

@@ -32,6 +32,7 @@ from micrograd.pages.boxes import boxes_of, parameters_in, short
 from micrograd.pages.lines import lines_of
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.rules import recorded_rules
+from micrograd.pages.texts import texts_of
 from micrograd.source import distinct
 
 LARGEST = 50_000  # nodes
@@ -42,8 +43,8 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CALLS = ("neuron", "call")  # boxes with one output
 STYLES = ("cards",)
 SCRIPTS = (
-    *("numbers", "program", "layout", "levels", "steps", "formula", "words", "pane", "cards"),
-    *("transport", "meaning", "trying", "drawer", "sending"),
+    *("texts", "numbers", "program", "layout", "levels", "steps", "formula", "words", "pane"),
+    *("cards", "transport", "meaning", "trying", "drawer", "sending"),
 )
 Explanation = Page  # what explain() returns
 
@@ -56,6 +57,7 @@ def explain(
     rankdir: str = "LR",
     learning_rate: float = 0.1,
     parameters: Iterable[Value] = (),
+    language: str = "en",
 ) -> Page:
     """A page that steps through the forward pass, the seed and the backward pass of a graph.
 
@@ -83,12 +85,13 @@ def explain(
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
         learning_rate: the learning rate for the steps of gradient descent.
         parameters: leaves that are parameters although no module in `names` owns them.
+        language: the language of the page, a column of `pages/texts.toml`.
 
     Raises:
         TypeError: the loss is not a Value.
         ValueError: the graph has more than 50,000 nodes or a cycle, or was not recorded because of
-            `no_grad()`; an engine does not tell its local derivatives; the level or the direction
-            is unknown.
+            `no_grad()`; an engine does not tell its local derivatives; the level, the direction or
+            the language is unknown.
 
     >>> a, b = Value(2.0), Value(3.0)
     >>> page = explain(a * b, names={"a": a, "b": b})
@@ -112,8 +115,9 @@ def explain(
             f"level='op' draws at most {UNFOLDED} nodes, got {len(nodes):,}: leave it out, and "
             "unfold on the page what you want to see"
         )
-    title = str(title or "Backpropagation, step by step")
-    shown = _graph_data(loss, names, nodes, set(parameters))
+    texts = texts_of(language)
+    title = str(title or texts["explain.title"])
+    shown = _graph_data(loss, names, nodes, set(parameters), language)
     shown["lines"] = lines_of(loss, names or {}, sys._getframe(1))
     data = {
         "title": title,
@@ -127,9 +131,10 @@ def explain(
         "explain",
         SCRIPTS,
         STYLES,
+        language=language,
         title=html.escape(title),
         data=as_json(data),
-        table=_table(nodes),
+        table=_table(nodes, texts),
     )
     about = f"page of {len(nodes)} node{'s' * (len(nodes) != 1)}"
     return Page(page, about, title, height=760)
@@ -140,10 +145,11 @@ def _graph_data(
     names: Mapping[str, Any] | None,
     nodes: Sequence[Node],
     parameters: Collection[Value] = (),
+    language: str = "en",
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
     order = topological_order(loss)
-    boxes, box_of = boxes_of(loss, nodes, names)
+    boxes, box_of = boxes_of(loss, nodes, names, language)
     owned = parameters_in(boxes, box_of)
     owned |= {i for i, v in enumerate(order) if v in parameters}
     kinds = [
@@ -241,15 +247,17 @@ def _example() -> dict[str, Any]:
     return _graph_data(r, named, graph(r, names=named).nodes)
 
 
-def _table(nodes: Sequence[Node]) -> str:
+def _table(nodes: Sequence[Node], texts: Mapping[str, str]) -> str:
     # What readers without JavaScript see: each node, and how it is computed.
     label_of = {node.name: node.label or node.name for node in nodes}
     rows = []
     for node in nodes[:100]:
         operands = ", ".join(label_of[name] for name in node.operands)
-        made = f"{node.op} of {operands}" if node.operands else node.kind
+        made = texts["explain.made" if node.operands else f"word.{node.kind}"]
+        made = made.format(operation=node.op, operands=operands)
         cells = (label_of[node.name], made, number(node.data))
         rows.append("<tr>" + "".join(f"<td>{html.escape(str(c))}</td>" for c in cells) + "</tr>")
     if len(nodes) > len(rows):
-        rows.append(f"<tr><td>… and {len(nodes) - len(rows):,} more</td><td></td><td></td></tr>")
+        more = texts["explain.nodes"].format(n=f"{len(nodes) - len(rows):,}")
+        rows.append(f"<tr><td>{html.escape(more)}</td><td></td><td></td></tr>")
     return "\n".join(rows)

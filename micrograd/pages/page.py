@@ -13,10 +13,12 @@ from typing import Any
 
 from micrograd.draw import tokens
 from micrograd.files import write_whole
+from micrograd.pages.texts import texts_of
 
 # Beside the .py files are the three files of each page. Of the others, some serve all pages, some
 # the page that steps through a graph, and some the page of training.
 FOLDERS = (".", "shared", "stepping", "learning")
+TEXT = r"\{\{(\w+\.[\w.]+)\}\}"  # a text of texts.toml, in a script
 
 # What a page may do: run its own scripts, apply its own styles, and show pictures that it made
 # itself. It cannot fetch anything, or evaluate text as code.
@@ -31,37 +33,56 @@ def html_page(
     scripts: Sequence[str] = (),
     styles: Sequence[str] = (),
     folder: Path | None = None,
+    language: str = "en",
     **contents: str,
 ) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
 
     Every page has the tokens of `draw/tokens.py` as CSS variables, then base.css and NAME.css; and
     the scripts in the given order, then NAME.js. A page without scripts has no NAME.js either. A
-    placeholder {{transport}} is the file transport.html.
+    placeholder {{transport}} is the file transport.html. A placeholder with a dot, {{tool.try}}, is
+    a text of texts.toml. It may also be in a string of a script; in HTML, `x` in the text becomes a
+    key of the keyboard.
 
     Args:
         name: name of the page's three files, without the ending.
         scripts: names of the .js files that come before the page's own.
         styles: names of the .css files between base.css and the page's own.
         folder: where to look for files first, for a page that is not part of the package.
+        language: a column of texts.toml.
         contents: the text for each of the other placeholders.
 
     >>> html_page("playground", title="A page", data="{}")[:15]
     '<!doctype html>'
     """
-    texts = {
+    words = texts_of(language)
+    js = (_file(f"{script}.js", folder) for script in (*scripts, *[name] * bool(scripts)))
+    parts = {
         "policy": POLICY,
+        "language": language,
         "css": "\n".join(
             [_tokens(), *(_file(f"{s}.css", folder) for s in ("base", *styles, name))]
         ),
-        "js": "\n".join(
-            _file(f"{script}.js", folder) for script in (*scripts, *[name] * bool(scripts))
-        ),
-        "transport": _file("transport.html"),
+        "js": re.sub(TEXT, lambda gap: _in_script(words[gap[1]]), "\n".join(js)),
         **contents,
     }
+    page = _file(f"{name}.html", folder).replace("{{transport}}", _file("transport.html"))
+
+    def filled(gap: re.Match[str]) -> str:
+        return _in_html(words[gap[1]]) if "." in gap[1] else parts[gap[1]]
+
     # A single pass, so that a title such as {{js}} is not itself replaced.
-    return re.sub(r"\{\{(\w+)\}\}", lambda gap: texts[gap[1]], _file(f"{name}.html", folder))
+    return re.sub(r"\{\{([\w.]+)\}\}", filled, page)
+
+
+def _in_html(text: str) -> str:
+    return re.sub(r"`(.*?)`", r"<kbd>\1</kbd>", html.escape(text))
+
+
+def _in_script(text: str) -> str:
+    # For a place inside "..." or `...`.
+    text = json.dumps(text, ensure_ascii=False)[1:-1].replace("<", "\\u003c")
+    return text.replace("`", "\\u0060").replace("${", "\\u0024{")
 
 
 def as_json(data: Any) -> str:

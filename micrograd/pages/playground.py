@@ -27,9 +27,10 @@ from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.pieces import piece
+from micrograd.pages.texts import texts_of
 
-TITLE = "A network that learns"
-SEEN = ["program", "numbers", "glossary", "canvas", "plane", "curves", "network"]  # both pages
+SEEN = ["texts", "program", "numbers", "glossary", "canvas", "plane", "curves",
+        "network"]  # both pages  # fmt: skip
 LIVE = ["random", "samples", "assembly", "flat", "optimizers", "training", "experiment", "clock",
         "sight", "pictures", "sentence", "figures", "details",
         "levels", "layout", "steps", "pane", "cards", "opened", "arithmetic",
@@ -51,6 +52,7 @@ def playground(
     names: Sequence[str] | None = None,
     optimizer: Optimizer | None = None,
     title: str | None = None,
+    language: str = "en",
 ) -> Page:
     """A page that trains the model, starting from its weights; the model itself does not change.
 
@@ -65,6 +67,7 @@ def playground(
         names: names of the classes.
         optimizer: an SGD, Adam or AdamW, whose settings and moments the page starts from.
         title: title of the page and of the browser window.
+        language: the language of the page, a column of `pages/texts.toml`.
 
     Raises:
         TypeError, ValueError: an argument is not as described.
@@ -80,7 +83,7 @@ def playground(
         fix = f"give its last layer {max(labels) + 1} neurons"
         raise ValueError(f"y has the label {max(labels)}, but the model tells {classes} classes "
                          f"apart: {fix}")  # fmt: skip
-    title = str(title or TITLE)
+    title = str(title or texts_of(language)["playground.title"])
     data = {
         "title": title,
         "pieces": _neuron_pieces(),
@@ -92,26 +95,34 @@ def playground(
     }
     trained = _text(recorded) if recorded else "2-8-8-1"
     about = f"a page that trains {trained} on {len(points) or 'generated'} points"
-    page = _page(data, title, [*SEEN, *LIVE])
+    page = _page(data, title, [*SEEN, *LIVE], language)
     return Page(page, about=about, title=title, height=860)
 
 
-def recorded(run: Mapping[str, Any]) -> str:
+def recorded(run: Mapping[str, Any], language: str = "en") -> str:
     """The page of a recorded training run: boundary, curves and network, with playback controls.
 
     Args:
         run: the numbers to show, as `History.page` of `plot/history.py` collects them.
+        language: the language of the page, a column of `pages/texts.toml`.
 
     >>> recorded({"names": ["a", "b"]})[:15]
     '<!doctype html>'
     """
-    title = str(run.get("title") or "Training, step by step")
-    return _page({"title": title, "run": run}, title, [*SEEN, "transport", "recorded"])
+    title = str(run.get("title") or texts_of(language)["recorded.title"])
+    scripts = [*SEEN, "transport", "recorded"]
+    return _page({"title": title, "run": run}, title, scripts, language)
 
 
-def _page(data: Mapping[str, Any], title: str, scripts: Sequence[str]) -> str:
-    title = html.escape(title)
-    return html_page("playground", scripts, ["cards"], title=title, data=as_json(data))
+def _page(data: Mapping[str, Any], title: str, scripts: Sequence[str], language: str) -> str:
+    return html_page(
+        "playground",
+        scripts,
+        ["cards"],
+        language=language,
+        title=html.escape(title),
+        data=as_json(data),
+    )
 
 
 # ---- The model

@@ -1,6 +1,10 @@
 // The panel of arithmetic: the neuron that was pressed, or a model that is not an MLP, with its operations
 // for a point, step by step.
 
+const PHASES = {
+  forward: "{{opened.forward}}", seed: "{{opened.backward}}", backward: "{{opened.backward}}",
+};
+
 //   onTurn(place, steps)  a knob on a parameter was turned;  onPick(weight): a parameter was pressed
 function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
   const place = node => experiment.model.parameters.indexOf(node);
@@ -26,7 +30,7 @@ function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
     for (const node of model.inputs) kinds.set(node, "input");
     model.inputs.forEach((node, k) => names.set(node, INPUTS[k]));
     model.parameters.forEach((node, k) => names.set(node, own.called[k]));
-    names.set(graph.root, "loss");
+    names.set(graph.root, "{{how.loss}}");
     return {names, kinds, nodes: [...graph.nodes.keys()]};
   }
 
@@ -38,19 +42,18 @@ function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
     if (!neuron && !isModel) return;
     const point = chosen.point ?? 0, whole = experiment.flow(point), {x, y, label} = examples[point];
     const {names, kinds, nodes} = partOf(neuron, whole.graph);
-    const title = neuron ? experiment.neuronTitle(neuron.layer, neuron.index) : "The whole model";
+    const title = neuron ? experiment.neuronTitle(neuron.layer, neuron.index) : "{{opened.whole}}";
     const told = opened.show({
       again: [sizes, activations, settings.loss, title, label].join(), whole, nodes, rest: !!neuron,
       named: node => names.get(node), kindOf: node => kinds.get(node), at: chosen.at ?? 0,
     });
     chosen.at = told.at;
     element("opened-name").textContent = title;
-    element("opened-about").textContent = `for the point (${number(x)}, ${number(y)})`;
-    element("opened-count").textContent = `${told.at} of ${told.count - 1}`;
+    element("opened-about").textContent = filled("{{opened.point}}", {x: number(x), y: number(y)});
+    element("opened-count").textContent = filled("{{steps.count}}", {at: told.at, last: told.count - 1});
     element("opened-back").disabled = told.at === 0;
     element("opened-forward").disabled = element("opened-all").disabled = told.at === told.count - 1;
-    const phases = {forward: "Forward", seed: "Backward", backward: "Backward"};
-    element("opened-phase").textContent = phases[told.phase] ?? "";
+    element("opened-phase").textContent = PHASES[told.phase] ?? "";
     element("opened-phase").className = told.phase === "forward" ? "" : "gradient";
     element("opened-said").setAttribute("aria-live", clock.isRunning() ? "off" : "polite");
     element("opened-said").replaceChildren(...told.said.map(([text, kind]) =>

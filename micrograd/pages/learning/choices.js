@@ -1,5 +1,10 @@
 // The small pictures to choose from: the shape of the data, and the class of new points.
 
+const NAMES = {
+  yours: "{{shape.yours}}", moons: "{{shape.moons}}", circles: "{{shape.circles}}",
+  spirals: "{{shape.spirals}}", xor: "{{shape.xor}}",
+};
+
 //   onShape(name)  a shape was chosen
 // Returns draw(), and brush(): the class of new points.
 function makeChoices(experiment, onShape) {
@@ -22,7 +27,7 @@ function makeChoices(experiment, onShape) {
     }
     choice.dataset.shape = shape;
     choice.setAttribute("aria-pressed", shape === experiment.settings.data && !experiment.byHand);
-    choice.append(small, WORDS[shape] ? word(shape) : shape);
+    choice.append(small, WORDS[shape] ? word(NAMES[shape], shape) : NAMES[shape]);
     choice.addEventListener("click", () => onShape(shape));
     return choice;
   }
@@ -35,7 +40,7 @@ function makeChoices(experiment, onShape) {
     drawMarker(context, label, 9, 9, 6);
     choice.append(small, make("bdi", "", name));
     choice.setAttribute("aria-pressed", label === brush);
-    choice.setAttribute("aria-label", `New points are of class ${name}`);
+    choice.setAttribute("aria-label", filled("{{plane.brush}}", {name}));
     choice.addEventListener("click", () => { brush = label; draw(); });
     return choice;
   }

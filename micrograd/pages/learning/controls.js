@@ -3,6 +3,10 @@
 const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 3, 10];
 const PENALTIES = [0, 0.0001, 0.001, 0.01, 0.03, 0.1, 0.3];
 const MOST_LAYERS = 5;
+const LOSSES = {  // as playground.py calls them, and an address
+  "cross-entropy": "{{loss.cross}}", hinge: "{{loss.hinge}}", "squared error": "{{loss.squared}}",
+  "your loss": "{{loss.own}}",
+};
 
 //   onChange(what)  something is to be changed by calling what(), so that it can be undone
 //   presses         what a press does, for each button by its id
@@ -23,7 +27,7 @@ function makeControls({experiment, attention, onChange, presses}) {
     element("rate-slider").setAttribute("aria-valuetext", settings.rate);
     element("seed").value = settings.seed;
     select("decay", settings.decay, String(settings.decay));
-    select("batch", settings.batch, `${settings.batch} points`);
+    select("batch", settings.batch, filled("{{playground.batch.some}}", {n: settings.batch}));
     element("optimizer").value = settings.optimizer;
     element("loss-name").value = settings.loss;
     for (const id of ["noise", "size", "share"]) {
@@ -37,7 +41,7 @@ function makeControls({experiment, attention, onChange, presses}) {
     element("undo").disabled = !experiment.undone.length;
     if (!isFixed) {
       element("layer-count").replaceChildren(`${hidden.length} `, word(
-        hidden.length === 1 ? "hidden layer" : "hidden layers", "hidden layers"));
+        hidden.length === 1 ? "{{net.hidden.one}}" : "{{net.hidden}}", "layers"));
       explainWords(element("layer-count"));
       element("fewer-layers").disabled = !hidden.length;
       element("more-layers").disabled = hidden.length >= MOST_LAYERS;
@@ -46,8 +50,9 @@ function makeControls({experiment, attention, onChange, presses}) {
     }
     for (const name of ["weights", "gradients"])
       element(`show-${name}`).setAttribute("aria-pressed", attention.hue === name);
-    drawLegend(element("legend"), data.names,
-               {threshold: outputs === 1 ? loss.threshold : null, hollow: tested.length ? "test" : ""});
+    drawLegend(element("legend"), data.names, {
+      threshold: outputs === 1 ? loss.threshold : null, hollow: tested.length ? "{{plane.test}}" : "",
+    });
   }
   // Selects a number; one from Python that the list does not have is added.
   function select(id, value, text) {
@@ -59,9 +64,10 @@ function makeControls({experiment, attention, onChange, presses}) {
   function fill() {
     const options = names => names.map(name => new Option(name, name));
     element("optimizer").append(...options(Object.keys(OPTIMIZERS)));
-    element("loss-name").append(...options(data.losses.map(({name}) => name)));
+    element("loss-name").append(...data.losses.map(({name}) => new Option(LOSSES[name] ?? name, name)));
     element("activation").append(...options(Object.keys(data.pieces).filter(name => name !== "weighted")));
-    element("decay").append(...PENALTIES.map(x => new Option(x === 0 ? "none" : String(x), x)));
+    const penalty = x => x === 0 ? "{{playground.penalty.none}}" : String(x);
+    element("decay").append(...PENALTIES.map(x => new Option(penalty(x), x)));
   }
 
   function connect() {

@@ -1,5 +1,7 @@
 // Curves over the steps of training: one or two lines, the second dashed, and a dot at the present.
 
+const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}"};
+
 // steps: where the numbers are, counted in `unit`; lines: [{numbers, colour, dashed}], null where a number
 // is not known; now: the index of the present; top: the upper end of the axis, 0 for the largest number.
 function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
@@ -23,7 +25,7 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
     context.fillText(top ? Math.round(100 * value) + "%" : text, box.left - 5, y(value));
   }
   context.textBaseline = "top";
-  const last = `${end} ${unit}${end === 1 ? "" : "s"}`;  // the axis and its end
+  const last = filled(end === 1 ? "{{curve.end.one}}" : "{{curve.end}}", {n: end, unit});
   context.textAlign = "right";
   context.fillText(last, width, box.bottom + 4);
   context.textAlign = "center";

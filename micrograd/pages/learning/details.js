@@ -5,7 +5,7 @@
 //   onPoint(i, change)  a point was changed by numbers;  onDelete()  the chosen point is to go
 function makeDetails(place, {experiment, attention, clock, onChoose, onWeight, onPoint, onDelete}) {
   let frames = 0;
-  const closing = () => button("×", () => onChoose({}), "Close the details");
+  const closing = () => button("×", () => onChoose({}), "{{details.close}}");
   const introduced = () => introduction(experiment.training.p.length,
     () => onChoose({...attention.chosen, kind: "table", table: true}));
 
@@ -49,7 +49,7 @@ function makeDetails(place, {experiment, attention, clock, onChoose, onWeight, o
     const isBias = experiment.isBias(weight);
     return weightPanel({
       name: experiment.weightName(weight),
-      from: isFixed ? "a parameter" : isBias ? `the bias of ${neuron}`
+      from: isFixed ? "{{weight.parameter}}" : isBias ? filled("{{weight.bias}}", {neuron})
         : experiment.neuronName(weight.layer - 1, weight.input),
       to: isBias ? "" : neuron,
       figures, optimizer: settings.optimizer, settings: settingsOfStep,

@@ -133,7 +133,7 @@ class Experiment {
     this.note();
     const last = this.curves.loss[this.curves.loss.length - 1];
     if (last !== null && !Number.isFinite(last))
-      this.trouble = "The loss is no longer a number: the learning rate is too large. Undo, or Reset.";
+      this.trouble = "{{train.overflow}}";
   }
 
   // One step, and which weight it moved most.
@@ -265,7 +265,8 @@ class Experiment {
   neuronName(layer, index) { return layer === 0 ? INPUTS[index] : `L${layer}.n${index}`; }
   neuronTitle(layer, index) {
     const name = this.neuronName(layer, index);
-    return layer === 0 ? `input ${name}` : layer === this.sizes.length - 1 ? `${name}, score`
+    return layer === 0 ? filled("{{net.input}}", {name})
+      : layer === this.sizes.length - 1 ? filled("{{net.output}}", {name})
       : `${name}, ${this.activations[layer - 1]}`;
   }
   hasNeuron({layer, index}) { return !this.isFixed && index < (this.sizes[layer] ?? 0); }

@@ -20,7 +20,7 @@ function listenToKeys({oneStep, undo, train, close, stepOpened, rate}) {
   // Up and down: the learning rate to the next of 0.1, 0.2, 0.3, ..., a weight by a tenth.
   function turn(event) {
     const up = {ArrowUp: 1, ArrowDown: -1}[event.key], {target} = event;
-    if (!up || !target.matches("#rate, [aria-label=Weight]")) return;
+    if (!up || !target.matches("#rate, .weight input")) return;
     event.preventDefault();
     if (target.id === "rate") return rate(up > 0);
     target.value = Math.round(10 * (+target.value + 0.1 * up)) / 10;

@@ -55,7 +55,7 @@ function live(data) {
   });
   function canTrain() {
     if (experiment.trained.length) return true;
-    experiment.trouble = "There are no points to train on: click the plane to add some.";
+    experiment.trouble = "{{train.none}}";
     ask();
     return false;
   }
@@ -76,7 +76,7 @@ function live(data) {
     ask();
   }
   function showTrain() {
-    element("train").textContent = clock.isRunning() ? "❚❚ Pause" : "▶ Train";
+    element("train").textContent = clock.isRunning() ? "{{train.pause}}" : "{{train.run}}";
     element("train").setAttribute("aria-pressed", clock.isRunning());
     for (const id of ["said", "figures"])
       element(id).setAttribute("aria-live", clock.isRunning() ? "off" : "polite");

@@ -1,6 +1,7 @@
 // The network: columns of neurons, each with a small map of what it sees, and lines for the weights.
 
 const INPUTS = ["x₁", "x₂"];
+const SAID = {output: "{{net.below.output}}", gradient: "{{net.below.gradient}}"};  // below a neuron
 
 // Connects the picture to its place, which gets a canvas for the lines and a button for each neuron.
 //   onNeuron(layer, index)       a neuron was pressed; layers count from 1, layer 0 is the inputs
@@ -40,16 +41,17 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
         const change = (by, text, name) => {
           const button = document.createElement("button");
           button.textContent = text;
-          button.setAttribute("aria-label", `${name} layer ${layer}`);
-          button.title = `${name} layer ${layer}`;
+          button.title = filled(name, {n: layer});
+          button.setAttribute("aria-label", button.title);
           button.disabled = by < 0 ? size === 1 : size === 8;
           button.addEventListener("click", () => onSize(layer, by));
           return button;
         };
-        head.append(change(-1, "−", "Remove a neuron from"), String(size),
-                    change(1, "+", "Add a neuron to"));
+        head.append(change(-1, "−", "{{net.fewer}}"), String(size),
+                    change(1, "+", "{{net.more}}"));
       } else {
-        head.textContent = layer === 0 ? "inputs" : isHidden ? String(size) : size > 1 ? "scores" : "score";
+        head.textContent = layer === 0 ? "{{net.inputs}}" : isHidden ? String(size)
+          : size > 1 ? "{{net.scores}}" : "{{net.score}}";
       }
       place.append(head);
       return head;
@@ -127,7 +129,7 @@ function makeNetwork(place, {onNeuron, onPoint, onLine, onSize}) {
           return part;
         }));
         button.setAttribute("aria-label",
-          [called(layer, i), ...parts.map(({text, kind}) => `${kind} ${text}`)].join(", "));
+          [called(layer, i), ...parts.map(({text, kind}) => filled(SAID[kind], {x: text}))].join(", "));
       }
     });
   }

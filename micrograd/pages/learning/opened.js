@@ -1,13 +1,18 @@
 // A neuron opened, or a whole small model: its operations for one point as cards, forward and backward,
 // drawn by cards.js as on the stepping page.
 
+const KINDS = {
+  input: "{{word.input}}", parameter: "{{word.parameter}}", constant: "{{word.constant}}",
+  operation: "{{word.operation}}", result: "{{word.result}}",
+};
+
 // Part of a graph, ending in the loss. If more computation lies between the part and the loss, its last
 // node is "all that follows", whose local derivative was found by the backward pass of the whole graph.
 class Part extends Graph {
   // whole: {graph, d, g}; nodes: those to show, operands first; rest: whether more lies behind the last
   constructor({graph, d, g}, nodes, rest) {
     const place = new Map(nodes.map((node, k) => [node, k])), last = nodes.length - 1;
-    const rules = [...graph.rules, {op: "all that follows", forward: null, shares: [0]}];
+    const rules = [...graph.rules, {op: "…", forward: null, shares: [0]}];
     const own = nodes.map(node => {
       const [rule, ...operands] = graph.nodes[node];
       const isInside = operands.every(operand => place.has(operand));
@@ -43,7 +48,7 @@ function makeOpened({svg, map, onTurn, onPick}) {
 
   const describe = ({node: k}) => {
     const op = part.isLeaf(k) ? "" : part.rules[part.nodes[k][0]].op;
-    const sign = {"*": "×", "-": "−", neg: "−", "all that follows": "…"}[op] ?? op.toLowerCase();
+    const sign = {"*": "×", "-": "−", neg: "−"}[op] ?? op.toLowerCase();
     return {kind: kinds[k], title: names[k], full: names[k], sign, fixed: kinds[k] !== "parameter"};
   };
 
@@ -57,7 +62,7 @@ function makeOpened({svg, map, onTurn, onPick}) {
       let count = 0;
       names = nodes.map((node, k) => named(node) ?? (part.isLeaf(k) ? number(whole.d[node]) : `v${++count}`));
       kinds = nodes.map((node, k) => kindOf(node) ?? (part.isLeaf(k) ? "constant" : "operation"));
-      if (rest) { names.push("loss"); kinds.push("result"); } else kinds[kinds.length - 1] = "result";
+      if (rest) { names.push("{{how.loss}}"); kinds.push("result"); } else kinds[kinds.length - 1] = "result";
       view = new Levels(part).view(new Set());
       stage.draw(view, describe);
       svg.style.height = `${Math.min(440, Math.max(180, stage.needs().height))}px`;
@@ -81,7 +86,7 @@ function makeOpened({svg, map, onTurn, onPick}) {
       cards.set(name, {
         data, grad, number: d[k], later: !known[k], now: step.item === name, given: backward && done[k],
         fresh: changed.has(k) ? (backward ? "grad" : "data") : "",
-        spoken: `${names[k]}, ${kinds[k]}, data ${data}, grad ${grad}`,
+        spoken: filled("{{opened.card}}", {name: names[k], kind: KINDS[kinds[k]], data, grad}),
       });
     }
     const arrows = view.arrows.map(({to, edges: [[giver, k]]}) => {
@@ -104,17 +109,11 @@ function makeOpened({svg, map, onTurn, onPick}) {
   // What happens at a step: the phase and a list of [text, kind].
   function toldAt(at, {d, g, changes}) {
     const {phase, item} = steps.list[at], k = item ? view.items.get(item).node : -1;
-    const sentences = {
-      start: "What comes in is known. Step forward to compute.",
-      seed: "Now backwards: how much does the loss move when the loss itself moves a little? Just as much: "
-        + "its gradient is 1.",
-      end: "Every gradient is known. A training step moves each weight against its own, averaged over "
-        + "the points.",
-    };
+    const sentences = {start: "{{opened.start}}", seed: "{{opened.seed}}", end: "{{opened.end}}"};
     if (phase in sentences) return {phase, said: [[sentences[phase]]]};
     const op = part.rules[part.nodes[k][0]].op;
     if (phase === "forward" && part.rest && k === part.root)
-      return {phase, said: [["All that follows gives "], [`loss = ${number(d[k])}`, "strong"]]};
+      return {phase, said: [["{{opened.rest}} "], [`{{how.loss}} = ${number(d[k])}`, "strong"]]};
     if (phase === "forward") {
       const operands = part.operands(k), letters = operationText(op, operands.map(o => names[o]));
       const numbers = operationText(op, operands.map(o => inFormula(d[o])));
@@ -122,10 +121,10 @@ function makeOpened({svg, map, onTurn, onPick}) {
     }
     const received = changes.filter(({node}) => kinds[node] !== "constant");
     const said = received.flatMap(({node, local, upstream, share}, n) => [
-      [`${n ? "; " : ""}to ${names[node]}: `], [number(local), "local"], [" × "],
+      [n ? "; " : ""], [filled("{{opened.to}} ", {name: names[node]})], [number(local), "local"], [" × "],
       [number(upstream), "gradient"], [" = "], [number(share), "gradient"],
     ]);
-    return {phase, said: said.length ? said : [[`${names[k]} passes nothing on.`]]};
+    return {phase, said: said.length ? said : [[filled("{{opened.none}}", {name: names[k]})]]};
   }
 
   return {show, redraw: () => { key = ""; }};

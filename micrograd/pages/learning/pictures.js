@@ -52,11 +52,11 @@ function makePictures({experiment, attention, clock, network, onPick}) {
                                          ["accuracy", "accuracy", "testAccuracy", 1]]) {
       const lines = [{numbers: curves[main], colour: theme.ink}];
       if (hasTests) lines.push({numbers: curves[test], colour: theme.faint, dashed: true});
-      drawCurves(element(id), {steps: curves.steps, unit: "step", lines, now, top, height: 112});
-      const text = top ? percent : decimals;
-      const said = text(curves[main][now]) + (hasTests ? ` · test ${text(curves[test][now])}` : "");
+      drawCurves(element(id), {steps: curves.steps, unit: "{{curve.step}}", lines, now, top, height: 112});
+      const text = top ? percent : decimals, trained = text(curves[main][now]);
+      const said = hasTests ? filled("{{curve.test}}", {trained, tested: text(curves[test][now])}) : trained;
       element(`${id}-now`).textContent = said;
-      element(id).setAttribute("aria-label", `Curve of the ${id}, now ${said}`);
+      element(id).setAttribute("aria-label", filled(CURVES[id], {numbers: said}));
     }
     element("key").hidden = !hasTests;
   }
@@ -86,13 +86,12 @@ function makePictures({experiment, attention, clock, network, onPick}) {
       chosen: chosen.kind === "weight" ? chosen.weight : chosen.kind === "neuron" ? chosen.neuron : null,
       marked: moved && moved.weight,
     });
-    network.describe(`Network of 2 inputs and layers of ${sizes.slice(1).join(", ")} neurons, `
-      + `${training.p.length} parameters. Lines show ${hue}.`);
-    element("key-lines").replaceChildren(...(isGradient ? [strong("━ gradient", "gradient")]
-      : [strong("━ positive", "positive"), " ", strong("━ negative", "negative")]));
-    element("about").textContent = isGradient
-      ? `Thickest line: a gradient of ±${number(most)}; dashed: negative.`
-      : "Each neuron shows where its output is positive and negative.";
+    network.describe(filled(isGradient ? "{{net.gradients}}" : "{{net.weights}}",
+                            {sizes: sizes.slice(1).join(", "), n: training.p.length}));
+    element("key-lines").replaceChildren(...(isGradient ? [strong("{{net.key.gradient}}", "gradient")]
+      : [strong("{{net.key.positive}}", "positive"), " ", strong("{{net.key.negative}}", "negative")]));
+    element("about").textContent = isGradient ? filled("{{net.thickest}}", {x: number(most)})
+      : "{{net.maps}}";
   }
 
   // The parameters of a model that is not an MLP.
@@ -106,13 +105,14 @@ function makePictures({experiment, attention, clock, network, onPick}) {
                  make("td", "number gradient", number(training.G[i])));
       return row;
     });
-    const head = make("tr", "", ...["parameter", "data", "gradient"].map(text => make("th", "", text)));
+    const columns = ["{{net.parameter}}", "data", "{{how.gradient}}"];
+    const head = make("tr", "", ...columns.map(text => make("th", "", text)));
     const focus = document.activeElement, held = place.contains(focus) ? focus.textContent : null;
     place.replaceChildren(
-      make("p", "", "This model is not an MLP: the page trains it, but neurons cannot be added or removed."),
+      make("p", "", "{{net.fixed}}"),
       make("table", "", head, ...rows));
     if (held) [...place.querySelectorAll("button")].find(b => b.textContent === held)?.focus();
-    element("about").textContent = "Press a parameter to see its update, or a point to see its arithmetic.";
+    element("about").textContent = "{{net.fixed.press}}";
   }
 
   return {draw, geometry: () => geometry};

@@ -191,8 +191,10 @@ function drawLegend(list, names, {threshold = null, hollow = ""} = {}) {
   const classes = names.map((name, label) => {
     const text = document.createElement("bdi");
     text.textContent = text.title = name;
-    const score = threshold === null ? "" : `:\u00a0score ${label ? ">" : "<"} ${threshold}`;
-    return entry(label, false, "class\u00a0", text, score);
+    const score = threshold === null ? "" : `:\u00a0{{plane.score}} ${label ? ">" : "<"} ${threshold}`;
+    const named = partsOf("{{plane.class}}", {name: text});
+    return entry(label, false, ...named.map(part => part.replaceAll?.(" ", "\u00a0") ?? part), score);
   });
-  list.replaceChildren(...classes, ...(hollow ? [entry(0, true, `hollow: ${hollow}`)] : []));
+  const last = hollow ? [entry(0, true, filled("{{plane.hollow}}", {what: hollow}))] : [];
+  list.replaceChildren(...classes, ...last);
 }

@@ -19,7 +19,7 @@ function recorded(run) {
     label: run.labels[i], test: i >= run.trainingPoints,
   }));
   const legend = () => drawLegend(element("legend"), run.names,
-    {hollow: points.length > run.trainingPoints ? "validation" : ""});
+    {hollow: points.length > run.trainingPoints ? "{{plane.validation}}" : ""});
   let now = 0, hue = "weights", pointed = null, pressed = null, isAsked = false;
 
   // The scores of a frame, unpacked, and interpolated before the sigmoid so that the boundary is smooth.
@@ -53,20 +53,24 @@ function recorded(run) {
     return numbers[kind].slice(start, start + width).map(n => n * scale);
   }
 
-  const neuronTitle = (layer, index) => layer === 0 ? `input ${INPUTS[index] ?? `x${index + 1}`}`
-    : layer === sizes.length - 1 ? `Output ${index + 1}` : `Layer ${layer}, neuron ${index + 1}`;
+  function neuronTitle(layer, index) {
+    if (layer === 0) return filled("{{net.input}}", {name: INPUTS[index] ?? `x${index + 1}`});
+    const isLast = layer === sizes.length - 1;
+    return filled(isLast ? "{{recorded.output}}" : "{{recorded.neuron}}", {layer, n: index + 1});
+  }
   const shortly = x => String(Number(x.toPrecision(3))).replace("-", "−");
 
   function about(known, most) {
-    const shown = pointed || pressed;
-    if (!known) return "No gradients are known here: the weights have changed since the last backward pass.";
-    if (!shown || shown.layer === 0)
-      return `Thickest line: ${hue === "weights" ? "weight" : "gradient"} of ±${shortly(most)}. `
-        + (outputs ? "Point at a neuron to see its output over the plane." : "");
+    const shown = pointed || pressed, isWeight = hue === "weights";
+    if (!known) return "{{recorded.changed}}";
+    if (!shown || shown.layer === 0) {
+      const thickest = filled(isWeight ? "{{recorded.weight}}" : "{{recorded.gradient}}", {x: shortly(most)});
+      return outputs ? `${thickest} {{recorded.point}}` : thickest;
+    }
     const own = numbersOf(hue, shown.layer, shown.index).map(shortly), bias = own.pop(), shownMost = 8;
-    return `${neuronTitle(shown.layer, shown.index)}: ${hue} ${own.slice(0, shownMost).join(", ")}`
-      + (own.length > shownMost ? ", …" : "")
-      + `; ${hue === "weights" ? "bias" : "gradient of the bias"} ${bias}`;
+    const numbers = own.slice(0, shownMost).join(", ") + (own.length > shownMost ? ", …" : "");
+    return filled(isWeight ? "{{recorded.weights}}" : "{{recorded.gradients}}",
+                  {neuron: neuronTitle(shown.layer, shown.index), numbers, bias});
   }
 
   function drawNetwork() {
@@ -83,14 +87,15 @@ function recorded(run) {
       map: (layer, i) => outputs && layer ? mapImage(layer, i, false) : null,
       below: () => [], chosen: pointed || pressed,
     });
-    network.describe(`Network of ${sizes[0]} inputs and layers of ${sizes.slice(1).join(", ")} neurons. `
-      + (known ? `The largest of the ${hue} is ${shortly(most)} in size.` : "No gradients are known here."));
+    const largest = hue === "weights" ? "{{recorded.largest.weight}}" : "{{recorded.largest.gradient}}";
+    network.describe(filled("{{recorded.network}} ", {n: sizes[0], sizes: sizes.slice(1).join(", ")})
+      + (known ? filled(largest, {x: shortly(most)}) : "{{recorded.nothing}}"));
     element("about").textContent = about(known, most);
     for (const name of ["weights", "gradients"])
       element(`show-${name}`).setAttribute("aria-pressed", hue === name);
     element("key-lines").textContent = "";
-    for (const [text, kind] of hue === "gradients" ? [["━ positive ┅ negative", "gradient"]]
-         : [["━ positive", "positive"], ["━ negative", "negative"]]) {
+    for (const [text, kind] of hue === "gradients" ? [["{{net.key.both}}", "gradient"]]
+         : [["{{net.key.positive}}", "positive"], ["{{net.key.negative}}", "negative"]]) {
       const key = document.createElement("b");
       key.textContent = text + " ";
       key.className = kind;
@@ -102,21 +107,24 @@ function recorded(run) {
     const lines = [{numbers: main, colour: theme.ink}];
     if (validation) lines.push({numbers: validation, colour: theme.faint, dashed: true});
     drawCurves(element(id), {steps: run.steps, unit: run.unit, lines, now, top, height: 130});
-    const said = text(main[now]) + (validation ? ` · validation ${text(validation[now])}` : "");
+    const trained = text(main[now]), tested = validation && text(validation[now]);
+    const said = validation ? filled("{{curve.validation}}", {trained, tested}) : trained;
     element(`${id}-now`).textContent = said;
-    element(id).setAttribute("aria-label", `Curve of the ${id}, now ${said}`);
+    element(id).setAttribute("aria-label", filled(CURVES[id], {numbers: said}));
   }
 
   function draw() {
     const known = run.losses[now] !== null;
-    const words = `${run.unit} ${run.steps[now]} of ${run.steps[count - 1]} · loss `
-      + `${known ? decimals(run.losses[now]) : "not known"} · accuracy ${percent(run.accuracies[now])}`;
+    const words = filled("{{recorded.says}}", {
+      unit: run.unit, at: run.steps[now], last: run.steps[count - 1],
+      loss: known ? decimals(run.losses[now]) : "{{recorded.unknown}}", share: percent(run.accuracies[now]),
+    });
     element("slider").setAttribute("aria-valuetext", words);
     // A screen reader should not announce twelve frames per second.
     element("said").setAttribute("aria-live", transport.isPlaying() ? "off" : "polite");
     element("said").textContent = words;
     element("boundary").setAttribute("aria-label",
-      `Map of the ${points.length} points and of the class that the model predicts at each place`);
+      filled("{{plane.recorded}}", {n: points.length}));
     const shown = outputs && (pointed || pressed);
     drawPlane(element("boundary"), {
       grid: {columns: fineOf(columns), rows: fineOf(rows), surfaces: scoresOf(now)},
@@ -148,15 +156,14 @@ function recorded(run) {
   element("playback").hidden = false;
   element("page").classList.add("recorded");
   element("truth").hidden = !run.truth.length;
-  element("key-test").replaceWith("validation points");
+  element("key-test").replaceWith("{{recorded.tested}}");
   for (const name of ["weights", "gradients"])
     element(`show-${name}`).addEventListener("click", () => { hue = name; ask(); });
   if (!numbers) {
     for (const id of ["inside-head", "network"]) element(id).hidden = true;
     element("inside").hidden = !sizes.length;
     element("about").textContent = sizes.length
-      ? `The network of ${sizes[0]} inputs and layers of ${sizes.slice(1).join(", ")} neurons has too many `
-        + "weights to draw." : "";
+      ? filled("{{recorded.large}}", {n: sizes[0], sizes: sizes.slice(1).join(", ")}) : "";
   }
   readTheme(false);
   legend();

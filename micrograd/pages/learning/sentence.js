@@ -3,10 +3,11 @@
 function say(experiment) {
   const {curves, training, examples} = experiment, share = curves.accuracy.at(-1);
   write(element("figures"), share === null ? []
-    : [[`step ${training.steps} · loss ${decimals(curves.loss.at(-1))} · accuracy ${percent(share)}`]]);
+    : [[filled("{{train.figures}}",
+               {n: training.steps, loss: decimals(curves.loss.at(-1)), share: percent(share)})]]);
   write(element("said"), sentence(experiment));
-  element("boundary").setAttribute("aria-label", `The plane with ${examples.length} points and the class `
-    + `that the network gives to each place; accuracy ${percent(share)}`);
+  element("boundary").setAttribute("aria-label",
+    filled("{{plane.says}}", {n: examples.length, share: percent(share)}));
 }
 
 // Replaces what a place says, if it is something new: a list of [text, kind].
@@ -21,22 +22,19 @@ function sentence(experiment) {
   const {trouble, moved, training, isFixed, model} = experiment;
   if (trouble) return [[trouble, "wrong"]];
   if (moved) return whatMoved(experiment);
-  const rule = (each) =>
-    `A training step moves ${each} a little against its gradient, so that the loss usually falls.`;
-  if (training.steps) return [[rule("every parameter")]];
-  const count = training.p.length, neurons = isFixed ? 0 : model.layers.flat().length;
-  const kinds = isFixed ? "" : `: ${count - neurons} weights (the lines) and ${neurons} biases`;
-  return [[`${count} parameters${kinds}. ${rule("each one")}`]];
+  if (training.steps) return [["{{train.rule}}"]];
+  const n = training.p.length, biases = isFixed ? 0 : model.layers.flat().length;
+  const begin = isFixed ? "{{train.start.fixed}}" : "{{train.start}}";
+  return [[filled(begin, {n, weights: n - biases, biases})]];
 }
 
 function whatMoved(experiment) {
   const {moved: {weight, before, after, gradient, losses, isPlain}, settings, isFixed} = experiment;
-  const [from, to] = losses.map(decimals), way = losses[1] < losses[0] ? "fell" : "rose";
+  const [from, to] = losses.map(decimals), way = losses[1] < losses[0] ? "{{train.fell}}" : "{{train.rose}}";
   const start = `${experiment.weightName(weight)}: ${number(before)}`, end = `${number(after)}.`;
   const sum = isPlain
     ? [[`${start} − ${number(settings.rate)} × `], [inFormula(gradient), "gradient"], [` = ${end}`]]
     : [[`${start} → ${end}`]];
-  return [[from === to ? `The loss is still ${to}. ` : `The loss ${way} from ${from} to ${to}. `],
-          [isFixed ? "The parameter that moved most: " : "The weight that moved most (marked line): "],
-          ...sum];
+  return [[filled(from === to ? "{{train.still}}" : way, {from, to})],
+          [isFixed ? " {{train.moved.fixed}} " : " {{train.moved}} "], ...sum];
 }

@@ -7,7 +7,8 @@
 // describe(item) is {kind, title, full, sign, about, fixed, control}. A picture is {backward, travel,
 // focus: [names of items], cards: Map from name to {data, before, grad, now, given, later, fresh, badge,
 // picked}, arrows: for each arrow {now, passed, later, label, strong}}; the label of an arrow is
-// {local, upstream, share}, three texts, or just {text}.
+// {local, upstream, share}, three texts, or just {text}; or also {use, isFirst} if the operand is used
+// more than once: which use this is, and whether it is the first.
 
 const WIDTH = 148,
   STRIP = 24,
@@ -200,13 +201,7 @@ class Stage extends Pane {
       rx: 4,
     });
     group.append(grip);
-    grip.append(
-      svgElement(
-        "title",
-        {},
-        "Drag to the left or right, or press ↑ and ↓, Page Up and Page Down; Enter to type a number",
-      ),
-    );
+    grip.append(svgElement("title", {}, "{{card.turn}}"));
     let from = null;
     grip.addEventListener("pointerdown", event => {
       from = event.clientX;
@@ -331,31 +326,18 @@ class Stage extends Pane {
     if (picture.focus?.length) this.lookAt(picture.focus);
   }
 
-  label(arrow, {local, upstream, share, text, use}, taken) {
+  label(arrow, {local, upstream, share, text, use, isFirst}, taken) {
     const lines = text
       ? [[["plain", text]]]
       : this.layout.between < 100 && !this.down
         ? [
             [["local", local]],
-            [
-              ["plain", "× "],
-              ["gradient", upstream],
-            ],
-            [
-              ["plain", "= "],
-              ["share", share],
-            ],
+            [["plain", "× "], ["gradient", upstream]],
+            [["plain", "= "], ["share", share]],
           ]
         : [
-            [
-              ["local", local],
-              ["plain", " × "],
-              ["gradient", upstream],
-            ],
-            [
-              ["plain", "= "],
-              ["share", share],
-            ],
+            [["local", local], ["plain", " × "], ["gradient", upstream]],
+            [["plain", "= "], ["share", share]],
           ];
     if (use) lines.unshift([["word", use]]);
     const letters = Math.max(...lines.map(line => line.reduce((sum, [, part]) => sum + part.length, 0)));
@@ -365,7 +347,7 @@ class Stage extends Pane {
     // beside the arrow if it would cover most of it, or if there are two between the same cards
     const [operand, giver] = [arrow.points[0], arrow.points[arrow.points.length - 1]];
     const isShort = !this.down && length < 2.6 * size.width;
-    const lean = use ? (use[0] === "1" ? -0.62 : 0.62) : isShort ? (operand.y > giver.y ? 0.8 : -0.8) : 0;
+    const lean = use ? (isFirst ? -0.62 : 0.62) : isShort ? (operand.y > giver.y ? 0.8 : -0.8) : 0;
     this.plate(size, freePlace(along, size, taken, lean), lines, taken, "label");
   }
 
@@ -404,17 +386,10 @@ class Stage extends Pane {
     const size = {width: letters * 7.2 + 14, height: lines.length * 17 + 6};
     const {left, right, top, bottom} = card.box,
       x = (left + right) / 2;
-    const places = [
-      {x, y: bottom + size.height / 2 + 4},
-      {x, y: top - size.height / 2 - 4},
-    ];
+    const places = [{x, y: bottom + size.height / 2 + 4}, {x, y: top - size.height / 2 - 4}];
     this.plate(
       size,
-      freePlace(
-        places,
-        size,
-        taken.filter(other => other !== card.box),
-      ),
+      freePlace(places, size, taken.filter(other => other !== card.box)),
       lines,
       taken,
       "badge",

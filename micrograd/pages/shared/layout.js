@@ -131,18 +131,11 @@ function crossings(cells, rows) {
 function placed(cells, rows, beside) {
   const at = new Array(cells.length).fill(0);
   const settle = (row, wanted) =>
-    apart(
-      row.map(i => cells[i].size),
-      wanted,
-      beside,
-    ).forEach((x, k) => {
+    apart(row.map(i => cells[i].size), wanted, beside).forEach((x, k) => {
       at[row[k]] = x;
     });
   for (const row of rows)
-    settle(
-      row,
-      row.map(() => 0),
-    );
+    settle(row, row.map(() => 0));
   for (let sweep = 0; sweep < 12; sweep++) {
     const forwards = sweep % 2 === 0;
     for (const row of forwards ? rows : rows.slice().reverse())

@@ -216,12 +216,7 @@ class Pane {
         top: box.top * this.k + this.y,
         bottom: box.bottom * this.k + this.y,
       }));
-    const corners = [
-      [1, 1],
-      [0, 1],
-      [1, 0],
-      [0, 0],
-    ].map(([right, low]) => ({
+    const corners = [[1, 1], [0, 1], [1, 0], [0, 0]].map(([right, low]) => ({
       right,
       low,
       box: {

@@ -5,28 +5,6 @@
 // "end". A state is {d, g, known, seeded, done}: data and gradients, whether the data of a node and
 // its gradient are known, and whether its closure has run. States are computed, not stored.
 
-const MISTAKES = {
-  assign: {
-    label: "= instead of +=",
-    why: "A node that is used more than once keeps only the last contribution. Its gradient is the sum " +
-      "over all uses.",
-  },
-  order: {
-    label: "no topological order",
-    why: "A node passes its gradient on as soon as it is reached, before everything that uses it has " +
-      "contributed.",
-  },
-  twice: {
-    label: "forgotten zero_grad()",
-    why: "A second backward pass adds to the gradients that the first one left in the leaves: they double.",
-  },
-  local: {
-    label: "a wrong local derivative",
-    why: "One operation passes its gradient on as if its local derivative were 1. Everything before it " +
-      "is wrong.",
-  },
-};
-
 class Steps {
   // view: of levels.js; leaves: a Map from node to number; victim: the node whose local derivative is
   // wrong.

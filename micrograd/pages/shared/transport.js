@@ -16,24 +16,24 @@ function makeTransport({count, show, pace}) {
     at = Math.max(0, Math.min(Math.round(step), last()));
     $("slider").max = last();
     $("slider").value = at;
-    $("count").textContent = `${at} of ${last()}`;
+    $("count").textContent = filled("{{steps.count}}", {at, last: last()});
     $("back").disabled = $("first").disabled = at === 0;
     $("forward").disabled = $("last").disabled = at === last();
     show(at);
   }
-  function looksLike(name) {
-    $("play").setAttribute("aria-label", name);
-    $("play").querySelector("path").setAttribute("d", name === "Play" ? PLAY : PAUSE);
+  function showPlaying(isPlaying) {
+    $("play").setAttribute("aria-label", isPlaying ? "{{button.pause}}" : "{{button.play}}");
+    $("play").querySelector("path").setAttribute("d", isPlaying ? PAUSE : PLAY);
   }
   function pause() {
     clearInterval(timer);
     timer = 0;
-    looksLike("Play");
+    showPlaying(false);
   }
   function play() {
     if (timer) return pause();
     if (at === last()) goTo(0);
-    looksLike("Pause");
+    showPlaying(true);
     timer = setInterval(() => {
       goTo(at + 1);
       if (at === last()) pause();

@@ -3,6 +3,14 @@
 
 // ---- 1. Mistakes
 
+// Those that steps.js can make.
+const MISTAKES = {
+  assign: {label: "{{mistake.assign}}", why: "{{mistake.assign.why}}"},
+  order: {label: "{{mistake.order}}", why: "{{mistake.order.why}}"},
+  twice: {label: "{{mistake.twice}}", why: "{{mistake.twice.why}}"},
+  local: {label: "{{mistake.local}}", why: "{{mistake.local.why}}"},
+};
+
 function makeSwitches() {
   for (const [key, {label}] of Object.entries(MISTAKES)) {
     const button = made("button", label, {"aria-pressed": "false", "data-mistake": key});
@@ -101,7 +109,7 @@ function showDrawer(at, state) {
     $("comparison")
       .querySelector("tbody")
       .replaceChildren(...rows);
-    if (!last) $("comparison").querySelector("tbody").append(row("(step to the end to see the numbers)"));
+    if (!last) $("comparison").querySelector("tbody").append(row("{{mistakes.later}}"));
   }
   if (panel === "table") {
     const items = [...model.view.items.values()].filter(
@@ -118,7 +126,7 @@ function showDrawer(at, state) {
             item.box !== undefined
               ? model.boxes[item.box].about
               : model.graph.isLeaf(item.node)
-                ? kind
+                ? WORDS[kind]
                 : `= ${operationText(item.node)}`,
             card.data ?? "",
             card.grad ?? "",
@@ -152,9 +160,8 @@ function writeTranscript(last) {
     }),
   );
   const rest = model.steps.count - 1 - last;
-  $("transcript").querySelector("p").textContent = rest
-    ? `${rest} more step${rest === 1 ? "" : "s"} to come.`
-    : "";
+  const more = filled(rest === 1 ? "{{transcript.more.one}}" : "{{transcript.more}}", {n: rest});
+  $("transcript").querySelector("p").textContent = rest ? more : "";
 }
 
 // The gradient of the chosen leaf as the sum over all paths to the result.
@@ -163,7 +170,7 @@ function showPaths(at) {
     {d} = steps,
     place = $("paths").querySelector("div");
   if (picked < 0 || at < steps.count - 1) {
-    place.replaceChildren(made("p", "Step to the end: then all local derivatives are known."));
+    place.replaceChildren(made("p", "{{paths.later}}"));
     return;
   }
   const ways = new Float64Array(graph.nodes.length),
@@ -172,10 +179,13 @@ function showPaths(at) {
   for (let i = graph.root - 1; i >= picked; i--)
     ways[i] = users[i].reduce((sum, [user]) => sum + ways[user], 0);
   const count = ways[picked],
-    head = `The gradient of ${model.name(picked)} is ${number(model.right.gradients()[picked])}, the sum ` +
-      `over ${count < 2 ** 53 ? count.toLocaleString("en") : number(count)} path${count === 1 ? "" : "s"}`;
+    head = filled(count === 1 ? "{{paths.sum.one}}" : "{{paths.sum}}", {
+      name: model.name(picked),
+      gradient: number(model.right.gradients()[picked]),
+      n: count < 2 ** 53 ? count.toLocaleString("en") : number(count),
+    });
   if (count > 8) {
-    place.replaceChildren(made("p", `${head}. Backpropagation adds them up without following each one.`));
+    place.replaceChildren(made("p", `${head}. {{paths.many}}`));
     return;
   }
   const lines = [],
@@ -212,20 +222,14 @@ function showCode(at, state) {
     item = model.view.items.get(step.item);
   const i = item?.box === undefined ? (item?.node ?? -1) : -1;
   if (i < 0 || !["forward", "backward"].includes(step.phase)) {
-    $("code").replaceChildren(
-      made(
-        "p",
-        "The code of an operation is shown at the steps that compute it and that run its closure.",
-        {class: "faint"},
-      ),
-    );
+    $("code").replaceChildren(made("p", "{{code.later}}", {class: "faint"}));
     return;
   }
   const {op} = model.graph.rules[model.graph.nodes[i][0]],
     parts = [];
   if (model.lines[i])
     parts.push(
-      made("p", "Your line:"),
+      made("p", "{{code.line}}"),
       made("pre", model.lines[i], {class: step.phase === "forward" ? "code running" : "code"}),
     );
   const source = model.code[op];
@@ -239,23 +243,11 @@ function showCode(at, state) {
           step.phase === "backward" && /\.grad\b.*=/.test(line) ? {class: "running"} : {},
         ),
       );
-    const upstream =
-      step.phase === "backward"
-        ? ` Now upstream = ${state.changes.length ? number(state.changes[0].upstream) : "·"}.`
-        : "";
-    parts.push(
-      made(
-        "p",
-        `Its closure, _backward, ` +
-          (step.phase === "backward" ? `runs now.${upstream}` : "is kept for the backward pass."),
-      ),
-      block,
-    );
+    const upstream = state.changes.length ? number(state.changes[0].upstream) : "·";
+    const runs = filled("{{code.runs}}", {upstream});
+    parts.push(made("p", step.phase === "backward" ? runs : "{{code.kept}}"), block);
   }
-  $("code").replaceChildren(
-    ...parts,
-    made("p", parts.length ? "" : "The source of this operation was not found.", {class: "faint"}),
-  );
+  $("code").replaceChildren(...parts, made("p", parts.length ? "" : "{{code.none}}", {class: "faint"}));
 }
 
 // The first number that is not finite. The page keeps computing; the engine would raise an error.
@@ -263,10 +255,9 @@ function showAlarm({d, g, known, seeded}) {
   const at = d.findIndex((x, i) => known[i] && !Number.isFinite(x)),
     back = g.findIndex((x, i) => seeded[i] && !Number.isFinite(x));
   $("alarm").hidden = at < 0 && back < 0;
-  const [i, what, x] = at >= 0 ? [at, "", d[at]] : [back, "The gradient of ", back < 0 ? 0 : g[back]];
+  const [i, key, x] = at >= 0 ? [at, "{{alarm.data}}", d[at]] : [back, "{{alarm.gradient}}", g[back]];
   const turned = [...model.initial].some(([leaf, start]) => !Object.is(model.numbers.get(leaf), start));
-  if (i >= 0)
-    $("alarm").textContent =
-      `${what}${model.name(i)} is ${number(x)}: ` +
-      (turned ? "turn a leaf back, or press Undo." : "it is not defined for these leaves.");
+  if (i < 0) return;
+  const fix = turned ? "{{alarm.turned}}" : "{{alarm.leaves}}";
+  $("alarm").textContent = `${filled(key, {name: model.name(i), x: number(x)})} ${fix}`;
 }

@@ -98,9 +98,10 @@ function rankedFormula(graph, i, {stop, called, most = 24}) {
     const pieces = operand(j, 0, deep);
     const op = k => graph.nodes[k][0];
     if (found.length > 5 && found.every(k => op(k) >= 0 && op(k) === op(found[0])))
-      return [...pieces, ` + … (${found.length + 1} terms like this)`];
+      return [...pieces, filled(" + … ({{formula.same}})", {n: found.length + 1})];
     for (const [k, term] of found.entries()) {
-      if (left <= 0 && found.length - k > 1) return [...pieces, ` + … (${found.length - k} more terms)`];
+      if (left <= 0 && found.length - k > 1)
+        return [...pieces, filled(" + … ({{formula.more}})", {n: found.length - k})];
       pieces.push(" + ", ...operand(term, SUM, deep));
     }
     return pieces;
@@ -137,8 +138,10 @@ function localInMath(share, called) {
     if (op === "neg") return [["−", ...written(a, SIGN)], SIGN];
     if (op === "**") return [[...written(a, WHOLE), {sup: written(b, 0)}], POWER];
     if (op === "<" || op === ">") return [[...written(a, SUM), ` ${op} `, ...written(b, SUM)], 0];
-    if (op === "where")
-      return [[...written(b, SUM), " if ", ...written(a, 0), ", else ", ...written(c, SUM)], 0];
+    if (op === "where") {
+      const values = {a: written(b, SUM), condition: written(a, 0), b: written(c, SUM)};
+      return [partsOf("{{formula.where}}", values).flat(), 0];
+    }
     return [[`${op}(`, ...all.flatMap((x, k) => [...(k ? [", "] : []), ...written(x, 0)]), ")"], WHOLE];
   };
   const formula = simple(share),

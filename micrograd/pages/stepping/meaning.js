@@ -25,16 +25,16 @@ function showFormula() {
   const leaf = picked < 0 ? model.leaves[0] : picked;
   $("sentence").replaceChildren();
   if (leaf === undefined) return;
-  const [x, o] = [inMath(leaf), inMath(graph.root)];
-  $("sentence").append("Training makes a result smaller, usually an error, by changing numbers. The ", word("gradient"));
-  written($("sentence"), [" of ", ...x, " says what a small change does: ", ...o, " moves that many times"]);
-  written($("sentence"), [" as far as ", ...x, ". A minus sign: the opposite way. 0: not at all."]);
+  const values = {gradient: word("gradient"), x: inMath(leaf), o: inMath(graph.root)};
+  for (const part of partsOf("{{say.meaning}}", values))
+    if (part instanceof Element) $("sentence").append(part);
+    else written($("sentence"), part);
 }
 
-const word = text => made("dfn", text, {tabindex: "0", "data-word": text});
+const word = name => made("dfn", WORDS[name], {tabindex: "0", "data-word": name});
 
 function makeLegend() {
-  const shape = (kind, text) => {
+  const shape = (kind, name) => {
     const item = made("span", "", {class: "key"}),
       icon = svgElement("svg", {viewBox: "0 0 26 16", class: "stage shape"}),
       group = svgElement("g", {class: kind});
@@ -51,12 +51,12 @@ function makeLegend() {
     if (kind === "result")
       group.append(svgElement("rect", {class: "inner", x: 4.5, y: 4.5, width: 17, height: 7, rx: 1.5}));
     icon.append(group);
-    item.append(icon, word(text));
+    item.append(icon, word(name));
     return item;
   };
-  const colour = (className, text) => {
+  const colour = (className, name) => {
     const item = made("span", "", {class: `key ${className}`});
-    item.append(word(text));
+    item.append(word(name));
     return item;
   };
   const group = (...keys) => {
@@ -65,14 +65,9 @@ function makeLegend() {
     return part;
   };
   $("legend").append(
-    group(
-      shape("input", "input"),
-      shape("parameter", "parameter"),
-      shape("operation", "operation"),
-      shape("result", "result"),
-    ),
-    group(colour("ink", "data"), colour("gradient", "gradient"), colour("", "· not known yet")),
-    group(shape("card now", "this step")),
+    group(...["input", "parameter", "operation", "result"].map(kind => shape(kind, kind))),
+    group(colour("ink", "data"), colour("gradient", "gradient"), colour("", "dot")),
+    group(shape("card now", "now")),
   );
 }
 
@@ -99,32 +94,13 @@ function explainWords() {
 
 // ---- The tour
 
+// A part of the page, and what is said of it.
 const TOUR = [
-  [
-    "meaning",
-    () =>
-      "This is the computation as a formula. The question of this page: how far does the result move " +
-        "when one of its numbers moves a little? The answer is called the gradient of that number.",
-  ],
-  [
-    "picture",
-    () =>
-      "The same computation as a graph: inputs and parameters first, then one card for each operation, and " +
-        "the result last. A dot is a number that is not known yet.",
-  ],
-  ["transport", () => "Step forward: first each result is computed from its operands, towards the result."],
-  [
-    "now",
-    () =>
-      "Then backwards. The gradient of each output, times the local derivative, goes back to the operand. " +
-        "One walk finds the gradients of all numbers.",
-  ],
-  [
-    "tools",
-    () =>
-      "Try it: Nudge moves one number and compares the result with what the gradient said. One step is a " +
-        "step of training: each parameter moves a little, so that the result becomes smaller.",
-  ],
+  ["meaning", "{{tour.meaning}}"],
+  ["picture", "{{tour.picture}}"],
+  ["transport", "{{tour.transport}}"],
+  ["now", "{{tour.now}}"],
+  ["tools", "{{tour.tools}}"],
 ];
 let stop = -1;
 
@@ -134,13 +110,12 @@ function showTour(at) {
   $("tour").hidden = stop < 0;
   try {
     localStorage.setItem("micrograd toured", "yes");
-  } catch {
-    /* not allowed in a frame */
-  }
+  } catch {/* not allowed in a frame */}
   if (stop < 0) return;
   const [id, text] = TOUR[stop];
   $(id).classList.add("toured");
-  $("tour").querySelector("p").textContent = text();
-  $("tour").querySelector("span").textContent = `${stop + 1} of ${TOUR.length}`;
-  $("tourNext").textContent = stop === TOUR.length - 1 ? "Done" : "Next";
+  $("tour").querySelector("p").textContent = text;
+  const values = {at: stop + 1, last: TOUR.length};
+  $("tour").querySelector("span").textContent = filled("{{steps.count}}", values);
+  $("tourNext").textContent = stop === TOUR.length - 1 ? "{{tour.end}}" : "{{tour.next}}";
 }

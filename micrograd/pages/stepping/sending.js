@@ -24,9 +24,7 @@ function keepAddress(at) {
       state.set("open", [...open].join("."));
     try {
       history.replaceState(null, "", `#${String(state).replace(/=(?=&|$)/g, "")}`);
-    } catch {
-      /* a frame without an address */
-    }
+    } catch {/* a frame without an address */}
   }, 200);
 }
 

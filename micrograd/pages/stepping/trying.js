@@ -15,18 +15,14 @@ function questions(at, {step, state, chains}) {
     .slice(0, 4)
     .map(({node}) => ({
       node,
-      text: `gradient of ${model.name(node)} after this step = `,
+      text: filled("{{ask.gradient}}", {name: model.name(node)}),
       value: state.g[node],
     }));
 }
 
 function hiddenAt(at, now) {
   if (!asking) return new Set();
-  return new Set(
-    questions(at, now)
-      .map(({node}) => node)
-      .filter(node => !answered.has(`${at}/${node}`)),
-  );
+  return new Set(questions(at, now).map(({node}) => node).filter(node => !answered.has(`${at}/${node}`)));
 }
 
 function askQuestion(at, now, hidden) {
@@ -44,19 +40,13 @@ function askQuestion(at, now, hidden) {
     event.preventDefault();
     const [above, below = 1] = $("answer").value.replace("−", "-").replace(",", ".").split("/").map(Number);
     const typed = above / below;
-    if ($("answer").value.trim() === "" || Number.isNaN(typed)) return verdict(false, "Type a number.");
+    if ($("answer").value.trim() === "" || Number.isNaN(typed)) return verdict(false, "{{ask.number}}");
     const {value} = question,
       close = Math.abs(typed - value) <= Math.max(0.01 * Math.abs(value), 1e-12);
-    if (close || number(typed) === number(value)) finish(true, `Right: ${number(value)}.`);
-    else
-      verdict(
-        false,
-        now.step.phase === "forward"
-          ? "Not yet. Put the numbers of the operands into the formula."
-          : "Not yet. Local derivative × upstream gradient, added to what is there already.",
-      );
+    if (close || number(typed) === number(value)) finish(true, filled("{{ask.right}}", {x: number(value)}));
+    else verdict(false, now.step.phase === "forward" ? "{{ask.forward}}" : "{{ask.backward}}");
   };
-  $("tell").onclick = () => finish(true, `It is ${number(question.value)}.`);
+  $("tell").onclick = () => finish(true, filled("{{ask.told}}", {x: number(question.value)}));
 }
 
 function verdict(right, text) {
@@ -107,9 +97,7 @@ function showLeaf() {
   const value = model.numbers.get(picked);
   const fixed = picked < 0 || model.fixed[picked];
   for (const id of ["value", "less", "more", "nudge"]) $(id).disabled = Boolean(fixed);
-  $("value").title = fixed
-    ? "This leaf leads to a user-defined operation, which the page cannot run again"
-    : "↑ and ↓ turn it";
+  $("value").title = fixed ? "{{leaf.fixed}}" : "{{leaf.turn}}";
   if (document.activeElement !== $("value"))
     $("value").value = value === undefined ? "" : +value.toPrecision(4);
 }
@@ -144,13 +132,10 @@ function addBadge(at, state, cards) {
   const nudge = nudgeAt(at, state),
     card = cards.get(model.view.itemOf[model.graph.root]);
   if (!nudge || !card) return;
-  const line = (word, className, move) => [
-    ["plain", `${word} `],
-    [className, signed(move)],
-  ];
+  const line = (word, className, move) => [["plain", `${word} `], [className, signed(move)]];
   card.badge = [
-    line("grad × Δ:", "gradient", nudge.predicted),
-    line("actual:", "plain", nudge.actual),
+    line("{{nudge.grad}}", "gradient", nudge.predicted),
+    line("{{nudge.moved}}", "plain", nudge.actual),
   ];
 }
 
@@ -171,17 +156,19 @@ function showNudge(at, state) {
     row.append(made("span", word), track, made("b", signed(value), {class: className}));
     return row;
   };
-  const words = nudge.complete
-    ? `${leaf} moves by ${signed(nudge.delta)}, so ${result} should move by ${number(state.g[picked])} × ` +
-      `${inFormula(nudge.delta)}. ` +
-      (number(nudge.predicted) === number(nudge.actual)
-        ? "It does."
-        : "It nearly does: its curve bends, and the smaller Δ is, the less that matters.")
-    : `The gradient of ${leaf} is not known at this step: go on to the end.`;
+  const words = filled(nudge.complete ? "{{nudge.says}}" : "{{nudge.unknown}}", {
+    leaf,
+    result,
+    move: signed(nudge.delta),
+    gradient: number(state.g[picked]),
+    size: inFormula(nudge.delta),
+  });
+  const isRight = number(nudge.predicted) === number(nudge.actual);
+  const verdict = nudge.complete ? ` ${isRight ? "{{nudge.does}}" : "{{nudge.nearly}}"}` : "";
   $("nudged").replaceChildren(
-    bar("gradient × Δ", nudge.predicted, "gradient"),
-    bar("actual move", nudge.actual, "ink"),
-    made("p", words),
+    bar("{{nudge.predicted}}", nudge.predicted, "gradient"),
+    bar("{{nudge.actual}}", nudge.actual, "ink"),
+    made("p", words + verdict),
   );
 }
 
@@ -228,11 +215,9 @@ function showDescent() {
     made("b", number(lesson.before)),
     " → ",
     made("b", number(lesson.after)),
-    lesson.after < lesson.before
-      ? ". It is smaller: training repeats this."
-      : lesson.after > lesson.before
-        ? ". It grew: the learning rate is too large."
-        : ".",
+    ".",
+    lesson.after < lesson.before ? " {{step.smaller}}" : "",
+    lesson.after > lesson.before ? " {{step.larger}}" : "",
   );
   const rows = made("table");
   for (const {node, from, grad, to} of lesson.rows) {
@@ -243,7 +228,7 @@ function showDescent() {
       made("span", inFormula(grad), {class: "gradient"}),
       " = ",
       made("b", number(to)),
-      grad ? "" : ": it stays, because its gradient is 0",
+      grad ? "" : ": {{step.stays}}",
     );
     row.append(made("td", model.name(node)), cell);
     rows.append(row);
@@ -253,12 +238,12 @@ function showDescent() {
   $("descent").replaceChildren(
     head,
     rows,
-    made("p", more > 0 ? `and ${more.toLocaleString("en")} more` : "", {class: "faint"}),
+    made("p", more > 0 ? filled("{{list.rest}}", {n: more.toLocaleString("en")}) : "", {class: "faint"}),
     made(
       "p",
-      "New = old − learning rate × gradient. Then all gradients are computed again." +
-        (lesson.all ? " No leaf is marked as a parameter, so all of them move." : "") +
-        (hasInputs ? " Inputs stay: they are given." : ""),
+      "{{step.rule}}" +
+        (lesson.all ? " {{step.all}}" : "") +
+        (hasInputs ? " {{step.inputs}}" : ""),
     ),
     descent.length > 2 ? sparkline(descent) : "",
   );
@@ -277,8 +262,11 @@ function sparkline(values) {
     viewBox: "0 0 260 60",
     class: "curve",
     role: "img",
-    "aria-label": `${values.length - 1} steps, from ${number(values[0])} to ` +
-      `${number(values[values.length - 1])}`,
+    "aria-label": filled("{{step.curve}}", {
+      n: values.length - 1,
+      first: number(values[0]),
+      last: number(values.at(-1)),
+    }),
   });
   svg.append(svgElement("polyline", {points: points.map(p => p.map(round).join(",")).join(" ")}));
   for (const [cx, cy] of points.length < 40 ? points : points.slice(-1))

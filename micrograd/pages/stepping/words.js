@@ -4,33 +4,30 @@
 // inMath(i) are the short name of a node, as a text and as pieces of formula.js, and `first` is the leaf
 // that serves as an example, or -1.
 
-const MEANING = {
-  leaf: "A number that is given, not computed: an input or a parameter.",
-  input: "A number that comes from outside, such as data to learn from. Training does not change it.",
-  parameter: "A number that training changes, such as a weight.",
-  operation:
-    "A number computed from other numbers, its operands. + adds, × multiplies, and tanh turns any number " +
-    "into one between −1 and 1.",
-  result:
-    "The number computed last. We ask what moves it. In training it is the loss: how wrong the network is.",
-  constant: "A fixed number in the formula. It has no gradient.",
-  data: "The number itself, computed in the forward pass.",
-  gradient:
-    "How many times as far the result moves as this number does, for small moves. A minus sign: the " +
-    "opposite way. 0: not at all. Written ∂o/∂w for the gradient of w if o is the result; in code, grad.",
-  "· not known yet": "A dot instead of a number, and a dotted frame if it is not computed yet.",
-  "this step": "The thick frame: the operation that runs now.",
-  "local derivative":
-    "How many times as far the output of one operation moves as one of its operands does. Written ∂n/∂b " +
-    "if the operation computes n from b.",
-  "upstream gradient": "The gradient of the operation's output, which has just been found.",
-  contribution:
-    "Local derivative × upstream gradient. The gradient of a number is the sum of the contributions of " +
-    "all its uses.",
-  "learning rate": "How far one step goes: learning rate × gradient. 0.1 is a tenth of the gradient.",
-  "move Δ": "How far Nudge moves the leaf: a small number.",
+// The words of the page, and what they mean; those that are not in the first list are in explain.html.
+const WORDS = {
+  input: "{{word.input}}", parameter: "{{word.parameter}}", constant: "{{word.constant}}",
+  operation: "{{word.operation}}", result: "{{word.result}}", data: "{{word.data}}",
+  gradient: "{{word.gradient}}", dot: "{{word.dot}}", now: "{{word.now}}", local: "{{word.local}}",
+  upstream: "{{word.upstream}}", share: "{{word.share}}",
 };
-const ORDINAL = ["1st use", "2nd use", "3rd use"];
+const MEANING = {
+  leaf: "{{word.leaf.means}}",
+  input: "{{word.input.means}}",
+  parameter: "{{word.parameter.means}}",
+  operation: "{{word.operation.means}}",
+  result: "{{word.result.means}}",
+  data: "{{word.data.means}}",
+  gradient: "{{word.gradient.means}}",
+  dot: "{{word.dot.means}}",
+  now: "{{word.now.means}}",
+  local: "{{word.local.means}}",
+  upstream: "{{word.upstream.means}}",
+  share: "{{word.share.means}}",
+  rate: "{{word.rate.means}}",
+  move: "{{word.move.means}}",
+};
+const USES = ["{{chain.use.1}}", "{{chain.use.2}}", "{{chain.use.3}}"];
 
 // A node's name or number as pieces of formula.js.
 const callName = model => (j, rank) =>
@@ -41,11 +38,13 @@ const callNumber = model => (j, rank) => [
 
 // "a, b and c"
 const listed = texts =>
-  texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts[texts.length - 1]}`;
+  texts.length < 2
+    ? texts.join("")
+    : filled("{{list.and}}", {some: texts.slice(0, -1).join(", "), last: texts.at(-1)});
 const firstFew = (texts, most = 4) =>
   texts.length <= most
     ? listed(texts)
-    : `${texts.slice(0, most - 1).join(", ")} and ${texts.length - most + 1} more`;
+    : filled("{{list.more}}", {some: texts.slice(0, most - 1).join(", "), n: texts.length - most + 1});
 
 // The number of nodes inside an item that are computed, and its name.
 const inside = (model, item) => item.nodes.filter(i => !model.graph.isLeaf(i)).length;
@@ -62,15 +61,12 @@ function told(model, at) {
     item = view.items.get(step.item);
   const found = {phase: step.phase, step, state, sentence: "", equation: null, chains: []};
   if (step.phase === "start") {
-    found.sentence = graph.isLeaf(graph.root)
-      ? `${result} is given: nothing has to be computed.`
-      : "Only inputs and parameters are known: a dot is a number not known yet. Press Step forward (→).";
+    found.sentence = filled(graph.isLeaf(graph.root) ? "{{say.start.leaf}}" : "{{say.start}}", {result});
   } else if (step.phase === "forward" && item.box === undefined) {
     const i = item.node;
-    found.sentence = `${model.name(i)} is computed from ` +
-      `${firstFew([...new Set(graph.operands(i).map(o => named(model, o)))])}.`;
-    if (!graph.isKnown(i))
-      found.sentence += " It is a user-defined operation: the page keeps its recorded result.";
+    const operands = firstFew([...new Set(graph.operands(i).map(o => named(model, o)))]);
+    found.sentence = filled("{{say.forward}}", {name: model.name(i), operands});
+    if (!graph.isKnown(i)) found.sentence += " {{say.forward.own}}";
     found.equation = {
       node: i,
       names: formulaOf(graph, i, {stop: j => !model.isFormula(j), called: callName(model)}),
@@ -78,37 +74,32 @@ function told(model, at) {
       result: number(steps.d[i]),
     };
   } else if (step.phase === "forward") {
-    const outputs = item.outputs.length === 1 ? "its output" : `${item.outputs.length} numbers`;
-    const operations = `${inside(model, item).toLocaleString("en")} operations inside`;
-    found.sentence = `${itemName(model, item)} computes ${outputs} (${operations}; unfold it to see them).`;
+    const n = item.outputs.length,
+      count = inside(model, item).toLocaleString("en");
+    const values = {name: itemName(model, item), n, count};
+    found.sentence = filled(n === 1 ? "{{say.box.one}}" : "{{say.box}}", values);
   } else if (step.phase === "seed") {
-    found.sentence = step.pass
-      ? "A second backward pass, and zero_grad() was forgotten: the leaves keep their gradients from the " +
-        "first."
-      : `Now backwards, from the result. ${result} moves exactly as far as ${result} itself: its ` +
-        "gradient is 1.";
+    found.sentence = filled(step.pass ? "{{say.seed.again}}" : "{{say.seed}}", {result});
   } else if (step.phase === "backward") {
     found.chains = chains(model, item, state);
     const receivers = [...new Set(found.chains.map(({node}) => model.name(node)))];
-    const each = receivers.length > 1 ? " of each" : found.chains.length > 1 ? ", once for each use" : "";
-    found.sentence = receivers.length
-      ? `The gradient of ${itemName(model, item)} goes back to ${firstFew(receivers)}, multiplied by the ` +
-        `local derivative${each}.`
-      : `All operands of ${itemName(model, item)} are constants, so it passes nothing on.`;
+    const uses = found.chains.length > 1 ? "{{say.backward.uses}}" : "";
+    found.sentence = filled(receivers.length ? "{{say.backward}}" : "{{say.backward.none}}", {
+      name: itemName(model, item),
+      operands: firstFew(receivers),
+      each: receivers.length > 1 ? "{{say.backward.each}}" : uses,
+    });
   } else {
     const leaf = model.first ?? -1;
-    const g = leaf < 0 ? 0 : state.g[leaf];
-    found.sentence =
-      "All gradients are known. " +
-      (leaf < 0
-        ? ""
-        : model.wrong?.length
-          ? "But this mistake has made some of them wrong."
-          : `The gradient of ${model.name(leaf)} is ${number(g)}: if ${model.name(leaf)} grows by 0.01, ` +
-            (Math.abs(g) < 1e-12
-              ? `${result} hardly moves.`
-              : `${result} ${g > 0 ? "grows" : "shrinks"} by about ${number(Math.abs(g))} × 0.01 = ` +
-                `${number(Math.abs(g) / 100)}.`));
+    const g = leaf < 0 ? 0 : state.g[leaf],
+      size = Math.abs(g);
+    found.sentence = "{{say.end}}";
+    if (leaf >= 0 && model.wrong?.length) found.sentence += " {{say.end.wrong}}";
+    else if (leaf >= 0) {
+      const way = size < 1e-12 ? "{{say.end.still}}" : g > 0 ? "{{say.end.grows}}" : "{{say.end.shrinks}}";
+      const numbers = {g: number(g), size: number(size), move: number(size / 100)};
+      found.sentence += ` ${filled(way, {name: model.name(leaf), result, ...numbers})}`;
+    }
   }
   return found;
 }
@@ -124,10 +115,8 @@ function chains(model, item, {changes, d}) {
     const uses = own.map(({node}) => node);
     return own.map((change, k) => {
       const twice = uses.filter(node => node === change.node).length > 1;
-      return {
-        ...change,
-        use: twice ? (ORDINAL[uses.slice(0, k).filter(node => node === change.node).length] ?? "") : "",
-      };
+      const before = uses.slice(0, k).filter(node => node === change.node).length;
+      return {...change, isFirst: !before, use: (twice && USES[before]) || ""};
     });
   }
   // of a folded box: what leaves it, as one sum for each node
@@ -145,12 +134,7 @@ function chains(model, item, {changes, d}) {
   found.push(...sums.values());
   if (output < 0) return found;
   const upstream = changes.find(({giver}) => giver === output)?.upstream ?? NaN;
-  const local = throughBox(
-    graph,
-    d,
-    item.nodes.filter(i => !graph.isLeaf(i)),
-    output,
-  );
+  const local = throughBox(graph, d, item.nodes.filter(i => !graph.isLeaf(i)), output);
   for (const chain of found) {
     Object.assign(chain, {local: local[chain.node], upstream});
     chain.explained =
@@ -163,12 +147,13 @@ function chains(model, item, {changes, d}) {
 function sumOf(model, chain, state) {
   const {node, before, share, after, first} = chain,
     {mistake} = model.steps;
-  const more = waiting(model, node, state) ? "; more will follow" : "";
-  if (mistake === "assign" && !first && before !== 0)
-    return `gradient: ${number(after)}, and ${number(before)} is lost${more}`;
-  if (mistake !== "assign" && (!first || before !== 0))
-    return `gradient: ${number(before)} + ${inFormula(share)} = ${number(after)}${more}`;
-  return `gradient${more && " so far"}: ${number(after)}${more}`;
+  const isLost = mistake === "assign" && !first && before !== 0,
+    isAdded = mistake !== "assign" && (!first || before !== 0),
+    more = waiting(model, node, state);
+  const single = more ? "{{sum.far}}" : "{{sum.first}}",
+    numbers = {before: number(before), share: inFormula(share), after: number(after)};
+  const sum = filled(isLost ? "{{sum.lost}}" : isAdded ? "{{sum.added}}" : single, numbers);
+  return more ? filled("{{sum.more}}", {sum}) : sum;
 }
 
 // Whether uses of this node have not contributed yet.
@@ -184,34 +169,31 @@ function localRule({graph, inMath, kinds, steps}, {giver, edge}) {
   return localInMath(graph.rules[graph.nodes[giver][0]].shares[edge], called);
 }
 
-function whyBackwards({leaves}) {
-  const n = leaves.length.toLocaleString("en");
-  return `Why backwards? To nudge ${n} leaves one by one takes ${n} more forward passes. One walk back ` +
-    "from the result finds all their gradients.";
-}
+const whyBackwards = ({leaves}) => filled("{{why.backwards}}", {n: leaves.length.toLocaleString("en")});
 
 function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
   const [x, y, result] = [node, giver, graph.root].map(name);
-  return `Why multiply? When ${x} moves a little, ${y} moves ${number(local)} times as far, and ${result} ` +
-    `moves ${number(upstream)} times as far as ${y}: together ${inFormula(local)} × ${inFormula(upstream)} times.`;
+  const product = `${inFormula(local)} × ${inFormula(upstream)}`;
+  return filled("{{why.multiply}}", {x, y, result, a: number(local), b: number(upstream), product});
 }
 
-const whatFor = ({name, graph}) =>
-  `What are the gradients for? To make ${name(graph.root)} smaller: One step moves each parameter a little, ` +
-  "up if its gradient is negative, down if it is positive.";
+const whatFor = ({name, graph}) => filled("{{why.gradients}}", {result: name(graph.root)});
 
 // The step in one line of text, for the transcript and for screen readers.
 function asText(model, at, {phase, sentence, equation, chains, state} = told(model, at)) {
-  const parts = [`${{forward: "Forward: ", backward: "Backward: "}[phase] ?? ""}${sentence}`];
+  const whole = {forward: "{{line.forward}}", backward: "{{line.backward}}"}[phase] ?? "{text}";
+  const parts = [filled(whole, {text: sentence})];
   if (equation) parts.push(equationText(model, equation));
   for (const chain of chains.slice(0, 8)) {
     const to = `${model.name(chain.node)}${chain.use ? ` (${chain.use})` : ""}`;
-    parts.push(
-      (chain.giver >= 0 && chain.explained !== false
-        ? `${to}: local derivative ${number(chain.local)} × upstream gradient ${number(chain.upstream)} ` +
-          `= ${number(chain.share)}; `
-        : `${to} receives ${number(chain.share)}; `) + `${sumOf(model, chain, state)}.`,
-    );
+    const isTold = chain.giver >= 0 && chain.explained !== false;
+    parts.push(filled(isTold ? "{{chain.product}}" : "{{chain.share}}", {
+      to,
+      local: number(chain.local),
+      upstream: number(chain.upstream),
+      share: number(chain.share),
+      sum: sumOf(model, chain, state),
+    }));
   }
   return parts.join(" ");
 }

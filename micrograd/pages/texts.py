@@ -1,0 +1,62 @@
+"""The sentences of the pages, from tables with a column for each language.
+
+A table is a TOML file. Each text has a key, and a line for each language:
+
+    [again]
+    en = "Play it {n} times again"
+    de = "{n}-mal noch einmal abspielen"
+
+{n} is a gap, which a value fills. `texts.toml` beside this file has the texts of the pages in this
+package; another language is one more line for each text, and `language=` chooses it.
+
+    >>> texts_of("en")["button.play"]
+    'Play'
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+TABLE = resources.files("micrograd.pages") / "texts.toml"
+SHOWN = 3  # names in an error
+
+
+def texts_of(language: str, table: Path | Traversable | None = None) -> dict[str, str]:
+    """All texts of a table in one language, by key.
+
+    Args:
+        language: a column of the table, such as 'en'.
+        table: the file; by default that of the pages.
+
+    Raises:
+        ValueError: a text has no such column.
+    """
+    table = table or TABLE
+    rows = _columns(table.read_text(encoding="utf-8"))
+    lacking = [key for key, columns in rows.items() if language not in columns]
+    if lacking:
+        more = f", ... ({len(lacking)} texts)" * (len(lacking) > SHOWN)
+        raise ValueError(
+            f"{table.name} has no {language!r} for {', '.join(lacking[:SHOWN])}{more}: add it there"
+        )
+    return {key: columns[language].strip("\n") for key, columns in rows.items()}
+
+
+@lru_cache(maxsize=4)
+def _columns(text: str) -> dict[str, dict[str, str]]:
+    return dict(_rows(tomllib.loads(text)))
+
+
+def _rows(table: dict[str, Any], key: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+    columns = {language: text for language, text in table.items() if isinstance(text, str)}
+    if columns:
+        yield key, columns
+    for part, inner in table.items():
+        if part not in columns:
+            yield from _rows(inner, f"{key}.{part}" if key else part)
