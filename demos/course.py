@@ -67,7 +67,7 @@ LARGEST = 13_000_000  # bytes
 # What the page may do: what the other pages may, and start a worker that runs WebAssembly. It
 # cannot fetch anything.
 POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src blob:; "
+    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' data:; worker-src blob:; "
     "style-src 'unsafe-inline'; img-src data: blob:; frame-src blob:; base-uri 'none'; "
     "form-action 'none'"
 )
