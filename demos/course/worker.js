@@ -48,9 +48,7 @@ async function started(texts) {
   for (const name of Object.keys(files).filter((name) => name.endsWith(".whl"))) {
     python.unpackArchive(await bytes(name), "wheel");
   }
-  for (const name of Object.keys(files).filter((name) => name.endsWith(".py"))) {
-    python.FS.writeFile(`/home/pyodide/${name}`, await bytes(name));
-  }
+  python.unpackArchive(await bytes("course.zip"), "zip");
   post("progress", 0.8);
   const draw = (dot, format, engine) => viz.renderString(dot, {format, engine});
   const runner = python.pyimport("runner");
