@@ -15,7 +15,8 @@ from course_answers import ANSWERS, edited
 from demo_scripts import DEMOS, load
 from wrong_engines import MISTAKES, RIGHT, class_of
 
-from micrograd.grade import grade
+from micrograd.grade import grade, grade_file
+from micrograd.grade.report import drawing
 from micrograd.grade.rules import RULES
 
 PARTS = DEMOS / "course"
@@ -220,6 +221,23 @@ def test_grade_leaves_out_the_deepest_chain_in_a_browser(monkeypatch):
     assert "would overflow the stack of the browser" in note.found
 
 
+def test_grade_file_says_that_a_browser_has_no_processes(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.platform", "emscripten")
+    with pytest.raises(RuntimeError, match=r"got a browser, .*: import the class .*grade\(Value\)"):
+        grade_file(tmp_path)
+
+
+def test_a_mistake_is_drawn_once_the_backward_pass_has_reached_it():
+    program = "a = Value(2.0); b = a * a; c = b * a; c.backward()"
+    middle = drawing(program, {"b": {"grad": 9.0}}).pipe(encoding="utf-8")
+    assert ">9<" in middle
+    assert ">2<" in middle
+    assert ">12<" not in middle  # a.grad, which comes later
+    end = drawing(program, {"a": {"grad": 9.0}}).pipe(encoding="utf-8")
+    assert ">12<" in end
+    assert drawing("x = 1", {}) is None
+
+
 def test_a_hint_points_at_the_method_of_the_right_class(tasks, texts):
     text = program_of("boundary", texts, ANSWERS["boundary"])
     lines = text.splitlines()
@@ -379,7 +397,7 @@ def test_a_learner_goes_from_the_first_task_to_the_last(learner):
         assert (
             "The first wrong number: " + number if number else "The first difference"
         ) in verdict
-        for stage in ("What is wrong", "Where", "How to mend it"):
+        for stage in ("What is wrong", "Where", "How to fix it"):
             assert stage not in learner.told("verdict")
             learner.press("Hint")
             assert stage in learner.told("verdict")

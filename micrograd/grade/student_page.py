@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from micrograd.grade.check import Check
 from micrograd.grade.points import earned, meaning
-from micrograd.grade.report import Report, drawing
+from micrograd.grade.report import Report, svg_of
 from micrograd.pages.page import html_page
 
 VERDICTS = {0: "no mistake", 1: "mistakes", 2: "not graded"}  # keyed by exit code
@@ -83,7 +83,7 @@ def _mistake(title: str, check: Check, hints: int) -> str:
     parts = [f"<h2>{_escaped(title)}</h2>"]
     if hints >= 2:
         program = "\n".join((check.spelled or check.program).split("; "))
-        picture = drawing(check)
+        picture = svg_of(check)
         parts += [
             f"<pre>{_escaped(program)}</pre>",
             f"<dl><dt>expected</dt><dd>{_escaped(check.expected)}</dd>"
