@@ -50,6 +50,7 @@ function open(chapter) {
   results.clear();
   say(textOf(python.ready ? "ready" : "starting"));
   lesson();
+  chapters();
   controls();
 }
 
@@ -59,9 +60,14 @@ function lesson() {
   at("heading").textContent = count + textOf(`${chapter}.title`);
   at("text").replaceChildren(...paragraphs(textOf(`${chapter}.text`)));
   at("task").replaceChildren(...words(textOf(`${chapter}.task`)));
-  at("pictures").replaceChildren(...(pictures[chapter] || []).map(({key, ...shown}) => shown.svg
-    ? element("figure", {}, drawing(shown.svg, textOf(key)), element("figcaption", {class: "faint"}, ...words(textOf(key))))
-    : folded(shown, textOf(key))));
+  const shown = pictures[chapter] || [];
+  at("pictures").replaceChildren(...shown.map(({key, svg, ...page}) => svg
+    ? element("figure", {}, drawing(svg, textOf(key)), element("figcaption", {class: "faint"}, ...words(textOf(key))))
+    : folded(page, textOf(key), shown.length === 1)));
+}
+
+function chapters() {
+  const {chapter} = state;
   at("chapters").replaceChildren(...[...CHAPTERS, FREE].map((name, i) => {
     const button = element("button", name === chapter ? {"aria-current": "page"} : {});
     const done = state.done.includes(name);
@@ -109,7 +115,7 @@ async function run() {
   editor.mark(0);
   say(textOf("running"));
   controls();
-  lesson();
+  chapters();
   const begun = performance.now();
   clock = setInterval(() => {
     const seconds = Math.round((performance.now() - begun) / 1000);
@@ -123,7 +129,7 @@ async function run() {
   running = null;
   if (result) judge(chapter, result);
   controls();
-  lesson();
+  chapters();
 }
 
 function judge(chapter, result) {
