@@ -26,9 +26,8 @@ PATIENCE = 120  # seconds to start, and to answer a command
 class Firefox:
     """A window of Firefox."""
 
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-        self.stream = self.socket.makefile("rwb")
+    def __init__(self, stream):
+        self.stream = stream
         self.numbers = count(1)
         self._read()  # it says hello
         self.ask("WebDriver:NewSession")
@@ -97,7 +96,12 @@ def running(downloads):
             while not (written.exists() and written.read_text()):
                 assert time.monotonic() - started < PATIENCE, "Firefox did not start"
                 time.sleep(0.1)
-            yield Firefox(int(written.read_text()))
+            address = "127.0.0.1", int(written.read_text())
+            with (
+                socket.create_connection(address, timeout=PATIENCE) as connected,
+                connected.makefile("rwb") as stream,
+            ):
+                yield Firefox(stream)
         finally:
             process.terminate()
             process.wait(30)
