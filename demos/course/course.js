@@ -60,10 +60,9 @@ function lesson() {
   at("heading").textContent = count + textOf(`${chapter}.title`);
   at("text").replaceChildren(...paragraphs(textOf(`${chapter}.text`)));
   at("task").replaceChildren(...words(textOf(`${chapter}.task`)));
-  const shown = pictures[chapter] || [];
-  at("pictures").replaceChildren(...shown.map(({key, svg, ...page}) => svg
-    ? element("figure", {}, drawing(svg, textOf(key)), element("figcaption", {class: "faint"}, ...words(textOf(key))))
-    : folded(page, textOf(key), shown.length === 1)));
+  at("pictures").replaceChildren(...(pictures[chapter] || []).map(({key, ...shown}) => shown.svg
+    ? element("figure", {}, drawing(shown.svg, textOf(key)), element("figcaption", {class: "faint"}, ...words(textOf(key))))
+    : folded(shown, textOf(key))));
 }
 
 function chapters() {

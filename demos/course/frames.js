@@ -13,12 +13,11 @@ function frame({page, title, height}) {
 }
 
 // A page that is made when it is opened: each one computes and draws.
-function folded(shown, caption, isOpen) {
+function folded(shown, caption) {
   const details = element("details", {class: "page"}, element("summary", {}, ...words(caption)));
   details.addEventListener("toggle", () => {
     if (details.open && details.children.length === 1) details.append(frame(shown));
   });
-  details.open = isOpen;
   return details;
 }
 

@@ -473,14 +473,15 @@ def step_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Findin
                                  "step-rate": before[x] - grad[x],
                                  "step-zero": before[x] - RATE * (grad[x] + old[x])}  # fmt: skip
                         rules = [rule for rule, number in known.items() if near(found, number)]
+                        picture = draw_dot(loss, names=values, highlight=[values[x]],
+                                           found={values[x]: {"data": found}})  # fmt: skip
+                        picture.graph_attr["label"] = ""  # it would ask for gradients
                         return Finding(
                             rules[0] if rules else "step", number=f"{x}.data",
                             expected=text("after-step", step=steps,
                                           what=f"{x}.data = {now[x]:.6g}"),
                             found=f"{x}.data = {found:.6g}",
-                            drawing=draw_dot(loss, names=values, highlight=[values[x]],
-                                             found={values[x]: {"data": found}}),
-                            **about,
+                            drawing=picture, **about,
                         )  # fmt: skip
         except Exception as error:
             return Finding("runs-here", expected=text("no-error"), found=_error(error), **about)
