@@ -4,12 +4,14 @@
 
 The file opens by a double click, needs no installation, and never uses the network. This program
 does: it fetches three packages with npm (a part of Node.js) and one with pip, at fixed versions,
-and checks their hashes. A second run takes those of npm from the cache. The parts of the page are
-in `demos/course/`: its texts in texts.toml, one line for each language.
+and checks their hashes. A second run takes those of npm from the cache. Node.js then compiles the
+modules with which Python starts. The parts of the page are in `demos/course/`: its texts in
+texts.toml, one line for each language.
 
-The page is tried in Chromium. By the documentation of what it uses (`import` in workers, streams
-that decompress, WebAssembly under a content security policy, container queries), it should work in
-Chrome and Edge from 105, Firefox from 114 and Safari from 16.4, on any system.
+The page was tried in Chromium 156, in Firefox 153.7 ESR, and in WebKitGTK 2.50.6, the nearest
+thing to Safari that runs on Linux. By the documentation of what it uses (`import` in workers,
+streams that decompress, WebAssembly under a content security policy, container queries), it should
+work in Chrome and Edge from 105, Firefox from 114 and Safari from 16.4, on any system.
 """
 
 import argparse
@@ -25,6 +27,7 @@ import tarfile
 import tempfile
 from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 from micrograd.files import write_whole
 from micrograd.pages.page import as_json, html_page
@@ -67,7 +70,7 @@ LARGEST = 13_000_000  # bytes
 # What the page may do: what the other pages may, and start a worker that runs WebAssembly. It
 # cannot fetch anything.
 POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src blob:; "
+    "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' data:; worker-src blob:; "
     "style-src 'unsafe-inline'; img-src data: blob:; frame-src blob:; base-uri 'none'; "
     "form-action 'none'"
 )
@@ -134,6 +137,30 @@ def wheels():
         return {path.name: path.read_bytes() for path in sorted(Path(folder).glob("*.whl"))}
 
 
+def zipped(names):
+    """An archive of parts of the course."""
+    archive = BytesIO()
+    with ZipFile(archive, "w") as opened:
+        for name in names:
+            opened.writestr(name, (PARTS / name).read_bytes())
+    return archive.getvalue()
+
+
+def compiled(files):
+    """The files; in the archives, the modules with which the course starts are compiled.
+
+    Otherwise the browser would compile them at every start, which takes longer than all the rest.
+    """
+    node = shutil.which("node")
+    if node is None:
+        raise FileNotFoundError("node compiles modules of the course: install Node.js")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            Path(folder, name).write_bytes(content)
+        subprocess.run([node, PARTS / "compiling.mjs"], cwd=folder, check=True)
+        return {name: Path(folder, name).read_bytes() for name in files}
+
+
 def course(cache=CACHE, language="en"):
     """The page as text."""
     packages = {name: fetched(name, cache) for name in PACKAGES}
@@ -141,7 +168,7 @@ def course(cache=CACHE, language="en"):
     lock = json.loads(packages["pyodide"]["pyodide-lock.json"])
     lock["packages"] = {}  # all that is installed is in the page
     files["pyodide-lock.json"] = json.dumps(lock).encode()
-    files |= wheels() | {name: (PARTS / name).read_bytes() for name in PYTHON}
+    files = compiled(files | wheels() | {"course.zip": zipped(PYTHON)})
     editor, table = packages["codemirror"], texts(language)
     return html_page(
         "course",

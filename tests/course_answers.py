@@ -80,7 +80,7 @@ SUM, PRODUCT = (
 
 ANSWERS = {
     "slope": [
-        ("return 0.0  # how far does f move, for each unit of the step?",
+        ("return 0.0  # how far does f move, for each unit of h?",
          "return (f(x + h) - f(x)) / h"),
     ],
     "value": [
@@ -118,7 +118,7 @@ ANSWERS = {
         (PRODUCT, WRAP + PRODUCT),
         ("\n    def backward(self):\n", MORE_OPERATIONS),
         ("import random\n", "import math\nimport random\n"),
-        ("        return self.b  # instead: tanh of the weighted sum of x, plus b\n",
+        ("        # tanh of the weighted sum of x, plus b\n        return self.b\n",
          "        return sum((w * xi for w, xi in zip(self.w, x)), self.b).tanh()\n"),
     ],
     "network": [

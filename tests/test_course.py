@@ -8,14 +8,17 @@ import json
 import re
 import sys
 import tarfile
+import time
 from pathlib import Path
 
+import firefox
 import pytest
 from course_answers import ANSWERS, edited
 from demo_scripts import DEMOS, load
 from wrong_engines import MISTAKES, RIGHT, class_of
 
-from micrograd.grade import grade
+from micrograd.grade import grade, grade_file
+from micrograd.grade.report import drawing
 from micrograd.grade.rules import RULES
 
 PARTS = DEMOS / "course"
@@ -220,6 +223,23 @@ def test_grade_leaves_out_the_deepest_chain_in_a_browser(monkeypatch):
     assert "would overflow the stack of the browser" in note.found
 
 
+def test_grade_file_says_that_a_browser_has_no_processes(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.platform", "emscripten")
+    with pytest.raises(RuntimeError, match=r"got a browser, .*: import the class .*grade\(Value\)"):
+        grade_file(tmp_path)
+
+
+def test_a_mistake_is_drawn_once_the_backward_pass_has_reached_it():
+    program = "a = Value(2.0); b = a * a; c = b * a; c.backward()"
+    middle = drawing(program, {"b": {"grad": 9.0}}).pipe(encoding="utf-8")
+    assert ">9<" in middle
+    assert ">2<" in middle
+    assert ">12<" not in middle  # a.grad, which comes later
+    end = drawing(program, {"a": {"grad": 9.0}}).pipe(encoding="utf-8")
+    assert ">12<" in end
+    assert drawing("x = 1", {}) is None
+
+
 def test_a_hint_points_at_the_method_of_the_right_class(tasks, texts):
     text = program_of("boundary", texts, ANSWERS["boundary"])
     lines = text.splitlines()
@@ -379,7 +399,7 @@ def test_a_learner_goes_from_the_first_task_to_the_last(learner):
         assert (
             "The first wrong number: " + number if number else "The first difference"
         ) in verdict
-        for stage in ("What is wrong", "Where", "How to mend it"):
+        for stage in ("What is wrong", "Where", "How to fix it"):
             assert stage not in learner.told("verdict")
             learner.press("Hint")
             assert stage in learner.told("verdict")
@@ -534,3 +554,86 @@ def test_nothing_is_wider_than_the_window(opened, page_file, width, scheme):
             ".map((x) => parseFloat(getComputedStyle(x).fontSize))"
         )
         assert min(sizes) >= 11
+
+
+@pytest.mark.slow
+def test_the_modules_with_which_python_starts_are_compiled(learner):
+    learner.write(
+        "import json, micrograd.engine, tasks\nfrom pathlib import Path\nprint(json.__file__)\n"
+        "print(*[Path(x.__spec__.cached).exists() for x in (micrograd.engine, tasks)])\n"
+    )
+    learner.run()
+    library, others = learner.told("printed").split("\n")[:2]
+    assert library.endswith("python314.zip/json/__init__.pyc")
+    assert others == "True True"
+
+
+# ---- Another browser
+
+READY = "return !document.querySelector('#run').disabled"
+EDITOR = "const {CodeMirror} = document.querySelector('.CodeMirror');"
+
+
+@pytest.mark.slow
+def test_a_learner_in_firefox(page_file, texts, tmp_path):
+    with firefox.running(downloads=tmp_path) as browser:
+
+        def told(place):
+            return browser.run("return document.getElementById(arguments[0]).innerText", place)
+
+        def write(text):
+            browser.run(f"{EDITOR} CodeMirror.setValue(arguments[0])", text)
+
+        def run(text):
+            write(text)
+            browser.press("Run")
+            browser.wait(READY)
+            return told("verdict")
+
+        browser.open(page_file)
+        browser.wait(READY)
+        start = texts["slope.start"]
+        browser.wait("return document.images[0]?.naturalWidth")
+        assert "The first wrong number: slope" in run(start)
+        for stage in ("What is wrong", "Where", "How to fix it"):
+            browser.press("Hint")
+            assert stage in told("verdict")
+        solved = edited(start, ANSWERS["slope"])
+        assert run(solved).startswith("Right.")
+
+        write("while True: pass")
+        browser.press("Run")
+        browser.wait("return document.querySelector('#run').disabled")
+        browser.press("Stop")
+        assert "Stopped" in told("status")
+        browser.wait(READY)
+        assert "there is no slope" in run("print('here again')")
+        assert "here again" in told("printed")
+        assert "needed more memory" in [run("x = [0] * 10**9"), told("status")][1]
+
+        write(solved)
+        browser.press("Export")
+        exported = tmp_path / "my_engine.py"
+        for _ in range(100):
+            if exported.exists() and exported.read_text(encoding="utf-8"):
+                break
+            time.sleep(0.1)
+        assert exported.read_text(encoding="utf-8") == solved
+        browser.open(page_file)
+        browser.wait(READY)
+        assert browser.run(f"{EDITOR} return CodeMirror.getValue()") == solved
+
+        browser.press("Free page")
+        run(texts["free.start"])
+        assert browser.wait("return document.querySelector('#shown img')?.naturalWidth")
+        browser.enter(0)
+        browser.wait("return document.querySelector('[aria-label=\"Step forward\"]')")
+        browser.press("Step forward")
+        assert "1 of 8" in browser.run("return document.body.innerText")
+        browser.enter(None)
+        run("from micrograd import playground\nplayground()\n")
+        browser.enter(0)
+        browser.wait("return document.querySelector('canvas')")
+        assert "step 0" in browser.run("return document.body.innerText")
+        browser.press("One step")
+        assert "step 1" in browser.wait("return document.body.innerText")

@@ -50,6 +50,7 @@ function open(chapter) {
   results.clear();
   say(textOf(python.ready ? "ready" : "starting"));
   lesson();
+  chapters();
   controls();
 }
 
@@ -62,6 +63,10 @@ function lesson() {
   at("pictures").replaceChildren(...(pictures[chapter] || []).map(({key, ...shown}) => shown.svg
     ? element("figure", {}, drawing(shown.svg, textOf(key)), element("figcaption", {class: "faint"}, ...words(textOf(key))))
     : folded(shown, textOf(key))));
+}
+
+function chapters() {
+  const {chapter} = state;
   at("chapters").replaceChildren(...[...CHAPTERS, FREE].map((name, i) => {
     const button = element("button", name === chapter ? {"aria-current": "page"} : {});
     const done = state.done.includes(name);
@@ -109,7 +114,7 @@ async function run() {
   editor.mark(0);
   say(textOf("running"));
   controls();
-  lesson();
+  chapters();
   const begun = performance.now();
   clock = setInterval(() => {
     const seconds = Math.round((performance.now() - begun) / 1000);
@@ -123,7 +128,7 @@ async function run() {
   running = null;
   if (result) judge(chapter, result);
   controls();
-  lesson();
+  chapters();
 }
 
 function judge(chapter, result) {

@@ -1,8 +1,9 @@
-// The files inside this page, compressed, by name.
+// The files inside this page by name: compressed bytes. (Safari cannot read a Blob of a page opened
+// from disk in a worker.)
 function filesOfPage() {
   const files = {};
   for (const element of document.querySelectorAll("script.file")) {
-    files[element.dataset.name] = new Blob([bytesOf(element.textContent)]);
+    files[element.dataset.name] = bytesOf(element.textContent);
     element.remove();  // its text is as large as the file
   }
   return files;

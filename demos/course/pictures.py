@@ -33,7 +33,9 @@ def _product():
 
 def _value():
     names = _product()
-    yield "graph", draw_dot(names["e"], names=names)
+    graph = draw_dot(names["e"], names=names)
+    graph.graph_attr["label"] = ""  # it would say to call backward(), which comes in chapter 5
+    yield "graph", graph
 
 
 def _byhand():
@@ -82,7 +84,7 @@ def _neuron():
 def _network():
     state = random.getstate()
     random.seed(1)
-    model = micrograd.MLP(3, [4, 4, 1], activation="tanh")
+    model = micrograd.MLP(3, [4, 4, 1], activation="tanh", output="tanh")
     random.setstate(state)
     yield "graph", micrograd.draw_network(model, [2.0, 3.0, -1.0])
 

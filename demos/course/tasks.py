@@ -16,12 +16,11 @@ from micrograd.grade.check import Check
 from micrograd.grade.checking import checks_of
 from micrograd.grade.graded_class import GradedClass, near
 from micrograd.grade.programs import CORE, EXPRESSIONS, OURS, Row, methods_in, plan, root_of
-from micrograd.grade.report import Report
+from micrograd.grade.report import Report, drawing
 from micrograd.grade.subject import Subject, is_ours, operands, shown
 
 CHAPTERS = ("slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary")
 NEEDED = ("a + 2.0", "2.0 * a", "a - b", "a ** 2", "a.tanh()")  # for a neuron and its loss
-LARGEST_DRAWING = 30  # nodes
 OF_WALK = ("seed", "walk", "once", "order")  # mistakes in backward()
 OF_OPERATION = ("accumulate", "children", "operands", "result", "runs")  # also in larger programs
 ENOUGH = 0.95  # the share of points on the right side of the boundary
@@ -150,7 +149,7 @@ def _finding_of(check: Check, graded: GradedClass, subject: Subject) -> Finding:
         check.place,
         f"Value.{method}" if (method := _method(check, subject)) else "",
         *check.stated(language()),
-        _drawing(check.program, wrong, found),
+        drawing(check.program, _beside(wrong, found.get(wrong))),
     )
 
 
@@ -168,34 +167,10 @@ def _numbers(ask: Callable[..., Any], program: str) -> dict[str, float]:
     return {}
 
 
-def _drawing(program: str, wrong: str, found: Mapping[str, float]) -> Any:
-    """The graph of a program: the right numbers up to the first wrong one, and what was found."""
-    made = OURS.run(program)
-    if not 1 <= len(made) <= LARGEST_DRAWING:
-        return None
+def _beside(wrong: str, found: float | None) -> dict[str, dict[str, float]]:
+    """The wrong number, for example of 'a.grad', as `drawing` takes it."""
     name, _, attribute = wrong.partition(".")
-    root = root_of(program) if program.count("backward()") == 1 else ""
-    return up_to(made, root, name, {attribute: found[wrong]} if wrong else {})
-
-
-def up_to(made: Mapping[str, Value], root: str, name: str, found: Mapping[str, Any]) -> Any:
-    """The graph with what was found for one of its Values.
-
-    If this is a gradient, the drawing shows the backward pass when it has reached this Value.
-    """
-    done = []
-    if root and "grad" in found:
-        for v in made.values():
-            v.grad = 0
-        made[root].grad = 1.0
-        backward = list(reversed(made))
-        done = [made[x] for x in backward[: backward.index(name)] if made[x]._prev]
-        for v in done:
-            v._backward()
-    beside = {made[name]: found} if found else {}
-    used = {v for value in made.values() for v in value._prev}
-    roots = [value for value in made.values() if value not in used]
-    return draw_dot(roots, names=made, found=beside, highlight=list(beside), done=done)
+    return {name: {attribute: found}} if found is not None else {}
 
 
 def _method(check: Check, subject: Subject) -> str:
@@ -335,7 +310,7 @@ def by_hand_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Fin
                 return Finding(
                     _rule_by_hand(x, number, ours), number=f"{x}.grad",
                     expected=f"{x}.grad = {right:.6g}", found=f"{x}.grad = {number:.6g}",
-                    drawing=up_to(ours, "L", x, {"grad": number}),
+                    drawing=drawing(program, {x: {"grad": number}}),
                     **about,
                 )  # fmt: skip
     return None
@@ -455,7 +430,7 @@ def neuron_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Find
                 return Finding(
                     "neuron", number=number, expected=f"{number} = {right:.6g}",
                     found=f"{number} = {found:.6g}",
-                    drawing=up_to(ours, "o", x, {attribute: found}),
+                    drawing=drawing(program, {x: {attribute: found}}),
                     **about,
                 )  # fmt: skip
         lacking = [x for x in named if x[0] in "wb" and id(made[x]) not in parameters]
@@ -502,14 +477,15 @@ def step_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Findin
                                  "step-rate": before[x] - grad[x],
                                  "step-zero": before[x] - RATE * (grad[x] + old[x])}  # fmt: skip
                         rules = [rule for rule, number in known.items() if near(found, number)]
+                        picture = draw_dot(loss, names=values, highlight=[values[x]],
+                                           found={values[x]: {"data": found}})  # fmt: skip
+                        picture.graph_attr["label"] = ""  # it would ask for gradients
                         return Finding(
                             rules[0] if rules else "step", number=f"{x}.data",
                             expected=text("after-step", step=steps,
                                           what=f"{x}.data = {now[x]:.6g}"),
                             found=f"{x}.data = {found:.6g}",
-                            drawing=draw_dot(loss, names=values, highlight=[values[x]],
-                                             found={values[x]: {"data": found}}),
-                            **about,
+                            drawing=picture, **about,
                         )  # fmt: skip
         except Exception as error:
             return Finding("runs-here", expected=text("no-error"), found=_error(error), **about)

@@ -5,8 +5,8 @@
 const MOST_MEMORY = 1 << 30;  // bytes: beyond this, Python raises a MemoryError
 const PAGE = 1 << 16;  // WebAssembly's unit of memory
 
-let files;  // by name: compressed Blobs
-const unzipped = (name) => new Response(files[name].stream().pipeThrough(new DecompressionStream("gzip")));
+let files;  // by name: compressed bytes
+const unzipped = (name) => new Response(new Response(files[name]).body.pipeThrough(new DecompressionStream("gzip")));
 const bytes = async (name) => new Uint8Array(await unzipped(name).arrayBuffer());
 const text = (name) => unzipped(name).text();
 
@@ -28,10 +28,8 @@ WebAssembly.Memory.prototype.grow = function (pages) {
   return grow.call(this, pages);
 };
 
-async function imported(name) {
-  const source = new Blob([await text(name)], {type: "text/javascript"});
-  return import(URL.createObjectURL(source));
-}
+// Of a page opened from disk, Safari imports a data address, and not a blob.
+const imported = async (name) => import(`data:text/javascript,${encodeURIComponent(await text(name))}`);
 
 const post = (kind, content) => self.postMessage({kind, content});
 
@@ -50,9 +48,7 @@ async function started(texts) {
   for (const name of Object.keys(files).filter((name) => name.endsWith(".whl"))) {
     python.unpackArchive(await bytes(name), "wheel");
   }
-  for (const name of Object.keys(files).filter((name) => name.endsWith(".py"))) {
-    python.FS.writeFile(`/home/pyodide/${name}`, await bytes(name));
-  }
+  python.unpackArchive(await bytes("course.zip"), "zip");
   post("progress", 0.8);
   const draw = (dot, format, engine) => viz.renderString(dot, {format, engine});
   const runner = python.pyimport("runner");

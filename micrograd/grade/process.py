@@ -63,6 +63,7 @@ def grade_file(
     Raises:
         FileNotFoundError: there is no such file, or not exactly one in the folder.
         ValueError: seconds or megabytes are not above 0.
+        RuntimeError: Python runs in a browser, which cannot start a process.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -74,6 +75,11 @@ def grade_file(
     if not seconds > 0 or (megabytes is not None and not megabytes > 0):
         raise ValueError(
             f"grade expects limits above 0, got seconds={seconds}, megabytes={megabytes}"
+        )
+    if sys.platform == "emscripten":
+        raise RuntimeError(
+            "grade_file expects to start a process, got a browser, which has none: import the "
+            f"class from the file, and call grade({class_name})"
         )
     file = _file_at(Path(path), class_name)
     settings = {

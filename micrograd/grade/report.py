@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, fields
 from itertools import accumulate
 from typing import Any
 
-from micrograd.engine import topological_order
 from micrograd.grade.causes import grouped
 from micrograd.grade.check import STATUSES, Check
 from micrograd.grade.points import POINTS, earned
@@ -23,6 +22,7 @@ from micrograd.grade.subject import ALIASES
 
 WIDTH = 80  # columns of a report
 LINES = 20  # of explained mistakes: the first one must stay visible on a screen of 24 lines
+LARGEST_DRAWING = 30  # nodes
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,8 +207,8 @@ class Report:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        texts = ((html.escape(text), drawing(check)) for text, check in self._texts())
-        shown = "".join(f"<pre>{text}</pre>{drawing}" for text, drawing in texts)
+        texts = ((html.escape(text), svg_of(check)) for text, check in self._texts())
+        shown = "".join(f"<pre>{text}</pre>{svg}" for text, svg in texts)
         return (
             f"<p><b>{html.escape(self._headline())}</b></p>{html.escape(self.remark)}{shown}"
             f"<details><summary>all checks</summary><pre>{html.escape(self._table())}</pre>"
@@ -259,25 +259,55 @@ def _wrapped(text: str) -> str:
     return "\n".join(lines).replace("\xa0", " ")
 
 
-def drawing(check: Check) -> str:
-    """The graph of a program as SVG: the right numbers, and in red the wrong ones that were found.
-
-    '' if there is nothing to draw.
-    """
-    from micrograd.draw import draw_dot
-
-    if "Value(" not in check.program or check.aspect == "deep chain":
+def svg_of(check: Check) -> str:
+    """The drawing of a failed check as SVG, '' if there is nothing to draw."""
+    if check.aspect == "deep chain":
         return ""
-    made = OURS.run(check.program)
-    found: dict[Any, dict[str, str]] = {}
+    found: dict[str, dict[str, str]] = {}
     for name, attribute, number in re.findall(r"\b(\w+)\.(\w+) = (-?[\w.+-]+)", check.found):
-        if name in made:
-            word = "data" if attribute in ALIASES["data"] else "grad"
-            found.setdefault(made[name], {})[word] = number
-    root = made[root_of(check.program)]
-    drawn = topological_order(root)
-    others = [v for v in found if v not in drawn]
-    picture = draw_dot([root, *others], names=made, found=found, highlight=list(found))
+        word = "data" if attribute in ALIASES["data"] else "grad"
+        found.setdefault(name, {})[word] = number
+    picture = drawing(check.program, found)
+    if picture is None:
+        return ""
     picture.graph_attr["label"] = ""  # no caption: the report is beside it
     svg = picture.pipe(encoding="utf-8")
     return re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :])  # a page may have several
+
+
+def drawing(program: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The graph of a program: the right numbers, and in red the wrong ones that were found.
+
+    If gradients are wrong, it shows the backward pass when it has just reached all of these.
+
+    Args:
+        program: one that our own Value can run.
+        found: for some of its names, the wrong 'data' and 'grad'; other names are ignored.
+
+    Returns:
+        What `draw_dot` returns, or None if there is no graph or it is too large.
+    """
+    from micrograd.draw import draw_dot
+
+    if "Value(" not in program:
+        return None
+    made = OURS.run(program)
+    if len(made) > LARGEST_DRAWING:
+        return None
+    done = []
+    gradients = [x for x in found if x in made and "grad" in found[x]]
+    if gradients and program.count("backward()") == 1:
+        for v in made.values():
+            v.grad = 0
+        made[root_of(program)].grad = 1.0
+        backward = [*reversed(made)]
+        last = max(map(backward.index, gradients))
+        done = [made[x] for x in backward[:last] if made[x]._prev]
+        for v in done:
+            v._backward()
+        if len(done) == sum(bool(v._prev) for v in made.values()):
+            done = []  # the pass is over: no card is told apart from the others
+    beside = {made[x]: numbers for x, numbers in found.items() if x in made}
+    used = {v for value in made.values() for v in value._prev}
+    roots = [value for value in made.values() if value not in used]
+    return draw_dot(roots, names=made, found=beside, highlight=[*beside], done=done)

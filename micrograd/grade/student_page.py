@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from micrograd.grade.check import Check
 from micrograd.grade.points import earned, meaning
-from micrograd.grade.report import Report, drawing
+from micrograd.grade.report import Report, svg_of
 from micrograd.pages.page import html_page
 
 VERDICTS = {0: "no mistake", 1: "mistakes", 2: "not graded"}  # keyed by exit code
@@ -98,7 +98,7 @@ def _mistake(title: str, check: Check, hints: int) -> str:
 
 def _figure(check: Check) -> str:
     try:
-        picture = drawing(check)
+        picture = svg_of(check)
     except ImportError as error:  # without Graphviz; the rest of the page is still of use
         warnings.warn(f"the pages have no drawings: {error}", RuntimeWarning, stacklevel=2)
         return ""
