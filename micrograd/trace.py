@@ -104,11 +104,11 @@ class Recording:
 
     def input(self, number: Number) -> Traced:
         """A traced number that can change from one run of the program to the next."""
-        return self.result("input", (), number)
+        return Traced(self, self.add("input", (), number))
 
     def constant(self, number: Number) -> Traced:
         """A traced number that never changes."""
-        return self.result("constant", (), number)
+        return Traced(self, self.add("constant", (), number))
 
     def record(self, op: str, *operands: Any) -> Any:
         """The result of an operation; NotImplemented if an operand is not a number.
@@ -126,12 +126,12 @@ class Recording:
             elif x.recording is not self:
                 raise ValueError(f"{x!r} belongs to another recording: use a plain number instead")
             places.append(x.place)
-        return self.result(op, tuple(places))
+        return Traced(self, self.add(op, tuple(places)))
 
-    def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
-        """The result of a new instruction, whose operands are the results at these places."""
+    def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
+        """Appends an instruction and returns its place; operands are the places of results."""
         self._steps.append(Instruction(op, operands, number, self.node, self.role, self.edge))
-        return Traced(self, len(self._steps) - 1)
+        return len(self._steps) - 1
 
 
 class TraceError(TypeError):
@@ -139,14 +139,15 @@ class TraceError(TypeError):
 
 
 def _unary(op: str) -> Callable[[Traced], Any]:
-    return lambda x: x.recording.result(op, (x.place,))
+    return lambda x: Traced(x.recording, x.recording.add(op, (x.place,)))
 
 
 def _binary(op: str) -> Callable[[Traced, Any], Any]:
     def method(x: Traced, y: Any) -> Any:
-        if type(y) is Traced and y.recording is x.recording:  # a fast path for the usual case
-            return x.recording.result(op, (x.place, y.place))
-        return x.recording.record(op, x, y)
+        recording = x.recording
+        if type(y) is Traced and y.recording is recording:  # a fast path for the usual case
+            return Traced(recording, recording.add(op, (x.place, y.place)))
+        return recording.record(op, x, y)
 
     return method
 

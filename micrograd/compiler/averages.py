@@ -47,9 +47,9 @@ def averaged(recording: Simplified, places: Sequence[int]) -> list[int]:
             mean[place] = place
         elif moves_inwards(place):
             operands = tuple(mean[i] for i in operands_of[place])
-            mean[place] = recording.simplified(steps.ops[place], operands)
+            mean[place] = recording.add(steps.ops[place], operands)
         else:
-            mean[place] = recording.simplified("mean", (place,))
+            mean[place] = recording.add("mean", (place,))
     return [mean[place] for place in places]
 
 

@@ -23,8 +23,10 @@ A program is compiled for examples of one shape.
 
 from __future__ import annotations
 
+import gc
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -47,6 +49,19 @@ Array = npt.NDArray[Any]
 Shapes = tuple[Shape, ...]
 
 DTYPES = {"jax": "float64", "jax-float32": "float32"}  # of the executors that run on JAX
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    # A program under construction is a growing graph without cycles, which Python's garbage
+    # collector would visit again and again.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Code(NamedTuple):
@@ -95,6 +110,7 @@ class Program:
         return [y]
     """
 
+    @_collector_at_rest()
     def __init__(
         self,
         function: Callable[..., Any],
@@ -188,6 +204,7 @@ class Program:
         ends = itertools.accumulate(self.widths.values(), initial=0)
         return [range(start, end) for start, end in itertools.pairwise(ends)]
 
+    @_collector_at_rest()
     def _built(self, with_gradients: bool) -> Executor:
         schedule = self.schedule if with_gradients else self._schedule(with_gradients=False)
         self.instructions.compact()
