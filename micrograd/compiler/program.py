@@ -129,6 +129,7 @@ class Program:
         self._code = code
         self._units = {not self.is_list: units}  # key: with_gradients; the first schedule clears it
         self.indices = _indices(code.steps, self._places_of_inputs())
+        code.steps.compact()
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
         self._row = shared_row(self.parameters)
         self._executors: dict[bool, Any] = {}
@@ -207,7 +208,6 @@ class Program:
     @_collector_at_rest()
     def _built(self, with_gradients: bool) -> Executor:
         schedule = self.schedule if with_gradients else self._schedule(with_gradients=False)
-        self.instructions.compact()
         if self.executor in DTYPES:
             from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
