@@ -165,10 +165,7 @@ def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
 
 def _users_line() -> str:
     frame: Any = sys._getframe()
-    files = (
-        __file__,
-        getattr(sys.modules.get("numpy"), "__file__", __file__),
-    )  # because np.sum calls our methods
+    files = __file__, getattr(sys.modules.get("numpy"), "__file__", __file__)  # np.sum calls us
     not_the_users = tuple(os.path.dirname(file) + os.sep for file in files)
     while frame.f_back and frame.f_code.co_filename.startswith(not_the_users):
         frame = frame.f_back
@@ -465,17 +462,12 @@ class Trace:
         """
         known = self._names(lambda i: f"d[{i}]", lambda i: f"g[{i}]")
         texts = _expressions(self.instructions, known, _JAVASCRIPT)
-        leaves = [
-            f"    {{node: {i}, number: {texts[self.data[i]]}}},"
-            for i, v in enumerate(self.order)
-            if not v._prev
-        ]
-        forward = [
-            f"    {{node: {i}, data: () => {texts[self.data[i]]}}},"
-            for i, v in enumerate(self.order)
-            if v._prev
-        ]
-        backward, last = [], None
+        leaves, forward, backward, last = [], [], [], None
+        for i, (v, place) in enumerate(zip(self.order, self.data, strict=True)):
+            if v._prev:
+                forward.append(f"    {{node: {i}, data: () => {texts[place]}}},")
+            else:
+                leaves.append(f"    {{node: {i}, number: {texts[place]}}},")
         for giver, edge, receiver, place in self.contributions():
             if giver != last:
                 backward += ["    ]},"] * (last is not None) + [f"    {{node: {giver}, shares: ["]

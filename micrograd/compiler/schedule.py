@@ -40,9 +40,7 @@ from micrograd.compiler.simplify import Instructions
 
 Slots = npt.NDArray[np.int32]
 Places = tuple[int, ...]
-Grid = tuple[
-    list[Places], list[Places]
-]  # left lists, and right lists; each left list is paired with every right list
+Grid = tuple[list[Places], list[Places]]  # each left list is paired with every right list
 
 
 class Block(NamedTuple):

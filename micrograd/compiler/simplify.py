@@ -53,14 +53,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # these compute operations on cons
     ">": operator.gt,
     ">=": operator.ge,
     "is": operator.eq,
-    "where": arithmetic.where,
-    **{
-        name: getattr(arithmetic, name)
-        for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu")
-    },
-    "maximum": arithmetic.maximum,
-    "minimum": arithmetic.minimum,
 }
+NAMED = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "maximum", "minimum")
+FUNCTIONS.update({name: getattr(arithmetic, name) for name in (*NAMED, "where")})
 CONDITIONS = ("<", "<=", ">", ">=", "is")
 RULES: dict[tuple[str, int, float], Callable[[Any], Any]] = {
     # The key is an operation, the position of its constant operand, and that constant. The function
