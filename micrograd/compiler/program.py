@@ -232,11 +232,7 @@ def _compiled(found: Recorded, output: int, keep_order: bool) -> tuple[_Code, li
 
 def _indices(steps: Instructions, inputs: Sequence[range]) -> list[tuple[int, Any, int]]:
     # For inputs that are used as indices, the argument, its columns, and the length of the table.
-    lengths: dict[int, int] = {}
-    for op, operands in zip(steps.ops, steps.operands, strict=True):
-        if op == "take":
-            index, *table = operands
-            lengths[index] = min(len(table), lengths.get(index, len(table)))
+    lengths = {index: min(found) for index, found in steps.tables.items()}
     found = []
     for argument, places in enumerate(inputs):
         length_of = {i: lengths[place] for i, place in enumerate(places) if place in lengths}

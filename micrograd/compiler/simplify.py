@@ -91,6 +91,7 @@ class Instructions(Sequence[Instruction]):
         ops: the operation of each instruction.
         lanes: for each instruction, 1 if its result can differ from lane to lane, else 0.
         numbers: maps the place of each input and constant to its number.
+        tables: maps the place of each index of a `take` to the lengths of its tables.
 
     >>> steps = Instructions()
     >>> steps.add("constant", (), 2.0), steps.add("neg", (0,))
@@ -106,6 +107,7 @@ class Instructions(Sequence[Instruction]):
         self.ops: list[str] = []
         self.lanes = bytearray()
         self.numbers: dict[int, Number] = {}
+        self.tables: dict[int, list[int]] = defaultdict(list)
         self._operands: list[tuple[int, ...]] = []
         self._compact: tuple[Array, Array] | None = None
 
@@ -123,6 +125,8 @@ class Instructions(Sequence[Instruction]):
                     is_lane = True
                     break
         lanes.append(is_lane)
+        if op == "take":
+            self.tables[operands[0]].append(len(operands) - 1)
         return place
 
     @property
