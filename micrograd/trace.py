@@ -105,11 +105,11 @@ class Recording:
 
     def input(self, number: Number) -> Traced:
         """A traced number that can change from one run of the program to the next."""
-        return self.result("input", (), number)
+        return Traced(self, self.add("input", (), number))
 
     def constant(self, number: Number) -> Traced:
         """A traced number that never changes."""
-        return self.result("constant", (), number)
+        return Traced(self, self.add("constant", (), number))
 
     def record(self, op: str, *operands: Any) -> Any:
         """The result of an operation; NotImplemented if an operand is not a number.
@@ -127,12 +127,12 @@ class Recording:
             elif x.recording is not self:
                 raise ValueError(f"{x!r} belongs to another recording: use a plain number instead")
             places.append(x.place)
-        return self.result(op, tuple(places))
+        return Traced(self, self.add(op, tuple(places)))
 
-    def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
-        """The result of a new instruction, whose operands are the results at these places."""
+    def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
+        """Appends an instruction and returns its place; operands are the places of results."""
         self._steps.append(Instruction(op, operands, number, self.node, self.role, self.edge))
-        return Traced(self, len(self._steps) - 1)
+        return len(self._steps) - 1
 
 
 class TraceError(TypeError):
@@ -140,14 +140,15 @@ class TraceError(TypeError):
 
 
 def _unary(op: str) -> Callable[[Traced], Any]:
-    return lambda x: x.recording.result(op, (x.place,))
+    return lambda x: Traced(x.recording, x.recording.add(op, (x.place,)))
 
 
 def _binary(op: str) -> Callable[[Traced, Any], Any]:
     def method(x: Traced, y: Any) -> Any:
-        if type(y) is Traced and y.recording is x.recording:  # a fast path for the usual case
-            return x.recording.result(op, (x.place, y.place))
-        return x.recording.record(op, x, y)
+        recording = x.recording
+        if type(y) is Traced and y.recording is recording:  # a fast path for the usual case
+            return Traced(recording, recording.add(op, (x.place, y.place)))
+        return recording.record(op, x, y)
 
     return method
 
@@ -165,10 +166,7 @@ def _refuses(what: str, remedy: str) -> Callable[..., NoReturn]:
 
 def _users_line() -> str:
     frame: Any = sys._getframe()
-    files = (
-        __file__,
-        getattr(sys.modules.get("numpy"), "__file__", __file__),
-    )  # because np.sum calls our methods
+    files = __file__, getattr(sys.modules.get("numpy"), "__file__", __file__)  # np.sum calls us
     not_the_users = tuple(os.path.dirname(file) + os.sep for file in files)
     while frame.f_back and frame.f_code.co_filename.startswith(not_the_users):
         frame = frame.f_back
@@ -466,17 +464,12 @@ class Trace:
         """
         known = self._names(lambda i: f"d[{i}]", lambda i: f"g[{i}]")
         texts = _expressions(self.instructions, known, _JAVASCRIPT)
-        leaves = [
-            f"    {{node: {i}, number: {texts[self.data[i]]}}},"
-            for i, v in enumerate(self.order)
-            if not v._prev
-        ]
-        forward = [
-            f"    {{node: {i}, data: () => {texts[self.data[i]]}}},"
-            for i, v in enumerate(self.order)
-            if v._prev
-        ]
-        backward, last = [], None
+        leaves, forward, backward, last = [], [], [], None
+        for i, (v, place) in enumerate(zip(self.order, self.data, strict=True)):
+            if v._prev:
+                forward.append(f"    {{node: {i}, data: () => {texts[place]}}},")
+            else:
+                leaves.append(f"    {{node: {i}, number: {texts[place]}}},")
         for giver, edge, receiver, place in self.contributions():
             if giver != last:
                 backward += ["    ]},"] * (last is not None) + [f"    {{node: {giver}, shares: ["]

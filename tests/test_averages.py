@@ -10,7 +10,7 @@ from micrograd.compiler.simplify import Simplified
 def test_lanes_start_at_inputs_and_end_at_means():
     recording = Simplified()
     p, x = inputs_of(recording, 2, parameters={0})
-    places = [(p * p).place, (p * x).place, recording.simplified("mean", ((p * x).place,))]
+    places = [(p * p).place, (p * x).place, recording.add("mean", ((p * x).place,))]
     lanes = recording.instructions.lanes
     assert [bool(lanes[place]) for place in places] == [False, True, False]
 

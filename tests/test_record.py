@@ -342,7 +342,7 @@ def test_a_result_from_outside_is_refused_and_its_detached_copy_is_not():
 
 
 @pytest.mark.parametrize("is_enabled", [True, False])
-def test_the_collector_rests_while_a_function_is_recorded(is_enabled):
+def test_the_collector_rests_while_a_program_is_built(is_enabled):
     seen = []
 
     def function(x):
@@ -354,10 +354,10 @@ def test_the_collector_rests_while_a_function_is_recorded(is_enabled):
     before = gc.isenabled()
     try:
         (gc.enable if is_enabled else gc.disable)()
-        recorded(function, [()])
+        Program(function, [()], "numpy")
         assert gc.isenabled() == is_enabled
         with pytest.raises(OSError, match="no such file"):
-            recorded(function, [()])
+            Program(function, [()], "numpy")
         assert gc.isenabled() == is_enabled
     finally:
         (gc.enable if before else gc.disable)()

@@ -47,26 +47,26 @@ def averaged(recording: Simplified, places: Sequence[int]) -> list[int]:
             mean[place] = place
         elif moves_inwards(place):
             operands = tuple(mean[i] for i in operands_of[place])
-            mean[place] = recording.simplified(steps.ops[place], operands)
+            mean[place] = recording.add(steps.ops[place], operands)
         else:
-            mean[place] = recording.simplified("mean", (place,))
+            mean[place] = recording.add("mean", (place,))
     return [mean[place] for place in places]
 
 
-def uses(steps: Instructions, results: Sequence[int]) -> list[int]:
+def uses(operands: Sequence[tuple[int, ...]], results: Sequence[int]) -> list[int]:
     """How often each instruction is used, either as a result or by another needed instruction.
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
     >>> x = recording.input(3.0)
     >>> _, y = x.exp(), x.sin()
-    >>> uses(recording.instructions, [y.place])
+    >>> uses(recording.instructions.operands, [y.place])
     [1, 0, 1]
     """
-    found, operands = [0] * len(steps), steps.operands
+    found = [0] * len(operands)
     for place in results:
         found[place] += 1
-    for place in range(len(steps) - 1, -1, -1):  # visit each instruction after all that use it
+    for place in range(len(found) - 1, -1, -1):  # visit each instruction after all that use it
         if found[place]:
             for i in operands[place]:
                 found[i] += 1
@@ -83,4 +83,4 @@ def needed(steps: Instructions, results: Sequence[int]) -> list[int]:
     >>> needed(recording.instructions, [y.place])
     [0, 2]
     """
-    return [place for place, n in enumerate(uses(steps, results)) if n]
+    return [place for place, n in enumerate(uses(steps.operands, results)) if n]

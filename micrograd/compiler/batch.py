@@ -75,15 +75,17 @@ class Batch:
         """The mean, as a float."""
         return float(self.data)
 
-    def __len__(self) -> int:
+    @property
+    def _results(self) -> Sequence[Batch]:
         if self._elements is None:
             raise TypeError("the function returns one Value: its results are in batch.lanes")
-        return len(self._elements)
+        return self._elements
+
+    def __len__(self) -> int:
+        return len(self._results)
 
     def __getitem__(self, i: int) -> Batch:
-        if self._elements is None:
-            raise TypeError("the function returns one Value: its results are in batch.lanes")
-        return self._elements[i]
+        return self._results[i]
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy keeps the results, but has no link to the parameters.

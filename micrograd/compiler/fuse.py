@@ -118,17 +118,13 @@ class _Fusion:
     def __init__(self, steps: Instructions, results: Sequence[int]) -> None:
         self.ops, self.operands, self.numbers = steps.ops, steps.operands, steps.numbers
         self.lanes = list(map(bool, steps.lanes))
-        self.uses = uses(steps, results)
-        self.depth = _depths(steps.operands)
+        self.uses = uses(self.operands, results)
+        self.depth = _depths(self.operands)
         self.found: dict[int, Unit] = {}  # results before operands
         self.parts: dict[int, Unit] = {}  # of the current unit, operands before results
         self.copies: dict[int, int] = {}  # maps uniform places to their copies in the lanes
         self.absorbed: set[int] = set()  # places that another unit has absorbed
-        self.lengths: dict[int, int] = {}  # maps an index to the length of its longest table
-        for op, operands in zip(steps.ops, steps.operands, strict=True):
-            if op == "take":
-                index, *table = operands
-                self.lengths[index] = max(len(table), self.lengths.get(index, 0))
+        self.tables = steps.tables
 
     def add(self, place: int) -> None:
         """Adds the unit for this place, and the new units that it consists of."""
@@ -292,7 +288,7 @@ class _Fusion:
                 return None
             index, position = self.operands[condition]
             # Without a table it is not an index: where(x, 0, y) is also recorded with an `is`.
-            if index not in self.lengths:
+            if index not in self.tables:
                 return None
             indices.append(index)
             contributions.append(x)
@@ -301,7 +297,7 @@ class _Fusion:
             return None
         self.absorbed.update(place for place, _ in tree.terms)
         # An index may point past the entries that have a gradient, for example at constants.
-        length = max(self.lengths[index] for index in indices)
+        length = max(max(self.tables[index]) for index in indices)
         operands = self.alike(indices), self.alike(contributions), tuple(positions)
         return Unit("scatter", operands, length=length)
 

@@ -23,8 +23,10 @@ A program is compiled for examples of one shape.
 
 from __future__ import annotations
 
+import gc
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -47,6 +49,19 @@ Array = npt.NDArray[Any]
 Shapes = tuple[Shape, ...]
 
 DTYPES = {"jax": "float64", "jax-float32": "float32"}  # of the executors that run on JAX
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    # A program under construction is a growing graph without cycles, which Python's garbage
+    # collector would visit again and again.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Code(NamedTuple):
@@ -95,6 +110,7 @@ class Program:
         return [y]
     """
 
+    @_collector_at_rest()
     def __init__(
         self,
         function: Callable[..., Any],
@@ -113,6 +129,7 @@ class Program:
         self._code = code
         self._units = {not self.is_list: units}  # key: with_gradients; the first schedule clears it
         self.indices = _indices(code.steps, self._places_of_inputs())
+        code.steps.compact()
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
         self._row = shared_row(self.parameters)
         self._executors: dict[bool, Any] = {}
@@ -188,9 +205,9 @@ class Program:
         ends = itertools.accumulate(self.widths.values(), initial=0)
         return [range(start, end) for start, end in itertools.pairwise(ends)]
 
+    @_collector_at_rest()
     def _built(self, with_gradients: bool) -> Executor:
         schedule = self.schedule if with_gradients else self._schedule(with_gradients=False)
-        self.instructions.compact()
         if self.executor in DTYPES:
             from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
@@ -215,11 +232,7 @@ def _compiled(found: Recorded, output: int, keep_order: bool) -> tuple[_Code, li
 
 def _indices(steps: Instructions, inputs: Sequence[range]) -> list[tuple[int, Any, int]]:
     # For inputs that are used as indices, the argument, its columns, and the length of the table.
-    lengths: dict[int, int] = {}
-    for op, operands in zip(steps.ops, steps.operands, strict=True):
-        if op == "take":
-            index, *table = operands
-            lengths[index] = min(len(table), lengths.get(index, len(table)))
+    lengths = {index: min(found) for index, found in steps.tables.items()}
     found = []
     for argument, places in enumerate(inputs):
         length_of = {i: lengths[place] for i, place in enumerate(places) if place in lengths}

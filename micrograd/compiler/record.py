@@ -15,11 +15,9 @@ results are the parameters of the function, including any that only decide which
 
 from __future__ import annotations
 
-import gc
 import inspect
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -96,7 +94,7 @@ def recorded(
     before: set[Value] = set()
     new: list[Value] = []
     # Gradients are recorded even inside no_grad(), which matters only when the program runs.
-    with resumed(), _collector_at_rest():
+    with resumed():
         for _ in range(ATTEMPTS):
             found, references = _attempt(function, shapes, output, candidates, known, before)
             # Values that outlive the graph: parameters, results from before the call, and results
@@ -115,19 +113,6 @@ def recorded(
         "the function creates and keeps new Values on every call: create its parameters once, "
         "outside"
     )
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    # A recording is a growing graph without cycles, which Python's garbage collector would visit
-    # again and again.
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _attempt(

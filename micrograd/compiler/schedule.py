@@ -40,9 +40,7 @@ from micrograd.compiler.simplify import Instructions
 
 Slots = npt.NDArray[np.int32]
 Places = tuple[int, ...]
-Grid = tuple[
-    list[Places], list[Places]
-]  # left lists, and right lists; each left list is paired with every right list
+Grid = tuple[list[Places], list[Places]]  # each left list is paired with every right list
 
 
 class Block(NamedTuple):
@@ -151,11 +149,9 @@ class Schedule(NamedTuple):
 
 PRODUCTS = ("dot", "mean")
 ZERO = -2  # stands for an input that is 0 in every lane, as ONE stands for 1
-FILLERS = {  # padding for lists that are shorter than others in their group
-    "dot": (ZERO, ONE, ZERO, ZERO), "mean": (ZERO, ONE),
-    "largest": (None,), "smallest": (None,),  # None: repeat the list's own last operand
-}  # fmt: skip
-LISTS = {*FILLERS, *SCATTERS, "take"}  # operations on lists of operands
+FILLERS = (ZERO, ONE, ZERO, ZERO)  # padding for lists of products and terms that are shorter
+LONG = {*PRODUCTS, "largest", "smallest"}  # operations on lists of any length
+LISTS = {*LONG, *SCATTERS, "take"}  # operations on lists
 FEW = 2  # with at most this many sizes of thin grids (one row or column), each size gets a call
 
 
@@ -179,9 +175,7 @@ def scheduled(
     phases: list[list[Group]] = []
     ends = []
     for levels in _levels(fused):
-        phases.append([])
-        for level in sorted(levels):
-            phases[-1] += layout.grouped(levels[level][::-1])
+        phases.append([group for places in levels for group in layout.grouped(places)])
         ends.append(layout.size[False])
     before, lanes, after = phases
     return Schedule(
@@ -197,26 +191,30 @@ def scheduled(
     )
 
 
-def _levels(fused: Fused) -> list[dict[int, list[int]]]:
-    # For each phase (before the lanes, in lanes, after the means), the places of units by level,
-    # the last place first. The last level is 0; earlier ones are negative.
-    phase: dict[int, int] = {}
+def _levels(fused: Fused) -> list[list[list[int]]]:
+    # For each phase (before the lanes, in lanes, after the means), the places of units by level.
+    units, n = fused.units, len(fused.units)
     late: set[int] = set()  # means, and what depends on them
-    for place, unit in fused.units.items():
-        is_late = unit.op in MEANS or not all(map(late.isdisjoint, unit.operands))
-        phase[place] = 1 if fused.lanes[place] or unit.op in MEANS else 2 * is_late
-        if is_late:
+    # The level of each place: at most 0, n or 2n, depending on its phase; the phases cannot overlap
+    # because no chain has more than n units. The last entry is the level of ONE.
+    level = [-n] * (len(fused.lanes) + 1)
+    for place, unit in units.items():
+        is_mean, is_lane = unit.op in MEANS, fused.lanes[place]
+        if is_mean or not (is_lane or all(map(late.isdisjoint, unit.operands))):
             late.add(place)
-    level = dict.fromkeys(fused.units, 0)
-    found: list[dict[int, list[int]]] = [{}, {}, {}]
-    for place, unit in reversed(fused.units.items()):
-        own, last = phase[place], level[place]
-        found[own].setdefault(last, []).append(place)
+        level[place] = n if is_mean or is_lane else 2 * n * (place in late)
+    found: dict[int, list[int]] = defaultdict(list)
+    for place, unit in reversed(units.items()):
+        last = level[place]
+        found[last].append(place)
         for places in unit.operands:
             for source in places:
-                if phase.get(source) == own and level[source] >= last:
+                if level[source] >= last:
                     level[source] = last - 1
-    return found
+    phases: list[list[list[int]]] = [[], [], []]
+    for last in sorted(found):
+        phases[-(-last // n)].append(found[last][::-1])
+    return phases
 
 
 def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
@@ -232,13 +230,12 @@ def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
     >>> order_of_use(units, [0, 1])  # the bias comes after its weight
     [1, 0]
     """
-    rank = {place: i for i, place in enumerate(parameters)}
-    kinds: dict[str, list[int]] = {"dot": []}
+    used: dict[str, list[Places]] = {"dot": []}
     for unit in fused.units.values():
-        for places in unit.operands:
-            if not rank.keys().isdisjoint(places):
-                kinds.setdefault(unit.op, []).extend(rank[i] for i in places if i in rank)
-    return list(dict.fromkeys([*chain.from_iterable(kinds.values()), *rank.values()]))
+        used.setdefault(unit.op, []).extend(unit.operands)
+    places = chain.from_iterable(chain.from_iterable(used.values()))
+    rank = {place: i for i, place in enumerate(parameters)}
+    return [rank[place] for place in dict.fromkeys(chain(places, parameters)) if place in rank]
 
 
 class _Layout:
@@ -256,7 +253,7 @@ class _Layout:
         self.slot: dict[int, int] = {}
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
-        self.known: dict[int, Block] = {}  # blocks of single places
+        self.all_slots: Slots = np.zeros(0, np.int32)
         self.take_slots(parameters, False)
         for argument in inputs:
             self.take_slots(argument, True)
@@ -279,7 +276,13 @@ class _Layout:
         if lanes:  # add a row of ones after them
             self.ones.add(self.size[True])
             self.size[True] += 1
-        return np.arange(first, first + len(places), dtype=np.int32)
+        return self.adjacent(first, len(places))
+
+    def adjacent(self, first: int, n: int) -> Slots:
+        """These n slots, as a view of one array that all blocks share."""
+        if first + n > len(self.all_slots):
+            self.all_slots = np.arange(2 * (first + n), dtype=np.int32)
+        return self.all_slots[first : first + n]
 
     def slots_of(self, places: Places, lanes: bool = True, last: int = 0) -> list[int]:
         slots = []
@@ -320,7 +323,7 @@ class _Layout:
         if op in SCATTERS:
             operands = operands[:2]
         lengths = [len(some) for some in operands]
-        if op in FILLERS:
+        if op in LONG:
             size = _magnitude(max(lengths))
             lengths = [min(1, length) for length in lengths]
         return op, sign, size, *lengths, *map(self.in_lanes, operands)
@@ -329,46 +332,39 @@ class _Layout:
         """A sort key: units in the same group are sorted by the slots of their operands."""
         return [self.slots_of(operands) for operands in self.units[place].operands], place
 
-    def blocks(self, members: Sequence[int]) -> list[Block]:
-        """Operands of G units: shape (G, K) for lists of K operands, (G,) for single operands."""
-        op, found = self.units[members[0]].op, []
-        for q, lists in enumerate(zip(*[self.units[i].operands for i in members], strict=True)):
-            if op in FILLERS:
-                found.append(self.block(lists, FILLERS[op][q]))
-            elif op == "take" and q == 1:
-                found.append(self.block(lists))
-            else:
-                found.append(self.singles([i for (i,) in lists]))
-        return found
-
-    def singles(self, places: list[int]) -> Block:
-        """The block of these places, which is shared if there is only one."""
-        [first, *others] = places
-        found = None if others else self.known.get(first)
-        if found is None:
+    def singles(self, places: Sequence[int]) -> Block:
+        """The block of one operand, or one result, for each of G units; its shape is (G,)."""
+        if len(places) == 1:
+            slots = self.adjacent(self.slot[places[0]], 1)
+        else:
             slots = np.array([self.slot[place] for place in places], np.int32)
-            found = Block(self.lanes[first], slots)
-            if not others:
-                self.known[first] = found
-        return found
+        return Block(self.lanes[places[0]], slots)
 
-    def block(self, lists: Sequence[Places], filler: int | None = None) -> Block:
-        if not any(lists):
-            return Block(False, np.zeros((len(lists), 0), np.int32))
+    def block(self, lists: Sequence[Places], shape: tuple[int, ...], filler: Any = None) -> Block:
+        """The block of these lists, one after the other, in an array with one more axis."""
+        length = max(map(len, lists))
+        if not length:
+            return Block(False, np.zeros((*shape, 0), np.int32))
         lanes = any(map(self.in_lanes, lists))
-        length = len(max(lists, key=len))
         found: list[int] = []
         for places in lists:
             if len(places) < length:
                 places += ((places[-1] if filler is None else filler),) * (length - len(places))
             found += self.slots_of(places, lanes, found[-1] if found else 0)
-        return Block(lanes, np.array(found, np.int32).reshape(len(lists), length))
+        return Block(lanes, np.array(found, np.int32).reshape(*shape, length))
 
     def group(self, members: list[int]) -> Group:
+        """A group of G units: lists of K operands have shape (G, K), single operands (G,)."""
         if len(members) > 1:
             members.sort(key=self.order)
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
-        blocks = self.blocks(members)
+        operands = zip(*[self.units[place].operands for place in members], strict=True)
+        blocks = [
+            self.block(lists, (len(members),))
+            if unit.op in LONG or (unit.op == "take" and q == 1)
+            else self.singles([place for (place,) in lists])
+            for q, lists in enumerate(operands)
+        ]
         self.take_slots(members, lanes)
         return Group(unit.op, self.singles(members), tuple(blocks))
 
@@ -408,15 +404,16 @@ class _Layout:
 
     def grid(self, found: list[list[int]], n_rights: int, n_lefts: int) -> Group:
         """One group for all grids of a size, each of which lists places row by row."""
-        members = [place for grid in found for place in grid]
-        shape = (len(found), n_rights, n_lefts)
-        left, right, *terms = (
-            Block(lanes, slots.reshape(*shape, -1)) for lanes, slots in self.blocks(members)
-        )
-        left, right = Block(left.lanes, left.slots[:, 0]), Block(right.lanes, right.slots[:, :, 0])
+        members = [*chain.from_iterable(found)]
+        count, size = len(found), n_rights * n_lefts
+        left, right, *terms = zip(*[self.units[place].operands for place in members], strict=True)
+        lefts = [places for i, places in enumerate(left) if i % size < n_lefts]
+        lists = [lefts, right[::n_lefts], *terms]
+        shapes = (count, n_lefts), (count, n_rights), *[(count, n_rights, n_lefts)] * 2
+        blocks = map(self.block, lists, shapes, FILLERS)
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
-        result = Block(lanes, self.take_slots(members, lanes).reshape(shape))
-        return Group(unit.op, result, (left, right, *terms), unit.sign)
+        result = Block(lanes, self.take_slots(members, lanes).reshape(shapes[2]))
+        return Group(unit.op, result, tuple(blocks), unit.sign)
 
     def scatter(self, members: list[int]) -> Group:
         """A group for G tables of length N: gradients (G, N), indices and contributions (G, J)."""
@@ -428,7 +425,7 @@ class _Layout:
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
         places = [tables[key].get(position) for key in keys for position in range(unit.length)]
         result = Block(lanes, self.take_slots(places, lanes).reshape(len(keys), unit.length))
-        blocks = [self.block(lists) for lists in zip(*keys, strict=True)]
+        blocks = [self.block(lists, (len(keys),)) for lists in zip(*keys, strict=True)]
         return Group(unit.op, result, tuple(blocks))
 
 

@@ -53,14 +53,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # these compute operations on cons
     ">": operator.gt,
     ">=": operator.ge,
     "is": operator.eq,
-    "where": arithmetic.where,
-    **{
-        name: getattr(arithmetic, name)
-        for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu")
-    },
-    "maximum": arithmetic.maximum,
-    "minimum": arithmetic.minimum,
 }
+NAMED = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "maximum", "minimum")
+FUNCTIONS.update({name: getattr(arithmetic, name) for name in (*NAMED, "where")})
 CONDITIONS = ("<", "<=", ">", ">=", "is")
 RULES: dict[tuple[str, int, float], Callable[[Any], Any]] = {
     # The key is an operation, the position of its constant operand, and that constant. The function
@@ -96,6 +91,7 @@ class Instructions(Sequence[Instruction]):
         ops: the operation of each instruction.
         lanes: for each instruction, 1 if its result can differ from lane to lane, else 0.
         numbers: maps the place of each input and constant to its number.
+        tables: maps the place of each index of a `take` to the lengths of its tables.
 
     >>> steps = Instructions()
     >>> steps.add("constant", (), 2.0), steps.add("neg", (0,))
@@ -111,6 +107,7 @@ class Instructions(Sequence[Instruction]):
         self.ops: list[str] = []
         self.lanes = bytearray()
         self.numbers: dict[int, Number] = {}
+        self.tables: dict[int, list[int]] = defaultdict(list)
         self._operands: list[tuple[int, ...]] = []
         self._compact: tuple[Array, Array] | None = None
 
@@ -128,6 +125,8 @@ class Instructions(Sequence[Instruction]):
                     is_lane = True
                     break
         lanes.append(is_lane)
+        if op == "take":
+            self.tables[operands[0]].append(len(operands) - 1)
         return place
 
     @property
@@ -216,33 +215,31 @@ class Simplified(Recording):
         """The place of a traced number or of a constant; a condition becomes 1 or 0."""
         return self._number(number.place if type(number) is Traced else self._constant(number))
 
-    def result(self, op: str, operands: tuple[int, ...], number: Any = None) -> Traced:
-        """The simplified result of an operation on the results at these places."""
-        return Traced(self, self.simplified(op, operands))
-
-    def simplified(self, op: str, operands: tuple[int, ...]) -> int:
+    def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
         """The place of the simplified result of an operation on the results at these places.
 
         >>> recording = Simplified()
         >>> x, one = recording.input(3.0), recording.constant(1)
-        >>> recording.simplified("*", (one.place, x.place))
+        >>> recording.add("*", (one.place, x.place))
         0
         """
+        key = operands
+        if op in ("+", "*"):  # commutative: both orders have the same key
+            a, b = operands
+            if a > b:
+                key = b, a
+            elif a == b and op == "+":
+                return self.add("*", (self._constant(2), a))
         known = self._places[op]
-        place = known.get(operands)
+        place = known.get(key)
         if place is None:
-            if op == "+" and operands[0] == operands[1]:
-                place = self.simplified("*", (self._constant(2), operands[0]))
-            elif op == "where" or not self._notable.isdisjoint(operands):
+            if op == "where" or not self._notable.isdisjoint(operands):
                 place = self._simpler(op, operands)
-            if place is None and op in ("+", "*"):  # commutative
-                a, b = operands
-                place = known.get((b, a))
             if place is None:
                 place = self._recorded.add(op, operands)
                 if op == "neg" or op in CONDITIONS:
                     self._notable.add(place)
-            known[operands] = place
+            known[key] = place
         return place
 
     def _constant(self, number: Number) -> int:
@@ -266,7 +263,7 @@ class Simplified(Recording):
                 return None  # the executor decides whether this gives inf or NaN
         numeric = self._numeric(op, operands)
         if numeric != operands:
-            return self.simplified(op, numeric)
+            return self.add(op, numeric)
         for i, number in enumerate(numbers):
             if number is not None and (op, i, number) in RULES:
                 return self.place(RULES[op, i, number](Traced(self, operands[1 - i])))
@@ -275,8 +272,8 @@ class Simplified(Recording):
     def _choice(self, condition: int, a: int, b: int) -> int | None:
         number = self._numbers.get(condition)
         if number is None and self._recorded.ops[condition] not in CONDITIONS:  # all but 0 are true
-            is_zero = self.simplified("is", (condition, self._constant(0)))
-            return self.simplified("where", (is_zero, b, a))
+            is_zero = self.add("is", (condition, self._constant(0)))
+            return self.add("where", (is_zero, b, a))
         if a == b or number is not None:
             return b if a == b or not number else a
         return None
@@ -287,9 +284,9 @@ class Simplified(Recording):
         if op == "neg":
             return opposite_of_first
         if op in ("+", "-") and opposite_of_last is not None:
-            return self.simplified("-" if op == "+" else "+", (first, opposite_of_last))
+            return self.add("-" if op == "+" else "+", (first, opposite_of_last))
         if op == "+" and opposite_of_first is not None:
-            return self.simplified("-", (last, opposite_of_first))
+            return self.add("-", (last, opposite_of_first))
         return None
 
     def _opposite(self, place: int) -> int | None:
@@ -303,4 +300,4 @@ class Simplified(Recording):
     def _number(self, place: int) -> int:
         if self._recorded.ops[place] not in CONDITIONS:
             return place
-        return self.simplified("where", (place, self._constant(1), self._constant(0)))
+        return self.add("where", (place, self._constant(1), self._constant(0)))

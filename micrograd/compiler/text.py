@@ -121,7 +121,7 @@ def source(
     used: set[str] = set()
     numbered = (f"v{i}" for i in range(1, len(steps)) if f"v{i}" not in {*names, *wanted})
     operands_of = steps.operands
-    for place, count in enumerate(uses(steps, [*results, *(gradients or ())])):
+    for place, count in enumerate(uses(operands_of, [*results, *(gradients or ())])):
         if not count or place in texts:
             continue
         op, operands = steps.ops[place], operands_of[place]
