@@ -214,7 +214,10 @@ def class_of(thing: Any) -> Any:
     >>> type(a) is Value, class_of(a) is Value
     (False, True)
     """
-    return next(kind for kind in type(thing).__mro__ if not issubclass(kind, Redirected))
+    kind = type(thing)
+    while issubclass(kind, Redirected):
+        kind = kind.__bases__[1]
+    return kind
 
 
 def shared_row(parameters: Sequence[Value]) -> Row:
