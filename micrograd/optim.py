@@ -146,12 +146,12 @@ class Optimizer:
             p.grad = 0
 
     def _checked(self) -> Any:
-        # The settings, checked if they have changed since the last time.
+        # The settings, checked if they have changed since the last time; else the same object.
         settings = self._settings(self)
         if settings != self._checked_settings:
             self._check_settings()
             self._checked_settings = settings
-        return settings
+        return self._checked_settings
 
     def _numbers(self, step: Any) -> tuple[Any, ...]:
         # What the rules below use apart from p, g, states and settings: numbers that all parameters

@@ -100,19 +100,18 @@ class Training:
     def __init__(self, program: Program, optimizer: Optimizer, row: Row, places: Array) -> None:
         self.program, self.optimizer, self.row, self.places = program, optimizer, row, places
         self.rule = recorded_rule(optimizer)
-        self._settings = optimizer._checked()[1:]
+        self._settings = optimizer._checked()  # the first is lr, which may change
         self._states = [optimizer._state(name) for name in self.rule.states]
         self._numbers = np.zeros((MOST, len(optimizer._numbers(1))))
         self._last: Any = None
 
     def is_for(self, optimizer: Any) -> bool:
         """Whether it still trains with this optimizer, whose settings may have changed."""
-        return (
-            self.optimizer is optimizer
-            and optimizer._parameters.row is self.row
-            and self.row.is_current
-            and optimizer._checked()[1:] == self._settings
-        )
+        if optimizer is not self.optimizer or optimizer._parameters.row is not self.row:
+            return False
+        settings = optimizer._checked()
+        is_known: bool = settings is self._settings or settings[1:] == self._settings[1:]
+        return is_known and self.row.is_current
 
     def __call__(
         self,
@@ -178,7 +177,7 @@ class Training:
             means: the list to which these are added.
         """
         n, (old, steps) = done.item(), before
-        means[old:] = losses[:n].tolist()
+        means[old:] = losses[:n].tolist() if n > 1 else [losses.item(0)] * n  # faster for 1
         self.optimizer.steps = steps + n
 
     def _steps(
@@ -192,11 +191,14 @@ class Training:
 def training_of(program: Program, optimizer: Any) -> Training | None:
     """The training steps of a program with an optimizer; None if they take several calls.
 
-    This is so if the optimizer has a rule of its own, and if it does not have all parameters of the
-    program: nothing resets the gradients of the others, so they add up from step to step.
+    This is so if the executor has no subclass of `Training`, if the optimizer is a user's own, and
+    if it does not have all parameters of the program: nothing resets the gradients of the others,
+    so they add up from step to step.
     """
     is_ours = type(optimizer) in (SGD, Adam, AdamW) and "step" not in vars(optimizer)
-    if not is_ours or program.is_list or not program.has_gradients:
+    if program.executor not in TRAINERS or not is_ours:
+        return None
+    if program.is_list or not program.has_gradients:
         return None
     parameters = optimizer._parameters
     for _ in range(3):  # finding one row may move the parameters of the other
