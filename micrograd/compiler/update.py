@@ -141,9 +141,8 @@ class Training:
             if lrs:
                 optimizer.lr = lrs[0]
             if count > 1:
-                steps = np.arange(optimizer.steps + 1, optimizer.steps + 1 + count)
-                for column, numbers in zip(self._numbers.T, optimizer._numbers(steps), strict=True):
-                    column[:count] = numbers
+                first = optimizer.steps + 1  # powers of arrays would have other last bits
+                self._numbers[:count] = [*map(optimizer._numbers, range(first, first + count))]
                 if lrs:
                     self._numbers[:count, 0] = lrs
                 self._last = None
