@@ -66,31 +66,32 @@ class Guard:
         self._functions = found.functions
         self._codes = [*map(CODE, found.functions)]
         self._containers: list[Any] = []
-        others: list[Any] = []
+        self._contents: list[Any] = []
+        self._probes: list[Probe] = []
+        self._things: list[Any] = []
+        self._expected: list[Any] = []
         for thing in found.containers:
-            is_compared_whole = isinstance(thing, MUTABLE) and _equality_tells(thing)
-            (self._containers if is_compared_whole else others).append(thing)
-        self._contents = [container.copy() for container in self._containers]
-        # What is read, how, and what it was. The order of a dict counts, too.
-        plain: list[tuple[Any, Any]] = [
-            (list, thing) for thing in self._containers if type(thing) is dict
-        ]
-        reads: list[tuple[Any, Any]] = [
-            *((CONTENTS, cell) for cell in found.cells),
-            *((_items, container) for container in others),
-            *_probes(found),
-        ]
-        self._probes: list[Any]
-        self._things: list[Any]
-        self._probes, self._things = ([pair[i] for pair in (*plain, *reads)] for i in (0, 1))
-        self._expected: list[Any] = [probe(thing) for probe, thing in plain]
-        self._expected += [_expected(probe(thing)) for probe, thing in reads]
+            if isinstance(thing, MUTABLE) and _equality_tells(thing):
+                self._containers.append(thing)
+                self._contents.append(thing.copy())
+                if type(thing) is dict:
+                    self._remember(list, thing)  # the order counts, too
+            else:
+                self._remember(_items, thing)
+        for probe, thing in _probes(found):
+            self._remember(probe, thing)
         with_attributes = [x for x in found.objects if namespace_of(x) is not NO_ATTRIBUTES]
         attributes = [_Attributes(thing, found.names_in(thing)) for thing in with_attributes]
         self._nn_modules = [a for a in attributes if a.are_counted]
         self._objects = [a for a in attributes if not a.are_counted]
         self._edits = Module.edits
         self._collect()
+
+    def _remember(self, probe: Probe, thing: Any) -> None:
+        result = probe(thing)
+        self._probes.append(probe)
+        self._things.append(thing)
+        self._expected.append(result if _equality_tells(result) else _Identical(result))
 
     def _collect(self) -> None:
         # Comparing two pairs of lists checks the classes and attributes of many objects at once.
@@ -188,6 +189,8 @@ class _Attributes:
 
 def _probes(found: Dependencies) -> Iterator[tuple[Probe, Any]]:
     """Pairs of a function and an argument; the result of each call must not change."""
+    for cell in found.cells:
+        yield CONTENTS, cell
     for array in found.arrays:
         yield _content, array
     for buffer in found.buffers:
@@ -238,10 +241,6 @@ class _Identical:
         return _are_same(self.things, others)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _expected(things: Any) -> Any:
-    return things if _equality_tells(things) else _Identical(things)
 
 
 def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
