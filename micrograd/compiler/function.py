@@ -199,19 +199,20 @@ class Compiled:
             return False
         program, arrays, n = prepared
         trainings = self._cache.trainings
-        training = trainings.get(program)
-        if training is None or not training.is_for(optimizer):
-            training = trainings[program] = training_of(program, optimizer)
-        if order is not None:
-            n = order.shape[1]
-        if training is None or n > training.largest:
-            return False
-        try:
-            training(arrays, n, count, order, lrs, means)
-        except IndexError:  # from the executor, which does not say which index was invalid
-            _check_indices(program, arrays)
-            raise
-        return True
+        with one_at_a_time:  # no parameter moves to another storage meanwhile
+            training = trainings.get(program)
+            if training is None or not training.is_for(optimizer):
+                training = trainings[program] = training_of(program, optimizer)
+            if order is not None:
+                n = order.shape[1]
+            if training is None or n > training.largest:
+                return False
+            try:
+                training(arrays, n, count, order, lrs, means)
+            except IndexError:  # from the executor, which does not say which index was invalid
+                _check_indices(program, arrays)
+                raise
+            return True
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[Program, Sequence[Array], int] | None:
         # The program for these arguments, the arguments as arrays, and the number of examples; None
