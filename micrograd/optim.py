@@ -146,16 +146,16 @@ class Optimizer:
             p.grad = 0
 
     def _checked(self) -> Any:
-        # The settings, checked if they have changed since the last time.
+        # The settings, checked if they have changed since the last time; else the same object.
         settings = self._settings(self)
         if settings != self._checked_settings:
             self._check_settings()
             self._checked_settings = settings
-        return settings
+        return self._checked_settings
 
-    def _numbers(self, step: Any) -> tuple[Any, ...]:
+    def _numbers(self, step: int) -> tuple[float, ...]:
         # What the rules below use apart from p, g, states and settings: numbers that all parameters
-        # share, and that may change from step to step. The first is lr. `step` may be an array.
+        # share, and that may change from step to step. The first is lr.
         return (self.lr,)
 
     def _state(self, name: str) -> Any:
@@ -242,7 +242,7 @@ class SGD(Optimizer):
                 f"got momentum={self.momentum}, dampening={self.dampening}"
             )
 
-    def _numbers(self, step: Any) -> tuple[Any, ...]:
+    def _numbers(self, step: int) -> tuple[float, ...]:
         if not self.momentum:
             return (self.lr,)
         self._first_step = self._first_step or self.steps + 1
@@ -319,7 +319,7 @@ class Adam(Optimizer):
         _check_range("betas[1]", self.betas[1], below=1)
         _check_range("eps", self.eps)
 
-    def _numbers(self, step: Any) -> tuple[Any, ...]:
+    def _numbers(self, step: int) -> tuple[float, ...]:
         beta1, beta2 = self.betas
         return self.lr, 1 - beta1**step, 1 - beta2**step
 

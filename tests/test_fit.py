@@ -215,6 +215,15 @@ def press_ctrl_c(after):
     return thread
 
 
+def test_the_numbers_do_not_depend_on_how_many_steps_are_done_at_once(executor, monkeypatch):
+    found = []
+    for steps_at_once in (1, 7, 1024):
+        monkeypatch.setattr(training, "MOST", steps_at_once)
+        model, loss = model_and_loss(executor)
+        found.append(fit(loss, X, Y, Adam(model.parameters(), lr=0.05), steps=200))
+    assert found[0] == found[1] == found[2]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")
 @pytest.mark.parametrize("after", [0.05, 0.0513, 0.0528])
 @pytest.mark.parametrize("steps_at_once", [1, 1024])

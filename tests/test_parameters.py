@@ -4,6 +4,7 @@ import copy
 import gc
 import pickle
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -21,7 +22,7 @@ from micrograd import (
     no_grad,
     where,
 )
-from micrograd.compiler.parameters import InStorage, shared_row
+from micrograd.compiler.parameters import InStorage, recorded_as, shared_row
 from micrograd.nn import Module
 from micrograd.optim import SGD, Adam, AdamW
 
@@ -472,3 +473,16 @@ def test_a_parameter_may_be_a_constant_for_another_shape(constant):
     assert compiled([1.0]).data == 6.0
     assert compiled([[1.0], [2.0]]).lanes.tolist() == [6.0, 12.0]
     assert (w.data, v.data) == (2.0, 3.0)
+
+
+def test_a_thread_that_was_interrupted_between_two_recordings():
+    p = Value(1.0)
+    with recorded_as([p], make=float):
+        earlier = type(p)  # in which another thread has looked up `data` and `grad`
+    row = shared_row([p])
+    row.grad[0] = 2.0
+    with recorded_as([p], make=float), ThreadPoolExecutor() as thread:
+        found = [thread.submit(vars(earlier)[n].fget, p).result() for n in ("data", "grad")]
+        thread.submit(vars(earlier)["data"].fset, p, 3.0).result()
+    assert found == [1.0, 2.0]
+    assert row.data.tolist() == [3.0]

@@ -2,6 +2,7 @@
 
 import math
 import random
+import threading
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,8 @@ from compiled import assert_close, mlp, rows
 
 import micrograd
 from micrograd import Value, no_grad, take
-from micrograd.compiler.update import recorded_rule, training_of
+from micrograd.compiler.parameters import shared_row
+from micrograd.compiler.update import Training, recorded_rule, training_of
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 
 X = rows(12, 3)
@@ -263,3 +265,26 @@ def test_two_optimizers_and_two_losses_take_turns(executor):
             step(other, optimizers[i // 2 % 2], X[:, 0])
         found += [np.concatenate([numbers_of(o).ravel() for o in optimizers])]
     np.testing.assert_allclose(*found, rtol=1e-12, atol=1e-12)
+
+
+def test_parameters_do_not_move_during_a_step(executor, monkeypatch):
+    w = Value(3.0)
+    loss = micrograd.compile(lambda x: (w * x) ** 2, executor=executor)
+    optimizer = SGD([w], lr=0.25)
+    loss.step(optimizer, [1.0])
+    w.data = 3.0
+    others = []
+    is_for = Training.is_for
+
+    def and_another_thread_compiles(training, optimizer):
+        found = is_for(training, optimizer)
+        others.append(threading.Thread(target=shared_row, args=([w, Value(1.0)],)))
+        others[-1].start()
+        others[-1].join(0.2)
+        return found
+
+    monkeypatch.setattr(Training, "is_for", and_another_thread_compiles)
+    loss.step(optimizer, [1.0])
+    for thread in others:
+        thread.join()
+    assert w.data == 1.5

@@ -227,11 +227,12 @@ class Dependencies:
             self._visit_object(thing)
 
     def _visit_value(self, value: Value) -> None:
-        if class_of(value) is not Value:
-            self.classes[class_of(value)] = None
+        if (kind := class_of(value)) is not Value:
+            self.classes[kind] = None
         if not value._prev:
             self.values.append(value)
-            if vars(value).keys() - {"label"}:  # users may add attributes to Values
+            attributes = vars(value)
+            if attributes and attributes.keys() != {"label"}:  # users may add attributes to Values
                 self.objects.append(value)
 
     def _visit_function(self, function: FunctionType) -> None:
@@ -332,7 +333,7 @@ def bases_of(kind: type) -> list[type]:
     ]
 
 
-def elements_of(container: Any) -> Iterable[Any]:
+def elements_of(container: Any) -> list[Any]:
     """The elements of a container, even if its class overrides iteration.
 
     >>> elements_of({"a": 1.0})

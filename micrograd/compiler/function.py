@@ -53,7 +53,7 @@ from micrograd.compiler.record import ATTEMPTS, Shape
 from micrograd.compiler.run_numba import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
-from micrograd.compiler.update import TRAINERS, Training, training_of
+from micrograd.compiler.update import Training, training_of
 from micrograd.engine import Value
 from micrograd.pause import is_paused, open_blocks
 from micrograd.trace import Traced
@@ -194,21 +194,25 @@ class Compiled:
         means: list[float],
     ) -> bool:
         """Does training steps in one call of the executor, as in `Training`; False if it cannot."""
-        program, arrays, n = self._prepared(arguments) or (None, (), 0)
-        if program is None or program.executor not in TRAINERS or (open_blocks and is_paused()):
+        prepared = self._prepared(arguments)
+        if prepared is None or (open_blocks and is_paused()):
             return False
-        training = self._cache.trainings.get(program)
-        if training is None or not training.is_for(optimizer):
-            training = self._cache.trainings[program] = training_of(program, optimizer)
-        n = n if order is None else order.shape[1]
-        if training is None or n > training.largest:
-            return False
-        try:
-            training(arrays, n, count, order, lrs, means)
-        except IndexError:  # from the executor, which does not say which index was invalid
-            _check_indices(program, arrays)
-            raise
-        return True
+        program, arrays, n = prepared
+        trainings = self._cache.trainings
+        with one_at_a_time:  # no parameter moves to another storage meanwhile
+            training = trainings.get(program)
+            if training is None or not training.is_for(optimizer):
+                training = trainings[program] = training_of(program, optimizer)
+            if order is not None:
+                n = order.shape[1]
+            if training is None or n > training.largest:
+                return False
+            try:
+                training(arrays, n, count, order, lrs, means)
+            except IndexError:  # from the executor, which does not say which index was invalid
+                _check_indices(program, arrays)
+                raise
+            return True
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[Program, Sequence[Array], int] | None:
         # The program for these arguments, the arguments as arrays, and the number of examples; None

@@ -20,7 +20,6 @@ counts assignments to attributes; while the count stays the same, modules need n
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
@@ -42,6 +41,8 @@ from micrograd.compiler.parameters import class_of
 from micrograd.engine import Value
 from micrograd.nn import Module
 
+CONTAINERS = {*MUTABLE, *FROZEN}  # without their subclasses
+EQUAL_IF_PARTS_ARE = {*PLAIN, *CONTAINERS, BuiltinMethodType}
 RESULT = object()  # replaces results of operations in comparisons: each run creates new ones
 
 NAMESPACE, CODE = map(attrgetter, ("__dict__", "__code__"))
@@ -62,28 +63,35 @@ class Guard:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         found = Dependencies(function)
-        self._containers = [thing for thing in found.containers if _is_compared_whole(thing)]
-        self._contents = [container.copy() for container in self._containers]
-        # What is read, how, and what it was. The order of a dict counts, too.
-        plain: list[tuple[Any, Any]] = [
-            (list, thing) for thing in self._containers if type(thing) is dict
-        ]
-        plain += [(CODE, function) for function in found.functions]
-        reads: list[tuple[Any, Any]] = [
-            *((CONTENTS, cell) for cell in found.cells),
-            *_probes(found),
-        ]
-        self._probes: list[Any]
-        self._things: list[Any]
-        self._probes, self._things = ([pair[i] for pair in (*plain, *reads)] for i in (0, 1))
-        self._expected: list[Any] = [probe(thing) for probe, thing in plain]
-        self._expected += [_expected(probe(thing)) for probe, thing in reads]
+        self._functions = found.functions
+        self._codes = [*map(CODE, found.functions)]
+        self._containers: list[Any] = []
+        self._contents: list[Any] = []
+        self._probes: list[Probe] = []
+        self._things: list[Any] = []
+        self._expected: list[Any] = []
+        for thing in found.containers:
+            if isinstance(thing, MUTABLE) and _equality_tells(thing):
+                self._containers.append(thing)
+                self._contents.append(thing.copy())
+                if type(thing) is dict:
+                    self._remember(list, thing)  # the order counts, too
+            else:
+                self._remember(_items, thing)
+        for probe, thing in _probes(found):
+            self._remember(probe, thing)
         with_attributes = [x for x in found.objects if namespace_of(x) is not NO_ATTRIBUTES]
         attributes = [_Attributes(thing, found.names_in(thing)) for thing in with_attributes]
         self._nn_modules = [a for a in attributes if a.are_counted]
         self._objects = [a for a in attributes if not a.are_counted]
         self._edits = Module.edits
         self._collect()
+
+    def _remember(self, probe: Probe, thing: Any) -> None:
+        result = probe(thing)
+        self._probes.append(probe)
+        self._things.append(thing)
+        self._expected.append(result if _equality_tells(result) else _Identical(result))
 
     def _collect(self) -> None:
         # Comparing two pairs of lists checks the classes and attributes of many objects at once.
@@ -105,6 +113,8 @@ class Guard:
         """Whether everything that the function reads is unchanged."""
         try:
             if self._containers != self._contents:
+                return False
+            if [*map(CODE, self._functions)] != self._codes:
                 return False
             if [*map(call, self._probes, self._things)] != self._expected:
                 return False
@@ -168,7 +178,7 @@ class _Attributes:
         thing = self.reference()
         if type(thing) is not self.kind and class_of(thing) is not self.kind:
             return False
-        namespace = namespace_of(thing)
+        namespace = NAMESPACE(thing)
         if [*namespace] == self._all_names and all(map(is_, self._read(namespace), self._values)):
             return True
         if not _are_same(self._loaded(), self.expected):
@@ -179,9 +189,8 @@ class _Attributes:
 
 def _probes(found: Dependencies) -> Iterator[tuple[Probe, Any]]:
     """Pairs of a function and an argument; the result of each call must not change."""
-    for container in found.containers:
-        if not _is_compared_whole(container):
-            yield _items, container
+    for cell in found.cells:
+        yield CONTENTS, cell
     for array in found.arrays:
         yield _content, array
     for buffer in found.buffers:
@@ -196,9 +205,9 @@ def _probes(found: Dependencies) -> Iterator[tuple[Probe, Any]]:
             yield namespace.keys().isdisjoint, absent
     for thing in found.objects:
         if namespace_of(thing) is NO_ATTRIBUTES and bases_of(type(thing)):
-            yield functools.partial(_read_from, type), _reference(thing)
+            yield _reading(type, thing)
         if slots := found.slots(thing):
-            yield functools.partial(_read_from, attrgetter(*slots, slots[0])), _reference(thing)
+            yield _reading(attrgetter(*slots, slots[0]), thing)
     for kind in found.classes:
         yield from _probes_of_class(found, kind)
 
@@ -234,10 +243,6 @@ class _Identical:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _expected(things: Any) -> Any:
-    return things if _equality_tells(things) else _Identical(things)
-
-
 def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
     if len(some) != len(others):
         return False
@@ -251,26 +256,21 @@ def _is_same(a: Any, b: Any) -> bool:
 def _equality_tells(thing: Any) -> bool:
     # Whether == detects every replacement inside `thing`. It does not if the class of some object
     # there defines __eq__: the object could be replaced by an equal one that changes later.
-    waiting, seen = [thing], set[int]()
+    waiting, seen = [[thing]], set[int]()
     while waiting:
-        part = waiting.pop()
-        kind = type(part)
-        if kind in (*MUTABLE, *FROZEN):
-            if id(part) not in seen:
+        parts = waiting.pop()
+        kinds = set(map(type, parts))  # few, even if there are many parts
+        others: Any = kinds - EQUAL_IF_PARTS_ARE
+        if any(kind.__eq__ is not object.__eq__ for kind in others):
+            return False
+        for part in parts:
+            if isinstance(part, Value):
+                if part._prev:
+                    return False
+            elif type(part) in CONTAINERS and id(part) not in seen:
                 seen.add(id(part))
-                waiting += elements_of(part)
-        elif isinstance(part, Value) and kind not in weakref.ProxyTypes:
-            if part._prev:
-                return False
-        elif kind not in PLAIN and kind is not BuiltinMethodType:
-            equality: Any = kind.__eq__
-            if equality is not object.__eq__:
-                return False
+                waiting.append(elements_of(part))
     return True
-
-
-def _is_compared_whole(container: Any) -> bool:
-    return isinstance(container, MUTABLE) and _equality_tells(container)
 
 
 def _items(container: Any) -> tuple[Any, ...]:
@@ -294,16 +294,19 @@ def _bytes(buffer: Any) -> tuple[bytes]:
 def _reference(thing: Any) -> Callable[[], Any]:
     try:
         return weakref.ref(thing)
-    except TypeError:  # an object with slots may not support weak references
+    except TypeError:  # a tuple, or an object with slots, may not support weak references
         return lambda: thing
+
+
+def _reading(read: Probe, thing: Any) -> tuple[Probe, Any]:
+    reference = _reference(thing)
+    if isinstance(reference, weakref.ref):
+        return lambda reference: read(reference()), reference
+    return read, thing
 
 
 def _nothing(_: Any) -> tuple[Any, ...]:
     return ()
-
-
-def _read_from(read: Probe, reference: Callable[[], Any]) -> Any:
-    return read(reference())
 
 
 def _is_computed(kind: type, name: str) -> bool:

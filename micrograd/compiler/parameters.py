@@ -214,7 +214,10 @@ def class_of(thing: Any) -> Any:
     >>> type(a) is Value, class_of(a) is Value
     (False, True)
     """
-    return next(kind for kind in type(thing).__mro__ if not issubclass(kind, Redirected))
+    kind = type(thing)
+    while issubclass(kind, Redirected):
+        kind = kind.__bases__[1]
+    return kind
 
 
 def shared_row(parameters: Sequence[Value]) -> Row:
@@ -348,8 +351,8 @@ def _in_recording(kind: Any) -> Any:
             numbers = _substitutes
             if numbers.thread == get_ident():
                 return numbers[p] if name == "data" else numbers.grad[p]
-            with _class_change:
-                return own.__get__(p) if isinstance(p, InRecording) else getattr(p, name)
+            with _class_change:  # by now, p may be in another recording, and in storage
+                return own.__get__(p) if type(p) is recording_kind else getattr(p, name)
 
         def set(p: Value, number: Number) -> None:
             numbers = _substitutes
@@ -357,13 +360,14 @@ def _in_recording(kind: Any) -> Any:
                 (numbers if name == "data" else numbers.grad)[p] = number
                 return
             with _class_change:
-                own.__set__(p, number) if isinstance(p, InRecording) else setattr(p, name, number)
+                own.__set__(p, number) if type(p) is recording_kind else setattr(p, name, number)
 
         return property(get, set)
 
     parts = {name: redirected(name) for name in ("data", "grad")}
     slots = {"__slots__": (), "__module__": kind.__module__}
-    return type(kind.__name__, (InRecording, kind), {**parts, **slots})
+    recording_kind = type(kind.__name__, (InRecording, kind), {**parts, **slots})
+    return recording_kind
 
 
 def _as_float(p: Value, number: Any, kind: str = "data") -> float:

@@ -100,7 +100,7 @@ class Training:
     def __init__(self, program: Program, optimizer: Optimizer, row: Row, places: Array) -> None:
         self.program, self.optimizer, self.row, self.places = program, optimizer, row, places
         self.rule = recorded_rule(optimizer)
-        self._settings = optimizer._checked()[1:]
+        self._settings = optimizer._checked()  # the first is lr, which may change
         # A method that is replaced on the object itself, say to clip gradients, is one more.
         self._attributes = len(vars(optimizer))
         self._states = [optimizer._state(name) for name in self.rule.states]
@@ -109,13 +109,11 @@ class Training:
 
     def is_for(self, optimizer: Any) -> bool:
         """Whether it still trains with this optimizer, whose settings may have changed."""
-        return (
-            self.optimizer is optimizer
-            and len(vars(optimizer)) == self._attributes
-            and optimizer._parameters.row is self.row
-            and self.row.is_current
-            and optimizer._checked()[1:] == self._settings
-        )
+        if optimizer is not self.optimizer or optimizer._parameters.row is not self.row:
+            return False
+        settings = optimizer._checked()
+        is_known: bool = settings is self._settings or settings[1:] == self._settings[1:]
+        return is_known and self.row.is_current and len(vars(optimizer)) == self._attributes
 
     def __call__(
         self,
@@ -145,9 +143,8 @@ class Training:
             if lrs:
                 optimizer.lr = lrs[0]
             if count > 1:
-                steps = np.arange(optimizer.steps + 1, optimizer.steps + 1 + count)
-                for column, numbers in zip(self._numbers.T, optimizer._numbers(steps), strict=True):
-                    column[:count] = numbers
+                first = optimizer.steps + 1  # powers of arrays would have other last bits
+                self._numbers[:count] = [*map(optimizer._numbers, range(first, first + count))]
                 if lrs:
                     self._numbers[:count, 0] = lrs
                 self._last = None
@@ -183,7 +180,7 @@ class Training:
             means: the list to which these are added.
         """
         n, (old, steps) = done.item(), before
-        means[old:] = losses[:n].tolist()
+        means[old:] = losses[:n].tolist() if n > 1 else [losses.item(0)] * n  # faster for 1
         self.optimizer.steps = steps + n
 
     def _steps(
@@ -197,12 +194,15 @@ class Training:
 def training_of(program: Program, optimizer: Any) -> Training | None:
     """The training steps of a program with an optimizer; None if they take several calls.
 
-    This is so if the optimizer has a rule of its own, and if it does not have all parameters of the
-    program: nothing resets the gradients of the others, so they add up from step to step.
+    This is so if the executor has no subclass of `Training`, if the optimizer is a user's own, and
+    if it does not have all parameters of the program: nothing resets the gradients of the others,
+    so they add up from step to step.
     """
     is_ours = type(optimizer) in (SGD, Adam, AdamW)
     is_ours = is_ours and not {"step", "zero_grad"} & vars(optimizer).keys()
-    if not is_ours or program.is_list or not program.has_gradients:
+    if program.executor not in TRAINERS or not is_ours:
+        return None
+    if program.is_list or not program.has_gradients:
         return None
     parameters = optimizer._parameters
     for _ in range(3):  # finding one row may move the parameters of the other
