@@ -561,7 +561,7 @@ def compile(*function: Any, executor: str = "") -> Any:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It
             may also use Values from outside; the leaves among them are its parameters.
         executor: 'numba' (needs the extra `fast`) or 'numpy'. Once per installation, a child
-            process compiles the kernel of numba, which takes about ten seconds. The default is
+            process compiles the kernel of numba, which takes about 10 seconds. The default is
             chosen at the first call and kept until `clear()`: 'numba' if its kernel is ready, else
             'numpy'. 'jax' (needs the extra `jax`) shares the examples among all devices that JAX
             finds and computes in float64, whatever JAX is set to; 'jax-float32' computes in

@@ -69,6 +69,14 @@ def _compiled(function: F) -> F:
     return cast(F, numba.njit(**OPTIONS, **INNER)(function))
 
 
+def _inlined(function: F) -> F:
+    """The same for a function with one caller, which contains most of the kernel.
+
+    LLVM compiles all code again for each level of calls, so three levels take twice as long as one.
+    """
+    return cast(F, numba.njit(inline="always", **OPTIONS, **INNER)(function))
+
+
 def _instruction(result: Any, *operands: Any) -> Callable[[Callable[..., Any]], Any]:
     """A decorator that turns a builder of LLVM code into an instruction of the kernel."""
 
@@ -665,7 +673,7 @@ SERIAL, GATHER, MATRIX, INNER_PRODUCTS, PLAIN, TERMS, EXTREMES, TAKE, SCATTER = 
 WRONG_SIZE, WRONG_INDEX, WRONG_PLACE, NOT_FINITE = range(-4, 0)  # what `run` returns besides 0
 
 
-@_compiled
+@_inlined
 def _steps(program: int, m: int, size: int, memory_size: int, first: int, last: int) -> int:
     """Runs the steps of a program from index `first` up to `last` (exclusive); returns 0.
 
@@ -742,7 +750,7 @@ def _load(out: int, source: int, n: int, width: int, order: int, first: int, who
         start = stop
 
 
-@_compiled
+@_inlined
 def _job(job: int, step: int) -> int:
     """Does one job; returns 0, or what is wrong."""
     kind, a, b, c = _word(job, 0), _word(job, 1), _word(job, 2), _word(job, 3)

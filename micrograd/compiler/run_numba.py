@@ -50,7 +50,7 @@ def why_not(wait: bool = True) -> str:
                 "writable folder"
             )
         if kernel.not_cached:
-            _say("numba compiles its kernel, which it cannot cache: this takes about 20 seconds")
+            _say("numba compiles its kernel, which it cannot cache: this takes about 10 seconds")
             _uninterrupted(kernel.compile_now)
             return ""
         with _starting:
@@ -69,7 +69,7 @@ def why_not(wait: bool = True) -> str:
 def _compilation() -> Future[str]:
     # Starts a child process that compiles the kernel. The result is why it failed, or "".
     _say(
-        "numba compiles its kernel, once per installation: this takes about 20 seconds, and "
+        "numba compiles its kernel, once per installation: this takes about 10 seconds, and "
         "functions run with NumPy until then"
     )
     found: Future[str] = Future()
