@@ -11,7 +11,7 @@ at the end.
     >>> from micrograd.compiler.run_numpy import NumPyRun
     >>> w = Value(2.0)
     >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
-    >>> run: Run = NumPyRun(schedule, 3)
+    >>> run = NumPyRun(schedule, 3)
     >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
     >>> run.until_means()  # x has the mean 3
     >>> run.after_means()  # w times the mean; `run()` does both
@@ -45,20 +45,34 @@ KEPT = 8  # number of runs to keep, each for a different number of lanes
 LONG = 16  # copying slices beats a gather if the slices have at least this average length
 
 
-class Run(Protocol):
-    """A schedule bound to its memories."""
+class Run:
+    """A schedule bound to its memories; subclasses run its groups.
 
-    uniform: Array
-    lanes: Array
+    Attributes:
+        uniform: the uniform numbers.
+        rows: the numbers in lanes, of shape (slots, lanes).
+        lanes: the same memory; a single lane has no axis.
+    """
+
+    def __init__(self, schedule: Schedule, uniform: Array, rows: Array) -> None:
+        self.uniform, self.rows = uniform, rows
+        self.lanes = rows if rows.shape[1] > 1 else rows[:, 0]
+        rows[schedule.ones] = 1.0
+        for slot, number in schedule.constants:
+            uniform[slot] = number
 
     def __call__(self) -> None:
         """Computes everything."""
+        self.until_means()
+        self.after_means()
 
     def until_means(self) -> None:
         """Computes the uniform groups, the lanes, and their means."""
+        raise NotImplementedError
 
     def after_means(self) -> None:
         """Computes the groups that depend on the means."""
+        raise NotImplementedError
 
 
 class Executor(Protocol):
@@ -162,16 +176,15 @@ class _Bound:
     ) -> None:
         self.run = run
         self.parameters = run.uniform[:n_parameters]
-        lanes = run.lanes if n > 1 else run.lanes[:, None]
         self.inputs: list[Array] = []
         first = 0
         for shape in shapes:
             last = first + math.prod(shape)
-            self.inputs.append(np.moveaxis(lanes[first:last].reshape(*shape, n), -1, 0))
+            self.inputs.append(np.moveaxis(run.rows[first:last].reshape(*shape, n), -1, 0))
             first = last + 1  # skips a row of ones
         is_lane, slots = schedule.results.T
         self.uniform_results = _copier(run.uniform, slots[is_lane == 0])
-        self.lane_results = _copier(lanes, slots[is_lane == 1])
+        self.lane_results = _copier(run.rows, slots[is_lane == 1])
 
 
 def _copier(memory: Array, slots: Array) -> Callable[[], Array]:

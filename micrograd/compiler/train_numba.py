@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from micrograd.compiler.parameters import one_at_a_time
 from micrograd.compiler.run import lanes_of_a_tile
-from micrograd.compiler.run_numba import address_of, numba_binder
+from micrograd.compiler.run_numba import NumbaRun, address_of
 from micrograd.compiler.update import MOST, Training
 
 Array = npt.NDArray[Any]
@@ -35,7 +35,7 @@ class Steps(Training):
         super().__init__(*arguments)
         self.largest = lanes_of_a_tile(self.program.schedule)
         self._bind = self.program.executor_for(with_gradients=True).bind
-        self._update = numba_binder(self.rule.schedule)(len(self.optimizer.parameters))
+        self._update = NumbaRun(self.rule.schedule, len(self.optimizer.parameters))
         self._kernel = self._update.kernel
         self._means = np.zeros(MOST)
         self._plans: dict[tuple[int, bool], _Plan] = {}
