@@ -164,8 +164,8 @@ class Compiled:
             batch.backward()
             optimizer.step()
 
-        does the same in four calls; here the executor gets a single one, if it runs on numba or JAX
-        and the optimizer is one of this package's. Gradients are those of this step.
+        does the same in four calls; here the executor gets a single one, if the optimizer is one of
+        this package's. Gradients are those of this step.
 
         >>> from micrograd.optim import SGD
         >>> w = Value(3.0)
@@ -203,6 +203,8 @@ class Compiled:
         n = n if order is None else order.shape[1]
         if training is None or n > training.largest:
             return False
+        if program.executor == "numpy":
+            _check_indices(program, arrays)
         try:
             training(arrays, n, count, order, lrs, means)
         except IndexError:  # from the executor, which does not say which index was invalid

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from micrograd.compiler.parameters import one_at_a_time
 from micrograd.compiler.run import lanes_of_a_tile
 from micrograd.compiler.run_numba import NumbaRun, address_of
-from micrograd.compiler.update import MOST, Training
+from micrograd.compiler.train_numpy import Steps as StepsOnNumPy
 
 Array = npt.NDArray[Any]
 Job = tuple[int, ...]
@@ -28,23 +28,17 @@ Job = tuple[int, ...]
 KEPT = 4  # numbers of examples for which memory is kept
 
 
-class Steps(Training):
+class Steps(StepsOnNumPy):
     """Steps on numba; see `Training` for the arguments."""
+
+    bind = NumbaRun
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.largest = lanes_of_a_tile(self.program.schedule)
         self._bind = self.program.executor_for(with_gradients=True).bind
-        self._update = NumbaRun(self.rule.schedule, len(self.optimizer.parameters))
         self._kernel = self._update.kernel
-        self._means = np.zeros(MOST)
         self._plans: dict[tuple[int, bool], _Plan] = {}
-        rows = self._update.rows
-        check, *slots = self.rule.schedule.results[:, 1].tolist()
-        self._check = self._kernel.CHECK, address_of(self._update.uniform[check:])
-        self._outside = [self.row.data, *self._states]
-        self._inside = [rows[0], *rows[2 : len(slots) + 1]]  # row 1 is the gradient
-        self._new = [rows[slot] for slot in slots]
 
     def _steps(
         self, arrays: Sequence[Array], n: int, count: int, order: Array | None, means: list[float]
@@ -69,7 +63,7 @@ class Steps(Training):
         # The jobs of steps on n examples: all of the arguments, or those that an order lists.
         kernel, program, places = self._kernel, self.program, self.places
         run, update = self._bind(n), self._update
-        data, gradient = update.rows[:2]
+        data, gradient = self._inside[0], self._gradient
         mean, *gradients = program.schedule.results[: 1 + len(places), 1]
         shared = self._numbers.shape[1]
         loads, slot = [], 0
@@ -87,7 +81,7 @@ class Steps(Training):
             self._copy(self.row.grad, gradient),
             self._copy(update.uniform[:shared], self._numbers[0], 0, 8 * shared),
             update.job,
-            self._check,
+            (kernel.CHECK, address_of(self._mean_square)),
             *map(self._copy, self._inside, self._new),
         ]
         after = [*map(self._copy, self._outside, self._inside)]
