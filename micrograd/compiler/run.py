@@ -20,7 +20,7 @@ at the end.
 
 The same with an executor, which manages the memory:
 
-    >>> executor: Executor = TiledExecutor(schedule, partial(NumPyRun, schedule), shapes=[()])
+    >>> executor = TiledExecutor(schedule, partial(NumPyRun, schedule), shapes=[()])
     >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
     (array([6., 3.]), array([[ 2.,  6., 10.]]))
 """
@@ -31,7 +31,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ import numpy.typing as npt
 from micrograd.compiler.schedule import Schedule
 
 Array = npt.NDArray[Any]
+Executor = Callable[[Array, Sequence[Array], int], tuple[Array, Any]]  # see `TiledExecutor`
 
 MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
 KEPT = 8  # number of runs to keep, each for a different number of lanes
@@ -75,22 +76,6 @@ class Run:
         raise NotImplementedError
 
 
-class Executor(Protocol):
-    """A function that runs a program on a batch."""
-
-    def __call__(
-        self, parameters: Array, arguments: Sequence[Array], n: int
-    ) -> tuple[Array, Array]:
-        """The results that are uniform or means, and a row of lanes for each remaining result.
-
-        Args:
-            parameters: the data of all parameters.
-            arguments: an array for each argument, whose first axis runs over the examples; an
-                array without axes is the same for all examples.
-            n: the number of examples.
-        """
-
-
 class TiledExecutor:
     """An executor that runs a schedule on batches of any size.
 
@@ -112,7 +97,14 @@ class TiledExecutor:
     def __call__(
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[Array, Array]:
-        """The results that are uniform or means, and a row of lanes for each remaining result."""
+        """The results that are uniform or means, and a row of lanes for each remaining result.
+
+        Args:
+            parameters: the data of all parameters.
+            arguments: an array for each argument, whose first axis runs over the examples; an
+                array without axes is the same for all examples.
+            n: the number of examples.
+        """
         if n > self.tile:
             return self._in_tiles(parameters, arguments, n)
         bound = self._loaded(parameters, arguments, n)
