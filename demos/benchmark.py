@@ -484,7 +484,9 @@ SLOW = {
     ("CasADi, generated C", "W4"): "gcc takes minutes to compile it; add --slow",
     ("PyTorch, torch.compile", "W4"): "it takes minutes to compile; add --slow",
     ("JAX, jit", "W4"): "it takes minutes to compile; add --slow",
+    ("JAX, jit, many steps", "W4"): "it takes minutes to compile; add --slow",
     ("compiled, JAX", "W4"): "XLA takes minutes to compile it; add --slow",
+    ("compiled, JAX, many steps", "W4"): "XLA takes minutes to compile it; add --slow",
     ("compiled, in jit of JAX", "W4"): "XLA takes minutes to compile it; add --slow",
 }
 

@@ -982,6 +982,8 @@ PEERS = [
     Peer("JAX, jit, many steps", LoopInJAX, "loop", "jax", "jax"),
     Peer("NumPy, by hand", NumPy, "array"),
     Peer("compiled, NumPy", partial(Compiled, executor="numpy"), "compiled"),
+    Peer("compiled, NumPy, one call", partial(OneCall, executor="numpy"), "compiled"),
+    Peer("compiled, NumPy, many steps", partial(ManySteps, executor="numpy"), "compiled"),
     Peer("compiled, numba", partial(Compiled, executor="numba"), *NUMBA),
     Peer("compiled, numba, one call", partial(OneCall, executor="numba"), *NUMBA),
     Peer("compiled, numba, many steps", partial(ManySteps, executor="numba"), *NUMBA),

@@ -13,7 +13,7 @@ from recordings import passed
 from micrograd import Value, take
 from micrograd.compiler import run
 from micrograd.compiler.run import TiledExecutor
-from micrograd.compiler.run_numba import numba_binder, why_not
+from micrograd.compiler.run_numba import NumbaRun, why_not
 from micrograd.compiler.run_numpy import NumPyRun, regular
 from micrograd.compiler.schedule import Block, Group, Schedule
 from micrograd.nn import MLP
@@ -154,7 +154,7 @@ def random_slots(rng, shape):
     return np.array([slot % N_SLOTS for slot in row], np.intp).reshape(shape)
 
 
-BINDERS = [lambda schedule: partial(NumPyRun, schedule), *([] if why_not() else [numba_binder])]
+RUNS = [NumPyRun, *([] if why_not() else [NumbaRun])]
 
 
 def computed(groups, sizes, memory, n, means=(0, 0), constants=(), ones=()):
@@ -164,8 +164,8 @@ def computed(groups, sizes, memory, n, means=(0, 0), constants=(), ones=()):
     schedule = Schedule(
         before, in_lanes, [], sizes, 0, list(constants), list(ones), means, [(False, 0)]
     )
-    for bind in BINDERS:
-        bound = bind(schedule)(n)
+    for kind in RUNS:
+        bound = kind(schedule, n)
         bound.uniform[:N_SLOTS] = memory[False]
         bound.lanes[:N_SLOTS] = memory[True] if n > 1 else memory[True][:, 0]
         bound.until_means()

@@ -32,7 +32,7 @@ Modules around the passes:
     picture       a program as a drawing
     batch         what a compiled function returns
     update        an optimizer's rule as a program; training steps in one call of the executor
-    train_numba, train_jax      these steps on two executors
+    train_numpy, train_numba, train_jax     these steps on each executor
     function      `micrograd.compile`
     training      `micrograd.fit`
 

@@ -164,8 +164,8 @@ class Compiled:
             batch.backward()
             optimizer.step()
 
-        does the same in four calls; here the executor gets a single one, if it runs on numba or JAX
-        and the optimizer is one of this package's. Gradients are those of this step.
+        does the same in four calls; here the executor gets a single one, if the optimizer is one of
+        this package's. Gradients are those of this step.
 
         >>> from micrograd.optim import SGD
         >>> w = Value(3.0)
@@ -207,6 +207,8 @@ class Compiled:
                 n = order.shape[1]
             if training is None or n > training.largest:
                 return False
+            if program.executor == "numpy":
+                _check_indices(program, arrays)
             try:
                 training(arrays, n, count, order, lrs, means)
             except IndexError:  # from the executor, which does not say which index was invalid
@@ -565,7 +567,7 @@ def compile(*function: Any, executor: str = "") -> Any:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It
             may also use Values from outside; the leaves among them are its parameters.
         executor: 'numba' (needs the extra `fast`) or 'numpy'. Once per installation, a child
-            process compiles the kernel of numba, which takes about ten seconds. The default is
+            process compiles the kernel of numba, which takes about 10 seconds. The default is
             chosen at the first call and kept until `clear()`: 'numba' if its kernel is ready, else
             'numpy'. 'jax' (needs the extra `jax`) shares the examples among all devices that JAX
             finds and computes in float64, whatever JAX is set to; 'jax-float32' computes in

@@ -69,6 +69,14 @@ def _compiled(function: F) -> F:
     return cast(F, numba.njit(**OPTIONS, **INNER)(function))
 
 
+def _inlined(function: F) -> F:
+    """The same for a function with one caller, which contains most of the kernel.
+
+    LLVM compiles all code again for each level of calls, so three levels take twice as long as one.
+    """
+    return cast(F, numba.njit(inline="always", **OPTIONS, **INNER)(function))
+
+
 def _instruction(result: Any, *operands: Any) -> Callable[[Callable[..., Any]], Any]:
     """A decorator that turns a builder of LLVM code into an instruction of the kernel."""
 
@@ -122,16 +130,24 @@ def _wrong_accesses(builder: Any, _: Any) -> Any:
     return builder.load(_check(builder, 2), typ=INDEX) if CHECKED else INDEX(0)
 
 
-@_instruction(types.float64, WHOLE, WHOLE)
-def _get(builder: Any, memory: Any, place: Any) -> Any:
-    """The number at a place."""
-    return builder.load(_pointer(builder, memory, place), typ=NUMBER)
+def _access(kind: Any, pointer: Callable[..., Any]) -> tuple[Any, Any]:
+    """Two instructions: one reads the number at an index, one writes it."""
+    number = WHOLE if kind is INDEX else types.float64
+
+    def read(builder: Any, array: Any, index: Any) -> Any:
+        return builder.load(pointer(builder, array, index, kind), typ=kind)
+
+    def write(builder: Any, array: Any, index: Any, value: Any) -> None:
+        builder.store(value, pointer(builder, array, index, kind))
+
+    writer = _instruction(types.void, WHOLE, WHOLE, number)(write)
+    return _instruction(number, WHOLE, WHOLE)(read), writer
 
 
-@_instruction(types.void, WHOLE, WHOLE, types.float64)
-def _put(builder: Any, memory: Any, place: Any, number: Any) -> None:
-    """Stores the number at a place."""
-    builder.store(number, _pointer(builder, memory, place))
+_get, _put = _access(NUMBER, _pointer)  # at a place of the memory
+# Jobs also use other memory, whose size their caller knows: these accesses are not checked.
+_number, _set_number = _access(NUMBER, _unchecked)
+_word, _set_word = _access(INDEX, _unchecked)  # integers of 8 bytes
 
 
 def _integer(builder: Any, program: Any, index: Any) -> Any:
@@ -148,33 +164,6 @@ def _four(program: int, at: int) -> tuple[int, int, int, int]:
         _entry(program, at), _entry(program, at + 1), _entry(program, at + 2),
         _entry(program, at + 3),
     )  # fmt: skip
-
-
-# Jobs also use other memory, whose size their caller knows: these accesses are not checked.
-
-
-@_instruction(WHOLE, WHOLE, WHOLE)
-def _word(builder: Any, address: Any, index: Any) -> Any:
-    """The integer of 8 bytes at an index."""
-    return builder.load(_unchecked(builder, address, index, INDEX), typ=INDEX)
-
-
-@_instruction(types.void, WHOLE, WHOLE, WHOLE)
-def _set_word(builder: Any, address: Any, index: Any, number: Any) -> None:
-    """Stores an integer of 8 bytes at an index."""
-    builder.store(number, _unchecked(builder, address, index, INDEX))
-
-
-@_instruction(types.float64, WHOLE, WHOLE)
-def _number(builder: Any, address: Any, index: Any) -> Any:
-    """The number at an index."""
-    return builder.load(_unchecked(builder, address, index, NUMBER), typ=NUMBER)
-
-
-@_instruction(types.void, WHOLE, WHOLE, types.float64)
-def _set_number(builder: Any, address: Any, index: Any, number: Any) -> None:
-    """Stores a number at an index."""
-    builder.store(number, _unchecked(builder, address, index, NUMBER))
 
 
 # ---- 2. Functions of one to four numbers, without branches, so that they run on vectors
@@ -665,7 +654,7 @@ SERIAL, GATHER, MATRIX, INNER_PRODUCTS, PLAIN, TERMS, EXTREMES, TAKE, SCATTER = 
 WRONG_SIZE, WRONG_INDEX, WRONG_PLACE, NOT_FINITE = range(-4, 0)  # what `run` returns besides 0
 
 
-@_compiled
+@_inlined
 def _steps(program: int, m: int, size: int, memory_size: int, first: int, last: int) -> int:
     """Runs the steps of a program from index `first` up to `last` (exclusive); returns 0.
 
@@ -715,7 +704,9 @@ def _steps(program: int, m: int, size: int, memory_size: int, first: int, last: 
 
 JOB = 8  # integers: the kind of a job, and its arguments
 COPY, LOAD, PROGRAM, CHECK = range(4)
-TIMES, DONE, ENDS, JOBS = 0, 1, 2, 5  # offsets in a table of jobs
+# A table of jobs has the numbers of steps to do, of steps done, of jobs for the first step only,
+# and of all jobs. Then come the jobs.
+TIMES, DONE, ONCE, END, JOBS = range(5)
 EXAMPLES = 8  # how many examples are transposed at a time: a cache line of numbers
 
 
@@ -742,7 +733,7 @@ def _load(out: int, source: int, n: int, width: int, order: int, first: int, who
         start = stop
 
 
-@_compiled
+@_inlined
 def _job(job: int, step: int) -> int:
     """Does one job; returns 0, or what is wrong."""
     kind, a, b, c = _word(job, 0), _word(job, 1), _word(job, 2), _word(job, 3)
@@ -764,24 +755,15 @@ def _run(table: int) -> int:
     The caller provides all memory, because an array created here would be freed after the last use
     of its name, while its address is still in use.
     """
-    first = wrong = 0
-    _set_word(table, DONE, 0)
-    for part in range(3):
-        last = _word(table, ENDS + part)
-        step, times = 0, _word(table, TIMES) if part == 1 else 1
-        while step < times:
-            for i in range(first, last):
-                found = _job(table + 8 * (JOBS + i * JOB), step)
-                if found:
-                    wrong = found
-                    break
+    start, end = 0, _word(table, END)
+    for step in range(_word(table, TIMES)):
+        for i in range(start, end):
+            wrong = _job(table + 8 * (JOBS + i * JOB), step)
             if wrong:
-                break
-            step += 1
-        if part == 1:
-            _set_word(table, DONE, step)
-        first = last
-    return wrong
+                return wrong
+        _set_word(table, DONE, step + 1)
+        start = _word(table, ONCE)
+    return 0
 
 
 SIGNATURE = "intp(intp)"
@@ -793,26 +775,19 @@ except (RuntimeError, OSError) as error:  # no folder to write to, or no space i
     run = numba.njit(**OPTIONS)(_run)
 
 
-def jobs(
-    before: Sequence[Sequence[int]],
-    each: Sequence[Sequence[int]] = (),
-    after: Sequence[Sequence[int]] = (),
-    times: int = 1,
-) -> Any:
-    """A table of jobs: some are done once before, some so many times, and some once after.
+def jobs(once: Sequence[Sequence[int]], each: Sequence[Sequence[int]] = (), times: int = 1) -> Any:
+    """A table of jobs: some are done once, in the first step, and then some in each step.
 
-        COPY     out, source, n, and how far `out` and `source` move each time, in bytes
+        COPY     out, source, n, and how far `out` and `source` move in each step, in bytes
         LOAD     out, source, examples, numbers of an example, order, how far the first example
-                 moves each time, whether the numbers are integers
+                 moves in each step, whether the numbers are integers
         PROGRAM  program, memory, their sizes, index of the first step, end
         CHECK    a number, which must be finite
 
     All are addresses or integers, so the caller keeps what they point to. Numbers have 8 bytes.
     """
-    parts = [list(before), list(each), list(after)]
-    ends = np.cumsum([len(part) for part in parts])
-    rows = [(*job, *[0] * (JOB - len(job))) for part in parts for job in part]
-    return np.array([times, 0, *ends, *(number for row in rows for number in row)], np.int64)
+    rows = [(*job, *[0] * (JOB - len(job))) for job in (*once, *each)]
+    return np.array([times, 0, len(once), len(rows), *itertools.chain(*rows)], np.int64)
 
 
 def is_ready() -> bool:

@@ -38,7 +38,7 @@ from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.parameters import Row, one_at_a_time, shared_row
 from micrograd.compiler.record import Recorded, Shape, recorded
 from micrograd.compiler.run import Executor, TiledExecutor
-from micrograd.compiler.run_numba import numba_binder
+from micrograd.compiler.run_numba import NumbaRun
 from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import Instructions
@@ -212,9 +212,8 @@ class Program:
             from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
             return JaxExecutor(schedule, len(self.shapes), DTYPES[self.executor])
-        is_numba = self.executor == "numba"
-        bind: Any = numba_binder(schedule) if is_numba else partial(NumPyRun, schedule)
-        return TiledExecutor(schedule, bind, self.shapes)
+        kind: Any = NumbaRun if self.executor == "numba" else NumPyRun
+        return TiledExecutor(schedule, partial(kind, schedule), self.shapes)
 
 
 def _compiled(found: Recorded, output: int, keep_order: bool) -> tuple[_Code, list[Value], Fused]:

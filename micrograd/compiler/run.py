@@ -11,7 +11,7 @@ at the end.
     >>> from micrograd.compiler.run_numpy import NumPyRun
     >>> w = Value(2.0)
     >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
-    >>> run: Run = NumPyRun(schedule, 3)
+    >>> run = NumPyRun(schedule, 3)
     >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
     >>> run.until_means()  # x has the mean 3
     >>> run.after_means()  # w times the mean; `run()` does both
@@ -20,7 +20,7 @@ at the end.
 
 The same with an executor, which manages the memory:
 
-    >>> executor: Executor = TiledExecutor(schedule, partial(NumPyRun, schedule), shapes=[()])
+    >>> executor = TiledExecutor(schedule, partial(NumPyRun, schedule), shapes=[()])
     >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
     (array([6., 3.]), array([[ 2.,  6., 10.]]))
 """
@@ -31,7 +31,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,42 +39,41 @@ import numpy.typing as npt
 from micrograd.compiler.schedule import Schedule
 
 Array = npt.NDArray[Any]
+Executor = Callable[[Array, Sequence[Array], int], tuple[Array, Any]]  # see `TiledExecutor`
 
 MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
 KEPT = 8  # number of runs to keep, each for a different number of lanes
 LONG = 16  # copying slices beats a gather if the slices have at least this average length
 
 
-class Run(Protocol):
-    """A schedule bound to its memories."""
+class Run:
+    """A schedule bound to its memories; subclasses run its groups.
 
-    uniform: Array
-    lanes: Array
+    Attributes:
+        uniform: the uniform numbers.
+        rows: the numbers in lanes, of shape (slots, lanes).
+        lanes: the same memory; a single lane has no axis.
+    """
+
+    def __init__(self, schedule: Schedule, uniform: Array, rows: Array) -> None:
+        self.uniform, self.rows = uniform, rows
+        self.lanes = rows if rows.shape[1] > 1 else rows[:, 0]
+        rows[schedule.ones] = 1.0
+        for slot, number in schedule.constants:
+            uniform[slot] = number
 
     def __call__(self) -> None:
         """Computes everything."""
+        self.until_means()
+        self.after_means()
 
     def until_means(self) -> None:
         """Computes the uniform groups, the lanes, and their means."""
+        raise NotImplementedError
 
     def after_means(self) -> None:
         """Computes the groups that depend on the means."""
-
-
-class Executor(Protocol):
-    """A function that runs a program on a batch."""
-
-    def __call__(
-        self, parameters: Array, arguments: Sequence[Array], n: int
-    ) -> tuple[Array, Array]:
-        """The results that are uniform or means, and a row of lanes for each remaining result.
-
-        Args:
-            parameters: the data of all parameters.
-            arguments: an array for each argument, whose first axis runs over the examples; an
-                array without axes is the same for all examples.
-            n: the number of examples.
-        """
+        raise NotImplementedError
 
 
 class TiledExecutor:
@@ -98,7 +97,14 @@ class TiledExecutor:
     def __call__(
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[Array, Array]:
-        """The results that are uniform or means, and a row of lanes for each remaining result."""
+        """The results that are uniform or means, and a row of lanes for each remaining result.
+
+        Args:
+            parameters: the data of all parameters.
+            arguments: an array for each argument, whose first axis runs over the examples; an
+                array without axes is the same for all examples.
+            n: the number of examples.
+        """
         if n > self.tile:
             return self._in_tiles(parameters, arguments, n)
         bound = self._loaded(parameters, arguments, n)
@@ -162,16 +168,15 @@ class _Bound:
     ) -> None:
         self.run = run
         self.parameters = run.uniform[:n_parameters]
-        lanes = run.lanes if n > 1 else run.lanes[:, None]
         self.inputs: list[Array] = []
         first = 0
         for shape in shapes:
             last = first + math.prod(shape)
-            self.inputs.append(np.moveaxis(lanes[first:last].reshape(*shape, n), -1, 0))
+            self.inputs.append(np.moveaxis(run.rows[first:last].reshape(*shape, n), -1, 0))
             first = last + 1  # skips a row of ones
         is_lane, slots = schedule.results.T
         self.uniform_results = _copier(run.uniform, slots[is_lane == 0])
-        self.lane_results = _copier(lanes, slots[is_lane == 1])
+        self.lane_results = _copier(run.rows, slots[is_lane == 1])
 
 
 def _copier(memory: Array, slots: Array) -> Callable[[], Array]:

@@ -14,12 +14,13 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from micrograd.compiler.run import Run
 from micrograd.compiler.schedule import Schedule
 
 LINE = 64  # bytes in a cache line
@@ -50,7 +51,7 @@ def why_not(wait: bool = True) -> str:
                 "writable folder"
             )
         if kernel.not_cached:
-            _say("numba compiles its kernel, which it cannot cache: this takes about 20 seconds")
+            _say("numba compiles its kernel, which it cannot cache: this takes about 10 seconds")
             _uninterrupted(kernel.compile_now)
             return ""
         with _starting:
@@ -69,7 +70,7 @@ def why_not(wait: bool = True) -> str:
 def _compilation() -> Future[str]:
     # Starts a child process that compiles the kernel. The result is why it failed, or "".
     _say(
-        "numba compiles its kernel, once per installation: this takes about 20 seconds, and "
+        "numba compiles its kernel, once per installation: this takes about 10 seconds, and "
         "functions run with NumPy until then"
     )
     found: Future[str] = Future()
@@ -128,7 +129,7 @@ def _say(text: str) -> None:
         sys.stderr.flush()
 
 
-class NumbaRun:
+class NumbaRun(Run):
     """A schedule encoded for the kernel, with its memory, for a given number of lanes.
 
     Args:
@@ -137,22 +138,7 @@ class NumbaRun:
 
     Attributes:
         kernel: the module of the kernel.
-        rows: the lanes, with an axis for them even if there is only one.
         job: the job that computes everything, see `kernel.jobs`.
-
-    If numba is missing, the example uses a NumPyRun, which has the same methods.
-
-    >>> from micrograd import Value
-    >>> from micrograd.compiler.program import Program
-    >>> from micrograd.compiler.run_numpy import NumPyRun
-    >>> w = Value(2.0)
-    >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
-    >>> run = NumPyRun(schedule, 3) if why_not() else NumbaRun(schedule, 3)
-    >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
-    >>> run.until_means()
-    >>> run.after_means()
-    >>> run.uniform[schedule.results[:2, 1]]  # the mean, and its derivative with respect to w
-    array([6., 3.])
     """
 
     def __init__(self, schedule: Schedule, n: int) -> None:
@@ -160,15 +146,11 @@ class NumbaRun:
         self._encoded = encoded = _encoding().encode(schedule, n)
         memory = np.zeros(encoded.size + LINE // 8)
         start = -address_of(memory) % LINE // 8
-        self._memory = memory[start : start + encoded.size]
+        self._memory = memory = memory[start : start + encoded.size]
         n_uniform, n_rows = schedule.sizes
-        self.uniform = self._memory[:n_uniform]
-        self.rows = self._memory[encoded.lanes : encoded.lanes + n_rows * n].reshape(n_rows, n)
-        self.lanes = self.rows if n > 1 else self.rows[:, 0]
-        self.lanes[schedule.ones] = 1.0
-        for slot, number in schedule.constants:
-            self.uniform[slot] = number
-        arrays = encoded.program, self._memory
+        lanes = memory[encoded.lanes : encoded.lanes + n_rows * n].reshape(n_rows, n)
+        super().__init__(schedule, memory[:n_uniform], lanes)
+        arrays = encoded.program, memory
         places = *map(address_of, arrays), *map(len, arrays)
         until, after = encoded.until_means, encoded.after_means
         self.job = kernel.PROGRAM, *places, until[0], after[1]
@@ -193,11 +175,6 @@ class NumbaRun:
     def after_means(self) -> None:
         """Computes the groups that depend on the means."""
         self._run(self._after)
-
-
-def numba_binder(schedule: Schedule) -> Callable[[int], NumbaRun]:
-    """A function that binds this schedule for a given number of lanes."""
-    return partial(NumbaRun, schedule)
 
 
 def address_of(array: Any) -> int:

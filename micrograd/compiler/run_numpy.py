@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from micrograd.compiler.run import Run
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 
 Array = npt.NDArray[Any]
@@ -60,7 +61,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-class NumPyRun:
+class NumPyRun(Run):
     """A schedule bound to its memories, for a fixed number of lanes.
 
     >>> from micrograd import Value
@@ -76,14 +77,10 @@ class NumPyRun:
 
     def __init__(self, schedule: Schedule, n: int) -> None:
         n_uniform, n_rows = schedule.sizes
+        super().__init__(schedule, np.zeros(n_uniform), np.zeros((n_rows, n)))
         self.schedule = schedule
         self.n = n
-        self.uniform = np.zeros(n_uniform)
-        self.lanes = np.zeros((n_rows, n) if n > 1 else n_rows)  # a single lane needs no axis
         self.memory = {False: self.uniform, True: self.lanes}
-        self.lanes[schedule.ones] = 1.0
-        for slot, number in schedule.constants:
-            self.uniform[slot] = number
         self.constants = dict(schedule.constants)
         self.gathered: dict[Any, Array] = {}
         self._steps: list[Step] = []
@@ -96,14 +93,9 @@ class NumPyRun:
         for group in schedule.after:
             self._add(group)
 
-    def __call__(self) -> None:
-        """Computes everything."""
-        self.until_means()
-        self.after_means()
-
     @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
     def until_means(self) -> None:
-        """Computes the groups before the lanes, the groups in lanes, and the means."""
+        """Computes the uniform groups, the lanes, and their means."""
         for step in self._until_means:
             step()
 

@@ -1,9 +1,9 @@
 """Training steps with numba: one call of the kernel for any number of steps.
 
-A step is a list of jobs for the kernel: load the examples, run the groups of the program, copy the
-gradients to where the update rule expects them, run its groups, check that the gradients are
-finite, and only then copy the new data and states. The kernel gets the address of this list, so a
-call costs the same however many arrays a step uses.
+A step is a list of jobs for the kernel: load the examples and parameters, run the groups of the
+program, copy the gradients to where the update rule expects them, run its groups, check that the
+gradients are finite, and only then store the new data and states. The kernel gets the address of
+this list, so a call costs the same however many arrays a step uses.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from micrograd.compiler.parameters import one_at_a_time
 from micrograd.compiler.run import lanes_of_a_tile
-from micrograd.compiler.run_numba import address_of, numba_binder
-from micrograd.compiler.update import MOST, Training
+from micrograd.compiler.run_numba import NumbaRun, address_of
+from micrograd.compiler.train_numpy import Steps as StepsOnNumPy
 
 Array = npt.NDArray[Any]
 Job = tuple[int, ...]
@@ -28,23 +28,17 @@ Job = tuple[int, ...]
 KEPT = 4  # numbers of examples for which memory is kept
 
 
-class Steps(Training):
+class Steps(StepsOnNumPy):
     """Steps on numba; see `Training` for the arguments."""
+
+    bind = NumbaRun
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.largest = lanes_of_a_tile(self.program.schedule)
         self._bind = self.program.executor_for(with_gradients=True).bind
-        self._update = numba_binder(self.rule.schedule)(len(self.optimizer.parameters))
         self._kernel = self._update.kernel
-        self._means = np.zeros(MOST)
         self._plans: dict[tuple[int, bool], _Plan] = {}
-        rows = self._update.rows
-        check, *slots = self.rule.schedule.results[:, 1].tolist()
-        self._check = self._kernel.CHECK, address_of(self._update.uniform[check:])
-        self._outside = [self.row.data, *self._states]
-        self._inside = [rows[0], *rows[2 : len(slots) + 1]]  # row 1 is the gradient
-        self._new = [rows[slot] for slot in slots]
 
     def _steps(
         self, arrays: Sequence[Array], n: int, count: int, order: Array | None, means: list[float]
@@ -69,7 +63,7 @@ class Steps(Training):
         # The jobs of steps on n examples: all of the arguments, or those that an order lists.
         kernel, program, places = self._kernel, self.program, self.places
         run, update = self._bind(n), self._update
-        data, gradient = update.rows[:2]
+        gradient = self._gradient
         mean, *gradients = program.schedule.results[: 1 + len(places), 1]
         shared = self._numbers.shape[1]
         loads, slot = [], 0
@@ -78,24 +72,21 @@ class Steps(Training):
             lanes = address_of(run.rows[slot:])
             loads.append((kernel.LOAD, lanes, 0, n, width, 0, n * in_order, 0))
             slot += width + 1
-        before = [*map(self._copy, self._inside, self._outside)]
         each = [
-            *self._copies(run.uniform, np.arange(len(places)), data, places),
+            *self._copies(run.uniform, np.arange(len(places)), self.row.data, places),
             run.job,
             self._copy(self._means[:1], run.uniform[mean:], 8, 0),
             *self._copies(gradient, places, run.uniform, np.array(gradients)),
             self._copy(self.row.grad, gradient),
             self._copy(update.uniform[:shared], self._numbers[0], 0, 8 * shared),
+            *map(self._copy, self._inside, self._outside),
             update.job,
-            self._check,
-            *map(self._copy, self._inside, self._new),
+            (kernel.CHECK, address_of(self._mean_square)),
+            *map(self._copy, self._outside, self._new),
         ]
-        after = [*map(self._copy, self._outside, self._inside)]
-        if in_order:
-            table = kernel.jobs(before, loads + each, after)
-            plan = _Plan(kernel, table, len(before), len(loads), run)
-        else:  # all steps use the same examples, which are loaded once
-            plan = _Plan(kernel, kernel.jobs(loads + before, each, after), 0, len(loads), run)
+        # Without an order, all steps use the same examples, which are loaded once.
+        table = kernel.jobs([], loads + each) if in_order else kernel.jobs(loads, each)
+        plan = _Plan(kernel, table, len(loads), run)
         if len(self._plans) == KEPT:
             del self._plans[next(iter(self._plans))]
         self._plans[n, in_order] = plan
@@ -115,13 +106,12 @@ class Steps(Training):
 class _Plan:
     # A table of jobs for batches of n examples. Their arrays differ from call to call.
 
-    def __init__(self, kernel: Any, table: Array, first: int, n_loads: int, run: Any) -> None:
+    def __init__(self, kernel: Any, table: Array, n_loads: int, run: Any) -> None:
         self.table, self.address = table, address_of(table)
         self.run = run  # keeps the memory that the jobs point to
         self._times = kernel.TIMES
         self.done = table[kernel.DONE : kernel.DONE + 1]
-        jobs = table[kernel.JOBS :].reshape(-1, kernel.JOB)
-        self._loads = jobs[first : first + n_loads]
+        self._loads = table[kernel.JOBS :].reshape(-1, kernel.JOB)[:n_loads]
         self._given: list[Any] = [(lambda: None, (), None)] * n_loads
 
     def point_to(self, arrays: Sequence[Array], order: Array | None, count: int) -> None:

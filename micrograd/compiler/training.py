@@ -43,7 +43,7 @@ def fit(
     """Trains, and returns the mean loss before each step: fewer means if Ctrl-C ended it early.
 
     Each step does the same as `optimizer.zero_grad()`, `backward()` and `optimizer.step()`. A loss
-    that was compiled for numba or JAX does many steps in one call of its executor.
+    that was compiled does many steps in one call of its executor.
 
     After Ctrl-C, and after any error, the parameters and the optimizer are those after the last
     complete step, and training can go on with another call. Gradients are those of the last step.
@@ -72,7 +72,7 @@ def fit(
         ValueError: X and y differ in length or are empty, or another argument is out of range.
 
     Steps between which none of your code runs share a single check whether anything that the loss
-    reads has changed. Other threads do not run meanwhile, unless the executor is JAX.
+    reads has changed. Other threads do not run meanwhile, unless the executor is NumPy or JAX.
     """
     examples = [X] if y is None else [X, y]
     lengths = [len(some) for some in examples]

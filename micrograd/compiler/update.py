@@ -41,7 +41,7 @@ from micrograd.optim import SGD, Adam, AdamW, Optimizer
 Array = npt.NDArray[Any]
 
 MOST = 1024  # steps in one call
-TRAINERS = {"numba": "train_numba", "jax": "train_jax"}  # have a subclass of Training
+TRAINERS = "numpy", "numba", "jax"  # executors with a subclass of Training, in train_*.py
 
 
 class Rule(NamedTuple):
@@ -215,6 +215,6 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     places = other.indices - row.indices[0]
     if places.min() < 0 or places.max() >= len(parameters.all):
         return None
-    module = import_module(f"micrograd.compiler.{TRAINERS[program.executor]}")
+    module = import_module(f"micrograd.compiler.train_{program.executor}")
     found: Training = module.Steps(program, optimizer, row, places)
     return found
