@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.parameters import one_at_a_time
 from micrograd.compiler.run_jax import KEPT, JaxRun, sharded
 from micrograd.compiler.update import Training
 
@@ -34,7 +33,7 @@ class Steps(Training):
         if order is not None:
             count = min(count, ROWS)
             order = np.resize(order[:count], (ROWS, n))
-        with one_at_a_time, jax.enable_x64(True):
+        with jax.enable_x64(True):
             loop = self._compiled(n, order is not None)
             state = self.row.data, self._states
             found = loop(count, self._numbers, state, arrays, order)

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.parameters import one_at_a_time
 from micrograd.compiler.run import lanes_of_a_tile
 from micrograd.compiler.run_numba import NumbaRun, address_of
 from micrograd.compiler.train_numpy import Steps as StepsOnNumPy
@@ -44,16 +43,15 @@ class Steps(StepsOnNumPy):
         self, arrays: Sequence[Array], n: int, count: int, order: Array | None, means: list[float]
     ) -> float | None:
         kind = n, order is not None
-        with one_at_a_time:  # no parameter moves to another storage meanwhile
-            plan = self._plans.get(kind) or self._planned(*kind)
-            plan.point_to(arrays, order, count)
-            before = len(means), self.optimizer.steps
-            try:
-                wrong = self._kernel.run(plan.address)
-                self.count(before, plan.done, self._means, means)
-            except KeyboardInterrupt:  # the kernel may have done its steps before
-                self.count(before, plan.done, self._means, means)
-                raise
+        plan = self._plans.get(kind) or self._planned(*kind)
+        plan.point_to(arrays, order, count)
+        before = len(means), self.optimizer.steps
+        try:
+            wrong = self._kernel.run(plan.address)
+            self.count(before, plan.done, self._means, means)
+        except KeyboardInterrupt:  # the kernel may have done its steps before
+            self.count(before, plan.done, self._means, means)
+            raise
         if wrong == self._kernel.NOT_FINITE:
             return self._means.item(plan.done.item())
         self._kernel.check(wrong)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.parameters import one_at_a_time
 from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.update import MOST, Training
 
@@ -41,13 +40,12 @@ class Steps(Training):
         self, arrays: Sequence[Array], n: int, count: int, order: Array | None, means: list[float]
     ) -> float | None:
         before, done = (len(means), self.optimizer.steps), np.zeros(1, np.int64)
-        with one_at_a_time:  # no parameter moves to another storage meanwhile
-            try:
-                refused = self._one_by_one(arrays, n, count, order, done)
-                self.count(before, done, self._means, means)
-            except BaseException:  # Ctrl-C, or an invalid index: earlier steps count
-                self.count(before, done, self._means, means)
-                raise
+        try:
+            refused = self._one_by_one(arrays, n, count, order, done)
+            self.count(before, done, self._means, means)
+        except BaseException:  # Ctrl-C, or an invalid index: earlier steps count
+            self.count(before, done, self._means, means)
+            raise
         return refused
 
     def _one_by_one(

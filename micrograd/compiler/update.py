@@ -88,6 +88,8 @@ def recorded_rule(optimizer: Optimizer) -> Rule:
 class Training:
     """Steps of a program with an optimizer; a subclass runs them on an executor.
 
+    The caller holds `one_at_a_time`, so that no parameter moves to another storage meanwhile.
+
     Attributes:
         largest: the largest number of examples in a batch.
         row: the row of the optimizer's parameters.
