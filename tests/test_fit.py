@@ -231,7 +231,7 @@ def test_ctrl_c_returns_what_was_reached(executor, capsys, monkeypatch, after, s
     monkeypatch.setattr(training, "MOST", steps_at_once)
     model, loss = model_and_loss(executor)
     start = model.state_dict()
-    optimizer = SGD(model.parameters(), lr=0.01, momentum=0.9)
+    optimizer = Adam(model.parameters(), lr=0.01)
     fit(loss, X, Y, optimizer, steps=22)  # compiled before the key is pressed
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -244,10 +244,10 @@ def test_ctrl_c_returns_what_was_reached(executor, capsys, monkeypatch, after, s
     assert f"stopped after {len(means)} of 10000000 steps" in capsys.readouterr().err
     reached = [p.data for p in model.parameters()]
     model.load_state_dict(start)
-    optimizer = SGD(model.parameters(), lr=0.01, momentum=0.9)
+    optimizer = Adam(model.parameters(), lr=0.01)
     again = fit(loss, X, Y, optimizer, steps=22 + len(means))
-    np.testing.assert_allclose(again[22:], means, rtol=1e-9)
-    np.testing.assert_allclose([p.data for p in model.parameters()], reached, rtol=1e-9)
+    assert again[22:] == means  # to the last bit, wherever the run was divided
+    assert [p.data for p in model.parameters()] == reached
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")

@@ -64,7 +64,7 @@ def test_without_graphviz_a_page_has_all_but_the_drawing(wrong, monkeypatch):
     def missing(check):
         raise ImportError("no Graphviz")
 
-    monkeypatch.setattr("micrograd.grade.student_page.drawing", missing)
+    monkeypatch.setattr("micrograd.grade.student_page.svg_of", missing)
     with pytest.warns(RuntimeWarning, match="the pages have no drawings: no Graphviz"):
         page = body(student_page(wrong, POINTS, 3))
     assert "b = a + a" in page
