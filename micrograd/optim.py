@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
-from micrograd.rows import Parameters
+from micrograd.rows import Parameters, one_at_a_time
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "constant", "cosine", "linear"]
 
@@ -129,21 +129,23 @@ class Optimizer:
         """
         self._checked()
         self._now = self._numbers(self.steps + 1)
-        self._parameters.find_row()
-        if self._elementwise is None and self._parameters.row is not None:
-            self._warn_that_it_is_slow()
-        with self._parameters.quietly():
-            self._parameters.check_gradients()
-            self.steps += 1
-            if self._elementwise == "in place":
-                return self._update_all()
-        self._update_all()  # outside quietly(), so that NumPy warns of an overflow or of 1 / 0
+        with one_at_a_time:
+            self._parameters.find_row()
+            if self._elementwise is None and self._parameters.row is not None:
+                self._warn_that_it_is_slow()
+            with self._parameters.quietly():
+                self._parameters.check_gradients()
+                self.steps += 1
+                if self._elementwise == "in place":
+                    return self._update_all()
+            self._update_all()  # outside quietly(), so that NumPy warns of an overflow or of 1 / 0
 
     def zero_grad(self) -> None:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
-        self._parameters.find_row()
-        for p in self.parameters if self._parameters.row is None else [self._parameters.row]:
-            p.grad = 0
+        with one_at_a_time:
+            self._parameters.find_row()
+            for p in self.parameters if self._parameters.row is None else [self._parameters.row]:
+                p.grad = 0
 
     def _checked(self) -> Any:
         # The settings, checked if they have changed since the last time; else the same object.
@@ -397,15 +399,16 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
     checked = Parameters(parameters, "clip_grad_norm")
     if not max_norm > 0:
         raise ValueError(f"clip_grad_norm expects max_norm > 0, got {max_norm}")
-    checked.find_row(rearrange=False)
-    with checked.quietly():
-        checked.check_gradients()
-    row = checked.row
-    norm = math.hypot(*((p.grad for p in checked.all) if row is None else row.grad))
-    if norm > max_norm:
-        for _, p in checked.entries():
-            p.grad *= max_norm / norm
-    return norm
+    with one_at_a_time:
+        checked.find_row(rearrange=False)
+        with checked.quietly():
+            checked.check_gradients()
+        row = checked.row
+        norm = math.hypot(*((p.grad for p in checked.all) if row is None else row.grad))
+        if norm > max_norm:
+            for _, p in checked.entries():
+                p.grad *= max_norm / norm
+        return norm
 
 
 def constant(lr: float) -> Schedule:

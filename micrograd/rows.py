@@ -25,9 +25,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from contextlib import nullcontext
+from threading import RLock
 from typing import Any
 
-__all__ = ["Parameters"]
+__all__ = ["Parameters", "one_at_a_time"]
+
+# Held while parameters move to other storage, while a row is updated, and while a function is
+# recorded. Otherwise a thread could update a row that another thread has just copied elsewhere.
+one_at_a_time = RLock()
 
 
 class Parameters:

@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -24,7 +25,8 @@ from micrograd import (
 )
 from micrograd.compiler.parameters import InStorage, recorded_as, shared_row
 from micrograd.nn import Module
-from micrograd.optim import SGD, Adam, AdamW
+from micrograd.optim import SGD, Adam, AdamW, clip_grad_norm
+from micrograd.rows import Parameters
 
 pytestmark = pytest.mark.usefixtures("executor")
 
@@ -486,3 +488,35 @@ def test_a_thread_that_was_interrupted_between_two_recordings():
         thread.submit(vars(earlier)["data"].fset, p, 3.0).result()
     assert found == [1.0, 2.0]
     assert row.data.tolist() == [3.0]
+
+
+@pytest.mark.parametrize("use", ["backward", "step", "zero_grad", "clip_grad_norm"])
+def test_parameters_do_not_move_while_a_row_is_used(use, monkeypatch):
+    w = Value(3.0)
+    batch = micrograd.compile(lambda x: (w * x) ** 2, executor="numpy")([1.0])
+    optimizer = SGD([w], lr=0.25)
+    optimizer.zero_grad()
+    threads = []
+
+    def and_another_thread_moves_them(find):
+        def finds(*arguments, **named):
+            found = find(*arguments, **named)
+            threads.append(threading.Thread(target=shared_row, args=([w, Value(1.0)],)))
+            threads[-1].start()
+            threads[-1].join(0.2)
+            return found
+
+        return finds
+
+    if use == "backward":
+        batch._gradients = and_another_thread_moves_them(batch._gradients)
+        batch.backward()
+    else:
+        batch.backward()
+        find_row = and_another_thread_moves_them(Parameters.find_row)
+        monkeypatch.setattr(Parameters, "find_row", find_row)
+        clip_grad_norm([w], 1.0) if use == "clip_grad_norm" else getattr(optimizer, use)()
+    for thread in threads:
+        thread.join()
+    expected = {"backward": (3.0, 6.0), "step": (1.5, 6.0), "zero_grad": (3.0, 0.0)}
+    assert (w.data, w.grad) == expected.get(use, (3.0, 1.0))

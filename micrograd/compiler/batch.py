@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler.parameters import Row
+from micrograd.rows import one_at_a_time
 
 Array = npt.NDArray[Any]
 
@@ -68,8 +69,9 @@ class Batch:
                 f"this batch has {len(self)} results, and backward() starts from one: "
                 "call batch[0].backward()"
             )
-        row, gradients = self._gradients()
-        row.grad += gradients if gradient == 1 else gradient * gradients
+        with one_at_a_time:
+            row, gradients = self._gradients()
+            row.grad += gradients if gradient == 1 else gradient * gradients
 
     def item(self) -> float:
         """The mean, as a float."""

@@ -47,7 +47,7 @@ import numpy.typing as npt
 
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard
-from micrograd.compiler.parameters import Row, one_at_a_time
+from micrograd.compiler.parameters import Row
 from micrograd.compiler.program import DTYPES, Program, Shapes
 from micrograd.compiler.record import ATTEMPTS, Shape
 from micrograd.compiler.run_numba import why_not
@@ -56,6 +56,7 @@ from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.update import Training, training_of
 from micrograd.engine import Value
 from micrograd.pause import is_paused, open_blocks
+from micrograd.rows import one_at_a_time
 from micrograd.trace import Traced
 
 if TYPE_CHECKING:

@@ -34,6 +34,7 @@ import numpy.typing as npt
 
 from micrograd.arithmetic import Number, as_number
 from micrograd.engine import Value
+from micrograd.rows import one_at_a_time
 
 Array = npt.NDArray[np.float64]
 
@@ -42,7 +43,6 @@ Array = npt.NDArray[np.float64]
 _data_slot: Any = Value.__dict__["data"]
 _grad_slot: Any = Value.__dict__["grad"]
 
-one_at_a_time = RLock()  # held while a function is recorded or parameters move into storage
 _class_change = RLock()  # held while the class of a recorded parameter changes, or must not change
 for lock in (_class_change, one_at_a_time):
     if hasattr(os, "register_at_fork"):  # a child process must not inherit a lock that is held

@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from micrograd.compiler.averages import averaged
 from micrograd.compiler.fuse import Fused, fused
-from micrograd.compiler.parameters import Row, one_at_a_time, shared_row
+from micrograd.compiler.parameters import Row, shared_row
 from micrograd.compiler.record import Recorded, Shape, recorded
 from micrograd.compiler.run import Executor, TiledExecutor
 from micrograd.compiler.run_numba import NumbaRun
@@ -44,6 +44,7 @@ from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.text import source
 from micrograd.engine import Value
+from micrograd.rows import one_at_a_time
 
 Array = npt.NDArray[Any]
 Shapes = tuple[Shape, ...]
