@@ -31,7 +31,7 @@ import numbers
 from collections.abc import Callable, Iterable
 from functools import wraps
 from operator import ge, gt, le, lt
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, NoReturn
 
 from micrograd import arithmetic
@@ -61,7 +61,7 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
     def decorate(rule: Callable[..., Rule]) -> Callable[..., Value]:
         # Each call defines `_backward` anew. If it captures nothing, all results share one: a node
         # takes half the memory, and Python's garbage collector has less to visit.
-        code = next(part for part in rule.__code__.co_consts if isinstance(part, CodeType))
+        code = next(x for x in rule.__code__.co_consts if getattr(x, "co_name", "") == "_backward")
         shared = None if code.co_freevars else FunctionType(code, rule.__globals__)
 
         def unary(a: Value) -> Value:

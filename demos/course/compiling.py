@@ -47,9 +47,11 @@ sys.path.append(PLACE)
 import runner  # noqa: E402
 
 streams = sys.stdout, sys.stderr
-runner.start(draw, lambda kind, content: None, "{}")  # noqa: F821 - compiling.mjs defines it
-runner.answer('{"pictures": "slope"}')
-sys.stdout, sys.stderr = streams
+try:
+    runner.start(draw, lambda kind, content: None, "{}")  # noqa: F821 - compiling.mjs defines it
+    runner.answer('{"pictures": "slope"}')
+finally:
+    sys.stdout, sys.stderr = streams
 (library,) = (place for place in sys.path if place.endswith(".zip"))
 compile_in(LIBRARY, library)
 for archive in UNPACKED:
