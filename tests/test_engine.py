@@ -913,3 +913,14 @@ def test_an_error_that_is_no_failed_arithmetic_has_no_graph():
     with pytest.raises(TypeError) as caught:
         _ = x * 2.0
     assert not hasattr(caught.value, "graph")
+
+
+def test_a_node_without_its_operands_is_a_leaf():
+    a = Value(3.0)
+    b = a * a
+    b._prev = ()  # cuts the graph, as in truncated backpropagation through time
+    c = b * 2.0
+    c.backward()
+    assert (a.grad, b.grad, c.grad) == (0, 2.0, 1)
+    b._backward()
+    assert a.grad == 0
