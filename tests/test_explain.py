@@ -587,7 +587,7 @@ def test_presenter_embedded_tour_and_words(shown):
             assert page.locator("#tour p").inner_text().endswith(".")
             page.locator("#tourNext").click()
         assert page.locator("#tour").is_hidden()
-        page.mouse.move(0, 0)  # the pointer was on the tour, and what was below it is reported later
+        page.mouse.move(0, 0)  # what was below the tour would be reported later
         page.locator("#legend dfn").first.focus()
         assert page.locator("#meaningOf").is_visible()
         page.get_by_role("button", name="Present").click()
