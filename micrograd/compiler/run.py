@@ -91,8 +91,8 @@ class TiledExecutor:
         self.schedule = schedule
         self.bind = bind
         self.shapes = shapes
-        self.bound: dict[int, _Bound] = {}
-        self.tile = lanes_of_a_tile(schedule)
+        self.bound: dict[int, Bound] = {}
+        self.tile = max(16, MEMORY // (8 * schedule.sizes[1]))  # what fits into the cache
 
     def __call__(
         self, parameters: Array, arguments: Sequence[Array], n: int
@@ -107,7 +107,9 @@ class TiledExecutor:
         """
         if n > self.tile:
             return self._in_tiles(parameters, arguments, n)
-        bound = self._loaded(parameters, arguments, n)
+        bound = self.taken(n)
+        bound.load(arguments)
+        bound.parameters[...] = parameters
         bound.run()
         results = bound.uniform_results(), bound.lane_results()
         self.bound[n] = bound
@@ -122,7 +124,9 @@ class TiledExecutor:
         for start in range(0, n, self.tile):
             size = min(self.tile, n - start)
             part = [a[start : start + size] if a.ndim else a for a in arguments]
-            bound = self._loaded(parameters, part, size)
+            bound = self.taken(size)
+            bound.load(part)
+            bound.parameters[...] = parameters
             bound.run.until_means()
             with np.errstate(all="ignore"):
                 total += bound.run.uniform[means] * (size / n)
@@ -135,48 +139,50 @@ class TiledExecutor:
         self.bound[size] = bound
         return results
 
-    def _loaded(self, parameters: Array, arguments: Sequence[Array], n: int) -> _Bound:
-        # The run is removed while in use, so that a call from another thread gets a different one.
-        bound = self.bound.pop(n, None) or self._new(n, len(parameters))
-        bound.parameters[...] = parameters
-        for window, argument in zip(bound.inputs, arguments, strict=True):
-            window[...] = argument  # copied even if read-only: other code may write to its memory
-        return bound
+    def taken(self, n: int) -> Bound:
+        """A run for n lanes; whoever takes it puts it back into `bound`.
 
-    def _new(self, n: int, n_parameters: int) -> _Bound:
+        It is removed while in use, so that a call from another thread gets a different one.
+        """
+        return self.bound.pop(n, None) or self._new(n)
+
+    def _new(self, n: int) -> Bound:
         if len(self.bound) >= KEPT:
             [oldest, *_] = self.bound  # the least recently used
             self.bound.pop(oldest, None)
-        return _Bound(self.schedule, self.bind(n), self.shapes, n, n_parameters)
+        return Bound(self.schedule, self.bind(n), self.shapes, n)
 
 
-def lanes_of_a_tile(schedule: Schedule) -> int:
-    """How many lanes of a schedule fit into the processor's cache."""
-    return max(16, MEMORY // (8 * schedule.sizes[1]))
+class Bound:
+    """A run for a fixed number of lanes, with views of its inputs and functions to copy results.
 
-
-class _Bound:
-    """A run for a fixed number of lanes, with views of its inputs and functions to copy results."""
+    Attributes:
+        run: the run.
+        parameters: a view of the data of all parameters, in the order of the program.
+        uniform_results: returns a copy of the results that are uniform or means.
+        lane_results: returns a copy of the other results, with a row of lanes for each.
+    """
 
     def __init__(
-        self,
-        schedule: Schedule,
-        run: Run,
-        shapes: Sequence[tuple[int, ...]],
-        n: int,
-        n_parameters: int,
+        self, schedule: Schedule, run: Run, shapes: Sequence[tuple[int, ...]], n: int
     ) -> None:
         self.run = run
+        (n_parameters, _), *_ = schedule.constants  # their slots come next
         self.parameters = run.uniform[:n_parameters]
-        self.inputs: list[Array] = []
+        self._inputs: list[Array] = []
         first = 0
         for shape in shapes:
             last = first + math.prod(shape)
-            self.inputs.append(np.moveaxis(run.rows[first:last].reshape(*shape, n), -1, 0))
+            self._inputs.append(np.moveaxis(run.rows[first:last].reshape(*shape, n), -1, 0))
             first = last + 1  # skips a row of ones
         is_lane, slots = schedule.results.T
         self.uniform_results = _copier(run.uniform, slots[is_lane == 0])
         self.lane_results = _copier(run.rows, slots[is_lane == 1])
+
+    def load(self, arguments: Sequence[Array]) -> None:
+        """Copies the arguments, even if they are read-only: other code may write to their memory."""
+        for window, argument in zip(self._inputs, arguments, strict=True):
+            window[...] = argument
 
 
 def _copier(memory: Array, slots: Array) -> Callable[[], Array]:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.run import lanes_of_a_tile
 from micrograd.compiler.run_numba import NumbaRun, address_of
 from micrograd.compiler.train_numpy import Steps as StepsOnNumPy
 
@@ -34,8 +33,6 @@ class Steps(StepsOnNumPy):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.largest = lanes_of_a_tile(self.program.schedule)
-        self._bind = self.program.executor_for(with_gradients=True).bind
         self._kernel = self._update.kernel
         self._plans: dict[tuple[int, bool], _Plan] = {}
 
@@ -60,7 +57,7 @@ class Steps(StepsOnNumPy):
     def _planned(self, n: int, in_order: bool) -> _Plan:
         # The jobs of steps on n examples: all of the arguments, or those that an order lists.
         kernel, program, places = self._kernel, self.program, self.places
-        run, update = self._bind(n), self._update
+        run, update = self._executor.bind(n), self._update
         gradient = self._gradient
         mean, *gradients = program.schedule.results[: 1 + len(places), 1]
         shared = self._numbers.shape[1]

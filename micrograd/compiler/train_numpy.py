@@ -21,11 +21,12 @@ Array = npt.NDArray[Any]
 class Steps(Training):
     """Steps on NumPy; see `Training` for the arguments."""
 
-    largest = 2**62
     bind: Any = NumPyRun  # binds the update rule to its memory, whose lanes are the parameters
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
+        self._executor = self.program.executor_for(with_gradients=True)
+        self.largest = self._executor.tile
         schedule = self.rule.schedule
         self._update = update = self.bind(schedule, len(self.optimizer.parameters))
         mean_square, *slots = schedule.results[:, 1].tolist()
@@ -51,13 +52,19 @@ class Steps(Training):
     def _one_by_one(
         self, arrays: Sequence[Array], n: int, count: int, order: Array | None, done: Array
     ) -> float | None:
-        program, update, places = self.program, self._update, self.places
-        at = slice(places[0], places[-1] + 1) if program.row.is_slice else places
+        row, update, places = self.program.row, self._update, self.places
+        at = slice(places[0], places[-1] + 1) if row.is_slice else places
         n_shared = self._numbers.shape[1]
+        bound = self._executor.taken(n)
+        if order is None:  # all steps use the same examples
+            bound.load(arrays)
         for k in range(count):
-            batch = arrays if order is None else [a[order[k]] if a.ndim else a for a in arrays]
-            mean, gradients, _ = program.with_gradients(program.row.data, batch, n)
-            self._gradient[at] = gradients
+            if order is not None:
+                bound.load([a[order[k]] if a.ndim else a for a in arrays])
+            bound.parameters[...] = row.data
+            bound.run()
+            found = bound.uniform_results()
+            mean, self._gradient[at] = found.item(0), found[1 : 1 + len(places)]
             self.row.grad[:] = self._gradient
             for inside, outside in zip(self._inside, self._outside, strict=True):
                 inside[:] = outside
@@ -70,6 +77,7 @@ class Steps(Training):
             except KeyboardInterrupt:  # no half update
                 self._commit(k, mean, done)
                 raise
+        self._executor.bound[n] = bound
         return None
 
     def _commit(self, k: int, mean: float, done: Array) -> None:
