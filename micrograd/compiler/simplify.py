@@ -116,17 +116,21 @@ class Instructions(Sequence[Instruction]):
         place = len(self.ops)
         self.ops.append(op)
         self._operands.append(operands)
-        lanes, is_lane = self.lanes, op == "input"
+        lanes = self.lanes
         if not operands:
             self.numbers[place] = number
-        elif op != "mean":
+            lanes.append(op == "input")
+        elif op == "mean":
+            lanes.append(False)
+        else:
             for i in operands:
                 if lanes[i]:
-                    is_lane = True
+                    lanes.append(True)
                     break
-        lanes.append(is_lane)
-        if op == "take":
-            self.tables[operands[0]].append(len(operands) - 1)
+            else:
+                lanes.append(False)
+            if op == "take":
+                self.tables[operands[0]].append(len(operands) - 1)
         return place
 
     @property
