@@ -92,8 +92,15 @@ class NumPyRun(Run):
         self._until_means, self._steps = self._steps, []
         for group in schedule.after:
             self._add(group)
+        self._all = self._until_means + self._steps
 
     @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
+    def __call__(self) -> None:
+        """Computes everything."""
+        for step in self._all:
+            step()
+
+    @np.errstate(all="ignore")
     def until_means(self) -> None:
         """Computes the uniform groups, the lanes, and their means."""
         for step in self._until_means:
