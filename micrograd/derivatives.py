@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from micrograd.arithmetic import Number, as_number, explained_at
 from micrograd.engine import Constant, Value, topological_order
@@ -109,8 +109,7 @@ def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Any]:
     return iter(entries if len(entries) == edges else (sum(entries), *[0] * (edges - 1)))
 
 
-@dataclass(frozen=True)
-class _Tape:
+class _Tape(NamedTuple):
     """A graph with the local derivatives on its edges; both modes walk over it."""
 
     nodes: list[tuple[Value, tuple[Number, ...]]]
@@ -262,8 +261,7 @@ def jacobian(
     raise ValueError(f"jacobian expects mode 'reverse' or 'forward', got {mode!r}")
 
 
-@dataclass(frozen=True)
-class PassCounts:
+class PassCounts(NamedTuple):
     """The cost of a full Jacobian in each mode: the numbers of graph walks and multiplications.
 
     Each walk takes one multiplication per edge; edges from constants do not count. `print` shows a

@@ -29,7 +29,6 @@ import numbers
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, NoReturn
 
@@ -375,8 +374,7 @@ def again(op: str, operands: Sequence[Value]) -> Value:
 # ---- 3. From a graph to its program
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(NamedTuple):
     """The forward and backward pass of a graph as one list of instructions.
 
     Attributes:

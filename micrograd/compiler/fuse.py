@@ -37,7 +37,6 @@ from micrograd.compiler.simplify import CONDITIONS, Instructions
 
 ONE = -1  # the place of an input that is 1 in every lane
 SUMS = ("+", "-", "neg")
-IN_SUMS = {*SUMS, "*"}
 CHAINS = {"maximum": "largest", "minimum": "smallest"}
 MEANS, SCATTERS = ("mean", "scatter mean"), ("scatter", "scatter mean")
 
@@ -101,6 +100,18 @@ def fused(instructions: Instructions, results: Sequence[int]) -> Fused:
     return Fused(dict(reversed(fusion.found.items())), fusion.lanes)
 
 
+def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
+    # For each instruction, the length of the longest chain of operands that leads to it.
+    depths: list[int] = []
+    for places in operands:
+        depth = 0
+        for i in places:
+            if depths[i] >= depth:
+                depth = depths[i] + 1
+        depths.append(depth)
+    return depths
+
+
 class _Fusion:
     # Makes units, from the last instruction to the first, so that sums can absorb their terms.
 
@@ -108,6 +119,7 @@ class _Fusion:
         self.ops, self.operands, self.numbers = steps.ops, steps.operands, steps.numbers
         self.lanes = list(map(bool, steps.lanes))
         self.uses = uses(self.operands, results)
+        self.depth = _depths(self.operands)
         self.found: dict[int, Unit] = {}  # results before operands
         self.parts: dict[int, Unit] = {}  # of the current unit, operands before results
         self.copies: dict[int, int] = {}  # maps uniform places to their copies in the lanes
@@ -177,33 +189,41 @@ class _Fusion:
         """The tree of additions whose total is at this place.
 
         Products are sorted by kind: their sign, and which of their factors are in lanes. The most
-        frequent kind comes first. A uniform factor is the left one, so all neurons of a layer have
-        the same form.
+        frequent kind comes first. The left factor is the uniform one or, if neither or both are
+        uniform, the one with the smaller depth. So all neurons of a layer have the same form.
         """
-        ops, operands_of, users, lanes = self.ops, self.operands, self.uses, self.lanes
+        ops, operands_of, users = self.ops, self.operands, self.uses
+        lanes, depth = self.lanes, self.depth
         is_lane = lanes[whole]
         found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
         terms: list[tuple[int, int]] = []
-        inside = [(whole, 1)]
-        for place, sign in inside:  # grows meanwhile
-            op, operands = ops[place], operands_of[place]
-            if op == "*":
-                a, b = operands
-                pair = (b, a) if lanes[a] and not lanes[b] else operands
+        inside: list[int] = []
+        waiting = [(whole, 1)]
+        while waiting:
+            place, sign = waiting.pop()
+            op = ops[place]
+            is_inside = (users[place] == 1 and lanes[place] == is_lane) or place == whole
+            if is_inside and op == "*":
+                a, b = operands_of[place]
+                if lanes[a] != lanes[b]:
+                    pair = (b, a) if lanes[a] else (a, b)
+                else:
+                    pair = (b, a) if depth[a] > depth[b] else (a, b)
                 found[sign, lanes[pair[0]], lanes[pair[1]]].append(pair)
+            elif is_inside and op in SUMS:
+                operands = operands_of[place]
+                if op != "neg":
+                    waiting.append((operands[0], sign))
+                waiting.append((operands[-1], sign if op == "+" else -sign))
+            else:
+                terms.append((place, sign))
                 continue
-            signed = [(operands[-1], sign if op == "+" else -sign)]
-            if op != "neg":
-                signed.append((operands[0], sign))
-            for part in signed:
-                i = part[0]
-                is_inside = users[i] == 1 and lanes[i] == is_lane and ops[i] in IN_SUMS
-                (inside if is_inside else terms).append(part)
+            inside.append(place)
         kinds = sorted(found.items(), key=lambda kind: (-len(kind[1]), -kind[0][0]))
         products = [
             _Products(sign, *zip(*sorted(pairs), strict=True)) for (sign, *_), pairs in kinds
         ]
-        return _Tree(products, sorted(terms), [place for place, _ in inside])
+        return _Tree(products, sorted(terms), inside)
 
     def sum(self, place: int) -> Unit:
         tree = self.tree(place)
@@ -243,7 +263,7 @@ class _Fusion:
         return Unit("+" if sign > 0 else "-", ((rest,), (bias,)))
 
     def mean(self, whole: int) -> Unit:
-        is_sum = self.uses[whole] == 1 and self.ops[whole] in IN_SUMS
+        is_sum = self.uses[whole] == 1 and self.ops[whole] in ("*", *SUMS)
         tree = self.tree(whole) if is_sum else _Tree([], [(whole, 1)], [])
         if scatter := self.scattered(whole, tree):
             self.absorbed.update(tree.inside)

@@ -180,7 +180,7 @@ class Bound:
         self.lane_results = _copier(run.rows, slots[is_lane == 1])
 
     def load(self, arguments: Sequence[Array]) -> None:
-        """Copies the arguments, even if they are read-only: other code may write to their memory."""
+        """Copies the arguments, even read-only ones: other code may write to their memory."""
         for window, argument in zip(self._inputs, arguments, strict=True):
             window[...] = argument
 

@@ -64,7 +64,8 @@ class Steps(Training):
             bound.parameters[...] = row.data
             bound.run()
             found = bound.uniform_results()
-            mean, self._gradient[at] = found.item(0), found[1 : 1 + len(places)]
+            mean: float = found.item(0)
+            self._gradient[at] = found[1 : 1 + len(places)]
             self.row.grad[:] = self._gradient
             for inside, outside in zip(self._inside, self._outside, strict=True):
                 inside[:] = outside
