@@ -248,6 +248,7 @@ class Dependencies:
             self._waiting += [cell.cell_contents for cell in cells]
             return
         self.functions.append(function)
+        self.objects += [function] if vars(function) else []
         self._waiting += [*(function.__defaults__ or ()), function.__kwdefaults__]
         self._waiting += [sys.modules.get(name) for name in loaded.modules]
         self._read(function.__globals__, loaded.globals)
@@ -272,7 +273,9 @@ class Dependencies:
         self._waiting.append(namespace_of(thing).get("__wrapped__"))  # set in compiled functions
         if isinstance(thing, weakref.ref):
             self._waiting.append(thing())
-        if not type(thing).__module__.startswith("micrograd.compiler."):
+        # A bound method is a new object on each access; its function has its attributes.
+        of_compiler = type(thing).__module__.startswith("micrograd.compiler.")
+        if not of_compiler and not isinstance(thing, MethodType):
             self.objects.append(thing)
             self.classes[type(thing)] = None
 

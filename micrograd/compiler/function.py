@@ -126,7 +126,8 @@ class Compiled:
         self.function = function
         self._asked_for = executor
         self._cache = _Cache()
-        self._methods: dict[int, tuple[Any, Any, Any]] = {}  # by the id of their object
+        self._caches: dict[int, _Cache] = {}  # of methods, by the id of their object
+        self._methods = weakref.WeakValueDictionary[int, Compiled]()  # would keep the object alive
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
 
@@ -219,11 +220,9 @@ class Compiled:
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[Program, Sequence[Array], int] | None:
         # The program for these arguments, the arguments as arrays, and the number of examples; None
-        # if they contain Values. Programs that are out of date are discarded first.
+        # if they contain Values.
+        self._discard_what_is_out_of_date()
         cache = self._cache
-        if cache.guard is not None and not cache.guard.holds():
-            cache.clear()
-            self._warn_if_often()
         kinds = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in arguments])
         known = cache.calls.get(kinds)
         if known is not None:  # arrays like those of an earlier call need no checks
@@ -240,9 +239,13 @@ class Compiled:
             cache.remember_call(kinds, program, n)
         return program, arrays, n
 
-    def _warn_if_often(self) -> None:
+    def _discard_what_is_out_of_date(self) -> None:
+        cache = self._cache
+        if cache.guard is None or cache.guard.holds():
+            return
+        cache.clear()
         # Only a loop changes things this often, and each of its steps waits for the compiler.
-        times = self._cache.times
+        times = cache.times
         times.append(time.monotonic())
         if len(times) == OFTEN and times[-1] - times[0] < SOON:
             warnings.warn(
@@ -266,23 +269,23 @@ class Compiled:
         return Batch(n, mean, found, lambda: (program.row, gradients))
 
     def _called_by_name(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        bound = inspect.signature(self.function).bind(*arguments, **named)
+        function = self.function
+        signature = inspect.signature(function)
+        bound = signature.bind(*arguments, **named)
         if not bound.kwargs:
             return self(*bound.args)
         n, names = len(bound.args), tuple(bound.kwargs)  # these cannot be passed by position
-        given = [*inspect.signature(self.function).parameters][:n]
+        given = [*signature.parameters][:n]
 
         def positional(*values: Any) -> Any:
-            return self.function(*values[:n], **dict(zip(names, values[n:], strict=True)))
+            return function(*values[:n], **dict(zip(names, values[n:], strict=True)))
 
-        positional.__name__ = self.__name__
-        positional.__wrapped__ = self.function  # type: ignore[attr-defined]  # its guard looks here
+        update_wrapper(positional, function, updated=())  # its guard looks at `__wrapped__`
         kind = inspect.Parameter.POSITIONAL_ONLY
         parameters = [inspect.Parameter(name, kind) for name in (*given, *names)]
         positional.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        compiled = Compiled(positional, self._asked_for)
-        compiled._cache = self._cache.by_name.setdefault((n, names), compiled._cache)
-        return compiled(*bound.args, *bound.kwargs.values())
+        cache = self._cache.by_name.setdefault((n, names), _Cache())
+        return self._sharing(cache, positional)(*bound.args, *bound.kwargs.values())
 
     def _without_gradients(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         parameters = program.row.data.copy()
@@ -410,8 +413,7 @@ class Compiled:
         Raises:
             TypeError: the function returns a list, or its result inside no_grad().
         """
-        if self._cache.guard is not None and not self._cache.guard.holds():
-            self.clear()
+        self._discard_what_is_out_of_date()
         program = self.program(shapes)
         if program.is_list or not program.have_graphs[0]:
             raise TypeError(
@@ -462,23 +464,24 @@ class Compiled:
     def __get__(self, owner: Any, kind: Any = None) -> Compiled:
         if owner is None:
             return self
-        # A method is compiled separately for each object. Its cache lives as long as the object.
-        # The bound method would keep the object alive, so it is only weakly referenced.
+        # A method is compiled separately for each object; its cache lives as long as the object.
         address = id(owner)
-        known, cache, method = self._methods.get(address, (None, None, None))
-        if isinstance(known, weakref.ref):
-            known, method = known(), method()
-        if known is not owner:
-            cache, method = _Cache(), None
-        if method is None:
-            method = Compiled(self.function.__get__(owner, kind), self._asked_for)
-            method._cache = cache
+        if address not in self._caches:
+            self._caches[address] = _Cache()
             try:
-                forget = partial(_forget, weakref.ref(self), address)
-                self._methods[address] = weakref.ref(owner, forget), cache, weakref.ref(method)
+                weakref.finalize(owner, self._caches.pop, address, None)
             except TypeError:  # an object with slots may not support weak references
-                self._methods[address] = owner, cache, method
-        found: Compiled = method
+                self._caches[address].owner = owner
+        method = self._methods.get(address)
+        if method is None:
+            method = self._sharing(self._caches[address], self.function.__get__(owner, kind))
+            self._methods[address] = method
+        return method
+
+    def _sharing(self, cache: _Cache, function: Callable[..., Any]) -> Compiled:
+        # Another compiled function, whose programs are in the cache.
+        found = Compiled(function, self._asked_for)
+        found._cache = cache
         return found
 
     def __reduce__(self) -> Any:
@@ -500,11 +503,13 @@ class _Cache:
         by_name: maps (number of positional arguments, names of keywords) to a separate cache.
         executor: its name, and why it is not numba; None until it is chosen.
         times: the times of the latest recompilations, in seconds.
+        owner: the object of a method, if it does not support weak references.
     """
 
     def __init__(self) -> None:
         self.times: deque[float] = deque(maxlen=OFTEN)
         self.executor: tuple[str, str] | None = None
+        self.owner: Any = None
         self.clear()
 
     def clear(self) -> None:
@@ -518,7 +523,7 @@ class _Cache:
     def add(self, program: Program) -> None:
         if len(self.programs) == MAX_PROGRAMS:  # discard the oldest
             old = self.programs.pop(next(iter(self.programs)))
-            self.calls = {kinds: call for kinds, call in self.calls.items() if call[0] is not old}
+            self.calls.clear()
             self.trainings.pop(old, None)
         self.programs[program.shapes] = program
 
@@ -526,11 +531,6 @@ class _Cache:
         if len(self.calls) == MAX_CALLS:
             self.calls.clear()
         self.calls[kinds] = program, n
-
-
-def _forget(compiled: weakref.ref[Compiled], address: int, _: Any) -> None:
-    if (found := compiled()) is not None:
-        found._methods.pop(address, None)
 
 
 @overload
