@@ -510,7 +510,7 @@ def test_parameters_do_not_move_while_a_row_is_used(use, monkeypatch):
         return finds
 
     if use == "backward":
-        batch._gradients = and_another_thread_moves_them(batch._gradients)
+        batch._gradients_of = and_another_thread_moves_them(batch._gradients_of)
         batch.backward()
     else:
         batch.backward()

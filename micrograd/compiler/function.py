@@ -1,21 +1,8 @@
 """`micrograd.compile`: runs a function of scalars over a whole batch.
 
-    >>> w = Value(2.0, label="w")
-    >>> @compile
-    ... def loss(x, y):
-    ...     return (w * x - y) ** 2
-    >>> batch = loss([1.0, 2.0, 3.0], [3.0, 3.0, 3.0])  # three examples
-    >>> batch.data, batch.lanes
-    (3.6666666666666665, array([1., 1., 9.]))
-    >>> batch.backward()
-    >>> w.grad
-    6.666666666666666
-
 The first call with examples of a new shape records the function and runs each pass of the compiler
 once. The resulting program handles any number of examples. `programs` holds the compiled programs;
-`clear()` discards them. Apart from the data of parameters, everything that the function reads from
-outside is fixed in the program: constants, the structure of the model, and the branches that Python
-took. `guard.py` watches all of this; after a change the next call compiles the function again.
+`clear()` discards them.
 
 Results and gradients are the same as in eager mode, except for:
 
@@ -107,9 +94,6 @@ class Compiled:
     [* of 1 in lanes, * of 1 in lanes, * of 1 in lanes, 2 means of 1 product]
     >>> square.picture().source.count("->")  # from w and x, and from group to group
     7
-    >>> number = ()
-    >>> square.program((number,)).parameters == [w]
-    True
     >>> square.clear()
     >>> square.programs
     {}
@@ -236,7 +220,9 @@ class Compiled:
         n = _number_of_examples(arrays)
         program = self.program(tuple(a.shape[1:] for a in arrays))
         if None not in kinds:
-            cache.remember_call(kinds, program, n)
+            if len(cache.calls) == MAX_CALLS:
+                cache.calls.clear()
+            cache.calls[kinds] = program, n
         return program, arrays, n
 
     def _discard_what_is_out_of_date(self) -> None:
@@ -266,7 +252,7 @@ class Compiled:
         if lanes is None:  # only the mean was computed: lanes are computed on demand
             given = parameters.copy(), [a.copy() for a in arrays], n
             found = lambda: program.results(*given)[0]  # noqa: E731
-        return Batch(n, mean, found, lambda: (program.row, gradients))
+        return Batch(n, mean, found, lambda _: (program.row, gradients))
 
     def _called_by_name(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         function = self.function
@@ -304,13 +290,9 @@ class Compiled:
             _, gradients, _ = backward.with_gradients(parameters, kept, n)
             return backward.row, gradients
 
-        elements = [
-            Batch(n, mean, row, partial(gradients_of, i))
-            for i, (mean, row) in enumerate(zip(means, lanes, strict=True))
-        ]
-        if not program.is_list:
-            return elements[0]
-        return Batch(n, means, lanes.T, elements=elements)
+        if program.is_list:
+            return Batch(n, means, lanes.T, gradients_of)
+        return Batch(n, means[0], lanes[0], gradients_of)
 
     def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes, compiled on first use."""
@@ -334,9 +316,9 @@ class Compiled:
 
     def _gradient_program(self, forward: Program, output: int) -> Program:
         # Each result after the first has its own program, compiled when backward() needs it.
-        shapes, cache = forward.shapes, self._cache
+        cache = self._cache
         with one_at_a_time:
-            is_latest = cache.programs.get(shapes) is forward
+            is_latest = cache.programs.get(forward.shapes) is forward
             if not (is_latest and cache.guard and cache.guard.holds()):
                 raise RuntimeError(
                     "something that the function reads has changed since this batch was computed: "
@@ -344,10 +326,10 @@ class Compiled:
                 )
             if not output:
                 return forward
-            if (shapes, output) not in cache.by_result:
-                found = self._recorded(shapes, output, forward.parameters)
-                cache.by_result[shapes, output] = found
-            return cache.by_result[shapes, output]
+            if output not in forward.by_result:
+                found = self._recorded(forward.shapes, output, forward.parameters)
+                forward.by_result[output] = found
+            return forward.by_result[output]
 
     def _recorded(self, shapes: Shapes, output: int, known: Sequence[Value]) -> Program:
         numbers = Guard(self.function).numbers
@@ -497,7 +479,6 @@ class _Cache:
     Attributes:
         guard: notices when the programs are out of date; None until something is compiled.
         programs: maps the shapes of the arguments to a program.
-        by_result: maps (shapes, index of a result after the first) to the program of its gradients.
         calls: maps the shapes and types of a call's arrays to (program, number of examples).
         trainings: maps a program to its training steps; None if these take several calls.
         by_name: maps (number of positional arguments, names of keywords) to a separate cache.
@@ -515,7 +496,6 @@ class _Cache:
     def clear(self) -> None:
         self.guard: Guard | None = None
         self.programs: dict[Shapes, Program] = {}
-        self.by_result: dict[tuple[Shapes, int], Program] = {}
         self.calls: dict[Any, tuple[Program, int]] = {}
         self.trainings: dict[Program, Training | None] = {}
         self.by_name: dict[tuple[int, tuple[str, ...]], _Cache] = {}
@@ -526,11 +506,6 @@ class _Cache:
             self.calls.clear()
             self.trainings.pop(old, None)
         self.programs[program.shapes] = program
-
-    def remember_call(self, kinds: Any, program: Program, n: int) -> None:
-        if len(self.calls) == MAX_CALLS:
-            self.calls.clear()
-        self.calls[kinds] = program, n
 
 
 @overload
