@@ -62,12 +62,9 @@ class Storage:
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> storage = Storage([a, b])
-    >>> storage.data[1] = 5.0
-    >>> b
-    Value(data=5.0, grad=0.0)
     >>> larger = Storage([*storage.alive(), Value(3.0)])
     >>> storage.is_outdated, larger.data
-    (True, array([1., 5., 3.]))
+    (True, array([1., 2., 3.]))
     """
 
     def __init__(self, values: Sequence[Value]) -> None:
@@ -96,8 +93,6 @@ class Redirected:
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> _ = shared_row([a, b])
-    >>> type(a).__mro__[:2] == (type(a), Redirected)
-    True
     >>> row = a.row_of([b, a])  # what an optimizer asks for
     >>> row.data, row.ranks
     (array([1., 2.]), [1, 0])
@@ -141,14 +136,10 @@ class Row:
 
     >>> a, b = Value(3.0), Value(4.0)
     >>> row = shared_row([a, b])
-    >>> row.grad += np.array([0.5, 1.0])
-    >>> row.data -= 2.0 * row.grad
-    >>> a, b
-    (Value(data=2.0, grad=0.5), Value(data=2.0, grad=1.0))
     >>> with row.quietly():
     ...     row.data *= 1e308
-    >>> a.data
-    inf
+    >>> a, b
+    (Value(data=inf, grad=0.0), Value(data=inf, grad=0.0))
     """
 
     ranks: Any = slice(None)
