@@ -60,11 +60,7 @@ Array = npt.NDArray[Any]
 
 
 class Compiled:
-    """A function of scalars that runs over a batch; made by `compile`.
-
-    Arguments are arrays whose first axis runs over the examples: from an array of shape (n,) the
-    function gets a number, and from (n, d) a list of d numbers. A single number is used for every
-    example. When called with Values, a compiled function just calls the original one.
+    """A function of scalars that runs over a batch; made by `compile`, which describes its calls.
 
     Attributes:
         function: the original function.
@@ -256,20 +252,15 @@ class Compiled:
 
     def _called_by_name(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         function = self.function
-        signature = inspect.signature(function)
-        bound = signature.bind(*arguments, **named)
+        bound = inspect.signature(function).bind(*arguments, **named)
         if not bound.kwargs:
             return self(*bound.args)
         n, names = len(bound.args), tuple(bound.kwargs)  # these cannot be passed by position
-        given = [*signature.parameters][:n]
 
         def positional(*values: Any) -> Any:
             return function(*values[:n], **dict(zip(names, values[n:], strict=True)))
 
         update_wrapper(positional, function, updated=())  # its guard looks at `__wrapped__`
-        kind = inspect.Parameter.POSITIONAL_ONLY
-        parameters = [inspect.Parameter(name, kind) for name in (*given, *names)]
-        positional.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         cache = self._cache.by_name.setdefault((n, names), _Cache())
         return self._sharing(cache, positional)(*bound.args, *bound.kwargs.values())
 
@@ -516,10 +507,11 @@ def compile(*function: Any, executor: str = "") -> Any:
     """Compiles a function of scalars; can also be used as a decorator.
 
     The compiled function takes arrays whose first axis runs over the examples: (n,) for a number,
-    (n, d) for a list of d numbers. It returns a `Batch`: `data` is the mean, `lanes` the result for
-    each example, and `backward()` adds the gradients of the mean to the `grad` of each parameter.
-    `source`, `groups`, `instructions` and `draw_dot(f)` show the compiled program, and `jax(...)`
-    returns it as a function for programs written with JAX. Each call copies its arrays.
+    (n, d) for a list of d numbers. A single number is used for every example. It returns a `Batch`:
+    `data` is the mean, `lanes` the result for each example, and `backward()` adds the gradients of
+    the mean to the `grad` of each parameter. `source`, `groups`, `instructions` and `draw_dot(f)`
+    show the compiled program, and `jax(...)` returns it as a function for programs written with
+    JAX. Each call copies its arrays. A call with Values just calls the original function.
 
     Results are always up to date: each call reads the current data of the parameters, and checks
     whether anything else that the function reads has changed since it was recorded. If so, the call
