@@ -187,8 +187,7 @@ class Dependencies:
 
     def _extent(self) -> tuple[int, ...]:
         # How much has been found; the search ends when a round finds nothing new.
-        computes_names = self._computes_names, self._computes_names_in_nn
-        return len(self._seen), len(self._names), *computes_names
+        return len(self._seen), len(self._names), self._computes_names, self._computes_names_in_nn
 
     def _follow_attributes(self) -> None:
         for module in self._python_modules:

@@ -72,8 +72,9 @@ class Storage:
         self.is_outdated = False
         self._values = [weakref.ref(p) for p in values]
         with one_at_a_time, _moving:
-            for p in values:
-                _as_float(p, p.data), _as_float(p, p.grad, "grad")
+            for p in values:  # errors come before any change
+                _as_float(p, p.data)
+                _as_float(p, p.grad, "grad")
             for p in values:  # from now on, threads that set a number of p wait: see `_set`
                 if (old := _storage_of(p)) is not None:
                     old.is_outdated = True
