@@ -132,6 +132,7 @@ class Row:
     """Some parameters of one storage, treated as one parameter whose numbers are arrays.
 
     Attributes:
+        indices: the index of each parameter in the storage.
         is_slice: whether they are adjacent; if so, += on `data` or `grad` changes the storage.
         ranks: for each parameter, in the order given to `row_of`, its index in the row.
 
@@ -148,10 +149,9 @@ class Row:
     def __init__(self, storage: Storage, indices: Sequence[int]) -> None:
         self.storage = storage
         self.is_slice = all(b == a + 1 for a, b in pairwise(indices)) and bool(indices)
-        self._indices: slice | npt.NDArray[np.intp] = np.array(indices, np.intp)
-        if self.is_slice:
-            self._indices = slice(indices[0], indices[-1] + 1)
-        self._views = storage.data[self._indices], storage.grad[self._indices]
+        self.indices = np.array(indices, np.intp)
+        self._at: Any = slice(indices[0], indices[-1] + 1) if self.is_slice else self.indices
+        self._views = storage.data[self._at], storage.grad[self._at]
 
     @property
     def is_current(self) -> bool:
@@ -159,31 +159,26 @@ class Row:
         return not (self.storage.is_outdated or self.storage.not_floats)
 
     @property
-    def indices(self) -> npt.NDArray[np.intp]:
-        """The index of each parameter in the storage."""
-        return np.arange(len(self.storage.data))[self._indices]
-
-    @property
     def data(self) -> Array:
         """The data of all parameters."""
-        return self._views[0] if self.is_slice else self.storage.data[self._indices]
+        return self._views[0] if self.is_slice else self.storage.data[self._at]
 
     @data.setter
     def data(self, numbers: Any) -> None:
         """Sets all data; after `row.data += 1`, `numbers` is the view itself, already updated."""
         if numbers is not self._views[0]:
-            self.storage.data[self._indices] = numbers
+            self.storage.data[self._at] = numbers
 
     @property
     def grad(self) -> Array:
         """The gradients of all parameters."""
-        return self._views[1] if self.is_slice else self.storage.grad[self._indices]
+        return self._views[1] if self.is_slice else self.storage.grad[self._at]
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
         """Sets all gradients, as the setter of `data` does for data."""
         if numbers is not self._views[1]:
-            self.storage.grad[self._indices] = numbers
+            self.storage.grad[self._at] = numbers
 
     def quietly(self) -> Any:
         """A context in which numbers overflow without a warning, as floats do."""

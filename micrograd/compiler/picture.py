@@ -18,6 +18,7 @@ from micrograd.draw.layout import far_arrows
 from micrograd.draw.render import Digraph
 from micrograd.draw.style import CAPTION, COLOURS, EDGE, FAR, FONT
 from micrograd.draw.tokens import LIGHT
+from micrograd.source import distinct
 
 REACH = 1000  # limit on the total length of the drawn arrows, in columns of cards
 
@@ -101,12 +102,13 @@ def _leaves(
     schedule: Schedule, widths: Mapping[str, int]
 ) -> Iterator[tuple[str, str, str, list[_Number]]]:
     # The name, text, kind and numbers of the card of each argument, and of one for all parameters.
-    first = 0
-    for name, width in widths.items():
+    first, groups = 0, [f"g{i}" for i in range(len(schedule.groups))]
+    *arguments, parameters = distinct([*widths, "parameters"], "{}_{}", taken=groups)
+    for card, (name, width) in zip(arguments, widths.items(), strict=True):
         text = f"{name} ({width} x lanes)" if width > 1 else f"{name} (lanes)"
-        yield name, text, "input", [(True, first + i) for i in range(width)]
+        yield card, text, "input", [(True, first + i) for i in range(width)]
         first += width + 1  # skips a row of ones
     n = min(slot for slot, _ in schedule.constants)  # parameters come before constants
     if n:
         text = f"{n} parameter{'s' * (n > 1)}"
-        yield "parameters", text, "parameter", [(False, i) for i in range(n)]
+        yield parameters, text, "parameter", [(False, i) for i in range(n)]
