@@ -30,6 +30,7 @@ def test_several_results(wrap, expected):
     assert_close(batch.lanes, expected)
     assert_close(np.asarray(batch), expected)
     assert_close(batch[-1].lanes, [3.0, 5.0])
+    assert [one.data for one in batch[::-1]] == [4.0, 4.0]
     assert [one.data for one in batch] == [4.0, 4.0]
     batch[0].backward()
     batch[1].backward(gradient=10.0)

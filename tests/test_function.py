@@ -248,7 +248,7 @@ def test_no_grad_in_the_function():
     for paused in (no_grad()(lambda x: w * x), no_grad()(lambda x: [w * x])):
         batch = micrograd.compile(paused)([1.0, 2.0])
         with pytest.raises(RuntimeError, match=r"computed inside no_grad\(\)"):
-            (batch[0] if batch._elements else batch).backward()
+            (batch[0] if isinstance(batch.data, list) else batch).backward()
     batch = micrograd.compile(lambda x: [no_grad()(lambda: w * x)(), w * x])([1.0, 2.0])
     batch[1].backward()
     assert w.grad == 1.5

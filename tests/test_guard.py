@@ -516,6 +516,27 @@ def test_a_method_of_a_temporary_object():
     assert loss([1.0]).data == 3.0
 
 
+def test_a_compiled_method_is_recorded_once():
+    kind = compiled_method()
+    model = kind()
+    model.w = Value(2.0)
+    model.loss([1.0])
+    [program] = model.loss.programs.values()
+    assert model.loss([3.0]).data == 6.0
+    assert [*model.loss.programs.values()] == [program]
+
+
+def test_an_attribute_of_a_function():
+    def scaled(x):
+        return w * x * scaled.scale
+
+    w, scaled.scale = Value(1.0), 2.0
+    compiled = micrograd.compile(scaled)
+    assert compiled([1.0]).data == 2.0
+    scaled.scale = 3.0
+    assert compiled([1.0]).data == 3.0
+
+
 def test_a_compiled_method_does_not_keep_its_object_alive():
     kind = compiled_method()
     model = kind()
@@ -530,7 +551,7 @@ def test_a_compiled_method_does_not_keep_its_object_alive():
     finally:
         if was_enabled:
             gc.enable()
-    assert not vars(vars(kind)["loss"])["_methods"]
+    assert not vars(vars(kind)["loss"])["_caches"]
 
 
 def test_a_compiled_method_does_not_keep_an_object_with_slots_alive():

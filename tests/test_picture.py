@@ -47,6 +47,15 @@ def test_every_group_has_arrows_from_the_cards_that_it_reads(loss):
     assert {"x", "y", "parameters"} <= sources
 
 
+def test_an_argument_may_have_the_name_of_a_group():
+    w = Value(2.0)
+    compiled = micrograd.compile(lambda g0, parameters: (w * g0).tanh() * parameters)
+    compiled([1.0], [2.0])
+    dot = draw_dot(compiled)
+    assert 'g0_2 [label="g0 (lanes)"' in dot.source
+    assert {"g0_2 -> g0", "parameters_2 -> g0"} <= {*arrows(dot)}
+
+
 def test_the_picture_is_the_same_each_time(loss):
     assert draw_dot(loss).source == draw_dot(loss).source
 

@@ -74,13 +74,5 @@ def uses(operands: Sequence[tuple[int, ...]], results: Sequence[int]) -> list[in
 
 
 def needed(steps: Instructions, results: Sequence[int]) -> list[int]:
-    """The places of all instructions that the results depend on, in order.
-
-    >>> from micrograd.compiler.simplify import Simplified
-    >>> recording = Simplified()
-    >>> x = recording.input(3.0)
-    >>> _, y = x.exp(), x.sin()
-    >>> needed(recording.instructions, [y.place])
-    [0, 2]
-    """
+    """The places of all instructions that the results depend on, in order."""
     return [place for place, n in enumerate(uses(steps.operands, results)) if n]

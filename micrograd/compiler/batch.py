@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -40,14 +40,12 @@ class Batch:
         n: int,
         data: Any,
         lanes: Array | Callable[[], Array],
-        gradients: Callable[[], tuple[Row, Array]] | None = None,
-        elements: Sequence[Batch] | None = None,
+        gradients_of: Callable[[int], tuple[Row, Array]],
     ) -> None:
         self.n = n
         self.data = data
         self._lanes = lanes
-        self._gradients = gradients
-        self._elements = elements
+        self._gradients_of = gradients_of  # a function of the index of a result; 0 if it is no list
 
     @property
     def lanes(self) -> Array:
@@ -64,35 +62,33 @@ class Batch:
             TypeError: the function returns a list: call backward() on an element of the batch.
             RuntimeError: the function was called inside `no_grad()`.
         """
-        if self._gradients is None:
+        if isinstance(self.data, list):
             raise TypeError(
                 f"this batch has {len(self)} results, and backward() starts from one: "
                 "call batch[0].backward()"
             )
         with one_at_a_time:
-            row, gradients = self._gradients()
+            row, gradients = self._gradients_of(0)
             row.grad += gradients if gradient == 1 else gradient * gradients
 
     def item(self) -> float:
         """The mean, as a float."""
         return float(self.data)
 
-    @property
-    def _results(self) -> Sequence[Batch]:
-        if self._elements is None:
-            raise TypeError("the function returns one Value: its results are in batch.lanes")
-        return self._elements
-
     def __len__(self) -> int:
-        return len(self._results)
+        if not isinstance(self.data, list):
+            raise TypeError("the function returns one Value: its results are in batch.lanes")
+        return len(self.data)
 
     def __getitem__(self, i: int) -> Batch:
-        return self._results[i]
+        chosen: Any = [*range(len(self))][i]
+        if isinstance(chosen, list):  # i is a slice
+            return [self[k] for k in chosen]  # type: ignore[return-value]
+        return Batch(self.n, self.data[i], self.lanes[:, i], lambda _: self._gradients_of(chosen))
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy keeps the results, but has no link to the parameters.
-        gradients = None if self._gradients is None else _gradients_of_a_copy
-        return {**self.__dict__, "_lanes": self.lanes, "_gradients": gradients}
+        return {**self.__dict__, "_lanes": self.lanes, "_gradients_of": _gradients_of_a_copy}
 
     def __bool__(self) -> bool:
         return bool(self.data)
@@ -119,5 +115,5 @@ class Batch:
         return f"Batch(data={self.data}, n={self.n})"
 
 
-def _gradients_of_a_copy() -> NoReturn:
+def _gradients_of_a_copy(_: int) -> NoReturn:
     raise RuntimeError("a copy of a batch has no gradients: call backward() on the original batch")

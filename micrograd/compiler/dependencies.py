@@ -39,7 +39,7 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -136,8 +136,6 @@ class Dependencies:
     >>> found = Dependencies(lambda x: model.rate * x)
     >>> found.objects == [model], "rate" in found.names_in(model), "steps" in found.names_in(model)
     (True, True, False)
-    >>> found.slots(model), "__eq__" in found.class_names(SimpleNamespace)
-    ([], True)
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -189,8 +187,7 @@ class Dependencies:
 
     def _extent(self) -> tuple[int, ...]:
         # How much has been found; the search ends when a round finds nothing new.
-        computes_names = self._computes_names, self._computes_names_in_nn
-        return len(self._seen), len(self._names), *computes_names
+        return len(self._seen), len(self._names), self._computes_names, self._computes_names_in_nn
 
     def _follow_attributes(self) -> None:
         for module in self._python_modules:
@@ -237,9 +234,9 @@ class Dependencies:
 
     def _visit_function(self, function: FunctionType) -> None:
         code = function.__code__
-        loaded = _loaded(code)
-        self._names.update(loaded.attributes)
-        if loaded.computes_names:  # in nn.py, parameters() does this with attributes of nn.Modules
+        loaded, computes_names = _loaded(code)
+        self._names.update(loaded["attributes"])
+        if computes_names:  # in nn.py, parameters() does this with attributes of nn.Modules
             self._computes_names |= not code.co_filename.startswith(THIS_PACKAGE)
             self._computes_names_in_nn |= function.__module__ == Module.__module__
         self._waiting.append(vars(function).get("__wrapped__"))
@@ -248,9 +245,10 @@ class Dependencies:
             self._waiting += [cell.cell_contents for cell in cells]
             return
         self.functions.append(function)
+        self.objects += [function] if vars(function) else []
         self._waiting += [*(function.__defaults__ or ()), function.__kwdefaults__]
-        self._waiting += [sys.modules.get(name) for name in loaded.modules]
-        self._read(function.__globals__, loaded.globals)
+        self._waiting += [sys.modules.get(name) for name in loaded["modules"]]
+        self._read(function.__globals__, loaded["globals"])
         self.cells += cells
         self._waiting += [cell.cell_contents for cell in cells]
 
@@ -272,22 +270,16 @@ class Dependencies:
         self._waiting.append(namespace_of(thing).get("__wrapped__"))  # set in compiled functions
         if isinstance(thing, weakref.ref):
             self._waiting.append(thing())
-        if not type(thing).__module__.startswith("micrograd.compiler."):
+        # A bound method is a new object on each access; its function has its attributes.
+        of_compiler = type(thing).__module__.startswith("micrograd.compiler.")
+        if not of_compiler and not isinstance(thing, MethodType):
             self.objects.append(thing)
             self.classes[type(thing)] = None
 
 
-class _Loaded(NamedTuple):
-    """The names that a piece of code loads, and whether it may compute more attribute names."""
-
-    globals: Collection[str]
-    attributes: Collection[str]
-    modules: Collection[str]
-    computes_names: bool
-
-
 @functools.lru_cache(maxsize=1000)
-def _loaded(code: CodeType) -> _Loaded:
+def _loaded(code: CodeType) -> tuple[dict[str, dict[str, None]], bool]:
+    # The names that a piece of code loads, and whether it may compute more names of attributes.
     names: dict[str, dict[str, None]] = {kind: {} for kind in LOADS.values()}  # ordered sets
     texts: list[str] = []
     waiting = [code]
@@ -303,7 +295,7 @@ def _loaded(code: CodeType) -> _Loaded:
     computes_names = not COMPUTES_NAMES.isdisjoint([*names["globals"], *names["attributes"]])
     if computes_names:  # the names are usually in these strings; attributes need not exist yet
         names["attributes"].update(dict.fromkeys(texts))
-    return _Loaded(**names, computes_names=computes_names)
+    return names, computes_names
 
 
 def namespace_of(thing: Any) -> dict[str, Any]:

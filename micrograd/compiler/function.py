@@ -1,21 +1,8 @@
 """`micrograd.compile`: runs a function of scalars over a whole batch.
 
-    >>> w = Value(2.0, label="w")
-    >>> @compile
-    ... def loss(x, y):
-    ...     return (w * x - y) ** 2
-    >>> batch = loss([1.0, 2.0, 3.0], [3.0, 3.0, 3.0])  # three examples
-    >>> batch.data, batch.lanes
-    (3.6666666666666665, array([1., 1., 9.]))
-    >>> batch.backward()
-    >>> w.grad
-    6.666666666666666
-
 The first call with examples of a new shape records the function and runs each pass of the compiler
 once. The resulting program handles any number of examples. `programs` holds the compiled programs;
-`clear()` discards them. Apart from the data of parameters, everything that the function reads from
-outside is fixed in the program: constants, the structure of the model, and the branches that Python
-took. `guard.py` watches all of this; after a change the next call compiles the function again.
+`clear()` discards them.
 
 Results and gradients are the same as in eager mode, except for:
 
@@ -73,11 +60,7 @@ Array = npt.NDArray[Any]
 
 
 class Compiled:
-    """A function of scalars that runs over a batch; made by `compile`.
-
-    Arguments are arrays whose first axis runs over the examples: from an array of shape (n,) the
-    function gets a number, and from (n, d) a list of d numbers. A single number is used for every
-    example. When called with Values, a compiled function just calls the original one.
+    """A function of scalars that runs over a batch; made by `compile`, which describes its calls.
 
     Attributes:
         function: the original function.
@@ -88,8 +71,6 @@ class Compiled:
     ...     return (w * x) ** 2
     >>> square([1.0, 3.0]).data
     20.0
-    >>> (square.executor, bool(square.reason)) in [("numba", False), ("numpy", True)]
-    True
     >>> print(square.source, end="")
     from numpy import mean
     <BLANKLINE>
@@ -107,9 +88,6 @@ class Compiled:
     [* of 1 in lanes, * of 1 in lanes, * of 1 in lanes, 2 means of 1 product]
     >>> square.picture().source.count("->")  # from w and x, and from group to group
     7
-    >>> number = ()
-    >>> square.program((number,)).parameters == [w]
-    True
     >>> square.clear()
     >>> square.programs
     {}
@@ -126,7 +104,8 @@ class Compiled:
         self.function = function
         self._asked_for = executor
         self._cache = _Cache()
-        self._methods: dict[int, tuple[Any, Any, Any]] = {}  # by the id of their object
+        self._caches: dict[int, _Cache] = {}  # of methods, by the id of their object
+        self._methods = weakref.WeakValueDictionary[int, Compiled]()  # would keep the object alive
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
 
@@ -219,11 +198,9 @@ class Compiled:
 
     def _prepared(self, arguments: Sequence[Any]) -> tuple[Program, Sequence[Array], int] | None:
         # The program for these arguments, the arguments as arrays, and the number of examples; None
-        # if they contain Values. Programs that are out of date are discarded first.
+        # if they contain Values.
+        self._discard_what_is_out_of_date()
         cache = self._cache
-        if cache.guard is not None and not cache.guard.holds():
-            cache.clear()
-            self._warn_if_often()
         kinds = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in arguments])
         known = cache.calls.get(kinds)
         if known is not None:  # arrays like those of an earlier call need no checks
@@ -237,12 +214,18 @@ class Compiled:
         n = _number_of_examples(arrays)
         program = self.program(tuple(a.shape[1:] for a in arrays))
         if None not in kinds:
-            cache.remember_call(kinds, program, n)
+            if len(cache.calls) == MAX_CALLS:
+                cache.calls.clear()
+            cache.calls[kinds] = program, n
         return program, arrays, n
 
-    def _warn_if_often(self) -> None:
+    def _discard_what_is_out_of_date(self) -> None:
+        cache = self._cache
+        if cache.guard is None or cache.guard.holds():
+            return
+        cache.clear()
         # Only a loop changes things this often, and each of its steps waits for the compiler.
-        times = self._cache.times
+        times = cache.times
         times.append(time.monotonic())
         if len(times) == OFTEN and times[-1] - times[0] < SOON:
             warnings.warn(
@@ -263,26 +246,21 @@ class Compiled:
         if lanes is None:  # only the mean was computed: lanes are computed on demand
             given = parameters.copy(), [a.copy() for a in arrays], n
             found = lambda: program.results(*given)[0]  # noqa: E731
-        return Batch(n, mean, found, lambda: (program.row, gradients))
+        return Batch(n, mean, found, lambda _: (program.row, gradients))
 
     def _called_by_name(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        bound = inspect.signature(self.function).bind(*arguments, **named)
+        function = self.function
+        bound = inspect.signature(function).bind(*arguments, **named)
         if not bound.kwargs:
             return self(*bound.args)
         n, names = len(bound.args), tuple(bound.kwargs)  # these cannot be passed by position
-        given = [*inspect.signature(self.function).parameters][:n]
 
         def positional(*values: Any) -> Any:
-            return self.function(*values[:n], **dict(zip(names, values[n:], strict=True)))
+            return function(*values[:n], **dict(zip(names, values[n:], strict=True)))
 
-        positional.__name__ = self.__name__
-        positional.__wrapped__ = self.function  # type: ignore[attr-defined]  # its guard looks here
-        kind = inspect.Parameter.POSITIONAL_ONLY
-        parameters = [inspect.Parameter(name, kind) for name in (*given, *names)]
-        positional.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        compiled = Compiled(positional, self._asked_for)
-        compiled._cache = self._cache.by_name.setdefault((n, names), compiled._cache)
-        return compiled(*bound.args, *bound.kwargs.values())
+        update_wrapper(positional, function, updated=())  # its guard looks at `__wrapped__`
+        cache = self._cache.by_name.setdefault((n, names), _Cache())
+        return self._sharing(cache, positional)(*bound.args, *bound.kwargs.values())
 
     def _without_gradients(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         parameters = program.row.data.copy()
@@ -301,13 +279,9 @@ class Compiled:
             _, gradients, _ = backward.with_gradients(parameters, kept, n)
             return backward.row, gradients
 
-        elements = [
-            Batch(n, mean, row, partial(gradients_of, i))
-            for i, (mean, row) in enumerate(zip(means, lanes, strict=True))
-        ]
-        if not program.is_list:
-            return elements[0]
-        return Batch(n, means, lanes.T, elements=elements)
+        if program.is_list:
+            return Batch(n, means, lanes.T, gradients_of)
+        return Batch(n, means[0], lanes[0], gradients_of)
 
     def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes, compiled on first use."""
@@ -331,9 +305,9 @@ class Compiled:
 
     def _gradient_program(self, forward: Program, output: int) -> Program:
         # Each result after the first has its own program, compiled when backward() needs it.
-        shapes, cache = forward.shapes, self._cache
+        cache = self._cache
         with one_at_a_time:
-            is_latest = cache.programs.get(shapes) is forward
+            is_latest = cache.programs.get(forward.shapes) is forward
             if not (is_latest and cache.guard and cache.guard.holds()):
                 raise RuntimeError(
                     "something that the function reads has changed since this batch was computed: "
@@ -341,10 +315,10 @@ class Compiled:
                 )
             if not output:
                 return forward
-            if (shapes, output) not in cache.by_result:
-                found = self._recorded(shapes, output, forward.parameters)
-                cache.by_result[shapes, output] = found
-            return cache.by_result[shapes, output]
+            if output not in forward.by_result:
+                found = self._recorded(forward.shapes, output, forward.parameters)
+                forward.by_result[output] = found
+            return forward.by_result[output]
 
     def _recorded(self, shapes: Shapes, output: int, known: Sequence[Value]) -> Program:
         numbers = Guard(self.function).numbers
@@ -410,8 +384,7 @@ class Compiled:
         Raises:
             TypeError: the function returns a list, or its result inside no_grad().
         """
-        if self._cache.guard is not None and not self._cache.guard.holds():
-            self.clear()
+        self._discard_what_is_out_of_date()
         program = self.program(shapes)
         if program.is_list or not program.have_graphs[0]:
             raise TypeError(
@@ -462,23 +435,24 @@ class Compiled:
     def __get__(self, owner: Any, kind: Any = None) -> Compiled:
         if owner is None:
             return self
-        # A method is compiled separately for each object. Its cache lives as long as the object.
-        # The bound method would keep the object alive, so it is only weakly referenced.
+        # A method is compiled separately for each object; its cache lives as long as the object.
         address = id(owner)
-        known, cache, method = self._methods.get(address, (None, None, None))
-        if isinstance(known, weakref.ref):
-            known, method = known(), method()
-        if known is not owner:
-            cache, method = _Cache(), None
-        if method is None:
-            method = Compiled(self.function.__get__(owner, kind), self._asked_for)
-            method._cache = cache
+        if address not in self._caches:
+            self._caches[address] = _Cache()
             try:
-                forget = partial(_forget, weakref.ref(self), address)
-                self._methods[address] = weakref.ref(owner, forget), cache, weakref.ref(method)
+                weakref.finalize(owner, self._caches.pop, address, None)
             except TypeError:  # an object with slots may not support weak references
-                self._methods[address] = owner, cache, method
-        found: Compiled = method
+                self._caches[address].owner = owner
+        method = self._methods.get(address)
+        if method is None:
+            method = self._sharing(self._caches[address], self.function.__get__(owner, kind))
+            self._methods[address] = method
+        return method
+
+    def _sharing(self, cache: _Cache, function: Callable[..., Any]) -> Compiled:
+        # Another compiled function, whose programs are in the cache.
+        found = Compiled(function, self._asked_for)
+        found._cache = cache
         return found
 
     def __reduce__(self) -> Any:
@@ -494,23 +468,23 @@ class _Cache:
     Attributes:
         guard: notices when the programs are out of date; None until something is compiled.
         programs: maps the shapes of the arguments to a program.
-        by_result: maps (shapes, index of a result after the first) to the program of its gradients.
         calls: maps the shapes and types of a call's arrays to (program, number of examples).
         trainings: maps a program to its training steps; None if these take several calls.
         by_name: maps (number of positional arguments, names of keywords) to a separate cache.
         executor: its name, and why it is not numba; None until it is chosen.
         times: the times of the latest recompilations, in seconds.
+        owner: the object of a method, if it does not support weak references.
     """
 
     def __init__(self) -> None:
         self.times: deque[float] = deque(maxlen=OFTEN)
         self.executor: tuple[str, str] | None = None
+        self.owner: Any = None
         self.clear()
 
     def clear(self) -> None:
         self.guard: Guard | None = None
         self.programs: dict[Shapes, Program] = {}
-        self.by_result: dict[tuple[Shapes, int], Program] = {}
         self.calls: dict[Any, tuple[Program, int]] = {}
         self.trainings: dict[Program, Training | None] = {}
         self.by_name: dict[tuple[int, tuple[str, ...]], _Cache] = {}
@@ -518,19 +492,9 @@ class _Cache:
     def add(self, program: Program) -> None:
         if len(self.programs) == MAX_PROGRAMS:  # discard the oldest
             old = self.programs.pop(next(iter(self.programs)))
-            self.calls = {kinds: call for kinds, call in self.calls.items() if call[0] is not old}
+            self.calls.clear()
             self.trainings.pop(old, None)
         self.programs[program.shapes] = program
-
-    def remember_call(self, kinds: Any, program: Program, n: int) -> None:
-        if len(self.calls) == MAX_CALLS:
-            self.calls.clear()
-        self.calls[kinds] = program, n
-
-
-def _forget(compiled: weakref.ref[Compiled], address: int, _: Any) -> None:
-    if (found := compiled()) is not None:
-        found._methods.pop(address, None)
 
 
 @overload
@@ -541,10 +505,11 @@ def compile(*function: Any, executor: str = "") -> Any:
     """Compiles a function of scalars; can also be used as a decorator.
 
     The compiled function takes arrays whose first axis runs over the examples: (n,) for a number,
-    (n, d) for a list of d numbers. It returns a `Batch`: `data` is the mean, `lanes` the result for
-    each example, and `backward()` adds the gradients of the mean to the `grad` of each parameter.
-    `source`, `groups`, `instructions` and `draw_dot(f)` show the compiled program, and `jax(...)`
-    returns it as a function for programs written with JAX. Each call copies its arrays.
+    (n, d) for a list of d numbers. A single number is used for every example. It returns a `Batch`:
+    `data` is the mean, `lanes` the result for each example, and `backward()` adds the gradients of
+    the mean to the `grad` of each parameter. `source`, `groups`, `instructions` and `draw_dot(f)`
+    show the compiled program, and `jax(...)` returns it as a function for programs written with
+    JAX. Each call copies its arrays. A call with Values just calls the original function.
 
     Results are always up to date: each call reads the current data of the parameters, and checks
     whether anything else that the function reads has changed since it was recorded. If so, the call

@@ -5,7 +5,8 @@ and set `p.data` one by one, at any time. Copying the numbers back and forth at 
 longer than the step itself. So the numbers of the parameters are moved into the arrays of a
 `Storage`, and `data` and `grad` read and write these arrays. The Value itself stays the same
 object, in the model, in the optimizer and in every graph. Only its class changes, so that it looks
-up its numbers in the arrays.
+up its numbers in the arrays; while a function is recorded, the recording thread sees traced numbers
+in their place.
 
     >>> a, b = Value(1.0, label="a"), Value(2.0)
     >>> row = shared_row([a, b])
@@ -20,7 +21,6 @@ up its numbers in the arrays.
 from __future__ import annotations
 
 import os
-import time
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,8 +43,8 @@ Array = npt.NDArray[np.float64]
 _data_slot: Any = Value.__dict__["data"]
 _grad_slot: Any = Value.__dict__["grad"]
 
-_class_change = RLock()  # held while the class of a recorded parameter changes, or must not change
-for lock in (_class_change, one_at_a_time):
+_moving = RLock()  # held while parameters move to other storage
+for lock in (_moving, one_at_a_time):
     if hasattr(os, "register_at_fork"):  # a child process must not inherit a lock that is held
         os.register_at_fork(
             before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
@@ -62,32 +62,27 @@ class Storage:
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> storage = Storage([a, b])
-    >>> storage.data[1] = 5.0
-    >>> b
-    Value(data=5.0, grad=0.0)
     >>> larger = Storage([*storage.alive(), Value(3.0)])
     >>> storage.is_outdated, larger.data
-    (True, array([1., 5., 3.]))
+    (True, array([1., 2., 3.]))
     """
 
     def __init__(self, values: Sequence[Value]) -> None:
         self.not_floats: dict[tuple[str, int], Any] = {}
         self.is_outdated = False
         self._values = [weakref.ref(p) for p in values]
-        with one_at_a_time:
-            self.data: Array = np.array([_as_float(p, p.data) for p in values])
-            self.grad: Array = np.array([_as_float(p, p.grad, "grad") for p in values])
+        with one_at_a_time, _moving:
+            for p in values:  # errors come before any change
+                _as_float(p, p.data)
+                _as_float(p, p.grad, "grad")
+            for p in values:  # from now on, threads that set a number of p wait: see `_set`
+                if (old := _storage_of(p)) is not None:
+                    old.is_outdated = True
+                p.__class__ = _redirected(class_of(p))
+            self.data: Array = np.array([p.data for p in values], float)
+            self.grad: Array = np.array([p.grad for p in values], float)
             for index, p in enumerate(values):
-                old = _data_slot.__get__(p)
-                if isinstance(p, InStorage):
-                    _storage_of(p).is_outdated = True
-                    _data_slot.__set__(p, (self, index))
-                    self.data[index] = old[0].data[old[1]]  # another thread may have just set it
-                else:
-                    kind: Any = type(p)
-                    p.__class__ = _in_storage(kind)  # from now on, other threads wait to write
-                    self.data[index], self.grad[index] = p.data, p.grad
-                    _data_slot.__set__(p, (self, index))
+                _data_slot.__set__(p, (self, index))
 
     def alive(self) -> list[Value]:
         """The parameters that are still in use, in the order of the arrays."""
@@ -95,22 +90,10 @@ class Storage:
 
 
 class Redirected:
-    """A base class of parameters whose numbers are stored outside the Value itself."""
-
-    __slots__ = ()
-
-    def __reduce_ex__(self: Any, _: Any) -> Any:
-        # A copy is an ordinary Value again.
-        return _copied, (class_of(self), self.data, self.grad, dict(self.__dict__))
-
-
-class InStorage(Redirected):
-    """A base class of parameters whose numbers are in storage.
+    """A base class of parameters whose numbers are in storage, or that are being recorded.
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> _ = shared_row([a, b])
-    >>> type(a).__mro__[:3] == (type(a), InStorage, Redirected)
-    True
     >>> row = a.row_of([b, a])  # what an optimizer asks for
     >>> row.data, row.ranks
     (array([1., 2.]), [1, 0])
@@ -119,6 +102,11 @@ class InStorage(Redirected):
     __slots__ = ()
     data = property(lambda p: _get(p, "data"), lambda p, x: _set(p, "data", x))
     grad = property(lambda p: _get(p, "grad"), lambda p, x: _set(p, "grad", x))
+
+    def __reduce_ex__(self: Any, _: Any) -> Any:
+        # A copy is an ordinary Value again.
+        found: Any = super().__reduce_ex__(2)
+        return object.__new__, (class_of(self),), *found[2:]
 
     @staticmethod
     def row_of(parameters: Sequence[Any], rearrange: bool = True) -> Row | None:
@@ -144,19 +132,16 @@ class Row:
     """Some parameters of one storage, treated as one parameter whose numbers are arrays.
 
     Attributes:
+        indices: the index of each parameter in the storage.
         is_slice: whether they are adjacent; if so, += on `data` or `grad` changes the storage.
         ranks: for each parameter, in the order given to `row_of`, its index in the row.
 
     >>> a, b = Value(3.0), Value(4.0)
     >>> row = shared_row([a, b])
-    >>> row.grad += np.array([0.5, 1.0])
-    >>> row.data -= 2.0 * row.grad
-    >>> a, b
-    (Value(data=2.0, grad=0.5), Value(data=2.0, grad=1.0))
     >>> with row.quietly():
     ...     row.data *= 1e308
-    >>> a.data
-    inf
+    >>> a, b
+    (Value(data=inf, grad=0.0), Value(data=inf, grad=0.0))
     """
 
     ranks: Any = slice(None)
@@ -164,10 +149,9 @@ class Row:
     def __init__(self, storage: Storage, indices: Sequence[int]) -> None:
         self.storage = storage
         self.is_slice = all(b == a + 1 for a, b in pairwise(indices)) and bool(indices)
-        self._indices: slice | npt.NDArray[np.intp] = np.array(indices, np.intp)
-        if self.is_slice:
-            self._indices = slice(indices[0], indices[-1] + 1)
-        self._views = storage.data[self._indices], storage.grad[self._indices]
+        self.indices = np.array(indices, np.intp)
+        self._at: Any = slice(indices[0], indices[-1] + 1) if self.is_slice else self.indices
+        self._views = storage.data[self._at], storage.grad[self._at]
 
     @property
     def is_current(self) -> bool:
@@ -175,31 +159,26 @@ class Row:
         return not (self.storage.is_outdated or self.storage.not_floats)
 
     @property
-    def indices(self) -> npt.NDArray[np.intp]:
-        """The index of each parameter in the storage."""
-        return np.arange(len(self.storage.data))[self._indices]
-
-    @property
     def data(self) -> Array:
         """The data of all parameters."""
-        return self._views[0] if self.is_slice else self.storage.data[self._indices]
+        return self._views[0] if self.is_slice else self.storage.data[self._at]
 
     @data.setter
     def data(self, numbers: Any) -> None:
         """Sets all data; after `row.data += 1`, `numbers` is the view itself, already updated."""
         if numbers is not self._views[0]:
-            self.storage.data[self._indices] = numbers
+            self.storage.data[self._at] = numbers
 
     @property
     def grad(self) -> Array:
         """The gradients of all parameters."""
-        return self._views[1] if self.is_slice else self.storage.grad[self._indices]
+        return self._views[1] if self.is_slice else self.storage.grad[self._at]
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
         """Sets all gradients, as the setter of `data` does for data."""
         if numbers is not self._views[1]:
-            self.storage.grad[self._indices] = numbers
+            self.storage.grad[self._at] = numbers
 
     def quietly(self) -> Any:
         """A context in which numbers overflow without a warning, as floats do."""
@@ -215,9 +194,7 @@ def class_of(thing: Any) -> Any:
     (False, True)
     """
     kind = type(thing)
-    while issubclass(kind, Redirected):
-        kind = kind.__bases__[1]
-    return kind
+    return kind.__bases__[1] if issubclass(kind, Redirected) else kind
 
 
 def shared_row(parameters: Sequence[Value]) -> Row:
@@ -255,41 +232,70 @@ def recorded_as(
     >>> a = Value(1.0)
     >>> with recorded_as([a], make=lambda: 5.0) as numbers:
     ...     (a * a).backward()
-    ...     a, isinstance(a, InRecording), a in numbers
-    (Value(data=5.0, grad=10.0), True, True)
+    ...     a, a in numbers
+    (Value(data=5.0, grad=10.0), True)
     >>> a
     Value(data=1.0, grad=0)
     """
-    global _substitutes
+    global _recording
     with one_at_a_time:
-        outer = _substitutes
-        _substitutes = _Substitutes(get_ident(), make, values, outer)
-        _substitutes.grad |= {p: g for p, g in outer.grad.items() if p not in _substitutes.grad}
-        changed = [p for p in values if not isinstance(p, InRecording)]
+        outer = _recording
+        _recording = _Recording(make, values, outer)
+        changed = [p for p in values if not isinstance(p, Redirected)]
         try:
             for p in changed:
-                kind: Any = type(p)
-                p.__class__ = _in_recording(kind)
-            yield _substitutes
+                p.__class__ = _redirected(class_of(p))
+            yield _recording
         finally:
-            with _class_change:
-                for p in changed:
-                    p.__class__ = type(p).__bases__[1]
-            _substitutes = outer
+            _recording = outer
+            for p in changed:
+                if _storage_of(p) is None:
+                    p.__class__ = class_of(p)
 
 
-def _storage_of(p: Value) -> Any:
-    return _data_slot.__get__(p)[0] if isinstance(p, InStorage) else None
+class _Recording(dict[Value, Number]):
+    """The data of parameters, as the recording thread sees them; `grad` holds the gradients.
+
+    A number is made when it is first read, so the inputs of the recording are in order of use.
+    """
+
+    def __init__(self, make: Callable[[], Number], values: Collection[Value], outer: Any) -> None:
+        self.thread = get_ident()
+        self.grad: dict[Value, Number] = outer.grad.copy() if outer is not None else {}
+        self.grad.update(dict.fromkeys(values, 0))
+        self._make, self._values, self._outer = make, set(values), outer
+
+    def __missing__(self, p: Value) -> Number:
+        self[p] = number = self._make() if p in self._values else self._outer[p]
+        return number
+
+
+_recording: _Recording | None = None  # the innermost one
 
 
 @cache
-def _in_storage(kind: Any) -> Any:
-    return type(kind.__name__, (InStorage, kind), {"__slots__": (), "__module__": kind.__module__})
+def _redirected(kind: Any) -> Any:
+    return type(kind.__name__, (Redirected, kind), {"__slots__": (), "__module__": kind.__module__})
+
+
+def _storage_of(p: Value) -> Any:
+    found = _data_slot.__get__(p)
+    return found[0] if isinstance(p, Redirected) and type(found) is tuple else None
+
+
+def _recorded(p: Value, kind: str) -> Any:
+    # A dict with the parameter's data or gradient, if this thread is recording it; else None.
+    recording = _recording
+    if recording is None or recording.thread != get_ident() or p not in recording.grad:
+        return None
+    return recording if kind == "data" else recording.grad
 
 
 def _get(p: Any, kind: str) -> Number:
+    if _recording is not None and (numbers := _recorded(p, kind)) is not None:
+        return numbers[p]
     found = _data_slot.__get__(p)
-    if type(found) is not tuple:  # another thread is moving it right now
+    if type(found) is not tuple:  # not in storage
         return found if kind == "data" else _grad_slot.__get__(p)
     storage, index = found
     if storage.not_floats and (kind, index) in storage.not_floats:
@@ -298,76 +304,27 @@ def _get(p: Any, kind: str) -> Number:
 
 
 def _set(p: Any, kind: str, number: Any) -> None:
-    while type(found := _data_slot.__get__(p)) is not tuple:
-        # Another thread is moving it right now. Waiting for `one_at_a_time` could be a deadlock:
-        # that thread may go on to record, which needs `_class_change`, and this one may hold it.
-        time.sleep(0)
-    storage, index = found
-    if isinstance(number, (float, int)):
+    if _recording is not None and (numbers := _recorded(p, kind)) is not None:
+        numbers[p] = number
+        return
+    found = _data_slot.__get__(p)
+    if type(found) is tuple and isinstance(number, (float, int)):  # the usual case
+        storage, index = found
         getattr(storage, kind)[index] = number
-        if storage.not_floats:
+        if not (storage.is_outdated or storage.not_floats):
+            return
+    with _moving:  # another thread may be moving it, and may have copied its old number
+        found = _data_slot.__get__(p)
+        if type(found) is not tuple:  # not in storage
+            (_data_slot if kind == "data" else _grad_slot).__set__(p, number)
+            return
+        storage, index = found
+        known = as_number(number)
+        if isinstance(known, float):
+            getattr(storage, kind)[index] = known
             storage.not_floats.pop((kind, index), None)
-        if storage.is_outdated and _storage_of(p) is not storage:  # moved by another thread
-            _set(p, kind, number)
-    elif isinstance(known := as_number(number), float):  # a NumPy number
-        _set(p, kind, known)
-    else:
-        storage.not_floats[kind, index] = number
-
-
-class _Substitutes(dict[Value, Number]):
-    """The data of parameters, as the recording thread sees them; `grad` holds the gradients.
-
-    A number is made when it is first read, so the inputs of the recording are in order of use.
-    """
-
-    def __init__(
-        self, thread: int, make: Callable[[], Number], values: Collection[Value], outer: Any
-    ) -> None:
-        self.thread = thread
-        self.grad: dict[Value, Number] = dict.fromkeys(values, 0)
-        self._make, self._values, self._outer = make, set(values), outer
-
-    def __missing__(self, p: Value) -> Number:
-        self[p] = number = self._make() if p in self._values else self._outer[p]
-        return number
-
-
-_substitutes = _Substitutes(0, float, (), {})
-
-
-class InRecording(Redirected):
-    """A base class of parameters that show substitute numbers to the recording thread."""
-
-    __slots__ = ()
-
-
-@cache
-def _in_recording(kind: Any) -> Any:
-    def redirected(name: str) -> property:
-        own = getattr(kind, name)  # a slot of Value, or a property of InStorage
-
-        def get(p: Value) -> Number:
-            numbers = _substitutes
-            if numbers.thread == get_ident():
-                return numbers[p] if name == "data" else numbers.grad[p]
-            with _class_change:  # by now, p may be in another recording, and in storage
-                return own.__get__(p) if type(p) is recording_kind else getattr(p, name)
-
-        def set(p: Value, number: Number) -> None:
-            numbers = _substitutes
-            if numbers.thread == get_ident():
-                (numbers if name == "data" else numbers.grad)[p] = number
-                return
-            with _class_change:
-                own.__set__(p, number) if type(p) is recording_kind else setattr(p, name, number)
-
-        return property(get, set)
-
-    parts = {name: redirected(name) for name in ("data", "grad")}
-    slots = {"__slots__": (), "__module__": kind.__module__}
-    recording_kind = type(kind.__name__, (InRecording, kind), {**parts, **slots})
-    return recording_kind
+        else:
+            storage.not_floats[kind, index] = number
 
 
 def _as_float(p: Value, number: Any, kind: str = "data") -> float:
@@ -379,11 +336,3 @@ def _as_float(p: Value, number: Any, kind: str = "data") -> float:
             f"as the {kind} of {name}: convert it with float()"
         )
     return known
-
-
-def _copied(kind: type[Value], data: Number, grad: Number, attributes: dict[str, Any]) -> Value:
-    value = kind.__new__(kind)
-    Value.__init__(value, data)
-    value.grad = grad
-    value.__dict__.update(attributes)
-    return value

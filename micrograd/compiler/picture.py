@@ -9,7 +9,7 @@ italics.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from micrograd.compiler.schedule import Block, Schedule
 from micrograd.draw.automatic_level import LARGEST
@@ -18,6 +18,7 @@ from micrograd.draw.layout import far_arrows
 from micrograd.draw.render import Digraph
 from micrograd.draw.style import CAPTION, COLOURS, EDGE, FAR, FONT
 from micrograd.draw.tokens import LIGHT
+from micrograd.source import distinct
 
 REACH = 1000  # limit on the total length of the drawn arrows, in columns of cards
 
@@ -54,7 +55,13 @@ def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir:
         edge_attr={"color": EDGE, "arrowsize": "0.6"},
     )
     maker: dict[_Number, str] = {}  # maps each number to the card that computes it
-    leaves = {**_arguments(dot, widths, maker), **_parameters(dot, schedule, maker)}
+    leaves: dict[str, str] = {}  # maps the cards of arguments and parameters to their texts
+    for name, text, kind, numbers in _leaves(schedule, widths):
+        frame, fill = COLOURS[kind]
+        style = "filled,rounded" if kind == "input" else "filled"
+        dot.node(name, text, color=frame, fillcolor=fill, style=style)
+        maker.update(dict.fromkeys(numbers, name))
+        leaves[name] = text
     operands_of: dict[str, list[str]] = {leaf: [] for leaf in leaves}
     for i, group in enumerate(groups):
         read = (maker.get(n, "") for block in group.operands for n in _numbers(block))
@@ -91,28 +98,17 @@ def _numbers(block: Block) -> list[_Number]:
     return [(block.lanes, slot) for slot in block.slots.ravel().tolist()]
 
 
-def _arguments(
-    dot: Digraph, widths: Mapping[str, int], maker: dict[_Number, str]
-) -> dict[str, str]:
-    # Draws a card for each argument; returns a dict from the name of a card to its text.
-    texts: dict[str, str] = {}
-    frame, fill = COLOURS["input"]
-    row = 0
-    for name, width in widths.items():
-        texts[name] = f"{name} ({width} x lanes)" if width > 1 else f"{name} (lanes)"
-        dot.node(name, texts[name], color=frame, fillcolor=fill, style="filled,rounded")
-        maker.update({(True, row + i): name for i in range(width)})
-        row += width + 1
-    return texts
-
-
-def _parameters(dot: Digraph, schedule: Schedule, maker: dict[_Number, str]) -> dict[str, str]:
-    # Draws one card for all parameters, if there are any; returns a dict from its name to its text.
+def _leaves(
+    schedule: Schedule, widths: Mapping[str, int]
+) -> Iterator[tuple[str, str, str, list[_Number]]]:
+    # The name, text, kind and numbers of the card of each argument, and of one for all parameters.
+    first, groups = 0, [f"g{i}" for i in range(len(schedule.groups))]
+    *arguments, parameters = distinct([*widths, "parameters"], "{}_{}", taken=groups)
+    for card, (name, width) in zip(arguments, widths.items(), strict=True):
+        text = f"{name} ({width} x lanes)" if width > 1 else f"{name} (lanes)"
+        yield card, text, "input", [(True, first + i) for i in range(width)]
+        first += width + 1  # skips a row of ones
     n = min(slot for slot, _ in schedule.constants)  # parameters come before constants
-    if not n:
-        return {}
-    frame, fill = COLOURS["parameter"]
-    text = f"{n} parameter{'s' * (n > 1)}"
-    dot.node("parameters", text, color=frame, fillcolor=fill)
-    maker.update({(False, i): "parameters" for i in range(n)})
-    return {"parameters": text}
+    if n:
+        text = f"{n} parameter{'s' * (n > 1)}"
+        yield parameters, text, "parameter", [(False, i) for i in range(n)]

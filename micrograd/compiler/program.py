@@ -93,6 +93,7 @@ class Program:
         has_gradients: whether its first result can be differentiated with respect to parameters.
         have_graphs: for each result, whether it was computed outside no_grad().
         indices: for inputs used as indices, the argument, its columns, and the length of the table.
+        by_result: the programs of the gradients of its other results, by their indices.
 
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
@@ -132,6 +133,7 @@ class Program:
         self.indices = _indices(code.steps, self._places_of_inputs())
         code.steps.compact()
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
+        self.by_result: dict[int, Program] = {}
         self._row = shared_row(self.parameters)
         self._executors: dict[bool, Any] = {}
         self._whole_schedule: Schedule | None = None
