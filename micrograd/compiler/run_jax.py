@@ -54,6 +54,9 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     **{op: getattr(jnp, f.__name__, f) for op, f in run_numpy.FUNCTIONS.items()},
     "relu": lambda x: jnp.maximum(x, 0),
     "sigmoid": lambda x: jnp.where(x < 0, jnp.exp(-abs(x)), 1) / (1 + jnp.exp(-abs(x))),
+    "add product": lambda x, y, z: x + y * z,
+    "subtract product": lambda x, y, z: x - y * z,
+    "sum": lambda x: x.sum(-1),
     "largest": lambda x: x.max(-1),
     "smallest": lambda x: x.min(-1),
 }
@@ -165,25 +168,22 @@ class JaxRun:
         return []
 
     def _dot(self, group: Group) -> Array:
-        left, right, added, subtracted = group.operands
+        left, right = group.operands
         _, n_lefts, k = left.slots.shape
         if left.lanes or n_lefts == right.slots.shape[1] == 1:
-            found = (self._at(left)[:, :, None] * self._at(right)[:, :, :, None]).sum(-1)
-        else:  # weights times the inputs in all lanes
-            has_bias = k > 1 and self._are_ones(right, np.s_[..., -1])
-            k -= has_bias
-            weights, inputs = self._at(left, np.s_[..., :k])[0], self._at(right, np.s_[..., :k])
-            found = jnp.einsum("...lk,n...rk->n...rl", weights, inputs)
-            if has_bias:
-                found += self._at(left, np.s_[..., -1])[:, :, None]
-        return group.sign * found + self._at(added).sum(-1) - self._at(subtracted).sum(-1)
+            return (self._at(left)[:, :, None] * self._at(right)[:, :, :, None]).sum(-1)
+        # Weights times the inputs in all lanes.
+        has_bias = k > 1 and self._are_ones(right, np.s_[..., -1])
+        k -= has_bias
+        weights, inputs = self._at(left, np.s_[..., :k])[0], self._at(right, np.s_[..., :k])
+        found = jnp.einsum("...lk,n...rk->n...rl", weights, inputs)
+        return found + self._at(left, np.s_[..., -1])[:, :, None] if has_bias else found
 
     def _mean(self, group: Group) -> Array:
         left, right = group.operands
         n_lefts = left.slots.shape[1]
         if n_lefts == right.slots.shape[1] == 1:
-            found = (self._counted(left) * self._counted(right)).sum((0, -1))[..., None]
-            return group.sign * found
+            return (self._counted(left) * self._counted(right)).sum((0, -1))[..., None]
         has_bias = n_lefts > 1 and self._are_ones(left, np.s_[:, -1])
         lists = self._counted(left, np.s_[:, : n_lefts - has_bias]), self._counted(right)
         # The sums run over the lanes and along the lists: both become the first axis.
@@ -191,7 +191,7 @@ class JaxRun:
         found = jnp.einsum("n...l,n...r->...rl", a, b)
         if has_bias:
             found = jnp.append(found, b.sum(0)[..., None], axis=-1)
-        return group.sign * found
+        return found
 
     def _take(self, group: Group) -> Array:
         index, table = map(self._at, group.operands)
