@@ -149,28 +149,18 @@ class NumPyRun(Run):
     # ---- groups
 
     def _add(self, group: Group) -> None:
-        if group.op == "dot":
-            self._dot(group)
-        elif group.op == "mean":
-            self._mean(group)
-        elif group.op in REDUCTIONS:
-            self._reduce(group)
-        elif group.op == "take":
-            self._take(group)
-        elif group.op in ("scatter", "scatter mean"):
-            self._scatter(group)
-        elif group.op in CHOICES:
-            self._where(group)
-        else:
-            self._elementwise(group)
+        special = {
+            "dot": self._dot, "mean": self._mean, "take": self._take, "scatter": self._scatter,
+            "scatter mean": self._scatter, **dict.fromkeys(REDUCTIONS, self._reduce),
+            **dict.fromkeys(CHOICES, self._where),
+        }  # fmt: skip
+        special.get(group.op, self._elementwise)(group)
 
     def _elementwise(self, group: Group) -> None:
         out = self._view(group.result)
         operands = [self._operand(block, out.ndim) for block in group.operands]
-        if group.op == "relu":
-            operands.append(
-                np.zeros(out.shape)
-            )  # np.maximum is twice as fast with an array of zeros as with a single 0
+        if group.op == "relu":  # this is twice as fast as with a single 0
+            operands.append(np.zeros(out.shape))
         function = FUNCTIONS[group.op]
         if function in (np.maximum, np.minimum):  # NumPy deprecates a positional `out` for these
             self._step(function, *operands, out=out)
@@ -212,8 +202,6 @@ class NumPyRun(Run):
             self._product(b, a.swapaxes(-1, -2), out)
         elif a.ndim < b.ndim:  # weights times inputs, whose columns are lanes
             self._product(a[..., None, :, :], b, out)
-        elif a.shape[-2] == 1:
-            self._step(np.multiply, a[..., None, :, 0, :], b[..., :, None, 0, :], out)
         else:  # a product of matrices in each lane
             self._step(np.einsum, "...lkn,...rkn->...rln", a, b, out=out)
 
@@ -221,10 +209,7 @@ class NumPyRun(Run):
         """Adds the step for a product of two matrices, or of two stacks of matrices."""
         while out.ndim > 2 and len(out) == 1:  # a stack of one
             a, b, out = (x[0] if x.ndim == out.ndim else x for x in (a, b, out))
-        if a.shape[-1] == 1:  # nothing to sum
-            a, b = (x.reshape(()) if x.size == 1 else x for x in (a, b))
-            self._step(np.multiply, a, b, out)
-        elif out.ndim == 2:
+        if out.ndim == 2:
             self._step(a.dot, b, out)
         else:
             self._step(np.matmul, a, b, out)
@@ -241,13 +226,9 @@ class NumPyRun(Run):
             return numbers
         if not block.lanes:
             numbers = np.broadcast_to(numbers[..., None], (*numbers.shape, self.n))
-        if numbers.shape[-2] == 1:
-            return numbers[..., 0, :]
-        shape = (*numbers.shape[:-2], numbers.shape[-2] * self.n)
-        if numbers.flags.c_contiguous:
-            return numbers.reshape(shape)
-        whole = np.empty(shape)
-        self._step(np.copyto, whole.reshape(numbers.shape), numbers)
+        whole = numbers.reshape(*numbers.shape[:-2], -1)
+        if not np.may_share_memory(whole, numbers):  # no view, but a copy
+            self._step(np.copyto, whole.reshape(numbers.shape), numbers)
         return whole
 
     def _take(self, group: Group) -> None:
