@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from micrograd.compiler import kernel
 from micrograd.compiler.kernel import FUNCTIONS, LEFT_IN_LANES, REDUCTIONS, ROWS, VECTORS, WIDTH
-from micrograd.compiler.schedule import Block, Group, Schedule
+from micrograd.compiler.schedule import PRODUCTS, Block, Group, Schedule
 
 Places = npt.NDArray[Any]
 
@@ -38,7 +38,6 @@ FEW = 8  # a group of at most this many rows becomes a part of SERIAL
 CACHE_LINE = 8  # in numbers
 STEPS = {op: code for code, op in enumerate(kernel.STEPS)}
 ROW_CODES = {op: code for code, op in enumerate(kernel.SERIAL_FUNCTIONS)}
-PRODUCTS = ("dot", "mean")
 ROW_LISTS = ("sum", *PRODUCTS)  # operations on lists that rows can do
 
 
@@ -182,26 +181,26 @@ class _Encoder:
             return False
         if op not in FUNCTIONS and (op not in ROW_LISTS or blocks[-1].slots.size > FEW):
             return False
-        results, left, *right = (self.few_places(group, x) for x in (group.result, *blocks))
+        results, *operands = (self.few_places(group, x) for x in (group.result, *blocks))
         if op in FUNCTIONS:
-            for row in zip(results, left, *right, strict=True):
+            for row in zip(results, *operands, strict=True):
                 self.row(op, *row)
             return True
         length = blocks[0].slots.shape[-1]
         for i, out in enumerate(results):  # the total grows in place `out`
             if op == "sum":
-                total, *terms = left[i * length :][:length]
+                total, *terms = operands[0][i * length :][:length]
                 for k in range(0, len(terms) or 1, 3):
                     three = terms[k : k + 3]
                     self.row("sum", out, total, *three, *[self.zero] * (3 - len(three)))
                     total = out
             else:
                 _, n_right, n_left = group.result.slots.shape
-                first = (i // (n_right * n_left) * n_left + i % n_left) * length
-                second = i // n_left * length
-                self.row("*", out, left[first], right[0][second])
+                left = i // (n_right * n_left) * n_left + i % n_left
+                xs, ys = operands[0][left * length :], operands[1][i // n_left * length :]
+                self.row("*", out, xs[0], ys[0])
                 for k in range(1, length):
-                    self.row("add product", out, out, left[first + k], right[0][second + k])
+                    self.row("add product", out, out, xs[k], ys[k])
         return True
 
     def row(self, op: str, out: int, *operands: int) -> None:

@@ -123,7 +123,7 @@ class _Fusion:
         self.depth = _depths(self.operands)
         self.found: dict[int, Unit] = {}  # results before operands
         self.parts: dict[int, Unit] = {}  # of the current unit, operands before results
-        self.places: dict[Unit, int] = {}  # of units that are parts of others
+        self.places: dict[tuple[Unit, bool], int] = {}  # of parts, by unit and whether in lanes
         self.absorbed: set[int] = set()  # places that another unit has absorbed
         self.tables = steps.tables
 
@@ -154,11 +154,11 @@ class _Fusion:
         """The place of a unit that is part of another one; equal parts share a place."""
         if isinstance(of, int):  # it has a place already
             return of
-        if of not in self.places:
-            self.places[of] = len(self.lanes)
+        place = self.places.setdefault((of, lanes), len(self.lanes))
+        if place == len(self.lanes):
             self.lanes.append(lanes)
-        self.parts[self.places[of]] = of
-        return self.places[of]
+        self.parts[place] = of
+        return place
 
     def can_absorb(self, part: int, whole: int) -> bool:
         # A uniform part of a unit in lanes stays separate, so that it runs only once.
@@ -256,9 +256,8 @@ class _Fusion:
         for term, sign in rest:
             first = (self.part(total, in_lanes),)
             if isinstance(term, Unit) and term.op == "*":
-                total = Unit(
-                    f"{'add' if sign > 0 else 'subtract'} product", (first, *term.operands)
-                )
+                op = "add product" if sign > 0 else "subtract product"
+                total = Unit(op, (first, *term.operands))
             else:
                 total = Unit("+" if sign > 0 else "-", (first, (self.part(term, in_lanes),)))
         return total if isinstance(total, Unit) else Unit("copy", ((total,),))

@@ -59,7 +59,7 @@ class Group(NamedTuple):
 
     Blocks of elementwise operations have the same shape, and lists of operands have one more axis.
     Dots and means of products are B matrix products of the same size: operands of shapes (B, L, K)
-    and (B, R, K) give a result of shape (B, R, L), to which terms of shape (B, R, L, T) are added.
+    and (B, R, K) give a result of shape (B, R, L).
 
     >>> Group("exp", Block(True, np.array([2, 3])), (Block(True, np.array([0, 1])),))
     exp of 2 in lanes
@@ -80,7 +80,7 @@ class Group(NamedTuple):
             return f"{self.op} of {' x '.join(map(str, shape))}{where}"
         several, n_rights, n_lefts = shape
         is_mean, length = self.op == "mean", self.operands[0].slots.shape[-1]
-        if (n_rights, n_lefts) == (1, 1) or (length <= 1 and 1 in shape[1:] and not is_mean):
+        if (n_rights, n_lefts) == (1, 1):
             kind = "mean" if is_mean else "sum"
             return f"{_counted(math.prod(shape), kind)} of {_counted(length, 'product')}{where}"
         inner = str(length)
