@@ -19,22 +19,29 @@ def fused_units(recording, results):
     return fused(recording.instructions, [r.place for r in results]).units
 
 
-def dot(left=(), right=(), added=(), subtracted=(), sign=1):
-    return Unit("dot", (tuple(left), tuple(right), tuple(added), tuple(subtracted)), sign)
+def unit(op, *operands):
+    """A unit of single operands."""
+    return Unit(op, tuple((i,) for i in operands))
+
+
+def dot(left, right):
+    return Unit("dot", (left, right))
 
 
 def test_a_neuron_is_one_dot_and_its_bias_is_a_weight_whose_input_is_1():
     recording = Simplified()
     w, v, b, x, y = inputs_of(recording, 5, {0, 1, 2})
     out = w * x + v * y + b
-    assert fused_units(recording, [out]) == {out.place: dot(left=(0, 1, 2), right=(3, 4, ONE))}
+    assert fused_units(recording, [out]) == {out.place: dot((0, 1, 2), (3, 4, ONE))}
 
 
 def test_the_uniform_factor_comes_first_whatever_the_order():
     recording = Simplified()
     w, v, x, y = inputs_of(recording, 4, {0, 1})
     out = x * w + v * y + x
-    assert fused_units(recording, [out]) == {out.place: dot(left=(0, 1), right=(2, 3), added=(2,))}
+    units = fused_units(recording, [out])
+    [products] = [place for place in units if place != out.place]
+    assert units == {products: dot((0, 1), (2, 3)), out.place: unit("+", 2, products)}
 
 
 def test_a_tree_of_additions_is_one_sum_of_products_for_each_sign():
@@ -42,20 +49,30 @@ def test_a_tree_of_additions_is_one_sum_of_products_for_each_sign():
     a, b, c, d, e = inputs_of(recording, 5)
     out = (a * b - c) - (d * e - (a + b)) + c * d
     units = fused_units(recording, [out])
-    [minus] = [place for place in units if place != out.place]
+    products, terms, difference, _ = units
     assert units == {
-        minus: dot(left=(3,), right=(4,)),
-        out.place: dot(left=(0, 2), right=(1, 3), added=(0, 1), subtracted=(2, minus)),
+        products: dot((0, 2), (1, 3)),
+        terms: Unit("sum", ((0, 1, products),)),
+        difference: unit("-", terms, 2),
+        out.place: unit("subtract product", difference, 3, 4),
     }
-    assert minus >= len(recording.instructions)
+    assert min(products, terms, difference) >= len(recording.instructions)
 
 
-def test_a_sum_that_only_subtracts_products_has_a_sign():
+def test_products_that_are_subtracted_are_one_dot():
     recording = Simplified()
     a, b, c = inputs_of(recording, 3)
-    out = c - a * b - b * c
+    out, negative = c - a * b - b * c, -(a * c) - b * b
+    first, second = len(recording.instructions), len(recording.instructions) + 1
     assert fused_units(recording, [out]) == {
-        out.place: dot(left=(0, 1), right=(1, 2), added=(2,), sign=-1)
+        first: dot((0, 1), (1, 2)),
+        out.place: unit("-", 2, first),
+    }
+    assert fused_units(recording, [out, negative]) == {
+        second: dot((0, 1), (1, 2)),
+        out.place: unit("-", 2, second),
+        first: dot((0, 1), (2, 1)),
+        negative.place: unit("neg", first),
     }
 
 
@@ -66,8 +83,10 @@ def test_a_term_with_another_use_is_not_absorbed():
     out = product + c * c + b
     used = product.tanh()
     units = fused_units(recording, [out, used])
-    assert units[product.place] == Unit("*", ((0,), (1,)))
-    assert units[out.place] == dot(left=(2,), right=(2,), added=(1, product.place))
+    [terms] = [place for place in units if place not in (product.place, out.place, used.place)]
+    assert units[product.place] == unit("*", 0, 1)
+    assert units[terms] == unit("+", 1, product.place)
+    assert units[out.place] == unit("add product", terms, 2, 2)
 
 
 def test_a_result_is_not_absorbed_by_another_result():
@@ -76,12 +95,12 @@ def test_a_result_is_not_absorbed_by_another_result():
     part = a + b + c
     whole = part + a * b
     assert fused_units(recording, [part, whole]) == {
-        part.place: dot(added=(0, 1, 2)),
-        whole.place: dot(left=(0,), right=(1,), added=(part.place,)),
+        part.place: Unit("sum", ((0, 1, 2),)),
+        whole.place: unit("add product", part.place, 0, 1),
     }
 
 
-def test_two_terms_or_signs_alone_are_not_a_dot():
+def test_two_terms_or_signs_alone_stay_as_they_are():
     recording = Simplified()
     a, b = inputs_of(recording, 2)
     sums = [a + b.exp(), -a, a - b]
@@ -89,12 +108,12 @@ def test_two_terms_or_signs_alone_are_not_a_dot():
     assert ops == ["+", "neg", "-"]
 
 
-def test_a_constant_minus_a_product_is_not_a_dot():
+def test_a_constant_minus_a_product_is_one_unit():
     recording = Simplified()
     x, y = inputs_of(recording, 2)
     out = 1 - x * y
-    units = fused_units(recording, [out])
-    assert [unit.op for unit in units.values()] == ["*", "-"]
+    [one] = [i for i, step in enumerate(recording.instructions) if step.op == "constant"]
+    assert fused_units(recording, [out]) == {out.place: unit("subtract product", one, 0, 1)}
 
 
 def test_uniform_sums_stay_outside_the_lanes():
@@ -103,11 +122,11 @@ def test_uniform_sums_stay_outside_the_lanes():
     penalty = p * p + q * q
     out = penalty + x * x + x
     units = fused_units(recording, [out])
-    assert units.pop(penalty.place) == dot(left=(0, 1), right=(0, 1))
-    [rest] = [place for place in units if place != out.place]
+    assert units.pop(penalty.place) == dot((0, 1), (0, 1))
+    [terms] = [place for place in units if place != out.place]
     assert units == {
-        rest: dot(left=(2,), right=(2,), added=(2,)),
-        out.place: Unit("+", ((rest,), (penalty.place,))),
+        terms: unit("+", 2, penalty.place),
+        out.place: unit("add product", terms, 2, 2),
     }
 
 
@@ -116,10 +135,11 @@ def test_several_uniform_terms_become_one_bias():
     w, b, c, d, x = inputs_of(recording, 5, {0, 1, 2, 3})
     out = w * x + b + c - d
     units = fused_units(recording, [out])
-    [bias] = [place for place in units if place != out.place]
+    [added, bias] = [place for place in units if place != out.place]
     assert units == {
-        bias: dot(added=(1, 2), subtracted=(3,)),
-        out.place: dot(left=(0, bias), right=(4, ONE)),
+        added: unit("+", 1, 2),
+        bias: unit("-", added, 3),
+        out.place: dot((0, bias), (4, ONE)),
     }
 
 
@@ -130,8 +150,8 @@ def test_a_bias_that_is_subtracted_is_subtracted_once():
     units = fused_units(recording, [out])
     [rest] = [place for place in units if place != out.place]
     assert units == {
-        rest: dot(left=(0, 0), right=(2, 3)),
-        out.place: Unit("-", ((rest,), (1,))),
+        rest: dot((0, 0), (2, 3)),
+        out.place: unit("-", rest, 1),
     }
 
 
@@ -194,7 +214,7 @@ def test_a_choice_between_two_inputs_is_not_a_scatter():
     result = (
         i.where(w, x) + i.where(w, y) + i.where(w, z)
     )  # an input, even one of 0, is not constant
-    assert fused_units(recording, [result])[result.place].op == "dot"
+    assert fused_units(recording, [result])[result.place].op == "sum"
 
 
 def test_a_mean_of_products_is_a_sum_along_the_lanes():
@@ -204,8 +224,8 @@ def test_a_mean_of_products_is_a_sum_along_the_lanes():
     means = averaged(recording, [product.place, sum_.place, other.place, (p * x).place])
     units = fused(recording.instructions, means).units
     assert units[means[0]] == Unit("mean", ((1,), (2,)))
-    [(left, right), sign, _] = units[means[1]][1:]
-    assert (len(left), sign) == (2, 1)
+    op, (left, right), _ = units[means[1]]
+    assert (op, len(left)) == ("mean", 2)
     assert {*zip(left, right, strict=True)} == {(1, y.exp().place), (2, x.exp().place)}
     assert units[means[2]] == Unit("mean", ((ONE,), (other.place,)))
     assert units[means[3]].op == "*"
@@ -227,21 +247,35 @@ def test_every_neuron_and_every_upstream_gradient_is_a_dot():
 
 
 def value_of(unit, results):
-    """The result of a dot, from the results of the recording."""
-    left, right, added, subtracted = unit.operands
-    total = unit.sign * sum(results[i] * results[j] for i, j in zip(left, right, strict=True))
-    return total + sum(results[i] for i in added) - sum(results[i] for i in subtracted)
+    """The result of a unit of a sum, from the results of other units."""
+    x, *others = ([results[i] for i in places] for places in unit.operands)
+    if unit.op == "sum":
+        return sum(x)
+    if unit.op == "dot":
+        return sum(a * b for a, b in zip(x, *others, strict=True))
+    formulas = {
+        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "neg": lambda a: -a,
+        "add product": lambda a, b, c: a + b * c, "subtract product": lambda a, b, c: a - b * c,
+    }  # fmt: skip
+    return formulas[unit.op](*x, *(y for [y] in others))
 
 
-def test_dots_have_the_same_results_as_the_chains():
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda a, b, c, d: a * b - (c * d + a - b * c) - d,
+        lambda a, b, c, d: -(a * b) - c * d - a - b - c,
+        lambda a, b, c, d: a + b + c + d - (a * b + c - d),
+    ],
+)
+def test_units_have_the_same_results_as_the_chains(of):
     recording = Simplified()
     numbers = [0.5, -1.5, 2.0, 3.0]
-    a, b, c, d = (recording.input(x) for x in numbers)
-    out = a * b - (c * d + a - b * c) - d
+    out = of(*(recording.input(x) for x in numbers))
     results = dict(enumerate(evaluated(recording.instructions, numbers)))
     for place, unit in fused_units(recording, [out]).items():
         results[place] = value_of(unit, results)
-    assert results[out.place] == 0.5 * -1.5 - (2.0 * 3.0 + 0.5 - -1.5 * 2.0) - 3.0
+    assert results[out.place] == of(*numbers)
 
 
 @pytest.mark.parametrize(

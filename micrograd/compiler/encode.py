@@ -28,8 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler import kernel
-from micrograd.compiler.kernel import FUNCTIONS, LEFT_IN_LANES, ROWS, VECTORS, WIDTH
-from micrograd.compiler.schedule import Block, Group, Schedule
+from micrograd.compiler.kernel import FUNCTIONS, LEFT_IN_LANES, REDUCTIONS, ROWS, VECTORS, WIDTH
+from micrograd.compiler.schedule import PRODUCTS, Block, Group, Schedule
 
 Places = npt.NDArray[Any]
 
@@ -38,7 +38,7 @@ FEW = 8  # a group of at most this many rows becomes a part of SERIAL
 CACHE_LINE = 8  # in numbers
 STEPS = {op: code for code, op in enumerate(kernel.STEPS)}
 ROW_CODES = {op: code for code, op in enumerate(kernel.SERIAL_FUNCTIONS)}
-PRODUCTS = ("dot", "mean")
+ROW_LISTS = ("sum", *PRODUCTS)  # operations on lists that rows can do
 
 
 class Encoded(NamedTuple):
@@ -176,45 +176,32 @@ class _Encoder:
 
     def in_rows(self, group: Group) -> bool:
         """Whether the group needs only a few rows, which are then added."""
-        op, blocks, size = group.op, group.operands, group.result.slots.size
-        if self.width(group) > 1 or size > FEW:
+        op, blocks = group.op, group.operands
+        if self.width(group) > 1 or group.result.slots.size > FEW:
             return False
+        if op not in FUNCTIONS and (op not in ROW_LISTS or blocks[-1].slots.size > FEW):
+            return False
+        results, *operands = (self.few_places(group, x) for x in (group.result, *blocks))
         if op in FUNCTIONS:
-            places = [self.few_places(group, block) for block in (group.result, *blocks)]
-            for row in zip(*places, strict=True):
+            for row in zip(results, *operands, strict=True):
                 self.row(op, *row)
             return True
-        if op not in PRODUCTS or sum(x.slots.size for x in blocks) - blocks[0].slots.size > FEW:
-            return False
-        left, right, *terms = (self.few_places(group, block) for block in blocks)
-        _, n_right, n_left = group.result.slots.shape
         length = blocks[0].slots.shape[-1]
-        for i, out in enumerate(self.few_places(group, group.result)):
-            matrix, column = i // (n_right * n_left), i % n_left
-            xs = left[(matrix * n_left + column) * length :][:length]
-            ys = right[i // n_left * length :][:length]
-            added, subtracted = (_part(x, i, size) for x in terms or ((), ()))
-            self.sum(out, xs, ys, added, subtracted, group.sign)
+        for i, out in enumerate(results):  # the total grows in place `out`
+            if op == "sum":
+                total, *terms = operands[0][i * length :][:length]
+                for k in range(0, len(terms) or 1, 3):
+                    three = terms[k : k + 3]
+                    self.row("sum", out, total, *three, *[self.zero] * (3 - len(three)))
+                    total = out
+            else:
+                _, n_right, n_left = group.result.slots.shape
+                left = i // (n_right * n_left) * n_left + i % n_left
+                xs, ys = operands[0][left * length :], operands[1][i // n_left * length :]
+                self.row("*", out, xs[0], ys[0])
+                for k in range(1, length):
+                    self.row("add product", out, out, xs[k], ys[k])
         return True
-
-    def sum(
-        self, out: int, xs: Sequence[int], ys: Sequence[int], added: Sequence[int],
-        subtracted: Sequence[int], sign: int
-    ) -> None:  # fmt: skip
-        """Adds rows for a sum of products and terms, whose total grows in place `out`."""
-        total, *rest = added or [self.zero]
-        for x, y in zip(xs, ys, strict=True):
-            self.row("add product" if sign > 0 else "subtract product", out, x, y, total)
-            total = out
-        for k in range(0, len(rest), 3):
-            three = rest[k : k + 3]
-            self.row("sum", out, total, *three, *[self.zero] * (3 - len(three)))
-            total = out
-        for x in subtracted:
-            self.row("-", out, total, x)
-            total = out
-        if total != out:
-            self.row("copy", out, total)
 
     def row(self, op: str, out: int, *operands: int) -> None:
         self.rows += [ROW_CODES[op], out, *operands, *[0] * (4 - len(operands))]
@@ -229,14 +216,9 @@ class _Encoder:
         if op in FUNCTIONS:
             self.elementwise(op, width, out, operands, moves)
         elif op in PRODUCTS:
-            self.products(group, width, out, *operands[:2])
-            for places, move, sign in zip(operands[2:], moves[2:], (1, -1), strict=False):
-                if places.size:
-                    each, move = places.size // size, move and width > 1
-                    self.step("terms", size, each, width, move, out, sign, tables=[places])
-        elif op in ("largest", "smallest"):
-            sign, each = 1 if op == "largest" else -1, operands[0].shape[-1]
-            self.step("extremes", size, each, width, out, sign, tables=operands)
+            self.products(group, width, out, *operands)
+        elif op in REDUCTIONS:
+            self.step(op, size, operands[0].shape[-1], width, out, tables=operands)
         elif op == "take":
             length = operands[1].shape[-1]
             self.step("take", size, length, width, out, *moves, tables=operands)
@@ -246,7 +228,7 @@ class _Encoder:
             out_width = width if group.result.lanes else 1
             self.step("scatter", *sizes, *moves, out_width, tables=operands)
         else:
-            known = ", ".join([*FUNCTIONS, *PRODUCTS, "largest", "smallest", "take", "scatter"])
+            known = ", ".join([*FUNCTIONS, *PRODUCTS, *REDUCTIONS, "take", "scatter"])
             raise ValueError(f"the kernel has no operation {op!r}: it knows {known}")
 
     def elementwise(
@@ -273,10 +255,10 @@ class _Encoder:
             self.step(op, n * width, out + first * width, *xs, *[0] * (4 - len(xs)))
 
     def products(self, group: Group, width: int, out: int, left: Places, right: Places) -> None:
-        """Sums of products, without terms, in the way that is fastest for their shape."""
+        """Sums of products, in the way that is fastest for their shape."""
         count, rows, columns = group.result.slots.shape
-        terms, sign, mean = left.shape[-1], group.sign, width > 1 and not group.result.lanes
-        moves = [block.lanes and width > 1 for block in group.operands[:2]]
+        terms, mean = left.shape[-1], width > 1 and not group.result.lanes
+        moves = [block.lanes and width > 1 for block in group.operands]
         if columns == 1:  # a single column is transposed, because vectors run along rows
             rows, columns, left, right = columns, rows, right, left
             moves.reverse()
@@ -287,23 +269,22 @@ class _Encoder:
             if apart.any():  # vectors of numbers that are not adjacent are copied
                 copies = self.gathered(vectors[apart].ravel(), 1, False)
                 starts[:, 0][apart] = copies + columns * np.arange(apart.sum())
-            self.matrix(count, 1, rows, columns, out, columns, sign, right, starts)
+            self.matrix(count, 1, rows, columns, out, columns, right, starts)
         elif width == 1 and terms >= 2 * WIDTH and _adjacent(left, 1) and _adjacent(right, 1):
             first = right[:, :, :1], left[:, :, :1]
-            self.step("inner products", count, rows, columns, 1, terms, out, sign, 1, tables=first)
+            self.step("inner products", count, rows, columns, 1, terms, out, 1, tables=first)
         elif width >= WIDTH and mean and all(moves):
-            self.step("inner products", *sizes, width, out, sign, width, tables=[right, left])
+            self.step("inner products", *sizes, width, out, width, tables=[right, left])
         elif width >= WIDTH and not mean and moves[1]:
-            self.matrix(count, rows, columns, width, out, width, sign, left, right, moves[0])
+            self.matrix(count, rows, columns, width, out, width, left, right, moves[0])
         elif width >= WIDTH and not mean and moves[0]:
-            self.matrix(count, columns, rows, width, out, columns * width, sign, right, left)
+            self.matrix(count, columns, rows, width, out, columns * width, right, left)
         else:
-            divisor = width if mean else 1
-            more = width, out, sign, divisor, *reversed(moves), mean
+            more = width, out, *reversed(moves), mean
             self.step("plain products", *sizes, *more, tables=[right, left])
 
     def matrix(
-        self, count: int, several: int, height: int, n: int, out: int, out_step: int, sign: int,
+        self, count: int, several: int, height: int, n: int, out: int, out_step: int,
         left: Places, right: Places, left_moves: bool = False,
     ) -> None:  # fmt: skip
         """For each of several right lists, `height` rows of n numbers, `out_step` apart."""
@@ -311,7 +292,7 @@ class _Encoder:
         tall = LEFT_IN_LANES if left_moves else (ROWS if height >= ROWS else 1)
         vectors = -(-n // WIDTH)
         broad = -(-vectors // -(-vectors // VECTORS))  # tiles of almost the same breadth
-        sizes = count, several, height, n, right.shape[-1], out, jump, out_step, tall, broad, sign
+        sizes = count, several, height, n, right.shape[-1], out, jump, out_step, tall, broad
         self.step("matrix products", *sizes, tables=[left, right])
 
 
@@ -323,12 +304,6 @@ def _step(op: str, numbers: Sequence[int], tables: Sequence[Places]) -> list[Any
 
 def _adjacent(places: Places, distance: int) -> bool:
     return bool((np.diff(places) == distance).all())
-
-
-def _part(numbers: Sequence[int], i: int, n: int) -> Sequence[int]:
-    # The i-th of n parts.
-    size = len(numbers) // n
-    return numbers[i * size : (i + 1) * size]
 
 
 def _whole_lines(size: int) -> int:

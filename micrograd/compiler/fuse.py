@@ -6,8 +6,10 @@ over all of its uses). In the recording these sums are chains of + and *. This f
 additions whose inner nodes have no other use into one unit: an instruction with any number of
 operands. Some other chains become units too:
 
-    dot         sign * (left1 right1 + left2 right2 + ...) + added - subtracted
-    mean        the mean over lanes of such a sum of products
+    dot         a sum of products, left1 right1 + left2 right2 + ...
+    mean        the mean over lanes of such a sum
+    sum         x1 + x2 + x3 + ...
+    add product     x + y z, and `subtract product`
     largest     x1.maximum(x2).maximum(x3) ..., and `smallest`
     where >     a choice and its comparison: for x, y, a and b, the result is a if x > y, else b
     scatter     the gradient of one entry of a table: the sum of all contributions whose index is
@@ -15,7 +17,8 @@ operands. Some other chains become units too:
 
 Only rounding changes, because terms are added in a different order. A neuron's bias becomes one
 more weight, whose input is 1 in every lane. Each list of operands is either uniform (the same for
-all examples) or in lanes (one number per example); terms that do not fit become separate units.
+all examples) or in lanes (one number per example); what does not fit becomes a separate unit, whose
+result is added.
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
@@ -23,7 +26,7 @@ all examples) or in lanes (one number per example); terms that do not fit become
     >>> x, y = recording.input(0.5), recording.input(0.5)
     >>> result = w * x + v * y + b
     >>> fused(recording.instructions, [result.place]).units
-    {8: Unit(op='dot', operands=((0, 1, 2), (3, 4, -1), (), ()), sign=1, length=0)}
+    {8: Unit(op='dot', operands=((0, 1, 2), (3, 4, -1)), length=0)}
 """
 
 from __future__ import annotations
@@ -44,14 +47,12 @@ MEANS, SCATTERS = ("mean", "scatter mean"), ("scatter", "scatter mean")
 class Unit(NamedTuple):
     """An instruction with any number of operands, in lists of places (instruction indices).
 
-    The lists are left, right, added and subtracted for a dot; left and right for a mean; indices,
-    contributions and the position for a scatter, which also stores the length of the table; the
-    index and the table for a take.
+    The lists are left and right for a dot and a mean; indices, contributions and the position for a
+    scatter, which also stores the length of the table; the index and the table for a take.
     """
 
     op: str
     operands: tuple[tuple[int, ...], ...]
-    sign: int = 1
     length: int = 0
 
 
@@ -62,31 +63,31 @@ class Fused(NamedTuple):
         units: maps places to units; operands come before results. New units that are part of
             another one get places after the end of the recording.
         lanes: for each place, whether its result can differ from lane to lane.
+        n_instructions: the length of the recording.
 
     All products of a dot are of the same kind. In this example x * x is not a weight times an
-    input, so it becomes a unit at place 8, and the dot at place 7 adds it.
+    input, so the dot becomes a part, at place 8, of the unit at place 7.
 
     >>> from micrograd.compiler.simplify import Simplified
     >>> recording = Simplified()
     >>> w, v, x = recording.parameter(), recording.parameter(), recording.input(0.5)
     >>> result = w * x + v * x + x * x
-    >>> units, lanes = fused(recording.instructions, [result.place])
+    >>> units, lanes, _ = fused(recording.instructions, [result.place])
     >>> for place, unit in units.items():
-    ...     print(place, unit.operands)
-    8 ((2,), (2,), (), ())
-    7 ((0, 1), (2, 2), (8,), ())
+    ...     print(place, unit.op, unit.operands)
+    8 dot ((0, 1), (2, 2))
+    7 add product ((8,), (2,), (2,))
     >>> lanes
     [False, False, True, True, True, True, True, True, True]
     """
 
     units: dict[int, Unit]
     lanes: list[bool]
+    n_instructions: int
 
 
 def fused(instructions: Instructions, results: Sequence[int]) -> Fused:
     """The units that these results need.
-
-    A sum of two terms without products is not fused.
 
     Args:
         instructions: the instructions of a recording.
@@ -97,7 +98,7 @@ def fused(instructions: Instructions, results: Sequence[int]) -> Fused:
         is_needed = fusion.uses[place] and place not in fusion.absorbed
         if is_needed and fusion.operands[place] and fusion.ops[place] not in CONDITIONS:
             fusion.add(place)
-    return Fused(dict(reversed(fusion.found.items())), fusion.lanes)
+    return Fused(dict(reversed(fusion.found.items())), fusion.lanes, len(instructions))
 
 
 def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
@@ -122,7 +123,7 @@ class _Fusion:
         self.depth = _depths(self.operands)
         self.found: dict[int, Unit] = {}  # results before operands
         self.parts: dict[int, Unit] = {}  # of the current unit, operands before results
-        self.copies: dict[int, int] = {}  # maps uniform places to their copies in the lanes
+        self.places: dict[tuple[Unit, bool], int] = {}  # of parts, by unit and whether in lanes
         self.absorbed: set[int] = set()  # places that another unit has absorbed
         self.tables = steps.tables
 
@@ -131,7 +132,7 @@ class _Fusion:
         self.found[place] = self.unit(place)
         while self.parts:
             part, unit = self.parts.popitem()
-            self.found.pop(part, None)  # a copy that other units use too: all of them come first
+            self.found.pop(part, None)  # other units may use it too: all of them come first
             self.found[part] = unit
 
     def unit(self, place: int) -> Unit:
@@ -149,11 +150,15 @@ class _Fusion:
             op, operands = f"where {self.ops[condition]}", (*self.operands[condition], *sides)
         return Unit(op, tuple((i,) for i in operands))
 
-    def part(self, unit: Unit, lanes: bool) -> int:
-        """The place of a new unit that is part of another one."""
-        self.lanes.append(lanes)
-        self.parts[len(self.lanes) - 1] = unit
-        return len(self.lanes) - 1
+    def part(self, of: Unit | int, lanes: bool) -> int:
+        """The place of a unit that is part of another one; equal parts share a place."""
+        if isinstance(of, int):  # it has a place already
+            return of
+        place = self.places.setdefault((of, lanes), len(self.lanes))
+        if place == len(self.lanes):
+            self.lanes.append(lanes)
+        self.parts[place] = of
+        return place
 
     def can_absorb(self, part: int, whole: int) -> bool:
         # A uniform part of a unit in lanes stays separate, so that it runs only once.
@@ -163,13 +168,9 @@ class _Fusion:
         """The operands; if any of them is in lanes, the uniform ones are copied there."""
         if not any(self.lanes[i] for i in operands):
             return tuple(operands)
-        for i in operands:
-            if not self.lanes[i]:
-                copy = Unit("copy", ((i,),))
-                if i not in self.copies:
-                    self.copies[i] = self.part(copy, True)
-                self.parts[self.copies[i]] = copy
-        return tuple(self.copies.get(i, i) for i in operands)
+        return tuple(
+            i if self.lanes[i] else self.part(Unit("copy", ((i,),)), True) for i in operands
+        )
 
     def chain(self, place: int) -> Unit:
         op = self.ops[place]
@@ -220,47 +221,46 @@ class _Fusion:
                 continue
             inside.append(place)
         kinds = sorted(found.items(), key=lambda kind: (-len(kind[1]), -kind[0][0]))
-        products = [
-            _Products(sign, *zip(*sorted(pairs), strict=True)) for (sign, *_), pairs in kinds
-        ]
+        products = [(*zip(*sorted(pairs), strict=True), sign) for (sign, *_), pairs in kinds]
         return _Tree(products, sorted(terms), inside)
 
     def sum(self, place: int) -> Unit:
         tree = self.tree(place)
-        if self.stays(place, tree):
-            return Unit(self.ops[place], tuple((i,) for i in self.operands[place]))
         self.absorbed.update(tree.inside)
-        return self.scattered(place, tree) or self.dot(place, tree)
+        return self.scattered(place, tree) or self.total(tree, self.lanes[place])
 
-    def stays(self, place: int, tree: _Tree) -> bool:
-        """Whether a sum is left unfused, like x + y, or 1 - x y if only x y is in lanes."""
-        if not tree.products:
-            return len(tree.terms) <= 2
-        [kind, *others] = tree.products
-        if others or len(kind.left) > 1 or len(tree.terms) != 1 or self.is_neuron(kind):
-            return False
-        return self.lanes[tree.terms[0][0]] != self.lanes[place]
-
-    def is_neuron(self, products: _Products) -> bool:
-        """Whether these are weights times inputs, so that a bias can be one more weight."""
-        return products.sign > 0 and bool(products.left) and not self.lanes[products.left[0]]
-
-    def dot(self, place: int, tree: _Tree) -> Unit:
-        """A dot of the first kind of products; products of other kinds become terms."""
-        is_lane = self.lanes[place]
-        main, *others = tree.products or [NO_PRODUCTS]
-        terms = [(i, sign) for i, sign in tree.terms if self.lanes[i] == is_lane]
-        terms += [(self.part(other.dot(), is_lane), other.sign) for other in others]
-        uniform = [(i, sign) for i, sign in tree.terms if self.lanes[i] != is_lane]
-        if not uniform:
-            return main.dot(terms, main.sign)
+    def total(self, tree: _Tree, in_lanes: bool) -> Unit:
+        """The unit of a sum: a dot, or the last one of a chain whose other units are its parts."""
+        terms: Terms = [term for term in tree.terms if self.lanes[term[0]] == in_lanes]
+        uniform: Terms = [term for term in tree.terms if self.lanes[term[0]] != in_lanes]
         if len(uniform) > 1:
-            uniform = [(self.part(NO_PRODUCTS.dot(uniform), False), 1)]
-        [(bias, sign)] = uniform
-        if self.is_neuron(main) and sign > 0:
-            return _Products(1, (*main.left, bias), (*main.right, ONE)).dot(terms)
-        rest = self.part(main.dot(terms, main.sign), True)
-        return Unit("+" if sign > 0 else "-", ((rest,), (bias,)))
+            uniform = [(self.part(self.total(_Tree([], uniform, []), False), False), 1)]
+        singles: Terms = []
+        for left, right, sign in tree.products:
+            if uniform and (sign, uniform[0][1]) == (1, 1) and not self.lanes[left[0]]:
+                # A neuron: weights times inputs, and a bias.
+                left, right = (*left, uniform.pop()[0]), (*right, ONE)
+            if len(left) > 1:
+                terms.append((Unit("dot", (left, right)), sign))
+            else:
+                singles.append((Unit("*", (left, right)), sign))
+        chain = uniform + singles
+        for sign in (-1, 1):
+            alike = [term for term, its_sign in terms if its_sign == sign]
+            if len(alike) > 2:
+                alike = [Unit("sum", (tuple(self.part(term, in_lanes) for term in alike),))]
+            chain = [(term, sign) for term in alike] + chain
+        (total, sign), *rest = sorted(chain, key=lambda signed: -signed[1])
+        if sign < 0:
+            total = Unit("neg", ((self.part(total, in_lanes),),))
+        for term, sign in rest:
+            first = (self.part(total, in_lanes),)
+            if isinstance(term, Unit) and term.op == "*":
+                op = "add product" if sign > 0 else "subtract product"
+                total = Unit(op, (first, *term.operands))
+            else:
+                total = Unit("+" if sign > 0 else "-", (first, (self.part(term, in_lanes),)))
+        return total if isinstance(total, Unit) else Unit("copy", ((total,),))
 
     def mean(self, whole: int) -> Unit:
         is_sum = self.uses[whole] == 1 and self.ops[whole] in ("*", *SUMS)
@@ -270,8 +270,9 @@ class _Fusion:
             return scatter._replace(op="scatter mean")
         if len(tree.products) == 1 and not tree.terms:
             self.absorbed.update(tree.inside)
-            [(sign, left, right)] = tree.products
-            return Unit("mean", (left, right), sign)
+            [(left, right, sign)] = tree.products
+            mean = Unit("mean", (left, right))
+            return mean if sign > 0 else Unit("neg", ((self.part(mean, False),),))
         return Unit("mean", ((ONE,), (whole,)))
 
     def scattered(self, whole: int, tree: _Tree) -> Unit | None:
@@ -302,23 +303,12 @@ class _Fusion:
         return Unit("scatter", operands, length=length)
 
 
-class _Products(NamedTuple):
-    sign: int
-    left: tuple[int, ...]
-    right: tuple[int, ...]
-
-    def dot(self, terms: Sequence[tuple[int, int]] = (), sign: int = 1) -> Unit:
-        added = tuple(i for i, sign in terms if sign > 0)
-        subtracted = tuple(i for i, sign in terms if sign < 0)
-        return Unit("dot", (self.left, self.right, added, subtracted), sign)
-
-
-NO_PRODUCTS = _Products(1, (), ())
+Terms = list[tuple[Any, int]]  # places or units, each with a sign
 
 
 class _Tree(NamedTuple):
-    # A tree of additions: its products by kind, its other terms with their signs, and the places of
-    # the instructions inside it.
-    products: list[_Products]
-    terms: list[tuple[int, int]]
+    # A tree of additions: by kind, the left and right factors of its products and their sign; its
+    # other terms; and the places of the instructions inside it.
+    products: list[Any]
+    terms: Terms
     inside: list[int]

@@ -246,11 +246,10 @@ FUNCTIONS = {
     "sin": "math.sin(x)", "cos": "math.cos(x)", "tanh": "_tanh(x)", "sigmoid": "_sigmoid(x)",
     "relu": "0.0 if x < 0.0 else x",
     "maximum": "x if x > y or x != x else y", "minimum": "x if x < y or x != x else y",
-    "copy": "x",
+    "copy": "x", "add product": "x + y * a", "subtract product": "x - y * a",
 }  # fmt: skip
-SERIAL_FUNCTIONS = FUNCTIONS | {
-    "sum": "(x + y) + (a + b)", "add product": "a + x * y", "subtract product": "a - x * y",
-}  # fmt: skip
+SERIAL_FUNCTIONS = FUNCTIONS | {"sum": "(x + y) + (a + b)"}
+REDUCTIONS = {"sum": "x + y", "largest": FUNCTIONS["maximum"], "smallest": FUNCTIONS["minimum"]}
 
 
 def _switch(arguments: str, case: str, functions: Mapping[str, str]) -> Any:
@@ -265,6 +264,7 @@ def _switch(arguments: str, case: str, functions: Mapping[str, str]) -> Any:
 
 PLACES = {"x": "xs", "y": "ys", "a": "as_", "b": "bs"}  # where each operand begins
 _function = _switch("x, y, a, b", "result = {}", SERIAL_FUNCTIONS)
+_reduced = _switch("x, y", "result = {}", REDUCTIONS)
 _elementwise = _switch(
     "m, n, out, xs, ys, as_, bs",
     "for i in range(n): _put(m, out + i, {})",
@@ -327,12 +327,12 @@ def _each_shape(
     builder.position_at_end(done)
 
 
-@_instruction(types.void, *[WHOLE] * 9, types.float64, WHOLE, WHOLE)
+@_instruction(types.void, *[WHOLE] * 11)
 def _matrix_tile(
     builder: Any, height: Any, vectors: Any, terms: Any, program: Any, left: Any, right: Any,
-    memory: Any, start: Any, last: Any, factor: Any, out: Any, out_step: Any
+    memory: Any, start: Any, last: Any, out: Any, out_step: Any
 ) -> None:  # fmt: skip
-    """Computes a few rows of vectors: factor * sum_k left[i, k] right[k, j].
+    """Computes a few rows of vectors: sum_k left[i, k] right[k, j].
 
     Vectors run along a row; each vector of `right` is loaded once for all rows of the tile.
 
@@ -343,7 +343,6 @@ def _matrix_tile(
         right               index of the places of the right factors, `terms` places for all rows
         start               first lane of the tile
         last                lane where the last vector begins; it may overlap the previous one
-        factor              a number that multiplies all sums
         out                 place of the first sum of the row
         out_step            distance from one row of sums to the next
     """
@@ -365,11 +364,10 @@ def _matrix_tile(
                     ws = [_everywhere(builder, w)] * vectors
                 for v in range(vectors):
                     _add_product(builder, sums[i * vectors + v], ws[v], xs[v])
-        factors = _everywhere(builder, factor)
         for i in rows:
             for v, lane in enumerate(lanes):
                 place = builder.add(out, builder.add(builder.mul(INDEX(i), out_step), lane))
-                result = builder.fmul(builder.load(sums[i * vectors + v], typ=VECTOR), factors)
+                result = builder.load(sums[i * vectors + v], typ=VECTOR)
                 builder.store(result, _pointer(builder, memory, place, VECTOR), align=8)
 
     _each_shape(builder, (height, vectors), (LEFT_IN_LANES, 1, ROWS), range(1, VECTORS + 1), tile)
@@ -486,8 +484,8 @@ def _matrix_products(program: int, at: int, m: int) -> None:
     """Matrix products in tiles: rows of n >= WIDTH numbers, `height` rows for each right list."""
     count, several, height, n = _four(program, at)
     terms, out, jump, out_step = _four(program, at + 4)
-    tall, broad, sign, _ = _four(program, at + 8)
-    left = at + 11
+    tall, broad = _entry(program, at + 8), _entry(program, at + 9)
+    left = at + 10
     right = left + count * height * terms
     vectors, high = (n + WIDTH - 1) // WIDTH, max(tall, 1)
     for _ in range(count):
@@ -501,7 +499,7 @@ def _matrix_products(program: int, at: int, m: int) -> None:
                     row = min(row, height - high)
                     _matrix_tile(
                         tall, size, terms, program, left + row * terms, right, m, start * WIDTH,
-                        last, float(sign), out + j * jump + row * out_step, out_step,
+                        last, out + j * jump + row * out_step, out_step,
                     )  # fmt: skip
                     row += high
                 start += size
@@ -512,12 +510,12 @@ def _matrix_products(program: int, at: int, m: int) -> None:
 
 @_compiled
 def _inner_products(program: int, at: int, m: int) -> None:
-    """Matrices of sums over n >= WIDTH adjacent numbers, times sign / divisor, in tiles."""
+    """Matrices of sums over n >= WIDTH adjacent numbers, divided by `divisor`, in tiles."""
     count, rows, columns, terms = _four(program, at)
-    n, out, sign, divisor = _four(program, at + 4)
-    left = at + 8
+    n, out, divisor, _ = _four(program, at + 4)
+    left = at + 7
     right = left + count * rows * terms
-    factor = sign / divisor
+    factor = 1.0 / divisor
     height, breadth = ROWS if rows >= ROWS else 1, COLUMNS if columns >= COLUMNS else 1
     for _ in range(count):
         row = 0
@@ -541,11 +539,11 @@ def _inner_products(program: int, at: int, m: int) -> None:
 def _plain_products(program: int, at: int, m: int) -> None:
     """Matrices of sums of products that do not fit into tiles, one sum at a time."""
     count, rows, columns, terms = _four(program, at)
-    width, out, sign, divisor = _four(program, at + 4)
-    left_move, right_move, mean, _ = _four(program, at + 8)
-    left = at + 11
+    width, out, left_move, right_move = _four(program, at + 4)
+    mean = _entry(program, at + 8)
+    left = at + 9
     right = left + count * rows * terms
-    factor = sign / divisor
+    factor = 1.0 / width
     for _ in range(count):
         for _ in range(rows):
             first = right
@@ -556,7 +554,7 @@ def _plain_products(program: int, at: int, m: int) -> None:
                         x = _get(m, _entry(program, left + k) + lane * left_move)
                         total += x * _get(m, _entry(program, first + k) + lane * right_move)
                     if not mean:
-                        _put(m, out, factor * total)
+                        _put(m, out, total)
                         total = 0.0
                         out += 1
                 if mean:
@@ -568,39 +566,23 @@ def _plain_products(program: int, at: int, m: int) -> None:
 
 
 @_compiled
-def _terms(program: int, at: int, m: int) -> None:
-    """Adds a list of numbers to each of several results, or subtracts it."""
-    count, each, width, move = _four(program, at)
-    out, sign = _entry(program, at + 4), float(_entry(program, at + 5))
-    for i in range(at + 6, at + 6 + count * each, each):
-        total = 0.0
-        for k in range(i, i + each):
-            x = _entry(program, k)
-            if not move:
-                total += _get(m, x)
-            else:
-                for lane in range(width):
-                    _put(m, out + lane, _get(m, out + lane) + sign * _get(m, x + lane))
-        if width == 1:
-            _put(m, out, _get(m, out) + sign * total)
-        elif not move:
-            for lane in range(width):
-                _put(m, out + lane, _get(m, out + lane) + sign * total)
-        out += width
-
-
-@_compiled
-def _extremes(program: int, at: int, m: int) -> None:
-    """The largest number of each list if sign is 1, the smallest if it is -1."""
+def _reduce(op: int, program: int, at: int, m: int) -> None:
+    """The sum of each list, or its largest or smallest number."""
     count, each, width, out = _four(program, at)
-    sign = float(_entry(program, at + 4))
-    for i in range(at + 5, at + 5 + count * each, each):
-        for lane in range(width):
-            found = _get(m, _entry(program, i) + lane)
-            for k in range(i + 1, i + each):
-                x = _get(m, _entry(program, k) + lane)
-                found = found if sign * found > sign * x or found != found else x
-            _put(m, out + lane, found)
+    for first in range(at + 4, at + 4 + count * each, each):
+        start = _entry(program, first)
+        if width == 1:
+            total = _get(m, start)
+            for k in range(first + 1, first + each):
+                total = _reduced(op, total, _get(m, _entry(program, k)))
+            _put(m, out, total)
+        else:
+            for lane in range(width):
+                _put(m, out + lane, _get(m, start + lane))
+            for k in range(first + 1, first + each):
+                x = _entry(program, k)
+                for lane in range(width):
+                    _put(m, out + lane, _reduced(op, _get(m, out + lane), _get(m, x + lane)))
         out += width
 
 
@@ -645,11 +627,11 @@ def _scatter(program: int, at: int, m: int) -> bool:
 
 
 STEPS = (
-    *FUNCTIONS, "serial", "gather", "matrix products", "inner products", "plain products", "terms",
-    "extremes", "take", "scatter",
+    *FUNCTIONS, "serial", "gather", "matrix products", "inner products", "plain products", "take",
+    "scatter", *REDUCTIONS,
 )  # fmt: skip
-SERIAL, GATHER, MATRIX, INNER_PRODUCTS, PLAIN, TERMS, EXTREMES, TAKE, SCATTER = range(
-    len(FUNCTIONS), len(STEPS)
+SERIAL, GATHER, MATRIX, INNER_PRODUCTS, PLAIN, TAKE, SCATTER, SUM = range(
+    len(FUNCTIONS), len(STEPS) - 2
 )
 WRONG_SIZE, WRONG_INDEX, WRONG_PLACE, NOT_FINITE = range(-4, 0)  # what `run` returns besides 0
 
@@ -684,14 +666,12 @@ def _steps(program: int, m: int, size: int, memory_size: int, first: int, last: 
             _inner_products(program, at + 2, m)
         elif op == PLAIN:
             _plain_products(program, at + 2, m)
-        elif op == TERMS:
-            _terms(program, at + 2, m)
-        elif op == EXTREMES:
-            _extremes(program, at + 2, m)
         elif op == TAKE:
             found = _take(program, at + 2, m)
-        else:
+        elif op == SCATTER:
             found = _scatter(program, at + 2, m)
+        else:
+            _reduce(op - SUM, program, at + 2, m)
         if not found:
             return WRONG_INDEX
         if _wrong_accesses(m):

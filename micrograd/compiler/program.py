@@ -18,7 +18,7 @@ A program is compiled for examples of one shape.
     9  mean 3
     10  mean 7
     >>> program.schedule.groups
-    [* of 1 in lanes, tanh of 1 in lanes, * of 1 in lanes, - of 1 in lanes, 2 means of 1 product]
+    [* of 1 in lanes, tanh of 1 in lanes, subtract product of 1 in lanes, 2 means of 1 product]
 """
 
 from __future__ import annotations

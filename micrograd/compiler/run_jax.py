@@ -54,6 +54,9 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     **{op: getattr(jnp, f.__name__, f) for op, f in run_numpy.FUNCTIONS.items()},
     "relu": lambda x: jnp.maximum(x, 0),
     "sigmoid": lambda x: jnp.where(x < 0, jnp.exp(-abs(x)), 1) / (1 + jnp.exp(-abs(x))),
+    "add product": lambda x, y, z: x + y * z,
+    "subtract product": lambda x, y, z: x - y * z,
+    "sum": lambda x: x.sum(-1),
     "largest": lambda x: x.max(-1),
     "smallest": lambda x: x.min(-1),
 }
@@ -142,9 +145,6 @@ class JaxRun:
             return numbers
         return jnp.where(self._mask.reshape(-1, *[1] * (numbers.ndim - 1)), numbers, 0)
 
-    def _are_ones(self, block: Block, part: Any) -> bool:
-        return block.lanes and bool(np.isin(block.slots[part], self.schedule.ones).all())
-
     # ---- groups
 
     def _add(self, group: Group) -> list[Array]:
@@ -165,33 +165,20 @@ class JaxRun:
         return []
 
     def _dot(self, group: Group) -> Array:
-        left, right, added, subtracted = group.operands
-        _, n_lefts, k = left.slots.shape
-        if left.lanes or n_lefts == right.slots.shape[1] == 1:
-            found = (self._at(left)[:, :, None] * self._at(right)[:, :, :, None]).sum(-1)
-        else:  # weights times the inputs in all lanes
-            has_bias = k > 1 and self._are_ones(right, np.s_[..., -1])
-            k -= has_bias
-            weights, inputs = self._at(left, np.s_[..., :k])[0], self._at(right, np.s_[..., :k])
-            found = jnp.einsum("...lk,n...rk->n...rl", weights, inputs)
-            if has_bias:
-                found += self._at(left, np.s_[..., -1])[:, :, None]
-        return group.sign * found + self._at(added).sum(-1) - self._at(subtracted).sum(-1)
+        left, right = group.operands
+        if left.lanes or left.slots.shape[1] == right.slots.shape[1] == 1:
+            return (self._at(left)[:, :, None] * self._at(right)[:, :, :, None]).sum(-1)
+        # Weights times the inputs in all lanes.
+        return jnp.einsum("...lk,n...rk->n...rl", self._at(left)[0], self._at(right))
 
     def _mean(self, group: Group) -> Array:
         left, right = group.operands
-        n_lefts = left.slots.shape[1]
-        if n_lefts == right.slots.shape[1] == 1:
-            found = (self._counted(left) * self._counted(right)).sum((0, -1))[..., None]
-            return group.sign * found
-        has_bias = n_lefts > 1 and self._are_ones(left, np.s_[:, -1])
-        lists = self._counted(left, np.s_[:, : n_lefts - has_bias]), self._counted(right)
+        if left.slots.shape[1] == right.slots.shape[1] == 1:
+            return (self._counted(left) * self._counted(right)).sum((0, -1))[..., None]
+        lists = self._counted(left), self._counted(right)
         # The sums run over the lanes and along the lists: both become the first axis.
         a, b = (jnp.moveaxis(x, -1, 1).reshape(-1, *x.shape[1:-1]) for x in lists)
-        found = jnp.einsum("n...l,n...r->...rl", a, b)
-        if has_bias:
-            found = jnp.append(found, b.sum(0)[..., None], axis=-1)
-        return group.sign * found
+        return jnp.einsum("n...l,n...r->...rl", a, b)
 
     def _take(self, group: Group) -> Array:
         index, table = map(self._at, group.operands)
@@ -215,43 +202,33 @@ class JaxRun:
 
 
 def _picked(array: Array, places: Slots) -> Array:
-    # array[:, places]. If nested loops visit the places, as in the columns of a matrix, axes are
-    # split, cut, transposed and repeated instead: XLA does this without a gather.
-    loops = _nested(places)
-    if loops is None:
+    # array[:, places]. If the places form a regular pattern, as in the columns of a matrix, axes
+    # are split, cut, transposed and repeated instead: XLA does this without a gather.
+    steps = _steps(places)
+    if steps is None:
         return array.at[:, places].get(mode="promise_in_bounds")
-    n, array = len(array), array[:, places.flat[0] :]
-    order = sorted(range(len(loops)), key=lambda i: -loops[i][1])
-    for i in order:
-        size, step = loops[i] if loops[i][1] else (1, array.shape[-1])
+    array = array[:, places.flat[0] :]
+    order = sorted(range(places.ndim), key=lambda axis: -steps[axis])
+    for axis in order:
+        step = steps[axis] or array.shape[-1]
+        size = places.shape[axis] if steps[axis] else 1
         missing = size * step - array.shape[-1]  # if this is negative, `pad` cuts off the end
         widths = [(0, 0, 0)] * (array.ndim - 1) + [(0, missing, 0)]
         array = jax.lax.pad(array, jnp.zeros((), array.dtype), widths)
         array = array.reshape(*array.shape[:-1], size, step)
     array = array[..., 0].transpose(0, *(np.argsort(order) + 1))
-    return jnp.broadcast_to(array, (n, *(size for size, _ in loops))).reshape(n, *places.shape)
+    return jnp.broadcast_to(array, (len(array), *places.shape))
 
 
-def _nested(places: Slots) -> list[tuple[int, int]] | None:
-    # The size and step of each of the nested loops that visit the places, the outermost first: the
-    # places 3, 4, 6, 7 have the loops (2, 3), (2, 1), and 5, 5, 5, 6, 6, 6 have (2, 1), (3, 0).
-    # None if there are no such loops, or if one steps back or into the range of another.
-    loops: list[tuple[int, int]] = []
-    rest = places.ravel()
-    while len(rest) > 1:
-        steps = np.diff(rest)
-        others = np.flatnonzero(steps != steps[0])
-        size = int(others[0]) + 1 if len(others) else len(rest)
-        if len(rest) % size or (np.diff(rest.reshape(-1, size)) != steps[0]).any():
-            return None
-        loops.append((size, int(steps[0])))
-        rest = rest[::size]
+def _steps(places: Slots) -> tuple[int, ...] | None:
+    # The step along each axis. None if there is none, or if one steps back or into another's range.
+    steps = run_numpy.regular(places)
     reach = 0
-    for size, step in sorted(loops, key=lambda loop: loop[1]):
+    for step, size in sorted(zip(steps or (), places.shape, strict=False)):
         if step < 0 or 0 < step <= reach:
             return None
         reach += (size - 1) * step
-    return loops[::-1]
+    return steps
 
 
 def pure(schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> Callable[..., Any]:

@@ -34,8 +34,6 @@ from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 Array = npt.NDArray[Any]
 Step = Callable[[], Any]
 
-FEW = 4  # up to this many terms are added one by one
-
 
 def sigmoid(x: Array, out: Array) -> None:
     """Writes 1 / (1 + exp(-x)) for each number to `out`, without overflow.
@@ -49,6 +47,16 @@ def sigmoid(x: Array, out: Array) -> None:
     np.divide(np.where(x < 0, e, 1.0), 1.0 + e, out=out)
 
 
+def add_product(x: Array, y: Array, z: Array, out: Array) -> None:
+    """Writes x + y z to `out`."""
+    np.add(x, np.multiply(y, z, out), out)
+
+
+def subtract_product(x: Array, y: Array, z: Array, out: Array) -> None:
+    """Writes x - y z to `out`."""
+    np.subtract(x, np.multiply(y, z, out), out)
+
+
 CHOICES = {
     "where <": np.less, "where <=": np.less_equal, "where >": np.greater,
     "where >=": np.greater_equal, "where is": np.equal,
@@ -58,7 +66,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "neg": np.negative, "abs": np.abs, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "maximum": np.maximum, "minimum": np.minimum,
     "copy": np.positive, "relu": np.maximum, "sigmoid": sigmoid,
+    "add product": add_product, "subtract product": subtract_product,
 }  # fmt: skip
+REDUCTIONS = {"sum": np.add, "largest": np.maximum, "smallest": np.minimum}
 
 
 class NumPyRun(Run):
@@ -146,36 +156,26 @@ class NumPyRun(Run):
     # ---- groups
 
     def _add(self, group: Group) -> None:
-        if group.op == "dot":
-            self._dot(group)
-        elif group.op == "mean":
-            self._mean(group)
-        elif group.op in ("largest", "smallest"):
-            self._largest(group)
-        elif group.op == "take":
-            self._take(group)
-        elif group.op in ("scatter", "scatter mean"):
-            self._scatter(group)
-        elif group.op in CHOICES:
-            self._where(group)
-        else:
-            self._elementwise(group)
+        special = {
+            "dot": self._dot, "mean": self._mean, "take": self._take, "scatter": self._scatter,
+            "scatter mean": self._scatter, **dict.fromkeys(REDUCTIONS, self._reduce),
+            **dict.fromkeys(CHOICES, self._where),
+        }  # fmt: skip
+        special.get(group.op, self._elementwise)(group)
 
     def _elementwise(self, group: Group) -> None:
         out = self._view(group.result)
         operands = [self._operand(block, out.ndim) for block in group.operands]
-        if group.op == "relu":
-            operands.append(
-                np.zeros(out.shape)
-            )  # np.maximum is twice as fast with an array of zeros as with a single 0
+        if group.op == "relu":  # this is twice as fast as with a single 0
+            operands.append(np.zeros(out.shape))
         function = FUNCTIONS[group.op]
         if function in (np.maximum, np.minimum):  # NumPy deprecates a positional `out` for these
             self._step(function, *operands, out=out)
         else:
             self._step(function, *operands, out)
 
-    def _largest(self, group: Group) -> None:
-        function = np.maximum if group.op == "largest" else np.minimum
+    def _reduce(self, group: Group) -> None:
+        function = REDUCTIONS[group.op]
         numbers, out = self._view(group.operands[0]), self._view(group.result)
         if numbers.shape[1] == 2:  # two numbers need no reduction
             self._step(function, numbers[:, 0], numbers[:, 1], out=out)
@@ -204,53 +204,11 @@ class NumPyRun(Run):
             self._step(np.add, b, out, out)
 
     def _dot(self, group: Group) -> None:
-        left, right, added, subtracted = group.operands
-        out = self._view(group.result)
-        total = None
-        if left.slots.shape[-1]:
-            self._products(left, right, group.result)
-            if group.sign < 0:
-                self._step(np.negative, out, out)
-            total = out
-        elif added.slots.shape[-1] > FEW:
-            self._sum(added, out)
-            total, added = out, added._replace(slots=added.slots[..., :0])
-        for term in self._terms(added, out.ndim):
-            if total is not None:
-                self._step(np.add, total, term, out)
-            total = term if total is None else out
-        if total is not out:
-            self._step(np.copyto, out, 0.0 if total is None else total)
-        for term in self._terms(subtracted, out.ndim):
-            self._step(np.subtract, out, term, out)
-
-    def _terms(self, block: Block, dimensions: int) -> list[Array]:
-        """The arrays to add to each result: one for each term, or their sum if there are many."""
-        length = block.slots.shape[-1]
-        if length <= FEW:
-            terms = [Block(block.lanes, block.slots[..., q]) for q in range(length)]
-            return [self._operand(term, dimensions) for term in terms]
-        in_lanes = block.lanes and self.n > 1
-        total = np.empty((*block.slots.shape[:-1], *[self.n] * in_lanes))
-        self._sum(block, total)
-        return [total if total.ndim == dimensions else total[..., None]]
-
-    def _sum(self, block: Block, out: Array) -> None:
-        terms = self._view(block)
-        ones = np.ones((1, block.slots.shape[-1]))
-        if terms.ndim > block.slots.ndim:  # there is an axis of lanes
-            self._product(ones, terms, out[..., None, :])
-        else:
-            self._product(terms, ones.T, out[..., None])
-
-    def _products(self, left: Block, right: Block, result: Block) -> None:
-        a, b, out = map(self._view, (left, right, result))
-        if b.ndim == right.slots.ndim:  # there is no axis of lanes
+        a, b, out = map(self._view, (*group.operands, group.result))
+        if out.ndim == 3:  # there is no axis of lanes
             self._product(b, a.swapaxes(-1, -2), out)
         elif a.ndim < b.ndim:  # weights times inputs, whose columns are lanes
             self._product(a[..., None, :, :], b, out)
-        elif a.shape[-2] == 1:
-            self._step(np.multiply, a[..., None, :, 0, :], b[..., :, None, 0, :], out)
         else:  # a product of matrices in each lane
             self._step(np.einsum, "...lkn,...rkn->...rln", a, b, out=out)
 
@@ -258,10 +216,7 @@ class NumPyRun(Run):
         """Adds the step for a product of two matrices, or of two stacks of matrices."""
         while out.ndim > 2 and len(out) == 1:  # a stack of one
             a, b, out = (x[0] if x.ndim == out.ndim else x for x in (a, b, out))
-        if a.shape[-1] == 1:  # nothing to sum
-            a, b = (x.reshape(()) if x.size == 1 else x for x in (a, b))
-            self._step(np.multiply, a, b, out)
-        elif out.ndim == 2:
+        if out.ndim == 2:
             self._step(a.dot, b, out)
         else:
             self._step(np.matmul, a, b, out)
@@ -270,8 +225,6 @@ class NumPyRun(Run):
         left, right = group.operands
         out = self._view(group.result)
         self._product(self._along_lanes(right), self._along_lanes(left).swapaxes(-1, -2), out)
-        if group.sign < 0:
-            self._step(np.negative, out, out)
 
     def _along_lanes(self, block: Block) -> Array:
         """A matrix with a row for each list: the numbers of the list in all lanes."""
@@ -280,13 +233,9 @@ class NumPyRun(Run):
             return numbers
         if not block.lanes:
             numbers = np.broadcast_to(numbers[..., None], (*numbers.shape, self.n))
-        if numbers.shape[-2] == 1:
-            return numbers[..., 0, :]
-        shape = (*numbers.shape[:-2], numbers.shape[-2] * self.n)
-        if numbers.flags.c_contiguous:
-            return numbers.reshape(shape)
-        whole = np.empty(shape)
-        self._step(np.copyto, whole.reshape(numbers.shape), numbers)
+        whole = numbers.reshape(*numbers.shape[:-2], -1)
+        if not np.may_share_memory(whole, numbers):  # no view, but a copy
+            self._step(np.copyto, whole.reshape(numbers.shape), numbers)
         return whole
 
     def _take(self, group: Group) -> None:

@@ -59,21 +59,19 @@ class Group(NamedTuple):
 
     Blocks of elementwise operations have the same shape, and lists of operands have one more axis.
     Dots and means of products are B matrix products of the same size: operands of shapes (B, L, K)
-    and (B, R, K) give a result of shape (B, R, L), to which terms of shape (B, R, L, T) are added.
+    and (B, R, K) give a result of shape (B, R, L).
 
     >>> Group("exp", Block(True, np.array([2, 3])), (Block(True, np.array([0, 1])),))
     exp of 2 in lanes
     >>> weights, x = np.arange(6).reshape(1, 2, 3), np.arange(3).reshape(1, 1, 3)
-    >>> none = Block(True, np.zeros((1, 1, 2, 0), np.intp))
     >>> result = Block(True, np.array([[[3, 4]]]))
-    >>> Group("dot", result, (Block(False, weights), Block(True, x), none, none))
+    >>> Group("dot", result, (Block(False, weights), Block(True, x)))
     matrix product (2 x 3) (3 x lanes)
     """
 
     op: str
     result: Block
     operands: tuple[Block, ...]
-    sign: int = 1
 
     def __repr__(self) -> str:
         shape = self.result.slots.shape
@@ -82,12 +80,9 @@ class Group(NamedTuple):
             return f"{self.op} of {' x '.join(map(str, shape))}{where}"
         several, n_rights, n_lefts = shape
         is_mean, length = self.op == "mean", self.operands[0].slots.shape[-1]
-        if (n_rights, n_lefts) == (1, 1) or (length <= 1 and 1 in shape[1:] and not is_mean):
-            terms = sum(block.slots.shape[-1] for block in self.operands[2:])
-            parts = [_counted(length, "product"), _counted(terms, "term")]
-            what = " and ".join(filter(None, parts)) or "nothing"
+        if (n_rights, n_lefts) == (1, 1):
             kind = "mean" if is_mean else "sum"
-            return f"{_counted(math.prod(shape), kind)} of {what}{where}"
+            return f"{_counted(math.prod(shape), kind)} of {_counted(length, 'product')}{where}"
         inner = str(length)
         if is_mean:
             inner = f"({length} lanes)" if length > 1 else "lanes"
@@ -99,7 +94,7 @@ class Group(NamedTuple):
 
 
 def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'s' * (n != 1)}" if n else ""
+    return f"{n} {noun}{'s' * (n != 1)}"
 
 
 class Schedule(NamedTuple):
@@ -149,8 +144,7 @@ class Schedule(NamedTuple):
 
 PRODUCTS = ("dot", "mean")
 ZERO = -2  # stands for an input that is 0 in every lane, as ONE stands for 1
-FILLERS = (ZERO, ONE, ZERO, ZERO)  # padding for lists of products and terms that are shorter
-LONG = {*PRODUCTS, "largest", "smallest"}  # operations on lists of any length
+LONG = {*PRODUCTS, "sum", "largest", "smallest"}  # operations on lists of any length
 LISTS = {*LONG, *SCATTERS, "take"}  # operations on lists
 FEW = 2  # with at most this many sizes of thin grids (one row or column), each size gets a call
 
@@ -203,17 +197,23 @@ def _levels(fused: Fused) -> list[list[list[int]]]:
         if is_mean or not (is_lane or all(map(late.isdisjoint, unit.operands))):
             late.add(place)
         level[place] = n if is_mean or is_lane else 2 * n * (place in late)
-    found: dict[int, list[int]] = defaultdict(list)
     for place, unit in reversed(units.items()):
         last = level[place]
-        found[last].append(place)
-        for places in unit.operands:
-            for source in places:
-                if level[source] >= last:
-                    level[source] = last - 1
+        for source in chain.from_iterable(unit.operands):
+            latest = last - (source < fused.n_instructions)
+            if level[source] > latest:
+                level[source] = latest
+    # Parts have the level of their whole, and come before it.
+    turn = [0] * len(level)
+    found: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for place, unit in units.items():
+        for source in chain.from_iterable(unit.operands):
+            if level[source] == level[place] and turn[source] >= turn[place]:
+                turn[place] = turn[source] + 1
+        found[level[place], turn[place]].append(place)
     phases: list[list[list[int]]] = [[], [], []]
-    for last in sorted(found):
-        phases[-(-last // n)].append(found[last][::-1])
+    for last, turns in sorted(found):
+        phases[-(-last // n)].append(found[last, turns])
     return phases
 
 
@@ -298,7 +298,7 @@ class _Layout:
         return slots
 
     def in_lanes(self, places: Places) -> bool:
-        return bool(places) and (places[0] == ONE or self.lanes[places[0]])
+        return places[0] == ONE or self.lanes[places[0]]
 
     def grouped(self, places: Sequence[int]) -> list[Group]:
         """The groups of units that do not depend on each other."""
@@ -317,16 +317,15 @@ class _Layout:
 
     def kind(self, place: int) -> tuple[Any, ...]:
         """A key that is equal for units that can be in the same group."""
-        op, operands, sign, size = self.units[place]
+        op, operands, size = self.units[place]
         if op not in LISTS:
             return (op, *[self.lanes[i] for (i,) in operands])
         if op in SCATTERS:
             operands = operands[:2]
         lengths = [len(some) for some in operands]
         if op in LONG:
-            size = _magnitude(max(lengths))
-            lengths = [min(1, length) for length in lengths]
-        return op, sign, size, *lengths, *map(self.in_lanes, operands)
+            lengths = [_magnitude(lengths[0])]
+        return op, size, *lengths, *map(self.in_lanes, operands)
 
     def order(self, place: int) -> tuple[Any, ...]:
         """A sort key: units in the same group are sorted by the slots of their operands."""
@@ -343,8 +342,6 @@ class _Layout:
     def block(self, lists: Sequence[Places], shape: tuple[int, ...], filler: Any = None) -> Block:
         """The block of these lists, one after the other, in an array with one more axis."""
         length = max(map(len, lists))
-        if not length:
-            return Block(False, np.zeros((*shape, 0), np.int32))
         lanes = any(map(self.in_lanes, lists))
         found: list[int] = []
         for places in lists:
@@ -360,7 +357,7 @@ class _Layout:
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
         operands = zip(*[self.units[place].operands for place in members], strict=True)
         blocks = [
-            self.block(lists, (len(members),))
+            self.block(lists, (len(members),), ZERO if unit.op == "sum" else None)
             if unit.op in LONG or (unit.op == "take" and q == 1)
             else self.singles([place for (place,) in lists])
             for q, lists in enumerate(operands)
@@ -375,9 +372,9 @@ class _Layout:
         place_of: dict[tuple[Places, Places], int] = {}
         singles = []
         for place in members:
-            left, right, *_ = self.units[place].operands
-            if not left or place_of.setdefault((left, right), place) != place:
-                singles.append(place)  # no products, or the same products with different terms
+            left, right = self.units[place].operands
+            if place_of.setdefault((left, right), place) != place:
+                singles.append(place)  # the same sum in a different order of additions
         sizes: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
         for lefts, rights in grids(place_of):
             lefts.sort(key=self.last_if_one)
@@ -406,14 +403,15 @@ class _Layout:
         """One group for all grids of a size, each of which lists places row by row."""
         members = [*chain.from_iterable(found)]
         count, size = len(found), n_rights * n_lefts
-        left, right, *terms = zip(*[self.units[place].operands for place in members], strict=True)
+        left, right = zip(*[self.units[place].operands for place in members], strict=True)
         lefts = [places for i, places in enumerate(left) if i % size < n_lefts]
-        lists = [lefts, right[::n_lefts], *terms]
-        shapes = (count, n_lefts), (count, n_rights), *[(count, n_rights, n_lefts)] * 2
-        blocks = map(self.block, lists, shapes, FILLERS)
-        unit, lanes = self.units[members[0]], self.lanes[members[0]]
-        result = Block(lanes, self.take_slots(members, lanes).reshape(shapes[2]))
-        return Group(unit.op, result, tuple(blocks), unit.sign)
+        blocks = (
+            self.block(lefts, (count, n_lefts), ZERO),
+            self.block(right[::n_lefts], (count, n_rights), ONE),
+        )
+        lanes = self.lanes[members[0]]
+        slots = self.take_slots(members, lanes).reshape(count, n_rights, n_lefts)
+        return Group(self.units[members[0]].op, Block(lanes, slots), blocks)
 
     def scatter(self, members: list[int]) -> Group:
         """A group for G tables of length N: gradients (G, N), indices and contributions (G, J)."""

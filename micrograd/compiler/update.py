@@ -12,7 +12,7 @@ numbers that all parameters share, such as the learning rate, are uniform.
     >>> for group in rule.schedule.groups:  # v, p - lr v, and the mean square of the gradients
     ...     print(group)
     1 sum of 2 products in lanes
-    1 sum of 1 product and 1 term in lanes
+    subtract product of 1 in lanes
     1 mean of 1 product
 
 The numbers are those of `zero_grad()`, `backward()` and `step()`, up to rounding, and so is what
