@@ -101,18 +101,6 @@ def fused(instructions: Instructions, results: Sequence[int]) -> Fused:
     return Fused(dict(reversed(fusion.found.items())), fusion.lanes, len(instructions))
 
 
-def _depths(operands: Sequence[tuple[int, ...]]) -> list[int]:
-    # For each instruction, the length of the longest chain of operands that leads to it.
-    depths: list[int] = []
-    for places in operands:
-        depth = 0
-        for i in places:
-            if depths[i] >= depth:
-                depth = depths[i] + 1
-        depths.append(depth)
-    return depths
-
-
 class _Fusion:
     # Makes units, from the last instruction to the first, so that sums can absorb their terms.
 
@@ -120,7 +108,6 @@ class _Fusion:
         self.ops, self.operands, self.numbers = steps.ops, steps.operands, steps.numbers
         self.lanes = list(map(bool, steps.lanes))
         self.uses = uses(self.operands, results)
-        self.depth = _depths(self.operands)
         self.found: dict[int, Unit] = {}  # results before operands
         self.parts: dict[int, Unit] = {}  # of the current unit, operands before results
         self.places: dict[tuple[Unit, bool], int] = {}  # of parts, by unit and whether in lanes
@@ -190,11 +177,10 @@ class _Fusion:
         """The tree of additions whose total is at this place.
 
         Products are sorted by kind: their sign, and which of their factors are in lanes. The most
-        frequent kind comes first. The left factor is the uniform one or, if neither or both are
-        uniform, the one with the smaller depth. So all neurons of a layer have the same form.
+        frequent kind comes first. A uniform factor is the left one, so all neurons of a layer have
+        the same form.
         """
-        ops, operands_of, users = self.ops, self.operands, self.uses
-        lanes, depth = self.lanes, self.depth
+        ops, operands_of, users, lanes = self.ops, self.operands, self.uses, self.lanes
         is_lane = lanes[whole]
         found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
         terms: list[tuple[int, int]] = []
@@ -206,10 +192,7 @@ class _Fusion:
             is_inside = (users[place] == 1 and lanes[place] == is_lane) or place == whole
             if is_inside and op == "*":
                 a, b = operands_of[place]
-                if lanes[a] != lanes[b]:
-                    pair = (b, a) if lanes[a] else (a, b)
-                else:
-                    pair = (b, a) if depth[a] > depth[b] else (a, b)
+                pair = (b, a) if lanes[a] and not lanes[b] else (a, b)
                 found[sign, lanes[pair[0]], lanes[pair[1]]].append(pair)
             elif is_inside and op in SUMS:
                 operands = operands_of[place]

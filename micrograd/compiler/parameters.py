@@ -283,17 +283,10 @@ def _storage_of(p: Value) -> Any:
     return found[0] if isinstance(p, Redirected) and type(found) is tuple else None
 
 
-def _recorded(p: Value, kind: str) -> Any:
-    # A dict with the parameter's data or gradient, if this thread is recording it; else None.
-    recording = _recording
-    if recording is None or recording.thread != get_ident() or p not in recording.grad:
-        return None
-    return recording if kind == "data" else recording.grad
-
-
 def _get(p: Any, kind: str) -> Number:
-    if _recording is not None and (numbers := _recorded(p, kind)) is not None:
-        return numbers[p]
+    recording = _recording
+    if recording is not None and recording.thread == get_ident() and p in recording.grad:
+        return recording[p] if kind == "data" else recording.grad[p]
     found = _data_slot.__get__(p)
     if type(found) is not tuple:  # not in storage
         return found if kind == "data" else _grad_slot.__get__(p)
@@ -304,8 +297,9 @@ def _get(p: Any, kind: str) -> Number:
 
 
 def _set(p: Any, kind: str, number: Any) -> None:
-    if _recording is not None and (numbers := _recorded(p, kind)) is not None:
-        numbers[p] = number
+    recording = _recording
+    if recording is not None and recording.thread == get_ident() and p in recording.grad:
+        (recording if kind == "data" else recording.grad)[p] = number
         return
     found = _data_slot.__get__(p)
     if type(found) is tuple and isinstance(number, (float, int)):  # the usual case
