@@ -9,6 +9,18 @@ from micrograd import Value
 from micrograd.nn import MLP
 
 
+def function_of(text):
+    """The function that a text defines; it takes the parameters, and a row for each input."""
+    names = {}
+    exec(compile(text, "<program>", "exec"), names)
+
+    @np.errstate(all="ignore")  # 1 / 0 is infinite, as in the executors
+    def program(parameters, inputs):
+        return names["program"](np.array(parameters, float), np.array(inputs, float))
+
+    return program
+
+
 def examples_of(*arguments):
     """The arguments of the call for each example, as plain numbers and lists."""
     arrays = [np.asarray(a) for a in arguments]

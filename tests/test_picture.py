@@ -5,11 +5,11 @@ import re
 
 import numpy as np
 import pytest
+from compiled import function_of
 
 import micrograd
 from micrograd import Value, draw_dot
 from micrograd.compiler.picture import REACH
-from micrograd.compiler.text import function
 from micrograd.draw.style import FAR
 from micrograd.nn import MLP
 
@@ -81,7 +81,7 @@ def test_the_source_computes_what_the_function_does(loss):
     parameters = [p.data for p in next(iter(loss.programs.values())).parameters]
     rows = [(0.5, -1.0, 1.0), (2.0, 0.25, -1.0)]
     batch = loss([row[:2] for row in rows], [row[2] for row in rows])
-    mean, _ = function(loss.source)(parameters, np.transpose(rows))
+    mean, _ = function_of(loss.source)(parameters, np.transpose(rows))
     assert mean == pytest.approx(batch.data, rel=1e-12)
 
 

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import numpy as np
 import pytest
-from compiled import assert_close
+from compiled import assert_close, function_of
 from demo_scripts import load
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ from micrograd import Value, take, where
 from micrograd.compiler.averages import averaged
 from micrograd.compiler.record import recorded
 from micrograd.compiler.simplify import Simplified
-from micrograd.compiler.text import WIDTH, function, source
+from micrograd.compiler.text import WIDTH, source
 from micrograd.losses import cross_entropy
 from micrograd.nn import MLP
 
@@ -51,9 +51,9 @@ def check(of, examples):
         p.grad = 0.0
     mean.backward()
     numbers, rows = [p.data for p in parameters], np.transpose([flat(x) for x in examples])
-    [found] = function(forward)(numbers, rows)
+    [found] = function_of(forward)(numbers, rows)
     assert_close(np.broadcast_to(found, len(examples)), [v.data for v in results], scale=1)
-    data, gradients = function(backward)(numbers, rows)
+    data, gradients = function_of(backward)(numbers, rows)
     assert_close([data, *gradients], [mean.data, *(p.grad for p in parameters)], scale=1)
 
 
@@ -195,14 +195,14 @@ def test_a_table_of_results():
 def test_several_results_and_results_that_are_the_same_in_every_example():
     w = Value(2.0)
     forward, _, _ = written(lambda x: [w * x, w + x, w * 3], [()])
-    first, second, third = function(forward)([2.0], [[1.0, 3.0]])
+    first, second, third = function_of(forward)([2.0], [[1.0, 3.0]])
     assert (first.tolist(), second.tolist(), third) == ([2.0, 6.0], [3.0, 5.0], 6.0)
     forward, backward, _ = written(lambda x: w * w, [()])
-    assert function(forward)([2.0], [[1.0, 3.0]]) == [4.0]
-    assert function(backward)([2.0], [[1.0, 3.0]]) == (4.0, [4.0])
+    assert function_of(forward)([2.0], [[1.0, 3.0]]) == [4.0]
+    assert function_of(backward)([2.0], [[1.0, 3.0]]) == (4.0, [4.0])
     forward, backward, _ = written(lambda: Value(0.5) - 1, [])
-    assert function(forward)([], []) == [-0.5]
-    assert function(backward)([], []) == (-0.5, [])
+    assert function_of(forward)([], []) == [-0.5]
+    assert function_of(backward)([], []) == (-0.5, [])
 
 
 # ---- bad numbers
@@ -220,7 +220,7 @@ def test_functions_of_bad_numbers_give_what_numpy_gives(op):
     text = source(steps, ["x"], {}, [place])
     with np.errstate(all="ignore"):
         expected = of_numpy(np.array(SPECIAL))
-    np.testing.assert_allclose(function(text)([], [SPECIAL])[0], expected, rtol=1e-15)
+    np.testing.assert_allclose(function_of(text)([], [SPECIAL])[0], expected, rtol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_operations_on_bad_numbers_give_what_numpy_gives(op, of_numpy):
     rows = np.transpose(list(itertools.product(SPECIAL, repeat=2)))
     with np.errstate(all="ignore"):
         expected = of_numpy(*rows)
-    [found] = function(text)([], rows)
+    [found] = function_of(text)([], rows)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     if op in ("/", "**"):  # the larger of two zeros is not defined
         is_zero = expected == 0
@@ -260,8 +260,8 @@ def test_nan_and_infinities_flow_through_as_in_eager_mode(of):
 def test_the_branch_that_is_not_chosen_has_no_effect():
     w = Value(2.0)
     forward, backward, _ = written(lambda x: where(x > 0, (x * w).log(), w / x), [()])
-    assert function(forward)([2.0], [[-1.0, 0.5, 0.0]])[0].tolist() == [-2.0, 0.0, inf]
-    data, _ = function(backward)([2.0], [[-1.0, 0.5]])
+    assert function_of(forward)([2.0], [[-1.0, 0.5, 0.0]])[0].tolist() == [-2.0, 0.0, inf]
+    data, _ = function_of(backward)([2.0], [[-1.0, 0.5]])
     assert data == -1.0
 
 

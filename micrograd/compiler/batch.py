@@ -45,7 +45,7 @@ class Batch:
         self.n = n
         self.data = data
         self._lanes = lanes
-        self._gradients_of = gradients_of  # a function of the index of a result; 0 if it is no list
+        self._gradients_of = gradients_of  # takes the index of a result: 0 if there is only one
 
     @property
     def lanes(self) -> Array:

@@ -105,7 +105,7 @@ class Compiled:
         self._asked_for = executor
         self._cache = _Cache()
         self._caches: dict[int, _Cache] = {}  # of methods, by the id of their object
-        self._methods = weakref.WeakValueDictionary[int, Compiled]()  # would keep the object alive
+        self._methods = weakref.WeakValueDictionary[int, Compiled]()  # they hold their object
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
 
@@ -228,14 +228,15 @@ class Compiled:
         times = cache.times
         times.append(time.monotonic())
         if len(times) == OFTEN and times[-1] - times[0] < SOON:
-            warnings.warn(
-                f"{self.__name__} has been compiled {OFTEN} times within a minute, because "
-                "something that it reads keeps changing: pass it as an argument, or make it the "
-                "data of a Value",
-                RuntimeWarning,
-                stacklevel=4,
+            self._warn(
+                f"{OFTEN} times within a minute, because something that it reads keeps changing: "
+                "pass it as an argument, or make it the data of a Value"
             )
             times.clear()
+
+    def _warn(self, text: str) -> None:
+        text = f"{self.__name__} has been compiled {text}"
+        warnings.warn(text, RuntimeWarning, stacklevel=5)  # in the line that calls the function
 
     def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         if program.is_list or not program.has_gradients or (open_blocks and is_paused()):
@@ -293,12 +294,10 @@ class Compiled:
                     program = self._recorded(shapes, 0, known)
                     self._cache.add(program)
                     if len(programs) == MANY:
-                        warnings.warn(
-                            f"{self.__name__} has been compiled for {MANY} shapes of examples, "
-                            "which takes time and memory: pad examples to a few lengths, and pass "
-                            f"the real length as an argument (at most {MAX_PROGRAMS} are kept)",
-                            RuntimeWarning,
-                            stacklevel=4,
+                        self._warn(
+                            f"for {MANY} shapes of examples, which takes time and memory: pad "
+                            "examples to a few lengths, and pass the real length as an argument "
+                            f"(at most {MAX_PROGRAMS} are kept)"
                         )
                     return program
         return programs[shapes]

@@ -8,8 +8,7 @@ both in the same way. A short expression that is used once is written where it i
     >>> recording = Simplified()
     >>> x, w, b = (recording.input(0.0) for _ in range(3))
     >>> y = (x * w + b).tanh().place
-    >>> text = source(recording.instructions, ["x"], {1: "w", 2: "b"}, [y])
-    >>> print(text, end="")
+    >>> print(source(recording.instructions, ["x"], {1: "w", 2: "b"}, [y]), end="")
     from numpy import tanh
     <BLANKLINE>
     <BLANKLINE>
@@ -18,8 +17,6 @@ both in the same way. A short expression that is used once is written where it i
         [x] = inputs
         result = tanh(x * w + b)
         return [result]
-    >>> function(text)([2.0, 0.0], [[0.0, 0.5]])
-    [array([0.        , 0.76159416])]
 
 It is written from the instructions, before they are fused, so it checks all later passes.
 """
@@ -27,7 +24,7 @@ It is written from the instructions, before they are fused, so it checks all lat
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,18 +66,6 @@ def take(table: Sequence[Any], index: Any) -> Any:
     """
     *rows, places = np.broadcast_arrays(*table, index)
     return np.take_along_axis(np.stack(rows), places.astype(int)[None], 0)[0]
-
-
-def function(text: str) -> Callable[[Sequence[Any], Sequence[Any]], Any]:
-    """The function that a text defines; it takes the parameters, and a row for each input."""
-    names: dict[str, Any] = {}
-    exec(compile(text, "<program>", "exec"), names)
-
-    @np.errstate(all="ignore")  # 1 / 0 is infinite, as in the other executors
-    def program(parameters: Sequence[Any], inputs: Sequence[Any]) -> Any:
-        return names["program"](np.array(parameters, float), np.array(inputs, float))
-
-    return program
 
 
 def source(

@@ -178,8 +178,7 @@ class _Stretch:
     def compiled(self, indices: Any) -> float:
         batch = self.loss(*(a if indices is None else a[indices] for a in self.examples))
         batch.backward()
-        mean: float = batch.data
-        return mean
+        return float(batch.data)
 
     def eager(self, indices: Any) -> float:
         total = 0.0
