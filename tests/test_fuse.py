@@ -76,6 +76,18 @@ def test_products_that_are_subtracted_are_one_dot():
     }
 
 
+def test_equal_parts_are_one_unit_if_they_are_in_the_same_memory():
+    recording = Simplified()
+    p, q, x, y = inputs_of(recording, 4, {0, 1})
+    mixed, uniform = -(x * y) - p, -(p * q) - p
+    twice = [-(x * x) - p, mixed, uniform]
+    units, lanes, n = fused(recording.instructions, [sum_.place for sum_ in twice])
+    parts = [place for place in units if place >= n]
+    assert [units[place] for place in parts] == [unit("neg", 0)] * 2
+    assert sorted(lanes[place] for place in parts) == [False, True]
+    assert all(lanes[units[sum_.place].operands[0][0]] == lanes[sum_.place] for sum_ in twice)
+
+
 def test_a_term_with_another_use_is_not_absorbed():
     recording = Simplified()
     a, b, c = inputs_of(recording, 3)

@@ -155,6 +155,16 @@ def test_only_sums_of_similar_length_are_padded():
     assert set(right.slots.ravel()) & set(schedule.ones)
 
 
+def test_sums_with_different_terms_share_their_groups():
+    recording = Simplified()
+    x = [x.exp() for x in inputs_of(recording, 12)]
+    dots = [x[i] * x[i + 1] + x[i + 2] * x[i + 3] for i in (0, 4, 8)]
+    alone, with_a_term, with_many = dots[0], dots[1] + x[0], x[0] - dots[2] + x[1] + x[2]
+    schedule = schedule_of(recording, [x.tanh() for x in (alone, with_a_term, with_many)])
+    found = [(group.op, group.result.slots.size) for group in schedule.lanes]
+    assert found == [("exp", 12), ("dot", 3), ("sum", 1), ("+", 1), ("-", 1), ("tanh", 3)]
+
+
 def test_the_repr_of_groups():
     random.seed(0)
     model = MLP(2, [3, 1])
