@@ -321,6 +321,46 @@ def test_what_is_not_read_may_change():
     assert programs[((),)] is program
 
 
+def test_an_attribute_of_a_function_and_getattr_do_not_watch_all_globals():
+    lines = """
+def eager(x): return model(x) * getattr(settings, "scale", 1.0)
+eager.note = "any attribute"
+loss = micrograd.compile(eager)
+"""
+    settings = types.SimpleNamespace(scale=3.0)
+    cell = in_notebook("model = MLP(2, [4, 1])" + lines, settings=settings, step=0)
+    assert_current(cell)
+    programs = cell["loss"].programs
+    cell["step"] = 1
+    assert_current(cell)
+    assert cell["loss"].programs is programs
+    settings.scale = 2.0
+    assert_current(cell)
+
+
+def test_an_attribute_of_a_compiled_function():
+    w = Value(2.0)
+
+    @micrograd.compile
+    def loss(x):
+        return w * x * loss.scale
+
+    loss.scale = 2.0
+    assert loss([1.0]).data == 4.0
+    loss.scale = 3.0
+    assert loss([1.0]).data == 6.0
+
+
+def test_a_compiled_function_with_plain_numbers_inside_another_one_is_refused():
+    w, v = Value(2.0), Value(1.0)
+    inner = micrograd.compile(lambda x: w * x)
+    outer = micrograd.compile(lambda x: v * x * inner([1.0]).data)
+    with pytest.raises(ValueError, match="its result would never be updated"):
+        outer([1.0])
+    assert micrograd.compile(lambda x: v * inner(x))([1.0]).data == 2.0
+    assert inner([1.0]).data == 2.0
+
+
 class Trainer:
     """What users write: everything in one object, and some of it changes in each step."""
 

@@ -7,6 +7,7 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from micrograd import (
     no_grad,
     where,
 )
+from micrograd.compiler import parameters
 from micrograd.compiler.parameters import Redirected, recorded_as, shared_row
 from micrograd.nn import Module
 from micrograd.optim import SGD, Adam, AdamW, clip_grad_norm
@@ -141,6 +143,73 @@ def test_a_subclass_stays_what_it_is():
     assert not isinstance(v, Weight)
     twin = copy.copy(w)
     assert (type(twin), twin.m) == (Weight, 3.0)
+
+
+class ByClass(Value):
+    def __reduce__(self):
+        return ByClass, (self.data,)
+
+
+class ByType(Value):
+    def __reduce__(self):
+        return type(self), (self.data,)
+
+
+@pytest.mark.parametrize("kind", [Value, ByClass, ByType])
+def test_a_class_decides_how_its_copies_are_made(kind):
+    a = kind(2.0)
+    shared_row([a])
+    for found in (copy.copy(a), copy.deepcopy(a), pickle.loads(pickle.dumps(a)), type(a)(2.0)):
+        assert type(found) is kind
+        assert found.data == 2.0
+        assert not found._prev
+
+
+def test_a_tuple_as_data_is_refused_like_other_mistakes():
+    a = Value(1.0)
+    loss = micrograd.compile(lambda x: a * x)
+    for _ in range(2):  # before it is in storage, and there
+        a.data = 1.0, 2.0
+        with pytest.raises(TypeError, match=r"got \(1.0, 2.0\) as the data"):
+            loss([1.0])
+        a.data = 3.0
+        assert loss([1.0]).data == 3.0
+
+
+def test_ctrl_c_while_parameters_move_is_forgotten(monkeypatch):
+    a, b = Value(1.0), Value(2.0)
+    row = shared_row([a])
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "array", mock.Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            shared_row([a, b])
+    assert (a.data, b.data) == (1.0, 2.0)
+    assert not row.is_current
+    assert shared_row([a]).is_current
+    assert shared_row([a, b]).is_current
+
+
+def test_an_old_number_is_freed_without_the_lock():
+    seen = []
+
+    class Number(Fraction):
+        def __del__(self):
+            seen.append(ThreadPoolExecutor(1).submit(is_free, parameters._moving).result())
+
+    a = Value(1.0)
+    shared_row([a])
+    a.grad = Number(1, 3)
+    a.grad = 1.0
+    assert seen == [True]
+    assert a.grad == 1.0
+
+
+def is_free(lock):
+    """Whether this thread can acquire the lock; it is released again."""
+    found = lock.acquire(blocking=False)
+    if found:
+        lock.release()
+    return found
 
 
 def test_gradients_add_up_in_the_storage():

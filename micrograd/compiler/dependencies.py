@@ -181,7 +181,7 @@ class Dependencies:
     def slots(self, thing: Any) -> list[str]:
         """The names of this object's filled slots that code may load."""
         kind: Any = type(thing)
-        names = () if isinstance(thing, Value) else _slots(kind)
+        names = () if isinstance(thing, (Value, FunctionType)) else _slots(kind)
         loaded = self.names_in(thing)
         return [name for name in names if name in loaded and hasattr(thing, name)]
 
@@ -271,8 +271,9 @@ class Dependencies:
         if isinstance(thing, weakref.ref):
             self._waiting.append(thing())
         # A bound method is a new object on each access; its function has its attributes.
-        of_compiler = type(thing).__module__.startswith("micrograd.compiler.")
-        if not of_compiler and not isinstance(thing, MethodType):
+        if type(thing).__module__.startswith("micrograd.compiler."):
+            self.objects += [thing] if "__wrapped__" in namespace_of(thing) else []
+        elif not isinstance(thing, MethodType):
             self.objects.append(thing)
             self.classes[type(thing)] = None
 

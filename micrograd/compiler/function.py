@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard
-from micrograd.compiler.parameters import Row
+from micrograd.compiler.parameters import Row, is_recording
 from micrograd.compiler.program import DTYPES, Program, Shapes
 from micrograd.compiler.record import ATTEMPTS, Shape
 from micrograd.compiler.run_numba import why_not
@@ -199,6 +199,12 @@ class Compiled:
     def _prepared(self, arguments: Sequence[Any]) -> tuple[Program, Sequence[Array], int] | None:
         # The program for these arguments, the arguments as arrays, and the number of examples; None
         # if they contain Values.
+        if is_recording() and not any(map(_has_values, arguments)):
+            raise ValueError(
+                f"{self.__name__} was called with plain numbers inside of a function that is being "
+                "compiled, so its result would never be updated: pass Values or arguments of that "
+                "function"
+            )
         self._discard_what_is_out_of_date()
         cache = self._cache
         kinds = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in arguments])
@@ -260,6 +266,7 @@ class Compiled:
             return function(*values[:n], **dict(zip(names, values[n:], strict=True)))
 
         update_wrapper(positional, function, updated=())  # its guard looks at `__wrapped__`
+        positional.__name__ = self.__name__
         cache = self._cache.by_name.setdefault((n, names), _Cache())
         return self._sharing(cache, positional)(*bound.args, *bound.kwargs.values())
 

@@ -39,7 +39,7 @@ from micrograd.rows import one_at_a_time
 Array = npt.NDArray[np.float64]
 
 # The slots in which a Value keeps its numbers. For a parameter in storage, the slot of `data` holds
-# the pair (storage, index), so that a single assignment moves both its data and its gradient.
+# its place there, so that a single assignment moves both its data and its gradient.
 _data_slot: Any = Value.__dict__["data"]
 _grad_slot: Any = Value.__dict__["grad"]
 
@@ -82,11 +82,15 @@ class Storage:
             self.data: Array = np.array([p.data for p in values], float)
             self.grad: Array = np.array([p.grad for p in values], float)
             for index, p in enumerate(values):
-                _data_slot.__set__(p, (self, index))
+                _data_slot.__set__(p, _Place((self, index)))
 
     def alive(self) -> list[Value]:
         """The parameters that are still in use, in the order of the arrays."""
         return [p for reference in self._values if (p := reference()) is not None]
+
+
+class _Place(tuple[Storage, int]):
+    """The storage of a parameter, and its index there."""
 
 
 class Redirected:
@@ -103,10 +107,21 @@ class Redirected:
     data = property(lambda p: _get(p, "data"), lambda p, x: _set(p, "data", x))
     grad = property(lambda p: _get(p, "grad"), lambda p, x: _set(p, "grad", x))
 
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        """A new Value, as in `type(p)(1.0)`; it is an ordinary one."""
+        return _original(cls)(*arguments, **named)
+
     def __reduce_ex__(self: Any, _: Any) -> Any:
-        # A copy is an ordinary Value again.
-        found: Any = super().__reduce_ex__(2)
-        return object.__new__, (class_of(self),), *found[2:]
+        # So is a copy, whose class may say how it is made.
+        kind = class_of(self)
+        found: Any = kind.__reduce_ex__(self, 2)
+        if isinstance(found, str):
+            return found
+        make, given, *rest = found
+        if make.__module__ == "copyreg":  # the default, which does not call `__init__`
+            return object.__new__, (kind,), *rest
+        make, *given = (kind if x is type(self) else x for x in (make, *given))
+        return make, tuple(given), *rest
 
     @staticmethod
     def row_of(parameters: Sequence[Any], rearrange: bool = True) -> Row | None:
@@ -193,8 +208,11 @@ def class_of(thing: Any) -> Any:
     >>> type(a) is Value, class_of(a) is Value
     (False, True)
     """
-    kind = type(thing)
-    return kind.__bases__[1] if issubclass(kind, Redirected) else kind
+    return _original(type(thing))
+
+
+def _original(kind: type) -> Any:
+    return next(base for base in kind.__mro__ if not issubclass(base, Redirected))
 
 
 def shared_row(parameters: Sequence[Value]) -> Row:
@@ -210,8 +228,9 @@ def shared_row(parameters: Sequence[Value]) -> Row:
     """
     storages = dict.fromkeys(s for p in parameters if (s := _storage_of(p)) is not None)
     outside = [p for p in parameters if _storage_of(p) is None]
-    if len(storages) != 1 or outside:
-        Storage([p for storage in storages for p in storage.alive()] + outside)
+    if len(storages) != 1 or outside or any(storage.is_outdated for storage in storages):
+        together = [p for storage in storages for p in storage.alive()] + outside
+        Storage([*dict.fromkeys(together)])
     storage = _storage_of(parameters[0]) if parameters else Storage([])
     for (kind, index), number in storage.not_floats.items():
         if (p := storage._values[index]()) is not None:
@@ -240,9 +259,9 @@ def recorded_as(
     global _recording
     with one_at_a_time:
         outer = _recording
-        _recording = _Recording(make, values, outer)
         changed = [p for p in values if not isinstance(p, Redirected)]
         try:
+            _recording = _Recording(make, values, outer)
             for p in changed:
                 p.__class__ = _redirected(class_of(p))
             yield _recording
@@ -273,6 +292,11 @@ class _Recording(dict[Value, Number]):
 _recording: _Recording | None = None  # the innermost one
 
 
+def is_recording() -> bool:
+    """Whether this thread is recording a function."""
+    return _recording is not None and _recording.thread == get_ident()
+
+
 @cache
 def _redirected(kind: Any) -> Any:
     return type(kind.__name__, (Redirected, kind), {"__slots__": (), "__module__": kind.__module__})
@@ -280,7 +304,7 @@ def _redirected(kind: Any) -> Any:
 
 def _storage_of(p: Value) -> Any:
     found = _data_slot.__get__(p)
-    return found[0] if isinstance(p, Redirected) and type(found) is tuple else None
+    return found[0] if type(found) is _Place else None
 
 
 def _get(p: Any, kind: str) -> Number:
@@ -288,7 +312,7 @@ def _get(p: Any, kind: str) -> Number:
     if recording is not None and recording.thread == get_ident() and p in recording.grad:
         return recording[p] if kind == "data" else recording.grad[p]
     found = _data_slot.__get__(p)
-    if type(found) is not tuple:  # not in storage
+    if type(found) is not _Place:
         return found if kind == "data" else _grad_slot.__get__(p)
     storage, index = found
     if storage.not_floats and (kind, index) in storage.not_floats:
@@ -301,20 +325,21 @@ def _set(p: Any, kind: str, number: Any) -> None:
     if recording is not None and recording.thread == get_ident() and p in recording.grad:
         (recording if kind == "data" else recording.grad)[p] = number
         return
+    known = number if isinstance(number, (float, int)) else as_number(number)
     found = _data_slot.__get__(p)
-    if type(found) is tuple and isinstance(number, (float, int)):  # the usual case
+    if type(found) is _Place and isinstance(known, (float, int)):  # the usual case
         storage, index = found
-        getattr(storage, kind)[index] = number
+        getattr(storage, kind)[index] = known
         if not (storage.is_outdated or storage.not_floats):
             return
+    _replaced = _get(p, kind)  # freed only after the lock: its `__del__` may wait for another one
     with _moving:  # another thread may be moving it, and may have copied its old number
         found = _data_slot.__get__(p)
-        if type(found) is not tuple:  # not in storage
+        if type(found) is not _Place:
             (_data_slot if kind == "data" else _grad_slot).__set__(p, number)
             return
         storage, index = found
-        known = as_number(number)
-        if isinstance(known, float):
+        if isinstance(known, (float, int)):
             getattr(storage, kind)[index] = known
             storage.not_floats.pop((kind, index), None)
         else:
