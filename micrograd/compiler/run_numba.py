@@ -13,15 +13,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from micrograd.compiler.run import Run
 from micrograd.compiler.schedule import Schedule
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 LINE = 64  # bytes in a cache line
 CHILD = "from micrograd.compiler import run_numba; run_numba.compile_into_cache()"
@@ -69,6 +71,8 @@ def why_not(wait: bool = True) -> str:
 @cache
 def _compilation() -> Future[str]:
     # Starts a child process that compiles the kernel. The result is why it failed, or "".
+    from concurrent.futures import Future  # takes 5 milliseconds, which NumPy's users need not wait
+
     _say(
         "numba compiles its kernel, once per installation: this takes about 10 seconds, and "
         "functions run with NumPy until then"
@@ -196,4 +200,6 @@ def _uninterrupted(function: Callable[..., Any], *arguments: Any) -> Any:
     A half-imported numba is broken and cannot be imported again; here its import continues after
     Ctrl-C, and the next call waits until it is finished.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(max_workers=1).submit(function, *arguments).result()
