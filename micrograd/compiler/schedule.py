@@ -197,19 +197,23 @@ def _levels(fused: Fused) -> list[list[list[int]]]:
         if is_mean or not (is_lane or all(map(late.isdisjoint, unit.operands))):
             late.add(place)
         level[place] = n if is_mean or is_lane else 2 * n * (place in late)
+    parts: list[tuple[int, int]] = []  # pairs of a part and its whole
     for place, unit in reversed(units.items()):
         last = level[place]
-        for source in chain.from_iterable(unit.operands):
-            latest = last - (source < fused.n_instructions)
-            if level[source] > latest:
-                level[source] = latest
-    # Parts have the level of their whole, and come before it.
-    turn = [0] * len(level)
+        for places in unit.operands:
+            for source in places:
+                latest = last - 1
+                if source >= fused.n_instructions:
+                    parts.append((source, place))
+                    latest = last
+                if level[source] > latest:
+                    level[source] = latest
+    turn = [0] * len(level)  # inside a level, a part comes before its whole
+    for part, whole in reversed(parts):
+        if level[part] == level[whole]:
+            turn[whole] = max(turn[whole], turn[part] + 1)
     found: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for place, unit in units.items():
-        for source in chain.from_iterable(unit.operands):
-            if level[source] == level[place] and turn[source] >= turn[place]:
-                turn[place] = turn[source] + 1
+    for place in units:
         found[level[place], turn[place]].append(place)
     phases: list[list[list[int]]] = [[], [], []]
     for last, turns in sorted(found):
