@@ -214,26 +214,32 @@ class _Fusion:
 
     def total(self, tree: _Tree, in_lanes: bool) -> Unit:
         """The unit of a sum: a dot, or the last one of a chain whose other units are its parts."""
-        terms: Terms = [term for term in tree.terms if self.lanes[term[0]] == in_lanes]
-        uniform: Terms = [term for term in tree.terms if self.lanes[term[0]] != in_lanes]
+        summed: dict[int, list[Any]] = {1: [], -1: []}  # terms and dots, by sign
+        singles: dict[int, list[Any]] = {1: [], -1: []}  # these are added one by one
+        uniform: Terms = []
+        for i, sign in tree.terms:
+            if self.lanes[i] == in_lanes:
+                summed[sign].append(i)
+            else:
+                uniform.append((i, sign))
         if len(uniform) > 1:
             uniform = [(self.part(self.total(_Tree([], uniform, []), False), False), 1)]
-        singles: Terms = []
         for left, right, sign in tree.products:
             if uniform and (sign, uniform[0][1]) == (1, 1) and not self.lanes[left[0]]:
                 # A neuron: weights times inputs, and a bias.
                 left, right = (*left, uniform.pop()[0]), (*right, ONE)
             if len(left) > 1:
-                terms.append((Unit("dot", (left, right)), sign))
+                summed[sign].append(Unit("dot", (left, right)))
             else:
-                singles.append((Unit("*", (left, right)), sign))
-        chain = uniform + singles
-        for sign in (-1, 1):
-            alike = [term for term, its_sign in terms if its_sign == sign]
-            if len(alike) > 2:
-                alike = [Unit("sum", (tuple(self.part(term, in_lanes) for term in alike),))]
-            chain = [(term, sign) for term in alike] + chain
-        (total, sign), *rest = sorted(chain, key=lambda signed: -signed[1])
+                singles[sign].append(Unit("*", (left, right)))
+        for i, sign in uniform:
+            singles[sign].insert(0, i)
+        chain: Terms = []
+        for sign, terms in summed.items():
+            if len(terms) > 2:
+                terms = [Unit("sum", (tuple(self.part(term, in_lanes) for term in terms),))]
+            chain += [(term, sign) for term in terms + singles[sign]]
+        (total, sign), *rest = chain
         if sign < 0:
             total = Unit("neg", ((self.part(total, in_lanes),),))
         for term, sign in rest:

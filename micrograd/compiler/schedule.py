@@ -187,32 +187,37 @@ def scheduled(
 
 def _levels(fused: Fused) -> list[list[list[int]]]:
     # For each phase (before the lanes, in lanes, after the means), the places of units by level.
-    # Parts have the level of their whole, and a turn within it: the time of a unit counts turns.
-    units, recorded = fused.units, fused.n_instructions
-    turns = len(fused.lanes) - recorded + 1  # in a level
-    n = len(units) * turns
+    units, n = fused.units, len(fused.units)
     late: set[int] = set()  # means, and what depends on them
-    # The time of each place: at most 0, n or 2n, depending on its phase; the phases cannot overlap
-    # because no chain has more levels than there are units. The last entry is the time of ONE.
-    time = [-n] * (len(fused.lanes) + 1)
+    # The level of each place: at most 0, n or 2n, depending on its phase; the phases cannot overlap
+    # because no chain has more than n units. The last entry is the level of ONE.
+    level = [-n] * (len(fused.lanes) + 1)
     for place, unit in units.items():
         is_mean, is_lane = unit.op in MEANS, fused.lanes[place]
         if is_mean or not (is_lane or all(map(late.isdisjoint, unit.operands))):
             late.add(place)
-        time[place] = n if is_mean or is_lane else 2 * n * (place in late)
-    found: dict[int, list[int]] = defaultdict(list)
+        level[place] = n if is_mean or is_lane else 2 * n * (place in late)
+    parts: list[tuple[int, int]] = []  # pairs of a part and its whole
     for place, unit in reversed(units.items()):
-        now = time[place]
-        found[now].append(place)
-        level_before = (-(-now // turns) - 1) * turns
+        last = level[place]
         for places in unit.operands:
             for source in places:
-                latest = level_before if source < recorded else now - 1
-                if time[source] > latest:
-                    time[source] = latest
+                latest = last - 1
+                if source >= fused.n_instructions:
+                    parts.append((source, place))
+                    latest = last
+                if level[source] > latest:
+                    level[source] = latest
+    turn = [0] * len(level)  # inside a level, a part comes before its whole
+    for part, whole in reversed(parts):
+        if level[part] == level[whole]:
+            turn[whole] = max(turn[whole], turn[part] + 1)
+    found: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for place in units:
+        found[level[place], turn[place]].append(place)
     phases: list[list[list[int]]] = [[], [], []]
-    for now in sorted(found):
-        phases[-(-now // n)].append(found[now][::-1])
+    for last, turns in sorted(found):
+        phases[-(-last // n)].append(found[last, turns])
     return phases
 
 
