@@ -211,6 +211,7 @@ def class_of(thing: Any) -> Any:
     return _original(type(thing))
 
 
+@cache
 def _original(kind: type) -> Any:
     return next(base for base in kind.__mro__ if not issubclass(base, Redirected))
 
