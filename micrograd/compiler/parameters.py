@@ -212,7 +212,7 @@ def class_of(thing: Any) -> Any:
 
 
 @cache
-def _original(kind: type) -> Any:
+def _original(kind: Any) -> Any:
     return next(base for base in kind.__mro__ if not issubclass(base, Redirected))
 
 
