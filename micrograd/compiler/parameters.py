@@ -208,11 +208,11 @@ def class_of(thing: Any) -> Any:
     >>> type(a) is Value, class_of(a) is Value
     (False, True)
     """
-    return _original(type(thing))
+    kind = type(thing)
+    return _original(kind) if issubclass(kind, Redirected) else kind
 
 
-@cache
-def _original(kind: Any) -> Any:
+def _original(kind: type) -> Any:
     return next(base for base in kind.__mro__ if not issubclass(base, Redirected))
 
 
