@@ -202,33 +202,43 @@ class JaxRun:
 
 
 def _picked(array: Array, places: Slots) -> Array:
-    # array[:, places]. If the places form a regular pattern, as in the columns of a matrix, axes
-    # are split, cut, transposed and repeated instead: XLA does this without a gather.
-    steps = _steps(places)
-    if steps is None:
+    # array[:, places]. If nested loops visit the places, as in the columns of a matrix, axes are
+    # split, cut, transposed and repeated instead: XLA does this without a gather.
+    loops = _nested(places)
+    if loops is None:
         return array.at[:, places].get(mode="promise_in_bounds")
-    array = array[:, places.flat[0] :]
-    order = sorted(range(places.ndim), key=lambda axis: -steps[axis])
-    for axis in order:
-        step = steps[axis] or array.shape[-1]
-        size = places.shape[axis] if steps[axis] else 1
+    n, array = len(array), array[:, places.flat[0] :]
+    order = sorted(range(len(loops)), key=lambda i: -loops[i][1])
+    for i in order:
+        size, step = loops[i] if loops[i][1] else (1, array.shape[-1])
         missing = size * step - array.shape[-1]  # if this is negative, `pad` cuts off the end
         widths = [(0, 0, 0)] * (array.ndim - 1) + [(0, missing, 0)]
         array = jax.lax.pad(array, jnp.zeros((), array.dtype), widths)
         array = array.reshape(*array.shape[:-1], size, step)
     array = array[..., 0].transpose(0, *(np.argsort(order) + 1))
-    return jnp.broadcast_to(array, (len(array), *places.shape))
+    return jnp.broadcast_to(array, (n, *(size for size, _ in loops))).reshape(n, *places.shape)
 
 
-def _steps(places: Slots) -> tuple[int, ...] | None:
-    # The step along each axis. None if there is none, or if one steps back or into another's range.
-    steps = run_numpy.regular(places)
+def _nested(places: Slots) -> list[tuple[int, int]] | None:
+    # The size and step of each of the nested loops that visit the places, the outermost first: the
+    # places 3, 4, 6, 7 have the loops (2, 3), (2, 1), and 5, 5, 5, 6, 6, 6 have (2, 1), (3, 0).
+    # None if there are no such loops, or if one steps back or into the range of another.
+    loops: list[tuple[int, int]] = []
+    rest = places.ravel()
+    while len(rest) > 1:
+        steps = np.diff(rest)
+        others = np.flatnonzero(steps != steps[0])
+        size = int(others[0]) + 1 if len(others) else len(rest)
+        if len(rest) % size or (np.diff(rest.reshape(-1, size)) != steps[0]).any():
+            return None
+        loops.append((size, int(steps[0])))
+        rest = rest[::size]
     reach = 0
-    for step, size in sorted(zip(steps or (), places.shape, strict=False)):
+    for size, step in sorted(loops, key=lambda loop: loop[1]):
         if step < 0 or 0 < step <= reach:
             return None
         reach += (size - 1) * step
-    return steps
+    return loops[::-1]
 
 
 def pure(schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> Callable[..., Any]:
