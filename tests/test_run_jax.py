@@ -216,7 +216,7 @@ def test_patterns_of_slots_are_read_with_and_without_a_gather():
     found = jax.jit(lambda array: [run_jax._picked(array, places) for places in patterns])(array)
     for numbers, places in zip(found, patterns, strict=True):
         np.testing.assert_array_equal(numbers, array[:, places])
-    assert 10 < sum(run_jax._steps(places) is None for places in patterns) < len(patterns) - 10
+    assert 10 < sum(run_jax._nested(places) is None for places in patterns) < len(patterns) - 10
 
 
 # ---- batches
