@@ -6,14 +6,14 @@ over all of its uses). In the recording these sums are chains of + and *. This f
 additions whose inner nodes have no other use into one unit: an instruction with any number of
 operands. Some other chains become units too:
 
-    dot         a sum of products, left1 right1 + left2 right2 + ...
-    mean        the mean over lanes of such a sum
-    sum         x1 + x2 + x3 + ...
-    add product     x + y z, and `subtract product`
-    largest     x1.maximum(x2).maximum(x3) ..., and `smallest`
-    where >     a choice and its comparison: for x, y, a and b, the result is a if x > y, else b
-    scatter     the gradient of one entry of a table: the sum of all contributions whose index is
-                the position of that entry; `scatter mean` is its mean over lanes
+    dot             a sum of products, left1 right1 + left2 right2 + ...
+    mean            the mean over lanes of such a sum
+    sum             x1 + x2 + x3 + ...
+    add product     x + y z, and `subtract product` x - y z
+    largest         x1.maximum(x2).maximum(x3) ..., and `smallest`
+    where >         a choice and its comparison: for x, y, a and b it is a if x > y, else b
+    scatter         the gradient of one entry of a table: the sum of all contributions whose index
+                    is the position of that entry; `scatter mean` is its mean over lanes
 
 Only rounding changes, because terms are added in a different order. A neuron's bias becomes one
 more weight, whose input is 1 in every lane. Each list of operands is either uniform (the same for

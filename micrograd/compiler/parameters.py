@@ -112,7 +112,7 @@ class Redirected:
         return _original(cls)(*arguments, **named)
 
     def __reduce_ex__(self: Any, _: Any) -> Any:
-        # So is a copy, whose class may say how it is made.
+        # A copy is an ordinary Value, too. Its class may decide how it is made.
         kind = class_of(self)
         found: Any = kind.__reduce_ex__(self, 2)
         if isinstance(found, str):

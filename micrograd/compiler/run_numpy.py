@@ -106,7 +106,7 @@ class NumPyRun(Run):
 
     @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
     def __call__(self) -> None:
-        """Computes everything."""
+        """Computes everything; it enters one such context instead of two."""
         for step in self._all:
             step()
 
@@ -205,7 +205,7 @@ class NumPyRun(Run):
 
     def _dot(self, group: Group) -> None:
         a, b, out = map(self._view, (*group.operands, group.result))
-        if out.ndim == 3:  # there is no axis of lanes
+        if out.ndim == 3:  # a single lane, or uniform numbers: no axis of lanes
             self._product(b, a.swapaxes(-1, -2), out)
         elif a.ndim < b.ndim:  # weights times inputs, whose columns are lanes
             self._product(a[..., None, :, :], b, out)
