@@ -35,7 +35,7 @@ from table import arguments, print_table
 
 import micrograd
 from micrograd import Value, draw_dot, plot
-from micrograd.arrays import as_array, values
+from micrograd.arrays import values
 from micrograd.datasets import batches, blobs, linear_regression
 from micrograd.draw.tokens import LIGHT
 from micrograd.losses import binary_cross_entropy, cross_entropy, squared_error
@@ -105,7 +105,7 @@ def by_engine(loss, layer, X, targets):
     z = layer(X)
     layer.zero_grad()
     loss(z, targets).backward()
-    W, b = as_array(layer.weight, (len(layer.bias), 2)), as_array(layer.bias, (len(layer.bias),))
+    W, b = layer.weight, layer.bias
     return z.data, {"z": z.grad, "W": W.grad, "b": b.grad}
 
 

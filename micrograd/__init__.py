@@ -24,7 +24,12 @@ def _card(value: Value) -> str:
     return card
 
 
+def _apply_ufunc(value: Value, *call: _typing.Any, **options: _typing.Any) -> _typing.Any:
+    return _import_module("micrograd.arrays").apply_ufunc(*call, **options)
+
+
 Value._repr_html_ = _card  # type: ignore[attr-defined]  # how a notebook shows a Value
+Value.__array_ufunc__ = _apply_ufunc  # type: ignore[attr-defined]  # NumPy calls it beside an array
 
 if _typing.TYPE_CHECKING:
     from micrograd.arrays import values

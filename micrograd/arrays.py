@@ -31,8 +31,10 @@ These do not work; use the right column instead:
     A.var(), A.std()                 ((A - A.mean()) ** 2).mean()
     np.linalg.inv, solve, ...        need plain numbers: pass A.data
     np.isnan, np.allclose            np.isnan(A.data)
-    A == B                           compares nodes, not numbers: A.data == B.data
+    A.grad[:] = 0, A.data[0] -= 5    A.grad = 0 and A[0].data -= 5: A.data and A.grad are copies
 
+`A == B` and `A != B` compare the numbers, as do `<` and `>`, while two single Values are equal only
+if they are the same node: `A[0] == B[0]`.
 Shapes follow NumPy's rules. A result without axes, such as that of `sum()`, is a Value. Each
 element is a separate node: for arrays of more than a few thousand elements, use `micrograd.compile`
 or an array framework.
@@ -47,7 +49,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from micrograd.engine import Value
+from micrograd.engine import Value, innermost
 from micrograd.pause import is_paused
 from micrograd.shapes import flat
 
@@ -70,6 +72,55 @@ def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
     return method
 
 
+class Copy(np.ndarray[Any, Any]):
+    """The numbers or gradients of an array of Values, copied: for reading only.
+
+    Writing into a copy would not change the Values, so it is an error. In-place operators make a
+    new array, so `A.data -= 0.1 * A.grad` assigns all the numbers of A, and works.
+
+    >>> A = values([1.0, 2.0])
+    >>> A.data -= 1
+    >>> A.data
+    array([0., 1.])
+    """
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not self.flags.writeable:
+            raise _written()
+        super().__setitem__(key, value)
+
+    def fill(self, value: Any) -> None:
+        """Sets all elements, of a copy of this copy: `A.grad.copy().fill(0)`."""
+        self[...] = value
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(x, Copy) and not x.flags.writeable for x in options.get("out", ())):
+            raise _written()
+        if "out" in options:
+            options["out"] = tuple(map(_uncopied, options["out"]))
+        return getattr(ufunc, method)(*map(_uncopied, inputs), **options)
+
+    def __repr__(self) -> str:
+        return repr(_uncopied(self))
+
+    __iadd__: Any = np.ndarray.__add__
+    __isub__: Any = np.ndarray.__sub__
+    __imul__: Any = np.ndarray.__mul__
+    __itruediv__: Any = np.ndarray.__truediv__
+    __ipow__: Any = np.ndarray.__pow__
+
+
+def _written() -> ValueError:
+    return ValueError(
+        "A.data and A.grad are copies, so writing into them would change no Value of A: assign all "
+        "numbers, as in A.grad = 0 or A.data = numbers, or one, as in A[0].grad = 0"
+    )
+
+
+def _uncopied(x: Any) -> Any:
+    return x.view(np.ndarray) if isinstance(x, Copy) else x
+
+
 class ValueArray(np.ndarray[Any, Any]):
     """A NumPy array whose elements are Values; `values()` makes one from numbers.
 
@@ -84,8 +135,8 @@ class ValueArray(np.ndarray[Any, Any]):
     _made_from: tuple[str, tuple[Any, ...]] | None = None  # operation and operands, for drawings
 
     @property  # type: ignore[override]  # ndarray.data is a buffer
-    def data(self) -> Floats:
-        """The numbers, as a new array of floats of the same shape; assigning sets every element.
+    def data(self) -> Copy:
+        """A copy of the numbers, as floats in the same shape; assigning sets every element.
 
         >>> b = values([1.0, 2.0])
         >>> b.data = 0
@@ -93,7 +144,7 @@ class ValueArray(np.ndarray[Any, Any]):
         ValueArray([Value(data=0.0, grad=0), Value(data=0.0, grad=0)],
                    dtype=object)
         """
-        return data_of(self)
+        return _copy(data_of(self))
 
     @data.setter
     def data(self, numbers: Any) -> None:
@@ -101,9 +152,9 @@ class ValueArray(np.ndarray[Any, Any]):
         _set(self, "data", numbers)
 
     @property
-    def grad(self) -> Floats:
-        """The gradients, as a new array of floats of the same shape; assigning sets every one."""
-        return grad_of(self)
+    def grad(self) -> Copy:
+        """A copy of the gradients, as floats in the same shape; assigning sets every one."""
+        return _copy(grad_of(self))
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
@@ -206,16 +257,8 @@ class ValueArray(np.ndarray[Any, Any]):
         """The indices that sort the elements by data, as plain integers."""
         return self.view(np.ndarray).argsort(axis, **options)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if ufunc.__name__ == "clip":
-            x, low, high = inputs
-            return np.minimum(np.maximum(x, low), high)
-        ufunc = _INSTEAD_OF.get(ufunc, ufunc)
-        if "out" in options:
-            options["out"] = tuple(map(_plain, options["out"]))
-        result = _with_class(getattr(ufunc, method)(*map(_plain, inputs), **options))
-        name = ufunc.__name__.removesuffix(" (vectorized)") + f".{method}" * (method != "__call__")
-        return _remembering(result, name, inputs)
+    def __array_ufunc__(self, *call: Any, **options: Any) -> Any:
+        return apply_ufunc(*call, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         result = _with_class(super().__array_function__(function, types, args, kwargs))
@@ -229,11 +272,32 @@ class ValueArray(np.ndarray[Any, Any]):
     __ipow__: Any = _in_place("**", operator.pow)
 
 
+def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    """The result of a NumPy function such as `np.add`, where an operand is a Value or has Values.
+
+    NumPy calls it for each operation with a ValueArray, or with a Value beside an array: see
+    `__array_ufunc__` in NumPy's documentation.
+    """
+    if ufunc.__name__ == "clip":
+        x, low, high = inputs
+        return np.minimum(np.maximum(x, low), high, **options)
+    if "out" in options:
+        options["out"] = tuple(map(_plain, options["out"]))
+    operands = map(_plain, inputs)
+    instead = getattr(_INSTEAD_OF.get(ufunc, ufunc), method)
+    if not any(not isinstance(x, Value) and np.ndim(x) for x in inputs):
+        return instead(*operands, **options)
+    if ufunc in (np.equal, np.not_equal):  # between single Values, == compares nodes
+        operands = map(_INNERMOST, operands)
+    name = ufunc.__name__.removesuffix(" (vectorized)") + f".{method}" * (method != "__call__")
+    return _remembering(_with_class(instead(*operands, **options)), name, inputs)
+
+
 def values(array: Any) -> ValueArray:
     """An array of the same shape, whose elements are new leaves with these numbers.
 
     Args:
-        array: numbers, as nested lists or as an array of any shape.
+        array: numbers, as nested lists or as an array of any shape; Values stay as they are.
 
     Raises:
         TypeError: an element is not a number, or is masked.
@@ -247,7 +311,7 @@ def values(array: Any) -> ValueArray:
     numbers = np.asarray(array)
     out = np.empty(numbers.shape, dtype=object)
     for index, x in np.ndenumerate(numbers):
-        out[index] = Value(x)
+        out[index] = _value(x)
     return out.view(ValueArray)
 
 
@@ -306,7 +370,17 @@ def _set(array: ValueArray, attribute: str, numbers: Any) -> None:
         setattr(v, attribute, float(number))
 
 
+def _copy(numbers: Floats) -> Copy:
+    numbers.flags.writeable = False
+    return numbers.view(Copy)
+
+
 def _plain(x: Any) -> Any:
+    # What NumPy's own loops take. A Value in an array without axes is not asked again.
+    if isinstance(x, Value):
+        out = np.empty((), dtype=object)
+        out[()] = x
+        return out
     return x.view(np.ndarray) if isinstance(x, ValueArray) else x
 
 
@@ -349,6 +423,7 @@ def _each(name: str, function: Callable[..., Value], operands: int) -> Any:
     return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
 
 
+_INNERMOST = np.frompyfunc(innermost, 1, 1)
 _RELU, _SIGMOID, _DETACH = (
     _each(f.__name__, lambda x, f=f: f(_value(x)), 1)
     for f in (Value.relu, Value.sigmoid, Value.detach)

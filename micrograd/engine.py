@@ -524,7 +524,7 @@ class Value:
         return self
 
     def __matmul__(self, other: object) -> Any:
-        if hasattr(other, "__array_ufunc__"):
+        if hasattr(other, "__array_ufunc__") and not isinstance(other, Value):
             return NotImplemented
         raise TypeError("@ multiplies arrays, such as values([...]); between single Values use *")
 

@@ -324,7 +324,7 @@ class MLP(Module):
 
 
 class Linear(Module):
-    """The affine map y = W x + b, initialised as in PyTorch; its output is always a list.
+    """The affine map y = W x + b, initialised as in PyTorch; its output is an array of Values.
 
     Args:
         n_in: number of inputs.
@@ -332,56 +332,59 @@ class Linear(Module):
         bias: False leaves out b, so that y = W x.
 
     Attributes:
-        weight: n_out rows of n_in Values, drawn uniformly from [-c, c] with c = 1 / sqrt(n_in).
-        bias: n_out Values, drawn from the same interval; [] without bias.
+        weight: an array of Values of shape (n_out, n_in), drawn uniformly from [-c, c] with
+            c = 1 / sqrt(n_in).
+        bias: an array of n_out Values, drawn from the same interval; None without bias.
 
     >>> layer = Linear(2, 1)
     >>> layer.load_state_dict({"weight[0][0]": 3.0, "weight[0][1]": -1.0, "bias[0]": 0.5})
-    >>> layer([1.0, 2.0])
-    [Value(data=1.5, grad=0)]
+    >>> layer([1.0, 2.0]).data
+    array([1.5])
     """
 
     def __init__(self, n_in: int, n_out: int, bias: bool = True) -> None:
         _check_size("Linear", "n_in", n_in)
         _check_size("Linear", "n_out", n_out)
         bound = n_in**-0.5
-        self.weight = [
-            [Value(random.uniform(-bound, bound)) for _ in range(n_in)] for _ in range(n_out)
-        ]
-        self.bias = [Value(random.uniform(-bound, bound)) for _ in range(n_out if bias else 0)]
+        weight = [random.uniform(-bound, bound) for _ in range(n_out * n_in)]
+        self.weight = _array(map(Value, weight), n_out, n_in)
+        self.bias = (
+            _array([Value(random.uniform(-bound, bound)) for _ in range(n_out)]) if bias else None
+        )
 
     def __call__(self, x: Any, *more: Any) -> Any:
-        """The list of n_out outputs for n_in inputs, numbers or Values.
+        """An array of n_out outputs for n_in inputs, numbers or Values.
 
         For a batch of shape (n, n_in) the result is an array of shape (n, n_out).
         """
         if _is_batch(x):
             return _stacked([self(row) for row in x], len(self.weight))
         x = _values(x, *more)
-        n_in = len(self.weight[0])
+        n_out, n_in = self.weight.shape
         if len(x) != n_in:
             raise ValueError(f"Linear expects {n_in} inputs, got {len(x)}: build it as Linear"
-                             f"({len(x)}, {len(self.weight)}), or pass {n_in} inputs")  # fmt: skip
-        products = [[w * xi for w, xi in zip(row, x, strict=True)] for row in self.weight]
-        starts: list[Any] = self.bias or [0] * len(products)
+                             f"({len(x)}, {n_out}), or pass {n_in} inputs")  # fmt: skip
+        products = [[w * xi for w, xi in zip(row, x, strict=True)] for row in self.weight.tolist()]
+        starts = [0] * n_out if self.bias is None else self.bias.tolist()
         out = [sum(terms, start) for terms, start in zip(products, starts, strict=True)]
-        return _noted(out, self, x)
+        return _array(_noted(out, self, x))
 
     def _neurons(self) -> list[NeuronParts]:
         return [
-            (f"[{i}]", row, self.bias[i] if self.bias else None, "linear")
-            for i, row in enumerate(self.weight)
+            (f"[{i}]", row, None if self.bias is None else self.bias[i], "linear")
+            for i, row in enumerate(self.weight.tolist())
         ]
 
     def __repr__(self) -> str:
-        return f"Linear({len(self.weight[0])}, {len(self.weight)})"
+        n_out, n_in = self.weight.shape
+        return f"Linear({n_in}, {n_out})"
 
 
 class Activation(Module):
     """A module that applies 'relu', 'tanh', 'sigmoid' or 'linear' to each of its inputs.
 
-    >>> Activation("relu")([Value(-1.0), Value(2.0)])
-    [Value(data=0.0, grad=0), Value(data=2.0, grad=0)]
+    >>> Activation("relu")([Value(-1.0), Value(2.0)]).data
+    array([0., 2.])
     """
 
     def __init__(self, name: str) -> None:
@@ -389,13 +392,13 @@ class Activation(Module):
         self.name = name
 
     def __call__(self, x: Any) -> Any:
-        """The list of outputs, one for each input; for a batch, an array of the same shape."""
+        """An array of outputs, one for each input, in the same shape."""
         if _is_batch(x):
             return _stacked([self(row) for row in x], shape_of(x)[1])
         inputs = _values(x)
         if self.name == "linear":  # the inputs are the outputs; other modules computed them
-            return inputs
-        return _noted([ACTIVATIONS[self.name](xi) for xi in inputs], self, inputs)
+            return _array(inputs)
+        return _array(_noted([ACTIVATIONS[self.name](xi) for xi in inputs], self, inputs))
 
     def __repr__(self) -> str:
         return (
@@ -440,13 +443,13 @@ class Sequential(Module):
         self.modules = list(modules)
 
     def __call__(self, x: Any) -> Any:
-        """The output of the last module; for a batch, an array with a row for each example."""
+        """The output of the last module, a list as an array; for a batch, with a row for each."""
         if _is_batch(x):
             rows = [self(row) for row in x]
             return _stacked(rows, *shape_of(rows[0] if rows else []))
         for module in self.modules:
             x = module(x)
-        return x
+        return _array(x) if isinstance(x, list) else x
 
     def __repr__(self) -> str:
         return f"Sequential({', '.join(map(repr, self.modules))})"
@@ -604,11 +607,16 @@ def _is_batch(x: Any) -> bool:
 
 def _stacked(rows: list[Any], *shape: int) -> Any:
     # Each row is a list of outputs, or a single output.
-    from micrograd.arrays import as_array  # imports NumPy, which single examples do not need
-
     if not rows:
         raise ValueError("expected at least one example, got an empty batch")
-    return as_array(rows, (len(rows), *shape))
+    return _array(rows, len(rows), *shape)
+
+
+def _array(values: Iterable[Value], *shape: int) -> Any:
+    from micrograd.arrays import as_array  # imports NumPy, which a single Neuron does not need
+
+    values = list(values)
+    return as_array(values, shape or (len(values),))
 
 
 def _noted(out: list[Value], module: Module, x: list[Value]) -> list[Value]:

@@ -275,7 +275,7 @@ def test_linear_sequential_and_activation():
     weights = np.array([[w.data for w in row] for row in layer.weight])
     bias = np.array([b.data for b in layer.bias])
     assert np.allclose([v.data for v in layer(x)], weights @ x + bias, rtol=1e-14)
-    assert Linear(3, 2, bias=False).bias == []
+    assert Linear(3, 2, bias=False).bias is None
     assert len(Linear(3, 2, bias=False).parameters()) == 6
     assert Linear(1, 1)(Value(1.0))[0].data != 0
     model = Sequential(layer, Activation("relu"), sum)
@@ -388,12 +388,12 @@ def test_results_know_their_module_and_its_inputs():
     linear, tanh = Linear(3, 1, bias=False), Activation("tanh")
     y = linear(h)
     assert made_by(y[0]) == (linear, h)
-    assert made_by(tanh(y)[0]) == (tanh, y)
-    assert Activation("linear")(y) == y
+    assert made_by(tanh(y)[0]) == (tanh, list(y))
+    assert list(Activation("linear")(y)) == list(y)
     assert made_by(y[0]) == (linear, h)
     neuron = Neuron(1)
     assert made_by(neuron(x[0])) == (neuron, [x[0]])
-    assert Activation("relu")([]) == []
+    assert len(Activation("relu")([])) == 0
 
 
 def test_only_results_with_a_graph_know_their_module():
@@ -424,7 +424,7 @@ def test_the_graph_of_a_model_goes_away_with_its_last_result(build):
     gc.disable()
     try:
         out = model(x)
-        loss = out[0] ** 2 if isinstance(out, list) else out**2
+        loss = out**2 if isinstance(out, Value) else out[0] ** 2
         nodes = [weakref.ref(v) for v in topological_order(loss) if v._prev]
         loss.backward()
         del loss, out
@@ -536,3 +536,24 @@ def test_accuracy_of_a_batch_and_of_probabilities():
     assert accuracy([0.4, 0.6], [0, 1], threshold=0.5) == 1.0
     assert accuracy([0.4, 0.6], [0, 1]) == 0.5
     assert accuracy(values([[0.4], [0.6]]), [0, 1], threshold=0.5) == 1.0
+
+
+def test_linear_layers_give_arrays_for_one_example_as_for_a_batch():
+    fc1, fc2 = Linear(2, 3), Linear(3, 2)
+    X = [[1.0, -2.0], [0.5, 0.25]]
+    batch = fc2(fc1(X).relu())
+    for x, row in zip(X, batch.data, strict=True):
+        assert fc2(fc1(x).relu()).data.tolist() == row.tolist()
+        assert Sequential(fc1, ReLU(), fc2)(x).relu().data.tolist() == np.maximum(row, 0).tolist()
+    assert np.allclose((fc1.weight @ X[0] + fc1.bias).data, fc1(X[0]).data)
+    fc1.weight.data -= 0.5 * fc1.weight.grad
+    assert [name for name, _ in fc1.named_parameters()][:3] == [
+        "weight[0][0]", "weight[0][1]", "weight[1][0]",
+    ]  # fmt: skip
+    sequence = Sequential(Layer(2, 2), Tanh())  # a list inside, an array at the end
+    assert sequence([1.0, 2.0]).tanh().shape == (2,)
+
+
+def test_a_layer_keeps_the_lists_of_the_original():
+    f = Layer(2, 2)
+    assert len(f([1.0, 2.0]) + f([3.0, 4.0])) == 4

@@ -35,6 +35,7 @@ from micrograd.draw.style import (
 from micrograd.draw.tokens import LIGHT
 from micrograd.engine import Value, innermost, no_grad
 from micrograd.nn import Activation, Layer, Linear, Module, Neuron, layers_of
+from micrograd.shapes import flat
 
 SIZE = 0.5  # inches: diameter of a circle
 STEP = 0.6  # inches: distance between neighbours in a column
@@ -297,5 +298,4 @@ def _checked_layers(model: Module) -> list[Any]:
 
 
 def _data(x: Any) -> list[Any]:
-    outputs = x if isinstance(x, list) else [] if x is None else [x]
-    return [v.data if isinstance(v, Value) else v for v in outputs]
+    return [v.data if isinstance(v, Value) else v for v in ([] if x is None else flat(x))]

@@ -9,6 +9,7 @@ import numpy as np
 from micrograd.engine import Value
 from micrograd.nn import Activation, Layer, Linear, layers_of
 from micrograd.plot.scores import scores
+from micrograd.shapes import flat
 
 __all__ = ["LayeredModel"]
 
@@ -50,7 +51,7 @@ class LayeredModel:
         x = point
         for stage in self._stages:
             x = stage(x)
-            several = list(x) if isinstance(x, (list, tuple)) else [x]
+            several = flat(x)
             if isinstance(stage, (Layer, Linear)):
                 found.append(several)
             elif isinstance(stage, Activation) and found:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from micrograd.engine import Value, no_grad
+from micrograd.shapes import flat
 
 __all__ = ["ArrayNumber", "class_scores", "floats", "scores"]
 
@@ -160,8 +161,7 @@ def _with_values(predict: Callable[[Any], Any], points: Array, width: int) -> Ar
     try:
         with np.errstate(all="raise", under="ignore"):  # exp(1000) fails, as math.exp does
             outputs = predict([Value(ArrayNumber(column)) for column in points.T])
-        outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-        data = [_array(getattr(output, "data", output)) for output in outputs]
+        data = [_array(getattr(output, "data", output)) for output in flat(outputs)]
         columns = [np.broadcast_to(column, len(points)) for column in data]
         found = np.stack(columns, axis=1).astype(float)
         if np.allclose(found[:3], _point_by_point(predict, points[:3], width)):
