@@ -33,10 +33,10 @@ from micrograd import (
     topological_order,
     vjp,
 )
+from micrograd.core.tracing import trace
 from micrograd.derivatives import count_passes
 from micrograd.draw.graph import levels, topological_orders
 from micrograd.nn import MLP
-from micrograd.trace import trace
 
 # %% [markdown]
 # ## 1. Numbers beside arrows

@@ -29,7 +29,7 @@ from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile
 
-from micrograd.files import write_whole
+from micrograd.core.files import write_whole
 from micrograd.pages.page import as_json, html_page
 from micrograd.pages.texts import texts_of
 

@@ -45,12 +45,12 @@ from micrograd.compiler.fuse import fused
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.schedule import order_of_use, scheduled
+from micrograd.core.tracing import TraceError, trace
 from micrograd.datasets import batches, moons
 from micrograd.losses import hinge
 from micrograd.nn import MLP
 from micrograd.optim import SGD
 from micrograd.plot import decision_boundary
-from micrograd.trace import TraceError, trace
 
 # %% [markdown]
 # ## 1. A scalar program

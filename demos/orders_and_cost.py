@@ -39,7 +39,6 @@ from tqdm import tqdm
 
 from micrograd import Value, draw_dot, plot, topological_order
 from micrograd.draw.graph import levels, topological_orders
-from micrograd.engine import Constant
 
 QUANTITIES = {  # name: unit, factor, colour, marker
     "forward time": ("ms", 1e3, "#0072B2", "o"),
@@ -68,7 +67,7 @@ def essay_graph():
 
 def variables(root):
     """The nodes of a graph that are not constants."""
-    return [node for node in topological_order(root) if not isinstance(node, Constant)]
+    return [node for node in topological_order(root) if not node.is_constant]
 
 
 def orders_by_trial(root):

@@ -35,6 +35,7 @@ if _typing.TYPE_CHECKING:
     from micrograd.arrays import values
     from micrograd.compiler.function import compile as compile
     from micrograd.compiler.training import fit
+    from micrograd.core.tracing import recompute
     from micrograd.derivatives import (
         check_gradients,
         derivative,
@@ -51,7 +52,6 @@ if _typing.TYPE_CHECKING:
     from micrograd.optim import SGD, Adam, AdamW
     from micrograd.pages.explain import explain
     from micrograd.pages.playground import playground
-    from micrograd.trace import recompute
 
 __version__ = "1.0.0"
 
@@ -101,7 +101,7 @@ _names_in = {
     "optim": "Adam AdamW SGD",
     "pages.explain": "explain",
     "pages.playground": "playground",
-    "trace": "recompute",
+    "core.tracing": "recompute",
 }
 _elsewhere = {  # names in other modules that a user may look for here
     "datasets": "blobs circles moons spirals xor yin_yang",
@@ -111,8 +111,7 @@ _elsewhere = {  # names in other modules that a user may look for here
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
 _modules = [
-    *("arithmetic", "pause", "engine", "shapes", "derivatives", "arrays", "nn", "losses", "rows"),
-    *("optim", "datasets", "source", "trace", "files"),
+    *("core", "engine", "derivatives", "arrays", "nn", "losses", "rows", "optim", "datasets"),
     *("draw", "pages", "plot", "compiler", "grade"),
 ]
 

@@ -336,8 +336,8 @@ class _Reader:
 def draw(options: argparse.Namespace) -> int:
     """Writes the picture, the page or the Mermaid text of an expression's graph."""
     # Imported here, because the other commands do not need Graphviz.
+    from micrograd.core.files import write_whole
     from micrograd.draw import draw_dot, mermaid
-    from micrograd.files import write_whole
     from micrograd.pages.explain import explain
 
     kind = "svg" if options.out == "-" else os.path.splitext(options.out)[1][1:].lower()
@@ -477,7 +477,7 @@ def _show(text: str) -> None:
 
 def start(options: argparse.Namespace) -> int:
     """Writes a skeleton of a Value class, or the table of points; never over an existing file."""
-    from micrograd.files import write_whole
+    from micrograd.core.files import write_whole
     from micrograd.grade.points import default_points
     from micrograd.grade.skeleton import SKELETON
 

@@ -49,9 +49,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from micrograd.engine import Value, innermost
-from micrograd.pause import is_paused
-from micrograd.shapes import flat
+from micrograd.core.node import innermost
+from micrograd.core.pause import is_paused
+from micrograd.core.shapes import flat
+from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
 

@@ -26,9 +26,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from micrograd.arithmetic import Number, as_number, explained_at
-from micrograd.engine import Constant, Value, topological_order
-from micrograd.shapes import flat, shape_of
+from micrograd.core.errors import explained_at
+from micrograd.core.numbers import Number, as_number
+from micrograd.core.shapes import flat, shape_of
+from micrograd.engine import Value, topological_order
 
 # ---- 1. From closures to local derivatives
 
@@ -301,9 +302,7 @@ def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> P
     """
     outputs = _list(outputs)
     edges = sum(
-        not isinstance(operand, Constant)
-        for node in topological_order(*outputs)
-        for operand in node._prev
+        not operand.is_constant for node in topological_order(*outputs) for operand in node._prev
     )
     return PassCounts(len(inputs), len(outputs), edges)
 

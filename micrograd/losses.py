@@ -32,8 +32,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
+from micrograd.core.shapes import flat, shape_of
 from micrograd.engine import Value, take
-from micrograd.shapes import flat, shape_of
 
 __all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "squared_error"]
 

@@ -24,9 +24,10 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from micrograd.arithmetic import as_number
-from micrograd.engine import Value, innermost
-from micrograd.shapes import shape_of
+from micrograd.core.node import innermost
+from micrograd.core.numbers import as_number
+from micrograd.core.shapes import shape_of
+from micrograd.engine import Value
 
 
 def _linear(value: Value) -> Value:

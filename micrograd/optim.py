@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
+from micrograd.core.numbers import as_exact
 from micrograd.rows import Parameters, one_at_a_time
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "constant", "cosine", "linear"]
@@ -111,8 +112,8 @@ class Optimizer:
     _settings: Callable[[Any], Any] = attrgetter("lr", "weight_decay", "maximize")
 
     def _check_settings(self) -> None:
-        _check_range("lr", self.lr)
-        _check_range("weight_decay", self.weight_decay)
+        self.lr = _in_range("lr", self.lr)
+        self.weight_decay = _in_range("weight_decay", self.weight_decay)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -236,8 +237,8 @@ class SGD(Optimizer):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        _check_range("momentum", self.momentum)
-        _check_range("dampening", self.dampening)
+        self.momentum = _in_range("momentum", self.momentum)
+        self.dampening = _in_range("dampening", self.dampening)
         if self.nesterov and (self.momentum == 0 or self.dampening != 0):
             raise ValueError(
                 "nesterov needs momentum > 0 and dampening = 0, "
@@ -316,10 +317,9 @@ class Adam(Optimizer):
         super()._check_settings()
         if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
             raise TypeError(f"betas expects two numbers, as in (0.9, 0.999), got {self.betas!r}")
-        self.betas = tuple(self.betas)  # a list could change unnoticed
-        _check_range("betas[0]", self.betas[0], below=1)
-        _check_range("betas[1]", self.betas[1], below=1)
-        _check_range("eps", self.eps)
+        # a tuple, because a list could change unnoticed
+        self.betas = tuple(_in_range(f"betas[{i}]", b, 1) for i, b in enumerate(self.betas))
+        self.eps = _in_range("eps", self.eps)
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         beta1, beta2 = self.betas
@@ -446,8 +446,7 @@ def cosine(start: float, end: float, steps: int) -> Schedule:
 
 
 def _schedule(shape: Callable[[float], float], start: float, end: float, steps: int) -> Schedule:
-    _check_range("start", start)
-    _check_range("end", end)
+    start, end = _in_range("start", start), _in_range("end", end)
     if steps < 1:
         raise ValueError(f"a schedule needs at least one step, got steps={steps}")
 
@@ -459,7 +458,8 @@ def _schedule(shape: Callable[[float], float], start: float, end: float, steps: 
     return lr
 
 
-def _check_range(name: str, number: float, below: float = math.inf) -> None:
+def _in_range(name: str, number: Any, below: float = math.inf) -> Any:
+    # The number, not as one of NumPy's: these would make the parameters NumPy's numbers, too.
     try:
         is_inside = 0 <= number < below
     except TypeError:
@@ -467,3 +467,4 @@ def _check_range(name: str, number: float, below: float = math.inf) -> None:
         raise TypeError(f"{name} expects a number in [0, {below}), got {number!r}: {fix}") from None
     if not is_inside:
         raise ValueError(f"{name} expects a number in [0, {below}), got {number}")
+    return as_exact(number)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from micrograd.arithmetic import (
+from micrograd.core.numbers import (
     as_number,
     exp,
     maximum,

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from micrograd.files import write_whole
+from micrograd.core.files import write_whole
 
 
 def test_a_file_is_written_completely_or_not_at_all(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from demo_scripts import DEMOS, load, run
 from sampling import thinned
 
 from micrograd import Value
-from micrograd.trace import Recording
+from micrograd.core.tracing import Recording
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 END = 26

@@ -403,3 +403,21 @@ def test_arrays_of_values_are_parameters(make):
     assert ((W.data - before) * W.grad < 0).all()
     optimizer.zero_grad()
     assert not W.grad.any()
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        lambda p: SGD(p, lr=np.float32(0.1), momentum=np.float32(0.5)),
+        lambda p: Adam(p, lr=np.float64(0.1), betas=(np.float32(0.5), 0.75), eps=np.float32(1e-8)),
+        lambda p: AdamW(p, lr=0.1, weight_decay=np.float32(0.5)),
+    ],
+)
+def test_settings_that_are_numbers_of_numpy_leave_parameters_floats(optimizer):
+    p = Value(1.0)
+    found = optimizer([p])
+    for lr in (None, np.float32(0.25)):
+        found.lr = lr or found.lr
+        p.grad = 0.3
+        found.step()
+        assert type(p.data) is float

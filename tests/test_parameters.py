@@ -464,7 +464,7 @@ def test_derivatives_by_parameters_of_a_compiled_function():
     assert hessian(lambda x, y: x * x * y * a, [2.0, 3.0]) == [[12.0, 8.0], [8.0, 0.0]]
     assert jacobian([a * b, a / b], [a, b])[0] == [3.0, 2.0]
     assert micrograd.jvp(a * b, {a: 1.0}) == 3.0
-    assert micrograd.trace.trace(a * b).python(names="abc").startswith("def program(a, b)")
+    assert micrograd.core.tracing.trace(a * b).python(names="abc").startswith("def program(a, b)")
     (a * b).backward()
     assert (a.grad, b.grad) == (3.0, 2.0)
 

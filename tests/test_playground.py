@@ -11,11 +11,11 @@ from plotting import HOSTILE
 
 import micrograd
 from micrograd import SGD, Adam, AdamW, Linear, Sequential, Value, playground
+from micrograd.core.tracing import TraceError
 from micrograd.datasets import blobs, moons
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, MLP, Activation, Module
 from micrograd.pages.pieces import piece
-from micrograd.trace import TraceError
 
 X, Y = moons(40)
 

@@ -18,8 +18,8 @@ from micrograd import (
 )
 from micrograd.compiler.program import Program
 from micrograd.compiler.record import recorded
+from micrograd.core.tracing import Traced, TraceError
 from micrograd.nn import MLP, Module
-from micrograd.trace import Traced, TraceError
 
 # ---- what is recorded
 

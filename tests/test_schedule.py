@@ -10,8 +10,8 @@ from micrograd.compiler.averages import averaged
 from micrograd.compiler.fuse import ONE, fused
 from micrograd.compiler.schedule import grids, scheduled
 from micrograd.compiler.simplify import Simplified
+from micrograd.core.tracing import Traced
 from micrograd.nn import MLP, Linear
-from micrograd.trace import Traced
 
 
 def schedule_of(recording, results, parameters=(), inputs=None):

@@ -13,7 +13,7 @@ from recordings import evaluated, inputs_of, written
 
 from micrograd import Value
 from micrograd.compiler.simplify import Simplified
-from micrograd.trace import Traced
+from micrograd.core.tracing import Traced
 
 
 def known(number, results):

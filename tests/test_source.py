@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micrograd.source import ATOM, FUNCTIONS, SUM, distinct, identifiers, number, operation
+from micrograd.core.source import ATOM, FUNCTIONS, SUM, distinct, identifiers, number, operation
 
 a, b, c = ((name, ATOM) for name in "abc")
 

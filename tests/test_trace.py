@@ -12,11 +12,11 @@ from hypothesis import given
 from operations import TABLE, name_of
 from random_graphs import POINT, SMOOTH, STEPS, build
 
+from micrograd.core.tracing import Recording, TraceError, recompute, trace
 from micrograd.derivatives import hessian
 from micrograd.engine import Value, no_grad, take, where
 from micrograd.losses import binary_cross_entropy, cross_entropy
 from micrograd.nn import MLP
-from micrograd.trace import Recording, TraceError, recompute, trace
 
 
 def executed(source, numbers):
@@ -394,3 +394,17 @@ def test_a_deep_graph_is_computed_again_without_recursion():
         y = y + 1.0
     x.data = 5.0
     assert recompute(y).data == 20_005.0
+
+
+def test_recompute_refuses_a_graph_with_a_part_that_has_no_closures():
+    a = Value(2.0)
+    with no_grad():
+        square = a * a
+    out = square + a
+    a.data = 5.0
+    with pytest.raises(RuntimeError, match="all of the graph"):
+        recompute(out)
+    assert out.data == 6.0
+    fixed = (a * a).detach() + a  # a number that is meant to stay as it is
+    a.data = 1.0
+    assert recompute(fixed).data == 26.0

@@ -41,10 +41,10 @@ from micrograd.compiler.run_numba import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.update import Training, training_of
+from micrograd.core.pause import is_paused, open_blocks
+from micrograd.core.tracing import Traced
 from micrograd.engine import Value
-from micrograd.pause import is_paused, open_blocks
 from micrograd.rows import one_at_a_time
-from micrograd.trace import Traced
 
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph

@@ -32,7 +32,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.arithmetic import Number, as_number
+from micrograd.core.node import data_slot, grad_slot
+from micrograd.core.numbers import Number, as_number
 from micrograd.engine import Value
 from micrograd.rows import one_at_a_time
 
@@ -40,8 +41,6 @@ Array = npt.NDArray[np.float64]
 
 # The slots in which a Value keeps its numbers. For a parameter in storage, the slot of `data` holds
 # its place there, so that a single assignment moves both its data and its gradient.
-_data_slot: Any = Value.__dict__["data"]
-_grad_slot: Any = Value.__dict__["grad"]
 
 _moving = RLock()  # held while parameters move to other storage
 for lock in (_moving, one_at_a_time):
@@ -82,7 +81,7 @@ class Storage:
             self.data: Array = np.array([p.data for p in values], float)
             self.grad: Array = np.array([p.grad for p in values], float)
             for index, p in enumerate(values):
-                _data_slot.__set__(p, _Place((self, index)))
+                data_slot.__set__(p, _Place((self, index)))
 
     def alive(self) -> list[Value]:
         """The parameters that are still in use, in the order of the arrays."""
@@ -131,7 +130,7 @@ class Redirected:
         """
         try:
             shared_row(parameters)
-            in_order = sorted(parameters, key=lambda p: _data_slot.__get__(p)[1])
+            in_order = sorted(parameters, key=lambda p: data_slot.__get__(p)[1])
             row = shared_row(in_order)
             if not row.is_slice and rearrange:
                 Storage(list(dict.fromkeys([*in_order, *row.storage.alive()])))
@@ -236,7 +235,7 @@ def shared_row(parameters: Sequence[Value]) -> Row:
     for (kind, index), number in storage.not_floats.items():
         if (p := storage._values[index]()) is not None:
             _as_float(p, number, kind)
-    return Row(storage, [_data_slot.__get__(p)[1] for p in parameters])
+    return Row(storage, [data_slot.__get__(p)[1] for p in parameters])
 
 
 @contextmanager
@@ -304,7 +303,7 @@ def _redirected(kind: Any) -> Any:
 
 
 def _storage_of(p: Value) -> Any:
-    found = _data_slot.__get__(p)
+    found = data_slot.__get__(p)
     return found[0] if type(found) is _Place else None
 
 
@@ -312,9 +311,9 @@ def _get(p: Any, kind: str) -> Number:
     recording = _recording
     if recording is not None and recording.thread == get_ident() and p in recording.grad:
         return recording[p] if kind == "data" else recording.grad[p]
-    found = _data_slot.__get__(p)
+    found = data_slot.__get__(p)
     if type(found) is not _Place:
-        return found if kind == "data" else _grad_slot.__get__(p)
+        return found if kind == "data" else grad_slot.__get__(p)
     storage, index = found
     if storage.not_floats and (kind, index) in storage.not_floats:
         return storage.not_floats[kind, index]
@@ -327,7 +326,7 @@ def _set(p: Any, kind: str, number: Any) -> None:
         (recording if kind == "data" else recording.grad)[p] = number
         return
     known = number if isinstance(number, (float, int)) else as_number(number)
-    found = _data_slot.__get__(p)
+    found = data_slot.__get__(p)
     if type(found) is _Place and isinstance(known, (float, int)):  # the usual case
         storage, index = found
         getattr(storage, kind)[index] = known
@@ -335,9 +334,9 @@ def _set(p: Any, kind: str, number: Any) -> None:
             return
     _replaced = _get(p, kind)  # freed only after the lock: its `__del__` may wait for another one
     with _moving:  # another thread may be moving it, and may have copied its old number
-        found = _data_slot.__get__(p)
+        found = data_slot.__get__(p)
         if type(found) is not _Place:
-            (_data_slot if kind == "data" else _grad_slot).__set__(p, number)
+            (data_slot if kind == "data" else grad_slot).__set__(p, number)
             return
         storage, index = found
         if isinstance(known, (float, int)):

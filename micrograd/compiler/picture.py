@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from micrograd.compiler.schedule import Block, Schedule
+from micrograd.core.source import distinct
 from micrograd.draw.automatic_level import LARGEST
 from micrograd.draw.cards import caption, name_alone
 from micrograd.draw.layout import far_arrows
 from micrograd.draw.render import Digraph
 from micrograd.draw.style import CAPTION, COLOURS, EDGE, FAR, FONT
 from micrograd.draw.tokens import LIGHT
-from micrograd.source import distinct
 
 REACH = 1000  # limit on the total length of the drawn arrows, in columns of cards
 

@@ -23,14 +23,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from micrograd.arithmetic import Number, as_number
 from micrograd.compiler.dependencies import Dependencies
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
-from micrograd.engine import Constant, Value, _unrecorded, topological_order
-from micrograd.pause import resumed
-from micrograd.source import distinct
-from micrograd.trace import Traced
+from micrograd.core.node import unrecorded
+from micrograd.core.numbers import Number, as_number
+from micrograd.core.pause import resumed
+from micrograd.core.source import distinct
+from micrograd.core.tracing import Traced
+from micrograd.engine import Value, topological_order
 
 Shape = tuple[int, ...]
 
@@ -142,7 +143,7 @@ def _attempt(
         in_graph = [v for v in nodes if v in candidates]
         parameters = _parameters(recording, nodes, in_graph, numbers, known)
         # Values that were not computed from a traced number.
-        others = [v for v in nodes if not (isinstance(v.data, Traced) or isinstance(v, Constant))]
+        others = [v for v in nodes if not (isinstance(v.data, Traced) or v.is_constant)]
         _go_backward(results[output], candidates, others)
         found = Recorded(
             recording,
@@ -200,7 +201,7 @@ def _go_backward(result: Value, candidates: Iterable[Value], others: Iterable[Va
 
 
 def _has_graph(result: Value) -> bool:
-    return result._closure is not _unrecorded
+    return result._rule is not unrecorded
 
 
 def _check_data_is_kept(numbers: Mapping[Value, Number], inputs: Sequence[Traced]) -> None:

@@ -34,9 +34,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from micrograd import arithmetic
-from micrograd.arithmetic import Number
-from micrograd.trace import Instruction, Recording, Traced
+from micrograd.core import numbers
+from micrograd.core.numbers import Number
+from micrograd.core.tracing import Instruction, Recording, Traced
 
 Array = npt.NDArray[np.int32]
 
@@ -45,7 +45,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # these compute operations on cons
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
-    "**": arithmetic.power,
+    "**": numbers.power,
     "neg": operator.neg,
     "abs": abs,
     "<": operator.lt,
@@ -55,7 +55,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {  # these compute operations on cons
     "is": operator.eq,
 }
 NAMED = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "maximum", "minimum")
-FUNCTIONS.update({name: getattr(arithmetic, name) for name in (*NAMED, "where")})
+FUNCTIONS.update({name: getattr(numbers, name) for name in (*NAMED, "where")})
 CONDITIONS = ("<", "<=", ">", ">=", "is")
 RULES: dict[tuple[str, int, float], Callable[[Any], Any]] = {
     # The key is an operation, the position of its constant operand, and that constant. The function

@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from micrograd.compiler.averages import uses
 from micrograd.compiler.simplify import Instructions
-from micrograd.source import ATOM, Expression, distinct, expression, identifiers
+from micrograd.core.source import ATOM, Expression, distinct, expression, identifiers
 
 Array = npt.NDArray[Any]
 

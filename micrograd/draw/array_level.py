@@ -16,7 +16,7 @@ from micrograd.draw.levels import operands_first, renamed
 from micrograd.draw.names import Names, is_array
 from micrograd.draw.records import ArrayBox, Node, RestBox, has_gradient
 from micrograd.draw.style import counted
-from micrograd.engine import Constant, Value
+from micrograd.engine import Value
 
 LOOSE = 8  # at most this many parameters or inputs outside arrays are drawn one by one
 OPS = {  # NumPy's names for operations, and ours
@@ -169,7 +169,7 @@ class _View:
             value = waiting.pop()
             for operand in value._prev:
                 name = self.name(operand)
-                if operand in seen or isinstance(operand, Constant) or name == here:
+                if operand in seen or operand.is_constant or name == here:
                     continue
                 seen.add(operand)
                 if operand in self.array_of or name in ends or not operand._prev:

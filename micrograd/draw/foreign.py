@@ -33,11 +33,13 @@ from contextlib import suppress
 from itertools import permutations
 from typing import Any
 
-from micrograd.arithmetic import FAILURES, as_number
+from micrograd.core.errors import FAILURES
+from micrograd.core.node import operations
+from micrograd.core.numbers import as_number
+from micrograd.core.tracing import again
 from micrograd.derivatives import local_derivatives, shares
 from micrograd.draw.names import is_array
-from micrograd.engine import Value, operations, topological_order
-from micrograd.trace import again
+from micrograd.engine import Value, topological_order
 
 UNKNOWN = (
     "this engine does not tell its local derivatives: give each result a _backward() without "
@@ -234,10 +236,10 @@ def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
         if (twin := _twin(name, operands)) is not None and _is_same(twin, copy, slopes)
     ]
     if len(fitting) == 1 or (fitting and (op or fitting[0]._op in "+*")):
-        copy._prev, copy._op, copy._closure = fitting[0]._prev, fitting[0]._op, fitting[0]._closure
+        copy._prev, copy._op, copy._rule = fitting[0]._prev, fitting[0]._op, fitting[0]._rule
     else:
         copy._op = op or "?"
-        copy._closure = _closure(slopes)
+        copy._rule = _closure(slopes)
     if hasattr(node, "_backward"):
         copy.__dict__["_written"] = node._backward  # a page shows its text
 

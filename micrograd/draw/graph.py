@@ -29,7 +29,7 @@ from micrograd.draw.array_level import with_arrays
 from micrograd.draw.levels import LEVELS, grouped
 from micrograd.draw.names import Names, is_array
 from micrograd.draw.records import Graph, Node
-from micrograd.engine import Constant, Value, topological_order
+from micrograd.engine import Value, topological_order
 
 
 def graph(
@@ -74,7 +74,7 @@ def graph(
     def kind(value: Value) -> str:
         if value._prev:
             return "result" if value in roots else "operation"
-        if isinstance(value, Constant):
+        if value.is_constant:
             return "constant"
         return "parameter" if value in named.parameters else "input"
 
@@ -160,13 +160,13 @@ def topological_orders(*roots: Value) -> Iterator[list[Value]]:
     >>> [[v.data for v in order] for order in topological_orders(c)]
     [[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]]
     """
-    nodes = [v for v in topological_order(*roots) if not isinstance(v, Constant)]
+    nodes = [v for v in topological_order(*roots) if not v.is_constant]
     order: list[Value] = []
     placed: set[Value] = set()
     choices = [iter(nodes)]  # for each place in the order, the nodes not yet tried there
     while choices:
         for value in choices[-1]:
-            ready = all(v in placed or isinstance(v, Constant) for v in value._prev)
+            ready = all(v in placed or v.is_constant for v in value._prev)
             if ready and value not in placed:
                 order.append(value)
                 placed.add(value)

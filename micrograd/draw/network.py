@@ -17,6 +17,8 @@ from itertools import pairwise
 from numbers import Real
 from typing import Any
 
+from micrograd.core.node import innermost
+from micrograd.core.shapes import flat
 from micrograd.draw.cards import caption
 from micrograd.draw.render import Digraph
 from micrograd.draw.style import (
@@ -33,9 +35,8 @@ from micrograd.draw.style import (
     sign_colour,
 )
 from micrograd.draw.tokens import LIGHT
-from micrograd.engine import Value, innermost, no_grad
+from micrograd.engine import Value, no_grad
 from micrograd.nn import Activation, Layer, Linear, Module, Neuron, layers_of
-from micrograd.shapes import flat
 
 SIZE = 0.5  # inches: diameter of a circle
 STEP = 0.6  # inches: distance between neighbours in a column

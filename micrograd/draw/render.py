@@ -23,8 +23,8 @@ from typing import Any
 
 import graphviz
 
+from micrograd.core.files import write_whole
 from micrograd.draw.theme import in_notebook, themed
-from micrograd.files import write_whole
 
 BITMAPS = {"bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp"}
 LARGEST_BITMAP = "40,40"  # inches: filling more pixels would take longer than the layout

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from micrograd.core.node import innermost
 from micrograd.draw.tokens import LIGHT
-from micrograd.engine import innermost
 
 MINUS, TIMES, UNKNOWN = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
 SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}

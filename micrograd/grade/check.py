@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from dataclasses import dataclass
 
-from micrograd.engine import operations
+from micrograd.core.node import operations
 from micrograd.grade.programs import OURS
 from micrograd.grade.rules import rules
 

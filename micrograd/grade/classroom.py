@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from micrograd.files import write_whole
+from micrograd.core.files import write_whole
 from micrograd.grade.check import Check
 from micrograd.grade.points import earned
 from micrograd.grade.process import end_all, grade_file

@@ -22,18 +22,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from micrograd.core.node import innermost
+from micrograd.core.source import distinct
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.graph import graph
 from micrograd.draw.records import Node
 from micrograd.draw.style import SIGNS, number
-from micrograd.engine import Value, innermost, topological_order
+from micrograd.engine import Value, topological_order
 from micrograd.pages.boxes import boxes_of, parameters_in, short
 from micrograd.pages.lines import lines_of
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.rules import recorded_rules
 from micrograd.pages.texts import texts_of
-from micrograd.source import distinct
 
 LARGEST = 50_000  # nodes
 UNFOLDED = 400  # nodes: the most that are drawn at once, if the reader asks for all
@@ -226,8 +227,7 @@ def _code(order: Iterable[Value]) -> dict[str, str]:
     found: dict[str, str] = {}
     for value in order:
         if value._prev and str(value._op) not in found:
-            own = vars(value)  # of another engine, or a user's own operation
-            closure = own.get("_written") or own.get("_backward") or value._closure
+            closure = vars(value).get("_written") or value._backward  # of another engine, or ours
             try:
                 text = textwrap.dedent(inspect.getsource(closure)).strip()
             except (OSError, TypeError):

@@ -11,8 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from micrograd.core.files import write_whole
 from micrograd.draw import tokens
-from micrograd.files import write_whole
 from micrograd.pages.texts import texts_of
 
 # Beside the .py files are the three files of each page. Of the others, some serve all pages, some

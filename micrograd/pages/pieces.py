@@ -20,11 +20,12 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from micrograd.core.node import innermost
+from micrograd.core.pause import resumed
+from micrograd.core.tracing import Instruction, Recording, Traced
 from micrograd.derivatives import contributions
-from micrograd.engine import Value, innermost, topological_order
+from micrograd.engine import Value, topological_order
 from micrograd.pages.rules import Formula, as_number
-from micrograd.pause import resumed
-from micrograd.trace import Instruction, Recording, Traced
 
 GRADIENT = "gradient"  # the role of the instructions that closures perform
 

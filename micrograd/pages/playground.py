@@ -21,7 +21,8 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from micrograd.engine import Constant, Value, innermost, topological_order
+from micrograd.core.node import innermost
+from micrograd.engine import Value, topological_order
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
@@ -179,7 +180,7 @@ def _leaves(function: Callable[[Any], Any]) -> dict[Value, None]:
     returned = function(xs)
     outputs = [returned] if isinstance(returned, Value) else list(returned)
     nodes = topological_order(*(v for v in outputs if isinstance(v, Value)))
-    leaves = (v for v in nodes if not v._prev and not isinstance(v, Constant))
+    leaves = (v for v in nodes if not v._prev and not v.is_constant)
     return {leaf: None for leaf in leaves if leaf not in xs}
 
 

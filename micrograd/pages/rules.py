@@ -21,10 +21,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from micrograd.core.node import innermost
+from micrograd.core.pause import is_paused
+from micrograd.core.tracing import again, is_known, trace
 from micrograd.derivatives import local_derivatives
-from micrograd.engine import Constant, Value, innermost, topological_order
-from micrograd.pause import is_paused
-from micrograd.trace import again, is_known, trace
+from micrograd.engine import Value, topological_order
 
 Formula = Any  # a float, a name, or a list [op, formula, ...]
 
@@ -46,7 +47,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
     """
     if not isinstance(root, Value):
         raise TypeError(f"recorded_rules expects a Value, got {type(root).__name__} {root!r:.40}")
-    if is_paused() or (not root.requires_grad and not isinstance(root, Constant)):
+    if is_paused() or (not root.requires_grad and not root.is_constant):
         raise ValueError("no_grad() does not record a graph: record the rules outside no_grad()")
     order = topological_order(root)
     position = {value: i for i, value in enumerate(order)}

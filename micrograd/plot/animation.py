@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
-from micrograd.files import write_whole
+from micrograd.core.files import write_whole
 from micrograd.plot.boundary import draw_points, draw_regions, figure_size, legend_texts
 from micrograd.plot.files import check_path
 from micrograd.plot.gif import animated_gif

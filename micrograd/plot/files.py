@@ -9,7 +9,7 @@ from collections.abc import Collection
 import matplotlib
 from matplotlib.figure import Figure
 
-from micrograd.files import write_whole
+from micrograd.core.files import write_whole
 
 __all__ = ["check_path", "save"]
 

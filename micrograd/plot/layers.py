@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from micrograd.core.shapes import flat
 from micrograd.engine import Value
 from micrograd.nn import Activation, Layer, Linear, layers_of
 from micrograd.plot.scores import scores
-from micrograd.shapes import flat
 
 __all__ = ["LayeredModel"]
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from micrograd.core.shapes import flat
 from micrograd.engine import Value, no_grad
-from micrograd.shapes import flat
 
 __all__ = ["ArrayNumber", "class_scores", "floats", "scores"]
 

@@ -7,7 +7,7 @@ instructions (a Wengert list) for both, and no derivative rule is written twice.
 
     >>> x, w = Value(2.0, label="x"), Value(0.5, label="w")
     >>> print(trace((w * x).tanh()).python(), end="")
-    from micrograd.arithmetic import tanh
+    from micrograd.core.numbers import tanh
     <BLANKLINE>
     def program(w, x):
         v2 = w * x
@@ -32,20 +32,12 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, NoReturn
 
-from micrograd.arithmetic import Number, as_number
+from micrograd.core.node import innermost, is_own, operations, record, unrecorded
+from micrograd.core.numbers import Number, as_number
+from micrograd.core.pause import is_paused
+from micrograd.core.source import ATOM, FUNCTIONS, Expression, expression, identifiers
 from micrograd.derivatives import contributions, local_derivatives
-from micrograd.engine import (
-    Constant,
-    Value,
-    _leaf,
-    _node,
-    _unrecorded,
-    innermost,
-    operations,
-    topological_order,
-)
-from micrograd.pause import is_paused
-from micrograd.source import ATOM, FUNCTIONS, Expression, expression, identifiers
+from micrograd.engine import Value, topological_order
 
 # ---- 1. Instructions, and the numbers that record them
 
@@ -229,13 +221,14 @@ class Traced:
         if not (isinstance(a, Value) or isinstance(b, Value)):
             return self.recording.record("where", self, a, b)
 
-        a, b = _value(a), _value(b)
+        def rule(a: Value, b: Value) -> Any:
+            def _backward(upstream: Number, a: Value, b: Value) -> None:
+                a.grad += self.where(upstream, 0)
+                b.grad += self.where(0, upstream)
 
-        def _backward(upstream: Number, a: Value, b: Value) -> None:
-            a.grad += self.where(upstream, 0)
-            b.grad += self.where(0, upstream)
+            return self.where(a.data, b.data), _backward
 
-        return _node(Value, self.where(a.data, b.data), (a, b), "where", _backward)
+        return record("where", rule, _value(a), _value(b))
 
     def take(self, table: Sequence[Any]) -> Any:
         """`table[self]`; a Value if the table contains Values, a row if it contains rows.
@@ -253,14 +246,15 @@ class Traced:
             return [self.take(column) for column in zip(*table, strict=True)]
         if not any(isinstance(entry, Value) for entry in table):
             return self.recording.record("take", self, *table)
-        entries = tuple(map(_value, table))
 
-        def _backward(upstream: Number, *entries: Value) -> None:
-            for position, entry in enumerate(entries):
-                entry.grad += self.recording.record("is", self, position).where(upstream, 0)
+        def rule(*entries: Value) -> Any:
+            def _backward(upstream: Number, *entries: Value) -> None:
+                for position, entry in enumerate(entries):
+                    entry.grad += self.recording.record("is", self, position).where(upstream, 0)
 
-        data = self.take([entry.data for entry in entries])
-        return _node(Value, data, entries, "take", _backward)
+            return self.take([entry.data for entry in entries]), _backward
+
+        return record("take", rule, *map(_value, table))
 
     __bool__ = _refuses("bool()", _CHOICE)
     __eq__ = __ne__ = _refuses("==", "use < or > instead, as in where(a < b, a, b)")
@@ -288,7 +282,7 @@ numbers.Number.register(Traced)  # so that the data of a Value may be traced
 
 
 def _value(x: Any) -> Value:
-    return x if isinstance(x, Value) else Constant(x)
+    return x if isinstance(x, Value) else Value(x)
 
 
 # ---- 2. Running operations again
@@ -315,24 +309,28 @@ def recompute(root: Value) -> Value:
     """
     if not isinstance(root, Value):
         raise TypeError(f"recompute starts from a Value, got {type(root).__name__} {root!r:.40}")
-    if is_paused() or root._closure is _unrecorded:
+    order = topological_order(root)
+    if is_paused() or any(node._rule is unrecorded for node in order):
         reason = "recompute needs the closures of the graph, and no_grad() keeps none"
-        raise RuntimeError(f"{reason}: build the graph and call recompute outside no_grad()")
-    nodes = [node for node in topological_order(root) if node._prev]
+        raise RuntimeError(
+            f"{reason}: build all of the graph, and call recompute, outside no_grad(); "
+            "use detach() for a number that is to stay as it is"
+        )
+    nodes = [node for node in order if node._prev]
     for node in nodes:
         if not is_known(node):
             raise TypeError(
                 f"recompute cannot run the operation {node._op!r} again, since it is not one of "
                 "Value's: rebuild the graph in each step"
             )
-    before = [(node.data, node._closure) for node in nodes]
+    before = [(node.data, node._rule) for node in nodes]
     try:
         for node in nodes:
             fresh = again(node._op, node._prev)
-            node.data, node._closure = fresh.data, fresh._closure
+            node.data, node._rule = fresh.data, fresh._rule
     except BaseException:  # such as an overflow or Ctrl-C: change all nodes or none
-        for node, (data, closure) in zip(nodes, before, strict=True):
-            node.data, node._closure = data, closure
+        for node, (data, rule) in zip(nodes, before, strict=True):
+            node.data, node._rule = data, rule
         raise
     return root
 
@@ -343,9 +341,7 @@ def is_known(node: Value) -> bool:
     >>> is_known(Value(2.0) * 3.0), is_known(Value(6.0, (Value(2.0),), "triple"))
     (True, False)
     """
-    is_ours = node._closure.__module__ == Value.__module__ and node._closure is not _leaf
-    has_own = "_backward" in vars(node)
-    return is_ours and not has_own and (node._op in operations or "**" in node._op)
+    return not is_own(node) and (node._op in operations or "**" in node._op)
 
 
 def again(op: str, operands: Sequence[Value]) -> Value:
@@ -358,7 +354,8 @@ def again(op: str, operands: Sequence[Value]) -> Value:
     (Value(data=9.0, grad=0), Value(data=4.0, grad=0))
     """
     if op in operations:
-        return operations[op](*operands)
+        result: Value = operations[op](*operands)
+        return result
     base, _, exponent = op.partition("**")  # the base or the exponent is a plain number in the name
     kinds: list[Any] = [int, float, Fraction]
     for kind in kinds:
@@ -432,7 +429,7 @@ class Trace(NamedTuple):
         found = ", ".join(grads[i] for i in leaves)
         lines.append(f"return {names[-1]}, [{found}]")
         used = sorted({step.op for step in self.instructions} & FUNCTIONS - {"abs"})
-        head = f"from micrograd.arithmetic import {', '.join(used)}\n\n" if used else ""
+        head = f"from micrograd.core.numbers import {', '.join(used)}\n\n" if used else ""
         body = "".join(f"    {line}".rstrip() + "\n" for line in lines)
         return f"{head}def program({', '.join(names[i] for i in leaves)}):\n{body}"
 
@@ -562,7 +559,7 @@ def _constant(node: Value, operands: Sequence[Value], recording: Recording) -> V
             operand.grad += derivative * upstream
 
     twin = Value(recording.constant(innermost(node.data)), operands, node._op)
-    twin._closure = closure
+    twin._rule = closure
     return twin
 
 

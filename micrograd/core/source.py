@@ -17,7 +17,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from micrograd.arithmetic import Number
+from micrograd.core.numbers import Number
 
 Expression = tuple[str, int]  # a text and its rank
 

@@ -1,0 +1,112 @@
+"""The error messages of operations: what went wrong, with which operands, and how to fix it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from micrograd.core.numbers import as_number
+
+FAILURES = ArithmeticError, ValueError, TypeError, RecursionError  # what operations may raise
+
+advice = {  # why an operation fails, and how to fix it; engine.py adds more entries
+    "** ZeroDivisionError": "0 cannot have a negative exponent; keep the base away from 0, for "
+    "example by adding 1e-8",
+    "** OverflowError": "the power exceeds the largest float, 1.8e308; use a base closer to 1",
+    "** ValueError": "a fractional exponent, or a derivative with respect to the exponent, needs a "
+    "base above 0; use .maximum(1e-8) on the base, or an int as the exponent",
+}
+
+
+def misuse(node: Any) -> TypeError | None:
+    """The error to raise if the data or grad of a Value was set to something invalid, else None.
+
+    Data is checked when it is used. A check on assignment would need a __setattr__, which would
+    double the cost of creating a node.
+
+    >>> from micrograd.engine import Value
+    >>> p = Value(1.0, label="p")
+    >>> p.data = "3"
+    >>> print(misuse(p))
+    expected a number as the data of 'p', got str '3': use float()
+    """
+    name = repr(node.label) if node.label else "a Value"
+    for attribute, fix in ("data", "use float()"), ("grad", "reset it to 0"):
+        x = getattr(node, attribute)
+        if as_number(x) is NotImplemented:
+            got = f"got {type(x).__name__} {x!r:.40}"
+            return TypeError(f"expected a number as the {attribute} of {name}, {got}: {fix}")
+    nearby = [node.data] if hasattr(node.data, "_prev") else []
+    for other in nearby:  # grows in the loop: the data, then the nodes it was computed from
+        if other is node:
+            reason = f"the data of {name} is a Value that was computed from {name} itself"
+            fix = "use .data on the right as well, as in p.data = p.data - 0.1 * p.grad"
+            return TypeError(f"{reason}: {fix}")
+        if len(nearby) < 50:  # self-reference shows within a few nodes, and graphs can be large
+            nearby += other._prev
+    return None
+
+
+def first_misuse(nodes: Sequence[Any]) -> TypeError | None:
+    """The error of the first of these nodes whose data or grad is invalid, else None."""
+    return next(filter(None, map(misuse, nodes)), None)
+
+
+def explained(
+    error: Exception, op: str, operands: Sequence[Any], when: str = "", node: Any = None
+) -> Exception:
+    """An error of the same kind, whose message names the operation, its operands and the fix.
+
+    An arithmetic error has an attribute `graph`: the node that failed, from which its graph can be
+    drawn. An operation that failed has no result, so its data is NaN.
+
+    >>> from micrograd.engine import Value
+    >>> found = explained(ValueError("no result"), "f", [Value(1.0), Value(0.0, label="rest")])
+    >>> print(found)
+    f(x, y) with x = 1.0 and y = 0.0 ('rest'): no result
+    >>> found.graph, found.graph._prev
+    (Value(data=nan, grad=0), (Value(data=1.0, grad=0), Value(data=0.0, grad=0)))
+    """
+    if reason := first_misuse(operands):
+        return reason
+    if isinstance(error, (TypeError, RecursionError)):
+        if str(error).startswith("unsupported operand"):  # Decimal("0.1") * 0.5
+            named = " and ".join(type(a.data).__name__ for a in operands)
+            return TypeError(f"{op} of {named} is not defined: convert both with float()")
+        return error
+    kinds = (ZeroDivisionError, OverflowError, ArithmeticError, ValueError)
+    kind: type[Exception] = next(k for k in kinds if isinstance(error, k))
+    names = "xyzuvw"[: len(operands)]
+    symbol, base, exponent = op, "x", names[-1:]
+    if "**" in op:  # the name `**0.5` includes the exponent, and the name `2**` the base
+        before, symbol, after = op.partition("**")
+        base, exponent = before or base, after or exponent
+    formula = f"{base} {symbol} {exponent}"
+    if op.isidentifier():
+        formula = f"{op}({', '.join(names)})"
+    known = " and ".join(
+        f"{name} = {a.data!r}" + (f" ({a.label!r})" if a.label else "")
+        for name, a in zip(names, operands, strict=False)
+    )
+    why = advice.get(f"{symbol} {kind.__name__}") or advice.get(op) or error
+    place = f"in the {when} of " if when else ""
+    raised = kind(f"{place}{formula} with {known}: {why}")
+    vars(raised)["graph"] = node or _failed(op, operands, str(raised))
+    # A graph cannot be pickled, but the error can be, without it: another process may raise it.
+    vars(raised)["__reduce_ex__"] = lambda _, parts=(kind, raised.args): parts
+    return raised
+
+
+def explained_at(node: Any, error: Exception, when: str) -> Exception:
+    """The error of `explained` for a node that exists: its derivative is what failed."""
+    return explained(error, node._op, node._prev, when, node)
+
+
+def _failed(op: str, operands: Sequence[Any], message: str) -> Any:
+    def _backward(upstream: Any, *operands: Any) -> None:
+        raise ValueError(message)  # the text alone: the error itself would be a reference cycle
+
+    node = operands[0].detach()  # a plain Value
+    node.data, node._prev, node._op, node._rule = math.nan, tuple(operands), op, _backward
+    return node

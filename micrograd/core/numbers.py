@@ -1,0 +1,181 @@
+"""Functions that work on any kind of number; the engine's operations are built from them.
+
+For a float, a function calls Python's `math`. For any other number, such as a `Value` or a traced
+number, it calls the number's own method of the same name. Fractions stay exact where that is
+possible; functions that would make them inexact raise a TypeError.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Callable
+from typing import Any
+
+Number = Any  # a float, or anything that supports the same arithmetic
+
+
+def as_number(x: Any) -> Number:
+    """A plain Python or NumPy real number as a float; other kinds of real number unchanged.
+
+    Returns NotImplemented for anything else: text, lists, arrays, complex numbers.
+
+    >>> from fractions import Fraction
+    >>> as_number(True), as_number(Fraction(1, 3)), as_number("1")
+    (1.0, Fraction(1, 3), NotImplemented)
+    """
+    if getattr(x, "shape", None) == ():  # a NumPy scalar or a zero-dimensional array
+        x = NotImplemented if getattr(x, "mask", False) else x.item()  # masked: it is missing
+    if isinstance(x, (float, int)) or (isinstance(x, numbers.Real) and hasattr(x, "dtype")):
+        try:
+            return float(x)
+        except OverflowError:
+            reason = "expected an int up to the largest float, 1.8e308, got a larger one"
+            raise OverflowError(f"{reason}: pass a Fraction, which stays exact") from None
+    is_complex = isinstance(x, numbers.Complex) and not isinstance(x, numbers.Real)
+    return x if isinstance(x, numbers.Number) and not is_complex else NotImplemented
+
+
+def as_exact(x: Any) -> Number:
+    """A Python or NumPy integer as an int; anything else as `as_number` returns it.
+
+    >>> as_exact(True), as_exact(0.5)
+    (1, 0.5)
+    """
+    if type(x) is int or type(x) is float:
+        return x
+    return int(x) if isinstance(x, numbers.Integral) else as_number(x)
+
+
+def as_kind_of(beside: Number, x: Any) -> Number:
+    """The plain number x as a number of the same kind as `beside`, so that fractions stay exact.
+
+    >>> from fractions import Fraction
+    >>> as_kind_of(2.0, 3), as_kind_of(Fraction(1, 2), 3)
+    (3.0, Fraction(3, 1))
+    """
+    x = as_number(x) if isinstance(beside, float) else as_exact(x)
+    is_exact: Any = isinstance(x, int) and isinstance(beside, numbers.Rational)
+    return beside * 0 + x if is_exact else x
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """`a` if the condition holds, else `b`; operations use this function instead of `if`.
+
+    A bool picks one of them; any other condition, such as a traced one, must have `.where(a, b)`.
+
+    >>> where(3.0 > 2.0, "above", "below")
+    'above'
+    """
+    if hasattr(condition, "where"):
+        return condition.where(a, b)
+    return a if condition else b
+
+
+def take(table: Any, index: Any) -> Any:
+    """`table[index]` for 0 <= index < len(table); a traced index must have `.take(table)`.
+
+    Raises:
+        IndexError: the index is out of range; negative indices do not count from the end.
+        TypeError: the index is not an integer.
+
+    >>> take(["zero", "one"], 1)
+    'one'
+    """
+    if hasattr(index, "take") and not hasattr(index, "dtype"):  # NumPy's take is different
+        return index.take(table)
+    try:
+        position = operator.index(index)
+    except TypeError:
+        raise TypeError(f"take expects an int as its index, got {index!r}: use int()") from None
+    if not 0 <= position < len(table):
+        raise IndexError(f"take expects 0 <= index < {len(table)}, got {position}")
+    return table[position]
+
+
+def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number], Number]:
+    def function(x: Number) -> Number:
+        if isinstance(x, (float, int)):
+            return of_float(x)
+        if callable(getattr(x, name, None)):  # in mpmath, x.exp is the exponent, not a method
+            return getattr(x, name)()
+        if isinstance(as_number(x), float):  # a NumPy number that was assigned to .data
+            return of_float(float(x))
+        raise TypeError(
+            f"{name} is not defined for {x!r}: numbers other than floats support only + - * /, "
+            "integer powers, abs, relu, maximum and minimum; convert this one with float()"
+        )
+
+    return function
+
+
+def _sigmoid(x: float) -> float:
+    e = math.exp(-abs(x))  # at most 1, while exp(-x) would overflow at x = -1000
+    return (e if x < 0 else 1.0) / (1.0 + e)
+
+
+exp = _function("exp", math.exp)
+log = _function("log", math.log)
+sqrt = _function("sqrt", math.sqrt)
+sin = _function("sin", math.sin)
+cos = _function("cos", math.cos)
+tanh = _function("tanh", math.tanh)
+sigmoid = _function("sigmoid", _sigmoid)
+
+
+def relu(x: Number) -> Number:
+    """The larger of x and 0.
+
+    >>> relu(-2.0), relu(3.0)
+    (0.0, 3.0)
+    """
+    if isinstance(x, (float, numbers.Rational)):
+        zero: Any = type(x)
+        return zero() if x < 0 else x
+    return x.relu() if hasattr(x, "relu") else where(x < 0, 0, x)
+
+
+def _extreme(name: str, wins: Callable[[Any, Any], Any]) -> Callable[[Number, Number], Number]:
+    def function(x: Number, y: Number) -> Number:
+        if isinstance(x, float) and isinstance(y, float):
+            return x if wins(x, y) or x != x else y  # only NaN differs from itself
+        for one, other in ((x, y), (y, x)):
+            if hasattr(one, name):
+                return getattr(one, name)(other)
+        # if they are equal, their mean; if one is NaN, NaN
+        return where(wins(x, y), x, where(wins(y, x), y, x / 2 + y / 2))
+
+    return function
+
+
+maximum = _extreme("maximum", operator.gt)  # of two numbers; NaN if either is NaN
+minimum = _extreme("minimum", operator.lt)
+
+
+def half(x: Number) -> Number:
+    """Half of x; an even int stays an int: adding a float, even 0.0, makes a fraction inexact.
+
+    >>> half(0), half(3.0)
+    (0, 1.5)
+    """
+    return x // 2 if isinstance(x, int) and x % 2 == 0 else x / 2
+
+
+def power(x: Number, y: Number) -> Number:
+    """The power x ** y, a real number of the same kind as x.
+
+    Raises:
+        ValueError: x is negative and y is not an integer; Python would return a complex number.
+        TypeError: x is a fraction and y is not an integer; Python would return a float.
+
+    >>> from fractions import Fraction
+    >>> power(Fraction(2, 3), -2)
+    Fraction(9, 4)
+    """
+    z = x**y
+    if isinstance(z, complex):
+        raise ValueError(f"{x!r} to the power {y!r} is not real")
+    if isinstance(z, float) and not isinstance(x, (float, int)) and isinstance(x, numbers.Rational):
+        raise TypeError(f"{x!r} ** {y!r} is not exact: use an int as the exponent, or float()")
+    return z
