@@ -36,8 +36,8 @@ from table import arguments, print_table
 import micrograd
 from micrograd import Value, draw_dot, plot
 from micrograd.arrays import values
-from micrograd.core.tracing import recompute
 from micrograd.datasets import batches, blobs, linear_regression
+from micrograd.derivatives import recompute
 from micrograd.draw.tokens import LIGHT
 from micrograd.losses import binary_cross_entropy, cross_entropy, squared_error
 from micrograd.nn import MLP, Linear

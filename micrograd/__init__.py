@@ -35,7 +35,6 @@ if _typing.TYPE_CHECKING:
     from micrograd.arrays import values
     from micrograd.compiler.function import compile as compile
     from micrograd.compiler.training import fit
-    from micrograd.core.tracing import recompute
     from micrograd.derivatives import (
         check_gradients,
         derivative,
@@ -44,6 +43,7 @@ if _typing.TYPE_CHECKING:
         jacobian,
         jvp,
         local_derivatives,
+        recompute,
         sum_over_paths,
         vjp,
     )
@@ -95,13 +95,12 @@ _names_in = {
     "compiler.function": "compile",
     "compiler.training": "fit",
     "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives "
-    "sum_over_paths vjp",
+    "recompute sum_over_paths vjp",
     "draw": "draw_dot draw_network mermaid",
     "nn": "Layer Linear MLP Module Neuron Sequential",
     "optim": "Adam AdamW SGD",
     "pages.explain": "explain",
     "pages.playground": "playground",
-    "core.tracing": "recompute",
 }
 _elsewhere = {  # names in other modules that a user may look for here
     "datasets": "blobs circles moons spirals xor yin_yang",

@@ -26,8 +26,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from micrograd.core.errors import explained_at
+from micrograd.core.errors import explained
+from micrograd.core.node import operations, unrecorded
 from micrograd.core.numbers import Number, as_number
+from micrograd.core.pause import is_paused
 from micrograd.core.shapes import flat, shape_of
 from micrograd.engine import Value, topological_order
 
@@ -94,7 +96,7 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
             v.grad = grad
     if failure is not None:
         try:
-            raise explained_at(node, failure, "derivatives") from failure
+            raise explained(failure, node._op, node._prev, "derivatives", node) from failure
         finally:
             del failure  # otherwise a reference cycle through its traceback
     share = {v: shares(entries[v], node._prev.count(v)) for v in operands}
@@ -496,7 +498,81 @@ def _first_wrong(
     return -2, "every operation is right: rounding dominates, or f is not differentiable here"
 
 
-# ---- 5. The gradient as a sum over paths
+# ---- 5. Running operations again
+
+
+def recompute(root: Value) -> Value:
+    """Runs the forward pass of a graph again, after the data of leaves has changed; returns root.
+
+    Each node gets new data and a new closure, because closures hold intermediate results. Gradients
+    do not change. The graph keeps its shape: decisions that were made while it was built (by `if`,
+    `max`, `where` or an index) are not made again, and copies made by `detach()` keep their number.
+
+    Raises:
+        TypeError: the root is not a Value, or the graph contains a user-defined operation, which
+            cannot be run again. Nothing has been changed.
+        RuntimeError: the call is inside `no_grad()`, or the graph was built there: `no_grad()` does
+            not keep closures.
+
+    >>> a = Value(2.0)
+    >>> square = a * a
+    >>> a.data = 5.0
+    >>> recompute(square)
+    Value(data=25.0, grad=0)
+    """
+    if not isinstance(root, Value):
+        raise TypeError(f"recompute starts from a Value, got {type(root).__name__} {root!r:.40}")
+    order = topological_order(root)
+    if is_paused() or any(node._rule is unrecorded for node in order):
+        reason = "recompute needs the closures of the graph, and no_grad() keeps none"
+        raise RuntimeError(
+            f"{reason}: build all of the graph, and call recompute, outside no_grad(); "
+            "use detach() for a number that is to stay as it is"
+        )
+    nodes = [node for node in order if node._prev]
+    for node in nodes:
+        if node.is_own_operation:
+            raise TypeError(
+                f"recompute cannot run the operation {node._op!r} again, since it is not one of "
+                "Value's: rebuild the graph in each step"
+            )
+    before = [(node.data, node._rule) for node in nodes]
+    try:
+        for node in nodes:
+            fresh = again(node._op, node._prev)
+            node.data, node._rule = fresh.data, fresh._rule
+    except BaseException:  # such as an overflow or Ctrl-C: change all nodes or none
+        for node, (data, rule) in zip(nodes, before, strict=True):
+            node.data, node._rule = data, rule
+        raise
+    return root
+
+
+def again(op: str, operands: Sequence[Value]) -> Value:
+    """The result of the operation with this name, as in `_op`.
+
+    Raises:
+        ValueError: the name is neither an operation nor a power with a plain base or exponent.
+
+    >>> again("**2", [Value(3.0)]), again("+", [Value(3.0), Value(1.0)])
+    (Value(data=9.0, grad=0), Value(data=4.0, grad=0))
+    """
+    if op in operations:
+        result: Value = operations[op](*operands)
+        return result
+    base, _, exponent = op.partition("**")  # the base or the exponent is a plain number in the name
+    kinds: list[Any] = [int, float, Fraction]
+    for kind in kinds:
+        try:
+            number = kind(base.strip("()") or exponent)
+        except ValueError:
+            continue
+        power: Value = number ** operands[0] if base else operands[0] ** number
+        return power
+    raise ValueError(f"{op!r} is not a power with a plain base or exponent")
+
+
+# ---- 6. The gradient as a sum over paths
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from numbers import Rational, Real
 from operator import add, mul, sub, truediv
 
 from micrograd.core import numbers
-from micrograd.core.errors import FAILURES, explained_at
+from micrograd.core.errors import FAILURES, explained
 from micrograd.core.node import Node, Rule, leaf, operation, record, reflected, unrecorded
 from micrograd.core.numbers import Number, as_exact, as_kind_of, as_number, half, power, take, where
 from micrograd.core.pause import no_grad
@@ -328,7 +328,7 @@ class Value(Node):
                     node._rule(node.grad, *node._prev)
         except FAILURES as error:
             # A variable for the new error would be a reference cycle through its traceback.
-            raise explained_at(node, error, "backward pass")  # noqa: B904
+            raise explained(error, node._op, node._prev, "backward pass", node)  # noqa: B904
 
 
 def topological_order(*roots: Value) -> list[Value]:

@@ -326,7 +326,7 @@ def test_a_value_beside_an_array_gives_an_array_of_values_in_both_orders():
     assert v.grad == 2 * (1.0 - 3.0)
     assert (x - v).data.tolist() == [-1.0, -3.0]
     assert type(np.float64(2.0) * v) is type(np.tanh(v)) is Value
-    with pytest.raises(TypeError, match="@ multiplies arrays"):
+    with pytest.raises(TypeError, match="@"):
         v @ v
 
 

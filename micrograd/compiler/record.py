@@ -28,9 +28,8 @@ from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
 from micrograd.core.node import unrecorded
 from micrograd.core.numbers import Number, as_number
-from micrograd.core.pause import resumed
 from micrograd.core.source import distinct
-from micrograd.core.tracing import Traced
+from micrograd.core.tracing import Traced, resumed
 from micrograd.engine import Value, topological_order
 
 Shape = tuple[int, ...]

@@ -48,11 +48,6 @@ def misuse(node: Any) -> TypeError | None:
     return None
 
 
-def first_misuse(nodes: Sequence[Any]) -> TypeError | None:
-    """The error of the first of these nodes whose data or grad is invalid, else None."""
-    return next(filter(None, map(misuse, nodes)), None)
-
-
 def explained(
     error: Exception, op: str, operands: Sequence[Any], when: str = "", node: Any = None
 ) -> Exception:
@@ -62,18 +57,12 @@ def explained(
     drawn. An operation that failed has no result, so its data is NaN.
 
     >>> from micrograd.engine import Value
-    >>> found = explained(ValueError("no result"), "f", [Value(1.0), Value(0.0, label="rest")])
-    >>> print(found)
+    >>> print(explained(ValueError("no result"), "f", [Value(1.0), Value(0.0, label="rest")]))
     f(x, y) with x = 1.0 and y = 0.0 ('rest'): no result
-    >>> found.graph, found.graph._prev
-    (Value(data=nan, grad=0), (Value(data=1.0, grad=0), Value(data=0.0, grad=0)))
     """
-    if reason := first_misuse(operands):
+    if reason := next(filter(None, map(misuse, operands)), None):
         return reason
     if isinstance(error, (TypeError, RecursionError)):
-        if str(error).startswith("unsupported operand"):  # Decimal("0.1") * 0.5
-            named = " and ".join(type(a.data).__name__ for a in operands)
-            return TypeError(f"{op} of {named} is not defined: convert both with float()")
         return error
     kinds = (ZeroDivisionError, OverflowError, ArithmeticError, ValueError)
     kind: type[Exception] = next(k for k in kinds if isinstance(error, k))
@@ -96,11 +85,6 @@ def explained(
     # A graph cannot be pickled, but the error can be, without it: another process may raise it.
     vars(raised)["__reduce_ex__"] = lambda _, parts=(kind, raised.args): parts
     return raised
-
-
-def explained_at(node: Any, error: Exception, when: str) -> Exception:
-    """The error of `explained` for a node that exists: its derivative is what failed."""
-    return explained(error, node._op, node._prev, when, node)
 
 
 def _failed(op: str, operands: Sequence[Any], message: str) -> Any:

@@ -35,23 +35,19 @@ class operation:  # noqa: N801  # a decorator
 
     The `_backward` of a rule receives the upstream gradient and the operands, so it does not need
     the result. Since nodes do not point to their results, there are no reference cycles: the whole
-    graph is freed when the last reference to the loss is dropped.
-
-    Args:
-        op: the name of the operation, the `_op` of its results.
-        advice: why it can fail and how to fix it, for error messages.
+    graph is freed when the last reference to the loss is dropped. `advice` is for error messages.
     """
 
     def __init__(self, op: str, advice: str = "") -> None:
         self.op, self.advice = op, advice
 
     def __call__(self, rule: Callable[Concatenate[N, P], Rule]) -> Callable[Concatenate[N, ...], N]:
-        """The decorator itself: it puts the method into the class when Python has made that."""
+        """The decorator itself, which Python asks to put the method into the finished class."""
         self.rule: Callable[..., Rule] = rule
         return self  # type: ignore[return-value]
 
     def __set_name__(self, kind: Any, name: str) -> None:
-        """Puts the method into the class `kind`, of which the results are."""
+        """Puts the method into the class, `kind`, of which the results are."""
         op, rule = self.op, self.rule
         arity = rule.__code__.co_argcount
         # A `_backward` that captures nothing is shared by all results: it saves 150 bytes a node.
@@ -95,7 +91,7 @@ def record(op: str, rule: Callable[..., Rule], *operands: N) -> N:
     except FAILURES as error:
         raise explained(error, op, operands) from None
     node = operands[0].leaf(data)
-    node.data, node._op, node._prev, node._rule = data, op, operands, closure
+    node._op, node._prev, node._rule = op, operands, closure
     return _settled(node, lambda *operands: record(op, rule, *operands))  # type: ignore[no-any-return]
 
 
@@ -104,8 +100,8 @@ def _settled(node: Any, again: Callable[..., Any]) -> Any:
     data, operands = node.data, node._prev
     if type(data) is not float and type(data) not in _known_kinds:
         number = as_number(data)
-        leaves = [a for a in operands if number is not data or not a._prev]
-        if error := next(filter(None, map(misuse, leaves)), None):
+        suspects = [a for a in operands if number is not data or not a._prev]
+        if error := next(filter(None, map(misuse, suspects)), None):
             raise error
         if number is NotImplemented:
             got = f"{type(data).__name__} {data!r:.40}"
@@ -153,74 +149,56 @@ def reflected(forward: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return method
 
 
-# ---- 2. The `_backward` of nodes without operands, or with the user's own function
-
-
 def leaf(upstream: Number, *operands: Any) -> None:
-    """The rule of a leaf, which has no operands."""
+    """The `_backward` of a leaf, which has no operands."""
 
 
 def constant(upstream: Number, *operands: Any) -> None:
-    """The rule of a leaf that was made from a plain number, such as the 2 in `2 * x`."""
+    """The `_backward` of a leaf made from a plain number, such as the 2 in `2 * x`."""
 
 
 def unrecorded(upstream: Number, *operands: Any) -> None:
-    """The rule of a result computed under `no_grad()`."""
+    """The `_backward` of a result computed under `no_grad()`."""
 
 
-def is_own(node: Node) -> bool:
-    """Whether a user defined the operation, or took a name of ours without a `_backward`."""
-    return isinstance(node._rule, Own) or (bool(node._prev) and node._rule is leaf)
-
-
-class Own:
-    """The rule of an operation that a user defined: it calls the function that was assigned."""
-
+class _Own:
+    # A `_backward` that a user assigned: it looks up the gradient of its result itself.
     def __init__(self, function: Callable[[], None]) -> None:
         self.function = function
 
     def __call__(self, upstream: Number, *operands: Any) -> None:
-        """Calls the function, which looks up the gradient of its result itself."""
         self.function()
 
 
-# ---- 3. A node as a Python object
+# ---- 2. A node as a Python object
 
 
 def _comparison(of_numbers: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def comparison(a: Node, b: Any) -> Any:
-        try:
-            return of_numbers(a.data, b.data if isinstance(b, Node) else b)
-        except (TypeError, RecursionError) as error:
-            operands = (a, b) if isinstance(b, Node) else (a,)
-            raise explained(error, of_numbers.__name__, operands) from None
-
-    return comparison
+    return lambda a, b: of_numbers(a.data, b.data if isinstance(b, Node) else b)
 
 
 class Node:
     """What a Value can do, apart from calculus."""
 
-    # Slots hold the attributes that every node has, which keeps nodes small and fast. Rare ones (a
-    # label, a user's own attributes) are in __dict__, which is created when needed.
+    # Slots keep nodes small and fast. A label and a user's own attributes are in __dict__, which is
+    # created when needed.
     __slots__ = ("__dict__", "__weakref__", "_op", "_prev", "_rule", "data", "grad")
+    label: str = ""
     data: Number
     grad: Number
     _prev: tuple[Any, ...]
     _op: str
     _rule: Callable[..., None]
-    label: str = ""
 
     def leaf(self: N, data: Number) -> N:
         """A new leaf, of class Value also if `self` is of a subclass."""
         raise NotImplementedError
 
     def check(self, data: Any, operands: Any) -> None:
-        """Raises a TypeError if the data or the operands given to the constructor are invalid."""
+        """Raises a TypeError if what the constructor got is not a number, or are not Values."""
         if self.data is NotImplemented:
-            fix = "convert it with float()"
-            if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
-                fix = "write values(...) for an array of Values"
+            is_array = isinstance(data, (list, tuple)) or hasattr(data, "__array__")
+            fix = "write values(...) for an array of Values" if is_array else "use float()"
             got = f"{type(data).__name__} {data!r:.40}"
             raise TypeError(f"a Value holds one real number, got {got}: {fix}")
         if not all(isinstance(operand, Node) for operand in self._prev):
@@ -240,7 +218,7 @@ class Node:
         Assign a function of your own to define an operation.
         """
         rule = self._rule
-        if isinstance(rule, Own):
+        if isinstance(rule, _Own):
             return rule.function
 
         @wraps(rule)
@@ -252,12 +230,17 @@ class Node:
 
     @_backward.setter
     def _backward(self, function: Callable[[], None]) -> None:
-        self._rule = Own(function)
+        self._rule = _Own(function)
 
     # As in PyTorch. Constants and results computed under no_grad() do not require a gradient.
     is_leaf = property(lambda v: not v._prev)
     is_constant = property(lambda v: v._rule is constant)
     requires_grad = property(lambda v: v._rule is not unrecorded and v._rule is not constant)
+
+    @property
+    def is_own_operation(self) -> bool:
+        """Whether a user defined this operation; its name does not tell how to compute it again."""
+        return isinstance(self._rule, _Own) or (self._rule is leaf and bool(self._prev))
 
     def item(self) -> float:
         """The number as a float."""
@@ -287,13 +270,6 @@ class Node:
     def __pos__(self: N) -> N:
         return self
 
-    def __matmul__(self, other: object) -> Any:
-        if hasattr(other, "__array_ufunc__") and not isinstance(other, Node):
-            return NotImplemented
-        raise TypeError("@ multiplies arrays, such as values([...]); between single Values use *")
-
-    __rmatmul__ = __matmul__
-
     def __float__(self) -> NoReturn:
         reason = "float(), int() and math functions would detach the result from the graph"
         raise TypeError(f"{reason}: use .item() for the number, or .exp() instead of math.exp")
@@ -319,12 +295,7 @@ grad_slot: Any = Node.grad
 
 
 def innermost(x: Any) -> Any:
-    """The plain number in a Value, even if Values are nested in its data.
-
-    >>> from micrograd.engine import Value
-    >>> innermost(Value(Value(2.0)))
-    2.0
-    """
+    """The plain number in a Value, even if Values are nested in its data."""
     while isinstance(x, Node):
         x = x.data
     return x

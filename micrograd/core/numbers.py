@@ -28,21 +28,13 @@ def as_number(x: Any) -> Number:
     if getattr(x, "shape", None) == ():  # a NumPy scalar or a zero-dimensional array
         x = NotImplemented if getattr(x, "mask", False) else x.item()  # masked: it is missing
     if isinstance(x, (float, int)) or (isinstance(x, numbers.Real) and hasattr(x, "dtype")):
-        try:
-            return float(x)
-        except OverflowError:
-            reason = "expected an int up to the largest float, 1.8e308, got a larger one"
-            raise OverflowError(f"{reason}: pass a Fraction, which stays exact") from None
+        return float(x)
     is_complex = isinstance(x, numbers.Complex) and not isinstance(x, numbers.Real)
     return x if isinstance(x, numbers.Number) and not is_complex else NotImplemented
 
 
 def as_exact(x: Any) -> Number:
-    """A Python or NumPy integer as an int; anything else as `as_number` returns it.
-
-    >>> as_exact(True), as_exact(0.5)
-    (1, 0.5)
-    """
+    """A Python or NumPy integer as an int; anything else as `as_number` returns it."""
     if type(x) is int or type(x) is float:
         return x
     return int(x) if isinstance(x, numbers.Integral) else as_number(x)
@@ -76,9 +68,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 def take(table: Any, index: Any) -> Any:
     """`table[index]` for 0 <= index < len(table); a traced index must have `.take(table)`.
 
-    Raises:
-        IndexError: the index is out of range; negative indices do not count from the end.
-        TypeError: the index is not an integer.
+    Raises IndexError if the index is out of range (negative ones do not count from the end), and
+    TypeError if it is not an integer.
 
     >>> take(["zero", "one"], 1)
     'one'
@@ -115,21 +106,14 @@ def _sigmoid(x: float) -> float:
     return (e if x < 0 else 1.0) / (1.0 + e)
 
 
-exp = _function("exp", math.exp)
-log = _function("log", math.log)
-sqrt = _function("sqrt", math.sqrt)
-sin = _function("sin", math.sin)
-cos = _function("cos", math.cos)
-tanh = _function("tanh", math.tanh)
+exp, log = _function("exp", math.exp), _function("log", math.log)
+sqrt, tanh = _function("sqrt", math.sqrt), _function("tanh", math.tanh)
+sin, cos = _function("sin", math.sin), _function("cos", math.cos)
 sigmoid = _function("sigmoid", _sigmoid)
 
 
 def relu(x: Number) -> Number:
-    """The larger of x and 0.
-
-    >>> relu(-2.0), relu(3.0)
-    (0.0, 3.0)
-    """
+    """The larger of x and 0."""
     if isinstance(x, (float, numbers.Rational)):
         zero: Any = type(x)
         return zero() if x < 0 else x
@@ -149,25 +133,19 @@ def _extreme(name: str, wins: Callable[[Any, Any], Any]) -> Callable[[Number, Nu
     return function
 
 
-maximum = _extreme("maximum", operator.gt)  # of two numbers; NaN if either is NaN
-minimum = _extreme("minimum", operator.lt)
+maximum, minimum = _extreme("maximum", operator.gt), _extreme("minimum", operator.lt)
 
 
 def half(x: Number) -> Number:
-    """Half of x; an even int stays an int: adding a float, even 0.0, makes a fraction inexact.
-
-    >>> half(0), half(3.0)
-    (0, 1.5)
-    """
+    """Half of x; an even int stays an int, since adding a float would make a fraction inexact."""
     return x // 2 if isinstance(x, int) and x % 2 == 0 else x / 2
 
 
 def power(x: Number, y: Number) -> Number:
     """The power x ** y, a real number of the same kind as x.
 
-    Raises:
-        ValueError: x is negative and y is not an integer; Python would return a complex number.
-        TypeError: x is a fraction and y is not an integer; Python would return a float.
+    Raises ValueError if x is negative and y not an integer (Python would return a complex number),
+    and TypeError if x is a fraction and y not an integer (Python would return a float).
 
     >>> from fractions import Fraction
     >>> power(Fraction(2, 3), -2)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
 open_blocks: list[None] = []  # one for each open block of all threads; if empty, nothing is paused
-_paused: ContextVar[bool] = ContextVar("inside no_grad()", default=False)
+paused: ContextVar[bool] = ContextVar("inside no_grad()", default=False)
 
 
 def is_paused() -> bool:
@@ -20,7 +19,7 @@ def is_paused() -> bool:
     ...     is_paused()
     True
     """
-    return _paused.get()
+    return paused.get()
 
 
 class no_grad:  # noqa: N801  # as in PyTorch
@@ -40,47 +39,26 @@ class no_grad:  # noqa: N801  # as in PyTorch
         self._before: list[bool] = []  # several if this object is entered again before it exits
 
     def __enter__(self) -> None:
-        self._before.append(_paused.get())
-        _paused.set(True)
+        self._before.append(paused.get())
+        paused.set(True)
         open_blocks.append(None)
 
     def __exit__(self, *_: object) -> None:
         open_blocks.pop()
-        _paused.set(self._before.pop())
+        paused.set(self._before.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, made to run in such a block.
-
-        Raises:
-            TypeError: it is a generator or an `async def` function, which runs in several parts.
-        """
+        """The function, made to run in such a block; not one that runs in several parts."""
         in_parts = inspect.isgeneratorfunction, inspect.isasyncgenfunction
         if any(kind(function) for kind in (*in_parts, inspect.iscoroutinefunction)):
             raise TypeError(
-                f"@no_grad() expects an ordinary function, got the generator or async function "
-                f"{function.__name__}: write `with no_grad():` inside it, around code without "
-                "yield or await"
+                f"@no_grad() expects an ordinary function, got {function.__name__}, a generator or "
+                "async function: write `with no_grad():` inside it, where nothing yields or waits"
             )
 
         @wraps(function)
-        def paused(*args: Any, **kwargs: Any) -> Any:
+        def inside(*args: Any, **kwargs: Any) -> Any:
             with no_grad():
                 return function(*args, **kwargs)
 
-        return paused
-
-
-@contextmanager
-def resumed() -> Iterator[None]:
-    """A block in which operations are recorded, even inside `no_grad()`.
-
-    >>> with no_grad(), resumed():
-    ...     is_paused()
-    False
-    """
-    before = _paused.get()
-    _paused.set(False)
-    try:
-        yield
-    finally:
-        _paused.set(before)
+        return inside

@@ -36,8 +36,7 @@ from typing import Any
 from micrograd.core.errors import FAILURES
 from micrograd.core.node import operations
 from micrograd.core.numbers import as_number
-from micrograd.core.tracing import again
-from micrograd.derivatives import local_derivatives, shares
+from micrograd.derivatives import again, local_derivatives, shares
 from micrograd.draw.names import is_array
 from micrograd.engine import Value, topological_order
 

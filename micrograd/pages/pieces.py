@@ -21,13 +21,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.pause import resumed
-from micrograd.core.tracing import Instruction, Recording, Traced
+from micrograd.core.tracing import Instruction, Recording, Traced, resumed
 from micrograd.derivatives import contributions
 from micrograd.engine import Value, topological_order
 from micrograd.pages.rules import Formula, as_number
-
-GRADIENT = "gradient"  # the role of the instructions that closures perform
 
 
 def piece(
@@ -132,7 +129,6 @@ class _Piece:
         value = self.value_at.get(i)
         if value is not None and value._prev:
             start = len(self.recording.instructions)
-            self.recording.note(-1, GRADIENT)
             upstream = self.recording.input(1.0)
             given = contributions(value, upstream)
             names = {upstream.place: "g", i: "y"}

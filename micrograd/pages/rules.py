@@ -18,13 +18,13 @@ for the data of the operands, y for the data of the node itself, and g for its g
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from micrograd.core.node import innermost
 from micrograd.core.pause import is_paused
-from micrograd.core.tracing import again, is_known, trace
-from micrograd.derivatives import local_derivatives
+from micrograd.core.tracing import Recording, Traced
+from micrograd.derivatives import again, contributions, local_derivatives
 from micrograd.engine import Value, topological_order
 
 Formula = Any  # a float, a name, or a list [op, formula, ...]
@@ -56,7 +56,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
     nodes, leaves = [], {}
     for i, value in enumerate(order):
         operands = [position[operand] for operand in value._prev]
-        known = bool(operands) and is_known(value)
+        known = bool(operands) and not value.is_own_operation
         if not known:
             leaves[i] = as_number(innermost(value.data))
         if not operands:
@@ -86,26 +86,24 @@ def as_number(x: Any) -> Any:
 def _rule(key: Sequence[Any]) -> dict[str, Any]:
     # Records the operation with this name. Operands with the same number in the pattern are equal.
     op, *pattern = key
-    fresh = [Value(0.5) for _ in pattern]  # a number for which every operation is defined
-    program = trace(again(op, [fresh[k] for k in pattern]))
-    name_of = {place: f"x{k}" for k, place in zip(sorted(set(pattern)), program.data, strict=False)}
-    name_of[program.data[-1]] = "y"
+    recording = Recording()
+    xs = {k: Value(recording.input(0.5)) for k in sorted(set(pattern))}
+    result = again(op, [xs[k] for k in pattern])
+    upstream = recording.input(1.0)
+    given = contributions(result, upstream)
+    names = {x.data.place: f"x{k}" for k, x in xs.items()}
+    names |= {result.data.place: "y", upstream.place: "g"}
     found: list[Formula] = []  # the formula of each instruction
-    for step in program.instructions:
-        if step.op in ("input", "constant"):
-            found.append(as_number(innermost(step.number)))
-        elif step.role == "accumulation":  # the page adds the shares up itself
-            found.append(None)
-        else:
-            found.append([step.op, *(_named(place, name_of, found) for place in step.operands)])
-        if step.role == "seed":
-            name_of[len(found) - 1] = "g"
-    shares = [_named(place, name_of, found) for *_, place in program.contributions()]
-    return {"op": op, "forward": found[program.data[-1]], "shares": shares}
-
-
-def _named(place: int, name_of: Mapping[int, str], found: Sequence[Formula]) -> Formula:
-    return name_of.get(place, found[place])
+    for step in recording.instructions:
+        operands = [names.get(place, found[place]) for place in step.operands]
+        found.append([step.op, *operands] if operands else as_number(innermost(step.number)))
+    shares = [
+        names.get(share.place, found[share.place])
+        if isinstance(share, Traced)
+        else as_number(share)
+        for share in given
+    ]
+    return {"op": op, "forward": found[result.data.place], "shares": shares}
 
 
 def _constant_rule(value: Value) -> dict[str, Any]:
