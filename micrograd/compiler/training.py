@@ -54,7 +54,7 @@ def fit(
 
     Args:
         loss: the loss of one example: a function, compiled or not, of an entry of X and of y.
-        X: the examples, in the first axis.
+        X: the examples, in the first axis of a list, an array, or a table such as a DataFrame.
         y: a target for each example; None if the loss takes an entry of X alone.
         optimizer: an optimizer of the parameters, or any object with `zero_grad()` and `step()`.
         steps: number of steps.
@@ -71,7 +71,9 @@ def fit(
             compiled), so each step is a call of its own.
 
     Raises:
-        ValueError: X and y differ in length or are empty, or another argument is out of range.
+        ValueError: X and y differ in length, are empty or have NaN, or another argument is out of
+            range.
+        TypeError: the loss of an example is not a single number.
 
     Steps between which none of your code runs share a single check whether anything that the loss
     reads has changed. Other threads do not run meanwhile, unless the executor is NumPy or JAX.
