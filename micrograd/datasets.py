@@ -23,6 +23,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+from micrograd.core.shapes import plain
+
 __all__ = [
     "batches",
     "blobs",
@@ -247,6 +249,7 @@ def split(
     >>> len(X), len(y), len(X_validation), len(y_validation)
     (80, 80, 20, 20)
     """
+    X, y = plain(X), plain(y)
     if len(X) != len(y) or len(X) < 2:
         raise ValueError(
             f"split expects at least two points, each with a label, got {len(X)} points and "
@@ -269,7 +272,7 @@ def batches(
 ) -> Iterator[tuple[Any, Any]]:
     """The examples of one epoch in mini-batches of `size`; the last one may be smaller.
 
-    Batches of arrays are arrays; batches of other sequences are lists. The order depends only on
+    Batches of arrays and tables are arrays; batches of other sequences are lists. The order depends only on
     the seed, so pass a different seed for each epoch:
 
         for epoch in range(10):
@@ -288,6 +291,7 @@ def batches(
     >>> list(batches([[1], [2], [3]], [0, 1, 0], size=2, shuffle=False))
     [([[1], [2]], [0, 1]), ([[3]], [0])]
     """
+    X, y = plain(X), plain(y)
     if len(X) != len(y) or not len(X):
         raise ValueError(
             f"batches expects a target for each example, got {len(X)} examples and {len(y)} targets"
@@ -402,20 +406,27 @@ def _idx(folder: Path, name: str) -> Any:
 # ---- 5. Files
 
 
-def read_csv(path: str | PathLike[str]) -> tuple[list[list[float]], list[int], list[str]]:
-    r"""Points, class indices and class names from a file with one row x1,x2,label per point.
+def read_csv(
+    path: str | PathLike[str], target: str | None = None
+) -> tuple[list[list[float]], list[Any], list[str]]:
+    r"""Points, class indices and class names from a file with one row x1,x2,...,label per point.
 
-    The first row may be a header, in which neither x1 nor x2 is a number; blank lines are skipped.
-    Labels may be numbers or text. If all are numbers, classes are in numerical order (1, 1.0 and 01
-    are the same class), otherwise in alphabetical order.
+    The first row may be a header, in which no x is a number; blank lines are skipped. Labels may be
+    numbers or text. If all are numbers, classes are in numerical order (1, 1.0 and 01 are the same
+    class), otherwise in alphabetical order.
+
+    With `target`, the labels are in the column of that name. If all of them are numbers, they are
+    returned as they are, for regression or as class indices, with [] as the names.
 
     Args:
         path: a UTF-8 text file with commas between the fields and a decimal point, as in 1.5.
+        target: a name in the header; by default, the labels are in the last column.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: a row is not as described or has a number that is not finite (the message gives
-            the line number), there are fewer than two classes, or the file is not UTF-8 text.
+            the line number), there are fewer than two classes, no column has the name `target`, or
+            the file is not UTF-8 text.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -425,24 +436,38 @@ def read_csv(path: str | PathLike[str]) -> tuple[list[list[float]], list[int], l
     ...     read_csv(path)
     ([[0.5, 1.0], [-2.0, 0.0]], [1, 0], ['blue', 'red'])
     """
+    rows = _rows(path)
+    columns = rows[0][1] if rows else []
+    if target is not None and target not in columns:
+        raise ValueError(f"{path}: expected a column {target!r} in the header, got {columns}")
+    place = len(columns) - 1 if target is None else columns.index(target)
+    features = [i for i in range(len(columns)) if i != place] or [0, 1]
+    if target is not None or (place > 0 and all(_number(columns[i]) is None for i in features)):
+        rows = rows[1:]
+    else:
+        columns = [*(f"x{i + 1}" for i in features), "label"]
     X, labels = [], []
-    for i, (line, row) in enumerate(_rows(path)):
-        place, got = f"{path}, line {line}", f"got {','.join(row)[:60]!r}"
-        if len(row) != 3:
-            raise ValueError(f"{place}: expected x1,x2,label separated by commas, {got}")
-        x1, x2, label = _number(row[0]), _number(row[1]), row[2]
-        if i == 0 and x1 is None and x2 is None:
-            continue
-        if x1 is None or x2 is None:
-            raise ValueError(f"{place}: expected x1 and x2 to be numbers like -1.5, {got}")
+    for line, row in rows:
+        where, got = f"{path}, line {line}", f"got {','.join(row)[:60]!r}"
+        if len(row) != len(columns):
+            expected = ",".join(columns)[:60]
+            raise ValueError(f"{where}: expected {expected} separated by commas, {got}")
+        x, label = [], row[place]
+        for i in features:
+            if (number := _number(row[i])) is None:
+                raise ValueError(f"{where}: expected {columns[i]} to be a number like -1.5, {got}")
+            x.append(number)
         if not label:
-            raise ValueError(f"{place}: expected a label after x1 and x2, {got}")
-        if not all(math.isfinite(x) for x in (x1, x2, _number(label) or 0.0)):
-            raise ValueError(f"{place}: expected finite numbers, {got}: leave the row out")
-        X.append([x1, x2])
+            raise ValueError(f"{where}: expected a label in column {columns[place]}, {got}")
+        if not all(math.isfinite(number) for number in (*x, _number(label) or 0.0)):
+            raise ValueError(f"{where}: expected finite numbers, {got}: leave the row out")
+        X.append(x)
         labels.append(label)
     numbers = [_number(label) for label in labels]
     keys: list[Any] = labels if None in numbers else numbers
+    if target is not None and X and None not in numbers:
+        is_whole = all(key.is_integer() for key in keys)
+        return X, [int(key) for key in keys] if is_whole else keys, []
     classes = sorted(set(keys))
     if len(classes) < 2:
         found = f"all {len(X)} labels are {labels[0]!r}" if X else "there are no rows"

@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
-from micrograd.core.shapes import flat, shape_of
+from micrograd.core.shapes import fix_of, flat, plain, shape_of
 from micrograd.engine import Value, take
 
 __all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "squared_error"]
@@ -46,8 +46,12 @@ def squared_error(prediction: Any, target: Any) -> Value:
     >>> squared_error(Value(3.0), 1.0).item()
     4.0
     """
+    prediction, target = plain(prediction), plain(target)
     if shape_of(prediction) or shape_of(target):
         return _mean_of_pairs(squared_error, prediction, target)
+    if isinstance(target, str):
+        raise TypeError(f"squared_error expects a number as its target, got {target!r}: "
+                        f"{fix_of(target, '')}")  # fmt: skip
     difference: Value = _value(prediction) - target
     return difference**2
 
@@ -67,12 +71,12 @@ def hinge(score: Any, target: Any) -> Value:
     >>> hinge(Value(0.25), 1).item(), hinge(Value(0.25), -1).item(), hinge(Value(3.0), 1).item()
     (0.75, 1.25, 0.0)
     """
+    score, target = plain(score), plain(target)
     if shape_of(score) or shape_of(target):
         return _mean_of_pairs(hinge, score, target)
     if _is_known(target) and target not in (-1, 1):
-        raise ValueError(
-            f"hinge expects a target of -1 or 1, got {target}: for labels 0 and 1, pass 2 * y - 1"
-        )
+        fix = fix_of(target, "for labels 0 and 1, pass 2 * y - 1", classes=2)
+        raise ValueError(f"hinge expects a target of -1 or 1, got {target}: {fix}")
     shortfall: Value = 1 - _value(score) * target
     return shortfall.relu()
 
@@ -95,13 +99,12 @@ def binary_cross_entropy(logit: Any, target: Any) -> Value:
     >>> round(loss.item(), 4), z.grad
     (0.6931, -0.5)
     """
+    logit, target = plain(logit), plain(target)
     if shape_of(logit) or shape_of(target):
         return _mean_of_pairs(binary_cross_entropy, logit, target)
-    if _is_known(target) and not 0 <= target <= 1:
-        raise ValueError(
-            f"binary_cross_entropy expects a target from 0 to 1, got {target}: for labels -1 and "
-            "1, pass (y + 1) / 2"
-        )
+    if _is_known(target) and (isinstance(target, str) or not 0 <= target <= 1):
+        fix = fix_of(target, "for labels -1 and 1, pass (y + 1) / 2", classes=2)
+        raise ValueError(f"binary_cross_entropy expects a target from 0 to 1, got {target}: {fix}")
     z = _value(logit)
     m = z.maximum(0).detach()
     loss: Value = ((z - m).exp() + (-m).exp()).log() + (m - z * target)
@@ -125,6 +128,7 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
     >>> round(cross_entropy([Value(1.0), Value(1.0)], 0).item(), 4)
     0.6931
     """
+    logits, label = plain(logits), plain(label)
     if not isinstance(logits, Iterable):
         got = "a single Value" if isinstance(logits, Value) else repr(logits)
         raise TypeError(
@@ -142,9 +146,10 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
     try:
         chosen = take(shifted, label)
     except (IndexError, TypeError) as error:
+        fix = fix_of(label, "pass the index of the true class", classes=len(zs))
         raise type(error)(
             f"cross_entropy expects the label of one of {len(zs)} classes, an int from 0 to "
-            f"{len(zs) - 1}, got {label!r}: pass the index of the true class"
+            f"{len(zs) - 1}, got {label!r}: {fix}"
         ) from None
     loss: Value = total.log() - chosen
     return loss
@@ -165,7 +170,7 @@ def _mean_of_rows(logits: Any, labels: Any) -> Value:
     if len(shape) != 2 or expected != shape[:1]:
         raise ValueError(
             "cross_entropy expects logits of shape (n, k) and labels of shape (n,), got "
-            f"{shape} and {expected}"
+            f"{shape} and {expected}: {fix_of(labels, 'pass a label for each row')}"
         )
     return _mean(list(map(cross_entropy, logits, flat(labels))))
 
@@ -182,4 +187,4 @@ def _value(x: Any) -> Value:
 
 
 def _is_known(target: Any) -> bool:  # a traced number has no value yet, so it cannot be checked
-    return isinstance(target, numbers.Real)
+    return isinstance(target, (numbers.Real, str))

@@ -26,7 +26,7 @@ from typing import Any
 
 from micrograd.core.node import innermost
 from micrograd.core.numbers import as_number
-from micrograd.core.shapes import shape_of
+from micrograd.core.shapes import fix_of, plain, shape_of, without_nan
 from micrograd.engine import Value
 
 
@@ -220,7 +220,7 @@ class Neuron(Module):
         For a batch of shape (m, n) the result is an array of m outputs.
         """
         if _is_batch(x):
-            return _stacked([self(row) for row in x])
+            return _stacked([self(row) for row in _inputs(x)])
         x = _values(x, *more)
         return _noted([self._output(x)], self, x)[0]
 
@@ -258,7 +258,7 @@ class Layer(Module):
         For a batch of shape (n, nin) the result is an array of shape (n, nout).
         """
         if _is_batch(x):
-            return _stacked([self(row) for row in x], len(self.neurons))
+            return _stacked([self(row) for row in _inputs(x)], len(self.neurons))
         x = _values(x, *more)
         out = _noted([neuron._output(x) for neuron in self.neurons], self, x)
         return out[0] if len(out) == 1 else out
@@ -314,7 +314,7 @@ class MLP(Module):
         For a batch of shape (n, nin) the result is an array of shape (n, number of outputs).
         """
         if _is_batch(x):
-            return _stacked([self(row) for row in x], len(self.layers[-1].neurons))
+            return _stacked([self(row) for row in _inputs(x)], len(self.layers[-1].neurons))
         x = _values(x, *more) if more else x
         for layer in self.layers:
             x = layer(x)
@@ -359,7 +359,7 @@ class Linear(Module):
         For a batch of shape (n, n_in) the result is an array of shape (n, n_out).
         """
         if _is_batch(x):
-            return _stacked([self(row) for row in x], len(self.weight))
+            return _stacked([self(row) for row in _inputs(x)], len(self.weight))
         x = _values(x, *more)
         n_out, n_in = self.weight.shape
         if len(x) != n_in:
@@ -395,7 +395,7 @@ class Activation(Module):
     def __call__(self, x: Any) -> Any:
         """An array of outputs, one for each input, in the same shape."""
         if _is_batch(x):
-            return _stacked([self(row) for row in x], shape_of(x)[1])
+            return _stacked([self(row) for row in _inputs(x)], shape_of(x)[1])
         inputs = _values(x)
         if self.name == "linear":  # the inputs are the outputs; other modules computed them
             return _array(inputs)
@@ -446,7 +446,7 @@ class Sequential(Module):
     def __call__(self, x: Any) -> Any:
         """The output of the last module, a list as an array; for a batch, with a row for each."""
         if _is_batch(x):
-            rows = [self(row) for row in x]
+            rows = [self(row) for row in _inputs(x)]
             return _stacked(rows, *shape_of(rows[0] if rows else []))
         for module in self.modules:
             x = module(x)
@@ -493,11 +493,11 @@ def predicted_class(scores: Any, threshold: float = 0.0) -> int:
     Raises:
         ValueError: a score is NaN, which cannot be compared.
     """
-    several = scores if hasattr(scores, "__len__") else [scores]
+    several = _inputs(scores)
     if not all(score <= score for score in several):  # False for NaN
         raise ValueError(
             "expected scores that are numbers, got NaN: training may have diverged; try a lower "
-            "learning rate"
+            f"learning rate. If X has NaN, {without_nan('X', 2)}"
         )
     if len(several) == 1:
         return int(several[0] > threshold)
@@ -546,23 +546,24 @@ def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) ->
 def _pairs(
     scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0
 ) -> list[tuple[int, int]]:
-    scores, labels = list(scores), list(labels)
+    scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
         raise ValueError(
             f"expected one label for each score, and at least one, got {len(labels)} labels for "
             f"{len(scores)} scores"
         )
     return [
-        (predicted_class(s, threshold), _class_index(label, len(s) if hasattr(s, "__len__") else 1))
+        (predicted_class(s, threshold), _class_index(plain(label), len(_inputs(s))))
         for s, label in zip(scores, labels, strict=True)
     ]
 
 
 def _class_index(label: Any, scores: int) -> int:
     known = range(scores) if scores > 1 else (0, 1, -1)
-    if label not in known:
+    if shape_of(label) or label not in known:
         classes = f"0 to {scores - 1} for {scores} scores" if scores > 1 else "0 and 1, or -1 and 1"
-        raise ValueError(f"expected the labels {classes}, got {label!r}: pass class indices")
+        fix = fix_of(label, "pass class indices", classes=max(scores, 2))
+        raise ValueError(f"expected the labels {classes}, got {label!r}: {fix}")
     return max(0, int(label))
 
 
@@ -579,6 +580,7 @@ def _check_activation(name: str) -> None:
 
 
 def _inputs(x: Any) -> Any:
+    x = plain(x)
     if hasattr(x, "__len__"):
         return x
     return tuple(x) if isinstance(x, Iterable) else (x,)
@@ -593,7 +595,7 @@ def _values(x: Any, *more: Any) -> list[Value]:
 
 
 def _is_batch(x: Any) -> bool:
-    axes = getattr(x, "ndim", None)
+    axes = getattr(plain(x), "ndim", None)
     if axes is None:  # a list may be long: check only its first element
         axes = 1
         while isinstance(x, (list, tuple)) and x:

@@ -99,8 +99,8 @@ class Parameters:
                 )
             if not math.isfinite(p.grad):
                 raise ValueError(
-                    f"the gradient of {name} is {p.grad}, so no parameter was changed: try a "
-                    "lower learning rate or clip_grad_norm"
+                    f"the gradient of {name} is {p.grad}, so no parameter was changed: leave out "
+                    "examples with NaN, or try a lower learning rate or clip_grad_norm"
                 )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -193,10 +193,10 @@ def test_split_refuses_invalid_sizes_and_fractions():
 
 @pytest.fixture
 def read(tmp_path):
-    def read_bytes(content):
+    def read_bytes(content, **options):
         path = tmp_path / "points.csv"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return read_csv(path)
+        return read_csv(path, **options)
 
     return read_bytes
 
@@ -238,10 +238,59 @@ def test_labels_become_indices_in_the_order_of_numbers_or_the_alphabet(
 ):
     content = "".join(f'1,2,"{label}"\n' for label in labels)
     if indices is None:
-        with pytest.raises(ValueError, match=r"line 1: expected a label after .*, got '1,2,'"):
+        with pytest.raises(
+            ValueError, match=r"line 1: expected a label in column label, got '1,2,'"
+        ):
             read(content)
     else:
         assert read(content)[1:] == (indices, names)
+
+
+IRIS = "id,species,length,width\n1,setosa,5.1,3.5\n2,virginica,6.3,3.3\n3,setosa,4.9,3\n"
+
+
+def test_a_column_of_text_by_its_name_becomes_class_indices(read):
+    X, y, names = read(IRIS, target="species")
+    assert X == [[1.0, 5.1, 3.5], [2.0, 6.3, 3.3], [3.0, 4.9, 3.0]]
+    assert (y, names) == ([0, 1, 0], ["setosa", "virginica"])
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [(["1", "3", "3"], [1, 3, 3]), (["1.5", "-2", "0"], [1.5, -2, 0]), (["7", "7", "7"], [7] * 3)],
+)
+def test_a_column_of_numbers_by_its_name_stays_as_it_is(read, column, expected):
+    rows = [f"{i},{number},{2 * i}" for i, number in enumerate(column)]
+    X, y, names = read("\n".join(["a,price,b", *rows]), target="price")
+    assert (X, y, names) == ([[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]], expected, [])
+    assert all(isinstance(t, int) for t in y) == all(isinstance(t, int) for t in expected)
+
+
+@pytest.mark.parametrize("header", ["", "a,b,c,kind\n"])
+def test_files_of_other_numbers_of_columns_have_the_label_last(read, header):
+    expected = ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [1, 0], ["u", "v"])
+    assert read(header + "1,2,3,v\n4,5,6,u\n") == expected
+    assert read("1,v\n4,u\n") == ([[1.0], [4.0]], [1, 0], ["u", "v"])
+
+
+@pytest.mark.parametrize(
+    ("content", "target", "message"),
+    [
+        (IRIS, "kind", r"expected a column 'kind' in the header, got \['id', 'species'"),
+        ("", "kind", r"expected a column 'kind' in the header, got \[\]"),
+        (IRIS, "width", "line 2: expected species to be a number like -1.5"),
+        (IRIS + "4,,1,2\n", "species", "line 5: expected a label in column species"),
+        (IRIS + "4,setosa,1\n", "species", "line 5: expected id,species,length,width separated"),
+        (IRIS + "4,setosa,,2\n", "species", "line 5: expected length to be a number"),
+        (IRIS + "4,setosa,nan,2\n", "species", "line 5: expected finite numbers"),
+        ("a,b\n1,2\n2,inf\n", "b", "line 3: expected finite numbers"),
+        ("a,b\n1,u\n2,u\n", "b", "at least two classes, but all 2 labels are 'u'"),
+        ("a,b\n", "b", "there are no rows"),
+    ],
+)
+def test_a_file_that_does_not_fit_the_target_is_refused(read, content, target, message):
+    with pytest.raises(ValueError, match=r"points\.csv.*" + message):
+        read(content, target=target)
 
 
 def test_a_written_file_can_be_read(tmp_path):
@@ -259,10 +308,10 @@ def test_a_written_file_can_be_read(tmp_path):
         ("1,2,a\n1,2\n", "line 2: expected x1,x2,label separated by commas, got '1,2'"),
         ("1,2,a\n\n1,2,b,4\n", "line 3: expected x1,x2,label separated by commas, got '1,2,b,4'"),
         ("1;2;a\n3;4;b\n", "line 1: expected x1,x2,label separated by commas, got '1;2;a'"),
-        ("x1,x2,label\n1,two,a\n", "line 2: expected x1 and x2 to be numbers.*got '1,two,a'"),
-        ("1,two,a\n1,2,b\n", "line 1: expected x1 and x2 to be numbers"),
-        ("1,2,a\nx1,x2,label\n", "line 2: expected x1 and x2 to be numbers"),
-        ("1,2,a\n,,\n", "line 2: expected x1 and x2 to be numbers"),
+        ("x1,x2,label\n1,two,a\n", "line 2: expected x2 to be a number.*got '1,two,a'"),
+        ("1,two,a\n1,2,b\n", "line 1: expected x2 to be a number"),
+        ("1,2,a\nx1,x2,label\n", "line 2: expected x1 to be a number"),
+        ("1,2,a\n,,\n", "line 2: expected x1 to be a number"),
         ("1,2,a\nnan,2,b\n", "line 2: expected finite numbers, got 'nan,2,b'"),
         ("1,-inf,a\n1,2,b\n", "line 1: expected finite numbers"),
         ("1,1e999,a\n1,2,b\n", "line 1: expected finite numbers"),

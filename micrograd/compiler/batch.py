@@ -108,6 +108,7 @@ class Batch:
             "compiled function, or compute with batch.data"
         )
 
+    __array_ufunc__ = None  # arithmetic with arrays is refused, too
     __add__ = __radd__ = __sub__ = __rsub__ = _refused
     __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = _refused
 

@@ -42,6 +42,7 @@ from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.update import Training, training_of
 from micrograd.core.pause import is_paused, open_blocks
+from micrograd.core.shapes import fix_of
 from micrograd.core.tracing import Traced
 from micrograd.engine import Value
 from micrograd.rows import one_at_a_time
@@ -578,8 +579,10 @@ def _as_array(i: int, x: Any) -> Array:
             "have the same shape: call the function once for each length"
         ) from None
     if array.dtype.kind not in "biuf":
+        text = next((v for v in array.ravel().tolist() if isinstance(v, str)), 0)
+        fix = fix_of(text if array.ndim == 1 else 0, "convert it with .astype(float)")
         raise TypeError(
-            f"argument {i}: expected an array of real numbers, got {array.dtype} {x!r:.40}"
+            f"argument {i}: expected an array of real numbers, got {array.dtype} {x!r:.40}: {fix}"
         )
     return array
 
@@ -607,8 +610,11 @@ def _check_indices(program: Program, arrays: Sequence[Array]) -> None:
             raise TypeError(f"expected whole numbers as indices, got {wrong}")
         if index.min() < 0 or index.max() >= length:
             wrong = index.min() if index.min() < 0 else index.max()
-            raise IndexError(f"take expects 0 <= index < {length}, got {wrong:g}")
+            fix = fix_of(wrong, "pass indices in this range", length)
+            raise IndexError(f"take expects 0 <= index < {length}, got {wrong:g}: {fix}")
 
 
 def _described(shape: Shape) -> str:
+    if shape == (1,):
+        return "a list of 1 number (.ravel() makes it one number)"
     return " x ".join(map(str, shape)) + " numbers" if shape else "one number"

@@ -20,6 +20,8 @@ from numbers import Integral
 from threading import Lock
 from typing import Any
 
+from micrograd.core.shapes import check_no_nan, fix_of, plain, shape_of
+
 __all__ = ["fit"]
 
 LONG = 1.0  # seconds after which a progress bar appears
@@ -52,7 +54,7 @@ def fit(
 
     Args:
         loss: the loss of one example: a function, compiled or not, of an entry of X and of y.
-        X: the examples, in the first axis.
+        X: the examples, in the first axis of a list, an array, or a table such as a DataFrame.
         y: a target for each example; None if the loss takes an entry of X alone.
         optimizer: an optimizer of the parameters, or any object with `zero_grad()` and `step()`.
         steps: number of steps.
@@ -69,12 +71,14 @@ def fit(
             compiled), so each step is a call of its own.
 
     Raises:
-        ValueError: X and y differ in length or are empty, or another argument is out of range.
+        ValueError: X and y differ in length, are empty or have NaN, or another argument is out of
+            range.
+        TypeError: the loss of an example is not a single number.
 
     Steps between which none of your code runs share a single check whether anything that the loss
     reads has changed. Other threads do not run meanwhile, unless the executor is NumPy or JAX.
     """
-    examples = [X] if y is None else [X, y]
+    examples = [plain(X)] if y is None else [plain(X), plain(y)]
     lengths = [len(some) for some in examples]
     if not lengths[0]:
         raise ValueError("fit expects at least one example, got none")
@@ -90,6 +94,8 @@ def fit(
     means: list[float] = []
     lrs: list[float] = []  # the learning rates of a stretch
     run = _Stretch(loss, examples, optimizer, means)
+    for name, some in zip("Xy", run.examples, strict=False):
+        check_no_nan(name, some)
     bar, most = _Bar(steps), 1
     try:
         while len(means) < steps:
@@ -184,7 +190,20 @@ class _Stretch:
         total = 0.0
         chosen = range(len(self.examples[0])) if indices is None else indices.tolist()
         for i in chosen:  # one graph at a time
-            part = self.loss(*(some[i] for some in self.examples)) / len(chosen)
+            example = [some[i] for some in self.examples]
+            label = example[1] if len(example) > 1 else 0
+            try:
+                part = self.loss(*example)
+            except TypeError as error:
+                fix = fix_of(label, "")
+                if not fix or fix in str(error):
+                    raise
+                raise TypeError(f"{error}: {fix}") from error
+            if shape := shape_of(part):
+                fix = fix_of(label, "return one number, such as its sum or mean")
+                raise TypeError(f"fit expects a loss that returns one Value for each example, got "
+                                f"shape {shape}: {fix}")  # fmt: skip
+            part = part / len(chosen)
             part.backward()
             total += part.data
         return total

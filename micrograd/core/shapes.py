@@ -1,12 +1,33 @@
 """Shapes of numbers, nested lists and arrays, which distinguish one example from a batch.
 
+Data of other libraries enters through `plain`, and messages about data end with `fix_of`.
+
 Only the number of axes counts, never the size: a list of two numbers is always one example, never
 two examples of one number each.
 """
 
 from __future__ import annotations
 
+import math
+import numbers
 from typing import Any
+
+
+def plain(x: Any) -> Any:
+    """A table or an array of another library (pandas, PyTorch), or an np.matrix, as an ndarray.
+
+    Such objects may iterate over column names, index by label, or keep two axes in every row.
+    Anything else is returned as it is, also NumPy's arrays; an array without axes is its element.
+    """
+    kind = type(x)
+    if not hasattr(kind, "__array__") or getattr(kind, "__array_ufunc__", True) is None:
+        return x  # a class with __array_ufunc__ = None refuses to compute like an array
+    import numpy as np
+
+    if isinstance(x, np.generic):
+        return x
+    array = x if isinstance(x, np.ndarray) and not isinstance(x, np.matrix) else np.asarray(x)
+    return array if array.ndim else array[()]
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -18,7 +39,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
     >>> shape_of(3.0), shape_of([1.0, 2.0]), shape_of([[1.0], [2.0], [3.0]])
     ((), (2,), (3, 1))
     """
-    shape = getattr(x, "shape", None)
+    shape = getattr(plain(x), "shape", None)
     if shape is not None:
         return tuple(shape)
     if not isinstance(x, (list, tuple)):
@@ -36,8 +57,51 @@ def flat(x: Any) -> list[Any]:
     >>> flat([[1, 2], [3, 4]])
     [1, 2, 3, 4]
     """
+    x = plain(x)
     if hasattr(x, "tolist"):
         x = x.tolist()
     if not isinstance(x, (list, tuple)):
         return [x]
     return [element for row in x for element in flat(row)]
+
+
+def fix_of(label: Any, otherwise: str, classes: float = math.inf) -> str:
+    """The end of a message about a label or target: the line that mends the data.
+
+    Args:
+        label: what came instead of a usable label or target.
+        otherwise: the fix if the label is a number.
+        classes: the number of classes; labels from 1 on exceed it by one.
+
+    >>> fix_of("cat", "pass class indices")
+    'write names = sorted(set(y)); y = [names.index(label) for label in y]'
+    """
+    if isinstance(label, str):
+        return "write names = sorted(set(y)); y = [names.index(label) for label in y]"
+    if shape := shape_of(label):
+        return "for y of shape (n, 1), pass y.ravel()" if shape[-1] == 1 else otherwise
+    if label != label:
+        return without_nan("y")
+    if isinstance(label, numbers.Real) and float(label) >= classes:
+        return f"{otherwise}; if your labels count from 1, pass y - 1"
+    return otherwise
+
+
+def without_nan(name: str, axes: int = 1) -> str:
+    """The line that leaves out the examples with NaN in X or y, for messages.
+
+    >>> without_nan("y")
+    'leave these examples out: keep = np.isfinite(y); X, y = X[keep], y[keep]'
+    """
+    kept = f"np.isfinite({name})" + ".all(axis=1)" * (axes > 1)
+    return f"leave these examples out: keep = {kept}; X, y = X[keep], y[keep]"
+
+
+def check_no_nan(name: str, x: Any) -> None:
+    """Raises a ValueError if a number in x is NaN: the loss and its gradients would be NaN, too."""
+    if getattr(getattr(x, "dtype", None), "kind", "O") == "O":
+        has_nan = any(isinstance(number, float) and number != number for number in flat(x))
+    else:
+        has_nan = (x != x).any()
+    if has_nan:
+        raise ValueError(f"{name} has NaN: {without_nan(name, len(shape_of(x)))}")

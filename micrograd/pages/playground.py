@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from micrograd.core.node import innermost
+from micrograd.core.shapes import fix_of, plain, without_nan
 from micrograd.engine import Value, topological_order
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
@@ -81,7 +82,7 @@ def playground(
     recorded, outputs = _model(model)
     classes = 2 if outputs == 1 else outputs
     if labels and max(labels) >= classes:
-        fix = f"give its last layer {max(labels) + 1} neurons"
+        fix = fix_of(max(labels), f"give its last layer {max(labels) + 1} neurons", classes)
         raise ValueError(f"y has the label {max(labels)}, but the model tells {classes} classes "
                          f"apart: {fix}")  # fmt: skip
     title = str(title or texts_of(language)["playground.title"])
@@ -254,26 +255,32 @@ def _examples(X: Any, y: Any) -> tuple[list[list[float]], list[int], bool | None
     points = [[float(c) for c in _listed(x, "a point of X")] for x in _listed(X, "X")]
     wrong = next((x for x in points if len(x) != 2 or not all(map(math.isfinite, x))), None)
     if wrong is not None or not points:
-        raise ValueError(f"X expects points with two finite coordinates, got {wrong or 'none'}")
+        fix = f": {without_nan('X', 2)}" if wrong and len(wrong) == 2 else ""
+        got = f"{wrong or 'none'}{fix}"
+        raise ValueError(f"X expects points with two finite coordinates, got {got}")
     given = [_label(label) for label in _listed(y, "y")]
     if len(given) != len(points):
         raise ValueError(f"y expects {len(points)} labels, one for each point, got {len(given)}")
     signs = -1 in given
     known = {-1, 1} if signs else set(range(MOST_CLASSES))
     if strange := [label for label in given if label not in known]:
+        fix = fix_of(strange[0], "pass class indices", MOST_CLASSES)
         raise ValueError("y expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes "
-                         f"(at most {MOST_CLASSES}), got {strange[0]!r}")  # fmt: skip
+                         f"(at most {MOST_CLASSES}), got {strange[0]!r}: {fix}")  # fmt: skip
     return points, [int(label > 0) if signs else int(label) for label in given], signs
 
 
 def _listed(x: Any, name: str) -> list[Any]:
+    x = plain(x)
     if not isinstance(x, Iterable):
         raise TypeError(f"expected {name} to be a list, got {x!r:.40}")
     return list(x)
 
 
-def _label(label: Any) -> float:
-    if isinstance(label, Iterable) and not isinstance(label, str):  # y of shape (n, 1)
+def _label(label: Any) -> Any:
+    if isinstance(label, str):
+        return label
+    if isinstance(label, Iterable):  # y of shape (n, 1)
         (label,) = label
     return float(label)
 

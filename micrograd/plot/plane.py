@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from micrograd.core.shapes import fix_of, without_nan
 from micrograd.plot.style import MARKERS
 
 __all__ = ["Plane", "examples"]
@@ -44,16 +45,20 @@ def examples(
         raise ValueError(f"X{which} expects n points, shape (n, 2), got shape {points.shape}")
     if labels.shape != points.shape[:1]:
         raise ValueError(
-            f"y{which} expects {len(points)} labels, one for each point, got shape {labels.shape}"
+            f"y{which} expects {len(points)} labels, one for each point, got shape "
+            f"{labels.shape}: {fix_of(labels, 'pass as many labels as points')}"
         )
     if not np.isfinite(points).all():
         raise ValueError(
-            f"X{which} expects finite coordinates, got NaN or infinity: remove such points"
+            f"X{which} expects finite coordinates, got NaN or infinity: {without_nan('X', 2)}"
         )
     known = set(labels.tolist())
     shown = sorted(known, key=str)[:5]
     signs = known <= {-1, 1}
     if names is None:
+        if known > {1} and 0 not in known and known <= set(range(len(MARKERS) + 1)):
+            raise ValueError(f"y{which} expects labels from 0, got {shown}: pass y - {min(known)}, "
+                             "or names=[...] if class 0 has no point")  # fmt: skip
         k = max(2, int(max(known)) + 1) if known <= set(range(len(MARKERS))) else 2
         names = [str(label) for label in range(k)]
     if not 2 <= len(names) <= len(MARKERS):
@@ -62,9 +67,11 @@ def examples(
             f"{len(names)}: {list(names)[:9]!r}"
         )
     if not (signs and len(names) == 2) and not known <= set(range(len(names))):
+        wrong = min(known - set(range(len(names))), key=str)
         raise ValueError(
             f"y{which} expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes "
-            f"(at most {len(MARKERS)}), got {shown}"
+            f"(at most {len(MARKERS)}), got {shown}: "
+            f"{fix_of(wrong, 'pass class indices', len(names))}"
         )
     return points, (labels > 0 if signs else labels).astype(int), list(names)
 
