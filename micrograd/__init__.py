@@ -110,7 +110,18 @@ _elsewhere = {  # names in other modules that a user may look for here
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
 _modules = [
-    *("core", "engine", "derivatives", "arrays", "nn", "losses", "rows", "optim", "datasets"),
+    *(
+        "core",
+        "engine",
+        "derivatives",
+        "arrays",
+        "module",
+        "nn",
+        "losses",
+        "rows",
+        "optim",
+        "datasets",
+    ),
     *("draw", "pages", "plot", "compiler", "grade"),
 ]
 

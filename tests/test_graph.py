@@ -352,7 +352,7 @@ def test_a_part_of_a_layer_has_the_sizes_of_the_whole():
 
 def test_a_neuron_that_ignores_an_input_is_not_grouped():
     class FirstInputOnly(Neuron):
-        def _output(self, x):
+        def forward(self, x):
             return self.w[0] * x[0] + self.b
 
     y = FirstInputOnly(2)([1.0, 2.0])

@@ -362,7 +362,7 @@ def test_sizes_and_inputs_without_a_list():
         (lambda: MLP(2, 3), r"got 3: write MLP\(2, \[3\]\)"),
         (lambda: MLP(2, 3, "tanh"), r"got 3: write MLP\(2, \[3\]\)"),
     ):
-        with pytest.raises(TypeError, match=f"the sizes of its layers in a list, {right}"):
+        with pytest.raises(TypeError, match=f"MLP expects a list of sizes, {right}"):
             wrong()
     for module in (Neuron(3), Layer(3, 2), MLP(3, [2, 1]), Linear(3, 1)):
         with pytest.raises(

@@ -45,7 +45,7 @@ import numpy as np
 
 from micrograd.compiler.parameters import class_of
 from micrograd.engine import Value
-from micrograd.nn import Module
+from micrograd.module import Module
 
 # Objects of these types have no items and no attributes, so there is nothing to follow, and ==
 # compares them fully. Subclasses are not listed: their objects may have attributes.

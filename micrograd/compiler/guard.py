@@ -39,7 +39,7 @@ from micrograd.compiler.dependencies import (
 )
 from micrograd.compiler.parameters import class_of
 from micrograd.engine import Value
-from micrograd.nn import Module
+from micrograd.module import Module
 
 CONTAINERS = {*MUTABLE, *FROZEN}  # without their subclasses
 EQUAL_IF_PARTS_ARE = {*PLAIN, *CONTAINERS, BuiltinMethodType}

@@ -15,6 +15,7 @@ from typing import Any
 from micrograd.draw.names import Names
 from micrograd.draw.records import LayerBox, NeuronBox, Node, RestBox
 from micrograd.engine import Value
+from micrograd.nn import neurons_of
 
 LEVELS = ("op", "neuron", "layer", "array")
 
@@ -106,7 +107,7 @@ def _neurons_and_parameters(
     # The neurons of the module in the note, keyed by first weight, and all their parameters.
     neurons: dict[Value, list[_NeuronCall]] = {}
     parameters: set[Value] = set()
-    for path, weights, bias, activation in note[0]._neurons():
+    for path, weights, bias, activation in neurons_of(note[0]):
         neuron = _NeuronCall(note, path, weights, bias, activation, [])
         neurons.setdefault(weights[0], []).append(neuron)
         parameters.update(neuron.parameters)
@@ -227,7 +228,7 @@ def _layer_box(
         kind=type(module).__name__,
         activation=", ".join(dict.fromkeys(call.activation for call in calls)),
         n_in=len(calls[0].weights),
-        n_out=len(module._neurons()),
+        n_out=len(neurons_of(module)),
         parameters=len(module.parameters()),
         examples=len({id(call.note) for call in calls}),
         operands=tuple(dict.fromkeys(o for neuron in neurons for o in neuron.operands)),

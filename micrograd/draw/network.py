@@ -36,7 +36,8 @@ from micrograd.draw.style import (
 )
 from micrograd.draw.tokens import LIGHT
 from micrograd.engine import Value, no_grad
-from micrograd.nn import Activation, Layer, Linear, Module, Neuron, layers_of
+from micrograd.module import Module
+from micrograd.nn import Activation, Layer, Linear, Neuron, layers_of, neurons_of
 
 SIZE = 0.5  # inches: diameter of a circle
 STEP = 0.6  # inches: distance between neighbours in a column
@@ -259,11 +260,11 @@ def _columns(model: Module, x: Any) -> list[_Column]:
     layers = _checked_layers(model)
     if x is not None:
         x = list(x) if hasattr(x, "__len__") else [x]
-    columns = [_Column("input", len(layers[0]._neurons()[0][1]), outputs=_data(x))]
+    columns = [_Column("input", len(neurons_of(layers[0])[0][1]), outputs=_data(x))]
     for layer in layers:
         with no_grad():
             x = None if x is None else layer(x)
-        neurons = layer._neurons()
+        neurons = neurons_of(layer)
         if neurons:
             n_in = len(neurons[0][1])
             if n_in != columns[-1].size:
@@ -289,7 +290,7 @@ def _checked_layers(model: Module) -> list[Any]:
                 "draw_network expects an MLP, Layer, Neuron or Linear, or a Sequential of these "
                 f"and Activations, got {layer!r:.60}: pass a part of the model that is one of these"
             )
-    if not layers or not layers[0]._neurons():
+    if not layers or not neurons_of(layers[0]):
         first = f"{layers[0]!r:.60}" if layers else "no layers"
         raise ValueError(
             f"draw_network expects a layer with neurons first, got {first}: begin with a Linear, "

@@ -8,7 +8,7 @@ import numpy as np
 
 from micrograd.core.shapes import flat
 from micrograd.engine import Value
-from micrograd.nn import Activation, Layer, Linear, layers_of
+from micrograd.nn import Activation, Layer, Linear, layers_of, neurons_of
 from micrograd.plot.scores import scores
 
 __all__ = ["LayeredModel"]
@@ -36,7 +36,7 @@ class LayeredModel:
     def __init__(self, model: Any) -> None:
         self._stages = layers_of(model)
         layers = [
-            [(weights, bias) for _, weights, bias, _ in stage._neurons()]
+            [(weights, bias) for _, weights, bias, _ in neurons_of(stage)]
             for stage in self._stages
             if isinstance(stage, (Layer, Linear))
         ]

@@ -1,0 +1,297 @@
+"""`Module`, the base class of models: its parameters, their names, saving and loading.
+
+`PerExample` is the base class of the modules in `nn.py`: they compute the outputs of one example,
+and a batch is one example after another.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from micrograd.core.node import innermost
+from micrograd.core.numbers import as_number
+from micrograd.core.shapes import plain, shape_of
+from micrograd.engine import Value
+
+_edits = itertools.count(1)
+
+
+class Module:
+    """The base class of models; a subclass sets attributes and defines `forward` or `__call__`.
+
+    The parameters of a model are the Values among its attributes and the parameters of the Modules
+    among them. Both may also be in lists, tuples, dicts and NumPy arrays.
+
+    >>> class Line(Module):
+    ...     def __init__(self):
+    ...         self.slope, self.bias = Value(2.0), Value(1.0)
+    ...     def forward(self, x):
+    ...         return self.slope * x + self.bias
+    >>> Line()(3.0).data
+    7.0
+    >>> Line().state_dict()
+    {'slope': 2.0, 'bias': 1.0}
+    """
+
+    edits = 0  # changes whenever an attribute of any module is set; compiled functions check it
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        Module.edits = next(_edits)  # a new number each time, even with several threads
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        Module.edits = next(_edits)
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """The outputs that `forward` returns."""
+        return self.forward(*inputs, **named)
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        """The outputs for the given inputs; subclasses define this method.
+
+        Raises:
+            NotImplementedError: the class does not define it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} defines neither forward nor __call__")
+
+    def named_modules(self) -> Iterator[tuple[str, Module]]:
+        """A pair (name, module) for every module, `('', self)` first.
+
+        The name is what one would write after `model.` to get the module.
+
+        >>> from micrograd.nn import Layer
+        >>> [name for name, _ in Layer(1, 2).named_modules()]
+        ['', 'neurons[0]', 'neurons[1]']
+        """
+        seen: set[int] = set()
+        waiting: list[tuple[str, Module]] = [("", self)]
+        while waiting:
+            name, module = waiting.pop()
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield name, module
+                below = _found(Module, vars(module), f"{name}." if name else "", attributes=True)
+                waiting += reversed(list(below))
+
+    def named_parameters(self) -> Iterator[tuple[str, Value]]:
+        """A pair (name, parameter) for every parameter.
+
+        The name is what one would write after `model.` to get it. A module's own parameters come
+        before those of the modules inside it, as in PyTorch. Results of operations do not count, so
+        a model may keep its last output.
+
+        >>> from micrograd.nn import Layer
+        >>> [name for name, p in Layer(1, 2).named_parameters()]
+        ['neurons[0].w[0]', 'neurons[0].b', 'neurons[1].w[0]', 'neurons[1].b']
+        """
+        seen: set[Value] = set()
+        for prefix, module in self.named_modules():
+            start = f"{prefix}." if prefix else ""
+            for name, value in _found(Value, vars(module), start, attributes=True):
+                if value not in seen and not value._prev:
+                    seen.add(value)
+                    yield name, value
+
+    def parameters(self) -> list[Value]:
+        """All parameters, in the order of the attributes."""
+        return [p for _, p in self.named_parameters()]
+
+    def zero_grad(self) -> None:
+        """Resets all gradients to 0; otherwise the next backward pass would add to them."""
+        for p in self.parameters():
+            p.grad = 0
+
+    def summary(self) -> str:
+        """A table of the parts of this module, one per line, with the number of parameters in each.
+
+        >>> from micrograd.nn import MLP
+        >>> print(MLP(2, [3, 1]).summary())
+        part       kind                parameters
+        layers[0]  Layer of 3 neurons           9
+        layers[1]  Layer of 1 neuron            4
+        total                                  13
+        """
+        parts = [
+            (name, module._kind(), len(module.parameters()))
+            for name, module in _found(Module, vars(self), "", attributes=True)
+        ]
+        rows = [*parts, ("total", "", len(self.parameters()))]
+        name_width = max(len(name) for name, *_ in rows)
+        kind_width = max(len(kind) for _, kind, _ in rows)
+        head = f"{'part':{name_width}}  {'kind':{kind_width}}  parameters"
+        lines = [f"{name:{name_width}}  {kind:{kind_width}}  {n:>10,}" for name, kind, n in rows]
+        return "\n".join([head, *lines])
+
+    def _kind(self) -> str:
+        return repr(self) if type(self).__repr__ is not object.__repr__ else type(self).__name__
+
+    def state_dict(self) -> dict[str, Any]:
+        """A dict that maps each parameter's name to its data, for saving a trained model."""
+        return {name: p.data for name, p in self.named_parameters()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Sets the data of all parameters from a `state_dict()`; on an error, none is changed.
+
+        Entries may also be Values, as in `dict(model.named_parameters())`: their data is copied.
+
+        Raises:
+            ValueError: the names in `state` are not exactly the names of the parameters.
+            TypeError: `state` is not a dict, or an entry is not a number.
+
+        >>> from micrograd.nn import Neuron
+        >>> a, b = Neuron(2), Neuron(2)
+        >>> b.load_state_dict(a.state_dict())
+        >>> a.state_dict() == b.state_dict()
+        True
+        """
+        parameters = dict(self.named_parameters())
+        _check_names(parameters, state, type(self).__name__)
+        data = _numbers(state)
+        for name, p in parameters.items():
+            p.data = data[name]
+
+
+class PerExample(Module):
+    """A Module whose `forward` takes one example, a list of Values.
+
+    It is called with one example (numbers or Values in a list or an array; a single input needs no
+    list), or with a batch of shape (n, number of inputs), for which the results are stacked to an
+    array.
+    """
+
+    is_container = False  # whether other modules compute the results
+
+    def __call__(self, x: Any, *more: Any) -> Any:
+        """The outputs of `forward`, for one example or for each row of a batch."""
+        if more:
+            given = [xi.data if isinstance(xi, Value) else xi for xi in (x, *more)]
+            raise TypeError(
+                f"expected one list of inputs, got {len(given)} arguments: pass {given}"
+            )
+        if is_batch(x):
+            rows = [self(row) for row in inputs_of(x)]
+            if not rows:
+                raise ValueError("expected at least one example, got an empty batch")
+            return array_of(rows, len(rows), *([self.n_out] if self.n_out else shape_of(rows[0])))
+        # Each number is converted once, so that all neurons share one Value for it.
+        values = [xi if isinstance(xi, Value) else Value(xi) for xi in inputs_of(x)]
+        out = self.forward(values)
+        return out if out is values or self.is_container else _noted(out, self, values)
+
+    @property
+    def n_out(self) -> int | None:
+        """The number of outputs, if they are a list, or a single Value instead of a list of one."""
+        return None
+
+
+def is_batch(x: Any) -> bool:
+    """Whether these are the inputs of several examples: an array or nested list with two axes.
+
+    >>> is_batch([1.0, 2.0]), is_batch([[1.0, 2.0]])
+    (False, True)
+    """
+    axes = getattr(plain(x), "ndim", None)
+    if axes is None:  # a list may be long: check only its first element
+        axes = 1
+        while isinstance(x, (list, tuple)) and x:
+            x = x[0]
+            axes += 1 if isinstance(x, (list, tuple)) else getattr(x, "ndim", 0)
+    if axes > 2:
+        raise ValueError(
+            f"expected the inputs of one example, or a batch of shape (n, n_in), got {axes} axes"
+        )
+    return bool(axes == 2)
+
+
+def inputs_of(x: Any) -> Any:
+    """The inputs as something that has a length; a single number becomes a tuple."""
+    x = plain(x)
+    if hasattr(x, "__len__"):
+        return x
+    return tuple(x) if isinstance(x, Iterable) else (x,)
+
+
+def array_of(values: Iterable[Any], *shape: int) -> Any:
+    """An array of Values of this shape; by default as long as `values`."""
+    from micrograd.arrays import as_array  # imports NumPy, which a single Neuron does not need
+
+    values = list(values)
+    return as_array(values, shape or (len(values),))
+
+
+def check_size(module: str, name: str, size: Any) -> None:
+    """Raises an error if a number of inputs or outputs is not an int of at least 1."""
+    if not hasattr(size, "__index__"):
+        raise TypeError(f"{module} expects {name} to be an int, got {size!r}")
+    if size < 1:
+        raise ValueError(f"{module} expects {name} to be at least 1, got {size}")
+
+
+def _noted(out: Any, module: Module, x: list[Value]) -> Any:
+    # Notes which module made a result, and from which inputs; drawings use this to group nodes. The
+    # results of a call share one tuple, because Python's garbage collector visits every tuple.
+    results = out if isinstance(out, list) else [out]
+    if results and results[0]._prev:  # under no_grad() a result must not keep its inputs alive
+        note = (module, *x)
+        for result in results:
+            result._made_by = note
+    return out
+
+
+def _found(
+    kind: Any, thing: Any, name: str, attributes: bool = False, around: tuple[Any, ...] = ()
+) -> Iterator[tuple[str, Any]]:
+    # `around` holds the enclosing objects: following a reference back to one would loop forever.
+    if isinstance(thing, Module):
+        thing, name, attributes = vars(thing), f"{name}.", True
+    elif str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
+        thing = thing.tolist()
+    if isinstance(thing, dict):
+        places = [f"{name}{key}" if attributes else f"{name}[{key!r}]" for key in thing]
+        entries = list(thing.values())
+    elif isinstance(thing, (list, tuple)):
+        places = [f"{name}[{i}]" for i in range(len(thing))]
+        entries = list(thing)
+    else:
+        return
+    if any(thing is outer for outer in around):
+        return
+    for place, entry in zip(places, entries, strict=True):
+        if isinstance(entry, kind):
+            yield place, entry
+        elif not isinstance(entry, Module):  # named_modules() visits Modules
+            yield from _found(kind, entry, place, around=(*around, thing))
+
+
+def _check_names(parameters: Mapping[str, Value], state: Any, module: str) -> None:
+    if not isinstance(state, Mapping):
+        raise TypeError(
+            "load_state_dict expects a dict of names and numbers, got "
+            f"{type(state).__name__} {state!r:.40}: pass what state_dict() returned"
+        )
+    missing = [name for name in parameters if name not in state]
+    unknown = [name for name in state if name not in parameters]
+    if missing or unknown:
+        raise ValueError(
+            f"this {module} expects {len(parameters)} parameters, got {len(state)}: "
+            f"missing {_some(missing)}, unknown {_some(unknown)}; build the model with the sizes "
+            "that it had when it was saved"
+        )
+
+
+def _numbers(state: Mapping[str, Any]) -> dict[str, Any]:
+    data = {name: as_number(innermost(entry)) for name, entry in state.items()}
+    wrong = [name for name, number in data.items() if number is NotImplemented]
+    if wrong:
+        got = f"{type(state[wrong[0]]).__name__} {state[wrong[0]]!r:.40}"
+        raise TypeError(f"load_state_dict expects numbers, got {got} at {_some(wrong)}: convert "
+                        "each with float()")  # fmt: skip
+    return data
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return (", ".join(names[:3]) or "none") + more
