@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import itertools
 import random
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from micrograd.arithmetic import as_number
 from micrograd.engine import Value, innermost
@@ -675,3 +676,9 @@ def _numbers(state: Mapping[str, Any]) -> dict[str, Any]:
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return (", ".join(names[:3]) or "none") + more
+
+
+if not TYPE_CHECKING:  # a type checker should find names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return sys.modules[__package__].__getattr__(f"nn.{name}")
