@@ -80,6 +80,14 @@ def test_import_loads_the_standard_library_only():
     assert new - set(sys.stdlib_module_names) == {"micrograd"}
 
 
+def test_help_works_without_docstrings():
+    code = "import micrograd; help(micrograd)"
+    command = [sys.executable, "-OO", "-W", "error", "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "draw_dot(" in run.stdout
+    assert not run.stderr
+
+
 def test_the_interpreter_is_left_as_it_was():
     settings = (
         "(gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), sys.getrecursionlimit())"
