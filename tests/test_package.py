@@ -80,6 +80,7 @@ def test_import_loads_the_standard_library_only():
     assert new - set(sys.stdlib_module_names) == {"micrograd"}
 
 
+@pytest.mark.slow
 def test_help_works_without_docstrings():
     code = "import micrograd; help(micrograd)"
     command = [sys.executable, "-OO", "-W", "error", "-c", code]
