@@ -47,11 +47,11 @@ def main():
     try:  # report wrong arguments before training
         if options.steps < 0:
             raise ValueError(f"expected --steps of at least 0, got {options.steps}")
-        plot.check_path(options.out)
         if options.animate:
             plot.check_path(options.animate, ["gif", "html"])
             if Path(options.animate).resolve() == Path(options.out).resolve():
                 raise ValueError("--out and --animate name the same file: give them two")
+        plot.check_path(options.out)
         X, y, names = load(options.data, options.points, options.noise, options.seed)
         random.seed(options.seed)
         outputs = 1 if len(names) == 2 else len(names)

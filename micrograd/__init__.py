@@ -102,12 +102,22 @@ _names_in = {
     "pages.explain": "explain",
     "pages.playground": "playground",
 }
-_elsewhere = {  # names in other modules that a user may look for here
-    "datasets": "blobs circles moons spirals xor yin_yang",
-    "losses": "binary_cross_entropy cross_entropy hinge squared_error",
-    "optim": "clip_grad_norm",
-    "plot": "animate decision_boundary learning_curves loss_curve",
+_hints = {  # for names that are in other modules, or only in other packages
+    "blobs circles moons spirals xor yin_yang": "import it from micrograd.datasets",
+    "levels topological_orders": "import it from micrograd.draw.graph",
+    "binary_cross_entropy cross_entropy hinge squared_error": "import it from micrograd.losses",
+    "clip_grad_norm": "import it from micrograd.optim",
+    "animate decision_boundary learning_curves loss_curve": "import it from micrograd.plot",
+    "Scalar": "use Value(number)",
+    "tensor Tensor Vector Matrix": "use values(...), an array of Values",
+    "grad": "use gradient(f, xs), or call backward() and read .grad",
+    "DataLoader": "use micrograd.datasets.batches(X, y, size)",
+    "nn.MSELoss": "use micrograd.losses.squared_error(prediction, target)",
+    "nn.CrossEntropyLoss": "use micrograd.losses.cross_entropy(logits, label)",
+    "nn.BCEWithLogitsLoss": "use micrograd.losses.binary_cross_entropy(logit, target)",
+    "nn.functional": "use methods such as Value.relu(), and the functions of micrograd.losses",
 }
+_hint_for = {name: hint for names, hint in _hints.items() for name in names.split()}
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}
 _modules = [
     *(
@@ -131,12 +141,12 @@ def __getattr__(name: str) -> _typing.Any:
         return getattr(_import_module(f"micrograd.{_module_of[name]}"), name)
     if name in _modules:
         return _import_module(f"micrograd.{name}")
-    error = f"module 'micrograd' has no attribute {name!r}"
-    for module, names in _elsewhere.items():
-        if name in names.split():
-            error += f": import it from micrograd.{module}"
-            if _sys._getframe(1).f_code.co_name == "_handle_fromlist":
-                raise ImportError(error)  # `from micrograd import` would hide an AttributeError
+    module, _, attribute = f"micrograd.{name}".rpartition(".")  # nn asks for its names, too
+    error = f"module {module!r} has no attribute {attribute!r}"
+    if name in _hint_for:
+        error += f": {_hint_for[name]}"
+        if _sys._getframe(1).f_code.co_name == "_handle_fromlist":
+            raise ImportError(error)  # `from micrograd import` would hide an AttributeError
     raise AttributeError(error)
 
 

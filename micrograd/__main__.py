@@ -559,11 +559,13 @@ def _assigned(assignment: str) -> tuple[str, str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code: 1 if a check fails, 2 for other errors, else 0.
 
+    Without a command, it prints the help, as for `--help`.
+
     >>> main(["derive", "x * y"]), main(["draw", "x", "x=1", "-o", "x"]), main(["grade", "no.py"])
     (2, 2, 2)
     >>> main(["train", "--data", "circles"])  # doctest: +SKIP
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if given[:1] == ["train"]:
         return train(given[1:])
     # argparse would take an expression like -x*2 for an option, unless a space comes first.

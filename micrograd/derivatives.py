@@ -149,7 +149,11 @@ class _Tape(NamedTuple):
 # ---- 2. Products with the Jacobian, and the Jacobian itself
 
 
-def jvp(output: Value | Sequence[Value], tangents: Mapping[Value, Number]) -> Any:
+def jvp(
+    output: Value | Sequence[Value] | Callable[..., Any],
+    xs: Iterable[Number] | Mapping[Value, Number] | None = None,
+    tangents: Sequence[Number] | Mapping[Value, Number] | None = None,
+) -> Any:
     """Forward mode, a Jacobian-vector product: the rate of change of the output.
 
         d output  =  sum over leaves of   d output / d leaf * tangent(leaf)
@@ -157,26 +161,46 @@ def jvp(output: Value | Sequence[Value], tangents: Mapping[Value, Number]) -> An
     It takes one walk from the leaves to the outputs, regardless of the number of outputs. A full
     gradient takes one walk for each input.
 
+    Call it as `jvp(output, tangents)` for the nodes of a graph, or as `jvp(f, xs, tangents)` for a
+    function at plain numbers, as in `gradient(f, xs)`.
+
     Args:
-        output: a Value, or a sequence of Values.
-        tangents: maps each leaf that changes to its rate of change.
+        output: a Value, a sequence of Values, or a function that returns one of these.
+        xs: a number for each argument of the function.
+        tangents: maps each leaf that changes to its rate of change; for a function, a rate of
+            change for each argument.
 
     Returns:
         A number, or a list of numbers for several outputs.
 
     Raises:
-        ValueError: tangents contains a node that is not a leaf.
+        ValueError: tangents contains a node that is not a leaf, or not one tangent for each x.
+        TypeError: tangents is not a mapping, and output is not a function.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> jvp(x * y, {x: 1.0}), jvp([x * y, x - y], {x: 1.0, y: 1.0})
     (3.0, [5.0, 0.0])
+    >>> jvp(lambda x, y: [x * y, x - y], [2.0, 3.0], [1.0, 1.0])
+    [5.0, 0.0]
     """
-    outputs = _list(output)
-    for node in tangents:
+    if callable(output):
+        leaves, rates = _leaves(xs), flat([] if tangents is None else tangents)
+        if len(rates) != len(leaves):
+            expected = f"jvp(f, xs, tangents) expects {len(leaves)} tangents, one for each x"
+            raise ValueError(f"{expected}, got {tangents}")
+        y = output(*leaves)
+        found = jvp(_outputs(y), dict(zip(leaves, rates, strict=True)))
+        return [_plain(d) for d in found] if shape_of(y) else _plain(found[0])
+    rate_of = xs if tangents is None else tangents
+    if not isinstance(rate_of, Mapping):
+        fix = "pass {leaf: tangent}, or a function as in jvp(f, xs, tangents)"
+        raise TypeError(f"jvp expects a mapping from leaves to tangents, got {rate_of!r}: {fix}")
+    for node in rate_of:
         if node._prev:
             fix = "pass the tangents of the leaves that it was computed from"
             raise ValueError(f"jvp expects tangents of leaves only, got one for {node!r}: {fix}")
-    tangent = _Tape.of(*outputs).tangents(tangents)
+    outputs = _list(output)
+    tangent = _Tape.of(*outputs).tangents(rate_of)
     found = [tangent.get(v, 0) for v in outputs]
     return found[0] if isinstance(output, Value) else found
 
@@ -240,24 +264,40 @@ def vjp(output: Any, upstream: Any = 1) -> Gradients:
 
 
 def jacobian(
-    outputs: Value | Sequence[Value], inputs: Sequence[Value], mode: str = "reverse"
+    outputs: Value | Sequence[Value] | Callable[..., Any],
+    inputs: Iterable[Any],
+    mode: str = "reverse",
 ) -> list[list[Number]]:
     """The derivatives of all outputs (rows) with respect to all inputs (columns).
 
     Args:
-        outputs: Values; a single Value gives one row.
-        inputs: nodes of the same graph, not necessarily leaves.
+        outputs: Values; a single Value gives one row. Or a function that returns them.
+        inputs: nodes of the same graph, not necessarily leaves. For a function, a number for each
+            of its arguments, as in `gradient(f, xs)`.
         mode: 'reverse' walks the graph once for each output, 'forward' once for each input.
+
+    Raises:
+        TypeError: an input is not a Value, and outputs is not a function.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> jacobian([x * y, x + y], [x, y])
     [[3.0, 2.0], [1, 1]]
+    >>> jacobian(lambda x, y: [x * y, x + y], [2.0, 3.0])
+    [[3.0, 2.0], [1.0, 1.0]]
     """
-    outputs = _list(outputs)
+    if callable(outputs):
+        leaves = _leaves(inputs)
+        rows = jacobian(_outputs(outputs(*leaves)), leaves, mode)
+        return [[_plain(d) for d in row] for row in rows]
+    outputs, inputs = _list(outputs), _list(inputs)
+    for v in inputs:
+        if not isinstance(v, Value):
+            fix = "pass Values, or a function as in jacobian(f, xs)"
+            raise TypeError(f"jacobian expects nodes of the graph as inputs, got {v!r}: {fix}")
     tape = _Tape.of(*outputs)
     if mode == "reverse":
-        rows = [tape.adjoints({output: 1}) for output in outputs]
-        return [[row.get(v, 0) for v in inputs] for row in rows]
+        adjoints = [tape.adjoints({output: 1}) for output in outputs]
+        return [[adjoint.get(v, 0) for v in inputs] for adjoint in adjoints]
     if mode == "forward":
         columns = [tape.tangents({v: 1}) for v in inputs]
         return [[column.get(output, 0) for column in columns] for output in outputs]
@@ -348,7 +388,7 @@ def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
     >>> gradient(lambda x, y: 3 * x**2 + x * y + 5 * y**2, [2.0, 3.0])
     [15.0, 32.0]
     """
-    leaves = [Value(x) for x in xs]
+    leaves = _leaves(xs)
     return [_plain(d) for d in _gradients(f(*leaves), leaves)]
 
 
@@ -358,21 +398,34 @@ def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
     >>> hessian(lambda x, y: x**2 * y, [3.0, 5.0])
     [[10.0, 6.0], [6.0, 0.0]]
     """
-    inner = [Value(x) for x in xs]
+    inner = _leaves(xs)
     outer = [Value(x) for x in inner]
     return [[_plain(d) for d in _gradients(first, inner)] for first in _gradients(f(*outer), outer)]
 
 
 def _gradients(y: Any, leaves: Sequence[Value]) -> list[Any]:
+    gradients = vjp(_output(y))
+    return [gradients.get(leaf, 0) for leaf in leaves]
+
+
+def _leaves(xs: Any) -> list[Value]:
+    if not isinstance(xs, Iterable):
+        raise TypeError(f"expected a list of numbers, one for each argument of f, got {xs!r}")
+    return [Value(x) for x in xs]
+
+
+def _outputs(y: Any) -> list[Value]:
+    return [_output(v) for v in flat(y)]
+
+
+def _output(y: Any) -> Value:
+    # What a function returned, as a Value; a plain number becomes one that depends on nothing.
     if not (Value(0.0) + 1.0)._prev:
         reason = "derivatives need a graph, and no_grad() records none"
         raise ValueError(f"{reason}: call this function outside the no_grad() block")
-    if not isinstance(y, Value):  # a plain number depends on nothing
-        if as_number(y) is NotImplemented:
-            raise TypeError(f"expected f to return a Value or a number, got {type(y).__name__}")
-        return [0] * len(leaves)
-    gradients = vjp(y)
-    return [gradients.get(leaf, 0) for leaf in leaves]
+    if as_number(y) is NotImplemented:
+        raise TypeError(f"expected f to return a Value or a number, got {type(y).__name__}")
+    return y if isinstance(y, Value) else Value(y)
 
 
 def _plain(y: Any) -> Number:

@@ -20,8 +20,9 @@ Letters: w weights, b bias, x inputs.
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from micrograd.core.shapes import fix_of, plain, shape_of, without_nan
 from micrograd.engine import Value
@@ -403,3 +404,9 @@ def _class_index(label: Any, scores: int) -> int:
 def _check_activation(name: str) -> None:
     if name not in ACTIVATIONS:
         raise ValueError(f"activation {name!r} is not one of {', '.join(ACTIVATIONS)}")
+
+
+if not TYPE_CHECKING:  # a type checker should find names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return sys.modules[__package__].__getattr__(f"nn.{name}")

@@ -184,9 +184,55 @@ def test_invalid_arguments():
         vjp([x, y], [1.0])
     with pytest.raises(ValueError, match="'reverse' or 'forward', got 'sideways'"):
         jacobian(x * y, [x], mode="sideways")
+    with pytest.raises(TypeError, match=r"nodes of the graph as inputs, got 2\.0: .* jacobian\(f"):
+        jacobian(x * y, [2.0, 3.0])
+    with pytest.raises(TypeError, match=r"mapping .* got \[1\.0\]: .* jvp\(f"):
+        jvp(x * y, [1.0])
 
 
 # ---- derivatives of functions
+
+
+def swirl(x, y):
+    return [x * y, x - y, (x * y * y).sin(), 5.0]
+
+
+def test_jacobian_and_jvp_of_a_function_are_those_of_its_graph():
+    x, y = Value(2.0), Value(3.0)
+    expected = jacobian(swirl(x, y)[:3], [x, y])
+    for mode in ("reverse", "forward"):
+        found = jacobian(swirl, [2.0, 3.0], mode)
+        assert found == [*(pytest.approx(row) for row in expected), [0.0, 0.0]]
+    rates = jvp(swirl(x, y)[:3], {x: 1.0, y: -2.0})
+    assert jvp(swirl, [2.0, 3.0], [1.0, -2.0]) == [*rates, 0.0]
+    assert jvp(swirl, xs=(2.0, 3.0), tangents=(1.0, -2.0)) == [*rates, 0.0]
+    assert jvp(lambda x, y: np.array(swirl(x, y)[:3]), np.array([2.0, 3.0]), [1, -2]) == rates
+
+
+def test_jacobian_and_jvp_of_a_function_with_one_output():
+    third = Fraction(1, 3)
+    assert jacobian(lambda x: x**3, [2.0]) == [[12.0]]
+    assert jvp(lambda x: x**3, [2.0], [10]) == 120.0
+    assert jvp(lambda x: [x**3], [2.0], [10.0]) == [120.0]
+    assert jacobian(lambda x, y: x * y, [third, third]) == [[third, third]]
+    assert jvp(lambda x: 5.0, [2.0], [1.0]) == 0.0
+    assert all(type(d) is float for row in jacobian(lambda x, y: x - y, [1, 2]) for d in row)
+    w = Value(3.0)
+    assert (jacobian(lambda x: w * x, [2.0]), w.grad) == ([[3.0]], 0)
+
+
+def test_invalid_calls_with_a_function():
+    for ask in (gradient, hessian, jacobian):
+        with pytest.raises(TypeError, match=r"one for each argument of f, got 2\.0"):
+            ask(lambda x: x * x, 2.0)
+    for ask in (jacobian, lambda f, xs: jvp(f, xs, [1.0])):
+        with pytest.raises(TypeError, match="f to return a Value or a number, got NoneType"):
+            ask(lambda x: None, [2.0])
+        with no_grad(), pytest.raises(ValueError, match="outside the no_grad"):
+            ask(lambda x: x * x, [2.0])
+    for tangents in ([1.0], [1.0] * 3, None):
+        with pytest.raises(ValueError, match="expects 2 tangents, one for each x, got"):
+            jvp(lambda x, y: x * y, [2.0, 3.0], tangents)
 
 
 def test_derivatives_of_tanh_up_to_the_sixth():

@@ -5,6 +5,7 @@ import doctest
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -307,6 +308,14 @@ def test_help_has_examples(command, capsys):
     out = capsys.readouterr().out
     assert "python " in out
     assert len(out.splitlines()) > 5
+
+
+def test_without_a_command_it_lists_the_commands():
+    out, err = run()
+    assert err == ""
+    for command in ("draw", "derive", "train", "play", "start", "grade"):
+        assert re.search(rf"^ +{command} +\w+", out.decode(), re.M)
+    assert out == run("--help")[0]
 
 
 def test_play_writes_the_page(tmp_path, capsys):

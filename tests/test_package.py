@@ -5,6 +5,7 @@ import builtins
 import graphlib
 import importlib
 import io
+import operator
 import re
 import subprocess
 import sys
@@ -79,6 +80,15 @@ def test_import_loads_the_standard_library_only():
     assert new - set(sys.stdlib_module_names) == {"micrograd"}
 
 
+@pytest.mark.slow
+def test_help_works_without_docstrings():
+    code = "import micrograd; help(micrograd)"
+    command = [sys.executable, "-OO", "-W", "error", "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "draw_dot(" in run.stdout
+    assert not run.stderr
+
+
 def test_the_interpreter_is_left_as_it_was():
     settings = (
         "(gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), sys.getrecursionlimit())"
@@ -98,15 +108,52 @@ def test_the_facade_names_everything_it_promises_and_no_module():
         _ = micrograd.nonsense
 
 
-def test_a_name_that_is_elsewhere_is_told_with_its_module():
-    for module, names in micrograd._elsewhere.items():
-        for name in names.split():
-            assert hasattr(importlib.import_module(f"micrograd.{module}"), name)
-            assert not hasattr(micrograd, name)
-    with pytest.raises(AttributeError, match=r"import it from micrograd\.datasets"):
-        _ = micrograd.moons
-    with pytest.raises(ImportError, match=r"'cross_entropy': import it from micrograd\.losses"):
-        exec("from micrograd import cross_entropy")
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("datasets", "blobs circles moons spirals xor yin_yang"),
+        ("draw.graph", "levels topological_orders"),
+        ("losses", "binary_cross_entropy cross_entropy hinge squared_error"),
+        ("optim", "clip_grad_norm"),
+        ("plot", "animate decision_boundary learning_curves loss_curve"),
+    ],
+)
+def test_a_name_that_is_elsewhere_is_told_with_its_module(module, names):
+    for name in names.split():
+        assert hasattr(importlib.import_module(f"micrograd.{module}"), name)
+        assert not hasattr(micrograd, name)
+        with pytest.raises(AttributeError, match=rf"'{name}': import it from micrograd\.{module}"):
+            getattr(micrograd, name)
+        with pytest.raises(ImportError, match=rf"'{name}': import it from micrograd\.{module}"):
+            exec(f"from micrograd import {name}")
+
+
+def test_a_name_of_another_package_is_told_with_the_name_here():
+    for name, instead in {
+        **dict.fromkeys(("tensor", "Tensor", "Vector", "Matrix"), "values"),
+        **{"Scalar": "Value", "grad": "gradient", "DataLoader": "datasets.batches"},
+    }.items():
+        assert callable(operator.attrgetter(instead)(micrograd))
+        with pytest.raises(AttributeError, match=rf"'{name}': use (micrograd\.)?{instead}\("):
+            getattr(micrograd, name)
+        with pytest.raises(ImportError, match=rf"'{name}': use (micrograd\.)?{instead}\("):
+            exec(f"from micrograd import {name}")
+    for name, instead in {
+        "MSELoss": "squared_error",
+        "CrossEntropyLoss": "cross_entropy",
+        "BCEWithLogitsLoss": "binary_cross_entropy",
+    }.items():
+        assert callable(getattr(micrograd.losses, instead))
+        with pytest.raises(AttributeError, match=rf"'micrograd.nn' .* micrograd.losses.{instead}"):
+            getattr(micrograd.nn, name)
+    with pytest.raises(AttributeError, match=r"'functional': use methods such as Value\.relu"):
+        _ = micrograd.nn.functional
+    with pytest.raises(AttributeError, match=r"'micrograd\.nn' has no attribute 'nonsense'$"):
+        _ = micrograd.nn.nonsense
+    assert not hasattr(micrograd.nn, "MSELoss")
+
+
+def test_an_unknown_name_is_told_as_usual():
     with pytest.raises(ImportError, match="cannot import name 'nonsense'"):
         exec("from micrograd import nonsense")
 

@@ -12,6 +12,7 @@ the standard library, because it also runs where `micrograd` is the learner's ow
 from __future__ import annotations
 
 import ast
+import filecmp
 import inspect
 import numbers
 import opcode
@@ -199,7 +200,7 @@ class Subject:
         >>> Subject(Value).is_ours(), Subject(float).is_ours()
         (True, False)
         """
-        engine, used = str(OUR_ENGINE), set[str]()
+        used = set[str]()
 
         def watched(frame: Any, event: str, argument: Any) -> None:
             used.add(frame.f_code.co_filename)
@@ -213,7 +214,7 @@ class Subject:
         finally:
             sys.setprofile(before if callable(before) else None)
         ours = any(is_ours(kind) for kind in (self.kind, *map(type, made.values())))
-        return ours or any(_resolved(file) == engine for file in used)
+        return ours or any(map(_is_our_engine, used))
 
     def frees_graph(self) -> bool:
         """Whether backward() removes the operands or the _backward of a node."""
@@ -313,10 +314,9 @@ def is_ours(kind: Any) -> bool:
     >>> is_ours(Value), is_ours(type("Mine", (Value,), {})), is_ours(float)
     (True, True, False)
     """
-    engine = str(OUR_ENGINE)
     for base in getattr(kind, "__mro__", ()):
         methods = (getattr(x, "__code__", None) for x in list(vars(base).values()))
-        if any(code and _resolved(code.co_filename) == engine for code in methods):
+        if any(code and _is_our_engine(code.co_filename) for code in methods):
             return True
         words = base.__doc__ if isinstance(base.__doc__, str) else ""
         if len(words) > 200 and _squeezed(words) in _squeezed(_our_text()):
@@ -325,10 +325,11 @@ def is_ours(kind: Any) -> bool:
 
 
 @cache
-def _resolved(path: str) -> str:
+def _is_our_engine(path: str) -> bool:
+    # By its text, because another copy of this package may be installed beside this one.
     with suppress(OSError, ValueError):
-        return str(Path(path).resolve())
-    return path
+        return filecmp.cmp(path, OUR_ENGINE, shallow=False)
+    return False
 
 
 @cache
