@@ -272,8 +272,8 @@ def batches(
 ) -> Iterator[tuple[Any, Any]]:
     """The examples of one epoch in mini-batches of `size`; the last one may be smaller.
 
-    Batches of arrays and tables are arrays; batches of other sequences are lists. The order depends only on
-    the seed, so pass a different seed for each epoch:
+    Batches of arrays and tables are arrays; batches of other sequences are lists. The order depends
+    only on the seed, so pass a different seed for each epoch:
 
         for epoch in range(10):
             for X_batch, y_batch in batches(X, y, size=20, seed=epoch): ...
