@@ -155,6 +155,8 @@ def load(data, n, noise, seed):
     if n is not None or noise is not None:
         raise ValueError("--points and --noise do not apply to a file: leave them out")
     X, y, names = read_csv(data)
+    if len(X[0]) != 2:
+        raise ValueError(f"{data}: expected x1,x2,label, got {len(X[0])} numbers in a row")
     if len(names) > len(MARKERS):
         shown = ", ".join(names[:9])
         raise ValueError(f"{data}: expected at most {len(MARKERS)} classes, one for each colour of "

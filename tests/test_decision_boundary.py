@@ -211,8 +211,9 @@ def test_training_that_diverges_is_reported_without_a_traceback(tmp_path, mode):
         ("--steps many", "argument --steps: invalid int value: 'many'"),
         ("--data squares", "moons, circles, blobs, spirals or a .csv file, got 'squares'"),
         ("--data nowhere.csv", "there is no file nowhere.csv"),
-        ("--data broken.csv", "broken.csv, line 2: expected x1 and x2 to be numbers"),
+        ("--data broken.csv", "broken.csv, line 2: expected x2 to be a number"),
         ("--data nine.csv", "nine.csv: expected at most 8 classes, one for each colour of the pic"),
+        ("--data three.csv", "three.csv: expected x1,x2,label, got 3 numbers in a row"),
         ("--data two.csv --points 10", "--points and --noise do not apply to a file"),
         ("--data two.csv --noise 0", "--points and --noise do not apply to a file"),
         ("--points 1", "expected at least one point for each of 2 classes, got n=1"),
@@ -231,6 +232,7 @@ def test_training_that_diverges_is_reported_without_a_traceback(tmp_path, mode):
 def test_bad_arguments_fail_at_once(tmp_path, monkeypatch, capsys, arguments, message):
     (tmp_path / "two.csv").write_text("1,2,a\n2,1,b\n")
     (tmp_path / "nine.csv").write_text("".join(f"{i},{i * i},{i}\n" for i in range(9)))
+    (tmp_path / "three.csv").write_text("1,2,3,a\n2,1,0,b\n")
     (tmp_path / "broken.csv").write_text("1,2,a\n2,one,b\n")
     before = sorted(tmp_path.iterdir())
     monkeypatch.chdir(tmp_path)
