@@ -45,7 +45,7 @@ from micrograd.compiler.fuse import fused
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.schedule import order_of_use, scheduled
-from micrograd.core.tracing import TraceError, trace
+from micrograd.core.tracing import TraceError
 from micrograd.datasets import batches, moons
 from micrograd.losses import hinge
 from micrograd.nn import MLP
@@ -388,16 +388,15 @@ print(*[written(i) for i in backward if i >= start][:9], sep="\n")
 # From here on, forward and backward are one program. No later pass distinguishes them.
 #
 # The list is shorter than everything that was done. Constants are computed immediately, `0 + x` and
-# `1 * x` become `x`, and an instruction that is already in the list is not added again. `trace.py`,
-# whose recordings are meant for reading, keeps everything. How much of it do we need?
+# `1 * x` become `x`, and an instruction that is already in the list is not added again. How much of
+# what is left do we need?
 
 # %%
-whole = trace(example_loss([0.5, 1.5], 1.0)).instructions
-print("what operations and closures did:", sum(bool(step.operands) for step in whole))
-print("simplified, and needed:          ", len(wanted))
+print("recorded:", sum(bool(step.operands) for step in steps))
+print("needed:  ", len(wanted))
 
 # %% [markdown] tags=["answer"]
-# About half: 112 of 206 instructions.
+# Nearly all: 112 of 123 instructions.
 
 # %% [markdown]
 # ### Lanes
