@@ -143,6 +143,28 @@ def test_a_change_in_on_step_counts_in_the_next_step(executor):
     assert means == pytest.approx([9.0, 36.0, 81.0, 144.0], rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*has been compiled 10 times:RuntimeWarning")
+@pytest.mark.parametrize("read", [lambda o: o.steps, lambda o: 10 * o.lr], ids=["steps", "lr"])
+def test_a_loss_that_reads_the_optimizer_sees_each_step(executor, read, monkeypatch):
+    monkeypatch.setattr(training, "STRETCH", 1e9)  # as many steps at once as on a fast machine
+    found = []
+    for do_steps in (written_out, None):
+        w = Value(1.0)
+        optimizer = SGD([w], lr=0.1)
+
+        def eager(x, y, w=w, optimizer=optimizer):
+            return (w * x[0] - y) ** 2 / (1 + read(optimizer))
+
+        loss = eager if executor == "eager" else micrograd.compile(eager, executor=executor)
+        settings = {"shuffle": True, "seed": 0, "schedule": cosine(0.1, 0.01, 12)}
+        if do_steps:
+            do_steps(loss, optimizer, 12, len(X), **settings)
+        else:
+            fit(loss, X, Y, optimizer, steps=12, **settings)
+        found.append(w.data)
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
 def test_an_error_leaves_the_parameters_of_the_last_complete_step(executor):
     w = Value(1.0)
 

@@ -177,6 +177,8 @@ class Compiled:
         prepared = self._prepared(arguments)
         if prepared is None or (open_blocks and is_paused()):
             return False
+        if count > 1 and self._cache.guard and self._cache.guard.reads_optimizer:
+            return False  # each step changes what the next one reads
         program, arrays, n = prepared
         trainings = self._cache.trainings
         with one_at_a_time:  # no parameter moves to another storage meanwhile
