@@ -484,6 +484,37 @@ def test_users_attributes_and_subclasses_stay():
     assert {w: 1}[same] == 1
 
 
+class Clamped(Value):
+    @property
+    def data(self):
+        return Value.data.__get__(self)
+
+    @data.setter
+    def data(self, number):
+        Value.data.__set__(self, min(number, 1.0))
+
+
+class ClampedOnAssignment(Value):
+    def __setattr__(self, name, x):
+        super().__setattr__(name, min(x, 1.0) if name == "data" else x)
+
+
+@pytest.mark.parametrize("kind", [Clamped, ClampedOnAssignment])
+def test_a_class_that_keeps_its_data_itself_is_refused_and_not_bypassed(kind):
+    w, v = kind(0.5), Value(2.0)
+    loss = micrograd.compile(lambda x: w * v * x)
+    for _ in range(2):
+        with pytest.raises(TypeError, match="expected parameters .* got a Clamped.*: use a Value"):
+            loss([1.0])
+    w.data = 3.0
+    assert (type(w), w.data, type(v)) == (kind, 1.0, Value)
+    micrograd.compile(lambda x: v * x)([1.0]).backward()
+    optimizer = SGD([v, w], lr=1.0)  # updates them one by one, as they do not share storage
+    w.grad = -4.0
+    optimizer.step()
+    assert (w.data, v.data) == (1.0, 1.0)
+
+
 def test_a_fraction_as_a_parameter_is_refused_and_not_changed():
     third = Value(Fraction(1, 3), label="third")
     compiled = micrograd.compile(lambda x: third * x)

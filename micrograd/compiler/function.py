@@ -548,7 +548,8 @@ def compile(*function: Any, executor: str = "") -> Any:
             float32. JAX compiles the program once for each number of examples.
 
     Raises:
-        TypeError: `function` is not callable.
+        TypeError: `function` is not callable. The first call raises one if a parameter is of a
+            subclass of Value that defines `data` or `grad` itself.
         ValueError: the executor does not exist, or is not available here.
 
     >>> model = Value(3.0)
