@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -272,31 +274,56 @@ def test_ctrl_c_returns_what_was_reached(executor, capsys, monkeypatch, after, s
     assert [p.data for p in model.parameters()] == reached
 
 
+@pytest.fixture
+def ctrl_c():
+    """Makes Ctrl-C raise KeyboardInterrupt, wherever the tests run."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield partial(signal.raise_signal, signal.SIGINT)
+    signal.signal(signal.SIGINT, handler)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")
-def test_a_second_ctrl_c_does_not_wait_and_the_step_changes_nothing():
-    w, goes_on = Value(1.0), threading.Event()
-    pressed = []
+def test_ctrl_c_ends_the_step_that_runs_and_nothing_goes_on(ctrl_c):
+    w, goes_on, calls, pressed = Value(1.0), threading.Event(), [], []
 
     def loss(x):
-        if not pressed:  # Python may miss the first, just before it waits for a lock
-            pressed.extend(press_ctrl_c(after) for after in (0.1, 0.6, 1.1))
-        goes_on.wait(60)
+        calls.append(x)
+        if len(calls) == 2:
+            pressed.extend(map(press_ctrl_c, (0.1, 0.5)))
+            while not goes_on.wait(0.01):
+                pass
         return (w * x) ** 2
 
-    optimizer = SGD([w], lr=0.1)
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        assert fit(loss, [1.0], None, optimizer, steps=3) == []
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        for thread in pressed:
-            thread.join()
-    finally:
-        signal.signal(signal.SIGINT, handler)
+    optimizer = SGD([w], lr=0.25)
+    with suppress(KeyboardInterrupt):  # the second may come after the end
+        assert fit(loss, [1.0] * 4, None, optimizer, steps=3) == []
+        pressed[-1].join()
     goes_on.set()
-    while w.grad == 0:
-        time.sleep(0.01)
-    time.sleep(0.1)  # the thread would change the parameter now
-    assert (w.data, optimizer.steps) == (1.0, 0)
+    time.sleep(0.2)  # what runs on would add its gradients now
+    assert (len(calls), w.data, w.grad, optimizer.steps) == (2, 1.0, 0.5, 0)
+    assert fit(loss, [1.0], None, optimizer, steps=1) == [1.0]
+    assert (w.data, w.grad) == (0.5, 2.0)
+
+
+def test_ctrl_c_waits_for_the_end_of_an_update(ctrl_c, executor):
+    class Interrupted(SGD):
+        def step(self):
+            a.data -= 1
+            ctrl_c()
+            b.data -= 1
+
+    a, b = Value(2.0), Value(3.0)
+    eager = lambda x: a * b * x  # noqa: E731
+    loss = eager if executor == "eager" else micrograd.compile(eager, executor=executor)
+    assert fit(loss, [1.0], None, Interrupted([a, b]), steps=3) == [6.0]
+    assert (a.data, b.data) == (1.0, 2.0)
+
+
+def test_it_runs_in_a_thread(executor):
+    model, loss = model_and_loss(executor)
+    optimizer = Own(model.parameters(), lr=0.01)
+    with ThreadPoolExecutor(1) as pool:
+        assert len(pool.submit(fit, loss, X, Y, optimizer, steps=3).result()) == 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")

@@ -11,13 +11,13 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
 import time
-from _thread import start_new_thread
-from collections.abc import Callable, Sequence
-from contextvars import copy_context
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral
-from threading import Lock
+from threading import current_thread, main_thread
 from typing import Any
 
 __all__ = ["fit"]
@@ -46,8 +46,8 @@ def fit(
     that was compiled does many steps in one call of its executor.
 
     After Ctrl-C, and after any error, the parameters and the optimizer are those after the last
-    complete step, and training can go on with another call. Gradients are those of the last step.
-    A second Ctrl-C does not wait for the step that runs, which then changes nothing but gradients.
+    complete step, and training can go on with another call. Gradients may be incomplete. A second
+    Ctrl-C does not wait until an update is complete.
     Work of more than a second shows a progress bar on stderr.
 
     Args:
@@ -122,7 +122,6 @@ class _Stretch:
             from micrograd.compiler.function import _as_array
 
             self.examples = [_as_array(i, some) for i, some in enumerate(examples)]
-        self.interrupts = 0
 
     def __call__(self, count: int, order: Any, lrs: Sequence[float]) -> None:
         if lrs:
@@ -131,49 +130,18 @@ class _Stretch:
         are_valid = all(isinstance(lr, (int, float)) and 0 <= lr < math.inf for lr in lrs)
         if self.in_one_call and are_valid and self.in_one_call(*arguments):
             return
-        # Ctrl-C interrupts the main thread only, so it cannot leave half an update behind. What
-        # `threading` does before it waits can be interrupted, too, but a lock's `acquire` is safe.
-        ended: list[BaseException | None] = []
-        waiting = Lock()
-        waiting.acquire()
-
-        def work() -> None:
-            error = None
-            try:
-                self.one_by_one(count, order, lrs)
-            except BaseException as caught:  # raised again in the main thread
-                error = caught
-            ended.append(error)
-            waiting.release()
-
-        context = copy_context()
-        try:
-            start_new_thread(context.run, (work,))
-            waiting.acquire()
-        except KeyboardInterrupt:
-            self.interrupts = 1
-            try:
-                while not ended:
-                    time.sleep(0.001)
-            finally:  # after a second Ctrl-C, the thread may go on, but it changes no parameter
-                self.interrupts = 2
-            raise
-        if ended[0] is not None:
-            raise ended[0]
+        self.one_by_one(count, order, lrs)
 
     def one_by_one(self, count: int, order: Any, lrs: Sequence[float]) -> None:
         for k in range(count):
-            if self.interrupts:
-                break
             if lrs:
                 self.optimizer.lr = lrs[k]
             indices = None if order is None else order[k]
             self.optimizer.zero_grad()
             mean = self.compiled(indices) if self.in_one_call else self.eager(indices)
-            if self.interrupts > 1:
-                break
-            self.optimizer.step()
-            self.means.append(mean)
+            with _ctrl_c_waits():
+                self.optimizer.step()
+                self.means.append(mean)
 
     def compiled(self, indices: Any) -> float:
         batch = self.loss(*(a if indices is None else a[indices] for a in self.examples))
@@ -188,6 +156,29 @@ class _Stretch:
             part.backward()
             total += part.data
         return total
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    # A block that Ctrl-C interrupts only at its end, so that it cannot leave half an update behind.
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or current_thread() is not main_thread():  # others are not interrupted
+        yield
+        return
+    pressed: list[Any] = []
+
+    def wait(*arguments: Any) -> None:
+        pressed.append(arguments)
+        if len(pressed) > 1:
+            handler(*arguments)
+
+    signal.signal(signal.SIGINT, wait)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if pressed:
+            handler(*pressed[0])
 
 
 class _Batches:
