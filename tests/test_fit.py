@@ -200,6 +200,13 @@ def test_wrong_arguments_are_refused(executor):
     assert optimizer.steps == 5
 
 
+def test_numpys_integers_are_whole_numbers(executor, monkeypatch):
+    monkeypatch.setattr(training, "LONG", 0.0)  # the progress bar counts them, too
+    model, loss = model_and_loss(executor)
+    settings = {"steps": np.int64(20), "batch_size": np.uint8(7), "seed": np.int32(1)}
+    assert len(fit(loss, X, Y, SGD(model.parameters()), **settings)) == 20
+
+
 def test_numbers_that_are_masked_are_not_used(executor):
     model, loss = model_and_loss(executor)
     masked = np.ma.masked_array(Y, [True] + 22 * [False])

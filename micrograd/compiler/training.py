@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from numbers import Integral
+from operator import index
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -84,8 +84,9 @@ def fit(
     size = lengths[0] if batch_size is None else batch_size
     least = {"steps": (steps, 0), "batch_size": (size, 1), "seed": (seed, 0)}
     for name, (number, limit) in least.items():
-        if not isinstance(number, Integral) or number < limit:
+        if not hasattr(number, "__index__") or number < limit:
             raise ValueError(f"{name} expects a whole number of at least {limit}, got {number!r}")
+    steps, size, seed = map(index, (steps, size, seed))
     batches = _Batches(lengths[0], size, shuffle, seed)
     means: list[float] = []
     lrs: list[float] = []  # the learning rates of a stretch
