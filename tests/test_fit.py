@@ -200,6 +200,33 @@ def test_wrong_arguments_are_refused(executor):
     assert optimizer.steps == 5
 
 
+@pytest.mark.parametrize("kind", [SGD, Own])
+@pytest.mark.parametrize("size", [23, 4])
+def test_an_optimizer_of_another_model_is_refused(executor, kind, size):
+    other, loss = model_and_loss(executor)
+    optimizer = kind(other.parameters(), lr=0.1)
+    fit(loss, X, Y, optimizer, steps=2)
+    model, loss = model_and_loss(executor)  # as when a cell of a notebook runs again
+    numbers = [p.data for p in (*other.parameters(), *model.parameters())]
+    message = rf"of parameters that the loss uses, got {kind.__name__} with none .*: build it again"
+    for steps in (1, 100):
+        with pytest.raises(ValueError, match=message):
+            fit(loss, X, Y, optimizer, steps=steps, batch_size=size)
+    if executor != "eager":
+        with pytest.raises(ValueError, match=message):
+            loss.step(optimizer, X, Y)
+        other_numbers = [p.data for p in (*other.parameters(), *model.parameters())]
+        assert numbers == other_numbers
+    some = kind(model.parameters()[:1], lr=0.1)  # the others are frozen
+    assert len(fit(loss, X, Y, some, steps=3, batch_size=size)) == 3
+
+
+def test_a_parameter_may_be_used_for_some_examples_alone():
+    a, b = Value(1.0), Value(1.0)
+    fit(lambda x: (a if x > 2 else b) * x, [1.0, 2.0, 3.0], None, SGD([a]), steps=3, batch_size=1)
+    assert a.data != b.data
+
+
 def test_numpys_integers_are_whole_numbers(executor, monkeypatch):
     monkeypatch.setattr(training, "LONG", 0.0)  # the progress bar counts them, too
     model, loss = model_and_loss(executor)

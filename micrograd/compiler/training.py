@@ -20,6 +20,9 @@ from operator import index
 from threading import current_thread, main_thread
 from typing import Any
 
+from micrograd.engine import Value, topological_order
+from micrograd.optim import Optimizer
+
 __all__ = ["fit"]
 
 LONG = 1.0  # seconds after which a progress bar appears
@@ -69,7 +72,8 @@ def fit(
             compiled), so each step is a call of its own.
 
     Raises:
-        ValueError: X and y differ in length or are empty, or another argument is out of range.
+        ValueError: X and y differ in length or are empty, another argument is out of range, or the
+            loss uses none of the optimizer's parameters.
 
     Steps between which none of your code runs share a single check whether anything that the loss
     reads has changed. Other threads do not run meanwhile, unless the executor is NumPy or JAX.
@@ -100,6 +104,8 @@ def fit(
                 lrs = [schedule(step) for step in range(len(means), len(means) + count)]
             start = time.monotonic()
             run(count, order, lrs)
+            if run.unused and len(means) >= min(steps, math.ceil(lengths[0] / size)):
+                raise optimizer._has_other_parameters()
             took = time.monotonic() - start
             most = min(MOST, 4 * most) if took < STRETCH / 4 else max(1, most // 2)
             bar.show(means)
@@ -123,6 +129,9 @@ class _Stretch:
             from micrograd.compiler.function import _as_array
 
             self.examples = [_as_array(i, some) for i, some in enumerate(examples)]
+        # The ids of the optimizer's parameters, until an eager loss has used one of them.
+        is_checked = isinstance(optimizer, Optimizer) and not self.in_one_call
+        self.unused = {id(p) for p in optimizer.parameters} if is_checked else set()
 
     def __call__(self, count: int, order: Any, lrs: Sequence[float]) -> None:
         if lrs:
@@ -155,6 +164,9 @@ class _Stretch:
         for i in chosen:  # one graph at a time
             part = self.loss(*(some[i] for some in self.examples)) / len(chosen)
             part.backward()
+            if self.unused and isinstance(part, Value):
+                is_used = not self.unused.isdisjoint(map(id, topological_order(part)))
+                self.unused = set() if is_used else self.unused
             total += part.data
         return total
 

@@ -201,7 +201,12 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     This is so if the executor has no subclass of `Training`, if the optimizer or one of its methods
     is a user's own, and if it does not have all parameters of the program: nothing resets the
     gradients of the others, so they add up from step to step.
+
+    Raises:
+        ValueError: the optimizer has none of the parameters of the program.
     """
+    if isinstance(optimizer, Optimizer) and program.ids.isdisjoint(map(id, optimizer.parameters)):
+        raise optimizer._has_other_parameters()
     is_ours = type(optimizer) in (SGD, Adam, AdamW)
     # Users may replace a method of the object or of its class, say to clip gradients.
     is_ours = is_ours and all(
