@@ -27,6 +27,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, update_wrapper
 from importlib.util import find_spec
+from operator import is_
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -221,7 +222,7 @@ class Compiled:
             raise
         n = _number_of_examples(arrays)
         program = self.program(tuple(a.shape[1:] for a in arrays))
-        if None not in kinds:
+        if all(map(is_, arrays, arguments)):
             if len(cache.calls) == MAX_CALLS:
                 cache.calls.clear()
             cache.calls[kinds] = program, n
@@ -584,7 +585,9 @@ def _as_array(i: int, x: Any) -> Array:
         raise TypeError(
             f"argument {i}: expected an array of real numbers, got {array.dtype} {x!r:.40}"
         )
-    return array
+    # JAX has no long doubles, and numbers in the byte order of this machine alone.
+    dtype = np.dtype(float) if array.dtype.char == "g" else array.dtype.newbyteorder("=")
+    return array.astype(dtype, copy=False)
 
 
 def _number_of_examples(arrays: Sequence[Array]) -> int:
