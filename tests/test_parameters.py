@@ -504,7 +504,7 @@ def test_a_class_that_keeps_its_data_itself_is_refused_and_not_bypassed(kind):
     w, v = kind(0.5), Value(2.0)
     loss = micrograd.compile(lambda x: w * v * x)
     for _ in range(2):
-        with pytest.raises(TypeError, match="expected parameters .* got a Clamped.*: use a Value"):
+        with pytest.raises(TypeError, match=r"expected parameters .* got a Clamped.*: use a Value"):
             loss([1.0])
     w.data = 3.0
     assert (type(w), w.data, type(v)) == (kind, 1.0, Value)
