@@ -161,6 +161,15 @@ class Optimizer:
         # share, and that may change from step to step. The first is lr.
         return (self.lr,)
 
+    def _has_other_parameters(self) -> ValueError:
+        # For a loss that uses none of the parameters, as after a notebook's cell built a new model.
+        name = type(self).__name__
+        return ValueError(
+            f"expected an optimizer of parameters that the loss uses, got {name} with none of "
+            f"them, so training would change nothing: build it again, as in "
+            f"{name}(model.parameters())"
+        )
+
     def _state(self, name: str) -> Any:
         return self._parameters.state(name)
 

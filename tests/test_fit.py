@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -143,6 +145,28 @@ def test_a_change_in_on_step_counts_in_the_next_step(executor):
     assert means == pytest.approx([9.0, 36.0, 81.0, 144.0], rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*has been compiled 10 times:RuntimeWarning")
+@pytest.mark.parametrize("read", [lambda o: o.steps, lambda o: 10 * o.lr], ids=["steps", "lr"])
+def test_a_loss_that_reads_the_optimizer_sees_each_step(executor, read, monkeypatch):
+    monkeypatch.setattr(training, "STRETCH", 1e9)  # as many steps at once as on a fast machine
+    found = []
+    for do_steps in (written_out, None):
+        w = Value(1.0)
+        optimizer = SGD([w], lr=0.1)
+
+        def eager(x, y, w=w, optimizer=optimizer):
+            return (w * x[0] - y) ** 2 / (1 + read(optimizer))
+
+        loss = eager if executor == "eager" else micrograd.compile(eager, executor=executor)
+        settings = {"shuffle": True, "seed": 0, "schedule": cosine(0.1, 0.01, 12)}
+        if do_steps:
+            do_steps(loss, optimizer, 12, len(X), **settings)
+        else:
+            fit(loss, X, Y, optimizer, steps=12, **settings)
+        found.append(w.data)
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
 def test_an_error_leaves_the_parameters_of_the_last_complete_step(executor):
     w = Value(1.0)
 
@@ -174,6 +198,40 @@ def test_wrong_arguments_are_refused(executor):
     with pytest.raises(ValueError, match="lr expects"):
         fit(loss, X, Y, optimizer, steps=9, schedule=lambda step: -0.1 if step == 5 else 0.1)
     assert optimizer.steps == 5
+
+
+@pytest.mark.parametrize("kind", [SGD, Own])
+@pytest.mark.parametrize("size", [23, 4])
+def test_an_optimizer_of_another_model_is_refused(executor, kind, size):
+    other, loss = model_and_loss(executor)
+    optimizer = kind(other.parameters(), lr=0.1)
+    fit(loss, X, Y, optimizer, steps=2)
+    model, loss = model_and_loss(executor)  # as when a cell of a notebook runs again
+    numbers = [p.data for p in (*other.parameters(), *model.parameters())]
+    message = rf"of parameters that the loss uses, got {kind.__name__} with none .*: build it again"
+    for steps in (1, 100):
+        with pytest.raises(ValueError, match=message):
+            fit(loss, X, Y, optimizer, steps=steps, batch_size=size)
+    if executor != "eager":
+        with pytest.raises(ValueError, match=message):
+            loss.step(optimizer, X, Y)
+        other_numbers = [p.data for p in (*other.parameters(), *model.parameters())]
+        assert numbers == other_numbers
+    some = kind(model.parameters()[:1], lr=0.1)  # the others are frozen
+    assert len(fit(loss, X, Y, some, steps=3, batch_size=size)) == 3
+
+
+def test_a_parameter_may_be_used_for_some_examples_alone():
+    a, b = Value(1.0), Value(1.0)
+    fit(lambda x: (a if x > 2 else b) * x, [1.0, 2.0, 3.0], None, SGD([a]), steps=3, batch_size=1)
+    assert a.data != b.data
+
+
+def test_numpys_integers_are_whole_numbers(executor, monkeypatch):
+    monkeypatch.setattr(training, "LONG", 0.0)  # the progress bar counts them, too
+    model, loss = model_and_loss(executor)
+    settings = {"steps": np.int64(20), "batch_size": np.uint8(7), "seed": np.int32(1)}
+    assert len(fit(loss, X, Y, SGD(model.parameters()), **settings)) == 20
 
 
 def test_numbers_that_are_masked_are_not_used(executor):
@@ -250,31 +308,56 @@ def test_ctrl_c_returns_what_was_reached(executor, capsys, monkeypatch, after, s
     assert [p.data for p in model.parameters()] == reached
 
 
+@pytest.fixture
+def ctrl_c():
+    """Makes Ctrl-C raise KeyboardInterrupt, wherever the tests run."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield partial(signal.raise_signal, signal.SIGINT)
+    signal.signal(signal.SIGINT, handler)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")
-def test_a_second_ctrl_c_does_not_wait_and_the_step_changes_nothing():
-    w, goes_on = Value(1.0), threading.Event()
-    pressed = []
+def test_ctrl_c_ends_the_step_that_runs_and_nothing_goes_on(ctrl_c):
+    w, goes_on, calls, pressed = Value(1.0), threading.Event(), [], []
 
     def loss(x):
-        if not pressed:  # Python may miss the first, just before it waits for a lock
-            pressed.extend(press_ctrl_c(after) for after in (0.1, 0.6, 1.1))
-        goes_on.wait(60)
+        calls.append(x)
+        if len(calls) == 2:
+            pressed.extend(map(press_ctrl_c, (0.1, 0.5)))
+            while not goes_on.wait(0.01):
+                pass
         return (w * x) ** 2
 
-    optimizer = SGD([w], lr=0.1)
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        assert fit(loss, [1.0], None, optimizer, steps=3) == []
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        for thread in pressed:
-            thread.join()
-    finally:
-        signal.signal(signal.SIGINT, handler)
+    optimizer = SGD([w], lr=0.25)
+    with suppress(KeyboardInterrupt):  # the second may come after the end
+        assert fit(loss, [1.0] * 4, None, optimizer, steps=3) == []
+        pressed[-1].join()
     goes_on.set()
-    while w.grad == 0:
-        time.sleep(0.01)
-    time.sleep(0.1)  # the thread would change the parameter now
-    assert (w.data, optimizer.steps) == (1.0, 0)
+    time.sleep(0.2)  # what runs on would add its gradients now
+    assert (len(calls), w.data, w.grad, optimizer.steps) == (2, 1.0, 0.5, 0)
+    assert fit(loss, [1.0], None, optimizer, steps=1) == [1.0]
+    assert (w.data, w.grad) == (0.5, 2.0)
+
+
+def test_ctrl_c_waits_for_the_end_of_an_update(ctrl_c, executor):
+    class Interrupted(SGD):
+        def step(self):
+            a.data -= 1
+            ctrl_c()
+            b.data -= 1
+
+    a, b = Value(2.0), Value(3.0)
+    eager = lambda x: a * b * x  # noqa: E731
+    loss = eager if executor == "eager" else micrograd.compile(eager, executor=executor)
+    assert fit(loss, [1.0], None, Interrupted([a, b]), steps=3) == [6.0]
+    assert (a.data, b.data) == (1.0, 2.0)
+
+
+def test_it_runs_in_a_thread(executor):
+    model, loss = model_and_loss(executor)
+    optimizer = Own(model.parameters(), lr=0.01)
+    with ThreadPoolExecutor(1) as pool:
+        assert len(pool.submit(fit, loss, X, Y, optimizer, steps=3).result()) == 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")

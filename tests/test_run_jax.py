@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 from operations import TABLE
 from random_graphs import POINT, SMOOTH, STEPS, build
 
-from micrograd import Value, compile, no_grad, take, where
+from micrograd import Value, compile, fit, no_grad, take, where
 from micrograd.compiler import function as function_module
 from micrograd.losses import cross_entropy, hinge
 from micrograd.nn import Linear
+from micrograd.optim import SGD
 
 jax = pytest.importorskip("jax", reason="pip install jax")
 run_jax = pytest.importorskip("micrograd.compiler.run_jax")
@@ -201,6 +202,19 @@ def test_arguments_of_all_kinds():
     batch.backward()
     assert (batch.data, w.grad) == (4.0, 4.0)
     assert compile(lambda x: w * len(x), executor="jax")(np.zeros((3, 0))).data == 0.0
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">i4", ">u2", "float16", np.longdouble, bool])
+def test_arrays_of_every_dtype_and_byte_order(dtype):
+    table, w = [Value(2.0), Value(3.0)], Value(0.5)
+    x = np.array([0, 1, 1, 0, 1], dtype)
+    compiled = assert_as_numpy(lambda x: w * x + take(table, x), [w, *table], x)
+    for _ in range(2):
+        assert compiled(x).lanes.tolist() == [2.0, 3.5, 3.5, 2.0, 3.5]
+    optimizer = SGD([w, *table], lr=0.1)
+    compiled.step(optimizer, x)
+    fit(compiled, x, None, optimizer, steps=3, batch_size=2)
+    assert optimizer.steps == 4
 
 
 def test_patterns_of_slots_are_read_with_and_without_a_gather():

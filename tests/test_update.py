@@ -3,7 +3,7 @@
 import math
 import random
 import threading
-from functools import partial
+from functools import partial, wraps
 
 import numpy as np
 import pytest
@@ -147,6 +147,30 @@ def test_a_method_that_is_replaced_on_the_optimizer_is_called(executor, name):
     loss.step(optimizer, X, Y)
     micrograd.fit(loss, X, Y, optimizer, steps=3)
     assert (len(calls), optimizer.steps) == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(SGD, "step"), (Optimizer, "step"), (SGD, "zero_grad"), (SGD, "_update")],
+)
+def test_a_method_that_is_replaced_on_the_class_is_called(executor, owner, name, monkeypatch):
+    parameters, loss = model_and_loss(executor)
+    optimizer, calls = SGD(parameters, lr=0.01), []
+    loss.step(optimizer, X, Y)
+    original = getattr(SGD, name)
+
+    @wraps(original)
+    def replaced(*arguments):
+        calls.append(name)
+        original(*arguments)
+
+    monkeypatch.setattr(owner, name, replaced)
+    loss.step(optimizer, X, Y)
+    micrograd.fit(loss, X, Y, optimizer, steps=3)
+    assert (len(calls), optimizer.steps) == (4, 5)
+    monkeypatch.undo()
+    loss.step(optimizer, X, Y)
+    assert (len(calls), optimizer.steps) == (4, 6)
 
 
 def test_a_parameter_that_the_optimizer_does_not_have_adds_up_its_gradients(executor):

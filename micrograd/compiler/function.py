@@ -27,6 +27,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, update_wrapper
 from importlib.util import find_spec
+from operator import is_
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -178,6 +179,8 @@ class Compiled:
         prepared = self._prepared(arguments)
         if prepared is None or (open_blocks and is_paused()):
             return False
+        if count > 1 and self._cache.guard and self._cache.guard.reads_optimizer:
+            return False  # each step changes what the next one reads
         program, arrays, n = prepared
         trainings = self._cache.trainings
         with one_at_a_time:  # no parameter moves to another storage meanwhile
@@ -220,7 +223,7 @@ class Compiled:
             raise
         n = _number_of_examples(arrays)
         program = self.program(tuple(a.shape[1:] for a in arrays))
-        if None not in kinds:
+        if all(map(is_, arrays, arguments)):
             if len(cache.calls) == MAX_CALLS:
                 cache.calls.clear()
             cache.calls[kinds] = program, n
@@ -547,7 +550,8 @@ def compile(*function: Any, executor: str = "") -> Any:
             float32. JAX compiles the program once for each number of examples.
 
     Raises:
-        TypeError: `function` is not callable.
+        TypeError: `function` is not callable. The first call raises one if a parameter is of a
+            subclass of Value that defines `data` or `grad` itself.
         ValueError: the executor does not exist, or is not available here.
 
     >>> model = Value(3.0)
@@ -584,7 +588,9 @@ def _as_array(i: int, x: Any) -> Array:
         raise TypeError(
             f"argument {i}: expected an array of real numbers, got {array.dtype} {x!r:.40}: {fix}"
         )
-    return array
+    # JAX has no long doubles, and numbers in the byte order of this machine alone.
+    dtype = np.dtype(float) if array.dtype.char == "g" else array.dtype.newbyteorder("=")
+    return array.astype(dtype, copy=False)
 
 
 def _number_of_examples(arrays: Sequence[Array]) -> int:

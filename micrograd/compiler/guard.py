@@ -40,6 +40,7 @@ from micrograd.compiler.dependencies import (
 from micrograd.compiler.parameters import class_of
 from micrograd.engine import Value
 from micrograd.module import Module
+from micrograd.optim import Optimizer
 
 CONTAINERS = {*MUTABLE, *FROZEN}  # without their subclasses
 EQUAL_IF_PARTS_ARE = {*PLAIN, *CONTAINERS, BuiltinMethodType}
@@ -54,6 +55,9 @@ Probe = Callable[[Any], Any]
 
 class Guard:
     """A snapshot of what a function reads from outside.
+
+    Attributes:
+        reads_optimizer: whether that includes an attribute of an optimizer, such as `lr`.
 
     >>> guard = Guard(lambda x: alpha * x)
     >>> alpha = 0.5
@@ -85,6 +89,8 @@ class Guard:
         self._nn_modules = [a for a in attributes if a.are_counted]
         self._objects = [a for a in attributes if not a.are_counted]
         self._edits = Module.edits
+        optimizers = [a for a in self._objects if issubclass(a.kind, Optimizer)]
+        self.reads_optimizer = any(a.expected for a in optimizers)
         self._collect()
 
     def _remember(self, probe: Probe, thing: Any) -> None:

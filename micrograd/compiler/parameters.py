@@ -74,6 +74,7 @@ class Storage:
             for p in values:  # errors come before any change
                 _as_float(p, p.data)
                 _as_float(p, p.grad, "grad")
+                _redirected(class_of(p))
             for p in values:  # from now on, threads that set a number of p wait: see `_set`
                 if (old := _storage_of(p)) is not None:
                     old.is_outdated = True
@@ -219,7 +220,8 @@ def shared_row(parameters: Sequence[Value]) -> Row:
     """The row of these parameters, which are first moved into one storage if necessary.
 
     Raises:
-        TypeError: the data or gradient of a parameter is not a float.
+        TypeError: the data or gradient of a parameter is not a float, or its class has its own way
+            to keep them.
 
     >>> a, b, c = Value(1.0), Value(2.0), Value(3.0)
     >>> first, second = shared_row([a, b]), shared_row([b, c])
@@ -299,6 +301,13 @@ def is_recording() -> bool:
 
 @cache
 def _redirected(kind: Any) -> Any:
+    for name in ("data", "grad", "__setattr__", "__getattribute__"):
+        if getattr(kind, name) is not getattr(Value, name):
+            raise TypeError(
+                "expected parameters that keep their data and grad as Value does, got a "
+                f"{kind.__name__}, whose own {name} would be bypassed: use a Value, and change its "
+                "data after each optimizer.step(), or do not compile the function"
+            )
     return type(kind.__name__, (Redirected, kind), {"__slots__": (), "__module__": kind.__module__})
 
 

@@ -88,6 +88,7 @@ class Program:
         shapes: the shape of each argument, for one example.
         widths: maps the name of each argument to its number of values.
         parameters: the parameters of the function, which `recorded` finds.
+        ids: their ids.
         n_results: how many Values the function returns.
         is_list: whether it returns them in a list.
         has_gradients: whether its first result can be differentiated with respect to parameters.
@@ -133,6 +134,7 @@ class Program:
         self.indices = _indices(code.steps, self._places_of_inputs())
         code.steps.compact()
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
+        self.ids = frozenset(map(id, self.parameters))
         self.by_result: dict[int, Program] = {}
         self._row = shared_row(self.parameters)
         self._executors: dict[bool, Any] = {}

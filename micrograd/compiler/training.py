@@ -11,16 +11,18 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
 import time
-from _thread import start_new_thread
-from collections.abc import Callable, Sequence
-from contextvars import copy_context
-from numbers import Integral
-from threading import Lock
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from operator import index
+from threading import current_thread, main_thread
 from typing import Any
 
 from micrograd.core.shapes import check_no_nan, fix_of, plain, shape_of
+from micrograd.engine import Value, topological_order
+from micrograd.optim import Optimizer
 
 __all__ = ["fit"]
 
@@ -48,8 +50,8 @@ def fit(
     that was compiled does many steps in one call of its executor.
 
     After Ctrl-C, and after any error, the parameters and the optimizer are those after the last
-    complete step, and training can go on with another call. Gradients are those of the last step.
-    A second Ctrl-C does not wait for the step that runs, which then changes nothing but gradients.
+    complete step, and training can go on with another call. Gradients may be incomplete. A second
+    Ctrl-C does not wait until an update is complete.
     Work of more than a second shows a progress bar on stderr.
 
     Args:
@@ -71,8 +73,8 @@ def fit(
             compiled), so each step is a call of its own.
 
     Raises:
-        ValueError: X and y differ in length, are empty or have NaN, or another argument is out of
-            range.
+        ValueError: X and y differ in length, are empty or have NaN, another argument is out of
+            range, or the loss uses none of the optimizer's parameters.
         TypeError: the loss of an example is not a single number.
 
     Steps between which none of your code runs share a single check whether anything that the loss
@@ -88,8 +90,9 @@ def fit(
     size = lengths[0] if batch_size is None else batch_size
     least = {"steps": (steps, 0), "batch_size": (size, 1), "seed": (seed, 0)}
     for name, (number, limit) in least.items():
-        if not isinstance(number, Integral) or number < limit:
+        if not hasattr(number, "__index__") or number < limit:
             raise ValueError(f"{name} expects a whole number of at least {limit}, got {number!r}")
+    steps, size, seed = map(index, (steps, size, seed))
     batches = _Batches(lengths[0], size, shuffle, seed)
     means: list[float] = []
     lrs: list[float] = []  # the learning rates of a stretch
@@ -105,6 +108,8 @@ def fit(
                 lrs = [schedule(step) for step in range(len(means), len(means) + count)]
             start = time.monotonic()
             run(count, order, lrs)
+            if run.unused and len(means) >= min(steps, math.ceil(lengths[0] / size)):
+                raise optimizer._has_other_parameters()
             took = time.monotonic() - start
             most = min(MOST, 4 * most) if took < STRETCH / 4 else max(1, most // 2)
             bar.show(means)
@@ -128,7 +133,9 @@ class _Stretch:
             from micrograd.compiler.function import _as_array
 
             self.examples = [_as_array(i, some) for i, some in enumerate(examples)]
-        self.interrupts = 0
+        # The ids of the optimizer's parameters, until an eager loss has used one of them.
+        is_checked = isinstance(optimizer, Optimizer) and not self.in_one_call
+        self.unused = {id(p) for p in optimizer.parameters} if is_checked else set()
 
     def __call__(self, count: int, order: Any, lrs: Sequence[float]) -> None:
         if lrs:
@@ -137,49 +144,18 @@ class _Stretch:
         are_valid = all(isinstance(lr, (int, float)) and 0 <= lr < math.inf for lr in lrs)
         if self.in_one_call and are_valid and self.in_one_call(*arguments):
             return
-        # Ctrl-C interrupts the main thread only, so it cannot leave half an update behind. What
-        # `threading` does before it waits can be interrupted, too, but a lock's `acquire` is safe.
-        ended: list[BaseException | None] = []
-        waiting = Lock()
-        waiting.acquire()
-
-        def work() -> None:
-            error = None
-            try:
-                self.one_by_one(count, order, lrs)
-            except BaseException as caught:  # raised again in the main thread
-                error = caught
-            ended.append(error)
-            waiting.release()
-
-        context = copy_context()
-        try:
-            start_new_thread(context.run, (work,))
-            waiting.acquire()
-        except KeyboardInterrupt:
-            self.interrupts = 1
-            try:
-                while not ended:
-                    time.sleep(0.001)
-            finally:  # after a second Ctrl-C, the thread may go on, but it changes no parameter
-                self.interrupts = 2
-            raise
-        if ended[0] is not None:
-            raise ended[0]
+        self.one_by_one(count, order, lrs)
 
     def one_by_one(self, count: int, order: Any, lrs: Sequence[float]) -> None:
         for k in range(count):
-            if self.interrupts:
-                break
             if lrs:
                 self.optimizer.lr = lrs[k]
             indices = None if order is None else order[k]
             self.optimizer.zero_grad()
             mean = self.compiled(indices) if self.in_one_call else self.eager(indices)
-            if self.interrupts > 1:
-                break
-            self.optimizer.step()
-            self.means.append(mean)
+            with _ctrl_c_waits():
+                self.optimizer.step()
+                self.means.append(mean)
 
     def compiled(self, indices: Any) -> float:
         batch = self.loss(*(a if indices is None else a[indices] for a in self.examples))
@@ -205,8 +181,34 @@ class _Stretch:
                                 f"shape {shape}: {fix}")  # fmt: skip
             part = part / len(chosen)
             part.backward()
+            if self.unused and isinstance(part, Value):
+                is_used = not self.unused.isdisjoint(map(id, topological_order(part)))
+                self.unused = set() if is_used else self.unused
             total += part.data
         return total
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    # A block that Ctrl-C interrupts only at its end, so that it cannot leave half an update behind.
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or current_thread() is not main_thread():  # others are not interrupted
+        yield
+        return
+    pressed: list[Any] = []
+
+    def wait(*arguments: Any) -> None:
+        pressed.append(arguments)
+        if len(pressed) > 1:
+            handler(*arguments)
+
+    signal.signal(signal.SIGINT, wait)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if pressed:
+            handler(*pressed[0])
 
 
 class _Batches:

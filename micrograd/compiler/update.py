@@ -24,12 +24,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from importlib import import_module
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from micrograd import optim
 from micrograd.compiler.averages import averaged
 from micrograd.compiler.fuse import fused
 from micrograd.compiler.parameters import Row
@@ -41,6 +43,7 @@ from micrograd.optim import SGD, Adam, AdamW, Optimizer
 Array = npt.NDArray[Any]
 
 MOST = 1024  # steps in one call
+METHODS = attrgetter("step", "zero_grad", "_update", "_decayed")  # what a step consists of
 TRAINERS = "numpy", "numba", "jax"  # executors with a subclass of Training, in train_*.py
 
 
@@ -103,8 +106,7 @@ class Training:
         self.program, self.optimizer, self.row, self.places = program, optimizer, row, places
         self.rule = recorded_rule(optimizer)
         self._settings = optimizer._checked()  # the first is lr, which may change
-        # A method that is replaced on the object itself, say to clip gradients, is one more.
-        self._attributes = len(vars(optimizer))
+        self._methods = METHODS(optimizer)
         self._states = [optimizer._state(name) for name in self.rule.states]
         self._numbers = np.zeros((MOST, len(optimizer._numbers(1))))
         self._last: Any = None
@@ -115,7 +117,7 @@ class Training:
             return False
         settings = optimizer._checked()
         is_known: bool = settings is self._settings or settings[1:] == self._settings[1:]
-        return is_known and self.row.is_current and len(vars(optimizer)) == self._attributes
+        return is_known and self.row.is_current and METHODS(optimizer) == self._methods
 
     def __call__(
         self,
@@ -196,12 +198,20 @@ class Training:
 def training_of(program: Program, optimizer: Any) -> Training | None:
     """The training steps of a program with an optimizer; None if they take several calls.
 
-    This is so if the executor has no subclass of `Training`, if the optimizer is a user's own, and
-    if it does not have all parameters of the program: nothing resets the gradients of the others,
-    so they add up from step to step.
+    This is so if the executor has no subclass of `Training`, if the optimizer or one of its methods
+    is a user's own, and if it does not have all parameters of the program: nothing resets the
+    gradients of the others, so they add up from step to step.
+
+    Raises:
+        ValueError: the optimizer has none of the parameters of the program.
     """
+    if isinstance(optimizer, Optimizer) and program.ids.isdisjoint(map(id, optimizer.parameters)):
+        raise optimizer._has_other_parameters()
     is_ours = type(optimizer) in (SGD, Adam, AdamW)
-    is_ours = is_ours and not {"step", "zero_grad"} & vars(optimizer).keys()
+    # Users may replace a method of the object or of its class, say to clip gradients.
+    is_ours = is_ours and all(
+        getattr(method, "__globals__", None) is vars(optim) for method in METHODS(optimizer)
+    )
     if program.executor not in TRAINERS or not is_ours:
         return None
     if program.is_list or not program.has_gradients:
