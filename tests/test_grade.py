@@ -18,8 +18,11 @@ from micrograd.__main__ import main
 from micrograd.engine import Value
 from micrograd.grade import RULES, Check, Report, grade, grade_file
 from micrograd.grade.checking import checks_of
+from micrograd.grade.classroom import csv_text, records
 from micrograd.grade.graded_class import GradedClass
+from micrograd.grade.points import POINTS
 from micrograd.grade.programs import OURS, plan
+from micrograd.grade.student_page import Result, class_page, student_page
 
 SECONDS = 60.0  # enough for any machine: nothing here needs as much
 
@@ -253,6 +256,47 @@ def test_a_report_survives_json():
     failed = [check for check in record["checks"] if check["status"] == "failed"]
     assert failed[0]["mistake"] == "order"
     assert failed[0]["rule"] == RULES["order"][0]
+
+
+DATA, GRAD = "self.data = data", "self.grad = 0.0"
+CONSTRUCTORS = [
+    *((DATA, f"self.data = {x}") for x in ("0", "1.0", "None", "-data", "data + 1", "data,")),
+    *((DATA, line) for line in ("pass", "Value.data = data", "self.data = float('nan')")),
+    *((GRAD, line) for line in ("pass", "self.grad = None", "self.grad = 1.0", "self.grad = data")),
+    ("data, _children=(),", "name, data=0.0, _children=(),"),
+    ("data, _children=(),", "_children=(), data=0.0,"),
+    ("def __init__", "def init"),
+]
+
+
+@pytest.mark.parametrize("edit", CONSTRUCTORS, ids=str)
+def test_a_wrong_constructor_is_one_mistake_with_a_rule_in_every_format(edit):
+    report = grade(class_of(edited(edit)))
+    assert [group[0].mistake for group in report.mistakes] == ["construct"]
+    result = Result("Ada", "ada.py", report, "ada.html")
+    assert "A new Value keeps its number" in csv_text([result], POINTS) + str(report)
+    assert "A new Value keeps its number" in class_page([result], POINTS)
+    assert "A new Value keeps its number" in student_page(result, POINTS, 3)
+    for record in (report.to_dict(), json.loads(report.json()), *records([result], POINTS)):
+        assert all(check["rule"] for check in record["checks"] if check["status"] == "failed")
+
+
+def test_the_formula_is_that_of_the_operation_also_for_inner_operands():
+    checks = report_on(mistake("tanh squared forgotten")).checks
+    fixes = {check.fix for check in checks if check.operation == "a.tanh()" and not check.passed}
+    assert len(fixes) == 1
+    assert "d/da = 1 - t^2" in fixes.pop()
+
+
+def test_without_docstrings_the_formulas_are_the_same(tmp_path):
+    path = write(tmp_path, mistake("tanh squared forgotten").source)
+    command = ["-P", "-m", "micrograd", "grade", str(path)]
+    with_, without = (
+        subprocess.run([sys.executable, *flags, *command], capture_output=True, text=True)
+        for flags in ([], ["-OO"])
+    )
+    assert "d/da = 1 - t^2" in without.stdout
+    assert without.stdout == with_.stdout
 
 
 def test_the_text_begins_with_a_count_and_a_table_and_ends_with_the_verdict():
