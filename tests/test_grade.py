@@ -480,7 +480,8 @@ def test_arguments_needed_to_create_a_value_are_shown(tmp_path):
     source, _ = ENGINES["requires_grad=True is needed"]
     wrong = source.replace("(1 - out.data**2)", "(1 - out.data)")
     report = grade_file(write(tmp_path, wrong), SECONDS)
-    assert "every Value is created with requires_grad=True" in str(report)
+    assert "every Value is created with requires_grad=True.\n" in str(report)
+    assert "to change that" not in str(report)
     assert "Value(1.5, requires_grad=True); b = a.tanh(); b.backward()" in lead(report).message
 
 

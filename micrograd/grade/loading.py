@@ -229,7 +229,8 @@ class _File:
         A notebook continues after any error, a file only after a failed `import *`.
         """
         module = self._module()
-        own, flags = None, 0
+        # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
+        own, flags = None, __future__.annotations.compiler_flag
         for file, node in statements:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
                 flags |= _flags(alias.name for alias in node.names)
