@@ -122,7 +122,7 @@ def test_the_mistake_is_named_and_no_other(wrong):
 
 def test_the_catalogue_breaks_every_rule_but_those_that_need_a_file():
     assert {wrong.rule for wrong in MISTAKES} | {rule for _, rule, _ in FILES.values()} | {
-        *("memory", "twice", "kept", "freed", "depth")
+        *("memory", "twice", "kept", "freed", "depth", "shadows")
     } == set(RULES)
     assert len({wrong.name for wrong in MISTAKES}) == len(MISTAKES) >= 12
 
@@ -429,6 +429,29 @@ def test_an_error_while_loading_is_told_with_its_line(tmp_path):
     assert check.place == "in <module>, line 2 of my_engine.py"
     check = lead(grade_file(write(tmp_path, "class Value\n"), SECONDS))
     assert check.found == "SyntaxError: expected ':' (my_engine.py, line 1)"
+
+
+@pytest.mark.parametrize("shadow", ["", "for step in training:\n    pass\n"])
+def test_a_file_that_shadows_a_standard_module_is_told(shadow, tmp_path):
+    (tmp_path / "random.py").write_text(shadow)
+    source = "import random\nstart = random.random()\n" + edited((DATA, "self.data = start * data"))
+    for name in ("my_engine.py", "random.py"):  # beside the graded file, and that file itself
+        (tmp_path / name).write_text(source)
+        report = grade_file(tmp_path / name, SECONDS)
+        assert (lead(report).mistake, report.exit_code) == ("shadows", 2), report
+        assert "rename" in lead(report).fix
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_a_relative_import_of_two_levels_is_followed(guarded, tmp_path):
+    folder = tmp_path / "mygrad" / "core"
+    folder.mkdir(parents=True)
+    (folder.parent / "helpers.py").write_text("from math import tanh\n")
+    line = "from ..helpers import tanh\n"
+    if guarded:
+        line = f"try:\n    {line}except ValueError:\n    raise\n"
+    report = grade_file(write(folder, line + edited(("math.tanh(", "tanh("))), SECONDS)
+    assert report.passed, report
 
 
 def test_a_raised_recursion_limit_is_at_most_a_crash_of_the_other_process(tmp_path):

@@ -464,7 +464,12 @@ FILES = {
     "a syntax error": ("class Value\n    pass\n", "syntax", "file: loads"),
     "no class called Value": ("class Tensor:\n    pass\n", "name", "file: loads"),
     "Value is not a class": ("Value = 3.0\n", "load", "file: loads"),
-    "a module that is not there": ("import no_such_module_anywhere\n", "load", "file: loads"),
+    "a module that is not there": ("import no_such_module_anywhere\n", "module", "file: loads"),
+    "a name that is not in a module": ("from math import tan_h\n", "module", "file: loads"),
+    "one file of a package": (
+        "from .helpers import wrapped\n" + RIGHT.replace("Value(other)", "wrapped(other)"),
+        "package", "file: loads",
+    ),
 }  # fmt: skip
 
 HOG = edited(("math.exp(self.data)", "len([0.0] * 10**10)"))  # 80 gigabytes at once

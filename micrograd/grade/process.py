@@ -159,7 +159,8 @@ def _loaded(loading: Check, process: _Process) -> Check:
         return replace(failed, mistake=str(mistake), found=printable(str(found)))
     if error := answer.get("error"):
         kinds = {"MemoryError": "memory", "SyntaxError": "syntax"}
-        mistake = next((kinds[kind] for kind in error["kinds"] if kind in kinds), "load")
+        found = next((kinds[kind] for kind in error["kinds"] if kind in kinds), "load")
+        mistake = str(answer["mistake"]) or found
         place = "" if mistake == "syntax" else error["place"]  # its text already names the line
         return replace(failed, mistake=mistake, found=error["text"], place=place)
     return _ours(loading, process.class_name) if answer["ours"] else loading
