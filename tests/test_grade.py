@@ -695,6 +695,7 @@ def test_help_names_the_commands_that_work_and_what_cannot_be_prevented(capsys):
         "Windows",
         "cannot be prevented",
         "Exit codes",
+        "at least one could not be graded, and the results of all the others are written",
     ):
         assert words in out
     assert "python -m micrograd grade" not in out
