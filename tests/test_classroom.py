@@ -53,18 +53,20 @@ def test_a_folder_stands_for_what_is_in_it_and_a_students_folder_for_the_files_w
         "ada.py": RIGHT, "ben/work/my_engine.py": RIGHT, "cem.ipynb": notebook(RIGHT),
         "dana.py": "class Value\n  syntax error", "eve.py": "class Valeu: pass", "fay.py": "",
         "gil.py": "from micrograd import Value", "hal/report.pdf": "", "ira/work/x.py": "x = 1",
+        "joe/mine/engine.py": RIGHT, "joe/mine/nn.py": "", "joe/lecture.ipynb": notebook(RIGHT),
+        "joe/setup.py": "", "joe/tests/test_engine.py": "",
         "ben/plot.py": "import Value", "notes.txt": RIGHT, ".git/hook.py": RIGHT,
         "ben/.ipynb_checkpoints/x.ipynb": notebook(RIGHT), "ben/__pycache__/y.py": RIGHT,
     })  # fmt: skip
     files = [
         *("ada.py", "ben/work/my_engine.py", "cem.ipynb", "dana.py", "eve.py", "fay.py", "gil.py"),
-        *("hal", "ira/work/x.py"),
+        *("hal", "ira/work/x.py", "joe/lecture.ipynb", "joe/mine/engine.py"),
     ]
-    assert names_in(tmp_path, "") == [files, ["ben/plot.py"]]
+    left_out = ["ben/plot.py", "joe/mine/nn.py", "joe/setup.py", "joe/tests/test_engine.py"]
+    assert names_in(tmp_path, "") == [files, left_out]
     assert names_in(tmp_path, "ben", "hal") == [["ben/work/my_engine.py", "hal"], ["ben/plot.py"]]
-    assert names_in(tmp_path.parent, tmp_path.name, "x.py")[0] == [
-        *(f"{tmp_path.name}/{file}" for file in files), "x.py"
-    ]  # fmt: skip
+    written(tmp_path, {"c/ada.py": RIGHT, "c/ben.py": "", "c/cem.py": RIGHT})
+    assert names_in(tmp_path, "c", "hal") == [["c/ada.py", "c/ben.py", "c/cem.py", "hal"], []]
 
 
 def test_a_path_is_graded_once_whatever_it_contains(tmp_path):

@@ -40,9 +40,9 @@ LONGEST_NAME = 50  # characters of a page's file name
 def submissions(paths: Iterable[str], class_name: str = "Value") -> tuple[list[Path], list[Path]]:
     """What to grade, and the files in folders that are left out.
 
-    If a folder is given alone, or if several things in it have a class of this name, it is the
-    folder of a class: each Python file, notebook and folder in it is a student's. Any other folder
-    is one student's: the files in it with such a class are graded, and the others are left out.
+    If a folder is given alone, or if most files and folders in it have a class of this name, it is
+    the folder of a class: each Python file, notebook and folder in it is a student's. Any other
+    folder is one student's: the files in it with such a class are graded, the others are left out.
     A path with nothing to grade is kept, so that its report says why.
     """
     waiting = deque(map(Path, paths))
@@ -53,13 +53,15 @@ def submissions(paths: Iterable[str], class_name: str = "Value") -> tuple[list[P
         path = waiting.popleft()
         inside = sorted(_code_in(path))
         found = [file for file in inside if _has_class(file, class_name)]
-        several = len({file.relative_to(path).parts[0] for file in found}) > 1
-        works = _works_in(path) if path == alone or (several and not path.is_symlink()) else []
-        waiting.extendleft(reversed(works))
-        if not works:
-            for file in found or (inside if len(inside) == 1 else [path]):
-                files.setdefault(os.path.abspath(file), file)
-            others += [file for file in inside if found and file not in found]
+        works = _works_in(path)
+        right = {file.relative_to(path).parts[0] for file in found}
+        most = 2 * len(right) > len(works) and not path.is_symlink()
+        if works and (most or path == alone):
+            waiting.extendleft(reversed(works))
+            continue
+        for file in found or (inside if len(inside) == 1 else [path]):
+            files.setdefault(os.path.abspath(file), file)
+        others += [file for file in inside if found and file not in found]
     return list(files.values()), others
 
 
