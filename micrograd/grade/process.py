@@ -140,7 +140,8 @@ def _file_at(path: Path, class_name: str) -> Path:
 
 def _python_files(folder: Path) -> list[Path]:
     patterns = ("*.py", "*/*.py", "src/*/*.py")
-    return sorted({file for pattern in patterns for file in folder.glob(pattern)})[:1000]
+    found = {file for pattern in patterns for file in folder.glob(pattern) if file.is_file()}
+    return sorted(found)[:1000]
 
 
 def _defines(file: Path, class_name: str) -> bool:
