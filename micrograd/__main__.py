@@ -75,8 +75,10 @@ the class has them; the report lists the rest as "not there yet". In-place opera
 not checked: without __iadd__, Python computes a += b as a = a + b.
 
 Several files, or --csv or --html, grade a whole class: two files at a time, each with its own
-limits. A folder then stands for all Python files and notebooks in it, at any depth, that define the
-class. All results so far are written after each file, so Ctrl-C loses none. The CSV file has a row
+limits. A single folder then stands for the files and folders in it. The folder of a student stands
+for all Python files and notebooks in it, at any depth, that define the class. Everything given has
+a row: where there is nothing to grade, it says "not graded" and why, and the rest is still graded.
+All results so far are written after each file, so Ctrl-C loses none. The CSV file has a row
 for each student (in UTF-8 with a byte order mark; Python reads it with encoding="utf-8-sig"):
 student, points, of, verdict, rule, mistakes, program, expected, found, file, and the points for
 each rule. --html writes index.html for the teacher, and a page for each student; --hints says how
@@ -90,7 +92,8 @@ Exit codes, for scripts; for several files, the highest of theirs:
   0  no mistake found
   1  a rule is broken
   2  could not be graded: the file is missing, does not load or does not define the class, or the
-     class is this package's own; or a wrong option
+     class is this package's own; or a wrong option. In a class: at least one could not be graded,
+     and the results of all the others are written
   130  stopped by Ctrl-C
 
 For GitHub Classroom, otter and nbgrader, see help(micrograd.grade): a test file of a few lines.

@@ -67,6 +67,7 @@ ENGINES = {
     "as in the lecture": (RIGHT, ()),
     **{what: (edited(*edits), ()) for what, edits in FREEING.items()},
     "requires_grad=True is needed": (ON_DEMAND, ()),
+    "require_grad=True is needed": (ON_DEMAND.replace("requires_grad", "require_grad"), ()),
     "training at the top level": (RIGHT + NOISE, ()),
     "training before the class": ("steps = 10\nwhile True:\n    steps += 1\n" + RIGHT, ()),
     "the first half of the lecture": (
@@ -153,6 +154,10 @@ ENGINES = {
     "ours, imported to compare with": (RIGHT + "\n\nfrom micrograd.engine import Value\n", ()),
     "ours under another name": (
         "from micrograd import Value as Reference\n" + RIGHT + "\n    reference = Reference\n", (),
+    ),
+    "the class in its own annotations": (
+        edited(("def __add__(self, other):", "def __add__(self, other: Value | float) -> Value:"),
+               ("def backward(self):", "def backward(self: Value) -> None:")), (),
     ),
     "annotations that are not evaluated": (
         "from __future__ import annotations\n" + RIGHT

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,28 +40,83 @@ def rows(path):
 # ---- whose file
 
 
-def test_a_folder_stands_for_the_files_in_it_that_define_the_class(tmp_path):
+def names_in(folder, *paths):
+    """What is graded and what is left out, as paths from this folder."""
+    made = submissions([str(folder / path) for path in paths])
+    return [[path.relative_to(folder).as_posix() for path in found] for found in made]
+
+
+def test_a_folder_stands_for_what_is_in_it_and_a_students_folder_for_the_files_with_the_class(
+    tmp_path,
+):
     written(tmp_path, {
         "ada.py": RIGHT, "ben/work/my_engine.py": RIGHT, "cem.ipynb": notebook(RIGHT),
-        "dana.py": "class Value\n  syntax error", "plot.py": "import Value", "notes.txt": RIGHT,
-        ".git/hook.py": RIGHT, "ben/.ipynb_checkpoints/x.ipynb": notebook(RIGHT),
-        "ben/__pycache__/y.py": RIGHT,
+        "dana.py": "class Value\n  syntax error", "eve.py": "class Valeu: pass", "fay.py": "",
+        "gil.py": "from micrograd import Value", "hal/report.pdf": "", "ira/work/x.py": "x = 1",
+        "joe/mine/engine.py": RIGHT, "joe/mine/nn.py": "", "joe/lecture.ipynb": notebook(RIGHT),
+        "joe/setup.py": "", "joe/tests/test_engine.py": "",
+        "ben/plot.py": "import Value", "notes.txt": RIGHT, ".git/hook.py": RIGHT,
+        "ben/.ipynb_checkpoints/x.ipynb": notebook(RIGHT), "ben/__pycache__/y.py": RIGHT,
     })  # fmt: skip
-    files, others = submissions([str(tmp_path)])
-    names = [file.relative_to(tmp_path).as_posix() for file in files]
-    assert names == ["ada.py", "ben/work/my_engine.py", "cem.ipynb", "dana.py"]
-    assert [file.name for file in others] == ["plot.py"]
+    files = [
+        *("ada.py", "ben/work/my_engine.py", "cem.ipynb", "dana.py", "eve.py", "fay.py", "gil.py"),
+        *("hal", "ira/work/x.py", "joe/lecture.ipynb", "joe/mine/engine.py"),
+    ]
+    left_out = ["ben/plot.py", "joe/mine/nn.py", "joe/setup.py", "joe/tests/test_engine.py"]
+    assert names_in(tmp_path, "") == [files, left_out]
+    assert names_in(tmp_path, "ben", "hal") == [["ben/work/my_engine.py", "hal"], ["ben/plot.py"]]
+    written(tmp_path, {"c/ada.py": RIGHT, "c/ben.py": "", "c/cem.py": RIGHT})
+    assert names_in(tmp_path, "c", "hal") == [["c/ada.py", "c/ben.py", "c/cem.py", "hal"], []]
 
 
-def test_a_file_given_by_name_is_graded_once_whatever_it_contains(tmp_path):
+def test_a_path_is_graded_once_whatever_it_contains(tmp_path):
     written(tmp_path, {"a.py": "x = 1", "b.py": RIGHT})
-    files, _ = submissions([str(tmp_path / "a.py"), str(tmp_path), f"{tmp_path}/./a.py"])
-    assert [file.name for file in files] == ["a.py", "b.py"]
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*nobody"):
-        submissions([str(tmp_path / "nobody.py")])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FileNotFoundError, match=r"no Python file or notebook in .* has a class"):
-        submissions([str(tmp_path / "empty")])
+    assert names_in(tmp_path, "a.py", "", "./a.py", "nobody.py", "empty", "x" * 300) == [
+        ["a.py", "b.py", "nobody.py", "empty", "x" * 300], ["a.py"]
+    ]  # fmt: skip
+
+
+def linked(path, target):
+    try:
+        path.symlink_to(target)
+    except OSError:
+        pytest.skip("the system has no symbolic links for everyone")
+
+
+@pytest.mark.parametrize("how", ["one folder", "many paths"])
+def test_everything_given_has_a_row_and_ends_no_other(how, tmp_path, monkeypatch, capsys):
+    files = {"ada.py": RIGHT, "eve.py": "class Valeu: pass", "fay.py": "", "hal/report.pdf": "",
+             "gil.py": "from micrograd import Value"}  # fmt: skip
+    h = written(tmp_path, {f"h/{name}": text for name, text in files.items()}) / "h"
+    linked(h / "ira.py", "nowhere")
+    linked(h / "joe.py", "joe.py")
+    linked(h / "kim.py", "ada.py")
+    monkeypatch.chdir(tmp_path)
+    paths = ["h"] if how == "one folder" else [f"h/{x.name}" for x in sorted(h.iterdir())]
+    assert main(["grade", *paths, "--csv", "r.csv", "--html", "report"]) == 2
+    out = capsys.readouterr().out
+    assert {row["student"]: row["verdict"] for row in rows("r.csv")} == {
+        "ada": "no mistake", "kim": "no mistake",
+        **dict.fromkeys(("eve", "fay", "gil", "hal", "ira", "joe"), "not graded"),
+    }  # fmt: skip
+    page = Path("report", "index.html").read_text(encoding="utf-8")
+    for reason in (
+        "classes there: Valeu", "classes there: none", "this package&#x27;s own engine",
+        "hal is a folder in which 0 files define a class Value", "there is no file h/ira.py",
+    ):  # fmt: skip
+        assert reason in page
+        assert reason.replace("&#x27;", "'") in out
+    assert len(list(Path("report").iterdir())) == 9
+
+
+def test_a_report_folder_that_is_deleted_is_written_again(tmp_path):
+    written(tmp_path, {"a.py": RIGHT, "b.py": RIGHT, "c.py": WRONG})
+    report = tmp_path / "report"
+    for results in grade_class(sorted(tmp_path.glob("*.py")), {"value": 1}, folder=str(report)):
+        if len(results) == 2:
+            shutil.rmtree(report)
+    assert {x.name for x in report.iterdir()} == {"a.html", "b.html", "c.html", "index.html"}
 
 
 @pytest.mark.parametrize(
@@ -146,7 +202,7 @@ def test_an_error_while_grading_is_raised_and_all_threads_end():
 def test_a_class_is_graded_into_a_table_a_csv_file_and_pages(tmp_path, capsys):
     written(tmp_path, {
         "h/ada.py": RIGHT, "h/ben/ada.py": WRONG, "h/=cmd.py": FILES["a syntax error"][0],
-        "h/dora.ipynb": notebook(WRONG), "h/plot.py": "x = 1",
+        "h/dora.ipynb": notebook(WRONG), "h/ben/plot.py": "x = 1",
         "points.csv": "rule,points\norder,5\n",
     })  # fmt: skip
     out = [str(tmp_path / name) for name in ("results.csv", "report", "points.csv")]
@@ -155,7 +211,8 @@ def test_a_class_is_graded_into_a_table_a_csv_file_and_pages(tmp_path, capsys):
     captured = capsys.readouterr()
     table = captured.out.splitlines()
     assert table[0].split() == ["student", "points", "verdict", "rule"]
-    assert table[1].split() == ["=cmd", "0", "not", "graded", "syntax"]
+    assert table[1].split()[:5] == ["=cmd", "0", "not", "graded", "syntax:"]
+    assert "line 1" in table[1]
     assert table[2].split() == ["ada", "5", "no", "mistake"]
     assert table[5:] == [out[0], str(Path(out[1], "index.html"))]
     assert "left out, without a class Value:" in captured.err
@@ -189,7 +246,6 @@ def test_json_has_everything_the_fix_included(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["nobody.py", "--csv", "x.csv"], "there is no file nobody.py"),
         (["a.py", "--csv", "nowhere/x.csv"], "there is no folder nowhere"),
         (["--csv", "a.py", "b.py"], "--csv expects a name such as results.csv, got a.py"),
         (["a.py", "--csv", "."], "nothing was written"),

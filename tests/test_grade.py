@@ -18,8 +18,11 @@ from micrograd.__main__ import main
 from micrograd.engine import Value
 from micrograd.grade import RULES, Check, Report, grade, grade_file
 from micrograd.grade.checking import checks_of
+from micrograd.grade.classroom import csv_text, records
 from micrograd.grade.graded_class import GradedClass
+from micrograd.grade.points import POINTS
 from micrograd.grade.programs import OURS, plan
+from micrograd.grade.student_page import Result, class_page, student_page
 
 SECONDS = 60.0  # enough for any machine: nothing here needs as much
 
@@ -119,7 +122,7 @@ def test_the_mistake_is_named_and_no_other(wrong):
 
 def test_the_catalogue_breaks_every_rule_but_those_that_need_a_file():
     assert {wrong.rule for wrong in MISTAKES} | {rule for _, rule, _ in FILES.values()} | {
-        *("memory", "twice", "kept", "freed", "depth")
+        *("memory", "twice", "kept", "freed", "depth", "shadows")
     } == set(RULES)
     assert len({wrong.name for wrong in MISTAKES}) == len(MISTAKES) >= 12
 
@@ -255,6 +258,47 @@ def test_a_report_survives_json():
     assert failed[0]["rule"] == RULES["order"][0]
 
 
+DATA, GRAD = "self.data = data", "self.grad = 0.0"
+CONSTRUCTORS = [
+    *((DATA, f"self.data = {x}") for x in ("0", "1.0", "None", "-data", "data + 1", "data,")),
+    *((DATA, line) for line in ("pass", "Value.data = data", "self.data = float('nan')")),
+    *((GRAD, line) for line in ("pass", "self.grad = None", "self.grad = 1.0", "self.grad = data")),
+    ("data, _children=(),", "name, data=0.0, _children=(),"),
+    ("data, _children=(),", "_children=(), data=0.0,"),
+    ("def __init__", "def init"),
+]
+
+
+@pytest.mark.parametrize("edit", CONSTRUCTORS, ids=str)
+def test_a_wrong_constructor_is_one_mistake_with_a_rule_in_every_format(edit):
+    report = grade(class_of(edited(edit)))
+    assert [group[0].mistake for group in report.mistakes] == ["construct"]
+    result = Result("Ada", "ada.py", report, "ada.html")
+    assert "A new Value keeps its number" in csv_text([result], POINTS) + str(report)
+    assert "A new Value keeps its number" in class_page([result], POINTS)
+    assert "A new Value keeps its number" in student_page(result, POINTS, 3)
+    for record in (report.to_dict(), json.loads(report.json()), *records([result], POINTS)):
+        assert all(check["rule"] for check in record["checks"] if check["status"] == "failed")
+
+
+def test_the_formula_is_that_of_the_operation_also_for_inner_operands():
+    checks = report_on(mistake("tanh squared forgotten")).checks
+    fixes = {check.fix for check in checks if check.operation == "a.tanh()" and not check.passed}
+    assert len(fixes) == 1
+    assert "d/da = 1 - t^2" in fixes.pop()
+
+
+def test_without_docstrings_the_formulas_are_the_same(tmp_path):
+    path = write(tmp_path, mistake("tanh squared forgotten").source)
+    command = ["-P", "-m", "micrograd", "grade", str(path)]
+    with_, without = (
+        subprocess.run([sys.executable, *flags, *command], capture_output=True, text=True)
+        for flags in ([], ["-OO"])
+    )
+    assert "d/da = 1 - t^2" in without.stdout
+    assert without.stdout == with_.stdout
+
+
 def test_the_text_begins_with_a_count_and_a_table_and_ends_with_the_verdict():
     text = str(report_on(mistake("tanh squared forgotten")))
     assert text.startswith("Value: 121 passed, 4 failed, 2 noted, 50 not there yet\n\n")
@@ -387,6 +431,29 @@ def test_an_error_while_loading_is_told_with_its_line(tmp_path):
     assert check.found == "SyntaxError: expected ':' (my_engine.py, line 1)"
 
 
+@pytest.mark.parametrize("shadow", ["", "for step in training:\n    pass\n"])
+def test_a_file_that_shadows_a_standard_module_is_told(shadow, tmp_path):
+    (tmp_path / "random.py").write_text(shadow)
+    source = "import random\nstart = random.random()\n" + edited((DATA, "self.data = start * data"))
+    for name in ("my_engine.py", "random.py"):  # beside the graded file, and that file itself
+        (tmp_path / name).write_text(source)
+        report = grade_file(tmp_path / name, SECONDS)
+        assert (lead(report).mistake, report.exit_code) == ("shadows", 2), report
+        assert "rename" in lead(report).fix
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_a_relative_import_of_two_levels_is_followed(guarded, tmp_path):
+    folder = tmp_path / "mygrad" / "core"
+    folder.mkdir(parents=True)
+    (folder.parent / "helpers.py").write_text("from math import tanh\n")
+    line = "from ..helpers import tanh\n"
+    if guarded:
+        line = f"try:\n    {line}except ValueError:\n    raise\n"
+    report = grade_file(write(folder, line + edited(("math.tanh(", "tanh("))), SECONDS)
+    assert report.passed, report
+
+
 def test_a_raised_recursion_limit_is_at_most_a_crash_of_the_other_process(tmp_path):
     limit = "import sys\nsys.setrecursionlimit(10**8)\n"
     source = limit + mistake("negation and difference lead to each other").source
@@ -436,7 +503,8 @@ def test_arguments_needed_to_create_a_value_are_shown(tmp_path):
     source, _ = ENGINES["requires_grad=True is needed"]
     wrong = source.replace("(1 - out.data**2)", "(1 - out.data)")
     report = grade_file(write(tmp_path, wrong), SECONDS)
-    assert "every Value is created with requires_grad=True" in str(report)
+    assert "every Value is created with requires_grad=True.\n" in str(report)
+    assert "to change that" not in str(report)
     assert "Value(1.5, requires_grad=True); b = a.tanh(); b.backward()" in lead(report).message
 
 
@@ -627,6 +695,7 @@ def test_help_names_the_commands_that_work_and_what_cannot_be_prevented(capsys):
         "Windows",
         "cannot be prevented",
         "Exit codes",
+        "at least one could not be graded, and the results of all the others are written",
     ):
         assert words in out
     assert "python -m micrograd grade" not in out

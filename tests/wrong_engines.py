@@ -142,6 +142,17 @@ RSUB_OF_ITS_OWN = """        out = Value(other - self.data, ())
         out._backward = _backward
         return out
 """
+IN_A_DICT = f"""        {WRAP}
+        out = Value(self.data {{0}} other.data, (self, other), "{{0}}")
+        slopes = {{{{self: {{1}}, other: {{2}}}}}}
+
+        def _backward():
+            for operand, slope in slopes.items():
+                operand.grad += slope * out.grad
+
+        out._backward = _backward
+        return out
+"""
 BACKWARD = RIGHT[RIGHT.index("    def backward") :]
 
 # Operations as a table of local derivatives that backward() reads, without closures.
@@ -234,6 +245,8 @@ MISTAKES = [
     Mistake("relu without a test", "derivative", ((RELU, "self.grad += out.grad"),)),
     Mistake("relu tests the gradient", "derivative",
             ((RELU, "self.grad += (out.grad > 0) * out.grad"),)),
+    Mistake("relu tests whether the result is above 1", "derivative",
+            ((RELU, "self.grad += (out.data > 1) * out.grad"),)),
     Mistake("relu leaky backward alone", "derivative",
             ((RELU, "self.grad += (1.0 if out.data > 0 else 0.01) * out.grad"),)),
     Mistake("quotient with the wrong sign", "derivative",
@@ -344,6 +357,10 @@ MISTAKES = [
             (("tuple(_children)", "set(_children)"),
              ("    def backward", TABLE + "\n    def backward"),
              ("        for node in reversed(order):\n            node._backward()\n", FROM_TABLE))),
+    Mistake("local derivatives in a dict with the operands as keys", "operands",
+            ((SUB, IN_A_DICT.format("-", 1.0, -1.0)),
+             ("        return self * other**-1\n",
+              IN_A_DICT.format("/", "1 / other.data", "-self.data / other.data**2")))),
     Mistake("equality of data", "identity",
             (("    def __repr__", "    def __eq__(self, other):\n"
               "        return self.data == other.data\n\n"
@@ -447,7 +464,12 @@ FILES = {
     "a syntax error": ("class Value\n    pass\n", "syntax", "file: loads"),
     "no class called Value": ("class Tensor:\n    pass\n", "name", "file: loads"),
     "Value is not a class": ("Value = 3.0\n", "load", "file: loads"),
-    "a module that is not there": ("import no_such_module_anywhere\n", "load", "file: loads"),
+    "a module that is not there": ("import no_such_module_anywhere\n", "module", "file: loads"),
+    "a name that is not in a module": ("from math import tan_h\n", "module", "file: loads"),
+    "one file of a package": (
+        "from .helpers import wrapped\n" + RIGHT.replace("Value(other)", "wrapped(other)"),
+        "package", "file: loads",
+    ),
 }  # fmt: skip
 
 HOG = edited(("math.exp(self.data)", "len([0.0] * 10**10)"))  # 80 gigabytes at once

@@ -8,7 +8,7 @@ from micrograd.grade.check import Check
 from micrograd.grade.programs import EXPRESSIONS, methods_in
 
 # Keys of RULES, grouped by what such a mistake affects.
-OF_EVERYTHING = {"load", "syntax", "name", "ours", "construct"}
+OF_EVERYTHING = {"load", "module", "package", "shadows", "syntax", "name", "ours", "construct"}
 OF_ONE_OPERATION = {"value", "derivative", "closure", "chain", "runs", "result", "operands",
                     "exchanged", "reads"}  # fmt: skip
 OF_PLAIN_NUMBERS = {"wrap", "reflected", "swapped"}

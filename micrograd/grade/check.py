@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import unittest
 from dataclasses import dataclass
 
 from micrograd.core.node import operations
-from micrograd.grade.programs import OURS
+from micrograd.grade.programs import EXPRESSIONS, OURS
 from micrograd.grade.rules import rules
 
 STATUSES = ("passed", "failed", "noted", "not there yet", "not run")
@@ -83,9 +84,11 @@ class Check:
         return self._filled(rule), self._filled(fix)
 
     def _filled(self, text: str) -> str:
-        if "{formula}" in text:  # it is in the docstring of our own operation
-            op = next(v._op for v in OURS.run(self.program, backward=False).values() if v._op)
-            book = operations["**" if "**" in op else op].__doc__ or ""
+        if "{formula}" in text:  # from the source of our own operation: -OO removes docstrings
+            alone = f"a = Value(1.5); b = Value(2.0); c = {self.operation}"
+            program = alone if self.operation in EXPRESSIONS else self.program
+            op = next(v._op for v in OURS.run(program, backward=False).values() if v._op)
+            _, book, *_ = inspect.getsource(operations["**" if "**" in op else op]).split('"""')
             text = text.replace("{formula}", book.split("\n")[0].rstrip("."))
         return text.replace("{operation}", self.operation)
 

@@ -216,6 +216,8 @@ def _compare_results(row: Row, program: str, graded: GradedClass, forward: Obser
     y = ours.data[root]
     turned = {"2.0 - a": -y, "2.0 / a": y and 1 / y}.get(row.operation, y)
     mistake = "swapped" if near(forward.data[root], turned, forward.tolerance) else "value"
+    if root in leaves_of(program):  # no operation computed it
+        mistake = "construct"
     expected, found = (graded.text("data", [root], x.data) for x in (ours, forward))
     raise BrokenRule(mistake, expected, found)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .loading import NoClassError, class_in
+from .loading import NoClassError, class_in, mistake_in_imports
 from .subject import Subject, failure, is_ours
 
 FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
@@ -57,13 +57,14 @@ def serve() -> None:
 
 def _loaded(settings: Mapping[str, Any]) -> tuple[Subject | None, dict[str, Any]]:
     """The Subject for the class in the file, None if loading failed; and the answer to send."""
+    path = Path(settings["path"])
     try:
-        found = class_in(Path(settings["path"]), settings["class_name"])
+        found = class_in(path, settings["class_name"])
         return Subject(found, settings["told"]), {"ours": is_ours(found)}
     except NoClassError as error:
         return None, {"lacking": list(error.args)}
     except BaseException as error:
-        return None, {"error": failure(error)}
+        return None, {"error": failure(error), "mistake": mistake_in_imports(error, path)}
 
 
 def _limit(megabytes: int, cpu_seconds: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import queue
 import re
 import threading
@@ -37,36 +38,53 @@ LONGEST_NAME = 50  # characters of a page's file name
 
 
 def submissions(paths: Iterable[str], class_name: str = "Value") -> tuple[list[Path], list[Path]]:
-    """The files to grade, and the files in folders that were left out.
+    """What to grade, and the files in folders that are left out.
 
-    A folder stands for all Python files and notebooks in it, at any depth, with a class of this
-    name. The others in it are left out. A file that was given by its name is never left out.
-
-    Raises:
-        FileNotFoundError: there is no such file, or a folder has no file to grade.
+    If a folder is given alone, or if most files and folders in it have a class of this name, it is
+    the folder of a class: each Python file, notebook and folder in it is a student's. Any other
+    folder is one student's: the files in it with such a class are graded, the others are left out.
+    A path with nothing to grade is kept, so that its report says why.
     """
-    files: dict[Path, Path] = {}  # keyed by the resolved path: each file is graded once
+    waiting = deque(map(Path, paths))
+    alone = waiting[0] if len(waiting) == 1 else None
+    files: dict[str, Path] = {}  # keyed by the absolute path: each file is graded once
     others: list[Path] = []
-    for path in map(Path, paths):
-        if not path.exists():
-            raise FileNotFoundError(f"there is no file {printable(str(path))}: check its name")
-        inside = [path] if not path.is_dir() else sorted(_code_in(path))
-        found = [file for file in inside if file == path or _has_class(file, class_name)]
-        if not found:
-            what = f"no Python file or notebook in {printable(str(path))} has a class {class_name}"
-            raise FileNotFoundError(f"{what}: give another folder, or --name")
-        for file in found:
-            files.setdefault(file.resolve(), file)
-        others += [file for file in inside if file not in found]
+    while waiting:
+        path = waiting.popleft()
+        inside = sorted(_code_in(path))
+        found = [file for file in inside if _has_class(file, class_name)]
+        works = _works_in(path)
+        right = {file.relative_to(path).parts[0] for file in found}
+        most = 2 * len(right) > len(works) and not path.is_symlink()
+        if works and (most or path == alone):
+            waiting.extendleft(reversed(works))
+            continue
+        for file in found or (inside if len(inside) == 1 else [path]):
+            files.setdefault(os.path.abspath(file), file)
+        others += [file for file in inside if found and file not in found]
     return list(files.values()), others
 
 
+def _works_in(folder: Path) -> list[Path]:
+    with suppress(OSError):  # its report will say why
+        there = [x for x in folder.iterdir() if _is_seen(x.name)]
+        return sorted(x for x in there if _is_code(x) or os.path.isdir(x))
+    return []
+
+
 def _code_in(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        inside = path.relative_to(folder).parts
-        hidden = any(part.startswith(".") or part in HIDDEN for part in inside)
-        if path.suffix in (".py", ".ipynb") and not hidden and path.is_file():
+    for path in folder.rglob("*") if os.path.isdir(folder) else ():
+        is_seen = all(map(_is_seen, path.relative_to(folder).parts))
+        if is_seen and _is_code(path) and os.path.isfile(path):
             yield path
+
+
+def _is_seen(name: str) -> bool:
+    return not (name.startswith(".") or name in HIDDEN)
+
+
+def _is_code(path: Path) -> bool:
+    return path.suffix in (".py", ".ipynb")
 
 
 def _has_class(file: Path, class_name: str) -> bool:
@@ -88,7 +106,7 @@ def students(files: Sequence[Path]) -> list[str]:
     >>> students([Path("a/x.py"), Path("b/x.py"), Path("b/y.py"), Path("b/y.ipynb")])
     ['a/x', 'b/x', 'b/y.py', 'b/y.ipynb']
     """
-    whole = [file.resolve().parts for file in files]
+    whole = [Path(os.path.abspath(file)).parts for file in files]
     start = _in_common([parts[:-1] for parts in whole]) if len(whole) > 1 else -1
     # The last parts, if all have the same; but at least one part of each is left.
     backward = [tuple(reversed(parts[start + 1 :])) for parts in whole]
@@ -181,8 +199,8 @@ def grade_class(
     """All results so far, after each file; they are also written as a CSV file and as pages.
 
     Both are written before the first file is graded, too, so a mistake in a path costs no time.
-    Later on, a spreadsheet may lock the CSV file: it is written again after the next file, and a
-    last time at the end.
+    Later on, a spreadsheet may lock the CSV file, or a folder may be deleted: all is written again
+    after the next file, and a last time at the end.
 
     Args:
         files: the files, each with one student's class.
@@ -208,21 +226,26 @@ def grade_class(
 
     def write(results: Sequence[Result]) -> None:
         if folder is not None:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            for page, text in pages.items():
+                if page not in written or not page.exists():  # the folder may be deleted meanwhile
+                    write_whole(page, text)
+                    written.add(page)
             write_whole(Path(folder, "index.html"), class_page(results, table).encode())
         if csv_path is not None:
             write_whole(csv_path, csv_text(results, table).encode("utf-8-sig"))
 
     results: list[Result] = []
-    if folder is not None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+    pages: dict[Path, bytes] = {}
+    written: set[Path] = set()
     write(results)
     for file, report in graded(files, grade):
         student, page = facts[file]
         found[file] = Result(student, printable(str(file)), report, page)
         results = [found[x] for x in files if x in found]
         if folder is not None:
-            write_whole(Path(folder, page), student_page(found[file], table, hints).encode())
-        with suppress(PermissionError):
+            pages[Path(folder, page)] = student_page(found[file], table, hints).encode()
+        with suppress(OSError):
             write(results)
         yield results
     write(results)
@@ -284,7 +307,12 @@ def summary(results: Iterable[Result], table: Mapping[str, float]) -> str:
     """The results as a table for a terminal."""
     rows = [("student", "points", "verdict", "rule")]
     rows += [
-        (x.student, shown(x.report.points(table)), VERDICTS[x.report.exit_code], x.rule)
+        (
+            x.student,
+            shown(x.report.points(table)),
+            VERDICTS[x.report.exit_code],
+            x.rule + f": {x.reason}" * bool(x.reason),
+        )
         for x in results
     ]
     first, second, third = (max(len(row[i]) for row in rows) for i in range(3))

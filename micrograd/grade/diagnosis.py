@@ -29,6 +29,8 @@ def mistake_behind_gradients(
         return "once"
     if set(found.values()) == {1.0} and _all_are_seeds(graded):
         return "seed"
+    if row.aspect == "adding up" and row.operation not in program:  # as in a - a
+        return "operands"
     if row.aspect == "adding up":
         # If a _backward writes `=`, it overwrites what the product in out * a contributes to a.
         # That contribution is the value of out.
@@ -41,7 +43,8 @@ def mistake_behind_gradients(
         is_lost = any(found[x] == 0 != right[x] for x in leaves_of(program))
         return "children" if is_lost else "derivative"
     inputs = [x for x in leaves_of(program) if x != "w"]
-    if all(found[x] == 0 for x in inputs):
+    # If the first program passed, its gradients did reach the operands.
+    if program == row.programs[0] and all(found[x] == 0 for x in inputs):
         return _mistake_behind_zeros(row, program, graded)
     if row.aspect == "chain rule":
         is_local = all(near(found[x], right[x] / UPSTREAM) for x in inputs)

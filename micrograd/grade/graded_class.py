@@ -67,13 +67,13 @@ class GradedClass:
     def remark(self, is_file: bool = False) -> str:
         """A sentence about the names that differ from the lecture's, '' if none do."""
         names = self.names.items()
-        other = [f".{found} is used as .{name}" for name, found in names if found != name]
+        used = [f".{found} is used as .{name}" for name, found in names if found != name]
+        if used:
+            change = "--data, --grad and --backward" if is_file else "names="
+            used[-1] += f" (to change that, use {change})"
         if self.arguments:
-            other.append(f"every Value is created with {self.arguments.removeprefix(', ')}")
-        if not other:
-            return ""
-        change = "--data, --grad and --backward" if is_file else "names="
-        return f"Here {' and '.join(other)} (to change that, use {change})."
+            used.append(f"every Value is created with {self.arguments.removeprefix(', ')}")
+        return f"Here {' and '.join(used)}." if used else ""
 
     def spelled(self, program: str) -> str:
         """A program with the names that the class uses, '' if they are the lecture's.

@@ -16,6 +16,7 @@ import importlib.util
 import json
 import re
 import sys
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -53,7 +54,8 @@ def class_in(path: Path, name: str) -> type:
     statements, errors = _cells(path, name) if is_notebook else _lines(path)
     needed = list(needed_for(name, statements))
     classes = [node.name for _, node in statements if isinstance(node, ast.ClassDef)]
-    file = _File(path, any(isinstance(x, ast.ImportFrom) and x.level for _, x in statements))
+    parts = (part for _, node in statements for part in ast.walk(node))
+    file = _File(path, max((x.level for x in parts if isinstance(x, ast.ImportFrom)), default=0))
     found: Any = None
     if any(name in _bound(node) for _, node in needed):
         try:
@@ -69,6 +71,25 @@ def class_in(path: Path, name: str) -> type:
         mistake = "name" if classes else "load"
         raise NoClassError(mistake, f"no such class; classes there: {there}")
     return found
+
+
+def mistake_in_imports(error: BaseException, path: Path) -> str:
+    """The key of RULES for an error in the imports of a file, '' for any other error.
+
+    >>> mistake_in_imports(ModuleNotFoundError("No module named 'x'", name="x"), Path("a/b.py"))
+    'module'
+    """
+    codes = (frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__))
+    files = [code.co_filename for code in codes]
+    if str(path) in files:
+        files.remove(str(path))  # it is there twice if it imports itself, as random.py may
+    named = {*re.findall(r"'(\w+)'", str(error)), *(Path(file).stem for file in files)}
+    if any((path.parent / f"{x}.py").exists() for x in named & sys.stdlib_module_names):
+        return "shadows"
+    if not isinstance(error, ImportError):
+        return ""
+    is_part = (error.name or "").partition(".")[0] in path.parent.parts
+    return "package" if is_part or "relative import" in str(error) else "module"
 
 
 # ---- 1. Statements
@@ -199,13 +220,13 @@ def _code(node: ast.stmt, file: str, flags: int = 0) -> Any:
 class _File:
     """A file as a module, under the name that other files in its folder import."""
 
-    def __init__(self, path: Path, is_relative: bool) -> None:
+    def __init__(self, path: Path, levels: int) -> None:
         self.path = path
         folder, parts = path.parent, [path.stem]
-        is_package = path.stem == "__init__" or is_relative or folder.name == "micrograd"
-        while (folder / "__init__.py").exists() or is_package:
+        levels = max(levels, path.stem == "__init__" or folder.name == "micrograd")
+        while (folder / "__init__.py").exists() or len(parts) <= levels:
             parts.insert(0, folder.name)
-            folder, is_package = folder.parent, False
+            folder = folder.parent
         if parts[-1] == "__init__":
             parts.pop()
         self.parents = [".".join(parts[:i]) for i in range(1, len(parts))]
@@ -229,7 +250,8 @@ class _File:
         A notebook continues after any error, a file only after a failed `import *`.
         """
         module = self._module()
-        own, flags = None, 0
+        # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
+        own, flags = None, __future__.annotations.compiler_flag
         for file, node in statements:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
                 flags |= _flags(alias.name for alias in node.names)

@@ -140,7 +140,8 @@ def _file_at(path: Path, class_name: str) -> Path:
 
 def _python_files(folder: Path) -> list[Path]:
     patterns = ("*.py", "*/*.py", "src/*/*.py")
-    return sorted({file for pattern in patterns for file in folder.glob(pattern)})[:1000]
+    found = {file for pattern in patterns for file in folder.glob(pattern) if file.is_file()}
+    return sorted(found)[:1000]
 
 
 def _defines(file: Path, class_name: str) -> bool:
@@ -159,7 +160,8 @@ def _loaded(loading: Check, process: _Process) -> Check:
         return replace(failed, mistake=str(mistake), found=printable(str(found)))
     if error := answer.get("error"):
         kinds = {"MemoryError": "memory", "SyntaxError": "syntax"}
-        mistake = next((kinds[kind] for kind in error["kinds"] if kind in kinds), "load")
+        found = next((kinds[kind] for kind in error["kinds"] if kind in kinds), "load")
+        mistake = str(answer["mistake"]) or found
         place = "" if mistake == "syntax" else error["place"]  # its text already names the line
         return replace(failed, mistake=mistake, found=error["text"], place=place)
     return _ours(loading, process.class_name) if answer["ours"] else loading

@@ -25,17 +25,20 @@ UPSTREAM = -4.0  # the upstream gradient in the checks of the chain rule
 # ---- 1. Tables: operations with the numbers to try, and graphs of several operations
 
 ONE, POSITIVE, TWO = ((1.5,), (-0.75,)), ((0.5,), (3.0,)), ((2.0, -3.5), (7, 2))
+KINK = (*ONE, (0.25,))  # a test such as > 1 instead of > 0 shows between 0 and 1 only
 CORE = {"a + b": TWO, "a * b": TWO}
 OTHERS = {
     "-a": ONE, "a - b": TWO, "a ** 2": ONE, "a ** 3": ONE, "a ** -1": ONE, "a ** 0.5": POSITIVE,
-    "a / b": TWO, "a.relu()": ONE, "a.exp()": ONE, "a.tanh()": ONE, "a.sigmoid()": ONE,
-    "a.log()": POSITIVE, "a.sqrt()": POSITIVE, "a.sin()": ONE, "a.cos()": ONE, "abs(a)": ONE,
+    "a / b": TWO, "a.relu()": KINK, "a.exp()": ONE, "a.tanh()": ONE, "a.sigmoid()": ONE,
+    "a.log()": POSITIVE, "a.sqrt()": POSITIVE, "a.sin()": ONE, "a.cos()": ONE, "abs(a)": KINK,
     "a.maximum(b)": TWO, "a.minimum(b)": TWO, "a ** b": ((2.0, -3.0), (0.5, 1.5)), "2.0 ** a": ONE,
 }  # fmt: skip
 CORE_BESIDE_NUMBERS = {"a + 2.0": "wrap", "a * 2.0": "wrap", "2.0 + a": "reflected",
                        "2.0 * a": "reflected", "sum([a, b])": "reflected"}  # fmt: skip
 OTHERS_BESIDE_NUMBERS = {"a - 2.0": "wrap", "a / 2.0": "wrap", "2.0 - a": "reflected",
                          "2.0 / a": "reflected"}  # fmt: skip
+# One node on both sides; CORE has these in OF_SHARED_NODES, and maximum and minimum a convention.
+WITH_ITSELF = {"a - b": "a - a", "a / b": "a / a", "a ** b": "a ** a"}
 EXPRESSIONS = {*CORE, *OTHERS, *CORE_BESIDE_NUMBERS, *OTHERS_BESIDE_NUMBERS}
 
 OF_ONE_NODE = (
@@ -126,6 +129,9 @@ def _expressions(table: Mapping[str, Any], *aspects: str) -> Iterator[Row]:
         for aspect in aspects:
             again = "ab"[: len(points[0])] if aspect == "adding up" else "a"
             programs = tuple(_program(expression, aspect, x, y) for x in points for y in again)
+            if aspect == "adding up" and expression in WITH_ITSELF:
+                twice = f"a = Value(2.0); b = {WITH_ITSELF[expression]}; b.backward()"
+                programs = (*programs, twice)
             yield Row(expression, aspect, "", programs, alone)
 
 

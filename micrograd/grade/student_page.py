@@ -45,6 +45,11 @@ class Result(NamedTuple):
         """The key of the rule that the first mistake breaks, '' without mistakes."""
         return next((group[0].mistake for group in self.report.mistakes), "")
 
+    @property
+    def reason(self) -> str:
+        """Why there was nothing to grade, '' if there was."""
+        return "" if self.report.graded else self.report.mistakes[0][0].found_at
+
 
 def shown(points: float) -> str:
     """Points as text, with at most one decimal.
@@ -129,7 +134,7 @@ def class_page(results: Sequence[Result], table: Mapping[str, float]) -> str:
         (
             f'<a href="{_escaped(result.page)}">{_escaped(result.student)}</a>',
             f'<span class="verdict">{VERDICTS[result.report.exit_code]}</span>',
-            _escaped(" ".join(group[0].rule for group in result.report.mistakes[:2])),
+            _escaped(" ".join([*(x.rule for x, *_ in result.report.mistakes[:2]), result.reason])),
             shown(earned),
         )
         for result, earned in zip(results, points, strict=True)

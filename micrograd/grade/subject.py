@@ -344,9 +344,9 @@ def _squeezed(text: str) -> str:
 def _needed_arguments(kind: Any) -> dict[str, Any]:
     # A class that follows PyTorch keeps gradients only on request.
     with suppress(TypeError, ValueError):
-        parameter = inspect.signature(kind).parameters.get("requires_grad")
-        if parameter is not None and parameter.default is not True:
-            return {"requires_grad": True}
+        for name, parameter in inspect.signature(kind).parameters.items():
+            if re.match("requires?_?grad", name.lower()) and parameter.default is not True:
+                return {name: True}
     return {}
 
 
