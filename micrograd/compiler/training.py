@@ -51,8 +51,8 @@ def fit(
 
     After Ctrl-C, and after any error, the parameters and the optimizer are those after the last
     complete step, and training can go on with another call. Gradients may be incomplete. A second
-    Ctrl-C does not wait until an update is complete.
-    Work of more than a second shows a progress bar on stderr.
+    Ctrl-C does not wait until an update is complete. Work of more than a second shows a progress
+    bar on stderr.
 
     Args:
         loss: the loss of one example: a function, compiled or not, of an entry of X and of y.
@@ -78,7 +78,8 @@ def fit(
         TypeError: the loss of an example is not a single number.
 
     Steps between which none of your code runs share a single check whether anything that the loss
-    reads has changed. Other threads do not run meanwhile, unless the executor is NumPy or JAX.
+    reads has changed, unless it reads the optimizer. Other threads do not run meanwhile, unless the
+    executor is NumPy or JAX.
     """
     examples = [plain(X)] if y is None else [plain(X), plain(y)]
     lengths = [len(some) for some in examples]
