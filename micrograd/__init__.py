@@ -128,7 +128,6 @@ _modules = [
         "module",
         "nn",
         "losses",
-        "rows",
         "optim",
         "datasets",
     ),

@@ -13,7 +13,7 @@
 
 Nothing here depends on Value: a parameter is any object with `data` and `grad`. These may also be
 arrays: the update rules are plain arithmetic, so they update all parameters of a compiled function
-at once (see `rows.py`). Arguments, defaults and update rules are the same as in PyTorch. A
+at once. Arguments, defaults and update rules are the same as in PyTorch. A
 learning-rate schedule is a function of the step:
 
     >>> schedule = linear(1.0, 0.0, steps=4)
@@ -29,15 +29,20 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from operator import attrgetter
+from threading import RLock
 from typing import Any
 
 from micrograd.core.numbers import as_exact
-from micrograd.rows import Parameters, one_at_a_time
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "constant", "cosine", "linear"]
 
 Schedule = Callable[[float], float]
+
+# Held while parameters move to other storage, while a row is updated, and while a function is
+# recorded. Otherwise a thread could update a row that another thread has just copied elsewhere.
+one_at_a_time = RLock()
 
 
 class Optimizer:
@@ -50,7 +55,6 @@ class Optimizer:
         parameters: a tuple of all parameters.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
-        maximize: whether to increase the loss instead of decreasing it.
         steps: number of steps taken.
         elementwise: whether `_update` also works on arrays; see below.
 
@@ -89,27 +93,22 @@ class Optimizer:
 
     elementwise: bool | str | None = None
 
-    def __init__(
-        self,
-        parameters: Iterable[Any],
-        lr: float,
-        weight_decay: float = 0,
-        maximize: bool = False,
-    ) -> None:
-        rule = {"elementwise", "_update", "_decayed"}
-        declared = next(vars(kind) for kind in type(self).__mro__ if rule & vars(kind).keys())
-        self._elementwise = declared.get("elementwise")
-        self._parameters = Parameters(parameters, type(self).__name__, self._elementwise or False)
+    def __init_subclass__(cls) -> None:
+        # What a class says of its rule does not hold for the rule of its subclass.
+        if {"_update", "_decayed"} & vars(cls).keys() and "elementwise" not in vars(cls):
+            cls.elementwise = None
+
+    def __init__(self, parameters: Iterable[Any], lr: float, weight_decay: float = 0) -> None:
+        self._parameters = Parameters(parameters, type(self).__name__, self.elementwise or False)
         self.lr = lr
         self.weight_decay = weight_decay
-        self.maximize = maximize
         self.steps = 0
         self._check_settings()
         self._checked_settings: Any = None
         self._now: tuple[Any, ...] = ()  # the numbers of this step, see `_numbers`
 
     # Settings that may be changed between steps; `step` checks them again if they have changed.
-    _settings: Callable[[Any], Any] = attrgetter("lr", "weight_decay", "maximize")
+    _settings: Callable[[Any], Any] = attrgetter("lr", "weight_decay")
 
     def _check_settings(self) -> None:
         self.lr = _in_range("lr", self.lr)
@@ -132,12 +131,12 @@ class Optimizer:
         self._now = self._numbers(self.steps + 1)
         with one_at_a_time:
             self._parameters.find_row()
-            if self._elementwise is None and self._parameters.row is not None:
+            if self.elementwise is None and self._parameters.row is not None:
                 self._warn_that_it_is_slow()
             with self._parameters.quietly():
                 self._parameters.check_gradients()
                 self.steps += 1
-                if self._elementwise == "in place":
+                if self.elementwise == "in place":
                     return self._update_all()
             self._update_all()  # outside quietly(), so that NumPy warns of an overflow or of 1 / 0
 
@@ -182,11 +181,11 @@ class Optimizer:
     def _update_all(self) -> None:
         for i, p in self._parameters.entries():
             try:
-                self._update(i, p, self._decayed(p, -p.grad if self.maximize else p.grad))
+                self._update(i, p, self._decayed(p, p.grad))
             except Exception as error:
                 if i is ...:
                     error.add_note(
-                        f"({type(self).__name__}.elementwise is {self._elementwise!r}, so _update "
+                        f"({type(self).__name__}.elementwise is {self.elementwise!r}, so _update "
                         "got arrays: use arithmetic and NumPy functions such as np.where, or set "
                         "elementwise = False)"
                     )
@@ -207,17 +206,15 @@ class SGD(Optimizer):
     """Gradient descent, optionally with momentum.
 
         g = g + weight_decay p
-        v = momentum v + (1 - dampening) g        (v = g in the first step)
+        v = momentum v + g                        (v = g in the first step)
         p = p - lr v                              (lr (g + momentum v) with nesterov)
 
     Args:
         parameters: objects with `data` and `grad`, such as those in `model.parameters()`.
         lr: learning rate, at least 0.
         momentum: fraction of the velocity that is kept, at least 0; 0 is plain gradient descent.
-        dampening: fraction of the gradient that is left out of the velocity.
         weight_decay: how strongly parameters are pulled towards 0; at least 0.
-        nesterov: whether to look ahead along the velocity; needs momentum and no dampening.
-        maximize: whether to increase the loss instead of decreasing it.
+        nesterov: whether to look ahead along the velocity; needs momentum.
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
@@ -230,43 +227,27 @@ class SGD(Optimizer):
         parameters: Iterable[Any],
         lr: float = 1e-3,
         momentum: float = 0,
-        dampening: float = 0,
+        *,
         weight_decay: float = 0,
         nesterov: bool = False,
-        *,
-        maximize: bool = False,
     ) -> None:
         self.momentum = momentum
-        self.dampening = dampening
         self.nesterov = nesterov
-        self._first_step = 0  # the first step that used momentum
-        super().__init__(parameters, lr, weight_decay, maximize)
+        super().__init__(parameters, lr, weight_decay)
 
-    _settings = attrgetter("lr", "weight_decay", "maximize", "momentum", "dampening", "nesterov")
+    _settings = attrgetter("lr", "weight_decay", "momentum", "nesterov")
 
     def _check_settings(self) -> None:
         super()._check_settings()
         self.momentum = _in_range("momentum", self.momentum)
-        self.dampening = _in_range("dampening", self.dampening)
-        if self.nesterov and (self.momentum == 0 or self.dampening != 0):
-            raise ValueError(
-                "nesterov needs momentum > 0 and dampening = 0, "
-                f"got momentum={self.momentum}, dampening={self.dampening}"
-            )
-
-    def _numbers(self, step: int) -> tuple[float, ...]:
-        if not self.momentum:
-            return (self.lr,)
-        self._first_step = self._first_step or self.steps + 1
-        is_later = step > self._first_step
-        return self.lr, self.momentum * is_later, 1 - self.dampening * is_later
+        if self.nesterov and self.momentum == 0:
+            raise ValueError("nesterov needs momentum > 0, got momentum=0")
 
     def _update(self, i: Any, p: Any, g: Any) -> None:
-        lr, *fractions = self._now
-        if fractions:
-            kept, added = fractions
+        [lr] = self._now
+        if self.momentum:
             v = self._state("v")
-            v[i] = kept * v[i] + added * g
+            v[i] = self.momentum * v[i] + g
             g = g + self.momentum * v[i] if self.nesterov else v[i]
         p.data -= lr * g
 
@@ -295,11 +276,8 @@ class Adam(Optimizer):
         betas: fractions of m and s that are kept in each step, both in [0, 1).
         eps: added to the divisor to keep it away from 0; at least 0.
         weight_decay: how strongly parameters are pulled towards 0; at least 0.
-        amsgrad: whether to use the largest s so far instead of s.
-        maximize: whether to increase the loss instead of decreasing it.
 
-    Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1; amsgrad:
-    Reddi, Kale and Kumar, "On the convergence of Adam and beyond", 2018, in PyTorch's form.
+    Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
     """
 
     elementwise = "in place"
@@ -311,16 +289,12 @@ class Adam(Optimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
     ) -> None:
         self.betas: tuple[float, ...] = betas
         self.eps = eps
-        self.amsgrad = amsgrad
-        super().__init__(parameters, lr, weight_decay, maximize)
+        super().__init__(parameters, lr, weight_decay)
 
-    _settings = attrgetter("lr", "weight_decay", "maximize", "betas", "eps", "amsgrad")
+    _settings = attrgetter("lr", "weight_decay", "betas", "eps")
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -340,10 +314,6 @@ class Adam(Optimizer):
         m, s = self._state("m"), self._state("s")
         m[i] = beta1 * m[i] + (1 - beta1) * g
         s[i] = beta2 * s[i] + (1 - beta2) * g * g
-        if self.amsgrad:
-            largest = self._state("largest s")
-            largest[i] = s[i] * (s[i] > largest[i]) + largest[i] * (s[i] <= largest[i])
-            s = largest
         divisor = (s[i] / part2) ** 0.5 + self.eps
         # The divisor is 0 if eps and all gradients so far are 0: divide 0 by 1 instead.
         p.data -= lr * (m[i] / part1) / (divisor + (divisor <= 0))
@@ -376,11 +346,8 @@ class AdamW(Adam):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
     ) -> None:
-        super().__init__(parameters, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+        super().__init__(parameters, lr, betas, eps, weight_decay)
 
     def _decayed(self, p: Any, g: Any) -> Any:
         p.data -= self._now[0] * self.weight_decay * p.data
@@ -477,3 +444,159 @@ def _in_range(name: str, number: Any, below: float = math.inf) -> Any:
     if not is_inside:
         raise ValueError(f"{name} expects a number in [0, {below}), got {number}")
     return as_exact(number)
+
+
+# ---- parameters one by one, or together as one row
+
+
+class Parameters:
+    """The parameters of an optimizer, and the numbers that the optimizer keeps for each of them.
+
+    The parameters of a compiled function share storage: their numbers are in one array. Such a
+    parameter has a method `row_of(parameters, rearrange)`, which returns the row of these
+    parameters: an object that has `data` and `grad` like a single parameter, except that both are
+    arrays. So the same update rule works for one parameter or for all of them.
+
+    Args:
+        given: parameters, or pairs (name, parameter).
+        user: name of the optimizer or function that uses them, for error messages.
+        elementwise: whether `entries` and `state` may use arrays, as in `Optimizer`.
+
+    Attributes:
+        all: a tuple of the parameters.
+        names: a name for each parameter, for error messages.
+        row: the row of all parameters; None if they do not share storage.
+
+    Raises:
+        TypeError: something in `given` is not a parameter.
+        ValueError: there are no parameters, or one is listed twice.
+    """
+
+    def __init__(self, given: Iterable[Any], user: str, elementwise: bool | str = "in place"):
+        self.names, self.all = _checked(given, user)
+        self.row: Any = None
+        self._elementwise = elementwise
+        self._states: dict[str, Any] = {}
+
+    def find_row(self, rearrange: bool = True) -> None:
+        """Sets `row`; with `rearrange`, also makes its numbers contiguous in the storage."""
+        if self.row is not None and self.row.is_current:
+            return
+        row_of = next((p.row_of for p in self.all if hasattr(p, "row_of")), None)
+        row = row_of(self.all, rearrange) if row_of else None
+        if row is not self.row:
+            lists = self._lists()
+            self.row = row
+            self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
+
+    def entries(self) -> Iterable[tuple[Any, Any]]:
+        """Pairs (index into `state(name)`, parameter), or a single pair (index, row) for all."""
+        if self.row is None or not self._elementwise:
+            return enumerate(self.all)
+        return [(..., self.row if self._elementwise == "in place" else _CopiedRow(self.row))]
+
+    def state(self, name: str) -> Any:
+        """Numbers kept from one step to the next, one for each parameter, initially 0.0."""
+        if name not in self._states:
+            self._states[name] = self._arranged([0.0] * len(self.all))
+        return self._states[name]
+
+    def quietly(self) -> Any:
+        """A context in which arithmetic on the row overflows without a warning, as with floats."""
+        return nullcontext() if self.row is None else self.row.quietly()
+
+    def check_gradients(self) -> None:
+        """Raises a ValueError or TypeError if a gradient is not a finite number."""
+        if self.row is not None and math.isfinite(self.row.grad.dot(self.row.grad)):
+            return  # otherwise check each: perhaps only the sum of squares overflowed
+        for name, p in zip(self.names, self.all, strict=True):
+            if not isinstance(p.grad, (int, float)) and not hasattr(p.grad, "__float__"):
+                raise TypeError(
+                    f"expected a number as the gradient of {name}, got {p.grad!r:.40}: call "
+                    "backward() before step(), and reset gradients to 0"
+                )
+            if not math.isfinite(p.grad):
+                raise ValueError(
+                    f"the gradient of {name} is {p.grad}, so no parameter was changed: leave out "
+                    "examples with NaN, or try a lower learning rate or clip_grad_norm"
+                )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copied parameter does not share the storage of the original.
+        return {**self.__dict__, "row": None, "_states": self._lists()}
+
+    def _lists(self) -> dict[str, list[float]]:
+        if self.row is None or not self._elementwise:
+            return self._states
+        ranks = self.row.ranks
+        return {name: numbers[...][ranks].tolist() for name, numbers in self._states.items()}
+
+    def _arranged(self, numbers: list[float]) -> Any:
+        if self.row is None or not self._elementwise:
+            return numbers
+        array = self.row.data.copy()
+        array[self.row.ranks] = numbers
+        return array if self._elementwise == "in place" else _CopiedArray(array)
+
+
+class _CopiedArray:
+    """An array that returns copies: after `old = v[i]`, changing `v[i]` does not change `old`."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._array[i].copy()
+
+    def __setitem__(self, i: Any, numbers: Any) -> None:
+        self._array[i] = numbers
+
+
+class _CopiedRow:
+    """A row that returns copies of its arrays, for update rules that keep `old = p.data`."""
+
+    def __init__(self, row: Any) -> None:
+        self._row = row
+
+    data = property(lambda p: p._row.data.copy(), lambda p, x: setattr(p._row, "data", x))
+    grad = property(lambda p: p._row.grad.copy(), lambda p, x: setattr(p._row, "grad", x))
+
+
+def _checked(given: Iterable[Any], user: str) -> tuple[list[str], tuple[Any, ...]]:
+    if not isinstance(given, Iterable):
+        raise TypeError(
+            f"{user} expects a list of parameters, got {type(given).__name__}: "
+            "pass model.parameters()"
+        )
+    pairs = [
+        pair
+        for p in given
+        for pair in _elements(*(p if isinstance(p, tuple) and len(p) == 2 else ("", p)))
+    ]
+    if not pairs:
+        raise ValueError(
+            f"{user} expects at least one parameter, got none: pass model.parameters()"
+        )
+    names: list[str] = []
+    first: dict[int, int] = {}
+    for i, (name, p) in enumerate(pairs):
+        label = name or getattr(p, "label", "")
+        names.append(f"parameter {i} ({label!r})" if label else f"parameter {i}")
+        if not (hasattr(p, "data") and hasattr(p, "grad")):
+            raise TypeError(
+                f"{user} expects parameters with data and grad, got {p!r:.60} as parameter {i}: "
+                "pass model.parameters()"
+            )
+        if first.setdefault(id(p), i) != i:
+            raise ValueError(
+                f"{user} expects each parameter once, got {names[i]} also as parameter "
+                f"{first[id(p)]}: remove one of them, so that it is not updated twice in a step"
+            )
+    return names, tuple(p for _, p in pairs)
+
+
+def _elements(name: str, p: Any) -> list[tuple[str, Any]]:
+    # An array of Values is replaced by its elements.
+    if str(getattr(p, "dtype", "")) != "object":
+        return [(name, p)]
+    return [(f"{name}[{i}]" if name else "", e) for i, e in enumerate(p.ravel().tolist())]

@@ -1,17 +1,6 @@
 """The files and folders of the package, in reading order: each imports earlier ones only."""
 
 ROOMS = [
-    *(
-        "core",
-        "engine",
-        "derivatives",
-        "arrays",
-        "module",
-        "nn",
-        "losses",
-        "rows",
-        "optim",
-        "datasets",
-    ),
+    *("core", "engine", "derivatives", "arrays", "module", "nn", "losses", "optim", "datasets"),
     *("draw", "pages", "plot", "compiler", "grade", "__main__"),
 ]

@@ -76,7 +76,7 @@ CASES = [
     (partial(SGD, lr=0.05, momentum=0.9, nesterov=True), 5, True, cosine(0.1, 0.01, 40)),
     (partial(Adam, lr=0.05), 5, False, None),
     (partial(AdamW, lr=0.05), 1, True, None),
-    (partial(Adam, lr=0.05, amsgrad=True), 100, True, cosine(0.1, 0.01, 40)),
+    (partial(Adam, lr=0.05, weight_decay=0.1), 100, True, cosine(0.1, 0.01, 40)),
     (partial(Own, lr=0.05), 8, True, None),
 ]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler.parameters import Row
-from micrograd.rows import one_at_a_time
+from micrograd.optim import one_at_a_time
 
 Array = npt.NDArray[Any]
 

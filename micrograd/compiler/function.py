@@ -46,7 +46,7 @@ from micrograd.core.pause import is_paused, open_blocks
 from micrograd.core.shapes import fix_of
 from micrograd.core.tracing import Traced
 from micrograd.engine import Value
-from micrograd.rows import one_at_a_time
+from micrograd.optim import one_at_a_time
 
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph

@@ -35,7 +35,7 @@ import numpy.typing as npt
 from micrograd.core.node import data_slot, grad_slot
 from micrograd.core.numbers import Number, as_number
 from micrograd.engine import Value
-from micrograd.rows import one_at_a_time
+from micrograd.optim import one_at_a_time
 
 Array = npt.NDArray[np.float64]
 

@@ -44,7 +44,7 @@ from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.text import source
 from micrograd.engine import Value
-from micrograd.rows import one_at_a_time
+from micrograd.optim import one_at_a_time
 
 Array = npt.NDArray[Any]
 Shapes = tuple[Shape, ...]

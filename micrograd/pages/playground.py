@@ -299,9 +299,8 @@ def _optimizer(optimizer: Optimizer | None, parameters: Sequence[Value]) -> dict
     kind = type(optimizer)
     if kind not in (SGD, Adam, AdamW):
         raise ValueError(f"the page has SGD, Adam and AdamW, got {kind.__name__}: pass one of them")
-    for name in ("maximize", "nesterov", "dampening", "amsgrad"):
-        if getattr(optimizer, name, False):
-            raise ValueError(f"the page has no {name}: leave it out, or train in Python")
+    if getattr(optimizer, "nesterov", False):
+        raise ValueError("the page has no nesterov: leave it out, or train in Python")
     if set(optimizer.parameters) != set(parameters):
         raise ValueError("optimizer expects the parameters of the model: pass "
                          f"{kind.__name__}(model.parameters())")  # fmt: skip
