@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
-from micrograd.files import write_whole
+from micrograd.files import show, write_whole
 from micrograd.plot.boundary import draw_points, draw_regions, figure_size, legend_texts
 from micrograd.plot.files import check_path
 from micrograd.plot.gif import animated_gif
@@ -81,9 +81,12 @@ class Animation(History):
             ValueError: the path ends in neither .gif nor .html.
             OSError: the file cannot be written.
         """
-        check_path(path, ["gif", "html"])
-        as_gif = os.fspath(path).lower().endswith(".gif")
+        as_gif = check_path(path, ["gif", "html"]) == "gif"
         write_whole(path, self.gif(dark=dark) if as_gif else self.page().encode())
+
+    def show(self) -> None:
+        """Displays the run in a notebook; elsewhere, opens its page in the browser."""
+        show(self, "training.html", self.save)
 
     def gif(self, *, dark: bool = False) -> bytes:
         """The run as an animated GIF: 80 ms for each frame, 2 s for the last one.
