@@ -210,7 +210,7 @@ def test_names_highlights_tangents_and_parameters_may_be_foreign_too():
     assert ">numbers[0]<" in text
     assert "tangent" in text
     assert text.count("#ffe14d") == 1
-    ring = [c]
+    ring = [a]
     ring.append(ring)
     assert ">ring[0]<" in draw_dot(c, names={"ring": ring}).source
 

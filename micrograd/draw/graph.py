@@ -46,9 +46,11 @@ def graph(
     Args:
         *results: Values, or arrays of Values.
         names: a dict of variables, usually `locals()`, that gives Values their labels. If a Value
-            has several names, the first is used; names that begin with `_` are ignored. An entry of
-            a list, tuple or array is called `w[0]`, for example, and a parameter of a Module
-            `model.layers[0].neurons[1].b`. A `label` set by hand takes precedence.
+            has several names, a variable's comes before that in a list, and then the first is used;
+            names that begin with `_` are ignored. An entry of a list, tuple or array is called
+            `w[0]`, for example, and a parameter of a Module `model.layers[0].neurons[1].b`. A list
+            or tuple gives names only if all its Values are leaves. A `label` set by hand takes
+            precedence.
         level: 'op' for a Node per Value; 'neuron' to replace the operations of each call of a
             neuron by a NeuronBox; 'layer' to replace all calls of a layer by one LayerBox; 'array'
             to replace the elements of each array of Values by one ArrayBox.

@@ -143,8 +143,8 @@ class _FrameFigure:
     def pixels(self, i: int) -> Array:
         frame = self._frames[i]
         regions = draw_regions(self._boundary, self._run.plane, as_scores(frame.scores, frame.unit))
-        for show in self._show_curves:
-            show(i)
+        for show_curve in self._show_curves:
+            show_curve(i)
         self._accuracies.set_xlabel(f"{self._run.unit} {frame.step}")
         if not self._has_layout:  # compute it once; the second pass knows the map's shape
             self._figure.draw_without_rendering()
