@@ -114,7 +114,7 @@ def draw_dot(
 
     Args:
         root: a Value, a list or an array of Values; Values of another engine, if they have `data`,
-            `grad` and their operands in `_prev` or `_children` (see `foreign.py`); or a compiled
+            `grad` and operands in attributes that `foreign.py` lists; or a compiled
             function, whose groups of instructions are drawn; in that case, only format and rankdir
             may be passed as well.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
@@ -158,7 +158,7 @@ def draw_dot(
     >>> draw_dot(x * x, names={"x": x}).pipe(encoding="utf-8").count('class="edge"')
     2
     """
-    if hasattr(root, "picture") and rankdir in SIDES:  # a compiled function
+    if hasattr(type(root), "picture") and rankdir in SIDES:  # a compiled function
         others = (names, edges, level, tangents, parameters, highlight, done, found, formulas)
         if (*others, numbers) != (None, "plain", None, None, (), (), (), None, False, True):
             raise ValueError(

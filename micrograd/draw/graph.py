@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from micrograd.draw.array_level import with_arrays
+from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.draw.levels import LEVELS, grouped
 from micrograd.draw.names import Names, is_array
 from micrograd.draw.records import Graph, Node
@@ -126,9 +127,12 @@ def _check_root(root: Any) -> None:
             "draw_dot(model(x)), or the network itself with draw_network(model)"
         )
     if not isinstance(root, Value):
+        wanted = (f"{x} ({', '.join(LOOKED_FOR[x])})" for x in ("data", "grad", "operands"))
         raise TypeError(
             f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: pass the "
             "result of a computation, or one entry of a list of results"
+            + f". A Value of another engine is known by its {'; '.join(wanted)}"
+            * (type(root).__module__ != "builtins")
         )
 
 
