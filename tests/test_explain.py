@@ -374,6 +374,36 @@ def test_predict_hides_the_next_number_until_it_has_been_typed(shown):
         assert len(page.locator("#graph .label").all_text_contents()[0]) > 3
 
 
+def test_without_parameters_the_page_says_what_one_step_will_move(shown):
+    o, names = neuron()
+    with shown(o, names) as page:
+        said = page.locator("#moves").inner_text()
+        assert "moves all of them: b, w₁, w₂, x₁ and x₂" in said
+        assert "each leaf" in page.locator("#oneStep").get_attribute("title")
+        step_to(page, -1)
+        assert "One step moves each leaf a little" in page.locator("#chains").inner_text()
+    with shown(o, names, of={"parameters": [names["w1"]]}) as page:
+        assert page.locator("#moves").is_hidden()
+        step_to(page, -1)
+        assert "One step moves each parameter a little" in page.locator("#chains").inner_text()
+
+
+def test_old_and_new_numbers_are_never_one_over_the_other(shown):
+    o, names = neuron()
+    with shown(o, names, of={"learning_rate": 0.2, "parameters": [names["b"]]}) as page:
+        for b in ("4.1234", "5.1", "5.91234", "5.999877"):
+            page.select_option("#leaf", label="b")
+            page.locator("#value").fill(b)
+            page.get_by_role("button", name="One step").click()
+            gaps = page.evaluate(
+                "[...stage.cards.values()].filter(({word}) => word?.textContent.includes('→'))"
+                ".map(({word, data}) => data.getBoundingClientRect().left"
+                " - word.getBoundingClientRect().right)"
+            )
+            assert len(gaps) == 3  # b, n and o
+            assert min(gaps) > 0
+
+
 def test_one_step_moves_the_parameters_against_their_gradients(shown):
     o, names = neuron()
     o.backward()

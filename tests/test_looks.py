@@ -452,6 +452,8 @@ def test_a_part_of_a_larger_graph_has_no_chain_rule():
 
 def test_the_picture_of_a_static_graph_fits_its_data():
     names, _ = load("static_graph").scalar()
+    w, x, b, y = (names[name] for name in "wxby")
+    assert w.grad == pytest.approx(2 * (w.data * x.data + b.data - y.data) * x.data)
     dot = draw_dot(names["L"], names=names, edges="derivatives")
     assert "do not add up" not in caption(dot)
     assert DOT not in {x for numbers in sums(dot) for x in numbers}
