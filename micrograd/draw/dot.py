@@ -68,8 +68,8 @@ MISFIT = (
 )
 DOTS = (
     "dots: contributions that do not add up to the gradient, because data changed after "
-    "backward(), it is not finished, or other gradients were added: call zero_grad(), or set "
-    "the grad of leaves to 0, then call backward()"
+    "backward(), a backward pass is not finished, or other gradients were added: call "
+    "zero_grad(), or set the grad of leaves to 0, then call backward()"
 )
 LEGENDS: dict[str, list[Piece]] = {
     "reverse": [
