@@ -49,6 +49,8 @@ def main():
         print(f"{page.save(options.out)}: open it in any browser")
     except OSError as error:
         parser.error(f"cannot write {options.out}: {error.strerror or error}")
+    except ValueError as error:  # the name does not end in .html
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,10 @@ N_IN, HIDDEN, EPOCHS, BATCH, LR = 5, 10, 20, 10, 0.02
 
 
 def scalar():
-    """The graph's Values by name, and L, dL/dw, dL/db, and w, b, L after one step."""
+    """The graph's Values by name, and L, dL/dw, dL/db, and w, b, L after one step.
+
+    At the end, the graph has the data and the gradients after the step.
+    """
     w, b = Value(2.0), Value(1.0)
     x, y = Value(3.0), Value(10.0)
     L = (w * x + b - y) ** 2
@@ -60,6 +63,9 @@ def scalar():
     gradients = w.grad, b.grad
     optimizer.step()
     recompute(L)
+    for leaf in (w, x, b, y):
+        leaf.grad = 0
+    L.backward()
     return {"w": w, "x": x, "b": b, "y": y, "L": L}, (before, *gradients, w.data, b.data, L.data)
 
 

@@ -339,13 +339,14 @@ class _Reader:
 def draw(options: argparse.Namespace) -> int:
     """Writes the picture, the page or the Mermaid text of an expression's graph."""
     # Imported here, because the other commands do not need Graphviz.
-    from micrograd.core.files import write_whole
+    from micrograd.core.files import ending_of, write_whole
     from micrograd.draw import draw_dot, mermaid
+    from micrograd.draw.render import PICTURES
     from micrograd.pages.explain import explain
 
-    kind = "svg" if options.out == "-" else os.path.splitext(options.out)[1][1:].lower()
-    if not kind:
-        raise ValueError(f"--out expects {ENDINGS}, got {options.out!r}")
+    kind = "svg"
+    if options.out != "-":
+        kind = ending_of(options.out, (*PICTURES[:3], "html", "mmd", *PICTURES[3:], "gv", "dot"))
     result, names = _evaluated(options)
     looks = _looks(options, kind)
     if kind == "html":

@@ -85,7 +85,7 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
         for operand in operands:
             operand.grad = _Ledger()
         node.grad = upstream
-        node._backward()
+        node._rule(upstream, *node._prev)
         if strict and not all(isinstance(v.grad, _Ledger) for v in operands):
             raise ValueError("its _backward sets the grad of an operand with =: use +=")
         entries = {v: getattr(v.grad, "entries", (v.grad,)) for v in operands}

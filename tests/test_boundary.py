@@ -168,6 +168,22 @@ def test_classes_are_told_apart_by_colour_lightness_and_marker(labels):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["class off", "class on"]
 
 
+@pytest.mark.parametrize(
+    ("labels", "named"),
+    [
+        ([-1, 1], "-1 1"),
+        ([1.0, -1.0], "-1 1"),
+        ([-1, -1], "-1 1"),
+        ([0, 1], "0 1"),
+        ([1, 1], "0 1"),
+    ],
+)
+def test_the_legend_shows_the_labels_as_given(labels, named):
+    ax = decision_boundary(lambda X: X[:, 0] - 0.5, [[0, 0], [1, 1]], labels)
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == [f"class {name}" for name in named.split()]
+
+
 def test_points_of_one_class_alone_are_drawn_as_that_class():
     ax = decision_boundary(line, POINTS, [1, 1, 1, 1])
     first, second = (c for c in ax.collections if type(c).__name__ == "PathCollection")

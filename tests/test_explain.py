@@ -231,25 +231,22 @@ def test_each_step_is_a_closure_of_the_engine(shown):
         assert changes == [[order.index(v), k, x] for k, x in enumerate(local)]
 
 
-def test_a_rule_that_changes_in_python_changes_on_the_page(shown, monkeypatch):
-    engine_module = sys.modules["micrograd.engine"]
-
-    @engine_module._operation("tanh")
+def test_a_rule_that_changes_in_python_changes_on_the_page(shown):
     def wrong(a):
-        def _backward(upstream, a=a):
+        def _backward(upstream, a):
             a.grad += 7 * upstream
 
-        return engine_module.arithmetic.tanh(a.data), _backward
+        return numbers.tanh(a.data), _backward
 
-    monkeypatch.setattr(Value, "tanh", wrong)
-    x = Value(0.5, label="x")
+    right = Value.tanh
     try:
+        operation("tanh")(wrong).__set_name__(Value, "tanh")
+        x = Value(0.5, label="x")
         with shown(x.tanh()) as page:
             step_to(page, -1)
             assert cards(page)["x"] == ["0.5", "7"]
     finally:
-        monkeypatch.undo()
-        engine_module.operations["tanh"] = Value.tanh
+        Value.tanh = operations["tanh"] = right
 
 
 # ---- stepping
@@ -372,6 +369,36 @@ def test_predict_hides_the_next_number_until_it_has_been_typed(shown):
         assert page.locator("#graph .label").all_text_contents() == ["?", "?"]
         page.get_by_role("button", name="Tell me").click()
         assert len(page.locator("#graph .label").all_text_contents()[0]) > 3
+
+
+def test_without_parameters_the_page_says_what_one_step_will_move(shown):
+    o, names = neuron()
+    with shown(o, names) as page:
+        said = page.locator("#moves").inner_text()
+        assert "moves all of them: b, w₁, w₂, x₁ and x₂" in said
+        assert "each leaf" in page.locator("#oneStep").get_attribute("title")
+        step_to(page, -1)
+        assert "One step moves each leaf a little" in page.locator("#chains").inner_text()
+    with shown(o, names, of={"parameters": [names["w1"]]}) as page:
+        assert page.locator("#moves").is_hidden()
+        step_to(page, -1)
+        assert "One step moves each parameter a little" in page.locator("#chains").inner_text()
+
+
+def test_old_and_new_numbers_are_never_one_over_the_other(shown):
+    o, names = neuron()
+    with shown(o, names, of={"learning_rate": 0.2, "parameters": [names["b"]]}) as page:
+        for b in ("4.1234", "5.1", "5.91234", "5.999877"):
+            page.select_option("#leaf", label="b")
+            page.locator("#value").fill(b)
+            page.get_by_role("button", name="One step").click()
+            gaps = page.evaluate(
+                "[...stage.cards.values()].filter(({word}) => word?.textContent.includes('→'))"
+                ".map(({word, data}) => data.getBoundingClientRect().left"
+                " - word.getBoundingClientRect().right)"
+            )
+            assert len(gaps) == 3  # b, n and o
+            assert min(gaps) > 0
 
 
 def test_one_step_moves_the_parameters_against_their_gradients(shown):

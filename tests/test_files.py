@@ -1,10 +1,20 @@
-"""A file is written completely or stays unchanged."""
+"""A file is written completely or stays unchanged, gets what its ending says, and is shown."""
 
 import os
+import sys
+import webbrowser
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 import pytest
 
+from micrograd import Value, draw_dot, draw_network, explain, playground, plot
+from micrograd.__main__ import main
 from micrograd.core.files import write_whole
+from micrograd.nn import MLP
+from micrograd.plot import loss_curve
 
 
 def test_a_file_is_written_completely_or_not_at_all(tmp_path, monkeypatch):
@@ -28,3 +38,74 @@ def test_a_link_is_followed_and_permissions_are_the_default_ones(tmp_path):
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
     assert target.stat().st_mode == ordinary.stat().st_mode
+
+
+SAVERS = {  # how each kind of thing is saved, and the endings of files that it refuses
+    "a drawing": (lambda path: draw_dot(Value(1.0)).save(path), "sgv html py"),
+    "a rendered drawing": (lambda path: draw_dot(Value(1.0)).render(path), "sgv html py"),
+    "a network": (lambda path: draw_network(MLP(2, [1])).save(path), "sgv html"),
+    "a page": (lambda path: explain(Value(1.0)).save(path), "svg py gv"),
+    "a playground": (lambda path: playground().save(path), "svg py"),
+    "a plot": (lambda path: plot.save(loss_curve([1.0, 0.5]).figure, path), "html py"),
+    "a run": (lambda path: plot.animate(lambda X: X[:, 0], *POINTS).save(path), "svg py"),
+    "draw": (lambda path: command("draw", "x*x", "x=1", "-o", str(path)), "py sgv"),
+    "play": (lambda path: command("play", "-o", str(path)), "py svg"),
+}
+POINTS = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
+
+
+def command(*arguments):
+    """Runs the command line; an error is a ValueError."""
+    if main(arguments):
+        raise ValueError("expected one of the endings")
+
+
+@pytest.mark.parametrize("kind", SAVERS)
+def test_a_file_gets_what_its_ending_says_or_stays_as_it_was(kind, tmp_path):
+    save, endings = SAVERS[kind]
+    for ending in endings.split():
+        path = tmp_path / f"mine.{ending}"
+        path.write_text("mine")
+        with pytest.raises(ValueError, match="expected one of the endings"):
+            save(path)
+        assert path.read_text() == "mine"
+        path.unlink()
+        assert not list(tmp_path.iterdir())
+
+
+SHOWN = {
+    "svg": lambda: draw_dot(Value(1.0)),
+    "html": lambda: explain(Value(1.0)),
+    "png": lambda: loss_curve([1.0, 0.5]).figure,
+}
+
+
+@pytest.mark.parametrize("ending", SHOWN)
+def test_show_opens_a_file_in_the_browser(ending, monkeypatch):
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
+    SHOWN[ending]().show()
+    [address] = opened
+    assert address.startswith("file://")
+    assert address.endswith(f".{ending}")
+    beginning = {"svg": b"<?xml", "html": b"<!doctype html>", "png": b"\x89PNG"}[ending]
+    assert Path(url2pathname(urlparse(address).path)).read_bytes().startswith(beginning)
+
+
+@pytest.mark.parametrize("ending", SHOWN)
+def test_in_a_notebook_show_displays(ending, monkeypatch):
+    displayed = []
+    notebook = ModuleType("IPython")
+    notebook.get_ipython = lambda: SimpleNamespace(kernel=None)
+    notebook.display = SimpleNamespace(display=displayed.append)
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    monkeypatch.setattr(webbrowser, "open", None)
+    thing = SHOWN[ending]()
+    thing.show()
+    assert displayed == [thing]
+
+
+def test_without_a_browser_show_says_where_the_file_is(monkeypatch):
+    monkeypatch.setattr(webbrowser, "open", lambda address: False)
+    with pytest.raises(RuntimeError, match=r"found no browser .*page\.html"):
+        explain(Value(1.0)).show()

@@ -4,11 +4,13 @@ import math
 import re
 
 import pytest
+from right_engines import ENGINES
 from wrong_engines import RIGHT, class_of, edited
 
 from micrograd import MLP, Value, draw_dot, explain, mermaid, no_grad
 from micrograd.derivatives import local_derivatives
-from micrograd.draw.foreign import as_ours, is_foreign
+from micrograd.draw.foreign import LOOKED_FOR, as_ours, is_foreign
+from micrograd.grade.subject import ALIASES
 from micrograd.pages.rules import recorded_rules
 
 
@@ -210,7 +212,7 @@ def test_names_highlights_tangents_and_parameters_may_be_foreign_too():
     assert ">numbers[0]<" in text
     assert "tangent" in text
     assert text.count("#ffe14d") == 1
-    ring = [c]
+    ring = [a]
     ring.append(ring)
     assert ">ring[0]<" in draw_dot(c, names={"ring": ring}).source
 
@@ -307,3 +309,104 @@ def test_our_own_values_are_left_alone():
     root, same = as_ours(x, names)
     assert root is x
     assert same is names
+
+
+class Unlabelled:
+    """Its local derivatives are in `_local_grad`; it has neither `_op` nor `_backward`."""
+
+    def __init__(self, data, children=(), local_grad=()):
+        self.data, self.grad = data, 0.0
+        self._prev, self._local_grad = children, local_grad
+
+    def __add__(self, other):
+        return Unlabelled(self.data + other.data, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Unlabelled(self.data * other.data, (self, other), (other.data, self.data))
+
+    def __pow__(self, other):
+        return Unlabelled(self.data**other.data, (self, other))
+
+
+def test_an_engine_with_one_local_grad_is_read_and_its_gradients_are_kept():
+    a = Unlabelled(2.0)
+    c = a * a + a
+    c.grad, c._prev[0].grad, a.grad = 1.0, 1.0, 5.0
+    [copy] = as_ours(c)
+    assert (copy._op, copy._prev[0]._op) == ("+", "*")
+    assert local_derivatives(copy._prev[0]) == (2.0, 2.0)
+    picture = draw_dot(c, edges="derivatives")
+    assert rules_in(picture) == ["2", "2", "1", "1"]
+    assert ">5<" in picture.source
+    assert "dots" not in picture.source
+    assert explain(c).html
+
+
+def test_an_operation_is_not_guessed_where_several_fit_the_numbers():
+    a = Unlabelled(2.0)
+    square = a * a  # 4, like a + a
+    square._local_grad = None
+    square.grad, a.grad = 1.0, 3.25
+    [copy] = as_ours(square)
+    assert (copy._op, copy._prev[0].grad) == ("?", 3.25)
+    picture = draw_dot(square, edges="derivatives")
+    assert rules_in(picture) == []
+    assert "3.25" in picture.source
+    with pytest.raises(ValueError, match="does not tell its local derivatives"):
+        explain(square)
+
+
+@pytest.mark.parametrize(
+    ("data", "grad", "operands"),
+    [
+        *((name, "grad", "_prev") for name in ALIASES["data"]),
+        *(("data", name, "_prev") for name in ALIASES["grad"]),
+        *(("value", "gradient", name) for name in ("parents", "_inputs", "children", "args")),
+    ],
+)
+def test_attributes_of_other_names_are_found(data, grad, operands):
+    text = RIGHT.replace(".data", f".{data}").replace(".grad", f".{grad}")
+    kind = class_of(text.replace("._prev", f".{operands}"))
+    a, b = kind(3.0), kind(2.0)
+    c = a * b + a
+    c.backward()
+    picture = draw_dot(c, names={"a": a, "b": b, "c": c}, edges="derivatives")
+    assert rules_in(picture) == ["2", "3", "1", "1"]
+    grads = re.findall('COLOR="#a3127c">([^<]+)<', picture.source)
+    assert grads.count("3") >= 2  # of a, and of b
+    assert explain(c).html
+    assert [getattr(v, grad) for v in (a, b, c)] == [3.0, 3.0, 1.0]
+
+
+def test_the_names_are_those_that_a_grader_finds():
+    assert {*ALIASES["data"]} <= {*LOOKED_FOR["data"]}
+    assert {*ALIASES["grad"]} <= {*LOOKED_FOR["grad"]}
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_right_engines_are_drawn(name):
+    text, _ = ENGINES[name]
+    if any(part in text for part in ("not_there", "while True", "10**9", "x = Value()")):
+        pytest.skip("only a grader, which runs the class alone, can load it")
+    kind = class_of(text)
+    a = kind(3.0)
+    b = a * a
+    assert draw_dot(b + a, names=locals()).source.count("->") == 4
+    assert explain(b + a, names=locals()).html
+
+
+def test_the_error_says_which_attributes_are_looked_for():
+    class Odd:
+        pass
+
+    with pytest.raises(TypeError, match=r"data \(data, value, .*grad \(grad, .*operands \(_prev, "):
+        draw_dot(Odd())
+
+
+def test_names_from_the_user_come_before_the_labels_of_the_engine():
+    kind = class_of(RIGHT)
+    a, b = kind(3.0, label="v1"), kind(2.0, label="v2")
+    source = draw_dot(a * b, names={"mine": a}).source
+    assert ">mine<" in source
+    assert ">v1<" not in source
+    assert ">v2<" in source

@@ -81,6 +81,15 @@ def test_names_from_lists_tuples_and_arrays():
     ]
 
 
+def test_plain_names_come_before_lists_and_a_list_of_results_names_nothing():
+    a, w = Value(1.0), [Value(2.0), Value(3.0)]
+    c = a * w[0] + w[1] * 2.0
+    topo = topological_order(c)
+    for names in ({"topo": topo, "w": w, "a": a, "c": c}, {"all": [a, *w], "topo": topo, "a": a}):
+        found = [x for x in labels(c, names=names) if x]
+        assert found in (["a", "w[0]", "w[1]", "c"], ["a", "all[1]", "all[2]"])
+
+
 def test_a_list_that_contains_itself():
     a = Value(1.0)
     knot = [a]

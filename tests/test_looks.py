@@ -8,8 +8,10 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from demo_scripts import load
 
 from micrograd import Value, draw_dot, draw_network, mermaid, topological_order
+from micrograd.derivatives import recompute
 from micrograd.draw.after_layers import with_rest
 from micrograd.draw.automatic_level import READABLE
 from micrograd.draw.graph import graph
@@ -17,6 +19,7 @@ from micrograd.draw.names import Names
 from micrograd.draw.records import Graph, LayerBox, NeuronBox, RestBox
 from micrograd.draw.tokens import LIGHT
 from micrograd.nn import MLP, Linear, Module, Neuron, Parameter
+from micrograd.optim import SGD
 
 MINUS, TIMES, DOT = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
 SOLID = f'BGCOLOR="{LIGHT["ink"]}"'
@@ -387,3 +390,70 @@ print(mermaid(loss, subgraphs=True, formulas=True)[:9])
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "flowchart\n"
+
+
+def squared_error():
+    """The Values of (w x + b - y)^2, and the loss after a backward pass."""
+    names = {name: Value(x) for name, x in (("w", 2.0), ("x", 3.0), ("b", 1.0), ("y", 10.0))}
+    L = (names["w"] * names["x"] + names["b"] - names["y"]) ** 2
+    L.backward()
+    return names, L
+
+
+def sums(dot):
+    """For each arrow of a chain rule, the local derivative, the gradient and the contribution."""
+    rows = " | ".join(" ".join(words) for words in texts(dot).values())
+    return re.findall(rf"(\S+) {TIMES} (\S+) = (\S+)", rows)
+
+
+@pytest.mark.parametrize("edges", ["plain", "derivatives"])
+def test_gradients_of_other_data_are_told_and_no_chain_rule_is_made_of_them(edges):
+    names, L = squared_error()
+    assert "do not" not in caption(draw_dot(L, names=names, edges=edges))
+    SGD([names["w"], names["b"]], lr=0.01).step()
+    recompute(L)
+    dot = draw_dot(L, names=names, edges=edges)
+    assert "backward()" in caption(dot)
+    assert "zero_grad()" in caption(dot)
+    assert {(upstream, share) for _, upstream, share in sums(dot)} <= {(DOT, DOT)}
+    for leaf in names.values():
+        leaf.grad = 0
+    L.backward()
+    dot = draw_dot(L, names=names, edges=edges)
+    assert "backward()" not in caption(dot)
+    assert DOT not in {x for numbers in sums(dot) for x in numbers}
+
+
+def test_only_the_leaf_whose_contributions_do_not_add_up_has_dots():
+    names, L = squared_error()
+    names["w"].data = 1.0  # the contribution to x would be -6, beside a gradient of -12
+    dot = draw_dot(L, names=names, edges="derivatives")
+    assert sums(dot).count(("1", DOT, DOT)) == 1
+    assert sum(share == DOT for *_, share in sums(dot)) == 1
+    assert "dots: contributions that do not add up" in caption(dot)
+    assert "do not" not in caption(draw_dot(L, names=names))  # a leaf may accumulate
+
+
+def test_leaves_that_accumulate_have_dots_and_operations_do_not():
+    names, L = squared_error()
+    L.backward()
+    shares = [share for *_, share in sums(draw_dot(L, names=names, edges="derivatives"))]
+    assert shares.count(DOT) == 4  # one for each leaf
+    assert len(shares) > 4
+
+
+def test_a_part_of_a_larger_graph_has_no_chain_rule():
+    x = Value(3.0)
+    h = x * x
+    part = h * 2.0
+    (part + h).backward()
+    assert {share for *_, share in sums(draw_dot(part, edges="derivatives"))} == {DOT}
+
+
+def test_the_picture_of_a_static_graph_fits_its_data():
+    names, _ = load("static_graph").scalar()
+    w, x, b, y = (names[name] for name in "wxby")
+    assert w.grad == pytest.approx(2 * (w.data * x.data + b.data - y.data) * x.data)
+    dot = draw_dot(names["L"], names=names, edges="derivatives")
+    assert "do not add up" not in caption(dot)
+    assert DOT not in {x for numbers in sums(dot) for x in numbers}

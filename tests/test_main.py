@@ -199,7 +199,7 @@ def test_draw_takes_edges_and_direction(tmp_path):
     [
         (["-o", "x.html", "--edges", "derivatives"], "--edges works only for pictures"),
         (["-o", "x.mmd", "--level", "op"], "--level works only for pictures"),
-        (["-o", "x"], "--out expects a file name that ends in"),
+        (["-o", "x"], "x: expected one of the endings .svg .png .pdf .html .mmd"),
         (["-o", "x.docx"], "docx"),
         (["-o", "nowhere/x.svg"], "there is no folder nowhere"),
         (["-o", "x.svg", "--edges", "nonsense"], "'nonsense' is not one of"),

@@ -1,11 +1,16 @@
-"""Writes files completely or not at all."""
+"""Writes files completely or not at all, each in the format that its ending says; shows them."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
@@ -32,3 +37,47 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
             reason = f"nothing was written ({error.strerror or error})"
             raise OSError(error.errno, reason, os.fspath(path)) from None
         raise
+
+
+def ending_of(path: str | os.PathLike[str], known: Sequence[str]) -> str:
+    """The ending of a file name, without the dot and in lower case: the format of the file.
+
+    Args:
+        path: path of the file to write.
+        known: the endings to accept; '' for a name without an ending.
+
+    Raises:
+        ValueError: the path has another ending.
+
+    >>> ending_of("neuron.SVG", ["svg", "png"])
+    'svg'
+    >>> ending_of("neuron.sgv", ["svg", "png"])
+    Traceback (most recent call last):
+    ValueError: neuron.sgv: expected one of the endings .svg .png
+    """
+    ending = os.path.splitext(os.fspath(path))[1][1:].lower()
+    if ending not in known:
+        shown = " ".join(f".{each}" for each in known[:12] if each) + " ..." * (len(known) > 12)
+        raise ValueError(f"{os.fspath(path)}: expected one of the endings {shown}")
+    return ending
+
+
+def show(thing: Any, path: str, save: Callable[[Path], object]) -> None:
+    """Displays a drawing, page or plot in a notebook; elsewhere, opens it in the browser.
+
+    Args:
+        thing: what to show, something that a notebook can display.
+        path: name of the temporary file that the browser reads.
+        save: writes this file.
+
+    Raises:
+        RuntimeError: there is no browser; the message says where the file is.
+    """
+    notebook = sys.modules.get("IPython")
+    if notebook and hasattr(notebook.get_ipython(), "kernel"):
+        notebook.display.display(thing)
+        return
+    file = Path(tempfile.mkdtemp(prefix="micrograd-"), path)
+    save(file)
+    if not webbrowser.open(file.as_uri()):
+        raise RuntimeError(f"found no browser to show the file: open {file} yourself")

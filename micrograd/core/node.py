@@ -161,12 +161,14 @@ def unrecorded(upstream: Number, *operands: Any) -> None:
     """The `_backward` of a result computed under `no_grad()`."""
 
 
-class _Own:
-    # A `_backward` that a user assigned: it looks up the gradient of its result itself.
+class Own:
+    """A `_backward` that a user assigned: it looks up the gradient of its result itself."""
+
     def __init__(self, function: Callable[[], None]) -> None:
         self.function = function
 
     def __call__(self, upstream: Number, *operands: Any) -> None:
+        """Calls the function."""
         self.function()
 
 
@@ -218,7 +220,7 @@ class Node:
         Assign a function of your own to define an operation.
         """
         rule = self._rule
-        if isinstance(rule, _Own):
+        if isinstance(rule, Own):
             return rule.function
 
         @wraps(rule)
@@ -230,7 +232,7 @@ class Node:
 
     @_backward.setter
     def _backward(self, function: Callable[[], None]) -> None:
-        self._rule = _Own(function)
+        self._rule = Own(function)
 
     # As in PyTorch. Constants and results computed under no_grad() do not require a gradient.
     is_leaf = property(lambda v: not v._prev)
@@ -240,7 +242,7 @@ class Node:
     @property
     def is_own_operation(self) -> bool:
         """Whether a user defined this operation; its name does not tell how to compute it again."""
-        return isinstance(self._rule, _Own) or (self._rule is leaf and bool(self._prev))
+        return isinstance(self._rule, Own) or (self._rule is leaf and bool(self._prev))
 
     def item(self) -> float:
         """The number as a float."""

@@ -7,10 +7,12 @@ text: 'share' for a contribution to a gradient, 'rate' for a contribution to a t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from micrograd.core.node import innermost
 from micrograd.derivatives import jvp, local_derivatives
 from micrograd.draw.formulas import partial
 from micrograd.draw.records import Graph, NeuronBox, Node
@@ -48,8 +50,56 @@ def with_tangents(drawn: Graph, values: Sequence[Value], tangents: Any) -> Graph
     )
 
 
-def rules_with_numbers(drawn: Graph, values: Sequence[Value], forward: bool) -> Rules:
+def misfits(values: Sequence[Value], roots: Collection[Value]) -> set[Value]:
+    """The Values whose gradient is not the sum of the contributions to it, with today's data.
+
+    Leaves accumulate the gradients of several backward passes, so one may be a misfit alone; an
+    operation without a gradient may wait for its turn. But if the gradient of an operation is
+    wrong, all gradients belong to other data or to a larger graph. The gradient of a root is never
+    a misfit: a backward pass starts with any number there.
+
+    Args:
+        values: a graph in topological order.
+        roots: the results of the graph.
+
+    >>> x = Value(3.0)
+    >>> y = x * x
+    >>> y.backward()
+    >>> misfits([x, y], [y])
+    set()
+    >>> x.data = 1.0
+    >>> misfits([x, y], [y]) == {x}
+    True
+    """
+    received: dict[Value, list[Any]] = {}
+    unknown = set(roots)
+    for value in values:
+        for d, operand in zip(_known_derivatives(value), value._prev, strict=True):
+            if d is UNKNOWN:
+                unknown.add(operand)
+            elif not operand.is_constant:
+                received.setdefault(operand, []).append(innermost(d * value.grad))
+    found = set()
+    for value in received.keys() - unknown:
+        shares, grad = received[value], innermost(value.grad)
+        with suppress(TypeError):  # from data that are formulas, not numbers
+            # A drawing shows four digits.
+            if 10_000 * abs(sum(shares) - grad) > sum(map(abs, shares)) + abs(grad):
+                found.add(value)
+    return set(received) if any(is_stale(value) for value in found) else found
+
+
+def is_stale(misfit: Value) -> bool:
+    """Whether a misfit is an operation that has a gradient: not of these data and this graph."""
+    return bool(misfit._prev and innermost(misfit.grad))
+
+
+def rules_with_numbers(
+    drawn: Graph, values: Sequence[Value], forward: bool, dotted: Collection[Value] = ()
+) -> Rules:
     """The numbers of the chain rule, or only the local derivatives if there are no gradients yet.
+
+    For the operands in `dotted`, there are dots instead of the gradients, as for `misfits`.
 
     The second factor is the gradient of the node (upstream) or, in forward mode, the tangent of the
     operand. Constants and boxes of many numbers have no rule.
@@ -80,9 +130,12 @@ def rules_with_numbers(drawn: Graph, values: Sequence[Value], forward: bool) -> 
             return [("no derivative known", "faint")]
         if not known:
             return [(number(d), "local")]
+        texts = number(rate[along], floor), number(d * rate[along], floor)
+        if value_of[operand] in dotted:
+            texts = UNKNOWN, UNKNOWN
         return [
-            *((number(d), "local"), SPACED_TIMES, (number(rate[along], floor), upstream)),
-            *(EQUALS, (number(d * rate[along], floor), share)),
+            *((number(d), "local"), SPACED_TIMES, (texts[0], upstream)),
+            *(EQUALS, (texts[1], share)),
         ]
 
     rules: Rules = {}

@@ -39,6 +39,8 @@ from micrograd.draw.chain_rule import (
     SPACED_TIMES,
     Piece,
     Rules,
+    is_stale,
+    misfits,
     rules_with_numbers,
     rules_with_symbols,
     with_tangents,
@@ -60,6 +62,15 @@ SIDES = {  # where arrows enter and leave a card
     "TB": ("n", "s"),
     "BT": ("s", "n"),
 }
+MISFIT = (
+    "gradients and data do not fit: data changed after backward(), or a larger graph was used: "
+    "call zero_grad(), then backward()"
+)
+DOTS = (
+    "dots: contributions that do not add up to the gradient, because data changed after "
+    "backward(), a backward pass is not finished, or other gradients were added: call "
+    "zero_grad(), or set the grad of leaves to 0, then call backward()"
+)
 LEGENDS: dict[str, list[Piece]] = {
     "reverse": [
         *(("local derivative", "local"), SPACED_TIMES, ("upstream gradient", "gradient")),
@@ -103,7 +114,7 @@ def draw_dot(
 
     Args:
         root: a Value, a list or an array of Values; Values of another engine, if they have `data`,
-            `grad` and their operands in `_prev` or `_children` (see `foreign.py`); or a compiled
+            `grad` and operands in attributes that `foreign.py` lists; or a compiled
             function, whose groups of instructions are drawn; in that case, only format and rankdir
             may be passed as well.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
@@ -113,7 +124,9 @@ def draw_dot(
             arrow enters: local derivative times upstream gradient = contribution; or 'symbols' for
             the same in letters, with arrows that point backward. The upstream gradient is the
             gradient of the node at the end of the arrow; the contributions of all arrows that leave
-            a node add up to its gradient. Before a backward pass, there are only local derivatives.
+            a node add up to its gradient; where they do not, because data changed after backward()
+            or a leaf has accumulated other gradients, there are dots instead, and the caption says
+            what to call. Before a backward pass, there are only local derivatives.
             The local derivative of a neuron is d output / d input. An arrow into a layer or an
             array stands for many numbers and shows none.
         level: 'op'; 'neuron' for one card per call of a neuron of `micrograd.nn`, shaded by its
@@ -145,7 +158,7 @@ def draw_dot(
     >>> draw_dot(x * x, names={"x": x}).pipe(encoding="utf-8").count('class="edge"')
     2
     """
-    if hasattr(root, "picture") and rankdir in SIDES:  # a compiled function
+    if hasattr(type(root), "picture") and rankdir in SIDES:  # a compiled function
         others = (names, edges, level, tangents, parameters, highlight, done, found, formulas)
         if (*others, numbers) != (None, "plain", None, None, (), (), (), None, False, True):
             raise ValueError(
@@ -177,8 +190,9 @@ def draw_dot(
         done=done,
         found=found,
     )
-    rules, legend = _rules(edges, looks, values)
-    captions = [*_state(looks), *captions, *_explained(looks, far, bool(legend))]
+    dotted = _dotted(edges, looks, values, roots_of(results))
+    rules, legend = _rules(edges, looks, values, dotted)
+    captions = [*_state(looks, edges, dotted), *captions, *_explained(looks, far, bool(legend))]
     room = _room(drawn, bool(rules) and rankdir in ("TB", "BT"))
     dot = _empty_drawing(format, rankdir, caption(captions, legend), room | quick)
     side, _ = SIDES[rankdir]
@@ -194,27 +208,45 @@ def results_of(root: Any, rankdir: str) -> Any:
     return root if isinstance(root, (list, tuple)) and root else [root]
 
 
-def _rules(edges: str, looks: Looks, values: Sequence[Value]) -> tuple[Rules, Sequence[Piece]]:
+def _dotted(
+    edges: str, looks: Looks, values: Sequence[Value], roots: Collection[Value]
+) -> set[Value]:
+    # The Values whose gradients do not fit. In the middle of a backward pass, none fits yet. In a
+    # large graph, only a chain rule needs to know.
+    asked = edges == "derivatives" or (looks.drawn.level == "op" and looks.shows_numbers)
+    if looks.rate == "tangent" or looks.done or not looks.drawn.has_gradients or not asked:
+        return set()
+    return misfits(values, roots)
+
+
+def _rules(
+    edges: str, looks: Looks, values: Sequence[Value], dotted: Collection[Value]
+) -> tuple[Rules, Sequence[Piece]]:
     # The rows of the chain rule, and their legend.
     forward = looks.rate == "tangent"
     if edges == "symbols":
         return rules_with_symbols(looks.drawn, looks.name_of), LEGENDS[edges]
     if edges == "plain":
         return {}, ()
-    rules = rules_with_numbers(looks.drawn, values, forward)
+    rules = rules_with_numbers(looks.drawn, values, forward, dotted)
     known = "reverse" if looks.drawn.has_gradients else "local"
     return rules, LEGENDS["forward" if forward else known] if rules else ()
 
 
-def _state(looks: Looks) -> list[str]:
-    # What to say if there are no gradients; an arrow into a layer stands for many of them.
+def _state(looks: Looks, edges: str, dotted: Collection[Value]) -> list[str]:
+    # What to say if there are no gradients, or if they do not fit; an arrow into a layer stands for
+    # many of them.
     drawn = looks.drawn
     with_numbers = any(not isinstance(node, (LayerBox, RestBox)) for node in drawn.nodes)
     if looks.rate == "tangent" or not looks.shows_numbers or not with_numbers:
         return []
     if drawn.has_old_gradients:
         return ["only leaves have gradients, left over from before: call backward()"]
-    return [] if drawn.has_gradients else ["no gradients yet: call backward()"]
+    if not drawn.has_gradients:
+        return ["no gradients yet: call backward()"]
+    if dotted and edges == "derivatives":
+        return [DOTS]
+    return [MISFIT] if any(map(is_stale, dotted)) else []
 
 
 def _explained(looks: Looks, far: Collection[Any], ruled: bool) -> list[str]:

@@ -1,16 +1,17 @@
 """Graphs of other engines: anyone's Value, read into Values of ours, which can be drawn.
 
-An object with `data` and `grad` is enough if its operands are in `_prev` or `_children`: a Value of
-the original micrograd, of the lecture, of microgpt, or a learner's own. What it says is kept: its
-numbers, label, operation and operands. The rest is found out as far as possible:
+An object is enough that has its number, its gradient and its operands in one of the attributes of
+`LOOKED_FOR`: a Value of the original micrograd, of the lecture, of microgpt, or a learner's own.
+What it says is kept: its numbers, label, operation and operands. The rest is found out as far as
+possible:
 
-    local derivatives   are in `_local_grads`, as in microgpt; or the node's `_backward` is run
-                        alone, with an upstream gradient of 1 and with notes instead of the
-                        gradients of its operands. Otherwise they are unknown.
+    local derivatives   are in `_local_grads`, as in microgpt, or in a similar attribute; or the
+                        node's `_backward` is run alone, with an upstream gradient of 1 and with
+                        notes instead of the gradients of its operands. Otherwise they are unknown.
     order of operands   A set has none, and `x * x` is in it once. Then `_backward` tells: it gives
                         one contribution for each use, usually in the order of the formula.
     name of operation   If there is no `_op`, it is the operation of ours that gives the same number
-                        and the same derivatives, if there is just one.
+                        and the same derivatives, if there is just one; else it is '?'.
 
 If an operation of the same name gives the same number and the same derivatives here, the copy has
 our rule, so that a page can compute it again. Otherwise it has the numbers of the other engine.
@@ -28,22 +29,32 @@ our rule, so that a page can compute it again. Otherwise it has the numbers of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import permutations
 from typing import Any
 
 from micrograd.core.errors import FAILURES
-from micrograd.core.node import operations
+from micrograd.core.node import Own, operations
 from micrograd.core.numbers import as_number
 from micrograd.derivatives import again, local_derivatives, shares
-from micrograd.draw.names import is_array
+from micrograd.draw.names import Names, is_array
 from micrograd.engine import Value, topological_order
 
 UNKNOWN = (
     "this engine does not tell its local derivatives: give each result a _backward() without "
-    "arguments, or _local_grads beside its _children; draw_dot draws the graph without them"
+    "arguments, or _local_grads beside its operands; draw_dot draws the graph without them"
 )
+LOOKED_FOR = {  # where an engine may keep things; the names of the original and microgpt first
+    "data": ("data", "value", "val", "v", "x", "_data", "_value", "number", "scalar"),
+    "grad": ("grad", "gradient", "g", "_grad", "_gradient", "derivative", "adjoint", "dv"),
+    "operands": ("_prev", "_children", "prev", "children", "parents", "_parents", "operands",
+                 "_operands", "inputs", "_inputs", "args", "_args"),
+    "slopes": ("_local_grads", "local_grads", "_local_grad", "local_grad", "_local_derivatives",
+               "local_derivatives"),
+    "op": ("_op", "op"),
+}  # fmt: skip
+KNOWN = ("data", "grad", "_prev", "_children")  # these count whatever they hold
 Edges = tuple[list[Any], "list[Any] | None"]  # operands in order, and local derivatives if known
 
 
@@ -55,8 +66,29 @@ def is_foreign(thing: Any) -> bool:
     """
     if isinstance(thing, (Value, type)):
         return False
-    has_operands = hasattr(thing, "_prev") or hasattr(thing, "_children")
-    return has_operands and hasattr(thing, "data") and hasattr(thing, "grad")
+    return all(_name(thing, what) for what in ("data", "grad", "operands"))
+
+
+def _name(node: Any, what: str) -> str:
+    # The attribute in which a node keeps its data, grad, ...; '' if there is none.
+    for name in LOOKED_FOR[what]:
+        if hasattr(node, name) and _fits(getattr(node, name), what):
+            return name
+    return next((name for name in LOOKED_FOR[what] if name in KNOWN and hasattr(node, name)), "")
+
+
+def _fits(x: Any, what: str) -> bool:
+    if what in ("data", "grad"):
+        return as_number(x) is not NotImplemented
+    if what == "op":
+        return isinstance(x, str)
+    return hasattr(x, "__len__") and hasattr(x, "__iter__") and not isinstance(x, str)
+
+
+def _found(node: Any, what: str) -> Any:
+    # What a node keeps there, or None.
+    name = _name(node, what)
+    return getattr(node, name) if name else None
 
 
 def as_ours(root: Any, *others: Any) -> list[Any]:
@@ -78,7 +110,12 @@ def as_ours(root: Any, *others: Any) -> list[Any]:
     if not foreign:
         return [root, *others]
     copy_of = _copies(foreign)
-    return [_replaced_in(thing, copy_of) for thing in (root, *others)]
+    replaced = [_replaced_in(thing, copy_of) for thing in (root, *others)]
+    for thing in replaced:
+        if isinstance(thing, Mapping):  # names from the user replace labels of the engine
+            for value in Names(thing).label_of.keys() & set(copy_of.values()):
+                value.label = ""
+    return replaced
 
 
 def _replaced_in(thing: Any, copy_of: Mapping[int, Value]) -> Any:
@@ -110,13 +147,11 @@ def _copies(roots: Sequence[Any]) -> dict[int, Value]:
         if id(node) not in nodes:
             nodes[id(node)] = node
             waiting += _operands(node)
-    before = [(node, node.grad) for node in nodes.values() if hasattr(node, "grad")]
+    before = _gradients(nodes.values())
     try:
         edges = {key: _edges(node) for key, node in nodes.items()}
     finally:  # all gradients are as they were, even if a `_backward` calls others
-        for node, grad in before:
-            with suppress(Exception):
-                node.grad = grad
+        _put_back(before)
     copy_of = {key: _leaf(node) for key, node in nodes.items()}
     for key, (operands, _) in edges.items():
         copy_of[key]._prev = tuple(copy_of[id(operand)] for operand in operands)
@@ -129,11 +164,11 @@ def _copies(roots: Sequence[Any]) -> dict[int, Value]:
 
 
 def _leaf(node: Any) -> Value:
-    if not hasattr(node, "data"):  # a plain number among the operands
-        return Value(node)
+    if not is_foreign(node) and as_number(node) is not NotImplemented:
+        return Value(node)  # a plain number among the operands
     label = getattr(node, "label", "")
-    copy = Value(node.data, label=label if isinstance(label, str) else "")
-    grad = as_number(node.grad)
+    copy = Value(_found(node, "data"), label=label if isinstance(label, str) else "")
+    grad = as_number(_found(node, "grad"))
     copy.grad = 0 if grad is NotImplemented else grad
     return copy
 
@@ -157,10 +192,20 @@ class _Notes:
         return self.__add__(-contribution)
 
 
+def _gradients(nodes: Iterable[Any]) -> list[tuple[Any, str, Any]]:
+    # Each node with the attribute of its gradient, and the gradient.
+    found = ((v, _name(v, "grad")) for v in nodes)
+    return [(v, name, getattr(v, name)) for v, name in found if name]
+
+
+def _put_back(gradients: Iterable[tuple[Any, str, Any]]) -> None:
+    for v, name, grad in gradients:
+        with suppress(Exception):
+            setattr(v, name, grad)
+
+
 def _given(node: Any) -> Any:
-    given = getattr(node, "_prev", None)
-    if given is None:
-        given = getattr(node, "_children", None)
+    given = _found(node, "operands")
     return () if given is None else given
 
 
@@ -172,7 +217,7 @@ def _edges(node: Any) -> Edges:
     given, operands = _given(node), _operands(node)
     if not operands:
         return [], []
-    slopes = getattr(node, "_local_grads", None)
+    slopes = _found(node, "slopes")
     if slopes is not None and len(slopes) == len(operands):
         return operands, list(slopes)
     notes = _contributions(node, operands)
@@ -192,30 +237,24 @@ def _edges(node: Any) -> Edges:
 def _contributions(node: Any, operands: Sequence[Any]) -> list[tuple[Any, Any]]:
     # Runs the `_backward` of one node alone, and puts the gradients back.
     notes: list[tuple[Any, Any]] = []
-    before = [(v, v.grad) for v in (node, *operands) if hasattr(v, "grad")]
+    before = _gradients((node, *operands))
+    others = {id(v) for v in operands}
+    below = _gradients(v for o in operands for v in _operands(o) if id(v) not in others)
     try:
-        for operand in operands:
-            operand.grad = _Notes(operand, notes)
-        node.grad = 1.0
+        for v, name, _ in before[1:]:
+            setattr(v, name, _Notes(v, notes))
+        setattr(node, before[0][1], 1.0)
         node._backward()
-        if _has_notes(operands):  # it called the `_backward` of its operands, too
-            return []
-        replaced = {id(v): v for v in operands if not isinstance(v.grad, _Notes)}
-        notes += [(v, v.grad) for v in replaced.values()]  # written with = instead of +=
+        if any(isinstance(getattr(v, name), _Notes) for v, name, _ in below):
+            return []  # it called the `_backward` of its operands, too
+        written = {id(v): (v, getattr(v, name)) for v, name, _ in before[1:]}
+        # with = instead of +=
+        notes += [pair for pair in written.values() if not isinstance(pair[1], _Notes)]
     except Exception:  # whatever such an engine may raise
         return []
     finally:
-        for v, grad in reversed(before):
-            with suppress(Exception):
-                v.grad = grad
+        _put_back(reversed(before))
     return notes
-
-
-def _has_notes(nodes: Sequence[Any]) -> bool:
-    # Whether there are notes in the operands of these nodes.
-    inside = {id(v): v for node in nodes for v in _operands(node)}
-    others = (v for key, v in inside.items() if key not in {*map(id, nodes)})
-    return any(isinstance(getattr(v, "grad", None), _Notes) for v in others)
 
 
 # ---- 2. Rules
@@ -223,9 +262,8 @@ def _has_notes(nodes: Sequence[Any]) -> bool:
 
 def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
     # Gives a copy its operation and its closure.
-    op = getattr(node, "_op", "")
-    op = op if isinstance(op, str) else ""
-    is_set = isinstance(getattr(node, "_prev", ()), (set, frozenset))
+    op = _found(node, "op") or ""
+    is_set = isinstance(_given(node), (set, frozenset))
     has_order = slopes is not None or not is_set or len(copy._prev) > 2  # ours take one or two
     orders = [copy._prev] if has_order else permutations(copy._prev)
     fitting = [
@@ -234,11 +272,11 @@ def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
         for name in _names(op, type(node), copy, slopes)
         if (twin := _twin(name, operands)) is not None and _is_same(twin, copy, slopes)
     ]
-    if len(fitting) == 1 or (fitting and (op or fitting[0]._op in "+*")):
+    if len({twin._op for twin in fitting}) == 1:
         copy._prev, copy._op, copy._rule = fitting[0]._prev, fitting[0]._op, fitting[0]._rule
     else:
         copy._op = op or "?"
-        copy._rule = _closure(slopes)
+        copy._rule = _Slopes(slopes)
     if hasattr(node, "_backward"):
         copy.__dict__["_written"] = node._backward  # a page shows its text
 
@@ -274,11 +312,15 @@ def _is_same(twin: Value, copy: Value, slopes: list[Any] | None) -> bool:
     return False
 
 
-def _closure(slopes: list[Any] | None) -> Any:
-    def _backward(upstream: Any, *operands: Value) -> None:
-        if slopes is None:
-            raise ValueError(UNKNOWN)
-        for operand, slope in zip(operands, slopes, strict=True):
-            operand.grad += float(slope) * upstream
+class _Slopes(Own):
+    # The `_backward` of an operation of which only the local derivatives are known, or not these.
+    function: Any = None
 
-    return _backward
+    def __init__(self, slopes: list[Any] | None) -> None:
+        self.slopes = slopes
+
+    def __call__(self, upstream: Any, *operands: Value) -> None:
+        if self.slopes is None:
+            raise ValueError(UNKNOWN)
+        for operand, slope in zip(operands, self.slopes, strict=True):
+            operand.grad += float(slope) * upstream

@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from micrograd.draw.array_level import with_arrays
+from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.draw.levels import LEVELS, grouped
 from micrograd.draw.names import Names, is_array
 from micrograd.draw.records import Graph, Node
@@ -46,9 +47,11 @@ def graph(
     Args:
         *results: Values, or arrays of Values.
         names: a dict of variables, usually `locals()`, that gives Values their labels. If a Value
-            has several names, the first is used; names that begin with `_` are ignored. An entry of
-            a list, tuple or array is called `w[0]`, for example, and a parameter of a Module
-            `model.layers[0].neurons[1].b`. A `label` set by hand takes precedence.
+            has several names, a variable's comes before that in a list, and then the first is used;
+            names that begin with `_` are ignored. An entry of a list, tuple or array is called
+            `w[0]`, for example, and a parameter of a Module `model.layers[0].neurons[1].b`. A list
+            or tuple gives names only if all its Values are leaves. A `label` set by hand takes
+            precedence.
         level: 'op' for a Node per Value; 'neuron' to replace the operations of each call of a
             neuron by a NeuronBox; 'layer' to replace all calls of a layer by one LayerBox; 'array'
             to replace the elements of each array of Values by one ArrayBox.
@@ -124,9 +127,12 @@ def _check_root(root: Any) -> None:
             "draw_dot(model(x)), or the network itself with draw_network(model)"
         )
     if not isinstance(root, Value):
+        wanted = (f"{x} ({', '.join(LOOKED_FOR[x])})" for x in ("data", "grad", "operands"))
         raise TypeError(
             f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: pass the "
             "result of a computation, or one entry of a list of results"
+            + f". A Value of another engine is known by its {'; '.join(wanted)}"
+            * (type(root).__module__ != "builtins")
         )
 
 

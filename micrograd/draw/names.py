@@ -24,7 +24,9 @@ class Names:
     """The names that a dict of variables gives to Values and arrays.
 
     Attributes:
-        label_of: the first name of each Value.
+        label_of: the name of each Value: that of a variable, else its place in a model, list or
+            array. A list with results of operations gives no names: it may well be a topological
+            order, in which every Value would be called topo[7] or so.
         parameters: the Values that a Module owns, or that the user declared to be parameters.
         arrays: pairs of a name and an array of numbers or Values.
 
@@ -46,15 +48,22 @@ class Names:
         self.arrays: list[tuple[str, Any]] = []
         self.parameters = set(values_in(parameters, "parameters"))
         paths: dict[Value, str] = {}  # paths of modules' parameters, without the variable
-        for variable, thing in list((variables or {}).items()):
-            if not str(variable).startswith("_"):
-                for label, value, path in _named(thing, str(variable)):
+        named = [(str(x), thing) for x, thing in list((variables or {}).items())]
+        named = [(name, thing) for name, thing in named if not name.startswith("_")]
+        for name, thing in named:
+            if isinstance(thing, Value):  # first: a plain name takes precedence
+                self.label_of.setdefault(thing, name)
+        for name, thing in named:
+            inside = list(_named(thing, name))
+            listed = isinstance(thing, (list, tuple)) and any(value._prev for _, value, _ in inside)
+            for label, value, path in inside:
+                if not listed:
                     self.label_of.setdefault(value, label)
-                    if path:
-                        self.parameters.add(value)
-                        if self.label_of[value] == label:
-                            paths[value] = path
-                self.arrays += _arrays(thing, str(variable))
+                if path:
+                    self.parameters.add(value)
+                    if self.label_of.get(value) == label:
+                        paths[value] = path
+            self.arrays += _arrays(thing, name)
         short = [_abbreviated(path) for path in paths.values()]
         others = {label for value, label in self.label_of.items() if value not in paths}
         self._distinct = len(set(short)) == len(short) and others.isdisjoint(short)

@@ -23,7 +23,7 @@ from typing import Any
 
 import graphviz
 
-from micrograd.core.files import write_whole
+from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw.theme import in_notebook, themed
 
 BITMAPS = {"bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp"}
@@ -31,7 +31,9 @@ LARGEST_BITMAP = "40,40"  # inches: filling more pixels would take longer than t
 LARGE = 200  # arrows: a larger layout may take seconds, and C code ignores Ctrl-C
 LONGEST = 600  # seconds: the time limit for a layout in a separate process
 WITH_PNG = 200_000  # bytes: the PNG of a larger SVG would be several times as large
-PICTURES = graphviz.FORMATS - {"gv", "dot"}  # file endings; gv and dot are DOT text
+AS_TEXT = ("gv", "dot", "")  # file endings for DOT text; a name without an ending is one, too
+PICTURES = ("svg", "png", "pdf", *sorted(graphviz.FORMATS - {"svg", "png", "pdf", *AS_TEXT}))
+ENDINGS = (*PICTURES, *AS_TEXT)
 
 Renderer = Callable[[str, str, str], bytes]
 
@@ -210,13 +212,17 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
     >>> graph.pipe(encoding="utf-8").count("<path")
     1
     >>> graph
-    <drawing: .save('drawing.svg') or .render('drawing.png') writes it>
+    <drawing: .show() opens it, .save('drawing.svg') writes it>
     """
 
     directory: str
 
     def __repr__(self) -> str:
-        return "<drawing: .save('drawing.svg') or .render('drawing.png') writes it>"
+        return "<drawing: .show() opens it, .save('drawing.svg') writes it>"
+
+    def show(self) -> None:
+        """Displays the drawing in a notebook; elsewhere, opens it in the browser."""
+        show(self, "drawing.svg", self.save)
 
     def save(
         self,
@@ -225,9 +231,10 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         *,
         skip_existing: bool | None = False,
     ) -> str:
-        """Writes a picture if the file ends in .svg, .png, .pdf, ..., else the DOT text.
+        """Writes a picture if the file ends in .svg, .png, .pdf, ...; DOT text for .gv and .dot.
 
-        Returns the path. The file is written completely or not at all.
+        Returns the path. The file is written completely or not at all. A name without an ending
+        gets DOT text, too. Any other ending is a ValueError.
 
         >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -236,7 +243,8 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         b'<?xml'
         """
         as_text = skip_existing is None  # this is how the library's `render` asks for DOT text
-        if not as_text and _ending(filename) in PICTURES:
+        kind = "" if as_text or filename is None else ending_of(filename, ENDINGS)
+        if kind not in AS_TEXT:
             path = self._path(filename, directory)
             return path if skip_existing and os.path.exists(path) else self.render(path, "")
         if filename is not None:
@@ -267,16 +275,19 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         ...     sorted(os.listdir(folder))
         ['a.png', 'b', 'b.svg']
         """
-        if _ending(filename) in PICTURES and format is None and "outfile" not in options:
+        kind = ""
+        if filename is not None and format is None and "outfile" not in options:
+            kind = ending_of(filename, ENDINGS)
+        if kind not in AS_TEXT:
             path = self._path(filename, directory)
             if options.pop("raise_if_result_exists", False) and os.path.exists(path):
                 raise graphviz.FileExistsError(f"output file exists: {path!r}")
             options.pop("overwrite_source", None)  # no DOT text is written
             quiet_view = options.pop("quiet_view", False)
             self._mkdirs(path)
-            write_whole(path, self.pipe(_ending(path), **options))
+            write_whole(path, self.pipe(kind, **options))
             if view or quiet_view:
-                self._view(path, format=_ending(path), quiet=quiet_view)
+                self._view(path, format=kind, quiet=quiet_view)
             return path
         options |= {"directory": directory, "view": view, "cleanup": cleanup, "format": format}
         return str(super().render(filename, **options))
@@ -353,7 +364,3 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
             raise ValueError(f"{path!r} would overwrite the DOT text: choose another outfile")
         write_whole(path, self._pipe_lines(engine, format, self, **options))
         return path
-
-
-def _ending(path: str | os.PathLike[str] | None) -> str:
-    return os.path.splitext(os.fspath(path or ""))[1][1:].lower()

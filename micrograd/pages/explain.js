@@ -46,6 +46,8 @@ function loaded(data) {
     (a, b) => data.kinds.charCodeAt(a) - data.kinds.charCodeAt(b) || natural.compare(name(a), name(b)),
   );
   const free = [...leaves].sort((a, b) => a - b).filter(i => !fixed[i]);
+  const movable = leaves.filter(i => !fixed[i]),
+    parameters = movable.filter(i => data.kinds[i] === "p");
   const first = free.find(i => data.kinds[i] === "p") ?? free[0] ?? -1;
   const users = graph.nodes.map(() => []); // of each node: [the node that uses it, as which operand]
   graph.nodes.forEach((node, i) => {
@@ -59,6 +61,8 @@ function loaded(data) {
     fixed,
     leaves,
     first,
+    moving: parameters.length ? parameters : movable, // what a step of training moves
+    allMove: !parameters.length && movable.length > 0,
     users,
     levels: new Levels(graph, data.boxes, data.boxOf),
     initial: new Map(graph.leaves),
@@ -430,6 +434,9 @@ function show(data, finish = true) {
     choose(picked);
     $("delta").value = unit(picked) / 10;
   }
+  $("oneStep").title = filled("{{explain.step.title}}", {leaf: movingKind(model)});
+  $("moves").hidden = !model.allMove;
+  withButtons($("moves"), filled("{{step.all}}", {leaves: firstFew(model.moving.map(model.name), 8)}));
   $("returning").hidden = model === own;
   $("stale").hidden = true;
   if (finish) begun();

@@ -8,7 +8,7 @@ records from the closures; text, styles and scripts are in the files beside this
 
     >>> x, w = Value(2.0, label="x"), Value(-3.0, label="w")
     >>> explain((x * w).tanh(), title="A product and its tanh")
-    <page of 4 nodes: .save('page.html') writes it>
+    <page of 4 nodes: .show() opens it, .save('page.html') writes it>
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from micrograd.core.files import write_whole
+from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
 from micrograd.pages.texts import texts_of
 
@@ -111,13 +111,13 @@ def _tokens() -> str:
 
 
 class Page:
-    """An HTML page: a notebook displays it, `.save(path)` writes it to a file.
+    """An HTML page: a notebook displays it, `.show()` opens it, `.save(path)` writes it.
 
     Attributes:
         html: the page, a self-contained HTML document.
 
     >>> Page("<!doctype html>", about="an empty page", title="Empty", height=100)
-    <an empty page: .save('page.html') writes it>
+    <an empty page: .show() opens it, .save('page.html') writes it>
     """
 
     def __init__(self, page: str, about: str, title: str, height: int) -> None:
@@ -125,15 +125,24 @@ class Page:
         self._about, self._title, self._height = about, title, height
 
     def save(self, path: str | os.PathLike[str]) -> str:
-        """Writes the page, completely or not at all, and returns its path; any browser opens it."""
+        """Writes the page, completely or not at all, and returns its path; any browser opens it.
+
+        Raises:
+            ValueError: the path ends in neither .html nor .htm.
+        """
+        ending_of(path, ("html", "htm"))
         write_whole(path, self.html.encode(errors="replace"))
         return os.fspath(path)
+
+    def show(self) -> None:
+        """Displays the page in a notebook; elsewhere, opens it in the browser."""
+        show(self, "page.html", self.save)
 
     def _repr_html_(self) -> str:
         return notebook_frame(self.html, self._title, self._height)
 
     def __repr__(self) -> str:
-        return f"<{self._about}: .save('page.html') writes it>"
+        return f"<{self._about}: .show() opens it, .save('page.html') writes it>"
 
 
 def notebook_frame(page: str, title: str, height: int) -> str:

@@ -7,7 +7,7 @@ recorded, with playback controls instead of training.
 
     >>> from micrograd.nn import MLP
     >>> playground(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [0, 1])
-    <a page that trains 2-4-1 on 2 points: .save('page.html') writes it>
+    <a page that trains 2-4-1 on 2 points: .show() opens it, .save('page.html') writes it>
 
 The page computes with recorded pieces: a step of a neuron's sum, each activation, each loss, or the
 whole model if it is not an MLP. It does not contain any derivative rule of its own.

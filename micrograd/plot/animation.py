@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
-from micrograd.core.files import write_whole
+from micrograd.core.files import show, write_whole
 from micrograd.plot.boundary import draw_points, draw_regions, figure_size, legend_texts
 from micrograd.plot.files import check_path
 from micrograd.plot.gif import animated_gif
@@ -81,9 +81,12 @@ class Animation(History):
             ValueError: the path ends in neither .gif nor .html.
             OSError: the file cannot be written.
         """
-        check_path(path, ["gif", "html"])
-        as_gif = os.fspath(path).lower().endswith(".gif")
+        as_gif = check_path(path, ["gif", "html"]) == "gif"
         write_whole(path, self.gif(dark=dark) if as_gif else self.page().encode())
+
+    def show(self) -> None:
+        """Displays the run in a notebook; elsewhere, opens its page in the browser."""
+        show(self, "training.html", self.save)
 
     def gif(self, *, dark: bool = False) -> bytes:
         """The run as an animated GIF: 80 ms for each frame, 2 s for the last one.
@@ -140,8 +143,8 @@ class _FrameFigure:
     def pixels(self, i: int) -> Array:
         frame = self._frames[i]
         regions = draw_regions(self._boundary, self._run.plane, as_scores(frame.scores, frame.unit))
-        for show in self._show_curves:
-            show(i)
+        for show_curve in self._show_curves:
+            show_curve(i)
         self._accuracies.set_xlabel(f"{self._run.unit} {frame.step}")
         if not self._has_layout:  # compute it once; the second pass knows the map's shape
             self._figure.draw_without_rendering()

@@ -70,7 +70,7 @@ def decision_boundary(
             model. For a probability p, return p - 0.5. Values are computed under `no_grad()`.
         X: n points, shape (n, 2).
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes, at most 8.
-        names: names of the classes, for the legend; by default 0, 1, ...
+        names: names of the classes, for the legend; by default the labels, such as -1 and 1.
         true_boundary: the boundary that the model should find, drawn dashed: the points of a line,
             shape (n, 2), or a function whose zeros are the boundary, called like `predict`.
         resolution: number of points along the longer axis at which to call `predict`.

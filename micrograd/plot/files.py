@@ -9,7 +9,7 @@ from collections.abc import Collection
 import matplotlib
 from matplotlib.figure import Figure
 
-from micrograd.core.files import write_whole
+from micrograd.core.files import ending_of, write_whole
 
 __all__ = ["check_path", "save"]
 
@@ -21,8 +21,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
         ValueError: Matplotlib cannot write this format.
         OSError: the file cannot be written.
     """
-    check_path(path)
-    kind = _ending(path)
+    kind = check_path(path)
     content = io.BytesIO()
     # Without dates and random ids, the same figure gives the same file.
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -31,8 +30,8 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     write_whole(path, content.getvalue())
 
 
-def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = None) -> None:
-    """Checks that `save` can write to this path, so that mistakes show before any work is done.
+def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = None) -> str:
+    """The ending of a path to which `save` can write; call it before any work is done.
 
     Args:
         path: path of the file to write.
@@ -51,9 +50,7 @@ def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = N
     # rgba file does not contain the size of the picture.
     kinds = set(Figure().canvas.get_supported_filetypes()) - {"pgf", "avif", "raw", "rgba"}
     kinds = kinds if endings is None else set(endings)
-    if _ending(path) not in kinds:
-        known = " ".join(f".{kind}" for kind in sorted(kinds))
-        raise ValueError(f"{os.fspath(path)}: expected one of the endings {known}")
+    ending = ending_of(path, sorted(kinds))
     target = os.path.realpath(path)
     if os.path.isdir(target):
         raise IsADirectoryError(f"{os.fspath(path)} is a folder: add a file name")
@@ -67,7 +64,4 @@ def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = N
     except OSError as error:
         reason = error.strerror or str(error)
         raise type(error)(f"cannot write {os.fspath(path)}: {reason}") from None
-
-
-def _ending(path: str | os.PathLike[str]) -> str:
-    return os.path.splitext(os.fspath(path))[1][1:].lower()
+    return ending

@@ -29,7 +29,7 @@ def examples(
     Args:
         X: n points with two coordinates each.
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1.
-        names: names of the classes; by default their indices.
+        names: names of the classes; by default the labels.
         which: ending of the names X and y in messages, such as "_validation".
 
     Raises:
@@ -38,7 +38,7 @@ def examples(
 
     >>> points, labels, names = examples([[0, 0], [1, 2]], [-1, 1])
     >>> labels.tolist(), names
-    ([0, 1], ['0', '1'])
+    ([0, 1], ['-1', '1'])
     """
     points, labels = np.asarray(X, dtype=float), np.asarray(y)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
@@ -60,7 +60,7 @@ def examples(
             raise ValueError(f"y{which} expects labels from 0, got {shown}: pass y - {min(known)}, "
                              "or names=[...] if class 0 has no point")  # fmt: skip
         k = max(2, int(max(known)) + 1) if known <= set(range(len(MARKERS))) else 2
-        names = [str(label) for label in range(k)]
+        names = ["-1", "1"] if signs and -1 in known else [str(label) for label in range(k)]
     if not 2 <= len(names) <= len(MARKERS):
         raise ValueError(
             f"names expects the names of 2 to {len(MARKERS)} classes, got "

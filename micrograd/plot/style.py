@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb, to_rgba
 from matplotlib.figure import Figure
 
+from micrograd.core.files import show
 from micrograd.draw.tokens import DARK, LIGHT, contrast
 
 __all__ = [
@@ -98,6 +99,10 @@ class NotebookFigure(Figure):
         """Writes the figure, after a first pass in which the layout measures the maps."""
         self.draw_without_rendering()
         super().savefig(*arguments, **options)
+
+    def show(self, warn: bool = True) -> None:
+        """Displays the figure in a notebook; elsewhere, opens it in the browser."""
+        show(self, "plot.png", self.savefig)
 
     def _repr_png_(self) -> bytes:
         content = io.BytesIO()

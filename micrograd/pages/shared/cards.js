@@ -21,6 +21,22 @@ const fitted = (text, room, letter = 7.3) => {
     most = Math.max(1, Math.floor(room / letter));
   return letters.length <= most ? text : letters.slice(0, most - 1).join("") + "…";
 };
+// The old number and the new one, side by side: condensed if they need more room than there is, and
+// never one over the other; if that is not enough, the new one alone.
+function beside(card, changed) {
+  const both = [card.word, card.data];
+  card.word.removeAttribute("textLength");
+  if (!changed) return;
+  card.data.removeAttribute("textLength");
+  const lengths = both.map(element => element.getComputedTextLength());
+  const share = (card.width - +card.word.getAttribute("x") - 13) / (lengths[0] + lengths[1]);
+  if (share < 0.8) card.word.textContent = "→";
+  else if (share < 1)
+    both.forEach((element, k) => {
+      element.setAttribute("textLength", lengths[k] * share);
+      element.setAttribute("lengthAdjust", "spacingAndGlyphs");
+    });
+}
 const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // The size of a card.
@@ -287,16 +303,16 @@ class Stage extends Pane {
         if (!element) return;
         if (element.textContent !== text) element.textContent = text;
         // a long number is set closer, never cut off
-        const words = element === card.data && state.before ? 6.7 * (state.before.length + 2) : 37;
         const left = {constant: 0, operation: STRIP + 6, result: STRIP + 6}[card.kind] ?? 10;
-        const room = card.width - left - (card.kind === "constant" ? 8 : words + 9);
-        if (text.length * (words > 37 ? 7.5 : DIGIT) > room + 4) element.setAttribute("textLength", room);
+        const room = card.width - left - (card.kind === "constant" ? 8 : 37 + 9);
+        if (text.length * DIGIT > room + 4) element.setAttribute("textLength", room);
         else element.removeAttribute("textLength");
         element.classList.toggle("fresh", Boolean(fresh));
       };
       if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : "data";
       put(card.data, state.data ?? "·", state.fresh === "data");
       put(card.grad, state.grad ?? "·", state.fresh === "grad");
+      if (card.word) beside(card, Boolean(state.before));
       for (const key of ["now", "given", "later", "picked", "wrong"])
         card.group.classList.toggle(key, Boolean(state[key]));
       card.group.setAttribute("aria-label", state.spoken ?? "");

@@ -175,10 +175,7 @@ function showNudge(at, state) {
 // Each parameter (or each leaf, if none is a parameter) moves against its gradient.
 function oneStep() {
   transport.pause();
-  const {leaves, kinds, fixed, graph} = model,
-    free = leaves.filter(i => !fixed[i]);
-  const parameters = free.filter(i => kinds[i] === "p"),
-    moving = parameters.length ? parameters : free;
+  const {graph, moving} = model;
   const {d} = model.steps,
     g = model.steps.gradients();
   remember("one step");
@@ -186,7 +183,6 @@ function oneStep() {
   lesson = {
     d,
     before: d[graph.root],
-    all: !parameters.length,
     count: moving.length,
     rows: moving
       .slice(0, 6)
@@ -234,7 +230,7 @@ function showDescent() {
     rows.append(row);
   }
   const more = lesson.count - lesson.rows.length,
-    hasInputs = !lesson.all && model.kinds.includes("i");
+    hasInputs = !model.allMove && model.kinds.includes("i");
   $("descent").replaceChildren(
     head,
     rows,
@@ -242,7 +238,6 @@ function showDescent() {
     made(
       "p",
       "{{step.rule}}" +
-        (lesson.all ? " {{step.all}}" : "") +
         (hasInputs ? " {{step.inputs}}" : ""),
     ),
     descent.length > 2 ? sparkline(descent) : "",

@@ -1,6 +1,6 @@
 // What is said at each step: sentences and equations. Pure functions.
 //
-// A model is {graph, kinds, steps, view, boxes, first, users, leaves, name(i), inMath(i)}: name(i) and
+// A model is {graph, kinds, steps, view, boxes, first, users, leaves, allMove, name(i), inMath(i)}: name(i) and
 // inMath(i) are the short name of a node, as a text and as pieces of formula.js, and `first` is the leaf
 // that serves as an example, or -1.
 
@@ -177,7 +177,9 @@ function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
   return filled("{{why.multiply}}", {x, y, result, a: number(local), b: number(upstream), product});
 }
 
-const whatFor = ({name, graph}) => filled("{{why.gradients}}", {result: name(graph.root)});
+const movingKind = ({allMove}) => (allMove ? "{{word.leaf}}" : WORDS.parameter);
+const whatFor = model =>
+  filled("{{why.gradients}}", {result: model.name(model.graph.root), leaf: movingKind(model)});
 
 // The step in one line of text, for the transcript and for screen readers.
 function asText(model, at, {phase, sentence, equation, chains, state} = told(model, at)) {
