@@ -11,6 +11,8 @@ from operations import TABLE
 from random_graphs import POINT, SMOOTH, STEPS, build
 
 from micrograd import MLP, Value, explain, no_grad, topological_order
+from micrograd.core import numbers
+from micrograd.core.node import operation, operations
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.graph import graph
 from micrograd.pages.boxes import MOST, boxes_of
