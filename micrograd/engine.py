@@ -33,7 +33,7 @@ from operator import add, mul, sub, truediv
 
 from micrograd.core import numbers
 from micrograd.core.errors import FAILURES, explained
-from micrograd.core.node import Node, Rule, leaf, operation, record, reflected, unrecorded
+from micrograd.core.node import Node, Rule, of_leaf, operation, record, reflected, unrecorded
 from micrograd.core.numbers import Number, as_exact, as_kind_of, as_number, half, power, take, where
 from micrograd.core.pause import no_grad
 
@@ -71,17 +71,11 @@ class Value(Node):
         self.grad = 0
         self._prev = tuple(_children)
         self._op = _op
-        self._rule = leaf
+        self._rule = of_leaf
         if label:
             self.label = label
         if self._prev or self.data is NotImplemented:
             self.check(data, _children)
-
-    def leaf(self, data: Number) -> Value:
-        """A new leaf, of class Value also if `self` is of a subclass."""
-        new = Value(0.0)
-        new.data = data  # in the kind of number that it is
-        return new
 
     # ---- 1. The operations: each defines its result and its derivatives in one place
 

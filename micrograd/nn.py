@@ -5,14 +5,7 @@ inputs, and a multi-layer perceptron (MLP) is a sequence of layers. Names, signa
 order of random numbers match Karpathy's micrograd, so programs written for it print the same
 numbers here. `module.py` has what they share: their parameters, and batches of examples.
 
-    >>> import random
-    >>> random.seed(1337)
-    >>> model = MLP(2, [4, 1])
-    >>> model
-    MLP of [Layer of [ReLUNeuron(2), ReLUNeuron(2), ReLUNeuron(2), ReLUNeuron(2)], Layer of \
-[LinearNeuron(4)]]
-    >>> len(model.parameters())
-    17
+    >>> MLP(2, [3, 1])([1.0, 2.0]).backward()
 
 Letters: w weights, b bias, x inputs.
 """
@@ -26,13 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from micrograd.core.shapes import fix_of, plain, shape_of, without_nan
 from micrograd.engine import Value
-from micrograd.module import Module, PerExample, array_of, check_size, inputs_of
-
-__all__ = [  # noqa: RUF022  # in the order of the file
-    "ACTIVATIONS", "Module", "Neuron", "Layer", "MLP", "Linear", "Activation", "ReLU", "Tanh",
-    "Sigmoid", "Sequential", "Parameter", "neurons_of", "layers_of", "predicted_class", "accuracy",
-    "confusion",
-]  # fmt: skip
+from micrograd.module import Module as Module
+from micrograd.module import PerExample, array_of, check_size, inputs_of
 
 ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
     "relu": Value.relu,

@@ -82,6 +82,7 @@ class operation:  # noqa: N801  # a decorator
         rule.__annotations__["return"] = kind.__name__  # for help()
         operations[op] = wraps(rule)(unary if arity == 1 else binary)
         setattr(kind, name, operations[op])
+        kind.kind = kind
 
 
 def record(op: str, rule: Callable[..., Rule], *operands: N) -> N:
@@ -90,7 +91,7 @@ def record(op: str, rule: Callable[..., Rule], *operands: N) -> N:
         data, closure = rule(*operands)
     except FAILURES as error:
         raise explained(error, op, operands) from None
-    node = operands[0].leaf(data)
+    node = operands[0].new_leaf(data)
     node._op, node._prev, node._rule = op, operands, closure
     return _settled(node, lambda *operands: record(op, rule, *operands))  # type: ignore[no-any-return]
 
@@ -134,7 +135,7 @@ def as_operand(x: Any, beside: Node, op: str = "") -> Any:
         if op.isidentifier():
             raise TypeError(f"{op} expects a Value or a number as its second operand")
         return x
-    node = beside.leaf(x)
+    node = beside.new_leaf(x)
     node._rule = constant
     return node
 
@@ -149,7 +150,7 @@ def reflected(forward: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return method
 
 
-def leaf(upstream: Number, *operands: Any) -> None:
+def of_leaf(upstream: Number, *operands: Any) -> None:
     """The `_backward` of a leaf, which has no operands."""
 
 
@@ -185,6 +186,7 @@ class Node:
     # Slots keep nodes small and fast. A label and a user's own attributes are in __dict__, which is
     # created when needed.
     __slots__ = ("__dict__", "__weakref__", "_op", "_prev", "_rule", "data", "grad")
+    kind: Any  # class Value, of which constants and results are, also beside a subclass
     label: str = ""
     data: Number
     grad: Number
@@ -192,9 +194,11 @@ class Node:
     _op: str
     _rule: Callable[..., None]
 
-    def leaf(self: N, data: Number) -> N:
-        """A new leaf, of class Value also if `self` is of a subclass."""
-        raise NotImplementedError
+    def new_leaf(self: N, data: Number) -> N:
+        """A leaf with this data, as it is."""
+        leaf: N = self.kind(0.0)
+        leaf.data = data
+        return leaf
 
     def check(self, data: Any, operands: Any) -> None:
         """Raises a TypeError if what the constructor got is not a number, or are not Values."""
@@ -242,7 +246,7 @@ class Node:
     @property
     def is_own_operation(self) -> bool:
         """Whether a user defined this operation; its name does not tell how to compute it again."""
-        return isinstance(self._rule, Own) or (self._rule is leaf and bool(self._prev))
+        return isinstance(self._rule, Own) or (self._rule is of_leaf and bool(self._prev))
 
     def item(self) -> float:
         """The number as a float."""
@@ -252,7 +256,7 @@ class Node:
 
     def detach(self: N) -> N:
         """A leaf with the same data, from which no gradient flows back to this node."""
-        return self.leaf(self.data.detach() if isinstance(self.data, Node) else self.data)
+        return self.new_leaf(self.data.detach() if isinstance(self.data, Node) else self.data)
 
     def __isub__(self: N, other: Any) -> N:
         """`p -= step` inside `no_grad()` changes the number of a parameter; else p = p - step."""
