@@ -211,21 +211,6 @@ class Gradients(dict[Value, Number]):
     def __missing__(self, value: Value) -> Number:
         return 0
 
-    def like(self, values: Any) -> Any:
-        """The gradients of these Values in the same shape: an array, a list or a number.
-
-        >>> x, y = Value(2.0), Value(3.0)
-        >>> vjp(x * x).like([x, [y]])
-        [4.0, [0]]
-        """
-        if hasattr(values, "ndim"):
-            import numpy as np  # NumPy is installed, because `values` is one of its arrays
-
-            return np.reshape([self[v] for v in flat(values)], values.shape)
-        if isinstance(values, (list, tuple)):
-            return [self.like(v) for v in values]
-        return self[values]
-
 
 def vjp(output: Any, upstream: Any = 1) -> Gradients:
     """Reverse mode, a vector-Jacobian product: the gradients of the leaves.
@@ -241,8 +226,7 @@ def vjp(output: Any, upstream: Any = 1) -> Gradients:
         upstream: the upstream gradient of each output, in the same shape.
 
     Returns:
-        A mapping from every leaf of the graph, except constants, to its gradient. `.like(W)` gives
-        the gradients of the leaves in W, in the shape of W.
+        A mapping from every leaf of the graph, except constants, to its gradient.
 
     Raises:
         ValueError: the upstream gradients and the outputs differ in shape.
@@ -305,11 +289,7 @@ def jacobian(
 
 
 class PassCounts(NamedTuple):
-    """The cost of a full Jacobian in each mode: the numbers of graph walks and multiplications.
-
-    Each walk takes one multiplication per edge; edges from constants do not count. `print` shows a
-    table.
-    """
+    """The multiplications of a full Jacobian in each mode; `print` shows a table."""
 
     inputs: int
     outputs: int
@@ -317,12 +297,12 @@ class PassCounts(NamedTuple):
 
     @property
     def forward(self) -> int:
-        """Multiplications of forward mode: one walk for each input."""
+        """Multiplications of forward mode: one walk over all edges for each input."""
         return self.inputs * self.edges
 
     @property
     def reverse(self) -> int:
-        """Multiplications of reverse mode: one walk for each output."""
+        """Multiplications of reverse mode: one walk over all edges for each output."""
         return self.outputs * self.edges
 
     def __str__(self) -> str:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micrograd.core.source import ATOM, FUNCTIONS, SUM, distinct, identifiers, number, operation
+from micrograd.compiler.expressions import ATOM, FUNCTIONS, SUM, identifiers, number, operation
+from micrograd.core.naming import distinct
 
 a, b, c = ((name, ATOM) for name in "abc")
 

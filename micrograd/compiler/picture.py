@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from micrograd.compiler.schedule import Block, Schedule
-from micrograd.core.source import distinct
+from micrograd.core.naming import distinct
 from micrograd.draw.automatic_level import LARGEST
 from micrograd.draw.cards import caption, name_alone
 from micrograd.draw.layout import far_arrows

@@ -26,9 +26,9 @@ import numpy as np
 from micrograd.compiler.dependencies import Dependencies
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
+from micrograd.core.naming import distinct
 from micrograd.core.node import unrecorded
 from micrograd.core.numbers import Number, as_number
-from micrograd.core.source import distinct
 from micrograd.core.tracing import Traced, resumed
 from micrograd.engine import Value, topological_order
 

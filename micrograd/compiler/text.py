@@ -31,8 +31,9 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler.averages import uses
+from micrograd.compiler.expressions import ATOM, Expression, expression, identifiers
 from micrograd.compiler.simplify import Instructions
-from micrograd.core.source import ATOM, Expression, distinct, expression, identifiers
+from micrograd.core.naming import distinct
 
 Array = npt.NDArray[Any]
 

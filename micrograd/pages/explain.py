@@ -22,8 +22,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from micrograd.core.naming import distinct
 from micrograd.core.node import innermost
-from micrograd.core.source import distinct
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.graph import graph

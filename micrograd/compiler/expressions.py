@@ -1,8 +1,7 @@
 """Pieces of program text: expressions with the brackets that they need, numbers, and names.
 
-Two files use them: `trace.py` writes a graph as a program, node by node, and `compiler/text.py`
-writes a compiled function. An expression is a text and its rank, which says how tightly its
-outermost operation binds.
+`text.py` writes a compiled function with them. An expression is a text and its rank, which says how
+tightly its outermost operation binds.
 
     >>> total = operation("+", [("a", ATOM), ("b", ATOM)])
     >>> operation("*", [total, number(-2.0)])
@@ -14,9 +13,9 @@ from __future__ import annotations
 import keyword
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+from micrograd.core.naming import distinct
 from micrograd.core.numbers import Number
 
 Expression = tuple[str, int]  # a text and its rank
@@ -108,24 +107,3 @@ def identifiers(labels: Sequence[str], taken: Collection[str] = ()) -> list[str]
             name = f"v_{name}" if f"v_{name}".isidentifier() else f"v{i}"
         names.append(name)
     return distinct(names, "{}_{}", {*taken, *FUNCTIONS, "program", "float"})
-
-
-def distinct(names: Sequence[str], numbered: str, taken: Collection[str] = ()) -> list[str]:
-    """The names, made distinct: the first of several equal names is kept, the others are numbered.
-
-    >>> distinct(["x", "x", "x (2)", "x"], numbered="{} ({})")
-    ['x', 'x (3)', 'x (2)', 'x (4)']
-    """
-    reserved = {*taken, *names}  # a numbered name must not equal one that the user chose
-    used = set(taken)
-    count: Counter[str] = Counter()
-    found = []
-    for name in names:
-        count[name] += 1
-        unique = name
-        while unique in used or (unique != name and unique in reserved):
-            count[name] += unique != name
-            unique = numbered.format(name, max(2, count[name]))
-        used.add(unique)
-        found.append(unique)
-    return found
