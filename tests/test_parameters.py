@@ -492,12 +492,22 @@ class Clamped(Value):
         Value.data.__set__(self, min(number, 1.0))
 
 
+class ClampedElsewhere(Value):
+    @property
+    def data(self):
+        return self.number
+
+    @data.setter
+    def data(self, number):
+        self.number = min(number, 1.0)
+
+
 class ClampedOnAssignment(Value):
     def __setattr__(self, name, x):
         super().__setattr__(name, min(x, 1.0) if name == "data" else x)
 
 
-@pytest.mark.parametrize("kind", [Clamped, ClampedOnAssignment])
+@pytest.mark.parametrize("kind", [Clamped, ClampedElsewhere, ClampedOnAssignment])
 def test_a_class_that_keeps_its_data_itself_is_refused_and_not_bypassed(kind):
     w, v = kind(0.5), Value(2.0)
     loss = micrograd.compile(lambda x: w * v * x)

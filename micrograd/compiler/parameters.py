@@ -261,15 +261,15 @@ def recorded_as(
     global _recording
     with one_at_a_time:
         outer = _recording
-        changed = [p for p in values if not isinstance(p, Redirected)]
+        changed = [(p, _redirected(class_of(p))) for p in values if not isinstance(p, Redirected)]
         try:
             _recording = _Recording(make, values, outer)
-            for p in changed:
-                p.__class__ = _redirected(class_of(p))
+            for p, redirected in changed:
+                p.__class__ = redirected
             yield _recording
         finally:
             _recording = outer
-            for p in changed:
+            for p, _ in changed:
                 if _storage_of(p) is None:
                     p.__class__ = class_of(p)
 
