@@ -316,7 +316,7 @@ def bases_of(kind: type) -> list[type]:
     """The base classes whose methods are searched: user classes, nn.Module, and some containers.
 
     >>> bases_of(int), bases_of(Module)
-    ([], [<class 'micrograd.nn.Module'>])
+    ([], [<class 'micrograd.module.Module'>])
     """
     return [
         base

@@ -11,7 +11,7 @@ numbers that all parameters share, such as the learning rate, are uniform.
     ['v']
     >>> for group in rule.schedule.groups:  # v, p - lr v, and the mean square of the gradients
     ...     print(group)
-    1 sum of 2 products in lanes
+    add product of 1 in lanes
     subtract product of 1 in lanes
     1 mean of 1 product
 
