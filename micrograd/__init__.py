@@ -103,7 +103,7 @@ _names_in = {
     "pages.playground": "playground",
 }
 _hints = {  # for names that are in other modules, or only in other packages
-    "blobs circles moons spirals xor yin_yang": "import it from micrograd.datasets",
+    "blobs circles moons spirals": "import it from micrograd.datasets",
     "levels topological_orders": "import it from micrograd.draw.graph",
     "binary_cross_entropy cross_entropy hinge squared_error": "import it from micrograd.losses",
     "clip_grad_norm": "import it from micrograd.optim",
