@@ -12,96 +12,63 @@ else, including modules such as `micrograd.nn`, is loaded on first use. So `impo
 only the standard library and takes a few milliseconds.
 """
 
+import dis as _dis
 import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
 
-from micrograd.engine import Value, no_grad, take, topological_order, where
-
-
-def _card(value: Value) -> str:
-    card: str = _import_module("micrograd.draw.card").card(value)
-    return card
-
-
-def _apply_ufunc(value: Value, *call: _typing.Any, **options: _typing.Any) -> _typing.Any:
-    return _import_module("micrograd.arrays").apply_ufunc(*call, **options)
-
-
-Value._repr_html_ = _card  # type: ignore[attr-defined]  # how a notebook shows a Value
-Value.__array_ufunc__ = _apply_ufunc  # type: ignore[attr-defined]  # NumPy calls it beside an array
+# `as` tells type checkers that a name is exported.
+from micrograd.engine import Value as Value
+from micrograd.engine import no_grad as no_grad
+from micrograd.engine import take as take
+from micrograd.engine import topological_order as topological_order
+from micrograd.engine import where as where
 
 if _typing.TYPE_CHECKING:
-    from micrograd.arrays import values
+    from micrograd.arrays import values as values
     from micrograd.compiler.function import compile as compile
-    from micrograd.compiler.training import fit
-    from micrograd.derivatives import (
-        check_gradients,
-        derivative,
-        gradient,
-        hessian,
-        jacobian,
-        jvp,
-        local_derivatives,
-        recompute,
-        sum_over_paths,
-        vjp,
-    )
-    from micrograd.draw import draw_dot, draw_network, mermaid
-    from micrograd.nn import MLP, Layer, Linear, Module, Neuron, Sequential
-    from micrograd.optim import SGD, Adam, AdamW
-    from micrograd.pages.explain import explain
-    from micrograd.pages.playground import playground
+    from micrograd.compiler.training import fit as fit
+    from micrograd.derivatives import check_gradients as check_gradients
+    from micrograd.derivatives import derivative as derivative
+    from micrograd.derivatives import gradient as gradient
+    from micrograd.derivatives import hessian as hessian
+    from micrograd.derivatives import jacobian as jacobian
+    from micrograd.derivatives import jvp as jvp
+    from micrograd.derivatives import local_derivatives as local_derivatives
+    from micrograd.derivatives import recompute as recompute
+    from micrograd.derivatives import sum_over_paths as sum_over_paths
+    from micrograd.derivatives import vjp as vjp
+    from micrograd.draw import draw_dot as draw_dot
+    from micrograd.draw import draw_network as draw_network
+    from micrograd.draw import mermaid as mermaid
+    from micrograd.nn import MLP as MLP
+    from micrograd.nn import Layer as Layer
+    from micrograd.nn import Linear as Linear
+    from micrograd.nn import Module as Module
+    from micrograd.nn import Neuron as Neuron
+    from micrograd.nn import Sequential as Sequential
+    from micrograd.optim import SGD as SGD
+    from micrograd.optim import Adam as Adam
+    from micrograd.optim import AdamW as AdamW
+    from micrograd.pages.explain import explain as explain
+    from micrograd.pages.playground import playground as playground
+
+# The imports for type checkers do not run, but Python compiles them with the rest of this file. So
+# the module of each name can be read off the code, and each name is written only here.
+_module_of: dict[str, str] = {}
+_module = ""
+for _step in _dis.get_instructions(_sys._getframe().f_code):
+    if _step.opname == "IMPORT_NAME":
+        _module = _step.argval
+    elif _step.opname == "IMPORT_FROM" and _module.startswith("micrograd."):
+        _module_of[_step.argval] = _module
 
 __version__ = "1.0.0"
+if not _typing.TYPE_CHECKING:  # type checkers understand only a literal list
+    __all__ = sorted(_module_of.keys() - {"compile"})  # `import *` must not hide a builtin
 
-# `compile` is left out, because `from micrograd import *` must not hide a builtin.
-__all__ = [
-    "MLP",
-    "SGD",
-    "Adam",
-    "AdamW",
-    "Layer",
-    "Linear",
-    "Module",
-    "Neuron",
-    "Sequential",
-    "Value",
-    "check_gradients",
-    "derivative",
-    "draw_dot",
-    "draw_network",
-    "explain",
-    "fit",
-    "gradient",
-    "hessian",
-    "jacobian",
-    "jvp",
-    "local_derivatives",
-    "mermaid",
-    "no_grad",
-    "playground",
-    "recompute",
-    "sum_over_paths",
-    "take",
-    "topological_order",
-    "values",
-    "vjp",
-    "where",
-]
-
-_names_in = {
-    "arrays": "values",
-    "compiler.function": "compile",
-    "compiler.training": "fit",
-    "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives "
-    "recompute sum_over_paths vjp",
-    "draw": "draw_dot draw_network mermaid",
-    "nn": "Layer Linear MLP Module Neuron Sequential",
-    "optim": "Adam AdamW SGD",
-    "pages.explain": "explain",
-    "pages.playground": "playground",
-}
+_modules = "core engine derivatives arrays module nn losses rows optim datasets"
+_modules += " draw pages plot compiler grade"
 _hints = {  # for names that are in other modules, or only in other packages
     "blobs circles moons spirals": "import it from micrograd.datasets",
     "levels topological_orders": "import it from micrograd.draw.graph",
@@ -118,28 +85,24 @@ _hints = {  # for names that are in other modules, or only in other packages
     "nn.functional": "use methods such as Value.relu(), and the functions of micrograd.losses",
 }
 _hint_for = {name: hint for names, hint in _hints.items() for name in names.split()}
-_module_of = {name: module for module, names in _names_in.items() for name in names.split()}
-_modules = [
-    *(
-        "core",
-        "engine",
-        "derivatives",
-        "arrays",
-        "module",
-        "nn",
-        "losses",
-        "rows",
-        "optim",
-        "datasets",
-    ),
-    *("draw", "pages", "plot", "compiler", "grade"),
-]
+
+
+def _apply_ufunc(value: Value, *call: _typing.Any, **options: _typing.Any) -> _typing.Any:
+    return _import_module("micrograd.arrays").apply_ufunc(*call, **options)
+
+
+def _card(value: Value) -> _typing.Any:
+    return _import_module("micrograd.draw.card").card(value)
+
+
+Value._repr_html_ = _card  # type: ignore[attr-defined]  # how a notebook shows a Value
+Value.__array_ufunc__ = _apply_ufunc  # type: ignore[attr-defined]  # NumPy calls it beside an array
 
 
 def __getattr__(name: str) -> _typing.Any:
     if name in _module_of:
-        return getattr(_import_module(f"micrograd.{_module_of[name]}"), name)
-    if name in _modules:
+        return getattr(_import_module(_module_of[name]), name)
+    if name in _modules.split():
         return _import_module(f"micrograd.{name}")
     module, _, attribute = f"micrograd.{name}".rpartition(".")  # nn asks for its names, too
     error = f"module {module!r} has no attribute {attribute!r}"
@@ -151,4 +114,5 @@ def __getattr__(name: str) -> _typing.Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "compile", *_modules, *(n for n in globals() if n.startswith("__"))})
+    special = (name for name in globals() if name.startswith("__"))
+    return sorted({*_module_of, *_modules.split(), *special})
