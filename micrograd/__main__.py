@@ -92,13 +92,10 @@ read the file first, and grade it in a container or under another account.
 def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Value]]:
     """The result of an expression as a Value, and all named Values.
 
-    Assignments name intermediate nodes, as in `n = x * w + b; n.tanh()`. Semicolons or
-    newlines separate the statements; the last one may be an expression or an assignment.
-
-    Args:
-        text: names, numbers, + - * / **, parentheses, and functions of Value, either as `tanh(x)`
-            or as `x.tanh()`; anything else is a ValueError.
-        numbers: a number or a Value for each name that is not assigned.
+    Assignments name intermediate nodes, as in `n = x * w + b; n.tanh()`. Semicolons or newlines
+    separate the statements; the last one may be an expression or an assignment. Functions are
+    written `tanh(x)` or `x.tanh()`. Anything but arithmetic is a ValueError. `numbers` has a number
+    or a Value for each name that is not assigned.
 
     >>> o, names = evaluated("n = 2 * x; n.relu()", {"x": 3.0})
     >>> o.data, list(names)
@@ -212,7 +209,8 @@ def derive(options: argparse.Namespace) -> int:
       echo "log(x) / x" | python -m micrograd derive - x=2
     """
     result, names = _evaluated(options)
-    leaves = {name: names[name] for name in _numbers(options)}
+    given = [assignment.partition("=")[0].strip() for assignment in options.numbers]
+    leaves = {name: names[name] for name in given}
     print(f"value {result.data:.10g}")
     for name, leaf in leaves.items():
         print(f"{name} = {leaf.data:.6g}, gradient {leaf.grad:.6g}")
@@ -344,25 +342,13 @@ def play(options: argparse.Namespace) -> int:
 def _evaluated(options: argparse.Namespace) -> tuple[Any, dict[str, Value]]:
     if options.expression == "-":
         options.expression = sys.stdin.read()
-    numbers = _numbers(options)
-    result, names = evaluated(options.expression, numbers)
+    # An argument such as x=2 is an assignment, too.
+    result, names = evaluated("\n".join([*options.numbers, options.expression.strip()]), {})
     used = set(topological_order(result))
     if unused := [name for name, value in names.items() if value not in used]:
         raise ValueError(f"not used in the result: {', '.join(unused)}; leave it out")
     result.backward()
     return result, names
-
-
-def _numbers(options: argparse.Namespace) -> dict[str, float]:
-    numbers = {}
-    for assignment in options.numbers:
-        name, _, number = assignment.partition("=")
-        try:
-            numbers[name.strip()] = float(number)
-        except ValueError:
-            expected = "expected a name and a number such as x=1.5"
-            raise ValueError(f"{expected}, got {assignment!r}") from None
-    return numbers
 
 
 # ---- 3. The command line

@@ -150,8 +150,9 @@ def test_draw_takes_edges_and_direction(tmp_path):
         (["-o", "nowhere/x.svg"], "there is no folder nowhere"),
         (["-o", "x.svg", "--edges", "nonsense"], "'nonsense' is not one of"),
         (["y=3"], "not used in the result: y"),
-        (["y"], "such as x=1.5"),
-        (["y=a"], "such as x=1.5"),
+        (["y"], "expected 'new_name = expression'"),
+        (["y=a"], "a has no value"),
+        (["x=4"], "expected 'new_name = expression'"),
     ],
 )
 def test_draw_refuses_with_code_2_and_writes_nothing(
