@@ -80,9 +80,10 @@ limit; where the system supports it, processor time, memory (not on macOS) and f
 are limited, too. At the end, the process and everything it started are killed. On Windows there is
 only the time limit, and processes that the file started keep running.
 
-What cannot be prevented: the file runs with all your permissions. It can change and delete files,
-use the network, start processes that escape, and forge answers. If you do not trust the author,
-read the file first, and grade it in a container or under another account.
+What cannot be prevented: the file runs with all your permissions. It can read, change and delete
+files, use the network, start processes that escape, and forge answers; a class may also use another
+engine. If you do not trust the author, read the file first, and grade it in a container or under
+another account.
 """
 
 
