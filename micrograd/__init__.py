@@ -16,94 +16,66 @@ import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
 
-from micrograd.engine import Value, no_grad, take, topological_order, where
-
-
-def _card(value: Value) -> str:
-    card: str = _import_module("micrograd.draw.card").card(value)
-    return card
-
-
-def _apply_ufunc(value: Value, *call: _typing.Any, **options: _typing.Any) -> _typing.Any:
-    return _import_module("micrograd.arrays").apply_ufunc(*call, **options)
-
-
-Value._repr_html_ = _card  # type: ignore[attr-defined]  # how a notebook shows a Value
-Value.__array_ufunc__ = _apply_ufunc  # type: ignore[attr-defined]  # NumPy calls it beside an array
+# `as` tells type checkers that a name is exported.
+from micrograd.engine import Value as Value
+from micrograd.engine import no_grad as no_grad
+from micrograd.engine import take as take
+from micrograd.engine import topological_order as topological_order
+from micrograd.engine import where as where
 
 if _typing.TYPE_CHECKING:
-    from micrograd.arrays import values
+    from micrograd.arrays import values as values
     from micrograd.compiler.function import compile as compile
-    from micrograd.compiler.training import fit
-    from micrograd.derivatives import (
-        check_gradients,
-        derivative,
-        gradient,
-        hessian,
-        jacobian,
-        jvp,
-        local_derivatives,
-        recompute,
-        sum_over_paths,
-        vjp,
-    )
-    from micrograd.draw import draw_dot, draw_network, mermaid
-    from micrograd.nn import MLP, Layer, Linear, Module, Neuron, Sequential
-    from micrograd.optim import SGD, Adam, AdamW
-    from micrograd.pages.explain import explain
-    from micrograd.pages.playground import playground
+    from micrograd.compiler.training import fit as fit
+    from micrograd.derivatives import check_gradients as check_gradients
+    from micrograd.derivatives import derivative as derivative
+    from micrograd.derivatives import gradient as gradient
+    from micrograd.derivatives import hessian as hessian
+    from micrograd.derivatives import jacobian as jacobian
+    from micrograd.derivatives import jvp as jvp
+    from micrograd.derivatives import local_derivatives as local_derivatives
+    from micrograd.derivatives import recompute as recompute
+    from micrograd.derivatives import sum_over_paths as sum_over_paths
+    from micrograd.derivatives import vjp as vjp
+    from micrograd.draw import draw_dot as draw_dot
+    from micrograd.draw import draw_network as draw_network
+    from micrograd.draw import mermaid as mermaid
+    from micrograd.nn import MLP as MLP
+    from micrograd.nn import Layer as Layer
+    from micrograd.nn import Linear as Linear
+    from micrograd.nn import Module as Module
+    from micrograd.nn import Neuron as Neuron
+    from micrograd.nn import Sequential as Sequential
+    from micrograd.optim import SGD as SGD
+    from micrograd.optim import Adam as Adam
+    from micrograd.optim import AdamW as AdamW
+    from micrograd.pages.explain import explain as explain
+    from micrograd.pages.playground import playground as playground
 
-__version__ = "1.0.0"
-
-# `compile` is left out, because `from micrograd import *` must not hide a builtin.
-__all__ = [
-    "MLP",
-    "SGD",
-    "Adam",
-    "AdamW",
-    "Layer",
-    "Linear",
-    "Module",
-    "Neuron",
-    "Sequential",
-    "Value",
-    "check_gradients",
-    "derivative",
-    "draw_dot",
-    "draw_network",
-    "explain",
-    "fit",
-    "gradient",
-    "hessian",
-    "jacobian",
-    "jvp",
-    "local_derivatives",
-    "mermaid",
-    "no_grad",
-    "playground",
-    "recompute",
-    "sum_over_paths",
-    "take",
-    "topological_order",
-    "values",
-    "vjp",
-    "where",
-]
-
-_names_in = {
+_names_in = {  # the same names, which are loaded on first use
     "arrays": "values",
     "compiler.function": "compile",
     "compiler.training": "fit",
     "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives "
     "recompute sum_over_paths vjp",
     "draw": "draw_dot draw_network mermaid",
+    "engine": "Value no_grad take topological_order where",
     "nn": "Layer Linear MLP Module Neuron Sequential",
     "optim": "Adam AdamW SGD",
     "pages.explain": "explain",
     "pages.playground": "playground",
 }
+_module_of = {name: module for module, names in _names_in.items() for name in names.split()}
+
+__version__ = "1.0.0"
+if not _typing.TYPE_CHECKING:  # type checkers understand only a literal list
+    __all__ = sorted(_module_of.keys() - {"compile"})  # `import *` must not hide a builtin
+
+_modules = (
+    "core engine derivatives arrays module nn losses optim datasets draw pages plot compiler grade"
+)
 _hints = {  # for names that are in other modules, or only in other packages
-    "blobs circles moons spirals xor yin_yang": "import it from micrograd.datasets",
+    "blobs circles moons spirals": "import it from micrograd.datasets",
     "levels topological_orders": "import it from micrograd.draw.graph",
     "binary_cross_entropy cross_entropy hinge squared_error": "import it from micrograd.losses",
     "clip_grad_norm": "import it from micrograd.optim",
@@ -118,27 +90,24 @@ _hints = {  # for names that are in other modules, or only in other packages
     "nn.functional": "use methods such as Value.relu(), and the functions of micrograd.losses",
 }
 _hint_for = {name: hint for names, hint in _hints.items() for name in names.split()}
-_module_of = {name: module for module, names in _names_in.items() for name in names.split()}
-_modules = [
-    *(
-        "core",
-        "engine",
-        "derivatives",
-        "arrays",
-        "module",
-        "nn",
-        "losses",
-        "optim",
-        "datasets",
-    ),
-    *("draw", "pages", "plot", "compiler", "grade"),
-]
+
+
+def _apply_ufunc(value: Value, *call: _typing.Any, **options: _typing.Any) -> _typing.Any:
+    return _import_module("micrograd.arrays").apply_ufunc(*call, **options)
+
+
+def _card(value: Value) -> _typing.Any:
+    return _import_module("micrograd.draw.card").card(value)
+
+
+Value._repr_html_ = _card  # type: ignore[attr-defined]  # how a notebook shows a Value
+Value.__array_ufunc__ = _apply_ufunc  # type: ignore[attr-defined]  # NumPy calls it beside an array
 
 
 def __getattr__(name: str) -> _typing.Any:
     if name in _module_of:
         return getattr(_import_module(f"micrograd.{_module_of[name]}"), name)
-    if name in _modules:
+    if name in _modules.split():
         return _import_module(f"micrograd.{name}")
     module, _, attribute = f"micrograd.{name}".rpartition(".")  # nn asks for its names, too
     error = f"module {module!r} has no attribute {attribute!r}"
@@ -150,4 +119,5 @@ def __getattr__(name: str) -> _typing.Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "compile", *_modules, *(n for n in globals() if n.startswith("__"))})
+    special = (name for name in globals() if name.startswith("__"))
+    return sorted({*_module_of, *_modules.split(), *special})

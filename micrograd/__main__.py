@@ -1,20 +1,12 @@
 """The command line, `python -m micrograd`.
 
-    draw    draws the graph of an expression: a picture, a page of steps, or Mermaid text
-    derive  computes the value and gradients of an expression, and checks the gradients
-    train   trains a small network on two moons and draws its decision boundary
-    play    writes a page on which a small network learns while you watch
-    start   writes a skeleton of a Value class, with tasks as comments
-    grade   checks your own Value class, operation by operation, or those of a whole class
-
 Write expressions as in Python, with the operators and functions of Value. They are parsed, never
 executed as Python, and may contain only arithmetic.
 
     >>> main(["derive", "x * x + y", "x=3", "y=1"])
     value 10
-    leaf  data  gradient
-    x        3         6
-    y        1         1
+    x = 3, gradient 6
+    y = 1, gradient 1
     central differences agree
     0
 """
@@ -23,41 +15,30 @@ from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import json
-import math
+import operator
 import os
 import re
 import runpy
 import sys
 import sysconfig
-import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from micrograd.derivatives import GradientError, check_gradients
-from micrograd.engine import Value
+from micrograd.engine import Value, topological_order
 
 FUNCTIONS = {
     **{f: getattr(Value, f) for f in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid")},
-    **{f: getattr(Value, f) for f in ("relu", "maximum", "minimum")},
-    "abs": abs,
+    **{"relu": Value.relu, "abs": abs, "maximum": Value.maximum, "minimum": Value.minimum},
 }
-OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.Pow: lambda a, b: a**b,
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul},
+    **{ast.Div: operator.truediv, ast.Pow: operator.pow},
 }
-AROUND = 40  # characters to show on each side of a mistake in a long line
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
-TOO_DEEP = "too many nested operations: name some of the parts, as in 'n = x * w; n + b'"
-DRAW_EXAMPLES = """examples:
-  python -m micrograd draw "(x1*w1 + x2*w2 + b).tanh()" x1=2 w1=-3 x2=0 w2=1 b=6.88 -o neuron.svg
-  python -m micrograd draw "n = x*w + b; n.tanh()" x=1 w=2 b=0.5 --edges derivatives -o neuron.png
-  python -m micrograd draw "p = a*a; q = p + a; p*q + q" a=3 -o diamond.html
-"""
 GRADE_EXAMPLES = """examples:
   micrograd grade my_engine.py
   micrograd grade lecture.ipynb
@@ -71,8 +52,7 @@ Use the last form if your shell does not find `micrograd`. The option -P matters
 `python -m micrograd` runs a package called micrograd in the current folder, if there is one.
 
 Your class needs Value(number), .data, .grad, +, * and .backward(). Other operations are checked if
-the class has them; the report lists the rest as "not there yet". In-place operators such as += are
-not checked: without __iadd__, Python computes a += b as a = a + b.
+the class has them; the report lists the rest as "not there yet".
 
 Several files, or --csv or --html, grade a whole class: two files at a time, each with its own
 limits. A single folder then stands for the files and folders in it. The folder of a student stands
@@ -98,246 +78,94 @@ Exit codes, for scripts; for several files, the highest of theirs:
 
 For GitHub Classroom, otter and nbgrader, see help(micrograd.grade): a test file of a few lines.
 
-Only the statements that define the class run, from a file or from the cells of a notebook. They run
-in a separate process without input and with a time limit. Where the system supports it, there are
-also limits on processor time, memory and file size (256 MB). At the end, the separate process and
-everything it started are killed. On macOS memory is not limited. On Windows there is only the time
-limit, and processes that the file started keep running.
+Only the statements that define the class run, in a separate process without input and with a time
+limit; where the system supports it, processor time, memory (not on macOS) and file size (256 MB)
+are limited, too. At the end, the process and everything it started are killed. On Windows there is
+only the time limit, and processes that the file started keep running.
 
 What cannot be prevented: the file runs with all your permissions. It can read, change and delete
-files, use the network, start processes that escape, write to the terminal through other processes,
-and forge answers for a class that does not exist; a class may also use another engine. If you do
-not trust the author, read the file first, and grade it in a container or under another account.
-"""
-START_EXAMPLES = """examples:
-  micrograd start my_engine.py
-  micrograd start points.csv
-
-The skeleton has the tasks as comments; check your work with `micrograd grade my_engine.py`. The
-table of points is for `micrograd grade --points points.csv`.
-"""
-PLAY_EXAMPLES = """examples:
-  python -m micrograd play -o play.html
-
-The page needs no network and no server: open it in a browser. In Python,
-playground(model, X, y) makes the same page for a model of your own.
-"""
-DERIVE_EXAMPLES = """examples:
-  python -m micrograd derive "3*x**2 + x*y + 5*y**2" x=2 y=3
-  echo "log(x) / x" | python -m micrograd derive - x=2
+files, use the network, start processes that escape, and forge answers; a class may also use another
+engine. If you do not trust the author, read the file first, and grade it in a container or under
+another account.
 """
 
 
 # ---- 1. Expressions
 
 
-class ExpressionError(ValueError):
-    """A mistake in an expression, shown with a mark below it.
-
-    If the line is long, only the part around the mark is shown.
-
-    >>> print(ExpressionError("'@' is not known", "a @ b", 2))
-    '@' is not known
-      a @ b
-        ^
-    """
-
-    def __init__(self, message: str, text: str, column: int) -> None:
-        line = text[:column].count("\n")
-        place = column - text.rfind("\n", 0, column) - 1
-        shown = text.splitlines()[line] if text else ""
-        if place > AROUND:
-            shown = "\N{HORIZONTAL ELLIPSIS}" + shown[place - AROUND :]
-            place = AROUND + 1
-        shown = _shortened(shown, place + AROUND)
-        message = re.sub(r"\S+", lambda word: _shortened(word[0], AROUND), message)
-        super().__init__(f"{message}\n  {shown}\n  {' ' * place}^")
-
-
-def _shortened(text: str, size: int) -> str:
-    return text if len(text) <= size else f"{text[: size - 1]}\N{HORIZONTAL ELLIPSIS}"
-
-
 def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Value]]:
-    """The result of an expression as a Value, and all named Values in it.
+    """The result of an expression as a Value, and all named Values.
 
-    Assignments name intermediate nodes, as in `n = x * w + b; n.tanh()`. Semicolons or
-    newlines separate the statements; the last one may be an expression or an assignment.
-
-    Args:
-        text: names, numbers, + - * / **, parentheses, and functions of Value, either as `tanh(x)`
-            or as `x.tanh()`.
-        numbers: a number or a Value for each name that is not assigned.
-
-    Raises:
-        ExpressionError: the text contains anything else, a name has no number, or the arithmetic
-            fails.
+    Assignments name intermediate nodes, as in `n = x * w + b; n.tanh()`. Semicolons or newlines
+    separate the statements; the last one may be an expression or an assignment. Functions are
+    written `tanh(x)` or `x.tanh()`. Anything but arithmetic is a ValueError. `numbers` has a number
+    or a Value for each name that is not assigned.
 
     >>> o, names = evaluated("n = 2 * x; n.relu()", {"x": 3.0})
     >>> o.data, list(names)
     (6.0, ['x', 'n'])
     """
-    text = text.strip()
-    statements = _parsed(text)
-    reader = _Reader(text, numbers)
     try:
-        for statement in statements[:-1]:
-            if isinstance(statement, ast.Expr):
-                fix = "assign it to a name, or put an expression of several lines in parentheses"
-                reader.fail(f"this result is never used: {fix}", statement)
-            reader.statement(statement)
-        return reader.statement(statements[-1]), reader.named
-    except RecursionError:
-        raise ExpressionError(TOO_DEEP, text, 0) from None
-
-
-def _parsed(text: str) -> list[ast.stmt]:
-    try:
-        statements = ast.parse(text).body
+        statements = ast.parse(text.strip()).body
     except SyntaxError as error:
-        lines = text.splitlines(keepends=True)
-        column = sum(map(len, lines[: (error.lineno or 1) - 1])) + (error.offset or 1) - 1
-        message = str(error.msg).split(". Perhaps")[0] + _hint(text, column)
-        raise ExpressionError(message, text, max(0, min(column, len(text)))) from None
-    except (RecursionError, MemoryError):
-        raise ExpressionError(TOO_DEEP, text, 0) from None
-    except ValueError as error:
-        raise ExpressionError(f"this cannot be parsed: {error}", text, 0) from None
+        mark = " " * ((error.offset or 1) - 1)
+        raise ValueError(f"{error.msg}\n  {(error.text or '').rstrip()}\n  {mark}^") from None
+    names = {name: _as_value(number) for name, number in numbers.items()}
+    for statement in statements:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in names:
+                result = names[name] = _as_value(_result(value, names))
+            case ast.Expr(value=value) if statement is statements[-1]:
+                result = _as_value(_result(value, names))
+            case _:
+                expected = "expected 'new_name = expression', or an expression at the end"
+                raise ValueError(f"{expected}, got {ast.unparse(statement)!r}")
     if not statements:
-        raise ExpressionError("expected an expression such as 'x * y', got nothing", text, 0)
-    return statements
+        raise ValueError("expected an expression such as 'x * y', got nothing")
+    return result, names
 
 
-def _hint(text: str, column: int) -> str:
-    # The fix for common notations that are not valid Python.
-    found = text[column : column + 1]
-    signs = {"\N{MULTIPLICATION SIGN}": "*", "\N{MINUS SIGN}": "-", "\N{DIVISION SIGN}": "/"}
-    if found in signs:
-        return f": write {signs[found]} instead of {found}"
-    number_and_name = r"(?<![\w.])\d+(\.\d*)?(?!e[-+\d])[A-Za-z_(]"
-    return ": write 2*x instead of 2x" if re.search(number_and_name, text) else ""
+def _result(node: ast.expr, names: Mapping[str, Value]) -> Any:
+    # A number that an operator meets stays a number, so that drawings show it as a constant.
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return number
+        case ast.Name(id=name) if name in names:
+            return names[name]
+        case ast.Name(id=name):
+            raise ValueError(f"{name} has no value: add {name}=1.0 after the expression")
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_result(operand, names)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            a, b = _result(left, names), _result(right, names)
+            return OPERATORS[type(op)](a if isinstance(b, Value) else _as_value(a), b)
+        case ast.BinOp(op=ast.BitXor()):
+            raise ValueError(f"write ** instead of ^ for a power, in {ast.unparse(node)!r}")
+        case (
+            ast.Call(func=ast.Attribute(attr=name, value=first), args=more, keywords=[])
+            | ast.Call(func=ast.Name(id=name), args=[first, *more], keywords=[])
+        ) if name in FUNCTIONS and len(more) == (name in ("maximum", "minimum")):
+            others = [_result(other, names) for other in more]
+            return FUNCTIONS[name](_as_value(_result(first, names)), *others)
+    known = f"names, numbers, parentheses, + - * / ** and {', '.join(FUNCTIONS)}"
+    raise ValueError(f"{ast.unparse(node)!r} is not known here: use {known} (the last two of a, b)")
 
 
-class _Reader:
-    # Walks the syntax tree from Python's parser; anything but arithmetic is an error.
-
-    def __init__(self, text: str, numbers: Mapping[str, Any]) -> None:
-        self.text = text
-        self.numbers = numbers
-        self.named: dict[str, Value] = {}
-        # Byte offsets of the lines: the parser counts columns in bytes from the start of a line.
-        self.starts = [0]
-        for line in text.encode().splitlines(keepends=True):
-            self.starts.append(self.starts[-1] + len(line))
-
-    def fail(self, message: str, node: ast.AST, behind: bool = False) -> NoReturn:
-        place = "end_" * behind
-        line, offset = getattr(node, f"{place}lineno"), getattr(node, f"{place}col_offset")
-        column = len(self.text.encode()[: self.starts[line - 1] + offset].decode(errors="replace"))
-        while behind and self.text[column] in ") \t\r\n":
-            column += 1
-        raise ExpressionError(message, self.text, column)
-
-    def statement(self, node: ast.stmt) -> Value:
-        if isinstance(node, ast.Expr):
-            return self.value(node.value)
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if not isinstance(node, ast.Assign) or not isinstance(targets[0], ast.Name) or targets[1:]:
-            self.fail("expected an expression or 'name = expression'", node)
-        name = targets[0].id
-        if name in self.numbers or name in self.named or name in FUNCTIONS:
-            self.fail(f"the name {name!r} is already in use: choose another", node)
-        self.named[name] = self.value(node.value)
-        return self.named[name]
-
-    def value(self, node: ast.expr) -> Value:
-        result = self.number_or_value(node)
-        return result if isinstance(result, Value) else Value(result)
-
-    def number_or_value(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.Constant):
-            if type(node.value) not in (int, float):
-                self.fail(f"expected a number, got {node.value!r:.20}", node)
-            return node.value
-        if isinstance(node, ast.Name):
-            return self.name(node)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            operand = self.number_or_value(node.operand)
-            return -operand if isinstance(node.op, ast.USub) else operand
-        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-            return self.chain(node)
-        if isinstance(node, ast.Call):
-            return self.call(node)
-        self.refuse(node)
-
-    def refuse(self, node: ast.expr) -> NoReturn:
-        place, what = node, "this is not supported"
-        if isinstance(node, ast.BinOp):
-            place = node.left
-            if isinstance(node.op, ast.BitXor):
-                what = "write ** for a power"
-        elif isinstance(node, ast.Attribute):
-            place = node.value
-            if node.attr in FUNCTIONS:
-                what = f"{node.attr} is a function: write .{node.attr}()"
-        known = f"names, numbers, parentheses, + - * / ** and {', '.join(FUNCTIONS)}"
-        self.fail(f"{what}; use {known}", place, behind=place is not node)
-
-    def chain(self, node: ast.BinOp) -> Any:
-        # a + b + c is (a + b) + c, so a long sum is deeply nested: loop instead of recursing.
-        steps = []
-        left: ast.expr = node
-        while isinstance(left, ast.BinOp) and type(left.op) in OPERATORS:
-            steps.append(left)
-            left = left.left
-        a = self.number_or_value(left)
-        for step in reversed(steps):
-            b = self.number_or_value(step.right)
-            if not isinstance(a, Value) and not isinstance(b, Value):
-                a = Value(a)
-            a = self.applied(step, OPERATORS[type(step.op)], a, b)
-        return a
-
-    def name(self, node: ast.Name) -> Value:
-        name = node.id
-        if name in FUNCTIONS:
-            self.fail(f"{name} is a function: write {name}(...)", node)
-        if name not in self.named:
-            if name not in self.numbers:
-                self.fail(f"{name} has no value: add {name}=1.0 after the expression", node)
-            given = self.numbers[name]
-            self.named[name] = given if isinstance(given, Value) else Value(given)
-        return self.named[name]
-
-    def call(self, node: ast.Call) -> Value:
-        name, arguments = "this", node.args
-        if isinstance(node.func, ast.Name):
-            name = node.func.id
-        elif isinstance(node.func, ast.Attribute):
-            name, arguments = node.func.attr, [node.func.value, *node.args]
-        if name not in FUNCTIONS:
-            message = f"{name} is not a known function; use {', '.join(FUNCTIONS)}"
-            receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
-            self.fail(message, receiver or node, behind=receiver is not None)
-        expected = 2 if name in ("maximum", "minimum") else 1
-        if len(arguments) != expected or node.keywords:
-            self.fail(f"{name} takes {expected} operand{'s' * (expected > 1)}", node)
-        first, *others = arguments
-        operands = [self.number_or_value(other) for other in others]
-        return self.applied(node, FUNCTIONS[name], self.value(first), *operands)
-
-    def applied(self, node: ast.expr, function: Callable[..., Any], *operands: Any) -> Value:
-        try:
-            return function(*operands)  # type: ignore[no-any-return]
-        except (ArithmeticError, ValueError) as error:
-            self.fail(str(error), node)
+def _as_value(number: Any) -> Value:
+    return number if isinstance(number, Value) else Value(number)
 
 
 # ---- 2. The commands; each returns an exit code
 
 
 def draw(options: argparse.Namespace) -> int:
-    """Writes the picture, the page or the Mermaid text of an expression's graph."""
+    """Draws the graph of an expression: a picture, a page of steps, or Mermaid text.
+
+    Examples:
+      python -m micrograd draw "(x1*w1 + x2*w2).tanh()" x1=2 w1=-3 x2=0 w2=1 -o neuron.svg
+      python -m micrograd draw "n = x*w; n.tanh()" x=1 w=2 --edges derivatives -o neuron.png
+      python -m micrograd draw "p = a*a; q = p + a; p*q + q" a=3 -o diamond.html
+    """
     # Imported here, because the other commands do not need Graphviz.
     from micrograd.core.files import ending_of, write_whole
     from micrograd.draw import draw_dot, mermaid
@@ -350,7 +178,7 @@ def draw(options: argparse.Namespace) -> int:
     result, names = _evaluated(options)
     looks = _looks(options, kind)
     if kind == "html":
-        content = explain(result, names=names, title=_title(options), **looks).html.encode()
+        content = explain(result, names=names, title=options.expression, **looks).html.encode()
     elif kind == "mmd":
         content = mermaid(result, names=names, **looks).encode()
     else:
@@ -378,27 +206,22 @@ def _check_folder(path: str) -> None:
         raise ValueError(f"cannot write {path}: there is no folder {folder}; create it first")
 
 
-def _title(options: argparse.Namespace) -> str:
-    return _shortened(" ".join(options.expression.split()), 80)
-
-
 def derive(options: argparse.Namespace) -> int:
-    """Prints the value and gradients of an expression, and whether central differences agree."""
-    result, names = _evaluated(options)
-    given = [_assigned(assignment)[0] for assignment in options.numbers]
-    leaves = {name: v for name, v in names.items() if name in given}
-    print(f"value {result.data:.10g}")
-    if not leaves:
-        return 0
-    rows = [(name, f"{v.data:.6g}", f"{v.grad:.6g}") for name, v in leaves.items()]
-    _print_table([("leaf", "data", "gradient"), *rows])
-    if not all(math.isfinite(x) for v in leaves.values() for x in (v.data, v.grad, result.data)):
-        print("not checked: central differences need finite numbers")
-        return 0
+    """Prints the value and gradients of an expression, and checks the gradients.
 
-    def f(*xs: Value) -> Value:
-        again: Value = evaluated(options.expression, dict(zip(leaves, xs, strict=True)))[0]
-        return again
+    Examples:
+      python -m micrograd derive "3*x**2 + x*y + 5*y**2" x=2 y=3
+      echo "log(x) / x" | python -m micrograd derive - x=2
+    """
+    result, names = _evaluated(options)
+    given = [assignment.partition("=")[0].strip() for assignment in options.numbers]
+    leaves = {name: names[name] for name in given}
+    print(f"value {result.data:.10g}")
+    for name, leaf in leaves.items():
+        print(f"{name} = {leaf.data:.6g}, gradient {leaf.grad:.6g}")
+
+    def f(*xs: Value) -> Any:
+        return evaluated(options.expression, dict(zip(leaves, xs, strict=True)))[0]
 
     try:
         check_gradients(f, [v.data for v in leaves.values()])
@@ -409,14 +232,8 @@ def derive(options: argparse.Namespace) -> int:
     return 0
 
 
-def _print_table(rows: Sequence[tuple[str, str, str]]) -> None:
-    first, second, third = (max(map(len, column)) for column in zip(*rows, strict=True))
-    for a, b, c in rows:
-        print(f"{a:{first}}  {b:>{second}}  {c:>{third}}")
-
-
 def grade(options: argparse.Namespace) -> int:
-    """Prints the report on the Value class in a file, or grades the files of a whole class."""
+    """Checks your own Value class, operation by operation, or those of a whole class."""
     from micrograd.grade import grade_file
     from micrograd.grade.points import POINTS, read_points
 
@@ -480,48 +297,46 @@ def _show(text: str) -> None:
 
 
 def start(options: argparse.Namespace) -> int:
-    """Writes a skeleton of a Value class, or the table of points; never over an existing file."""
-    from micrograd.core.files import write_whole
+    """Writes a skeleton of a Value class with tasks as comments, or a table of points.
+
+    Examples:
+      micrograd start my_engine.py
+      micrograd start points.csv
+
+    Both are for `micrograd grade`: my_engine.py as the file, points.csv with --points.
+    """
     from micrograd.grade.points import default_points
     from micrograd.grade.skeleton import SKELETON
 
     path = Path(options.file)
-    typed = f'"{path.name}"' if " " in path.name else path.name
-    texts = {".py": SKELETON.replace("my_engine.py", typed), ".csv": default_points()}
+    texts = {".py": SKELETON.replace("my_engine.py", path.name), ".csv": default_points()}
     if path.suffix not in texts:
-        raise ValueError(
-            f"start expects a name that ends in .py (the skeleton) or .csv (points), got {path}"
-        )
-    _check_folder(options.file)
-    if os.path.lexists(path):
-        raise FileExistsError(f"{path} exists: choose another name, or delete it first")
-    write_whole(path, texts[path.suffix].encode())
+        raise ValueError(f"start expects a name that ends in .py or .csv, got {path}")
+    with path.open("x", encoding="utf-8", newline="") as file:  # never over an existing file
+        file.write(texts[path.suffix])
     print(path)
     return 0
 
 
-def train(arguments: Sequence[str]) -> int:
-    """Runs the demo that trains a network and draws its decision boundary."""
-    places = [Path(__file__).parent.parent / "demos"]  # in a clone
-    places.append(
-        Path(sysconfig.get_path("data")) / "share" / "micrograd"
-    )  # installed from a wheel
-    found = [demo for place in places if (demo := place / "decision_boundary.py").exists()]
-    if not found:
-        raise SystemExit(
-            f"no decision_boundary.py in {' or '.join(map(str, places))}: reinstall micrograd"
-        )
-    before = sys.argv
+def train(arguments: list[str]) -> int:
+    """Trains a small network on two moons and draws its decision boundary; see train --help."""
+    demo = Path(__file__).parent.parent / "demos" / "decision_boundary.py"  # in a clone
+    if not demo.exists():  # installed from a wheel
+        demo = Path(sysconfig.get_path("data"), "share", "micrograd", demo.name)
     sys.argv = ["python -m micrograd train", *arguments]
-    try:
-        runpy.run_path(str(found[0]), run_name="__main__")
-    finally:
-        sys.argv = before
+    runpy.run_path(str(demo), run_name="__main__")
     return 0
 
 
 def play(options: argparse.Namespace) -> int:
-    """Writes the page of live training."""
+    """Writes a page on which a small network learns while you watch.
+
+    Example:
+      python -m micrograd play -o play.html
+
+    The page needs no network and no server: open it in a browser. In Python,
+    playground(model, X, y) makes the same page for a model of your own.
+    """
     from micrograd.pages.playground import playground
 
     _check_folder(options.out)
@@ -532,35 +347,19 @@ def play(options: argparse.Namespace) -> int:
 def _evaluated(options: argparse.Namespace) -> tuple[Any, dict[str, Value]]:
     if options.expression == "-":
         options.expression = sys.stdin.read()
-    numbers: dict[str, float] = {}
-    for assignment in options.numbers:
-        name, number = _assigned(assignment)
-        try:
-            numbers[name] = float(number)
-        except ValueError:
-            name = ""
-        if not name.isidentifier():
-            raise ValueError(f"expected a name and a number such as x=1.5, got {assignment!r}")
-    result, names = evaluated(options.expression, numbers)
-    if unused := numbers.keys() - names.keys():
-        raise ValueError(f"not in the expression: {', '.join(sorted(unused))}; leave it out")
-    try:
-        result.backward()
-    except ArithmeticError as error:  # a derivative does not exist, as for sqrt at 0
-        raise ValueError(str(error)) from None
+    # An argument such as x=2 is an assignment, too.
+    result, names = evaluated("\n".join([*options.numbers, options.expression.strip()]), {})
+    used = set(topological_order(result))
+    if unused := [name for name, value in names.items() if value not in used]:
+        raise ValueError(f"not used in the result: {', '.join(unused)}; leave it out")
+    result.backward()
     return result, names
-
-
-def _assigned(assignment: str) -> tuple[str, str]:
-    # Normalizes a name as Python does: different codes for the same letter become one.
-    name, _, number = assignment.partition("=")
-    return unicodedata.normalize("NFKC", name.strip()), number
 
 
 # ---- 3. The command line
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Runs a command and returns its exit code: 1 if a check fails, 2 for other errors, else 0.
 
     Without a command, it prints the help, as for `--help`.
@@ -577,15 +376,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given[1] = f" {given[1]}"
     options = _parser().parse_args(given)
     try:
-        code = int(options.command(options))
-        sys.stdout.flush()  # at exit, Python would only warn of a failed write
-        return code
-    except BrokenPipeError:  # the reader of the pipe has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return int(options.command(options))
     except KeyboardInterrupt:
         return 130
-    except (ValueError, OSError, ImportError) as error:  # ImportError: Graphviz is missing
+    except (ValueError, ArithmeticError, OSError, ImportError) as error:
         print(f"micrograd: {error}", file=sys.stderr)
         return 2
 
@@ -594,87 +388,51 @@ LOOKS: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter
 
 
 def _parser() -> argparse.ArgumentParser:
-    about = (__doc__ or "").partition("\n")[2].partition("    >>>")[0].strip("\n")
-    parser = argparse.ArgumentParser("python -m micrograd", description=about, **LOOKS)
+    about = (__doc__ or "").split("\n\n")[1:2]
+    parser = argparse.ArgumentParser("python -m micrograd", description="".join(about), **LOOKS)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(function: Callable[..., int], **texts: Any) -> argparse.ArgumentParser:
+        about = inspect.getdoc(function) or ""
+        texts |= {"help": about.partition("\n")[0], "description": about}
         added: argparse.ArgumentParser = commands.add_parser(function.__name__, **texts, **LOOKS)
         added.set_defaults(command=function)
         return added
 
-    _takes_drawing(command(draw, help="draw the graph of an expression", epilog=DRAW_EXAMPLES))
-    checked = "compute the value and gradients of an expression"
-    _takes_expression(command(derive, help=checked, epilog=DERIVE_EXAMPLES))
+    drawn, derived, played = command(draw), command(derive), command(play)
+    for add in drawn.add_argument, derived.add_argument:
+        add("expression", help="such as '(x * w + b).tanh()'; - reads it from stdin")
+        add("numbers", nargs="*", metavar="NAME=NUMBER", help="values of the names in it")
+    add = drawn.add_argument
+    add("-o", "--out", default="graph.svg", help=f"{ENDINGS}; - writes SVG to stdout")
+    add("--level", choices=["op", "neuron", "layer"], help="draw a box for each of these")
+    add("--edges", help="what to write beside the arrows, for example derivatives")
+    add("--rankdir", choices=["LR", "RL", "TB", "BT"], help="direction of the graph")
+    add = played.add_argument
+    add("-o", "--out", default="play.html", help="file name of the page")
+    add("--title", help="title of the page")
+    command(train)
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
-    graded: dict[str, Any] = {"prog": "micrograd grade", "epilog": GRADE_EXAMPLES}
-    _takes_files(command(grade, help="check your own Value class", **graded))
-    begun: dict[str, Any] = {"prog": "micrograd start", "epilog": START_EXAMPLES}
-    _takes_name(command(start, help="write a skeleton of a Value class", **begun))
-    command(train, help="train a network on two moons; see train --help")
-    _takes_page(command(play, help="write a page of live training", epilog=PLAY_EXAMPLES))
+    begun = command(start, prog="micrograd start")
+    begun.add_argument("file", help="a name that ends in .py (the skeleton) or .csv (points)")
+    _takes_files(command(grade, prog="micrograd grade", epilog=GRADE_EXAMPLES))
     return parser
-
-
-def _takes_expression(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "expression", help="for example '(x * w + b).tanh()'; - reads it from stdin"
-    )
-    command.add_argument(
-        "numbers", nargs="*", metavar="NAME=NUMBER", help="values of the names in the expression"
-    )
-
-
-def _takes_drawing(command: argparse.ArgumentParser) -> None:
-    _takes_expression(command)
-    command.add_argument(
-        "-o", "--out", default="graph.svg", help=f"{ENDINGS}; - writes SVG to stdout"
-    )
-    command.add_argument(
-        "--level",
-        choices=["op", "neuron", "layer"],
-        help="draw a box for each operation, neuron or layer",
-    )
-    command.add_argument("--edges", help="what to write beside the arrows, for example derivatives")
-    command.add_argument(
-        "--rankdir", choices=["LR", "RL", "TB", "BT"], help="direction of the graph"
-    )
-
-
-def _takes_page(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-o", "--out", default="play.html", help="file name of the page")
-    command.add_argument("--title", help="title of the page")
-
-
-def _takes_name(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", help="a name that ends in .py (the skeleton) or .csv (points)")
 
 
 def _takes_files(command: argparse.ArgumentParser) -> None:
     what = "a Python file, a notebook (.ipynb), or a folder with one such file; or several of them"
-    command.add_argument("files", nargs="+", metavar="file", help=what)
-    command.add_argument("--name", default="Value", help="name of the class (default: Value)")
+    add = command.add_argument
+    add("files", nargs="+", metavar="file", help=what)
+    add("--name", default="Value", help="name of the class (default: Value)")
     for name in ("data", "grad", "backward"):
-        command.add_argument(
-            f"--{name}", metavar="NAME", help=f"name that the class uses for .{name}"
-        )
-    command.add_argument("--json", action="store_true", help="print the whole report as JSON")
-    command.add_argument("--csv", metavar="FILE", help="write the results of a class as CSV")
-    command.add_argument("--html", metavar="FOLDER", help="write a page for each student")
-    command.add_argument("--points", metavar="FILE", help="a table of points for each rule, as CSV")
-    command.add_argument(
-        "--hints",
-        type=int,
-        choices=range(4),
-        default=3,
-        help="reports tell 0 the verdict, 1 what is wrong, 2 where, 3 how to fix it (default: 3)",
-    )
-    command.add_argument(
-        "--seconds",
-        type=float,
-        default=10.0,
-        help="time limit for each file (default: 10)",
-    )
+        add(f"--{name}", metavar="NAME", help=f"name that the class uses for .{name}")
+    add("--json", action="store_true", help="print the whole report as JSON")
+    add("--csv", metavar="FILE", help="write the results of a class as CSV")
+    add("--html", metavar="FOLDER", help="write a page for each student")
+    add("--points", metavar="FILE", help="a table of points for each rule, as CSV")
+    hints = "reports tell 0 the verdict, 1 what is wrong, 2 where, 3 how to fix it (default: 3)"
+    add("--hints", type=int, choices=range(4), default=3, help=hints)
+    add("--seconds", type=float, default=10.0, help="time limit for each file (default: 10)")
 
 
 if __name__ == "__main__":

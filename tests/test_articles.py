@@ -168,7 +168,7 @@ def test_options_that_make_no_sense_are_refused(name, options, message, tmp_path
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("graphs_to_digits", ["--mnist", "nowhere"], "there is no file or folder nowhere"),
+        ("graphs_to_digits", ["--mnist", "nowhere"], "No such file or directory: 'nowhere'"),
         ("orders_and_cost", ["--largest", "10"], "at least 2000 nodes, got 10"),
     ],
 )

@@ -14,7 +14,7 @@ from wrong_engines import RIGHT, class_of
 
 import micrograd.__main__ as command_line
 from micrograd import Value
-from micrograd.__main__ import FUNCTIONS, ExpressionError, evaluated, main
+from micrograd.__main__ import FUNCTIONS, evaluated, main
 from micrograd.grade import grade
 from micrograd.grade.skeleton import SKELETON
 
@@ -38,7 +38,6 @@ def test_examples_in_the_docstrings():
         ("2 ** -y", 0.25),
         ("x - y - 1", 0.0),
         ("x / y / 2", 0.75),
-        ("+x", 3.0),
         ("1 - 2", -1.0),
         ("7", 7.0),
         ("maximum(x, y) + x.minimum(y)", 5.0),
@@ -69,104 +68,51 @@ def test_the_same_name_is_the_same_value():
     assert list(names) == ["x"]
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "mark"),
-    [
-        ("x @ y", "not supported", "@"),
-        ("x + y // 2", "not supported", "// 2"),
-        ("x if y else 2", "not supported", "x if"),
-        ("x < y", "not supported", "x < y"),
-        ("[x]", "not supported", "[x]"),
-        ("x.data", "not supported", ".data"),
-        ("x.tanh + 1", "tanh is a function: write .tanh", ".tanh"),
-        ("(x + y).tan()", "tan is not a known function", ".tan"),
-        ("x ^ 2", r"write \*\* for a power", "^"),
-        ("2x + y", "write 2\\*x instead of 2x", ""),
-        ("x1w1 + 1e-5 +", "invalid syntax\\n", ""),
-        ("x × y", "write \\* instead of ×", "×"),
-        ("x − y", "write - instead of −", "−"),
-        ("x*y\n+ x", "this result is never used", "x*y"),
-        ("x; y", "this result is never used", "x; y"),
-        ("lambda: x", "not supported", "lambda"),
-        ("x and y", "not supported", "x and"),
-        ("~x", "not supported", "~x"),
-        ("f'{x}'", "not supported", "f'"),
-        ("x + 'a'", "expected a number, got", "'a'"),
-        ("x + True", "expected a number, got", "True"),
-        ("x + 2j", "expected a number, got", "2j"),
-        ("x + z", "z has no value: add z=1.0", "z"),
-        ("x + tanh", "tanh is a function", "tanh"),
-        ("x + eval(y)", "eval is not a known function", "eval(y)"),
-        ("__import__('os').system('x')", "system is not a known function", ".system"),
-        ("x + tanh(x, y)", "tanh takes 1 operand", "tanh(x, y)"),
-        ("maximum(x)", "maximum takes 2 operands", "maximum"),
-        ("tanh(x=1)", "tanh takes 1 operand", "tanh"),
-        ("(lambda: x)()", "this is not a known function", "(lambda"),
-        ("x = 3", "the name 'x' is already in use", "x = 3"),
-        ("tanh = 3", "the name 'tanh' is already in use", "tanh"),
-        ("a = b = 3", "expected an expression or", "a = b"),
-        ("a, b = 3", "expected an expression or", "a, b"),
-        ("x += 3", "expected an expression or", "x += 3"),
-        ("import os", "expected an expression or", "import"),
-        ("n = x; del n", "expected an expression or", "del n"),
-        ("größe + größe @ x", "not supported", "@ x"),
-        ("(x +\n y @ x)", "not supported", "@ x)"),
-        ("x / (y - 2)", "the quotient is not defined", "x / (y"),
-        ("x + log(-y)", "the logarithm needs x > 0", "log(-y)"),
-        ("x + ", "invalid syntax", ""),
-        ("x + (y", "was never closed", "(y"),
-        ("x $ y", "invalid syntax", "$"),
-        ("", "expected an expression such as", ""),
-        ("# nothing", "expected an expression such as", ""),
-        ("1_000 + 0x", "invalid hexadecimal", ""),
-        ("x\0", "null bytes", ""),
-        ("+".join(["x"] * 20_000), "cannot be parsed|too many", ""),
-        ("(" * 300 + "x" + ")" * 300, "too many nested", ""),
-        ("-" * 5000 + "x", "cannot be parsed|too many", ""),
-    ],
-)
-def test_anything_but_arithmetic_is_refused_with_a_mark_at_the_place(text, message, mark):
-    with pytest.raises(ExpressionError, match=message) as error:
-        evaluated(text, {"x": 3.0, "y": 2.0, "größe": 1.0})
-    if mark:
-        *_, line, below = str(error.value).splitlines()
-        assert line[below.index("^") :].startswith(mark)
-
-
-SUM = " + x" * 2500
+def test_numbers_among_themselves_are_drawn_as_typed():
+    assert evaluated("2 * 3 + 4", {})[0]._op == "+"
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "mark"),
+    ("text", "message"),
     [
-        (f"x{SUM[:4000]} @ y{SUM[:4000]}", "not supported", "@ y"),
-        (f"x{SUM} $ y{SUM}", "invalid syntax", "$ y"),
-        (f"x @ y{SUM}", "not supported", "@ y"),
-        (f"x{SUM} + eval(x)", "eval is not a known function", "eval(x)"),
-        (f"x{SUM} + x.tanh", "tanh is a function", ".tanh"),
-        (f"x{SUM} + z", "z has no value", "z"),
-        (f"x{SUM} + log(-x)", "the logarithm needs x > 0", "log(-x)"),
-        (f"(x{SUM}", "was never closed", "(x"),
-        ("n = 2 * x\n" + f"n{SUM} +", "invalid syntax", ""),
-        ("y" * 10_000, "has no value: add", "y"),
-        (f"x + {'f' * 10_000}(x)", "is not a known function", "f"),
-        ("x+" * 5000 + "+ @", "invalid syntax", "@"),
-        ("x" + "+x" * 20_000, "name some of the parts", "x+x"),
-        ("1" * 10_000, "Exceeds the limit", "1"),
+        ("x @ y", "'x @ y' is not known here: use names, numbers"),
+        ("x + y // 2", "'y // 2' is not known"),
+        ("x if y else 2", "is not known"),
+        ("x.data", r"'x\.data' is not known"),
+        ("x.tanh + 1", r"'x\.tanh' is not known"),
+        ("(x + y).tan()", r"'\(x \+ y\)\.tan\(\)' is not known"),
+        ("x + 'a'", "'a'"),
+        ("x + eval(y)", r"'eval\(y\)' is not known"),
+        ("__import__('os').system('x')", "is not known"),
+        ("(lambda: x)()", "is not known"),
+        ("maximum(x)", r"'maximum\(x\)' is not known"),
+        ("tanh(x=1)", "is not known"),
+        ("x ^ 2", r"write \*\* instead of \^ for a power"),
+        ("x + z", "z has no value: add z=1.0 after the expression"),
+        ("x*y\n+ x", "expected 'new_name = expression'.* got 'x \\* y'"),
+        ("x = 3", "expected 'new_name = expression'"),
+        ("a = b = 3", "expected 'new_name = expression'"),
+        ("import os", "expected 'new_name = expression'"),
+        ("x + ", "invalid syntax\n  x \\+\n    +\\^"),
+        ("2x + y", "invalid decimal literal"),
+        ("", "expected an expression such as"),
     ],
 )
-def test_a_long_expression_is_shown_where_it_is_wrong(text, message, mark, capsys):
-    assert main(["draw", text, "x=2"]) == 2
-    error = capsys.readouterr().err.removesuffix("\n")
-    assert message in error
-    assert len(error) < 500
-    *_, line, below = error.split("\n")
-    assert len(line) <= 2 + 80 + 2
-    assert line[below.index("^") :].startswith(mark)
+def test_anything_but_arithmetic_is_refused(text, message):
+    with pytest.raises(ValueError, match=message):
+        evaluated(text, {"x": 3.0, "y": 2.0})
 
 
-def test_a_long_sum_is_computed():
-    assert evaluated(f"x{SUM}", {"x": 1.0})[0].data == 2501
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x / (y - 2)", "x / y with x = 3.0 and y = 0.0: the quotient is not defined"),
+        ("x + log(-y)", "the logarithm needs x > 0"),
+    ],
+)
+def test_what_the_engine_refuses_is_told_in_its_words(text, message, capsys):
+    assert main(["derive", text, "x=3", "y=2"]) == 2
+    assert message in capsys.readouterr().err
 
 
 # ---- draw
@@ -203,10 +149,10 @@ def test_draw_takes_edges_and_direction(tmp_path):
         (["-o", "x.docx"], "docx"),
         (["-o", "nowhere/x.svg"], "there is no folder nowhere"),
         (["-o", "x.svg", "--edges", "nonsense"], "'nonsense' is not one of"),
-        (["y=3"], "not in the expression: y"),
-        (["y"], "such as x=1.5"),
-        (["y=a"], "such as x=1.5"),
-        (["2=3"], "such as x=1.5"),
+        (["y=3"], "not used in the result: y"),
+        (["y"], "expected 'new_name = expression'"),
+        (["y=a"], "a has no value"),
+        (["x=4"], "expected 'new_name = expression'"),
     ],
 )
 def test_draw_refuses_with_code_2_and_writes_nothing(
@@ -228,9 +174,8 @@ def test_derive_prints_value_gradients_and_the_check(capsys):
     assert main(["derive", "3*x**2 + x*y + 5*y**2", "x=2", "y=3"]) == 0
     assert capsys.readouterr().out.split("\n") == [
         "value 63",
-        "leaf  data  gradient",
-        "x        2        15",
-        "y        3        32",
+        "x = 2, gradient 15",
+        "y = 3, gradient 32",
         "central differences agree",
         "",
     ]
@@ -251,22 +196,11 @@ def test_derive_ends_with_code_1_when_a_closure_is_wrong(monkeypatch, capsys):
     assert "do not agree" in capsys.readouterr().out
 
 
-def test_derive_without_a_derivative_or_a_finite_number(capsys):
+def test_derive_without_a_derivative(capsys):
     assert main(["derive", "sqrt(x)", "x=0"]) == 2
     assert capsys.readouterr().err.startswith("micrograd: in the backward pass of sqrt(x)")
-    assert main(["derive", "x * x", "x=inf"]) == 0
-    assert "not checked: central differences need finite numbers" in capsys.readouterr().out
     assert main(["derive", "a = 2; a * x", "x=3"]) == 0
     assert "\na " not in capsys.readouterr().out
-    assert main(["derive", "\N{MICRO SIGN} * 2", "\N{MICRO SIGN}=3"]) == 0
-    assert capsys.readouterr().out.startswith("value 6\n")
-
-
-def test_a_pipe_that_closes_early_is_not_an_error():
-    command = [sys.executable, "-m", "micrograd", "derive", "x * x", "x=2"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        process.stdout.close()
-        assert process.stderr.read() == b""
 
 
 def test_minus_signs_and_standard_input(monkeypatch, capsys):
@@ -275,8 +209,6 @@ def test_minus_signs_and_standard_input(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO("n = log(x)\nn / x\n"))
     assert main(["derive", "-", "x=1"]) == 0
     assert capsys.readouterr().out.startswith("value 0\n")
-    assert main(["derive", "7"]) == 0
-    assert capsys.readouterr().out == "value 7\n"
 
 
 # ---- as a process
@@ -296,7 +228,7 @@ def test_as_a_process_with_pipes():
     assert out.startswith(b"<?xml")
     assert err == ""
     _, err = run("draw", "x @ x", "x=2", code=2)
-    assert err.splitlines()[1:] == ["  x @ x", "    ^"]
+    assert err.startswith("micrograd: 'x @ x' is not known here")
     _, err = run("nonsense", code=2)
     assert "invalid choice" in err
 
@@ -314,7 +246,7 @@ def test_without_a_command_it_lists_the_commands():
     out, err = run()
     assert err == ""
     for command in ("draw", "derive", "train", "play", "start", "grade"):
-        assert re.search(rf"^ +{command} +\w+", out.decode(), re.M)
+        assert len(re.findall(rf"^ +{command} +\w+", out.decode(), re.M)) == 1
     assert out == run("--help")[0]
 
 
@@ -369,17 +301,15 @@ def test_start_writes_a_skeleton_once(tmp_path, capsys):
     text = path.read_text(encoding="utf-8")
     assert "micrograd grade engine.py" in text
     assert main(["start", str(path)]) == 2
-    assert "engine.py exists: choose another name" in capsys.readouterr().err
+    assert "File exists" in capsys.readouterr().err
     assert path.read_text(encoding="utf-8") == text
-    assert main(["start", str(tmp_path / "my own.py")]) == 0
-    assert 'micrograd grade "my own.py"' in (tmp_path / "my own.py").read_text(encoding="utf-8")
 
 
 def test_start_refuses_other_names_and_folders_that_do_not_exist(tmp_path, capsys):
     assert main(["start", str(tmp_path / "engine.txt")]) == 2
-    assert "ends in .py (the skeleton) or .csv (points)" in capsys.readouterr().err
+    assert "ends in .py or .csv" in capsys.readouterr().err
     assert main(["start", str(tmp_path / "nowhere" / "engine.py")]) == 2
-    assert "there is no folder" in capsys.readouterr().err
+    assert "No such file or directory" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -109,7 +109,7 @@ def test_the_facade_names_everything_it_promises_and_no_module():
 @pytest.mark.parametrize(
     ("module", "names"),
     [
-        ("datasets", "blobs circles moons spirals xor yin_yang"),
+        ("datasets", "blobs circles moons spirals"),
         ("draw.graph", "levels topological_orders"),
         ("losses", "binary_cross_entropy cross_entropy hinge squared_error"),
         ("optim", "clip_grad_norm"),

@@ -1,4 +1,4 @@
-// Points in the plane to learn from: the shapes of micrograd.datasets. Pure.
+// Points in the plane to learn from: the shapes of micrograd.datasets, and xor. Pure.
 
 // Each shape is a function of the class, of the place along it from 0 to 1, and of a generator.
 const SHAPES = {
