@@ -13,14 +13,14 @@ Nothing here opens a window, chooses a backend, changes Matplotlib's settings, o
 open.
 """
 
-from micrograd.plot.animation import Animation, animate
 from micrograd.plot.boundary import decision_boundary
 from micrograd.plot.curves import learning_curves, loss_curve, training_figure
-from micrograd.plot.files import check_path, save
+from micrograd.plot.figure import check_path, save
+from micrograd.plot.history import History, animate
 from micrograd.plot.neurons import hidden_neurons
 
 __all__ = [
-    "Animation",
+    "History",
     "animate",
     "check_path",
     "decision_boundary",
