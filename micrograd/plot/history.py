@@ -100,9 +100,9 @@ class History:
             self.X, self.y, self.names, self.resolution, self.true_boundary, *validation
         )
         self._network = LayeredModel(self.model)
-        neurons = sum(self._network.sizes[1:])
-        side = min(16, math.isqrt(MAP_BYTES // (self.frames * neurons))) if neurons else 0
-        self._map_plane = Plane(self.scene.everywhere, side) if side >= 6 else None
+        self._neurons = sum(self._network.sizes[1:])
+        side = math.isqrt(MAP_BYTES // (self.frames * self._neurons)) if self._neurons else 0
+        self._map_plane = Plane(self.scene.everywhere, min(16, side)) if side >= 6 else None
         self._every, self._kept = 1, list[Frame]()
 
     def record(self, loss: Any = None, validation_loss: Any = None) -> None:
@@ -120,19 +120,22 @@ class History:
     def _frame(
         self, loss: Any = None, validation_loss: Any = None, gradients: Array | None = None
     ) -> Frame:
-        losses, scene = floats([loss, validation_loss], 2)[:, 0].tolist(), self.scene
+        scene, network, maps = self.scene, self._network, None
+        losses = floats([loss, validation_loss], 2)[:, 0].tolist()
         known: Any = [x if math.isfinite(x) else None for x in losses]
         places = np.concatenate([scene.plane.grid, scene.everywhere])
         found = scores(self.model, places, scene.outputs)
         grid, n = len(scene.plane.grid), len(scene.points)
         on_grid, at_points, at_tested = np.split(found, [grid, grid + n])
+        if self._map_plane is not None:
+            maps = scores(network.outputs, self._map_plane.grid, self._neurons)
         return Frame(
             self._kept[-1].step + 1 if self._kept else 0,
             accuracy(at_points, scene.labels),
             accuracy(at_tested, scene.truth) if len(scene.truth) else None,
             on_grid,
-            self._network.outputs_at(self._map_plane.grid) if self._map_plane else None,
-            self._network.numbers("data"),
+            maps,
+            network.numbers("data"),
             gradients,
             *known,
         )
@@ -196,7 +199,8 @@ class History:
         pictures: list[Array] = []
         for i in sorted({round(i * (len(frames) - 1) / 60) for i in range(61)}):
             for kind, ax in panels.items():
-                ax.clear()
+                for artist in (*ax.lines, *ax.collections, *ax.images):
+                    artist.remove()
                 if kind == "boundary":
                     draw_boundary(ax, self.scene, frames[i].scores)
                 else:
@@ -297,11 +301,7 @@ def _base64(rows: Any, kind: Any) -> str:
 
 
 def animated_gif(pictures: Sequence[Array], milliseconds: Sequence[int]) -> bytes:
-    """The pictures as an animated GIF that repeats forever.
-
-    Args:
-        pictures: arrays of the same shape (height, width, 3), numbers from 0 to 255.
-        milliseconds: how long each picture is shown.
+    """The pictures, arrays of shape (height, width, 3), as an animated GIF that repeats forever.
 
     >>> white = np.full((2, 2, 3), 255, np.uint8)
     >>> animated_gif([white, 0 * white], [100, 100])[:6]

@@ -53,10 +53,6 @@ class LayeredModel:
                 found[-1] = several
         return [output for layer in found for output in layer]
 
-    def outputs_at(self, grid: Array) -> Array:
-        """Outputs of all neurons at n points, shape (n, neurons)."""
-        return scores(self.outputs, grid, sum(self.sizes[1:]))
-
     def numbers(self, attribute: str) -> Array:
         """`data` or `grad` of all parameters: each neuron's weights, then its bias or 0."""
         found = [
@@ -92,7 +88,7 @@ def hidden_neurons(
     sizes = network.sizes[1:]
     if not sizes:
         raise ValueError(f"expected an MLP, or a Sequential with layers, got {model!r:.60}")
-    _, _, maps = scene.plane.refined(network.outputs_at(scene.plane.grid))
+    _, _, maps = scene.plane.refined(scores(network.outputs, scene.plane.grid, sum(sizes)))
     width, height = (0.4 * side for side in figure_size(scene.plane))
     figure = NotebookFigure((width * len(sizes), height * max(sizes) + 0.6), dark)
     grid = figure.add_gridspec(max(sizes), len(sizes))

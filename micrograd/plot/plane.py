@@ -1,9 +1,4 @@
-"""Labelled points in a plane, a grid over the rectangle around them, and a model's scores there.
-
->>> scene = Scene([[0.0, 0.0], [2.0, 1.0]], [0, 1], resolution=5)
->>> scores(lambda point: point[0] - point[1], scene.plane.grid).shape
-(15, 1)
-"""
+"""Labelled points in a plane, a grid over the rectangle around them, and a model's scores there."""
 
 from __future__ import annotations
 
