@@ -27,7 +27,7 @@ from micrograd.draw.render import picture
 from micrograd.draw.style import TIMES, number
 from micrograd.draw.tokens import DARK, LIGHT
 from micrograd.plot import check_path
-from micrograd.plot.gif import animated_gif, frequent_colours
+from micrograd.plot.history import animated_gif
 
 ON_THE_WAY = 10  # frames from a card to its operands
 MOVING, STANDING, LONG = 60, 2000, 4000  # milliseconds that a frame is shown
@@ -156,7 +156,7 @@ def gif(frames):
     """The frames as the bytes of an animated GIF."""
     pictures = [np.asarray(picture) for picture, _ in frames]
     milliseconds = [duration for _, duration in frames]
-    return animated_gif(pictures, frequent_colours(pictures), milliseconds)
+    return animated_gif(pictures, milliseconds)
 
 
 def main():

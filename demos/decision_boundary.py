@@ -31,7 +31,7 @@ from micrograd.datasets import blobs, circles, moons, read_csv, spirals
 from micrograd.losses import binary_cross_entropy, cross_entropy
 from micrograd.nn import ACTIVATIONS, MLP, Sequential, accuracy
 from micrograd.optim import AdamW
-from micrograd.plot.style import MARKERS
+from micrograd.plot.figure import MARKERS
 
 DATASETS = {  # the last two have three classes
     "moons": moons,
@@ -89,7 +89,7 @@ def main():
 def loss_and_logits(model, point, label):
     """A list of the loss at one point and its logits."""
     logits = model(point)
-    if isinstance(logits, list):
+    if hasattr(logits, "__len__"):
         return [cross_entropy(logits, label), *logits]
     return [binary_cross_entropy(logits, label), logits]
 

@@ -10,6 +10,9 @@ from plotting import X, Y, trained
 
 from micrograd import plot
 from micrograd.draw.tokens import DARK, LIGHT
+from micrograd.plot.history import animated_gif
+
+LIGHT_BLUE, MAGENTA = [170, 199, 224], [163, 18, 124]
 
 
 @pytest.mark.slow
@@ -61,7 +64,7 @@ def test_a_gif_shows_validation_a_title_and_the_true_boundary():
 
     plain = run()
     height, width, _ = plain.shape
-    assert run(title="The title").shape[0] == height + 30
+    assert run(title="The title").shape[0] > height
     checked = run(X_validation=X[:9], y_validation=Y[:9])
     assert checked.shape[0] > height  # a longer legend
     moved = run(X_validation=X[9:18], y_validation=Y[9:18])
@@ -96,6 +99,19 @@ def test_drawing_a_run_changes_no_setting_and_loads_no_pyplot():
     before = dict(matplotlib.rcParams)
     trained(1, classes=3, names=["a", "b", "c"]).gif()
     assert dict(matplotlib.rcParams) == before
+
+
+def test_a_gif_has_the_colours_of_its_pictures():
+    shades = np.linspace([255, 255, 255], LIGHT_BLUE, 600).round().astype(np.uint8)
+    shown = [np.tile(shades, (40, 1, 1)) for _ in range(3)]
+    for i, picture in enumerate(shown):
+        picture[2:9, 20 * i : 20 * i + 9] = MAGENTA  # rare, and in the middle of other colours
+    found = pictures(animated_gif(shown, [50, 70, 2000]))
+    assert len(found) == 3
+    for picture, expected in zip(found, shown, strict=True):
+        assert picture[0, 0].tolist() == [255, 255, 255]
+        assert np.abs(picture - expected).max() <= 10
+        assert np.abs(picture - expected).mean() < 2
 
 
 # ---- files

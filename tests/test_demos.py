@@ -235,13 +235,13 @@ def test_the_animation_of_the_circle_has_every_epoch_and_both_sets():
     networks = demo.networks_before_training(2)
     history = demo.train(networks, training, validation, epochs=3)
     run = demo.recorded(history, training, validation)
-    frames = run.frames()
+    frames = run.all_frames()
     assert [frame.step for frame in frames] == [0, 1, 2, 3]
     assert frames[0].loss is frames[0].validation_loss is None
     for frame, epoch in zip(frames[1:], history[1:], strict=True):
         numbers = [frame.loss, frame.validation_loss, frame.accuracy, frame.validation_accuracy]
         assert numbers == pytest.approx(epoch.curves[1])
-    assert np.allclose(np.hypot(*run.true_lines[0].T), demo.RADIUS)
+    assert np.allclose(np.hypot(*run.scene.line.T), demo.RADIUS)
 
 
 @pytest.mark.parametrize(("calls", "epochs_run"), [(0, 0), (2, 0), (3, 0), (6, 2), (7, 2)])

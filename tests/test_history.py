@@ -1,5 +1,6 @@
 """A recorded training run: which frames are kept, and what is in them."""
 
+import base64
 import random
 
 import numpy as np
@@ -10,8 +11,6 @@ from micrograd import plot
 from micrograd.engine import Value
 from micrograd.losses import binary_cross_entropy
 from micrograd.nn import MLP
-from micrograd.plot.history import as_bytes, as_scores
-from micrograd.plot.scores import class_scores
 
 
 def test_a_frame_holds_what_belongs_to_the_same_weights():
@@ -30,14 +29,13 @@ def test_a_frame_holds_what_belongs_to_the_same_weights():
         seen[-1] += (loss.data, np.mean([(network(x) > 0) == k for x, k in zip(X, Y, strict=True)]))
         for p in network.parameters():
             p.data -= p.grad
-    frames = history.frames()
+    frames = history.all_frames()
     assert [frame.step for frame in frames] == [0, 1, 2, 3]
     for frame, (weights, gradients, loss, accuracy) in zip(frames, seen, strict=False):
         assert frame.weights.tolist() == weights
         assert frame.gradients.tolist() == gradients
         assert (frame.loss, frame.accuracy) == (loss, pytest.approx(accuracy))
-        expected = class_scores(lambda P, w=weights: P @ w[:2] + w[2], history.plane.grid, 2)
-        assert np.abs(frame.scores - as_bytes(expected)[0].astype(int)).max() <= 1  # rounding
+        assert np.allclose(frame.scores[:, 0], history.scene.plane.grid @ weights[:2] + weights[2])
     # the weights after the last step, whose loss was not recorded
     assert frames[3].weights.tolist() == [p.data for p in network.parameters()]
     assert frames[3].loss is None
@@ -45,13 +43,13 @@ def test_a_frame_holds_what_belongs_to_the_same_weights():
 
 
 def test_no_frame_is_added_where_the_model_has_not_moved():
-    assert [frame.step for frame in trained(2, end=True).frames()] == [0, 1, 2]
-    assert [frame.step for frame in trained(2, end=False).frames()] == [0, 1, 2]
-    assert trained(2, end=True).frames()[-1].gradients is not None
+    assert [frame.step for frame in trained(2, end=True).all_frames()] == [0, 1, 2]
+    assert [frame.step for frame in trained(2, end=False).all_frames()] == [0, 1, 2]
+    assert trained(2, end=True).all_frames()[-1].gradients is not None
 
 
 def test_the_history_of_a_model_that_was_not_trained_has_one_frame():
-    (frame,) = plot.animate(lambda P: P[:, 0], X, Y).frames()
+    (frame,) = plot.animate(lambda P: P[:, 0], X, Y).all_frames()
     assert (frame.step, frame.loss) == (0, None)
 
 
@@ -60,11 +58,11 @@ def test_of_a_long_run_some_frames_are_kept_with_the_first_and_the_last(steps):
     history = plot.animate(lambda P: P[:, 0], X, Y, resolution=3, frames=10)
     for step in range(steps + 1):
         history.record(step)
-    kept = [frame.step for frame in history.frames()]
+    kept = [frame.step for frame in history.all_frames()]
     assert kept[0] == 0
     assert kept[-1] == steps
     assert 5 <= len(kept) <= 11
-    assert [frame.loss for frame in history.frames()] == kept
+    assert [frame.loss for frame in history.all_frames()] == kept
     gaps = np.diff(kept[:-1])
     assert len(set(gaps.tolist())) == 1
 
@@ -82,7 +80,7 @@ def test_ctrl_c_in_the_middle_of_recording_leaves_the_frames_before_it():
     history.record(1.0)
     with pytest.raises(KeyboardInterrupt):
         history.record(0.5)
-    assert [(frame.step, frame.loss) for frame in history.frames()] == [(0, 1.0)]
+    assert [(frame.step, frame.loss) for frame in history.all_frames()] == [(0, 1.0)]
 
 
 def test_frames_hold_the_losses_and_accuracies_of_both_sets():
@@ -94,7 +92,7 @@ def test_frames_hold_the_losses_and_accuracies_of_both_sets():
     for step, losses in enumerate([(0.5, 0.6), (0.4, Value(0.3)), (0.3,)]):
         shift[0] = 0.5 * step
         history.record(*losses)
-    frames = history.frames()
+    frames = history.all_frames()
     assert [frame.loss for frame in frames] == [0.5, 0.4, 0.3]
     assert [frame.validation_loss for frame in frames] == [0.6, 0.3, None]
     assert [frame.accuracy for frame in frames] == [1.0, 1.0, 0.5]
@@ -105,8 +103,8 @@ def test_frames_hold_the_losses_and_accuracies_of_both_sets():
     assert (curves["epochs"], curves["unit"]) == ([0, 1, 2], "step")
     titles = [ax.get_title(loc="right") for ax in plot.learning_curves(**curves).axes]
     assert titles == ["best 0.3, step 1", "best 100.0%, step 1"]
-    low, high = history.plane.low, history.plane.high
-    assert low[0] < 0 < 2 < high[0]  # the rectangle contains all points
+    data = data_of(history.page())
+    assert data["low"][0] < 0 < 2 < data["high"][0]  # the rectangle contains all points
 
 
 def test_curves_have_only_what_was_recorded():
@@ -131,7 +129,7 @@ def test_a_loss_that_is_not_finite_is_unknown_and_scores_that_are_nan_are_refuse
     history = plot.animate(lambda P: P[:, 0], X, Y)
     for loss in (np.nan, np.inf, Value(2.0), np.float64(3.0)):
         history.record(loss)
-    assert [frame.loss for frame in history.frames()] == [None, None, 2.0, 3.0]
+    assert [frame.loss for frame in history.all_frames()] == [None, None, 2.0, 3.0]
     with pytest.raises(ValueError, match=r"got NaN at .*: if training diverged"):
         plot.animate(lambda P: P[:, 0] * np.nan, X, Y).record()
 
@@ -139,12 +137,10 @@ def test_a_loss_that_is_not_finite_is_unknown_and_scores_that_are_nan_are_refuse
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"frames": 1}, "frames expects at least 2"),
         ({"resolution": 1}, "resolution expects at least 2"),
         ({"names": ["a"]}, "names of 2 to 8 classes"),
-        ({"network": len}, "network expects an MLP, or a Sequential with layers, got <built-in"),
         ({"X": [[1.0, 2.0, 3.0]] * 30}, r"shape \(n, 2\), got shape"),
-        ({"X_validation": X}, "expected X_validation and y_validation together"),
+        ({"X_validation": X}, "y_validation expects 30 labels, one for each point, got shape"),
         (
             {"X_validation": [[1.0]], "y_validation": [1]},
             r"X_validation expects n points, .*\(1, 1",
@@ -159,19 +155,30 @@ def test_what_cannot_be_recorded_is_refused_at_once(options, message):
         plot.animate(lambda P: P[:, 0], **{"X": X, "y": Y, **options})
 
 
-def test_bytes_keep_the_boundary_where_it_is():
-    z = np.linspace(-30, 30, 2001)[:, None]
-    in_bytes, unit = as_bytes(z)
-    again = as_scores(in_bytes, unit)
-    assert in_bytes.dtype == np.int8
+def stored(page):
+    """The scores of a page's frames, unpacked as its script does."""
+    data = data_of(page)
+    b = np.frombuffer(base64.b64decode(data["scores"]), np.int8).astype(float)
+    b = b.reshape(len(data["steps"]), np.prod(data["grid"]), -1)
+    return np.array(data["units"])[:, None, None] * b / (127 - abs(b))
+
+
+def test_a_page_keeps_the_boundary_where_it_is():
+    history = plot.animate(lambda P: 30 * P[:, 0], [[-1.0, 0.0], [1.0, 1.0]], [0, 1])
+    z, again = history.all_frames()[0].scores, stored(history.page())[0]
     assert np.all(np.sign(again) == np.sign(np.where(abs(z) < 0.015, 0, z)))
     assert np.allclose(again, z, rtol=0.05, atol=0.02)
-    three = np.array([[1.0, 5.0, 2.0], [1e9, -1e9, 0.0], [0.0, 0.0, 0.0]])
-    again = as_scores(*as_bytes(three))
-    assert again.argmax(axis=1).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("scores", [[1.0, 5.0, 2.0], [1e9, -1e9, 0.0], [100.0, 101.0, 60.0]])
+def test_a_page_keeps_how_far_the_best_class_is_ahead(scores):
+    history = plot.animate(lambda P: np.tile(scores, (len(P), 1)), X, np.arange(30) % 3)
+    again = stored(history.page())[0, 0]
+    assert again.argmax() == np.argmax(scores)
     assert np.isfinite(again).all()
-    high = as_scores(*as_bytes(np.array([[100.0, 101.0, 60.0]])))[0]
-    assert high[1] - high[0] == pytest.approx(1, abs=0.1)
+    first, second = np.sort(again)[:-3:-1]
+    ahead = np.sort(scores)[-1] - np.sort(scores)[-2]
+    assert min(first - second, 100) == pytest.approx(min(ahead, 100), rel=0.1)
 
 
 def test_data_of_the_page_has_validation_and_the_true_boundary():

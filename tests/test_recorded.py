@@ -42,15 +42,13 @@ def test_the_page_has_nothing_to_fetch():
 
 def test_data_of_the_page_can_be_read_back():
     history = trained(3, hidden=(4, 3))
-    data, frames = data_of(history.page()), history.frames()
+    data, frames = data_of(history.page()), history.all_frames()
     weights = np.frombuffer(base64.b64decode(data["weights"]), "<i2").reshape(4, -1)
     again = weights[2] / 32000 * data["weightScales"][2]
     assert np.allclose(again, frames[2].weights, atol=1e-3)
     gradients = np.frombuffer(base64.b64decode(data["gradients"]), "<i2").reshape(4, -1)
     again = gradients[1] / 32000 * data["gradientScales"][1]
     assert np.allclose(again, frames[1].gradients, rtol=1e-2, atol=1e-4)
-    stored = np.frombuffer(base64.b64decode(data["scores"]), np.int8).reshape(4, -1)
-    assert np.array_equal(stored[3], frames[3].scores[:, 0])
     assert data["hasGradients"] == [True] * 4
 
 
@@ -173,7 +171,7 @@ def test_nothing_can_be_trained_or_edited(history, tmp_path, opened):
 
 
 def test_the_network_shows_gradients_and_what_a_neuron_sees(history, tmp_path, opened):
-    frames = history.frames()
+    frames = history.all_frames()
     about = "document.querySelector('#about').textContent"
     with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
         until(page, f"{about} !== ''")
@@ -251,16 +249,6 @@ def test_runs_with_less_in_them_play_too(tmp_path, opened, make, visible, said):
         page.wait_for_timeout(100)
         assert page.is_visible("#inside") == visible
         assert said in page.text_content("#inside")
-
-
-def test_the_network_inside_a_function_is_drawn_if_named(tmp_path, opened):
-    random.seed(0)
-    network = MLP(2, [3, 1])
-    history = plot.animate(lambda p: network(p), X, Y, network=network)
-    history.record()
-    with opened(page_of(history, tmp_path), reduced_motion="reduce") as page:
-        until(page, "document.querySelectorAll('.neuron').length === 6")
-        assert "Point at a neuron" not in page.text_content("#about")  # their outputs are not known
 
 
 def test_the_end_says_that_gradients_are_not_known_there(tmp_path, opened):

@@ -13,14 +13,14 @@ or a dark one with `dark=True`; blue is class 0 or negative, orange is class 1 o
 a window, and nothing chooses a backend, changes Matplotlib's settings, or leaves a figure open.
 """
 
-from micrograd.plot.animation import Animation, animate
 from micrograd.plot.boundary import decision_boundary
 from micrograd.plot.curves import learning_curves, loss_curve, training_figure
-from micrograd.plot.files import check_path, save
+from micrograd.plot.figure import check_path, save
+from micrograd.plot.history import History, animate
 from micrograd.plot.neurons import hidden_neurons
 
 __all__ = [
-    "Animation",
+    "History",
     "animate",
     "check_path",
     "decision_boundary",

@@ -1,46 +1,22 @@
 """The decision boundary: which class a model predicts at each point of a plane.
 
 With two classes a model returns one score for a point, above 0 for the second class. With more
-classes it returns a score for each class, and the largest wins. An animation draws the points once
-and the regions again for each frame:
-
-    >>> points, labels, names = examples([[0, 0], [1, 1]], [0, 1])
-    >>> plane = Plane(points, resolution=9)
-    >>> ax = new_axes(figure_size(plane, legend_texts(names)))
-    >>> draw_points(ax, plane, points, labels, names, true_lines(None, points))
-    >>> for threshold in (0.5, 1.5):
-    ...     regions = draw_regions(ax, plane, plane.grid.sum(axis=1, keepdims=True) - threshold)
-    ...     for artist in regions:
-    ...         artist.remove()
+classes it returns a score for each class, and the largest wins.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from contourpy import contour_generator
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.image import AxesImage
 
-from micrograd.plot.plane import Plane, examples
-from micrograd.plot.scores import class_scores, scores
-from micrograd.plot.style import as_label, marks, new_axes, shades, style_axes, theme_of
-
-__all__ = [
-    "decision_boundary",
-    "draw_points",
-    "draw_regions",
-    "figure_size",
-    "legend_texts",
-    "true_lines",
-]
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
-TRUE, HOLLOW = "true boundary", "validation"  # in the legend
+from micrograd.plot.figure import NotebookFigure, as_label, marks, new_axes, style_axes, theme_of
+from micrograd.plot.plane import Array, Plane, Scene, scores
 
 
 def decision_boundary(
@@ -56,10 +32,10 @@ def decision_boundary(
 ) -> Axes:
     """Axes with the points, the lines where the predicted class changes, and confidence shading.
 
-    With two classes the line is where the score is 0, the shading shows how far sigmoid(score) is
-    from 1/2, and `ax.images[0]` holds sigmoid(score) for a colour bar. With more classes the
-    shading shows by how much the largest of softmax(scores) exceeds the second largest. Both axes
-    use the same unit of length, unless one is more than 4 times as long as the other.
+    With two classes the line is where the score is 0, and the shading shows how far sigmoid(score)
+    is from 1/2. With more classes it shows by how much the largest of softmax(scores) exceeds the
+    second largest. Both axes use the same unit of length, unless the points extend more than 4
+    times as far along one of them.
 
     Args:
         predict: a function that scores points: above 0 for the second class, like a logit, or a
@@ -71,11 +47,10 @@ def decision_boundary(
         X: n points, shape (n, 2).
         y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes, at most 8.
         names: names of the classes, for the legend; by default the labels, such as -1 and 1.
-        true_boundary: the boundary that the model should find, drawn dashed: the points of a line,
-            shape (n, 2), or a function whose zeros are the boundary, called like `predict`.
+        true_boundary: the points of a line, shape (m, 2): the boundary that the model should find,
+            drawn dashed.
         resolution: number of points along the longer axis at which to call `predict`.
-        ax: the Axes to draw on; by default they are on a new figure. On a figure with a dark
-            background the colours are those of the dark theme.
+        ax: the Axes to draw on, in colours that can be read there; by default on a new figure.
         dark: whether a new figure has a dark background.
 
     Raises:
@@ -85,162 +60,88 @@ def decision_boundary(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('x1', 'x2')
     """
-    points, labels, names = examples(X, y, names)
-    plane = Plane(points, resolution)
-    lines = true_lines(true_boundary, points)
-    scores = class_scores(predict, plane.grid, len(names))
-    ax = ax or new_axes(figure_size(plane, legend_texts(names, bool(lines))), dark)
-    draw_regions(ax, plane, scores)
-    draw_points(ax, plane, points, labels, names, lines)
+    scene = Scene(X, y, names, resolution, true_boundary)
+    found = scores(predict, scene.plane.grid, scene.outputs)
+    ax = ax or new_axes(figure_size(scene.plane), dark)
+    draw_boundary(ax, scene, found)
+    make_room_for_legend(ax)
     return ax
 
 
-def true_lines(true_boundary: Any, points: Array) -> list[Array]:
-    """The lines of `true_boundary`, as in `decision_boundary`, in the rectangle around the points.
-
-    >>> [line] = true_lines(lambda point: point[0] - 0.25, np.array([[0.0, 0.0], [1.0, 1.0]]))
-    >>> line.min(axis=0).round(3).tolist(), line.max(axis=0).round(3).tolist()
-    ([0.25, -0.1], [0.25, 1.1])
-    """
-    if true_boundary is None:
-        return []
-    if not callable(true_boundary):
-        line = np.asarray(true_boundary, dtype=float)
-        if line.ndim != 2 or line.shape[1] != 2:
-            raise ValueError(
-                "true_boundary expects the points of a line, shape (n, 2), or a function that is 0 "
-                f"on it, got shape {line.shape}"
-            )
-        if not np.isfinite(line).all():
-            raise ValueError("true_boundary expects finite coordinates, got NaN or infinity")
-        return [line]
-    plane = Plane(points, 120)
-    surface = scores(true_boundary, plane.grid).reshape(plane.shape[::-1])
-    return [
-        np.array(line) for line in contour_generator(plane.axis1, plane.axis2, surface).lines(0)
-    ]
+def draw_boundary(ax: Axes, scene: Scene, scores: Array) -> None:
+    """Draws the regions of the classes, from the scores on the grid, and the points on them."""
+    if scene.outputs == 1:  # sigmoid(score) is softmax(0, score)
+        scores = np.hstack([np.zeros_like(scores), scores])
+    # Scores are interpolated before the softmax, so that a coarse grid gives smooth shades.
+    x1, x2, fine = scene.plane.refined(scores)
+    odds = np.exp(fine - fine.max(axis=-1, keepdims=True))
+    shares = np.sort(odds / odds.sum(axis=-1, keepdims=True))
+    # The shade of the leading class, fading into the background where two classes are equal.
+    theme, lead = theme_of(ax), shares[..., -1:] - shares[..., -2:-1]
+    ground = np.array(to_rgb(theme["panel"]))
+    colours = np.array([to_rgb(mark.shade) for mark in marks(theme)])[fine.argmax(axis=-1)]
+    draw_map(ax, scene.plane, ground + lead * (colours - ground))
+    for k in range(1, len(scene.names)):
+        ahead = fine[..., k] - np.delete(fine, k, axis=-1).max(axis=-1)
+        if ahead.min() < 0 < ahead.max():
+            ax.contour(x1, x2, ahead, [0], colors=theme["ink"], linewidths=1.6)
+    _draw_points(ax, scene)
 
 
-def draw_regions(ax: Axes, plane: Plane, scores: Array) -> list[Any]:
-    """Draws shading and lines from the scores on the grid, and returns the artists it drew."""
-    several, theme = scores.shape[1] > 1, theme_of(ax)
-    coarse = scores.reshape(*plane.shape[::-1], -1)
-    fine = _refined(plane, coarse)
-    drawn: list[Any] = [
-        ax.imshow(
-            _shades(fine, theme) if several else (1 + np.tanh(fine[..., 0] / 2)) / 2,  # sigmoid
-            extent=plane.extent(4),
-            origin="lower",
-            cmap=shades(theme),
-            vmin=0,
-            vmax=1,
-            interpolation="bilinear",
-            aspect="equal" if plane.equal else "auto",
-        )
-    ]
-    axis1, axis2, surfaces = plane.axis1, plane.axis2, coarse
-    if several:
-        (axis1, axis2), surfaces = _fine_axes(plane), _leads(fine)
-    for k in range(surfaces.shape[-1]):
-        surface = surfaces[..., k]
-        if surface.min() < 0 < surface.max():
-            line = ax.contour(axis1, axis2, surface, [0], colors=theme["ink"], linewidths=1.6)
-            drawn.append(line)
+def draw_map(ax: Axes, plane: Plane, image: Array, **options: Any) -> AxesImage:
+    """Draws an image over the plane: colours, or numbers with the options for their colours."""
+    (left, bottom), (right, top) = plane.low.tolist(), plane.high.tolist()
+    drawn = ax.imshow(
+        image, extent=(left, right, bottom, top), origin="lower", interpolation="bilinear",
+        aspect="equal" if plane.equal else "auto", **options,
+    )  # fmt: skip
+    ax.set(xlim=(left, right), ylim=(bottom, top))
     return drawn
 
 
-def _fine_axes(plane: Plane) -> list[Array]:
-    return [np.linspace(axis[0], axis[-1], 4 * len(axis)) for axis in (plane.axis1, plane.axis2)]
-
-
-def _refined(plane: Plane, surfaces: Array) -> Array:
-    # Scores are interpolated before the sigmoid, so that a coarse grid gives smooth shades.
-    fine1, fine2 = _fine_axes(plane)
-    refined = []
-    for surface in np.moveaxis(surfaces, -1, 0):
-        rows = np.array([np.interp(fine1, plane.axis1, row) for row in surface])
-        refined.append(np.array([np.interp(fine2, plane.axis2, column) for column in rows.T]).T)
-    return np.stack(refined, axis=-1)
-
-
-def _leads(fine: Array) -> Array:
-    # The score of each class minus the best score of the others: 0 on the boundary.
-    others = [np.delete(fine, k, axis=-1).max(axis=-1) for k in range(fine.shape[-1])]
-    leads: Array = fine - np.stack(others, axis=-1)
-    return leads
-
-
-def _shades(fine: Array, theme: Mapping[str, str]) -> Array:
-    # The shade of the leading class, fading into the background where two classes are equal.
-    odds = np.exp(fine - fine.max(axis=-1, keepdims=True))
-    shares = odds / odds.sum(axis=-1, keepdims=True)
-    second, first = np.moveaxis(np.sort(shares, axis=-1)[..., -2:], -1, 0)
-    ground = np.array(to_rgb(theme["panel"]))
-    colours = np.array([to_rgb(mark.shade) for mark in marks(theme)])[fine.argmax(axis=-1)]
-    mixed: Array = ground + (first - second)[..., None] * (colours - ground)
-    return mixed
-
-
-def draw_points(
-    ax: Axes,
-    plane: Plane,
-    points: Array,
-    labels: Array,
-    names: Sequence[str],
-    lines: Sequence[Array] = (),
-    validation: tuple[Array, Array] | None = None,
-) -> None:
-    """Draws axes, legend, the points of each class, and the true boundary (dashed).
-
-    `validation`: points that the model does not learn from, which are hollow, and their labels.
-    """
+def _draw_points(ax: Axes, scene: Scene) -> None:
+    # The points of each class, those for validation hollow; the true boundary; axes and legend.
     theme = theme_of(ax)
-    ordinary = float(np.clip(3000 / len(points), 8, 26))
-    for label, (name, mark) in enumerate(zip(names, marks(theme), strict=False)):
-        x1, x2 = points[labels == label].T
-        size = 2 * ordinary if mark.marker == "*" else ordinary
+    size = float(np.clip(3000 / len(scene.points), 8, 26))
+    for label, (name, mark) in enumerate(zip(scene.names, marks(theme), strict=False)):
+        x1, x2 = scene.points[scene.labels == label].T
         ax.scatter(
-            x1, x2, size, color=mark.fill, edgecolors=mark.edge, marker=mark.marker,
-            linewidths=ordinary / 40, label="class " + as_label(name), zorder=3,
+            x1, x2, size, color=mark.fill, edgecolors=mark.edge,
+            marker=mark.marker, linewidths=size / 40, label="class " + as_label(name), zorder=3,
         )  # fmt: skip
-    hollow, classes = validation or (points[:0], labels[:0])
-    for label in np.unique(classes):
-        x1, x2 = hollow[classes == label].T
-        mark = marks(theme)[label]
+    for label in np.unique(scene.truth):
+        mark, (x1, x2) = marks(theme)[label], scene.tested[scene.truth == label].T
         ax.scatter(
-            x1, x2, ordinary, color=theme["panel"], edgecolors=mark.fill,
-            marker=mark.marker, linewidths=ordinary / 20, zorder=3,
-            label=HOLLOW if label == classes.min() else None,
+            x1, x2, size, color=theme["panel"], edgecolors=mark.fill, marker=mark.marker,
+            linewidths=size / 20, label="validation" if label == scene.truth.min() else None,
+            zorder=3,
         )  # fmt: skip
-    for line, text in zip(lines, [TRUE, *[None] * len(lines)], strict=False):
-        ax.plot(*line.T, color=theme["ink"], linewidth=1.4, dashes=(4, 3), label=text, zorder=4)
-    (left, bottom), (right, top) = plane.low, plane.high
-    ax.set(xlim=(left, right), ylim=(bottom, top), xlabel="x1", ylabel="x2")
+    if len(scene.line):
+        ax.plot(
+            *scene.line.T, color=theme["ink"], linewidth=1.4, dashes=(4, 3),
+            label="true boundary", zorder=4,
+        )  # fmt: skip
+    ax.set(xlabel="x1", ylabel="x2")
+    longest = max(len(text) for text in ax.get_legend_handles_labels()[1])
     ax.legend(
-        loc="lower left", bbox_to_anchor=(0, 1),
-        ncols=_columns(legend_texts(names, bool(lines), validation is not None)),
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=max(1, 36 // (3 + longest)),
         labelcolor=theme["ink"], frameon=False, borderaxespad=0.2, borderpad=0.2,
         handletextpad=0.5, handlelength=1.6, columnspacing=1.2,
     )  # fmt: skip
     style_axes(ax)
 
 
-def legend_texts(
-    names: Sequence[str], has_line: bool = False, has_validation: bool = False
-) -> list[str]:
-    """The entries of the legend."""
-    classes = ["class " + as_label(name) for name in names]
-    return classes + [HOLLOW] * has_validation + [TRUE] * has_line
+def make_room_for_legend(ax: Axes) -> None:
+    """Makes a figure of this package higher by the height of the legend above the axes."""
+    if isinstance(figure := ax.figure, NotebookFigure):
+        legend: Any = ax.get_legend()
+        width, height = figure.get_size_inches()
+        room = legend.get_window_extent().height / figure.dpi
+        figure.set_size_inches(width, round(height + room, 2))
 
 
-def _columns(texts: Sequence[str]) -> int:
-    # The number of columns of the legend.
-    return max(1, min(len(texts), 36 // (3 + max(map(len, texts)))))
-
-
-def figure_size(plane: Plane, legend: Sequence[str] = ("",)) -> tuple[float, float]:
-    """Width and height, in inches, of a figure of the plane and its legend."""
+def figure_size(plane: Plane) -> tuple[float, float]:
+    """Width and height, in inches, of a figure of the plane, without its legend."""
     width, height = plane.high - plane.low
     ratio = width / height if plane.equal else 1.0
-    rows = math.ceil(len(legend) / _columns(legend))
-    return 3.4 * math.sqrt(ratio) + 0.5, 3.4 / math.sqrt(ratio) + 0.37 + 0.23 * rows
+    return 3.4 * math.sqrt(ratio) + 0.5, 3.4 / math.sqrt(ratio) + 0.37

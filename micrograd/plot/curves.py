@@ -2,57 +2,97 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from micrograd.plot.boundary import decision_boundary, figure_size, legend_texts
-from micrograd.plot.plane import Plane, examples
-from micrograd.plot.scores import floats
-from micrograd.plot.style import (
-    CURVES,
+from micrograd.plot.boundary import decision_boundary, figure_size
+from micrograd.plot.figure import (
     NotebookFigure,
     as_label,
     new_axes,
+    shades,
     style_axes,
     style_colorbar,
     theme_of,
 )
+from micrograd.plot.plane import Array, Scene, floats
 
-__all__ = ["learning_curves", "loss_curve", "training_figure"]
+STYLES = {  # colour and width; where two curves agree, the thin one lies on the wide one
+    "training": ("ink", 1.4),
+    "validation": ("frame", 3.2),
+}
 
-Array = np.ndarray[Any, np.dtype[Any]]
+
+def draw_curves(
+    ax: Axes,
+    kind: str,
+    training: Mapping[str, Sequence[Any]],
+    validation: Mapping[str, Sequence[Any]],
+    epochs: Sequence[float] | None,
+    unit: str,
+    until: float = math.inf,
+) -> Array:
+    """Draws the curves of training and validation, with the last numbers above them.
+
+    `kind` is "loss" or "accuracy"; the other arguments are as in `learning_curves`. The curves end
+    at the epoch `until`, but the axes have space for the later ones. Returns the known points
+    (epoch, number) of the last curve, shape (n, 2).
+    """
+    theme, lines, last = theme_of(ax), [], []
+    points: Any = np.zeros((0, 2))
+    for name, given in (("training", training), ("validation", validation)):
+        if kind in given:
+            at = np.asarray(range(1, len(given[kind]) + 1) if epochs is None else epochs)
+            numbers = floats(list(given[kind]), len(at))[:, 0]
+            known, (colour, width) = np.isfinite(numbers), STYLES[name]
+            lines += ax.plot(
+                at[known], numbers[known], color=theme[colour], linewidth=width, label=name,
+                zorder=6 - width, marker="o", markersize=2 + width, markevery=slice(-1, None),
+            )  # fmt: skip
+    ax.set(xlabel=unit, ylabel=kind)
+    ax.spines[["top", "right"]].set_visible(False)
+    style_axes(ax)
+    ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    if kind == "accuracy":
+        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1))
+        ax.set_ylim(0, 1.02)
+    elif ax.dataLim.y0 >= 0:
+        ax.set_ylim(bottom=0)
+    ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())  # before the curves are cut off
+    for line in lines:
+        points = line.get_xydata()
+        points = points[points[:, 0] <= until]
+        line.set_data(points.T)
+        form = ".3g" if kind == "loss" else ".0%"
+        last += [f"{line.get_label()} {y:{form}}" for y in points[-1:, 1]]
+    _write_above(ax, ", ".join(last) if last or until < math.inf else f"no {unit}s yet")
+    if len(lines) > 1:
+        corner: Any = "upper right" if kind == "loss" else "lower right"
+        ax.legend(loc=corner, frameon=False, labelcolor=theme["ink"], fontsize="small")
+    return np.asarray(points)
+
+
+def _write_above(ax: Axes, text: str) -> None:
+    ax.set_title(text, loc="right", fontsize="small", color=theme_of(ax)["faint"])
 
 
 def loss_curve(losses: Sequence[Any], *, ax: Axes | None = None, dark: bool = False) -> Axes:
-    """Axes with the losses (numbers or Values) over the steps; a number shows the last one.
+    """Axes with the losses (numbers or Values) over the steps, and the last loss above them.
 
     `ax` and `dark` are as in `decision_boundary`.
 
-    >>> loss_curve([0.7, 0.5, 0.4]).get_xlabel()
-    'step'
+    >>> loss_curve([0.7, 0.5, 0.4]).get_title(loc="right")
+    'training 0.4'
     """
-    numbers = floats(list(losses), len(losses))[:, 0]
     ax = ax or new_axes((4.0, 3.0), dark)
-    theme, steps = theme_of(ax), np.arange(1, len(numbers) + 1)
-    marker = "o" if len(numbers) == 1 else None
-    ax.plot(steps, numbers, color=theme["ink"], linewidth=1.6, marker=marker)
-    ax.set(xlabel="step", ylabel="loss")
-    _style_curves(ax)
-    if len(numbers):
-        if min(numbers) >= 0:
-            ax.set_ylim(bottom=0)
-        ax.annotate(
-            f"{numbers[-1]:.2g}", (steps[-1], numbers[-1]), (0, 5), textcoords="offset points",
-            ha="right", va="bottom", color=theme["faint"],
-        )  # fmt: skip
-    else:
-        _say_nothing_yet(ax, "no steps yet")
+    draw_curves(ax, "loss", {"loss": losses}, {}, None, "step")
     return ax
 
 
@@ -62,7 +102,6 @@ def learning_curves(
     *,
     epochs: Sequence[float] | None = None,
     unit: str = "epoch",
-    log: bool = False,
     dark: bool = False,
 ) -> Figure:
     """Loss and accuracy over the epochs, for training and validation, with the best ones marked.
@@ -76,11 +115,10 @@ def learning_curves(
         validation: the same for the validation set.
         epochs: the epochs to which the numbers belong; by default 1, 2, 3, ...
         unit: the label of the horizontal axis, in the singular.
-        log: whether the loss has a logarithmic axis, which leaves out losses that are not positive.
         dark: whether the figure has a dark background.
 
     Raises:
-        ValueError: there is a key other than "loss" and "accuracy", or the lengths differ.
+        ValueError: there is a key other than "loss" and "accuracy".
 
     >>> figure = learning_curves(
     ...     {"loss": [0.7, 0.5, 0.4], "accuracy": [0.5, 0.75, 1.0]}, {"loss": [0.8, 0.6, 0.7]}
@@ -88,68 +126,21 @@ def learning_curves(
     >>> [ax.get_title(loc="right") for ax in figure.axes]
     ['best 0.6, epoch 2', 'best 100.0%, epoch 3']
     """
-    given = {"training": training, "validation": validation or {}}
-    rows = {
-        (name, kind): floats(list(numbers), len(numbers))[:, 0]
-        for name, of_kind in given.items()
-        for kind, numbers in of_kind.items()
-    }
-    names = {kind for _, kind in rows}
-    if not rows or not names <= {"loss", "accuracy"}:
-        raise ValueError(f'expected "loss" or "accuracy" or both, got {sorted(names)}')
-    n = len(next(iter(rows.values())) if epochs is None else epochs)
-    if any(len(row) != n for row in rows.values()):
-        lengths = ", ".join(f"{len(row)} ({' '.join(key)})" for key, row in rows.items())
-        raise ValueError(f"expected {n} numbers each, one for each {unit}, got {lengths}")
-    at = np.arange(1, n + 1) if epochs is None else np.asarray(epochs)
-    kinds = [kind for kind in ("loss", "accuracy") if kind in names]
-    figure = NotebookFigure((4.6 * len(kinds), 3.4), dark, layout="constrained")
+    validation = validation or {}
+    kinds = sorted({*training, *validation}, reverse=True)
+    if kinds not in (["loss"], ["accuracy"], ["loss", "accuracy"]):
+        raise ValueError(f'expected "loss" or "accuracy" or both, got {kinds}')
+    figure = NotebookFigure((4.6 * len(kinds), 3.4), dark)
     panels = figure.subplots(1, len(kinds), squeeze=False, subplot_kw={"facecolor": "none"})[0]
     for kind, ax in zip(kinds, panels, strict=True):
-        shown = {name: rows[name, kind] for name in given if (name, kind) in rows}
-        _draw_curves(ax, at, shown, kind, unit)
-        if kind == "loss" and log:
-            ax.set_yscale("log", nonpositive="mask")
-        elif kind == "loss" and ax.dataLim.y0 >= 0:
-            ax.set_ylim(bottom=0)
+        points = draw_curves(ax, kind, training, validation, epochs, unit).tolist()
+        if points:
+            better, form = (min, ".3g") if kind == "loss" else (max, ".1%")
+            epoch, best = better(points, key=lambda point: point[1])
+            theme = theme_of(ax)
+            ax.scatter([epoch], [best], 40, theme["panel"], edgecolors=theme["ink"], zorder=6)
+            _write_above(ax, f"best {best:{form}}, {unit} {epoch:g}")
     return figure
-
-
-def _draw_curves(ax: Axes, at: Array, shown: Mapping[str, Array], kind: str, unit: str) -> None:
-    theme = theme_of(ax)
-    for name, numbers in shown.items():
-        known = np.isfinite(numbers)
-        colour, width = CURVES[name]
-        ax.plot(
-            at[known], numbers[known], color=theme[colour], linewidth=width, label=name,
-            zorder=6 - width,
-        )  # fmt: skip
-    ax.set_title(kind, loc="left", fontsize="medium", color=theme["ink"])
-    ax.set_xlabel(unit)
-    _style_curves(ax)
-    if not known.any():  # the last curve is empty: it is the one that decides which epoch is best
-        _say_nothing_yet(ax, f"no {unit}s yet")
-        return
-    best = at[known][numbers[known].argmin() if kind == "loss" else numbers[known].argmax()]
-    value = numbers[at == best][0]
-    ax.scatter([best], [value], 40, theme[colour], edgecolors=theme["ink"], zorder=6)
-    text = f"best {value:.3g}" if kind == "loss" else f"best {value:.1%}"
-    ax.set_title(f"{text}, {unit} {best:g}", loc="right", fontsize="small", color=theme["faint"])
-    if kind == "accuracy":
-        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1))
-    if len(shown) > 1:
-        ax.legend(frameon=False, labelcolor=theme["ink"])
-
-
-def _style_curves(ax: Axes) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    style_axes(ax)
-    ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-
-
-def _say_nothing_yet(ax: Axes, text: str) -> None:
-    ax.set(xticks=[], yticks=[])
-    ax.text(0.5, 0.5, text, color=theme_of(ax)["faint"], ha="center", transform=ax.transAxes)
 
 
 def training_figure(
@@ -172,18 +163,17 @@ def training_figure(
     >>> [ax.get_ylabel() for ax in figure.axes]
     ['x2', 'loss', 'confidence in class 1']
     """
-    points, _, names = examples(X, y, names)
-    has_line = true_boundary is not None
-    width, height = figure_size(Plane(points, resolution), legend_texts(names, has_line))
-    spaced = ConstrainedLayoutEngine(wspace=0.06)
-    figure = NotebookFigure((width + 3.5, height), dark, layout=spaced)
+    scene = Scene(X, y, names)
+    width, height = figure_size(scene.plane)
+    figure = NotebookFigure((width + 3.5, height), dark)
     ratios, transparent = [width + 0.7, 2.6], {"facecolor": "none"}
     left, right = figure.subplots(1, 2, width_ratios=ratios, subplot_kw=transparent)
     decision_boundary(
         predict, X, y, names=names, true_boundary=true_boundary, resolution=resolution, ax=left
     )
     loss_curve(losses, ax=right)
-    if len(names) == 2:
-        bar = figure.colorbar(left.images[0], ax=left, ticks=[0, 0.5, 1], pad=0.02, aspect=30)
-        style_colorbar(bar, "confidence in class " + as_label(names[1]))
+    if scene.outputs == 1:
+        colours = ScalarMappable(cmap=shades(theme_of(left)))
+        bar = figure.colorbar(colours, ax=left, ticks=[0, 0.5, 1], pad=0.02, aspect=30)
+        style_colorbar(bar, "confidence in class " + as_label(scene.names[1]))
     return figure

@@ -1,35 +1,32 @@
-"""A recorded training run, frame by frame.
+"""A recorded training run, as an animated GIF or as a page with a slider.
 
-    >>> history = History(lambda X: X[:, 0] - 0.5, [[0.0, 0.0], [1.0, 1.0]], [0, 1])
-    >>> history.record(loss=0.7)
-    >>> history.record(loss=0.5)
-    >>> [(frame.step, frame.loss, frame.accuracy) for frame in history.frames()]
-    [(0, 0.7, 1.0), (1, 0.5, 1.0)]
-
-Scores and neuron outputs are stored as bytes, so that a page with a hundred steps takes less than
-1 MB. The page contains these numbers, draws them, and downloads nothing.
+A page contains the numbers of all frames, draws them, and downloads nothing. Scores and neuron
+outputs are packed as bytes, so that a page with a hundred steps takes less than 1 MB.
 """
 
 from __future__ import annotations
 
 import base64
+import io
 import math
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
 
+from micrograd.core.files import show, write_whole
+from micrograd.nn import accuracy
 from micrograd.pages.page import notebook_frame
 from micrograd.pages.playground import recorded
-from micrograd.plot.boundary import true_lines
-from micrograd.plot.layers import LayeredModel
-from micrograd.plot.plane import Plane, examples
-from micrograd.plot.scores import class_scores, floats
-
-__all__ = ["Frame", "History", "as_bytes", "as_scores"]
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from micrograd.plot.boundary import draw_boundary, figure_size, make_room_for_legend
+from micrograd.plot.curves import draw_curves
+from micrograd.plot.figure import NotebookFigure, check_path, theme_of
+from micrograd.plot.neurons import LayeredModel
+from micrograd.plot.plane import Array, Plane, Scene, floats, scores
 
 MOST_WEIGHTS = 1000  # more lines than this could not be told apart and would make the page large
 MAP_BYTES = 250_000  # the limit for the maps of all neurons in all frames
@@ -40,69 +37,73 @@ class Frame:
     """One recorded step: everything in it was computed with the same weights."""
 
     step: int  # number of optimizer steps before this frame
-    loss: float | None  # None if it was not given, or is not finite
-    validation_loss: float | None
     accuracy: float
     validation_accuracy: float | None  # None without validation data
-    scores: Array  # on the grid, as bytes, shape (n, 1) or (n, classes)
-    unit: float  # turns these bytes back into scores, see `as_bytes`
-    maps: Array | None  # outputs of the neurons, from -127 to 127, shape (neurons, points)
+    scores: Array  # on the grid, shape (n, 1) or (n, classes)
+    maps: Array | None  # outputs of the neurons, shape (points, neurons)
     weights: Array
     gradients: Array | None  # None if the weights have changed since the last backward pass
+    loss: float | None  # None if it was not given, or is not finite
+    validation_loss: float | None
 
 
+@dataclass(eq=False, repr=False)
 class History:
-    """A recorder for a training run; it takes the same arguments as `plot.animate`.
+    """A recorder for a training run, saved as a GIF or as a page with a slider.
 
-    A notebook displays it as an HTML page.
+    `plot.animate` is another name for this class. Call it before the training loop, `record` in
+    each step, and `save` after the loop. Record between `backward` and the update, so that
+    gradients and loss belong to the recorded weights. A notebook displays it as a page.
+
+    >>> from micrograd.nn import MLP
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
+    >>> network = MLP(2, [1])
+    >>> history = animate(network, X, y)
+    >>> for step in range(3):
+    ...     loss = sum((network(x) - 2 * k + 1) ** 2 for x, k in zip(X, y))
+    ...     network.zero_grad()
+    ...     loss.backward()
+    ...     history.record(loss)
+    ...     for p in network.parameters():
+    ...         p.data -= 0.1 * p.grad
+    >>> history.save("training.html")  # doctest: +SKIP
+
+    Args:
+        model: like `predict` in `decision_boundary`. The page also shows its network if it is an
+            MLP, or a Sequential that includes all preprocessing of the inputs.
+        X, y, names, true_boundary: as in `decision_boundary`.
+        X_validation, y_validation: m more points and labels, for the accuracy in validation.
+        title: text above the picture.
+        unit: what is counted from one record to the next, such as "epoch".
+        resolution: number of points along the longer axis at which to call the model; by default
+            56, or fewer with more than two classes.
+        frames: the largest number of steps to keep. Longer runs keep every 2nd step, then every
+            4th, and so on, and always the first and the last.
     """
 
-    def __init__(
-        self,
-        model: Callable[[Any], Any],
-        X: Any,
-        y: Any,
-        *,
-        X_validation: Any = None,
-        y_validation: Any = None,
-        names: Sequence[str] | None = None,
-        true_boundary: Any = None,
-        title: str = "",
-        unit: str = "step",
-        network: Any = None,
-        resolution: int | None = None,
-        frames: int = 101,
-    ) -> None:
-        if frames < 2:
-            raise ValueError(f"frames expects at least 2 (first and last), got {frames}")
-        self.points, self.labels, self.names = examples(X, y, names)
-        if (X_validation is None) != (y_validation is None):
-            raise ValueError("expected X_validation and y_validation together, got one of them")
-        self.validation_points, self.validation_labels = self.points[:0], self.labels[:0]
-        if X_validation is not None:
-            self.validation_points, self.validation_labels, _ = examples(
-                X_validation, y_validation, self.names, which="_validation"
-            )
-        self.title, self.unit = title, unit
-        if resolution is None:  # k classes have k scores at each point
-            resolution = 48 if len(self.names) == 2 else round(56 / math.sqrt(len(self.names)))
-        everywhere = np.concatenate([self.points, self.validation_points])
-        self.plane = Plane(everywhere, resolution)
-        self.true_lines = true_lines(true_boundary, everywhere)
-        self._model = model
-        self._layers = LayeredModel(model)
-        self._network = self._layers if network is None else LayeredModel(network)
-        if network is not None and not self._network.sizes:
-            raise ValueError(
-                f"network expects an MLP, or a Sequential with layers, got {network!r:.60}: leave "
-                "it out to record without a picture of the network"
-            )
-        neurons = sum(self._layers.sizes[1:])
-        side = min(16, math.isqrt(MAP_BYTES // (frames * neurons))) if neurons else 0
-        self._map_plane = Plane(everywhere, side) if side >= 6 else None
-        self._most, self._every = frames, 1
-        self._kept: list[Frame] = []
-        self._latest: Frame | None = None
+    model: Callable[[Any], Any]
+    X: Any
+    y: Any
+    _: KW_ONLY
+    X_validation: Any = None
+    y_validation: Any = None
+    names: Sequence[str] | None = None
+    true_boundary: Any = None
+    title: str = ""
+    unit: str = "step"
+    resolution: int | None = None
+    frames: int = 101
+
+    def __post_init__(self) -> None:
+        validation = self.X_validation, self.y_validation
+        self.scene = Scene(
+            self.X, self.y, self.names, self.resolution, self.true_boundary, *validation
+        )
+        self._network = LayeredModel(self.model)
+        self._neurons = sum(self._network.sizes[1:])
+        side = math.isqrt(MAP_BYTES // (self.frames * self._neurons)) if self._neurons else 0
+        self._map_plane = Plane(self.scene.everywhere, min(16, side)) if side >= 6 else None
+        self._every, self._kept = 1, list[Frame]()
 
     def record(self, loss: Any = None, validation_loss: Any = None) -> None:
         """Adds a frame with the current model, its gradients and the losses (numbers or Values).
@@ -110,27 +111,40 @@ class History:
         Raises:
             ValueError: a score of the model is NaN.
         """
-        step = 0 if self._latest is None else self._latest.step + 1
-        frame = self._frame(step, loss, validation_loss, self._network.numbers("grad"))
-        kept = [*self._kept, frame] if step % self._every == 0 else self._kept
-        if len(kept) > self._most:
+        frame = self._frame(loss, validation_loss, self._network.numbers("grad"))
+        if sum(kept.step % self._every == 0 for kept in self._kept) >= self.frames:
             self._every *= 2
-            kept = [earlier for earlier in kept if earlier.step % self._every == 0]
-        self._latest, self._kept = frame, kept  # last, because Ctrl-C may come at any time
+        # In a single assignment, because Ctrl-C may come at any time.
+        self._kept = [*(kept for kept in self._kept if kept.step % self._every == 0), frame]
 
-    def frames(self) -> list[Frame]:
+    def _frame(
+        self, loss: Any = None, validation_loss: Any = None, gradients: Array | None = None
+    ) -> Frame:
+        scene, network, maps = self.scene, self._network, None
+        losses = floats([loss, validation_loss], 2)[:, 0].tolist()
+        known: Any = [x if math.isfinite(x) else None for x in losses]
+        places = np.concatenate([scene.plane.grid, scene.everywhere])
+        found = scores(self.model, places, scene.outputs)
+        grid, n = len(scene.plane.grid), len(scene.points)
+        on_grid, at_points, at_tested = np.split(found, [grid, grid + n])
+        if self._map_plane is not None:
+            maps = scores(network.outputs, self._map_plane.grid, self._neurons)
+        return Frame(
+            self._kept[-1].step + 1 if self._kept else 0,
+            accuracy(at_points, scene.labels),
+            accuracy(at_tested, scene.truth) if len(scene.truth) else None,
+            on_grid,
+            maps,
+            network.numbers("data"),
+            gradients,
+            *known,
+        )
+
+    def all_frames(self) -> list[Frame]:
         """The kept frames, the latest one, and one of the current model if it has changed since."""
-        frames = list(self._kept)
-        latest = self._latest
-        if latest is not None and latest.step != frames[-1].step:
-            frames.append(latest)
-        now = self._frame(0 if latest is None else latest.step + 1, None, None, None)
-        if latest is None or any(
-            not np.array_equal(getattr(now, name), getattr(latest, name))
-            for name in ("scores", "weights")
-        ):
-            frames.append(now)
-        return frames
+        now, latest = self._frame(), self._kept[-1:]
+        is_known = latest and np.array_equal(now.scores, latest[0].scores)
+        return self._kept if is_known else [*self._kept, now]
 
     def curves(self) -> dict[str, Any]:
         """The losses and accuracies of all frames, as arguments for `plot.learning_curves`.
@@ -140,13 +154,69 @@ class History:
         >>> history.curves()["training"]
         {'loss': [0.7], 'accuracy': [1.0]}
         """
-        frames = self.frames()
+        frames = self.all_frames()
         return {
             "training": _rows(frames, loss="loss", accuracy="accuracy"),
             "validation": _rows(frames, loss="validation_loss", accuracy="validation_accuracy"),
             "epochs": [frame.step for frame in frames],
             "unit": self.unit,
         }
+
+    def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> None:
+        """Writes the run, completely or not at all, as a .gif or as an .html page with a slider.
+
+        If the weights have changed since the last `record`, an additional frame at the end shows
+        the current model, without loss and gradients.
+
+        `dark` gives a GIF a dark background; a page follows the reader's settings.
+
+        Raises:
+            ValueError: the path ends in neither .gif nor .html.
+            OSError: the file cannot be written.
+        """
+        as_gif = check_path(path, ["gif", "html"]) == "gif"
+        write_whole(path, self.gif(dark=dark) if as_gif else self.page().encode())
+
+    def show(self) -> None:
+        """Displays the run in a notebook; elsewhere, opens its page in the browser."""
+        show(self, "training.html", self.save)
+
+    def gif(self, *, dark: bool = False) -> bytes:
+        """The run as an animated GIF: 80 ms for each frame, 2 s for the last one.
+
+        >>> animate(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1], resolution=3).gif()[:6]
+        b'GIF89a'
+        """
+        frames, curves = self.all_frames(), self.curves()
+        width, height = figure_size(self.scene.plane)
+        size = (7.2, 7.2 * height / (width + 3.2) + 0.3 * bool(self.title))
+        figure = NotebookFigure(size, dark)
+        canvas = FigureCanvasAgg(figure)
+        panels = figure.subplot_mosaic(
+            [["boundary", "loss"], ["boundary", "accuracy"]],
+            width_ratios=[width, 2.7],
+            subplot_kw={"facecolor": "none"},
+        )
+        ink = theme_of(panels["boundary"])["ink"]
+        figure.suptitle(self.title.replace("$", r"\$"), color=ink, fontsize="large")
+        pictures: list[Array] = []
+        for i in sorted({round(i * (len(frames) - 1) / 60) for i in range(61)}):
+            for kind, ax in panels.items():
+                for artist in (*ax.lines, *ax.collections, *ax.images):
+                    artist.remove()
+                if kind == "boundary":
+                    draw_boundary(ax, self.scene, frames[i].scores)
+                else:
+                    draw_curves(ax, kind, **curves, until=frames[i].step)
+                    ax.set_xlabel(f"{self.unit} {frames[i].step}")
+            if not pictures:  # compute the layout once; the second pass knows the map's shape
+                make_room_for_legend(panels["boundary"])
+                figure.draw_without_rendering()
+                figure.draw_without_rendering()
+                figure.set_layout_engine("none")
+            canvas.draw()  # type: ignore[no-untyped-call]
+            pictures.append(np.array(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
+        return animated_gif(pictures, [*[80] * (len(pictures) - 1), 2000])
 
     def page(self) -> str:
         """A self-contained HTML page: boundary, curves and network, with a slider.
@@ -159,45 +229,24 @@ class History:
     def _repr_html_(self) -> str:
         return notebook_frame(self.page(), "Training, step by step", height=760)
 
-    def _frame(self, step: int, loss: Any, validation_loss: Any, gradients: Array | None) -> Frame:
-        places = [self.plane.grid, self.points, self.validation_points]
-        scores = class_scores(self._model, np.concatenate(places), len(self.names), as_values=True)
-        on_grid, at_points, at_validation = np.split(scores, np.cumsum([*map(len, places[:2])]))
-        in_bytes, unit = as_bytes(on_grid)
-        maps = None
-        if self._map_plane is not None:
-            maps = np.rint(127 * self._layers.maps(self._map_plane.grid)).astype(np.int8)
-        return Frame(
-            step,
-            _finite(loss),
-            _finite(validation_loss),
-            _accuracy(at_points, self.labels),
-            _accuracy(at_validation, self.validation_labels) if len(at_validation) else None,
-            in_bytes,
-            unit,
-            maps,
-            self._network.numbers("data"),
-            gradients,
-        )
-
     def _data(self) -> dict[str, Any]:
-        frames = self.frames()
-        low, high = self.plane.low, self.plane.high
-        points = np.concatenate([self.points, self.validation_points])
+        frames, scene, plane = self.all_frames(), self.scene, self.scene.plane
+        low, high = plane.low, plane.high
+        packed, units = zip(*(_as_bytes(frame.scores) for frame in frames), strict=True)
         data: dict[str, Any] = {
             "title": self.title,
             "unit": self.unit,
-            "names": self.names,
-            "points": ((points - low) / (high - low)).round(4).tolist(),
-            "labels": [*self.labels.tolist(), *self.validation_labels.tolist()],
-            "trainingPoints": len(self.points),
-            "truth": [[[float(f"{x:.6g}") for x in p] for p in line] for line in self.true_lines],
+            "names": scene.names,
+            "points": ((scene.everywhere - low) / (high - low)).round(4).tolist(),
+            "labels": np.concatenate([scene.labels, scene.truth]).tolist(),
+            "trainingPoints": len(scene.points),
+            "truth": [scene.line.tolist()] if len(scene.line) else [],
             "low": low.tolist(),
             "high": high.tolist(),
-            "ratio": float(np.divide(*(high - low))) if self.plane.equal else 1.0,
-            "grid": self.plane.shape,
-            "scores": _base64([frame.scores for frame in frames], np.int8),
-            "units": [frame.unit for frame in frames],
+            "ratio": float(np.divide(*(high - low))) if plane.equal else 1.0,
+            "grid": plane.shape,
+            "scores": _base64(packed, np.int8),
+            "units": units,
             "steps": [frame.step for frame in frames],
             "losses": [frame.loss for frame in frames],
             "accuracies": [frame.accuracy for frame in frames],
@@ -208,9 +257,11 @@ class History:
             validationLosses="validation_loss",
             validationAccuracies="validation_accuracy",
         )
-        if self._map_plane is not None and self._network is self._layers:
-            data["mapGrid"] = self._map_plane.shape
-            data["maps"] = _base64([frame.maps for frame in frames], np.int8)
+        if self._map_plane is not None:
+            # The outputs of a neuron are divided by their largest absolute value if it is above 1.
+            maps = np.stack([frame.maps.T for frame in frames if frame.maps is not None])
+            maps /= np.maximum(1.0, abs(maps).max(axis=-1, keepdims=True))
+            data["mapGrid"], data["maps"] = self._map_plane.shape, _base64(127 * maps, np.int8)
         if 0 < len(frames[0].weights) <= MOST_WEIGHTS:
             gradients = [frame.gradients for frame in frames]
             data["weights"], data["weightScales"] = _scaled([frame.weights for frame in frames])
@@ -221,48 +272,23 @@ class History:
         return data
 
 
+animate = History
+
+
 def _rows(frames: list[Frame], **names: str) -> dict[str, list[Any]]:
     # A row for each key: the attribute of this name in every frame. Rows of None are left out.
     rows = {key: [getattr(frame, name) for frame in frames] for key, name in names.items()}
     return {key: row for key, row in rows.items() if row != [None] * len(frames)}
 
 
-def _finite(loss: Any) -> float | None:
-    number = math.nan if loss is None else float(floats([loss], 1)[0, 0])
-    return number if math.isfinite(number) else None
-
-
-def _accuracy(scores: Array, labels: Array) -> float:
-    predicted = scores.argmax(axis=1) if scores.shape[1] > 1 else scores[:, 0] > 0
-    return float((predicted == labels).mean())
-
-
-def as_bytes(scores: Array) -> tuple[Array, float]:
-    """Scores z as bytes b with their unit u: fine near the boundary at 0, coarser away from it.
-
-        b = 127 z / (|z| + u)        z = u b / (127 - |b|)
-
-    The unit u is a tenth of the largest score, at most 4. With several classes, the largest score
-    at each point is first subtracted from all of them, which does not change the softmax.
-
-    >>> in_bytes, unit = as_bytes(np.array([[0.0], [4.0], [-1e9]]))
-    >>> in_bytes[:, 0].tolist(), unit
-    ([0, 64, -126], 4.0)
-    """
+def _as_bytes(scores: Array) -> tuple[Array, float]:
+    # Scores z as bytes b with their unit u: fine near the boundary at 0, coarser away from it.
+    #     b = 127 z / (|z| + u)        z = u b / (127 - |b|)
+    # With several classes, the largest score at each point is first subtracted from all of them,
+    # which does not change the softmax.
     z = scores - scores.max(axis=1, keepdims=True) if scores.shape[1] > 1 else scores
     unit = float(f"{min(abs(z).max() / 10, 4.0) or 1.0:.4g}")
-    return np.clip(np.rint(127 * z / (abs(z) + unit)), -126, 126).astype(np.int8), unit
-
-
-def as_scores(in_bytes: Array, unit: float) -> Array:
-    """The approximate scores from the bytes and the unit that `as_bytes` returned.
-
-    >>> as_scores(np.array([0, 64, -126], np.int8), 4.0).round(1).tolist()
-    [0.0, 4.1, -504.0]
-    """
-    b = in_bytes.astype(float)
-    z: Array = unit * b / (127 - abs(b))
-    return z
+    return np.clip(np.rint(127 * z / (abs(z) + unit)), -126, 126), unit
 
 
 def _scaled(rows: list[Array]) -> tuple[str, list[float]]:
@@ -270,8 +296,31 @@ def _scaled(rows: list[Array]) -> tuple[str, list[float]]:
     rows = [np.nan_to_num(row) for row in rows]
     scales = [float(f"{max(abs(row)) or 1.0:.5g}") for row in rows]
     shares = [row / scale for row, scale in zip(rows, scales, strict=True)]
-    return _base64([np.rint(32000 * share) for share in shares], "<i2"), scales
+    return _base64([32000 * share for share in shares], "<i2"), scales
 
 
-def _base64(rows: Sequence[Any], kind: Any) -> str:
-    return base64.b64encode(np.stack(rows).astype(kind).tobytes()).decode()
+def _base64(rows: Any, kind: Any) -> str:
+    return base64.b64encode(np.rint(np.stack(rows)).astype(kind).tobytes()).decode()
+
+
+def animated_gif(pictures: Sequence[Array], milliseconds: Sequence[int]) -> bytes:
+    """The pictures, arrays of shape (height, width, 3), as an animated GIF that repeats forever.
+
+    >>> white = np.full((2, 2, 3), 255, np.uint8)
+    >>> animated_gif([white, 0 * white], [100, 100])[:6]
+    b'GIF89a'
+    """
+    # All pictures get one palette, so that each of them stores only what has changed. It covers
+    # rare colours such as that of gradients, too; `kmeans` then gives shades finer steps.
+    strip = Image.fromarray(np.concatenate(pictures)).quantize(
+        256, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
+    )
+    height, width, _ = pictures[0].shape
+    tops = range(0, height * len(pictures), height)
+    first, *others = (strip.crop((0, top, width, top + height)) for top in tops)
+    content = io.BytesIO()
+    first.save(
+        content, "GIF", save_all=True, append_images=others, loop=0, optimize=True,
+        duration=list(milliseconds),
+    )  # fmt: skip
+    return content.getvalue()

@@ -1,22 +1,19 @@
-"""Labelled points in a plane, and a grid over the rectangle around them.
-
->>> points, labels, names = examples([[0.0, 0.0], [2.0, 1.0]], [0, 1])
->>> plane = Plane(points, resolution=5)
->>> plane.grid.shape
-(15, 2)
-"""
+"""Labelled points in a plane, a grid over the rectangle around them, and a model's scores there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import numbers
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from micrograd.core.shapes import fix_of, without_nan
-from micrograd.plot.style import MARKERS
-
-__all__ = ["Plane", "examples"]
+from micrograd.core.node import innermost
+from micrograd.core.shapes import fix_of, flat, without_nan
+from micrograd.engine import Value, no_grad
+from micrograd.plot.figure import MARKERS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,9 +33,8 @@ def examples(
         ValueError: the shapes or labels are not as described, a coordinate is not finite, or there
             are more than 8 classes.
 
-    >>> points, labels, names = examples([[0, 0], [1, 2]], [-1, 1])
-    >>> labels.tolist(), names
-    ([0, 1], ['-1', '1'])
+    >>> examples([[0, 0], [1, 2]], [-1, 1])[1:]
+    (array([0, 1]), ['-1', '1'])
     """
     points, labels = np.asarray(X, dtype=float), np.asarray(y)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
@@ -53,25 +49,20 @@ def examples(
             f"X{which} expects finite coordinates, got NaN or infinity: {without_nan('X', 2)}"
         )
     known = set(labels.tolist())
-    shown = sorted(known, key=str)[:5]
-    signs = known <= {-1, 1}
+    signs, most, shown = known <= {-1, 1}, len(MARKERS), sorted(known, key=str)[:5]
     if names is None:
-        if known > {1} and 0 not in known and known <= set(range(len(MARKERS) + 1)):
+        if known > {1} and 0 not in known and known <= set(range(most + 1)):
             raise ValueError(f"y{which} expects labels from 0, got {shown}: pass y - {min(known)}, "
                              "or names=[...] if class 0 has no point")  # fmt: skip
-        k = max(2, int(max(known)) + 1) if known <= set(range(len(MARKERS))) else 2
+        k = max(2, int(max(known)) + 1) if known <= set(range(most)) else 2
         names = ["-1", "1"] if signs and -1 in known else [str(label) for label in range(k)]
-    if not 2 <= len(names) <= len(MARKERS):
-        raise ValueError(
-            f"names expects the names of 2 to {len(MARKERS)} classes, got "
-            f"{len(names)}: {list(names)[:9]!r}"
-        )
+    if not 2 <= len(names) <= most:
+        raise ValueError(f"names expects the names of 2 to {most} classes, got {len(names)}")
     if not (signs and len(names) == 2) and not known <= set(range(len(names))):
         wrong = min(known - set(range(len(names))), key=str)
         raise ValueError(
             f"y{which} expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes "
-            f"(at most {len(MARKERS)}), got {shown}: "
-            f"{fix_of(wrong, 'pass class indices', len(names))}"
+            f"(at most {most}), got {shown}: {fix_of(wrong, 'pass class indices', len(names))}"
         )
     return points, (labels > 0 if signs else labels).astype(int), list(names)
 
@@ -85,9 +76,8 @@ class Plane:
 
     Attributes:
         low, high: lower left and upper right corners of the rectangle, including a margin.
-        equal: whether both axes use the same unit of length; False if one is more than 4 times as
-            long as the other.
-        axis1, axis2: coordinates of the grid's columns and rows.
+        equal: whether both axes use the same unit of length; False if the points extend more than
+            4 times as far along one of them.
         shape: number of columns and number of rows of the grid.
         grid: the grid points row by row, shape (columns * rows, 2).
 
@@ -99,30 +89,165 @@ class Plane:
     def __init__(self, X: Any, resolution: int) -> None:
         if resolution < 2:
             raise ValueError(f"resolution expects at least 2 points, got {resolution}")
-        points = np.asarray(X, dtype=float)
-        low, high = points.min(axis=0), points.max(axis=0)
-        margin = 0.1 * max(high - low)
-        margins = np.maximum(np.minimum(margin, 0.25 * (high - low)), 0)
-        margins = np.where(margins > 0, margins, margin or 1.0)
+        low, high = np.min(X, axis=0), np.max(X, axis=0)
+        span = high - low
+        self.equal = bool(max(span) <= 4 * min(span))
+        margins = 0.1 * (max(span) if self.equal else span)
+        margins = np.where(margins > 0, margins, 1.0)
         self.low, self.high = low - margins, high + margins
         span = self.high - self.low
-        self.equal = bool(max(span) <= 4 * min(span))
         shares = span / max(span) if self.equal else np.ones(2)
-        counts = np.maximum(2, np.rint(resolution * shares)).astype(int)
-        self.axis1, self.axis2 = (
-            np.linspace(self.low[i], self.high[i], counts[i]) for i in range(2)
-        )
-        self.shape = [len(self.axis1), len(self.axis2)]
-        self.grid = np.stack(np.meshgrid(self.axis1, self.axis2), axis=-1).reshape(-1, 2)
+        self.shape = np.maximum(2, np.rint(resolution * shares)).astype(int).tolist()
+        axes = map(np.linspace, self.low, self.high, self.shape)
+        self.grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
 
-    def extent(self, factor: int) -> tuple[float, float, float, float]:
-        """Left, right, bottom and top edges of an image with `factor` pixels for each grid point.
+    def refined(self, numbers: Array) -> tuple[Array, Array, Array]:
+        """Numbers at the grid points, interpolated linearly at the pixels of a finer image.
 
-        The centres of the first and last pixels are on the edges of the rectangle.
-
-        >>> Plane([[0.0, 0.0], [10.0, 10.0]], resolution=13).extent(1)
-        (-1.5, 11.5, -1.5, 11.5)
+        For numbers of shape (n, k), it returns the coordinates of the pixels' columns and rows, and
+        an array of shape (rows, columns, k).
         """
-        half = (self.high - self.low) / (2 * (factor * np.array(self.shape) - 1))
-        (left, bottom), (right, top) = (self.low - half).tolist(), (self.high + half).tolist()
-        return left, right, bottom, top
+        at, weights = [], []
+        for low, high, n in zip(self.low, self.high, self.shape, strict=True):
+            centres = (np.arange(4 * n) + 0.5) / (4 * n)
+            at.append(low + centres * (high - low))
+            weights.append(np.maximum(0, 1 - abs(centres[:, None] * (n - 1) - np.arange(n))))
+        columns, rows = weights
+        coarse = numbers.reshape(*self.shape[::-1], -1)
+        return *at, np.einsum("ia,jb,abk->ijk", rows, columns, coarse, optimize=True)
+
+
+class Scene:
+    """What stays the same in a picture while a model learns; the arguments of `plot.animate`.
+
+    `points`, `labels` and `names` are as in `examples`; `tested` and `truth` are points and labels
+    for validation, or none; `line` is the true boundary, shape (m, 2), or none. A model returns
+    `outputs` scores for each point. `plane` is the rectangle around all points, `everywhere`.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        names: Sequence[str] | None = None,
+        resolution: int | None = None,
+        true_boundary: Any = None,
+        X_validation: Any = None,
+        y_validation: Any = None,
+    ) -> None:
+        self.points, self.labels, self.names = examples(X, y, names)
+        self.tested, self.truth = self.points[:0], self.labels[:0]
+        if X_validation is not None or y_validation is not None:
+            validation = examples(X_validation, y_validation, self.names, "_validation")
+            self.tested, self.truth, _ = validation
+        self.line = np.asarray(() if true_boundary is None else true_boundary, dtype=float)
+        if self.line.size and (self.line.shape[1:] != (2,) or not np.isfinite(self.line).all()):
+            raise ValueError(
+                "true_boundary expects the points of a line, shape (m, 2), without NaN or "
+                f"infinity, got shape {self.line.shape}"
+            )
+        self.outputs = 1 if len(self.names) == 2 else len(self.names)
+        resolution = resolution or round(56 / math.sqrt(self.outputs))
+        self.everywhere = np.concatenate([self.points, self.tested])
+        self.plane = Plane(self.everywhere, resolution)
+
+
+class _Coordinates(np.ndarray[Any, np.dtype[Any]]):
+    # A coordinate of all points, which the operations of a Value take for a single number. A model
+    # that branches on it raises an error.
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("exp", "log", "sqrt", "sin", "cos", "tanh"):
+            raise AttributeError(name)
+        return partial(getattr(np, name), self)
+
+    def sigmoid(self) -> Any:
+        return (1 + np.tanh(self / 2)) / 2
+
+    def where(self, a: Any, b: Any) -> Any:
+        return np.where(self, a, b).view(_Coordinates)
+
+
+numbers.Number.register(_Coordinates)  # so that the data of a Value may be one
+
+
+def scores(predict: Callable[[Any], Any], points: Array, width: int = 1) -> Array:
+    """The scores of a model at n points, shape (n, width), computed without a graph.
+
+    A picture needs thousands of scores. So a model that computes with Values is called once, with
+    Values that hold the coordinates of all points, if three points show that this works.
+
+    Args:
+        predict: called with an array of shape (n, 2) or, if that fails, with one point [x1, x2] at
+            a time; returns numbers or Values.
+        points: shape (n, 2).
+        width: number of scores for each point.
+
+    Raises:
+        ValueError: `predict` fails both ways, or a score is NaN.
+
+    >>> scores(lambda point: [point[0], -point[1]], np.array([[1.0, 2.0]]), width=2).tolist()
+    [[1.0, -2.0]]
+    """
+    few, failures = points[:3], []
+    with no_grad():
+        for way in (_with_array, _point_by_point):
+            try:
+                answers = way(predict, few)
+                known = floats(answers, len(few), width)
+            except Exception as error:
+                failures.append(f"{type(error).__name__}: {error}")
+                continue
+            found = None
+            if way is _point_by_point or answers.dtype == object:
+                found = _with_values(predict, points, known)
+            if found is None:
+                found = floats(way(predict, points), len(points), width)
+            if np.isnan(found).any():
+                x1, x2 = points[np.isnan(found).any(axis=1)][0]
+                raise ValueError(
+                    f"expected a score at every point, got NaN at [{x1:.4g}, {x2:.4g}]: if "
+                    "training diverged, lower the learning rate"
+                )
+            return np.clip(found, -1e9, 1e9)  # an infinite score cannot be interpolated
+    raise ValueError(
+        f"predict should take an array of shape (n, 2) and return n x {width} scores, or take a "
+        f"point [x1, x2] and return {width}; with three points in an array: {failures[0]}; with "
+        f"three points one by one: {failures[1]}"
+    )
+
+
+def _with_array(predict: Callable[[Any], Any], points: Array) -> Array:
+    # A copy: with three points, np.hypot(*points) writes its result into the third.
+    return np.asarray(predict(points.copy()))
+
+
+def _point_by_point(predict: Callable[[Any], Any], points: Array) -> Array:
+    return np.array([flat(predict(point)) for point in points.tolist()])
+
+
+def _with_values(predict: Callable[[Any], Any], points: Array, known: Array) -> Array | None:
+    # The scores of all points in one call, or None if it fails or the first ones are not as known.
+    try:
+        with np.errstate(all="raise", under="ignore"):  # exp(1000) fails, as math.exp does
+            outputs = predict([Value(x.view(_Coordinates)) for x in points.T])
+        several = [outputs] if isinstance(outputs, (Value, _Coordinates)) else outputs
+        columns = [np.broadcast_to(innermost(output), len(points)) for output in several]
+        found: Array = np.stack(columns, axis=1).astype(float)
+        return found if np.allclose(found[: len(known)], known) else None
+    except Exception:  # calling it point by point shows what is wrong
+        return None
+
+
+def floats(results: Any, n: int, width: int = 1) -> Array:
+    """Numbers or Values as floats of shape (n, width).
+
+    >>> floats([Value(1.0), 2], 2).tolist()
+    [[1.0], [2.0]]
+    """
+    array = np.asarray(results)
+    if array.size != n * width or (width > 1 and n > 1 and array.shape[0] != n):
+        raise ValueError(f"expected shape ({n}, {width}), got shape {array.shape}")
+    if array.dtype == object:  # perhaps Values
+        array = np.array([x.item() if hasattr(x, "item") else x for x in array.flat])
+    return array.astype(float).reshape(n, width)

@@ -13,7 +13,7 @@ const contrast = (a, b) => {
   return (lighter + 0.05) / (darker + 0.05);
 };
 
-let theme = {};  // colours by name; of `fills`, `edges` and `shades` one for each class, as in plot/style.py
+let theme = {};  // colours by name; of `fills`, `edges` and `shades` one for each class, as in plot/figure.py
 
 // Reads the colours, which only the style defines; again when light and dark change, and for paper.
 function readTheme(onPaper) {

@@ -1,4 +1,4 @@
-"""Colours, markers and axes that all plots share; the colours are those of `draw/tokens.py`.
+"""What all figures share: colours (those of `draw/tokens.py`), markers, axes, and `save`.
 
 Classes differ in colour and in marker, so colour-blind readers can tell them apart.
 """
@@ -6,35 +6,21 @@ Classes differ in colour and in marker, so colour-blind readers can tell them ap
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+import os
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb, to_rgba
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from micrograd.core.files import show
+from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw.tokens import DARK, LIGHT, contrast
 
-__all__ = [
-    "CURVES",
-    "MARKERS",
-    "Mark",
-    "NotebookFigure",
-    "as_label",
-    "marks",
-    "new_axes",
-    "shades",
-    "style_axes",
-    "style_colorbar",
-    "theme_of",
-]
-
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")  # one for each class
-CURVES = {  # colour and width; where two curves agree, the thin one lies on the wide one
-    "training": ("ink", 1.4),
-    "validation": ("frame", 3.2),
-}
 Theme = Mapping[str, str]  # LIGHT or DARK
 
 
@@ -56,22 +42,17 @@ def marks(theme: Theme) -> list[Mark]:
     found = []
     for k, marker in enumerate(MARKERS):
         fill = theme[f"class-{k}"]
-        shade = _mixed(theme["panel"], fill, 0.35)
+        mixed: Any = 0.65 * np.array(to_rgb(theme["panel"])) + 0.35 * np.array(to_rgb(fill))
+        shade = to_hex(mixed)
         edge = theme["panel" if contrast(fill, shade) >= 3 else "ink"]
         found.append(Mark(fill, edge, marker, shade))
     return found
 
 
-def _mixed(a: str, b: str, share: float) -> str:
-    red, green, blue = (x + (y - x) * share for x, y in zip(to_rgb(a), to_rgb(b), strict=True))
-    return to_hex((red, green, blue))
-
-
 def shades(theme: Theme) -> LinearSegmentedColormap:
     """Colours from negative (class 0) through the background to positive (class 1)."""
     negative, positive, *_ = (mark.shade for mark in marks(theme))
-    ramp = [negative, theme["panel"], positive]
-    return LinearSegmentedColormap.from_list("confidence", ramp)
+    return LinearSegmentedColormap.from_list("shades", [negative, theme["panel"], positive])
 
 
 def theme_of(ax: Axes) -> Theme:
@@ -91,9 +72,10 @@ class NotebookFigure(Figure):
     Its size, in inches, is rounded to whole pixels, so that the background fills the last one.
     """
 
-    def __init__(self, size: tuple[float, float], dark: bool = False, layout: Any = None) -> None:
+    def __init__(self, size: tuple[float, float], dark: bool = False) -> None:
         whole = (round(size[0], 2), round(size[1], 2))
-        super().__init__(whole, facecolor=(DARK if dark else LIGHT)["panel"], layout=layout)
+        ground = (DARK if dark else LIGHT)["panel"]
+        super().__init__(whole, facecolor=ground, layout=ConstrainedLayoutEngine(wspace=0.06))
 
     def savefig(self, *arguments: Any, **options: Any) -> None:
         """Writes the figure, after a first pass in which the layout measures the maps."""
@@ -112,7 +94,7 @@ class NotebookFigure(Figure):
 
 def new_axes(size: tuple[float, float], dark: bool = False) -> Axes:
     """Axes on a new figure of this size, in inches."""
-    return NotebookFigure(size, dark, layout="constrained").add_subplot(facecolor="none")
+    return NotebookFigure(size, dark).add_subplot(facecolor="none")
 
 
 def style_axes(ax: Axes) -> None:
@@ -141,3 +123,45 @@ def as_label(text: str) -> str:
     """
     text = text if len(text) <= 24 else text[:23] + "…"
     return text.replace("$", r"\$")
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Writes a figure, completely or not at all, in the format given by the file's ending.
+
+    Raises:
+        ValueError: Matplotlib cannot write this format.
+        OSError: the file cannot be written.
+    """
+    kind = check_path(path)
+    content = io.BytesIO()
+    # Without dates and random ids, the same figure gives the same file.
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with matplotlib.rc_context({"svg.hashsalt": "micrograd"}):
+        figure.savefig(content, format=kind, dpi=200, facecolor="auto", metadata=undated.get(kind))
+    write_whole(path, content.getvalue())
+
+
+def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = None) -> str:
+    """The ending of a path to which `save` can write; call it before any work is done.
+
+    Args:
+        path: path of the file to write.
+        endings: endings to accept, without the dot; by default all picture formats that
+            Matplotlib can write.
+
+    Raises:
+        ValueError: the path does not have one of these endings.
+        FileNotFoundError: its folder does not exist.
+
+    >>> check_path("picture.docx")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: picture.docx: expected one of the endings .eps .gif .jpeg ...
+    """
+    # Some formats are left out: pgf needs LaTeX, avif needs a special build of Pillow, and a raw or
+    # rgba file does not contain the size of the picture.
+    kinds = set(Figure().canvas.get_supported_filetypes()) - {"pgf", "avif", "raw", "rgba"}
+    kinds = kinds if endings is None else set(endings)
+    ending = ending_of(path, sorted(kinds))
+    if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+        raise FileNotFoundError(f"cannot write {os.fspath(path)}: its folder does not exist")
+    return ending
