@@ -276,15 +276,15 @@ def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
         assert quiet_words(Written(page.html).parts) <= {"tanh"}
         page.save(path)
         with opened(path, width=1600) as shown:
-            count = shown.evaluate("model.steps.count")
-            steps = [f"transport.goTo({k})" for k in range(count)]
+            count = shown.evaluate("page.model.steps.count")
+            steps = [f"page.transport.goTo({k})" for k in range(count)]
             tour = ["$('round').click()"] + ["$('tourNext').click()"] * 5
             panels = [f"$('tabs').children[{k}].click()" for k in range(5)]
             mistakes = [
                 action
                 for k in range(4)
-                for action in (f"$('switches').children[{k}].click()", "transport.goTo(9)",
-                               "transport.goTo(model.steps.count - 1)")
+                for action in (f"$('switches').children[{k}].click()", "page.transport.goTo(9)",
+                               "page.transport.goTo(page.model.steps.count - 1)")
             ]  # fmt: skip
             words = [
                 f"document.querySelectorAll('dfn')[{k}].dispatchEvent("
@@ -293,9 +293,9 @@ def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
             ]
             submit = "if (!$('question').hidden) $('question').requestSubmit()"
             tried = ["$('nudge').click()", "$('oneStep').click()", "$('oneStep').click()",
-                     "$('predict').click(); transport.goTo(2)", submit,
+                     "$('predict').click(); page.transport.goTo(2)", submit,
                      f"$('answer').value = 99; {submit}", "$('tell').click()",
-                     "$('play').click()", "setLeaf(model.leaves[0], 1e300)"]  # fmt: skip
+                     "$('play').click()", "setLeaf(page.model.leaves[0], 1e300)"]  # fmt: skip
             code = ["$('tabs').children[4].click()", *steps[:3], steps[-2]]
             found = read(shown, *steps, *tour, *panels, *mistakes, *words, *code, *tried)
             if page is folded:

@@ -30,12 +30,6 @@ from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.pieces import piece
 from micrograd.pages.texts import texts_of
 
-SEEN = ["texts", "program", "numbers", "glossary", "canvas", "plane", "curves",
-        "network"]  # both pages  # fmt: skip
-LIVE = ["random", "samples", "assembly", "flat", "optimizers", "training", "experiment", "clock",
-        "sight", "pictures", "sentence", "figures", "details",
-        "levels", "layout", "steps", "pane", "cards", "opened", "arithmetic",
-        "hand", "choices", "controls", "keyboard", "address", "live"]  # fmt: skip
 MOST_CLASSES = 8
 KNOWN: dict[Callable[..., Value], str] = {
     binary_cross_entropy: "cross-entropy",
@@ -96,7 +90,7 @@ def playground(
     }
     trained = _text(recorded) if recorded else "2-8-8-1"
     about = f"a page that trains {trained} on {len(points) or 'generated'} points"
-    page = _page(data, title, [*SEEN, *LIVE], language)
+    page = _page("playground", data, title, language)
     return Page(page, about=about, title=title, height=860)
 
 
@@ -111,15 +105,14 @@ def recorded(run: Mapping[str, Any], language: str = "en") -> str:
     '<!doctype html>'
     """
     title = str(run.get("title") or texts_of(language)["recorded.title"])
-    scripts = [*SEEN, "transport", "recorded"]
-    return _page({"title": title, "run": run}, title, scripts, language)
+    return _page("recorded", {"title": title, "run": run}, title, language)
 
 
-def _page(data: Mapping[str, Any], title: str, scripts: Sequence[str], language: str) -> str:
+def _page(script: str, data: Mapping[str, Any], title: str, language: str) -> str:
     return html_page(
         "playground",
-        scripts,
-        ["cards"],
+        script,
+        ["shared/cards"],
         language=language,
         title=html.escape(title),
         data=as_json(data),
