@@ -5,6 +5,7 @@ import {filled} from "../shared/texts.js";
 import {perceptron, whole, withLoss} from "./assembly.js";
 import {flattened} from "./flat.js";
 import {INPUTS} from "./network.js";
+import {useOptimizers} from "./optimizers.js";
 import {Random} from "./random.js";
 import {samples} from "./samples.js";
 import {aroundPoints} from "./sight.js";
@@ -37,8 +38,7 @@ export class Experiment {
       decay: given.decay ?? 0,
       loss: data.losses[0].name,
     };
-    const {momentum, betas, eps} = given;
-    this.fixed = {momentum: momentum || 0.9, betas: betas || [0.9, 0.999], eps: eps ?? 1e-8};
+    useOptimizers(data.optimizers);
     this.sizes = own ? own.sizes : [2, 8, 8, 1];
     this.activations = own ? own.activations : ["tanh", "tanh", "linear"];
     this.initial = {settings: {...this.settings}, sizes: this.sizes, activations: this.activations};
@@ -58,7 +58,7 @@ export class Experiment {
     return this.isFixed ? [] : this.sizes.slice(1, -1);
   }
   get settingsOfStep() {
-    return {...this.settings, ...this.fixed};
+    return {...this.settings, ...this.data.fixed};
   }
 
   // ---- Start

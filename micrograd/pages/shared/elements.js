@@ -11,8 +11,9 @@ const DRAWN = /^(svg|g|rect|path|text|tspan|circle|poly\w+|title)$/; // elements
  * @returns {any}
  */
 export function make(tag, about = {}, ...contents) {
-  const space = DRAWN.test(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
-  const made = document.createElementNS(space, tag);
+  const made = DRAWN.test(tag)
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag)
+    : document.createElement(tag);
   for (const [key, value] of Object.entries(typeof about === "object" ? about : about ? {class: about} : {}))
     if (typeof value === "function") made.addEventListener(key, value);
     else made.setAttribute(key, value);

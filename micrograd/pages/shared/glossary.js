@@ -23,7 +23,6 @@ export function explainWords(meanings) {
   };
   document.addEventListener("pointerover", tell);
   document.addEventListener("focusin", tell);
-  document.addEventListener("keydown", ({key}) => {
-    if (key === "Escape") tip.hidden = true;
-  });
+  const close = ({key}) => key === "Escape" && (tip.hidden = true);
+  document.addEventListener("keydown", close, true);
 }
