@@ -216,7 +216,8 @@ def test_each_step_is_a_closure_of_the_engine(shown):
     order = topological_order(r)
     with shown(r) as page:
         found = page.evaluate(
-            "page.model.steps.list.map((_, at) => { const {g, d, changes} = page.model.steps.state(at);"
+            "page.model.steps.list.map((_, at) => {"
+            " const {g, d, changes} = page.model.steps.state(at);"
             " return [[...g], changes.map(c => [c.giver, c.edge, c.local])]; })"
         )
     for v in order:
@@ -327,8 +328,10 @@ def test_a_leaf_is_a_knob_and_undo_turns_it_back(shown):
         names["w1"].data = -2.5
         x1, x2, w1, w2, b = (names[k] for k in ("x1", "x2", "w1", "w2", "b"))
         data, gradients = engine((x1 * w1 + x2 * w2 + b).tanh())
-        assert page.evaluate("[...model.steps.d]") == pytest.approx(data, rel=1e-12)
-        assert page.evaluate("[...model.steps.gradients()]") == pytest.approx(gradients, rel=1e-12)
+        assert page.evaluate("[...page.model.steps.d]") == pytest.approx(data, rel=1e-12)
+        assert page.evaluate("[...page.model.steps.gradients()]") == pytest.approx(
+            gradients, rel=1e-12
+        )
         page.get_by_role("button", name="Undo").click()
         assert page.evaluate("page.model.numbers.get(1)") == -3
 
@@ -545,7 +548,7 @@ def test_a_finger_pans_and_steps_on_a_phone(shown):
         page.evaluate(
             """() => { window.before = page.stage.x; page.stage.svg.setPointerCapture = () => {};
             for (const [name, x] of [["down", 300], ["move", 280], ["move", 180], ["up", 180]])
-              stage.svg.dispatchEvent(new PointerEvent(`pointer${name}`,
+              page.stage.svg.dispatchEvent(new PointerEvent(`pointer${name}`,
                 {pointerId: 1, clientX: x, clientY: 300, bubbles: true})); }"""
         )
         assert page.evaluate("page.stage.x < before")
@@ -712,6 +715,7 @@ def test_local_derivatives_are_shown_as_the_formulas_that_were_recorded(shown):
         with shown(root) as page:
             step_to(page, -2)
             found = page.evaluate(
-                "told(page.model, page.model.steps.count - 2).chains.map(c => plain(localRule(page.model, c)))"
+                "told(page.model, page.model.steps.count - 2).chains"
+                ".map(c => plain(localRule(page.model, c)))"
             )
             assert found == expected
