@@ -88,7 +88,9 @@ def recorded_update(optimizer: Optimizer) -> dict[str, Any]:
     >>> recorded_update(SGD([Value(0.0)]))["steps"]  # g + decay w, then w - rate v1
     [['*', 'decay', 'w'], ['+', 'g', 'v0'], ['*', 'rate', 'v1'], ['-', 'w', 'v2']]
     """
-    recording, called, memory = Recording(), {}, {}
+    recording = Recording()
+    called: dict[int, Any] = {}  # what the page calls the result of each instruction
+    memory: dict[str, list[Any]] = {}
 
     def given(name: str) -> Traced:
         number = _Setting(recording, recording.add("input", ()))
@@ -101,10 +103,11 @@ def recorded_update(optimizer: Optimizer) -> dict[str, Any]:
     def first(op: str, operand: int) -> int:
         return next(i for i, s in enumerate(steps) if s.op == op and s.operands[0] == operand)
 
-    p, g, tracing = SimpleNamespace(data=given("w")), given("g"), copy.copy(optimizer)
+    p, g = SimpleNamespace(data=given("w")), given("g")
+    tracing: Any = copy.copy(optimizer)
     tracing.lr, tracing.weight_decay = given("rate"), given("decay")
-    tracing._parameters = SimpleNamespace(state=state)  # type: ignore[assignment]
-    tracing._now = tracing._numbers(given("t"))  # type: ignore[arg-type]
+    tracing._parameters = SimpleNamespace(state=state)
+    tracing._now = tracing._numbers(given("t"))
     figures = {"d": tracing._decayed(p, g), "pulled": p.data}
     tracing._update(0, p, figures["d"])
     figures |= {"next": p.data} | {name: kept for name, [kept] in memory.items()}

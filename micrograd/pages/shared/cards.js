@@ -4,9 +4,9 @@
 //   stage.draw(view, describe);   lays out and draws what levels.js says is visible
 //   stage.show(picture);          numbers and colours of one moment
 //
-// describe(item) is {kind, title, full, sign, about, fixed, control}. A picture is {backward, travel,
+// describe(item) is {kind, title, full, sign, about, fixed}. A picture is {backward, travel,
 // focus: [names of items], cards: Map from name to {data, before, grad, now, given, later, fresh, badge,
-// picked}, arrows: for each arrow {now, passed, later, label, strong}}; the label of an arrow is
+// picked}, arrows: for each arrow {now, passed, later, label}}; the label of an arrow is
 // {local, upstream, share}, three texts, or just {text}; or also {use, isFirst} if the operand is used
 // more than once: which use this is, and whether it is the first.
 
@@ -273,7 +273,7 @@ export class Stage extends Pane {
     this.layers[3].replaceChildren();
     this.arrows.forEach((arrow, k) => {
       const state = picture.arrows[k] ?? {};
-      for (const key of ["now", "passed", "later", "strong"]) arrow.group.classList.toggle(key, Boolean(state[key]));
+      for (const key of ["now", "passed", "later"]) arrow.group.classList.toggle(key, Boolean(state[key]));
     });
     // labels of the arrows of this moment, where they cover neither cards nor each other
     const taken = [...this.cards.values()].map(card => card.box);
