@@ -48,6 +48,19 @@ export function readTheme(onPaper) {
   theme.edges = theme.fills.map((fill, k) => (contrast(rgb(fill), theme.shades[k]) >= 3 ? theme.panel : theme.ink));
 }
 
+// Calls `draw` in the next frame, however often it is asked for until then.
+export function oncePerFrame(draw) {
+  let isAsked = false;
+  return () => {
+    if (isAsked) return;
+    isAsked = true;
+    requestAnimationFrame(() => {
+      isAsked = false;
+      draw();
+    });
+  };
+}
+
 // Calls `draw` when the page must be drawn in other colours or another size.
 export function redrawnWhenNeeded(draw) {
   readTheme(false);

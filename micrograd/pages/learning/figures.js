@@ -7,6 +7,25 @@ import {inFormula, number} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
 import {OPTIMIZERS} from "./optimizers.js";
 
+// Words of the field that stand in gaps of sentences.
+const TERMS = {
+  neuron: "{{how.neuron}}",
+  weight: "{{how.weight}}",
+  bias: "{{how.bias}}",
+  activation: "{{how.bends}}",
+  score: "{{how.score}}",
+  loss: "{{how.loss}}",
+  gradient: "{{how.gradient}}",
+  rate: "{{how.rate}}",
+  tests: "{{how.tests}}",
+};
+function withWords(text, values) {
+  const words = Object.fromEntries(Object.entries(TERMS).map(([name, term]) => [name, word(name, term)]));
+  return partsOf(text, {...words, bends: words.activation, ...values});
+}
+const sentence = (text, values = {}) => make("p", "", ...withWords(text, values));
+const gradient = x => strong(number(x), "gradient");
+
 function field(name, value, action, shown = name) {
   const change = ({target}) => {
     if (target.value !== "" && Number.isFinite(+target.value)) action(+target.value);
@@ -59,17 +78,12 @@ export function weightPanel({name, from, to, figures, optimizer, settings, nudge
       field("{{weight.name}}", figures.w, onSet, "w ="),
       make("span", "faint", "{{weight.type}}"),
     ),
-    make(
-      "p",
-      "",
-      ...partsOf("{{weight.gradient}}", {
-        gradient: word("gradient", "{{how.gradient}}"),
-        g: strong(number(figures.g), "gradient"),
-        size: number(size),
-        predicted: strong(number(predicted), "gradient"),
-        actual: number(actual),
-      }),
-    ),
+    sentence("{{weight.gradient}}", {
+      g: gradient(figures.g),
+      size: number(size),
+      predicted: gradient(predicted),
+      actual: number(actual),
+    }),
     make("p", "faint lead", filled("{{weight.step}}", {optimizer})),
     ...lines,
   ];
@@ -82,7 +96,6 @@ export function pointPanel({at, label, names, test, scores, guess, loss, onMove,
   });
   const change = ({target}) => onLabel(+target.value);
   const select = make("select", {"aria-label": "{{point.class}}", change}, ...options);
-  const isRight = guess === label;
   return [
     make("div", "top", make("h2", "", test ? "{{point.test}}" : "{{point.training}}"), onClose),
     make(
@@ -93,19 +106,13 @@ export function pointPanel({at, label, names, test, scores, guess, loss, onMove,
       select,
       button("{{point.delete}}", onDelete),
     ),
-    make(
-      "p",
-      "",
-      ...partsOf(scores.length > 1 ? "{{point.says.many}}" : "{{point.says}}", {
-        score: word("score", "{{how.score}}"),
-        scores: strong(scores.map(number).join(", ")),
-        guess: make("bdi", "", names[guess]),
-        verdict: isRight ? "{{point.right}}" : strong("{{point.wrong}}", "wrong"),
-        loss: word("loss", "{{how.loss}}"),
-        x: strong(number(loss)),
-      }),
-    ),
-    make("p", "", ...partsOf("{{point.neurons}}", {gradient: word("gradient", "{{how.gradient}}")})),
+    sentence(scores.length > 1 ? "{{point.says.many}}" : "{{point.says}}", {
+      scores: strong(scores.map(number).join(", ")),
+      guess: make("bdi", "", names[guess]),
+      verdict: guess === label ? "{{point.right}}" : strong("{{point.wrong}}", "wrong"),
+      x: strong(number(loss)),
+    }),
+    sentence("{{point.neurons}}"),
     make("p", "faint", "{{point.press}}"),
   ];
 }
@@ -124,16 +131,11 @@ export function tablePanel({rows, optimizer, onClose}) {
   const {memory} = OPTIMIZERS[optimizer];
   const columns = ["data", "{{how.gradient}}", ...memory, "{{weights.next}}"];
   const head = make("tr", "", ...["{{how.weight}}", ...columns].map(text => make("th", "", text)));
-  const body = rows.map(({name, figures, onPick}) =>
-    make(
-      "tr",
-      "",
-      make("td", "", button(name, onPick)),
-      ...[figures.w, figures.g, ...memory.map(kind => figures[kind]), figures.next].map((x, k) =>
-        make("td", k > 0 && k <= memory.length + 1 ? "gradient" : "", number(x)),
-      ),
-    ),
-  );
+  const cell = (x, k) => make("td", k > 0 && k <= memory.length + 1 ? "gradient" : "", number(x));
+  const body = rows.map(({name, figures, onPick}) => {
+    const numbers = ["w", "g", ...memory, "next"].map(figure => figures[figure]);
+    return make("tr", "", make("td", "", button(name, onPick)), ...numbers.map(cell));
+  });
   const about = make("span", "faint", filled("{{weights.step}}", {optimizer}));
   return [
     make("div", "top", make("h2", "", "{{weights.title}}"), about, onClose),
@@ -142,29 +144,16 @@ export function tablePanel({rows, optimizer, onClose}) {
 }
 
 export function introduction(count, onTable) {
-  const step = (name, kind, text, values) => make("li", "", strong(`${name} `, kind), ...partsOf(text, values));
+  const step = (name, kind, text, values = {}) => make("li", "", strong(`${name} `, kind), ...withWords(text, values));
+  const steps = [
+    step("{{how.forward.name}}", "", "{{how.forward}}"),
+    step("{{how.backward.name}}", "gradient", "{{how.backward}}", {n: count}),
+    step("{{how.step.name}}", "", "{{how.step}}"),
+  ];
+  const all = button("{{how.all}}", onTable);
   return [
     make("h2", "", "{{how.title}}"),
-    make(
-      "ol",
-      "how",
-      step("{{how.forward.name}}", "", "{{how.forward}}", {
-        neuron: word("neuron", "{{how.neuron}}"),
-        weight: word("weight", "{{how.weight}}"),
-        bias: word("bias", "{{how.bias}}"),
-        bends: word("activation", "{{how.bends}}"),
-        score: word("score", "{{how.score}}"),
-        loss: word("loss", "{{how.loss}}"),
-      }),
-      step("{{how.backward.name}}", "gradient", "{{how.backward}}", {
-        gradient: word("gradient", "{{how.gradient}}"),
-        n: count,
-      }),
-      step("{{how.step.name}}", "", "{{how.step}}", {
-        rate: word("rate", "{{how.rate}}"),
-        tests: word("tests", "{{how.tests}}"),
-      }),
-    ),
-    make("p", "faint", ...partsOf("{{how.press}}", {all: button("{{how.all}}", onTable)})),
+    make("ol", "how", ...steps),
+    make("p", "faint", ...partsOf("{{how.press}}", {all})),
   ];
 }

@@ -3,7 +3,7 @@
 import {writeAddress} from "../shared/address.js";
 import {$, press} from "../shared/elements.js";
 import {makeArithmetic} from "./arithmetic.js";
-import {readTheme, redrawnWhenNeeded} from "./canvas.js";
+import {oncePerFrame, readTheme, redrawnWhenNeeded} from "./canvas.js";
 import {makeChoices} from "./choices.js";
 import {makeClock} from "./clock.js";
 import {makeControls} from "./controls.js";
@@ -25,7 +25,7 @@ export function live(data) {
     {isFixed, settings} = experiment;
   // What one looks at: chosen {kind, point, neuron, weight, at}, the neuron pointed at, and what lines show.
   const attention = {chosen: {}, pointed: null, hue: "weights"};
-  let isAsked = false;
+  const ask = oncePerFrame(() => draw());
 
   // ---- What is chosen, and changes that can be undone
 
@@ -128,14 +128,6 @@ export function live(data) {
 
   // ---- Drawing
 
-  function ask() {
-    if (isAsked) return;
-    isAsked = true;
-    requestAnimationFrame(() => {
-      isAsked = false;
-      draw();
-    });
-  }
   function draw() {
     fitView();
     pictures.draw();

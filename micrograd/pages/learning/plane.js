@@ -84,64 +84,29 @@ function traceZero(context, surface, width, height, place) {
   context.stroke();
 }
 
+// Paths in the unit circle, one for each class: the same markers as in the plots.
 const MARKERS = [
-  // paths in the unit circle, one for each class: the same markers as in the plots
   c => c.arc(0, 0, 0.85, 0, 2 * Math.PI),
-  c =>
-    polygon(c, [
-      [0, -1],
-      [0.95, 0.8],
-      [-0.95, 0.8],
-    ]),
+  c => polygon(c, [0, -1, 0.95, 0.8, -0.95, 0.8]),
   c => c.rect(-0.75, -0.75, 1.5, 1.5),
-  c =>
-    polygon(c, [
-      [0, -1],
-      [1, 0],
-      [0, 1],
-      [-1, 0],
-    ]),
-  c =>
-    polygon(c, [
-      [0, 1],
-      [0.95, -0.8],
-      [-0.95, -0.8],
-    ]),
+  c => polygon(c, [0, -1, 1, 0, 0, 1, -1, 0]),
+  c => polygon(c, [0, 1, 0.95, -0.8, -0.95, -0.8]),
   c => polygon(c, cross(0)),
   c => polygon(c, cross(Math.PI / 4)),
-  c =>
-    polygon(
-      c,
-      Array.from({length: 10}, (_, i) => {
-        const angle = (i * Math.PI) / 5,
-          r = i % 2 ? 0.45 : 1.1;
-        return [r * Math.sin(angle), -r * Math.cos(angle)];
-      }),
-    ),
+  c => polygon(c, Array.from({length: 10}, (_, i) => turned(0, i % 2 ? -0.45 : -1.1, (i * Math.PI) / 5)).flat()),
 ];
-function polygon(c, corners) {
-  corners.forEach((corner, i) => c[i ? "lineTo" : "moveTo"](...corner));
+function polygon(c, places) {
+  for (let i = 0; i < places.length; i += 2) c[i ? "lineTo" : "moveTo"](places[i], places[i + 1]);
   c.closePath();
 }
+// Its arms one after the other, each with three corners.
 function cross(angle) {
-  const cos = Math.cos(angle),
-    sin = Math.sin(angle),
-    w = 0.36;
-  return [
-    [w, 1],
-    [w, w],
-    [1, w],
-    [1, -w],
-    [w, -w],
-    [w, -1],
-    [-w, -1],
-    [-w, -w],
-    [-1, -w],
-    [-1, w],
-    [-w, w],
-    [-w, 1],
-  ].map(([x, y]) => [x * cos - y * sin, x * sin + y * cos]);
+  const x = [0.36, 0.36, 1];
+  const y = [1, 0.36, 0.36];
+  const corner = i => turned(x[i % 3], y[i % 3], angle - (Math.floor(i / 3) * Math.PI) / 2);
+  return Array.from({length: 12}, (_, i) => corner(i)).flat();
 }
+const turned = (x, y, angle) => [x * Math.cos(angle) - y * Math.sin(angle), x * Math.sin(angle) + y * Math.cos(angle)];
 
 // The marker of a class; hollow for points that the model does not learn from.
 function drawMarker(context, label, x, y, size, hollow = false) {

@@ -8,7 +8,7 @@ import {$, press, strong} from "../shared/elements.js";
 import {decimals, percent, rough} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {makeTransport} from "../shared/transport.js";
-import {ofSign, picture, readTheme, redrawnWhenNeeded} from "./canvas.js";
+import {ofSign, picture, oncePerFrame, readTheme, redrawnWhenNeeded} from "./canvas.js";
 import {showCurve} from "./curves.js";
 import {INPUTS, makeNetwork} from "./network.js";
 import {drawLegend, drawPlane, fineOf, refined} from "./plane.js";
@@ -37,8 +37,8 @@ export function recorded(run) {
   let now = 0,
     hue = "weights",
     pointed = null,
-    pressed = null,
-    isAsked = false;
+    pressed = null;
+  const ask = oncePerFrame(() => draw());
 
   // The scores of a frame, unpacked, and interpolated before the sigmoid so that the boundary is smooth.
   function scoresOf(frame) {
@@ -168,14 +168,6 @@ export function recorded(run) {
     drawCurve("accuracy", run.accuracies, run.validationAccuracies);
     $("key").hidden = !run.validationLosses && !run.validationAccuracies;
     if (numbers) drawNetwork();
-  }
-  function ask() {
-    if (isAsked) return;
-    isAsked = true;
-    requestAnimationFrame(() => {
-      isAsked = false;
-      draw();
-    });
   }
 
   const network = makeNetwork($("network"), {

@@ -13,7 +13,7 @@ export function say(experiment) {
       ? []
       : [[filled("{{train.figures}}", {n: training.steps, loss: decimals(curves.loss.at(-1)), share: percent(share)})]],
   );
-  write($("said"), sentence(experiment));
+  write($("said"), whatNow(experiment));
   $("boundary").setAttribute("aria-label", filled("{{plane.says}}", {n: examples.length, share: percent(share)}));
 }
 
@@ -25,7 +25,7 @@ function write(place, parts) {
   place.replaceChildren(...parts.map(([part, kind]) => (kind ? strong(part, kind) : part)));
 }
 
-function sentence(experiment) {
+function whatNow(experiment) {
   const {trouble, moved, training, isFixed, model} = experiment;
   if (trouble) return [[trouble, "wrong"]];
   if (moved) return whatMoved(experiment);

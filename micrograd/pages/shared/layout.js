@@ -45,8 +45,7 @@ export function layered(items, arrows, {down = false, gaps = [110], room = Infin
   const high = Math.max(...cells.map((cell, i) => across[i] + cell.size / 2));
   const at = (a, c) => (down ? {x: c - low, y: a} : {x: a, y: c - low});
   const centres = items.map((_, i) => at(along[rank[i]], across[i]));
-  const starts = spread(edges, across, sizes, 0),
-    ends = spread(edges, across, sizes, 1);
+  const ends = spread(edges, across, sizes);
   const paths = routes.map((route, k) => {
     const points = route.slice(1, -1).map(i => [along[cells[i].rank], across[i], deep[cells[i].rank]]);
     const [a, b] = edges[k],
@@ -54,7 +53,7 @@ export function layered(items, arrows, {down = false, gaps = [110], room = Infin
     const {port = 0, ports = 0} = arrows[k];
     const end = ports && !turned ? portOffset(port, ports, sizes[b][1]) : ends[k];
     const twins = arrows.filter(other => other.from === arrows[k].from && other.to === arrows[k].to);
-    const start = twins.length > 1 && ports ? portOffset(port, ports, sizes[a][1]) : starts[k];
+    const start = twins.length > 1 && ports ? portOffset(port, ports, sizes[a][1]) : 0;
     const line = [at(along[rank[a]] + sizes[a][0] / 2, across[a] + start)];
     for (const [middle, c, depth] of points) line.push(at(middle - depth / 2, c), at(middle + depth / 2, c));
     line.push(at(along[rank[b]] - sizes[b][0] / 2, across[b] + end));
@@ -178,20 +177,15 @@ function apart(sizes, wanted, beside) {
   return pools.flatMap(pool => new Array(pool.count).fill(pool.sum / pool.count)).map((x, k) => x + shift[k]);
 }
 
-// Arrows that leave (end 0) or enter (end 1) the same card do so at different points of its side, in
-// the order of the cards at their other ends.
-function spread(edges, across, sizes, end) {
-  const offsets = new Array(edges.length).fill(0),
-    at = new Map();
-  edges.forEach((edge, k) => at.set(edge[end], [...(at.get(edge[end]) ?? []), k]));
-  for (const [card, arrows] of at) {
-    if (end === 0) continue; // all arrows from a card carry the same number: they leave together
-    arrows.sort((a, b) => across[edges[a][1 - end]] - across[edges[b][1 - end]]);
-    arrows.forEach((arrow, k) => {
-      offsets[arrow] = portOffset(k, arrows.length, sizes[card][1] * 0.8);
-    });
-  }
-  return offsets;
+// Arrows that enter the same card do so at different points of its side, in the order of the cards at their
+// other ends. (All arrows from a card carry the same number: they leave together.)
+function spread(edges, across, sizes) {
+  return edges.map((edge, own) => {
+    const height = k => across[edges[k][0]];
+    const rivals = [...edges.keys()].filter(k => edges[k][1] === edge[1]);
+    const above = rivals.filter(k => height(k) < height(own) || (height(k) === height(own) && k < own));
+    return portOffset(above.length, rivals.length, sizes[edge[1]][1] * 0.8);
+  });
 }
 
 // The text of an SVG path through the points: it leaves each in the direction of the ranks.
@@ -200,17 +194,9 @@ export function curve(points, down) {
   let text = `M${round(first.x)} ${round(first.y)}`,
     before = first;
   for (const point of others) {
-    const half = down ? (point.y - before.y) / 2 : (point.x - before.x) / 2;
-    const [a, b] = down
-      ? [
-          {x: before.x, y: before.y + half},
-          {x: point.x, y: point.y - half},
-        ]
-      : [
-          {x: before.x + half, y: before.y},
-          {x: point.x - half, y: point.y},
-        ];
-    text += `C${[a.x, a.y, b.x, b.y, point.x, point.y].map(round).join(" ")}`;
+    const [x, y] = [(before.x + point.x) / 2, (before.y + point.y) / 2];
+    const bend = down ? [before.x, y, point.x, y] : [x, before.y, x, point.y];
+    text += `C${[...bend, point.x, point.y].map(round).join(" ")}`;
     before = point;
   }
   return text;
@@ -241,22 +227,12 @@ export const pathLength = points =>
 // covers none of the rectangles {left, top, right, bottom}, else the one at which it covers least.
 // `lean` is how far beside the curve it is tried first, in heights of the label.
 export function freePlace(points, {width, height}, taken, lean = 0) {
-  let best = null,
-    least = Infinity;
-  for (const [dx, dy] of [
-    [0, lean],
-    [0, 1.4 * lean],
-    [0, 0],
-    [0, -0.6],
-    [0, 0.6],
-    [0, -1.1],
-    [0, 1.1],
-    [0.6, 0],
-    [-0.6, 0],
-  ])
+  let best = null;
+  let least = Infinity;
+  const beside = [lean, 1.4 * lean, 0, -0.6, 0.6, -1.1, 1.1].map(dy => [0, dy]);
+  for (const [dx, dy] of [...beside, [0.6, 0], [-0.6, 0]])
     for (const point of points) {
-      const x = point.x + dx * width,
-        y = point.y + dy * height;
+      const [x, y] = [point.x + dx * width, point.y + dy * height];
       const own = {left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2};
       const covered = taken.reduce((sum, other) => sum + overlap(own, other), 0) + Math.abs(dx) + Math.abs(dy - lean);
       if (covered < least) [best, least] = [{...own, x, y}, covered];
