@@ -64,7 +64,6 @@ PACKED = {  # the files that the worker starts from, compressed in the page
 }
 PYTHON = ("runner.py", "tasks.py", "pictures.py")  # what the worker runs
 EDITOR = ("lib/codemirror.js", "mode/python/python.js", "addon/comment/comment.js")
-SCRIPTS = ("files", "texts", "python", "storage", "editor", "frames", "results")
 LARGEST = 13_000_000  # bytes
 
 # What the page may do: what the other pages may, and start a worker that runs WebAssembly. It
@@ -172,7 +171,7 @@ def course(cache=CACHE, language="en"):
     editor, table = packages["codemirror"], texts(language)
     return html_page(
         "course",
-        SCRIPTS,
+        "course",
         folder=PARTS,
         policy=POLICY,
         made_of=html.escape(made_of(files)),

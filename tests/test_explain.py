@@ -78,13 +78,13 @@ def shown(opened, tmp_path):
 def cards(page):
     """The texts (data, grad) of all cards, by the names of their nodes."""
     return page.evaluate(
-        "Object.fromEntries([...stage.cards.values()].map(({item, data, grad}) =>"
-        " [itemName(model, item), [data?.textContent, grad?.textContent]]))"
+        "Object.fromEntries([...page.stage.cards.values()].map(({item, data, grad}) =>"
+        " [itemName(page.model, item), [data?.textContent, grad?.textContent]]))"
     )
 
 
 def step_to(page, at):
-    page.evaluate("at => transport.goTo(at < 0 ? model.steps.count + at : at)", at)
+    page.evaluate("at => page.transport.goTo(at < 0 ? page.model.steps.count + at : at)", at)
 
 
 def until(page, expression):
@@ -101,7 +101,7 @@ def compared(page, root):
     data, gradients = engine(root)
     leaves = [[i, v.item()] for i, v in enumerate(topological_order(root)) if not v._prev]
     found = page.evaluate(
-        "leaves => { const steps = new Steps(model.graph, model.view, new Map(leaves));"
+        "leaves => { const steps = new Steps(page.model.graph, page.model.view, new Map(leaves));"
         " return [[...steps.d], [...steps.gradients()]]; }",
         leaves,
     )
@@ -218,7 +218,8 @@ def test_each_step_is_a_closure_of_the_engine(shown):
     order = topological_order(r)
     with shown(r) as page:
         found = page.evaluate(
-            "model.steps.list.map((_, at) => { const {g, d, changes} = model.steps.state(at);"
+            "page.model.steps.list.map((_, at) => {"
+            " const {g, d, changes} = page.model.steps.state(at);"
             " return [[...g], changes.map(c => [c.giver, c.edge, c.local])]; })"
         )
     for v in order:
@@ -299,12 +300,12 @@ def test_playing_stops_at_the_end_and_space_pauses(shown):
     with shown(*neuron(), reduced_motion="reduce") as page:
         page.select_option("#speed", "6")
         page.keyboard.press("Space")
-        until(page, "transport.at() >= 2")
+        until(page, "page.transport.at() >= 2")
         page.keyboard.press("Space")
-        assert not page.evaluate("transport.isPlaying()")
+        assert not page.evaluate("page.transport.isPlaying()")
         assert page.locator("#graph .token").count() == 0  # no motion
         page.get_by_role("button", name="Play", exact=True).click()
-        until(page, "transport.at() === 12 && !transport.isPlaying()")
+        until(page, "page.transport.at() === 12 && !page.transport.isPlaying()")
 
 
 # ---- knobs, nudge, predict, one step
@@ -318,7 +319,7 @@ def test_a_leaf_is_a_knob_and_undo_turns_it_back(shown):
         leaf.focus()
         page.keyboard.press("ArrowUp")
         page.keyboard.press("PageDown")
-        assert page.evaluate("model.numbers.get(1)") == pytest.approx(-3.9)
+        assert page.evaluate("page.model.numbers.get(1)") == pytest.approx(-3.9)
         assert leaf.get_attribute("aria-valuetext") == "−3.9"
         assert page.locator("#count").inner_text() == "12 of 12"
         page.keyboard.press("Enter")  # to type a number
@@ -326,10 +327,12 @@ def test_a_leaf_is_a_knob_and_undo_turns_it_back(shown):
         names["w1"].data = -2.5
         x1, x2, w1, w2, b = (names[k] for k in ("x1", "x2", "w1", "w2", "b"))
         data, gradients = engine((x1 * w1 + x2 * w2 + b).tanh())
-        assert page.evaluate("[...model.steps.d]") == pytest.approx(data, rel=1e-12)
-        assert page.evaluate("[...model.steps.gradients()]") == pytest.approx(gradients, rel=1e-12)
+        assert page.evaluate("[...page.model.steps.d]") == pytest.approx(data, rel=1e-12)
+        assert page.evaluate("[...page.model.steps.gradients()]") == pytest.approx(
+            gradients, rel=1e-12
+        )
         page.get_by_role("button", name="Undo").click()
-        assert page.evaluate("model.numbers.get(1)") == -3
+        assert page.evaluate("page.model.numbers.get(1)") == -3
 
 
 def test_a_nudge_shows_the_predicted_move_beside_the_actual_one(shown):
@@ -344,8 +347,8 @@ def test_a_nudge_shows_the_predicted_move_beside_the_actual_one(shown):
         assert 0.018 < float(actual) < 0.02
         assert cards(page)["w₁"] == ["−2.98", "1"]
         words = page.evaluate(  # the numbers before the nudge, all along the path to the result
-            "Object.fromEntries([...stage.cards.values()].map(({item, word}) =>"
-            " [itemName(model, item), word.textContent]))"
+            "Object.fromEntries([...page.stage.cards.values()].map(({item, word}) =>"
+            " [itemName(page.model, item), word.textContent]))"
         )
         before = {name: word.split()[0] for name, word in words.items() if "→" in word}
         sums = {"x₁w₁": "−6", "x₁w₁ + x₂w₂": "−6", "n": "0.8814"}
@@ -395,7 +398,7 @@ def test_old_and_new_numbers_are_never_one_over_the_other(shown):
             page.locator("#value").fill(b)
             page.get_by_role("button", name="One step").click()
             gaps = page.evaluate(
-                "[...stage.cards.values()].filter(({word}) => word?.textContent.includes('→'))"
+                "[...page.stage.cards.values()].filter(({word}) => word?.textContent.includes('→'))"
                 ".map(({word, data}) => data.getBoundingClientRect().left"
                 " - word.getBoundingClientRect().right)"
             )
@@ -410,22 +413,22 @@ def test_one_step_moves_the_parameters_against_their_gradients(shown):
     with shown(o, names, of={"parameters": weights, "learning_rate": 0.2}) as page:
         page.get_by_role("button", name="Nudge").click()
         page.get_by_role("button", name="One step").click()
-        assert not page.evaluate("nudging")  # one experiment at a time
+        assert not page.evaluate("page.nudging")  # one experiment at a time
         assert page.locator("#graph .badge").count() == 0
         order = topological_order(o)
         for w in weights:
-            moved = page.evaluate("i => model.numbers.get(i)", order.index(w))
+            moved = page.evaluate("i => page.model.numbers.get(i)", order.index(w))
             assert moved == pytest.approx(w.data - 0.2 * w.grad, rel=1e-12)
-        assert page.evaluate("model.numbers.get(0)") == 2  # an input stays
+        assert page.evaluate("page.model.numbers.get(0)") == 2  # an input stays
         told = page.locator("#descent").inner_text()
         assert "New = old − learning rate × gradient" in told
         assert "−3 − 0.2 × 1 = −3.2" in told
         assert "it stays, because its gradient is 0" in told  # w2, as x2 is 0
         page.get_by_role("button", name="One step").click()
-        assert page.evaluate("descent.length") == 3
+        assert page.evaluate("page.descent.length") == 3
         for _ in range(2):
             page.get_by_role("button", name="Undo").click()
-        assert page.evaluate("model.numbers.get(1)") == -3
+        assert page.evaluate("page.model.numbers.get(1)") == -3
         assert page.locator("#undo").is_disabled()
 
 
@@ -496,9 +499,9 @@ def test_a_network_opens_as_neurons_that_unfold_down_to_one_scalar(shown):
 def test_a_folded_neuron_obeys_the_chain_rule(shown):
     loss, names = network()
     with shown(loss, names) as page:
-        for at in range(page.evaluate("model.steps.count")):
+        for at in range(page.evaluate("page.model.steps.count")):
             step_to(page, at)
-            chains = page.evaluate("at => told(model, at).chains.map(c => c.explained)", at)
+            chains = page.evaluate("at => told(page.model, at).chains.map(c => c.explained)", at)
             assert False not in chains
 
 
@@ -527,7 +530,7 @@ def test_hostile_labels_do_no_harm(shown):
             page.get_by_role("button", name=name).click()
         assert page.title() == HOSTILE[0]
         assert page.locator("img").count() == 0
-        names = page.evaluate("model.graph.nodes.map((_, i) => model.name(i))")
+        names = page.evaluate("page.model.graph.nodes.map((_, i) => page.model.name(i))")
         assert {*HOSTILE, HOSTILE[0] + " (2)"} - {"d[0]"} <= set(names)
         assert "d₀" in names
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -542,11 +545,11 @@ def test_letters_can_be_read_and_nothing_needs_sideways_scrolling(shown, width, 
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
             smallest = page.evaluate(
                 "Math.min(...[...document.querySelectorAll('#graph text')].map(text =>"
-                " parseFloat(getComputedStyle(text).fontSize) * stage.k))"
+                " parseFloat(getComputedStyle(text).fontSize) * page.stage.k))"
             )
             assert smallest >= 11
             overlaps = page.evaluate(  # numbers stay inside their cards, beside the words
-                "[...stage.cards.values()].some(({data, width}) => data &&"
+                "[...page.stage.cards.values()].some(({data, width}) => data &&"
                 " data.getBBox().x < 20 || data?.getBBox().x + data?.getBBox().width > width)"
             )
             assert not overlaps
@@ -559,7 +562,7 @@ def test_long_numbers_are_not_clipped(shown):
         assert cards(page)["x"] == ["−2.743e23", "7.773e−87"]
         for name in ("data", "grad"):
             boxes = page.evaluate(
-                "name => [...stage.cards.values()].map(card => [card[name].getBBox(), card])"
+                "name => [...page.stage.cards.values()].map(card => [card[name].getBBox(), card])"
                 ".map(([box, card]) => [box.x, box.x + box.width, card.width])",
                 name,
             )
@@ -572,12 +575,12 @@ def test_a_finger_pans_and_steps_on_a_phone(shown):
         assert page.locator("#count").inner_text().startswith("1 of")
         assert page.locator("#map").is_visible()
         page.evaluate(
-            """() => { window.before = stage.x; stage.svg.setPointerCapture = () => {};
+            """() => { window.before = page.stage.x; page.stage.svg.setPointerCapture = () => {};
             for (const [name, x] of [["down", 300], ["move", 280], ["move", 180], ["up", 180]])
-              stage.svg.dispatchEvent(new PointerEvent(`pointer${name}`,
+              page.stage.svg.dispatchEvent(new PointerEvent(`pointer${name}`,
                 {pointerId: 1, clientX: x, clientY: 300, bubbles: true})); }"""
         )
-        assert page.evaluate("stage.x < before")
+        assert page.evaluate("page.stage.x < before")
         top = page.locator("#picture").bounding_box()["y"]
         page.evaluate("document.querySelector('#tools').scrollIntoView()")
         assert page.locator("#picture").bounding_box()["y"] >= min(top, 0)  # it stays in view
@@ -594,14 +597,14 @@ def test_the_state_is_in_the_address(shown, tmp_path, opened):
         again = cards(page)
     with opened(tmp_path / "page.html", hash=address) as page:
         assert cards(page) == again
-        assert page.evaluate("[mistake, model.numbers.get(0)]") == ["order", 2.5]
+        assert page.evaluate("[page.mistake, page.model.numbers.get(0)]") == ["order", 2.5]
 
 
 def test_the_picture_is_saved_as_svg_and_png(opened, tmp_path):
     path = tmp_path / "page.html"
     explain(*neuron()).save(path)
     with opened(path) as page:
-        text = page.evaluate("stage.file().text")
+        text = page.evaluate("page.stage.file().text")
         assert text.startswith("<svg")
         assert "tanh" in text
         with page.expect_download() as download:
@@ -647,9 +650,9 @@ def test_in_a_notebook_and_in_a_frame_that_is_not_on_the_screen_yet(opened, tmp_
     path.write_text(f"<style>* {{ color: red }}</style><div style='display: none'>{cell}</div>")
     with opened(path) as page:
         frame = page.frames[1]
-        until(frame, "model !== null && model.steps")
+        until(frame, "page.model?.steps")
         page.evaluate("document.querySelector('div').style.display = ''")
-        until(frame, "stage.size.width > 300 && stage.fits()")
+        until(frame, "page.stage.size.width > 300 && page.stage.fits()")
         frame.locator("#last").click()
         assert frame.locator("#count").inner_text() == "12 of 12"
 
@@ -674,7 +677,7 @@ def test_unusual_numbers_are_told(shown):
         page.get_by_role("button", name="Predict").click()
         step_to(page, -1)
         assert cards(page)["half"] == ["1/2", "1"]
-        page.evaluate("setLeaf(model.leaves[0], 0.3)")
+        page.evaluate("setLeaf(page.model.leaves[0], 0.3)")
         assert cards(page)["half"] == ["0.3", "0.6"]
     y = x * 2.0
     x.data = 5.0
@@ -703,7 +706,7 @@ def test_no_card_covers_another_and_no_arrow_points_backwards(shown, direction):
     loss, names = network(2)
     with shown(loss, names, of={"level": "op", "rankdir": direction}) as page:
         boxes, paths = page.evaluate(
-            "[[...stage.cards.values()].map(({box}) => box), stage.layout.paths]"
+            "[[...page.stage.cards.values()].map(({box}) => box), page.stage.layout.paths]"
         )
     for k, a in enumerate(boxes):
         for b in boxes[:k]:
@@ -741,6 +744,7 @@ def test_local_derivatives_are_shown_as_the_formulas_that_were_recorded(shown):
         with shown(root) as page:
             step_to(page, -2)
             found = page.evaluate(
-                "told(model, model.steps.count - 2).chains.map(c => plain(localRule(model, c)))"
+                "told(page.model, page.model.steps.count - 2).chains"
+                ".map(c => plain(localRule(page.model, c)))"
             )
             assert found == expected

@@ -183,6 +183,23 @@ def test_a_closure_changed_in_python_changes_the_page(tmp_path, opened, monkeypa
     assert shares["tanh"][0] == ["*", 3.0, "g"]
 
 
+def test_an_update_rule_changed_in_python_changes_the_page(tmp_path, opened, monkeypatch):
+    def twice_as_far(self, i, p, g):
+        p.data -= 2 * self.lr * g
+
+    def moves(name):
+        page = playground(mlp(2, [1]), X, Y)
+        with opened(saved(page, tmp_path)) as shown:
+            shown.select_option("#optimizer", name)
+            before = shown.evaluate("page.numbers()")
+            shown.evaluate("page.train(1)")
+            return [b - a for a, b in zip(before, shown.evaluate("page.numbers()"), strict=True)]
+
+    usual = moves("SGD")
+    monkeypatch.setattr(SGD, "_update", twice_as_far)
+    assert moves("SGD") == pytest.approx([2 * x for x in usual], rel=1e-9)
+
+
 def test_a_network_made_larger_on_the_page_is_the_one_python_makes(tmp_path, opened):
     page = playground(mlp(2, [3, 1], activation="tanh"), X, Y)
     with opened(saved(page, tmp_path)) as shown:
@@ -779,10 +796,13 @@ def test_without_scripts_the_page_says_what_it_is(ready, opened):
 def test_words_are_explained_to_mouse_keys_and_readers(ready, opened):
     with opened(ready) as page:
         word = page.locator("#details [data-word=gradient]").first
-        assert "How many times as far" in word.get_attribute("aria-description")
         word.focus()
-        content = word.evaluate("e => getComputedStyle(e, '::after').content")
-        assert "How many times as far" in content
+        assert word.get_attribute("aria-describedby") == "meaningOf"
+        assert "How many times as far" in page.locator("#meaningOf").inner_text()
+        page.keyboard.press("Escape")
+        assert page.locator("#meaningOf").is_hidden()
+        page.hover("label [data-word=batch]")
+        assert "How many points" in page.locator("#meaningOf").inner_text()
         for name in ("Train", "One step", "Undo", "Learning rate"):
             assert page.get_by_label(name, exact=True).count() == 1
         page.click("#train")

@@ -204,7 +204,7 @@ def test_the_regions_are_where_the_model_puts_them(tmp_path, opened):
         look = """([x, y]) => {
             const [columns, rows] = page.fine;
             const row = Math.round(y * (rows - 1)), column = Math.round(x * (columns - 1));
-            return verdict(page.scoresOf(0), row * columns + column);
+            return leading(page.scoresOf(0), row * columns + column);
         }"""
         for (x, y), label in {(0.1, 0.2): 1, (0.9, 0.2): 0, (0.5, 0.95): 2}.items():
             found, lead = page.evaluate(look, [x, y])

@@ -32,6 +32,7 @@ FOR_THE_BROWSER = {
     "value data", "value grad", "head ahead", "head back", "code running", "stage shape",
     "card now", "faint lead", "row weight", "number gradient",
     '"use strict"; window.justBuilt = ', "let loss = NaN, ", "let loss = NaN;", "return loss;",
+    "}, {rate, decay, t}",
     "no operation ",  # in an error that only a broken page would raise
     "micrograd toured", "one step",  # names under which something is kept
     "squared error", "your loss",  # names in an address, shown as their texts
@@ -92,7 +93,7 @@ def small_page(folder, **files):
     """A page that consists of these files and the package's own."""
     for ending, text in {"css": "", "js": "", **files}.items():
         (folder / f"small.{ending}").write_text(text, encoding="utf-8")
-    return html_page("small", ["texts"], folder=folder)
+    return html_page("small", "small", folder=folder)
 
 
 def test_an_unknown_text_is_an_error(tmp_path):
@@ -109,13 +110,62 @@ def test_a_text_may_have_any_character(tmp_path, monkeypatch, opened):
     table.write_text(TABLE.read_text(encoding="utf-8") + added, encoding="utf-8")
     monkeypatch.setattr(texts_module, "TABLE", table)
     html = "<p title='{{hostile.text}}'></p><script>{{js}}</script>"
-    script = 'const said = "{{hostile.text}}", again = `{{hostile.text}}{{hostile.text}}`;'
+    script = 'import {filled} from "./shared/texts.js";\n'
+    script += 'const said = "{{hostile.text}}", again = `{{hostile.text}}{{hostile.text}}`;'
     path = tmp_path / "page.html"
     path.write_text(small_page(tmp_path, html=html, js=script), encoding="utf-8")
     with opened(path) as page:
         assert page.evaluate("[said, again]") == [hostile, 2 * hostile]
         assert page.evaluate("filled(said, {n: '{n}'})") == hostile
         assert page.get_attribute("p", "title") == hostile
+
+
+def test_modules_are_joined_after_those_they_import(tmp_path):
+    files = {
+        "first": 'import {\n  two,\n} from "./inner/second.js";\nimport {one} from "./third.js";\n'
+        "export const first = [one, two];\n",
+        "inner/second": 'import {one} from "../third.js";\nimport {first} from "../first.js";\n'
+        "export function two() {\n  return [one, first];\n}\n",
+        "third": "export const one = 1;\n",
+    }
+    (tmp_path / "inner").mkdir()
+    for name, text in files.items():
+        (tmp_path / f"{name}.js").write_text(text, encoding="utf-8")
+    for ending, text in {"html": "{{js}}", "css": ""}.items():
+        (tmp_path / f"small.{ending}").write_text(text, encoding="utf-8")
+    assert html_page("small", "first", folder=tmp_path).splitlines() == [
+        "const one = 1;",
+        "function two() {",
+        "\treturn [one, first];",
+        "}",
+        "const first = [one, two];",
+    ]
+
+
+def test_comments_that_begin_a_line_are_left_out(tmp_path):
+    script = "/**\n * All of it.\n */\nconst a = 1; // stays\n  // goes\nconst b = `// ${a}`;\n"
+    page = small_page(tmp_path, html="{{js}}<style>{{css}}</style>", js=script)
+    assert page.startswith("const a = 1; // stays\nconst b = `// ${a}`;\n<style>")
+    assert "\n/*" not in page
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_no_string_looks_like_a_comment_that_begins_a_line(path):
+    strings = strings_in(path.read_text(encoding="utf-8"))
+    assert [text for text in strings if re.search(r"\n *(//|/\*)", text)] == []
+
+
+@pytest.mark.parametrize("make", ["explain", "playground", "recorded"])
+def test_no_two_modules_of_a_page_have_a_name_in_common(make):
+    page = {
+        "explain": lambda: explain(Value(1.0)).html,
+        "playground": lambda: playground().html,
+        "recorded": lambda: recorded({}),
+    }[make]()
+    script = page.rpartition("<script>")[2]
+    names = re.findall(r"^(?:async )?(?:const|let|class|function) ([\w$]+)", script, re.M)
+    assert len(names) > 50
+    assert len(names) == len(set(names)), sorted(names)
 
 
 def test_a_rule_and_its_fix_in_another_language(tmp_path, monkeypatch):
@@ -276,15 +326,15 @@ def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
         assert quiet_words(Written(page.html).parts) <= {"tanh"}
         page.save(path)
         with opened(path, width=1600) as shown:
-            count = shown.evaluate("model.steps.count")
-            steps = [f"transport.goTo({k})" for k in range(count)]
+            count = shown.evaluate("page.model.steps.count")
+            steps = [f"page.transport.goTo({k})" for k in range(count)]
             tour = ["$('round').click()"] + ["$('tourNext').click()"] * 5
             panels = [f"$('tabs').children[{k}].click()" for k in range(5)]
             mistakes = [
                 action
                 for k in range(4)
-                for action in (f"$('switches').children[{k}].click()", "transport.goTo(9)",
-                               "transport.goTo(model.steps.count - 1)")
+                for action in (f"$('switches').children[{k}].click()", "page.transport.goTo(9)",
+                               "page.transport.goTo(page.model.steps.count - 1)")
             ]  # fmt: skip
             words = [
                 f"document.querySelectorAll('dfn')[{k}].dispatchEvent("
@@ -293,9 +343,9 @@ def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
             ]
             submit = "if (!$('question').hidden) $('question').requestSubmit()"
             tried = ["$('nudge').click()", "$('oneStep').click()", "$('oneStep').click()",
-                     "$('predict').click(); transport.goTo(2)", submit,
+                     "$('predict').click(); page.transport.goTo(2)", submit,
                      f"$('answer').value = 99; {submit}", "$('tell').click()",
-                     "$('play').click()", "setLeaf(model.leaves[0], 1e300)"]  # fmt: skip
+                     "$('play').click()", "setLeaf(page.model.leaves[0], 1e300)"]  # fmt: skip
             code = ["$('tabs').children[4].click()", *steps[:3], steps[-2]]
             found = read(shown, *steps, *tour, *panels, *mistakes, *words, *code, *tried)
             if page is folded:

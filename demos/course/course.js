@@ -1,4 +1,13 @@
 // The course: its chapters, one program that grows, and a page to play.
+
+import {makeEditor} from "./editor.js";
+import {filesOfPage} from "./files.js";
+import {drawing, folded} from "./frames.js";
+import {Python} from "./python.js";
+import {Results, STAGES, hintOf} from "./results.js";
+import {KEY, download, store, stored} from "./storage.js";
+import {element, paragraphs, textOf, words} from "./texts.js";
+
 const CHAPTERS = ["slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary"];
 const FREE = "free";
 const SLOW = 10;  // seconds until a run is called slow

@@ -1,5 +1,6 @@
 // The editor: CodeMirror with Python's habits.
-function makeEditor(place, label, onChange, onRun, onLeave) {
+
+export function makeEditor(place, label, onChange, onRun, onLeave) {
   const mirror = CodeMirror(place, {
     mode: "python", indentUnit: 4, lineNumbers: true, viewportMargin: Infinity, lineWrapping: false,
     screenReaderLabel: label,

@@ -1,6 +1,7 @@
 // The files inside this page by name: compressed bytes. (Safari cannot read a Blob of a page opened
 // from disk in a worker.)
-function filesOfPage() {
+
+export function filesOfPage() {
   const files = {};
   for (const element of document.querySelectorAll("script.file")) {
     files[element.dataset.name] = bytesOf(element.textContent);

@@ -1,5 +1,8 @@
 // Drawings and pages of the package, apart from this page: a picture, and a frame.
-function drawing(svg, about) {
+
+import {element, textOf, words} from "./texts.js";
+
+export function drawing(svg, about) {
   const address = URL.createObjectURL(new Blob([svg], {type: "image/svg+xml"}));
   const [, least] = svg.match(/min-width:(\d+)px/) || [0, 0];  // narrower, its letters were too small
   const image = element("img", {src: address, alt: about, style: `min-width: ${least}px`});
@@ -13,7 +16,7 @@ function frame({page, title, height}) {
 }
 
 // A page that is made when it is opened: each one computes and draws.
-function folded(shown, caption) {
+export function folded(shown, caption) {
   const details = element("details", {class: "page"}, element("summary", {}, ...words(caption)));
   details.addEventListener("toggle", () => {
     if (details.open && details.children.length === 1) details.append(frame(shown));
@@ -21,6 +24,6 @@ function folded(shown, caption) {
   return details;
 }
 
-function shownElement(shown) {
+export function shownElement(shown) {
   return shown.svg ? drawing(shown.svg, textOf("picture")) : frame(shown);
 }

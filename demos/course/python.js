@@ -1,5 +1,8 @@
 // Python in a worker, which can be ended at any time: a new one then starts.
-class Python {
+
+import {TEXTS} from "./texts.js";
+
+export class Python {
   constructor(files, source, heard) {
     this.files = files;
     this.address = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));

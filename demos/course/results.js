@@ -1,5 +1,9 @@
 // What came of a run, below the editor: what was printed and shown, then the verdict.
-class Results {
+
+import {drawing, shownElement} from "./frames.js";
+import {TEXTS, element, textOf, words} from "./texts.js";
+
+export class Results {
   constructor(printed, shown, verdict) {
     Object.assign(this, {printed, shown, verdict});
   }
@@ -61,10 +65,10 @@ class Results {
   }
 }
 
-const STAGES = ["what", "where", "how"];
+export const STAGES = ["what", "where", "how"];
 
 // The text of a hint: from the table of texts, or from the rule that `grade` names.
-function hintOf(finding, stage) {
+export function hintOf(finding, stage) {
   const key = `rule.${finding.rule}.${stage}`;
   if (key in TEXTS) return textOf(key);
   if (stage !== "where") return sentence(finding[stage]);

@@ -1,8 +1,11 @@
 // What the learner has written, in the browser's storage: it is there when the page opens again.
-const KEY = "micrograd-course";
+
+import {element} from "./texts.js";
+
+export const KEY = "micrograd-course";
 const EMPTY = {text: "", free: "", chapter: "slope", opened: [], done: []};
 
-function stored() {
+export function stored() {
   try {
     return {...EMPTY, ...JSON.parse(localStorage.getItem(KEY))};
   } catch {
@@ -11,7 +14,7 @@ function stored() {
 }
 
 // Whether it could be stored: a browser may refuse, for example in a private window.
-function store(state) {
+export function store(state) {
   try {
     localStorage.setItem(KEY, JSON.stringify(state));
     return true;
@@ -20,7 +23,7 @@ function store(state) {
   }
 }
 
-function download(name, text) {
+export function download(name, text) {
   const address = URL.createObjectURL(new Blob([text], {type: "text/x-python"}));
   element("a", {href: address, download: name}).click();
   setTimeout(() => URL.revokeObjectURL(address), 10000);

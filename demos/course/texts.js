@@ -1,9 +1,10 @@
 // The texts of the course, from its table, and how they become elements.
-const TEXTS = JSON.parse(document.getElementById("texts").textContent);
 
-const textOf = (key, values = {}) => TEXTS[key].replace(/\{(\w+)\}/g, (gap, name) => values[name] ?? gap);
+export const TEXTS = JSON.parse(document.getElementById("texts").textContent);
 
-function element(tag, attributes = {}, ...content) {
+export const textOf = (key, values = {}) => TEXTS[key].replace(/\{(\w+)\}/g, (gap, name) => values[name] ?? gap);
+
+export function element(tag, attributes = {}, ...content) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...content);
@@ -11,7 +12,7 @@ function element(tag, attributes = {}, ...content) {
 }
 
 // `code` and **important words** of a line.
-function words(text) {
+export function words(text) {
   return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part) => {
     if (part.length > 2 && part.startsWith("`")) return element("code", {}, part.slice(1, -1));
     if (part.startsWith("**")) return element("b", {}, part.slice(2, -2));
@@ -20,7 +21,7 @@ function words(text) {
 }
 
 // Paragraphs are separated by empty lines; lines that are indented are a program.
-function paragraphs(text) {
+export function paragraphs(text) {
   const isProgram = (part) => part.startsWith("    ");
   const parts = [];
   for (const part of text.split("\n\n")) {

@@ -42,11 +42,6 @@ LEVELS = ("op", "neuron", "layer")
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CALLS = ("neuron", "call")  # boxes with one output
-STYLES = ("cards",)
-SCRIPTS = (
-    *("texts", "numbers", "program", "layout", "levels", "steps", "formula", "words", "pane"),
-    *("cards", "transport", "meaning", "trying", "drawer", "sending"),
-)
 Explanation = Page  # what explain() returns
 
 
@@ -130,8 +125,8 @@ def explain(
     }
     page = html_page(
         "explain",
-        SCRIPTS,
-        STYLES,
+        "explain",
+        ["shared/cards"],
         language=language,
         title=html.escape(title),
         data=as_json(data),

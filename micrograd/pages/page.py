@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import posixpath
 import re
 from collections.abc import Sequence
 from importlib import resources
@@ -15,10 +16,11 @@ from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
 from micrograd.pages.texts import texts_of
 
-# Beside the .py files are the three files of each page. Of the others, some serve all pages, some
-# the page that steps through a graph, and some the page of training.
-FOLDERS = (".", "shared", "stepping", "learning")
 TEXT = r"\{\{(\w+\.[\w.]+)\}\}"  # a text of texts.toml, in a script
+IMPORT = re.compile(r'^import [^;]*?"([^"]+)";\n', re.MULTILINE)
+EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
+# A comment that begins a line, up to the next line. No other is removed, as // may be in a string.
+COMMENT = re.compile(r"^[ ]*(?://.*|/\*[\s\S]*?\*/)\n", re.MULTILINE)
 
 # What a page may do: run its own scripts, apply its own styles, and show pictures that it made
 # itself. It cannot fetch anything, or evaluate text as code.
@@ -30,7 +32,7 @@ POLICY = (
 
 def html_page(
     name: str,
-    scripts: Sequence[str] = (),
+    script: str = "",
     styles: Sequence[str] = (),
     folder: Path | None = None,
     language: str = "en",
@@ -38,15 +40,16 @@ def html_page(
 ) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
 
-    Every page has the tokens of `draw/tokens.py` as CSS variables, then base.css and NAME.css; and
-    the scripts in the given order, then NAME.js. A page without scripts has no NAME.js either. A
-    placeholder {{transport}} is the file transport.html. A placeholder with a dot, {{tool.try}}, is
-    a text of texts.toml. It may also be in a string of a script; in HTML, `x` in the text becomes a
-    key of the keyboard.
+    Every page has the tokens of `draw/tokens.py` as CSS variables, then shared/base.css, other
+    styles and NAME.css; and a script and the modules that it imports, joined in their order without
+    the lines of import and export, so no two of them may have the same name at the top level.
+    Comments are left out where they begin a line. A placeholder {{transport}} is the file
+    shared/transport.html. A placeholder with a dot, {{tool.try}}, is a text of texts.toml. It may
+    also be in a string of a script; in HTML, `x` in the text becomes a key of the keyboard.
 
     Args:
-        name: name of the page's three files, without the ending.
-        scripts: names of the .js files that come before the page's own.
+        name: name of the page's .html and .css files, without the ending.
+        script: name of the .js file with which the page starts; empty for a page without scripts.
         styles: names of the .css files between base.css and the page's own.
         folder: where to look for files first, for a page that is not part of the package.
         language: a column of texts.toml.
@@ -56,23 +59,41 @@ def html_page(
     '<!doctype html>'
     """
     words = texts_of(language)
-    js = (_file(f"{script}.js", folder) for script in (*scripts, *[name] * bool(scripts)))
+    js = _joined(f"{script}.js", folder) if script else ""
     parts = {
         "policy": POLICY,
         "language": language,
         "css": "\n".join(
-            [_tokens(), *(_file(f"{s}.css", folder) for s in ("base", *styles, name))]
+            [_tokens(), *(_file(f"{s}.css", folder) for s in ("shared/base", *styles, name))]
         ),
-        "js": re.sub(TEXT, lambda gap: _in_script(words[gap[1]]), "\n".join(js)),
+        "js": re.sub(TEXT, lambda gap: _in_script(words[gap[1]]), js),
         **contents,
     }
-    page = _file(f"{name}.html", folder).replace("{{transport}}", _file("transport.html"))
+    page = _file(f"{name}.html", folder).replace("{{transport}}", _file("shared/transport.html"))
 
     def filled(gap: re.Match[str]) -> str:
         return _in_html(words[gap[1]]) if "." in gap[1] else parts[gap[1]]
 
     # A single pass, so that a title such as {{js}} is not itself replaced.
     return re.sub(r"\{\{([\w.]+)\}\}", filled, page)
+
+
+def _joined(first: str, folder: Path | None) -> str:
+    # The module and those that it imports, each once and after those that it needs.
+    texts: dict[str, str] = {}
+    begun: set[str] = set()
+
+    def add(name: str) -> None:
+        if name in begun:
+            return
+        begun.add(name)
+        text = _file(name, folder)
+        for imported in IMPORT.findall(text):
+            add(posixpath.normpath(posixpath.join(posixpath.dirname(name), imported)))
+        texts[name] = EXPORT.sub("", IMPORT.sub("", text)).strip()
+
+    add(first)
+    return "\n".join(texts.values()) + "\n"
 
 
 def _in_html(text: str) -> str:
@@ -96,9 +117,10 @@ def as_json(data: Any) -> str:
 
 
 def _file(name: str, folder: Path | None = None) -> str:
-    here = resources.files("micrograd.pages")
-    places = [*([folder / name] if folder else []), *(here.joinpath(x, name) for x in FOLDERS)]
+    places = [*([folder / name] if folder else []), resources.files("micrograd.pages") / name]
     text = next(place for place in places if place.is_file()).read_text(encoding="utf-8")
+    if not name.endswith(".html"):
+        text = COMMENT.sub("", text)
     # Tabs for the indentation: a page is a tenth smaller, and its source can still be read.
     return re.sub(r"^(?:  )+", lambda gap: "\t" * (len(gap[0]) // 2), text, flags=re.MULTILINE)
 

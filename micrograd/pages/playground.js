@@ -1,5 +1,9 @@
-// Starts the page: a recorded run, or live training.
+// The page on which a network learns.
 
-const given = JSON.parse(element("run").textContent);
-explainWords();
-const page = given.run ? recorded(given.run) : live(given);
+import {live} from "./learning/live.js";
+import {MEANING} from "./learning/words.js";
+import {$} from "./shared/elements.js";
+import {explainWords} from "./shared/glossary.js";
+
+explainWords(MEANING);
+export const page = live(JSON.parse($("run").textContent));

@@ -10,7 +10,8 @@ recorded, with playback controls instead of training.
     <a page that trains 2-4-1 on 2 points: .show() opens it, .save('page.html') writes it>
 
 The page computes with recorded pieces: a step of a neuron's sum, each activation, each loss, or the
-whole model if it is not an MLP. It does not contain any derivative rule of its own.
+whole model if it is not an MLP; and with the recorded update rule of each optimizer. It does not
+contain any rule of its own.
 """
 
 from __future__ import annotations
@@ -29,14 +30,9 @@ from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.pieces import piece
+from micrograd.pages.rules import recorded_update
 from micrograd.pages.texts import texts_of
 
-SEEN = ["texts", "program", "numbers", "glossary", "canvas", "plane", "curves",
-        "network"]  # both pages  # fmt: skip
-LIVE = ["random", "samples", "assembly", "flat", "optimizers", "training", "experiment", "clock",
-        "sight", "pictures", "sentence", "figures", "details",
-        "levels", "layout", "steps", "pane", "cards", "opened", "arithmetic",
-        "hand", "choices", "controls", "keyboard", "address", "live"]  # fmt: skip
 MOST_CLASSES = 8
 KNOWN: dict[Callable[..., Value], str] = {
     binary_cross_entropy: "cross-entropy",
@@ -94,10 +90,11 @@ def playground(
         "names": _names(names, classes, signs),
         "examples": [[*x, label] for x, label in zip(points, labels, strict=True)] or None,
         "optimizer": _optimizer(optimizer, _parameters(model) if recorded else []),
+        **_updates(optimizer),
     }
     trained = _text(recorded) if recorded else "2-8-8-1"
     about = f"a page that trains {trained} on {len(points) or 'generated'} points"
-    page = _page(data, title, [*SEEN, *LIVE], language)
+    page = _page("playground", data, title, language)
     return Page(page, about=about, title=title, height=860)
 
 
@@ -112,15 +109,14 @@ def recorded(run: Mapping[str, Any], language: str = "en") -> str:
     '<!doctype html>'
     """
     title = str(run.get("title") or texts_of(language)["recorded.title"])
-    scripts = [*SEEN, "transport", "recorded"]
-    return _page({"title": title, "run": run}, title, scripts, language)
+    return _page("recorded", {"title": title, "run": run}, title, language)
 
 
-def _page(data: Mapping[str, Any], title: str, scripts: Sequence[str], language: str) -> str:
+def _page(script: str, data: Mapping[str, Any], title: str, language: str) -> str:
     return html_page(
         "playground",
-        scripts,
-        ["cards"],
+        script,
+        ["shared/cards"],
         language=language,
         title=html.escape(title),
         data=as_json(data),
@@ -306,17 +302,29 @@ def _optimizer(optimizer: Optimizer | None, parameters: Sequence[Value]) -> dict
                          f"{kind.__name__}(model.parameters())")  # fmt: skip
     data: dict[str, Any] = {"rate": optimizer.lr, "decay": optimizer.weight_decay}
     data["steps"] = optimizer.steps
+    data["name"], memory = kind.__name__, ["m", "s"]
     if isinstance(optimizer, SGD):
         data["name"], memory = ("Momentum", ["v"]) if optimizer.momentum else ("SGD", [])
-        data["momentum"] = optimizer.momentum
-    elif isinstance(optimizer, Adam):
-        data["name"], memory = kind.__name__, ["m", "s"]
-        data["betas"], data["eps"] = list(optimizer.betas), optimizer.eps
     place = {p: i for i, p in enumerate(optimizer.parameters)}
     data["memory"] = {
         name: [float(optimizer._state(name)[place[p]]) for p in parameters] for name in memory
     }
     return data
+
+
+def _updates(given: Optimizer | None) -> dict[str, Any]:
+    # The optimizers that the page offers, and those of their settings that stay as they are.
+    momentum = getattr(given, "momentum", 0) or 0.9
+    betas, eps = getattr(given, "betas", (0.9, 0.999)), getattr(given, "eps", 1e-8)
+    p = [Value(0.0)]
+    offered: dict[str, Optimizer] = {
+        "SGD": SGD(p),
+        "Momentum": SGD(p, momentum=momentum),
+        "Adam": Adam(p, betas=betas, eps=eps),
+        "AdamW": AdamW(p, betas=betas, eps=eps),
+    }
+    rules = {name: recorded_update(optimizer) for name, optimizer in offered.items()}
+    return {"optimizers": rules, "fixed": {"momentum": momentum, "betas": list(betas)}}
 
 
 def _number(p: Value) -> float:

@@ -7,7 +7,7 @@ class Assembly {
     this.rules = [];
     this.nodes = [];
     this.leaves = {};
-    this.places = new Map();  // from the text of a rule to its place
+    this.places = new Map(); // from the text of a rule to its place
   }
 
   leaf(number = 0) {
@@ -17,12 +17,15 @@ class Assembly {
 
   // Adds a piece whose inputs are the given nodes; returns where each of its nodes is now.
   add(piece, inputs) {
-    const rules = piece.rules.map(rule => this.rule(rule)), at = [];
-    piece.inputs.forEach((node, k) => { at[node] = inputs[k]; });
+    const rules = piece.rules.map(rule => this.rule(rule)),
+      at = [];
+    piece.inputs.forEach((node, k) => {
+      at[node] = inputs[k];
+    });
     piece.nodes.forEach(([rule, ...operands], i) => {
       if (at[i] !== undefined) return;
-      at[i] = rule < 0 ? this.leaf(Number(piece.leaves[i]))
-                       : this.nodes.push([rules[rule], ...operands.map(k => at[k])]) - 1;
+      at[i] =
+        rule < 0 ? this.leaf(Number(piece.leaves[i])) : this.nodes.push([rules[rule], ...operands.map(k => at[k])]) - 1;
     });
     return at;
   }
@@ -38,14 +41,18 @@ class Assembly {
 // neuron its weights, then its bias.
 //   sizes        numbers of inputs and of neurons in each layer
 //   activations  a name for each layer
-function perceptron(sizes, activations, pieces) {
-  const graph = new Assembly(), parameters = [], layers = [];
+export function perceptron(sizes, activations, pieces) {
+  const graph = new Assembly(),
+    parameters = [],
+    layers = [];
   const inputs = Array.from({length: sizes[0]}, () => graph.leaf());
   let values = inputs;
   sizes.slice(1).forEach((size, layer) => {
     const neurons = Array.from({length: size}, () => {
-      const first = parameters.length, begin = graph.nodes.length;
-      const weights = values.map(() => graph.leaf()), bias = graph.leaf();
+      const first = parameters.length,
+        begin = graph.nodes.length;
+      const weights = values.map(() => graph.leaf()),
+        bias = graph.leaf();
       parameters.push(...weights, bias);
       let total = bias;
       weights.forEach((w, k) => {
@@ -62,15 +69,16 @@ function perceptron(sizes, activations, pieces) {
 }
 
 // A model that Python recorded as a whole: nothing in it can be added or removed.
-function whole(piece) {
-  const graph = new Assembly(), inputs = piece.inputs.map(() => graph.leaf());
+export function whole(piece) {
+  const graph = new Assembly(),
+    inputs = piece.inputs.map(() => graph.leaf());
   const at = graph.add(piece, inputs);
   const [parameters, outputs] = [piece.parameters, piece.outputs].map(list => list.map(i => at[i]));
   return {graph, inputs, parameters, layers: [], outputs};
 }
 
 // The same graph with the loss behind its outputs; the loss is the last node.
-function withLoss(model, piece) {
+export function withLoss(model, piece) {
   const graph = new Assembly();
   for (const rule of model.graph.rules) graph.rule(rule);
   graph.nodes = model.graph.nodes.slice();

@@ -2,8 +2,9 @@
 //   pace()    steps in a frame; 0: a step every half second
 //   onTick    the next steps
 //   onChange  it was started or paused
-function makeClock({pace, onTick, onChange}) {
-  let timer = 0, last = 0;
+export function makeClock({pace, onTick, onChange}) {
+  let timer = 0,
+    last = 0;
   function frame(time) {
     if (!timer) return;
     const count = pace();

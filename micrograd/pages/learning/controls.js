@@ -1,100 +1,124 @@
 // The controls of training, data and network: what they show, and what happens when they are used.
 
+import {$, press} from "../shared/elements.js";
+import {word} from "../shared/glossary.js";
+import {filled} from "../shared/texts.js";
+import {OPTIMIZERS} from "./optimizers.js";
+import {drawLegend} from "./plane.js";
+
 const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 3, 10];
 const PENALTIES = [0, 0.0001, 0.001, 0.01, 0.03, 0.1, 0.3];
 const MOST_LAYERS = 5;
-const LOSSES = {  // as playground.py calls them, and an address
-  "cross-entropy": "{{loss.cross}}", hinge: "{{loss.hinge}}", "squared error": "{{loss.squared}}",
+const LOSSES = {
+  // as playground.py calls them, and an address
+  "cross-entropy": "{{loss.cross}}",
+  hinge: "{{loss.hinge}}",
+  "squared error": "{{loss.squared}}",
   "your loss": "{{loss.own}}",
 };
 
 //   onChange(what)  something is to be changed by calling what(), so that it can be undone
 //   presses         what a press does, for each button by its id
 // Returns show(), which brings the controls to the present state, and rate(up): to the next learning rate.
-function makeControls({experiment, attention, onChange, presses}) {
-  const {settings, data, isFixed} = experiment, shapes = element("shapes").children;
+export function makeControls({experiment, attention, onChange, presses}) {
+  const {settings, data, isFixed} = experiment,
+    shapes = $("shapes").children;
 
   function set(name, value, then = () => {}) {
-    if (settings[name] !== value) onChange(() => { settings[name] = value; then(); });
+    if (settings[name] !== value)
+      onChange(() => {
+        settings[name] = value;
+        then();
+      });
   }
 
   function show() {
-    const {hidden, activations, tested, loss, outputs} = experiment, isYours = settings.data === "yours";
+    const {hidden, activations, tested, loss, outputs} = experiment,
+      isYours = settings.data === "yours";
     const distance = r => Math.abs(Math.log(r / settings.rate));
-    element("rate").value = settings.rate;
-    const nearest = RATES.reduce((best, r) => distance(r) < distance(best) ? r : best);
-    element("rate-slider").value = RATES.indexOf(nearest);
-    element("rate-slider").setAttribute("aria-valuetext", settings.rate);
-    element("seed").value = settings.seed;
+    $("rate").value = settings.rate;
+    const nearest = RATES.reduce((best, r) => (distance(r) < distance(best) ? r : best));
+    $("rate-slider").value = RATES.indexOf(nearest);
+    $("rate-slider").setAttribute("aria-valuetext", settings.rate);
+    $("seed").value = settings.seed;
     select("decay", settings.decay, String(settings.decay));
     select("batch", settings.batch, filled("{{playground.batch.some}}", {n: settings.batch}));
-    element("optimizer").value = settings.optimizer;
-    element("loss-name").value = settings.loss;
+    $("optimizer").value = settings.optimizer;
+    $("loss-name").value = settings.loss;
     for (const id of ["noise", "size", "share"]) {
-      element(id).value = settings[id];
-      element(id).parentNode.querySelector("output").textContent =
+      $(id).value = settings[id];
+      $(id).parentNode.querySelector("output").textContent =
         id === "share" ? `${Math.round(100 * settings[id])}%` : settings[id];
     }
-    for (const id of ["noise", "size", "again"]) element(id).disabled = isYours;
+    for (const id of ["noise", "size", "again"]) $(id).disabled = isYours;
     for (const shape of shapes)
       shape.setAttribute("aria-pressed", shape.dataset.shape === settings.data && !experiment.byHand);
-    element("undo").disabled = !experiment.undone.length;
+    $("undo").disabled = !experiment.undone.length;
     if (!isFixed) {
-      element("layer-count").replaceChildren(`${hidden.length} `, word(
-        hidden.length === 1 ? "{{net.hidden.one}}" : "{{net.hidden}}", "layers"));
-      explainWords(element("layer-count"));
-      element("fewer-layers").disabled = !hidden.length;
-      element("more-layers").disabled = hidden.length >= MOST_LAYERS;
-      element("activation-field").hidden = !hidden.length;
-      if (hidden.length) element("activation").value = activations[0];
+      const layers = hidden.length === 1 ? "{{net.hidden.one}}" : "{{net.hidden}}";
+      $("layer-count").replaceChildren(`${hidden.length} `, word("layers", layers));
+      $("fewer-layers").disabled = !hidden.length;
+      $("more-layers").disabled = hidden.length >= MOST_LAYERS;
+      $("activation-field").hidden = !hidden.length;
+      if (hidden.length) $("activation").value = activations[0];
     }
-    for (const name of ["weights", "gradients"])
-      element(`show-${name}`).setAttribute("aria-pressed", attention.hue === name);
-    drawLegend(element("legend"), data.names, {
-      threshold: outputs === 1 ? loss.threshold : null, hollow: tested.length ? "{{plane.test}}" : "",
+    for (const name of ["weights", "gradients"]) press(`show-${name}`, attention.hue === name);
+    drawLegend($("legend"), data.names, {
+      threshold: outputs === 1 ? loss.threshold : null,
+      hollow: tested.length ? "{{plane.test}}" : "",
     });
   }
   // Selects a number; one from Python that the list does not have is added.
   function select(id, value, text) {
-    const list = element(id);
+    const list = $(id);
     if (![...list.options].some(o => +o.value === value)) list.append(new Option(text, value));
     list.value = value;
   }
 
   function fill() {
     const options = names => names.map(name => new Option(name, name));
-    element("optimizer").append(...options(Object.keys(OPTIMIZERS)));
-    element("loss-name").append(...data.losses.map(({name}) => new Option(LOSSES[name] ?? name, name)));
-    element("activation").append(...options(Object.keys(data.pieces).filter(name => name !== "weighted")));
-    const penalty = x => x === 0 ? "{{playground.penalty.none}}" : String(x);
-    element("decay").append(...PENALTIES.map(x => new Option(penalty(x), x)));
+    $("optimizer").append(...options(Object.keys(OPTIMIZERS)));
+    $("loss-name").append(...data.losses.map(({name}) => new Option(LOSSES[name] ?? name, name)));
+    $("activation").append(...options(Object.keys(data.pieces).filter(name => name !== "weighted")));
+    const penalty = x => (x === 0 ? "{{playground.penalty.none}}" : String(x));
+    $("decay").append(...PENALTIES.map(x => new Option(penalty(x), String(x))));
   }
 
   function connect() {
-    const changed = (id, action) => element(id).addEventListener("change", event => action(event.target));
+    const changed = (id, action) => $(id).addEventListener("change", event => action(event.target));
     const isNumber = input => input.value !== "" && Number.isFinite(+input.value) && +input.value >= 0;
-    for (const [id, action] of Object.entries(presses)) element(id).addEventListener("click", action);
-    changed("rate", input => isNumber(input) ? set("rate", +input.value) : show());
-    element("rate-slider").addEventListener("input", event => set("rate", RATES[+event.target.value]));
+    for (const [id, action] of Object.entries(presses)) $(id).addEventListener("click", action);
+    changed("rate", input => (isNumber(input) ? set("rate", +input.value) : show()));
+    $("rate-slider").addEventListener("input", event => set("rate", RATES[+event.target.value]));
     changed("seed", input => {
       if (isNumber(input))
-        set("seed", Math.round(+input.value), () => { if (!isFixed) experiment.startAgain(); });
+        set("seed", Math.round(+input.value), () => {
+          if (!isFixed) experiment.startAgain();
+        });
       show();
     });
-    changed("batch", list => set("batch", +list.value, () => { experiment.training.queue = []; }));
+    changed("batch", list =>
+      set("batch", +list.value, () => {
+        experiment.training.queue = [];
+      }),
+    );
     changed("optimizer", list => set("optimizer", list.value));
     changed("decay", list => set("decay", +list.value));
     changed("loss-name", list => set("loss", list.value, () => experiment.reassemble()));
-    changed("activation", list => onChange(() => {
-      const last = experiment.activations.at(-1);
-      experiment.activations = [...experiment.hidden.map(() => list.value), last];
-      experiment.reassemble();
-    }));
+    changed("activation", list =>
+      onChange(() => {
+        const last = experiment.activations.at(-1);
+        experiment.activations = [...experiment.hidden.map(() => list.value), last];
+        experiment.reassemble();
+      }),
+    );
     for (const id of ["noise", "size", "share"]) {
-      element(id).addEventListener("input", event => set(id, +event.target.value, () => {
-        if (experiment.byHand) experiment.examples = experiment.divided(experiment.examples);
-        else experiment.drawExamples();
-      }));
+      $(id).addEventListener("input", event =>
+        set(id, +event.target.value, () => {
+          if (experiment.byHand) experiment.examples = experiment.divided(experiment.examples);
+          else experiment.drawExamples();
+        }),
+      );
     }
   }
 

@@ -1,6 +1,25 @@
 // Curves over the steps of training: one or two lines, the second dashed, and a dot at the present.
 
+import {$} from "../shared/elements.js";
+import {decimals, percent} from "../shared/numbers.js";
+import {filled} from "../shared/texts.js";
+import {prepared, theme, ticks} from "./canvas.js";
+
 const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}"};
+
+// A curve of the page, and what it says of the present: numbers of the training points, and of others or null,
+// for which `both` is the text.
+export function showCurve(id, {steps, unit, main, other, now, height, both}) {
+  const top = id === "accuracy" ? 1 : 0;
+  const text = top ? percent : decimals;
+  const lines = [{numbers: main, colour: theme.ink}];
+  if (other) lines.push({numbers: other, colour: theme.faint, dashed: true});
+  drawCurves($(id), {steps, unit, lines, now, top, height});
+  const trained = text(main[now]);
+  const numbers = other ? filled(both, {trained, tested: text(other[now])}) : trained;
+  $(`${id}-now`).textContent = numbers;
+  $(id).setAttribute("aria-label", filled(CURVES[id], {numbers}));
+}
 
 // steps: where the numbers are, counted in `unit`; lines: [{numbers, colour, dashed}], null where a number
 // is not known; now: the index of the present; top: the upper end of the axis, 0 for the largest number.
@@ -12,17 +31,24 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   const sorted = known.slice().sort((a, b) => a - b);
   const most = sorted.length ? sorted[sorted.length - 1] : 1;
   const usual = sorted.length ? 4 * sorted[Math.floor(0.9 * (sorted.length - 1))] : 1;
-  const low = Math.min(0, sorted[0] || 0), high = top || upperEnd(low, Math.max(Math.min(most, usual), 1e-9));
-  const first = steps[0] || 0, end = Math.max(first + 1, steps[steps.length - 1] || 0);
-  const x = i => box.left + (steps[i] - first) / (end - first) * (box.right - box.left);
-  const y = value => box.bottom - (Math.min(value, high) - low) / (high - low) * (box.bottom - box.top);
+  const low = Math.min(0, sorted[0] || 0),
+    high = top || upperEnd(low, Math.max(Math.min(most, usual), 1e-9));
+  const first = steps[0] || 0,
+    end = Math.max(first + 1, steps[steps.length - 1] || 0);
+  const x = i => box.left + ((steps[i] - first) / (end - first)) * (box.right - box.left);
+  const y = value => box.bottom - ((Math.min(value, high) - low) / (high - low)) * (box.bottom - box.top);
 
-  context.strokeStyle = theme.hairline; context.lineWidth = 1;
-  context.fillStyle = theme.faint; context.textAlign = "right"; context.textBaseline = "middle";
+  context.strokeStyle = theme.hairline;
+  context.lineWidth = 1;
+  context.fillStyle = theme.faint;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
   for (const [value, text] of ticks(low, high, 3)) {
     context.beginPath();
-    context.moveTo(box.left, y(value)); context.lineTo(box.right, y(value)); context.stroke();
-    context.fillText(top ? Math.round(100 * value) + "%" : text, box.left - 5, y(value));
+    context.moveTo(box.left, y(value));
+    context.lineTo(box.right, y(value));
+    context.stroke();
+    context.fillText(top ? `${Math.round(100 * value)}%` : text, box.left - 5, y(value));
   }
   context.textBaseline = "top";
   const last = filled(end === 1 ? "{{curve.end.one}}" : "{{curve.end}}", {n: end, unit});
@@ -30,16 +56,21 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   context.fillText(last, width, box.bottom + 4);
   context.textAlign = "center";
   for (const [step, text] of ticks(first, end, 3)) {
-    const place = box.left + (step - first) / (end - first) * (box.right - box.left);
+    const place = box.left + ((step - first) / (end - first)) * (box.right - box.left);
     const isFree = place + context.measureText(text).width < width - context.measureText(last).width - 12;
     if (Number.isInteger(step) && isFree) context.fillText(text, place, box.bottom + 4);
   }
   const trace = (numbers, until, colour, thick) => {
-    context.strokeStyle = colour; context.lineWidth = thick; context.lineJoin = "round";
+    context.strokeStyle = colour;
+    context.lineWidth = thick;
+    context.lineJoin = "round";
     context.beginPath();
     let pen = "moveTo";
     for (let i = 0; i <= until; i++) {
-      if (numbers[i] === null) { pen = "moveTo"; continue; }
+      if (numbers[i] === null) {
+        pen = "moveTo";
+        continue;
+      }
       context[pen](x(i), y(numbers[i]));
       pen = "lineTo";
     }
@@ -51,7 +82,7 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
     trace(numbers, now, colour, 2);
     context.setLineDash([]);
     if (numbers[now] === null || numbers[now] === undefined) continue;
-    context.beginPath();  // a dot and a ring, both seen where they meet
+    context.beginPath(); // a dot and a ring, both seen where they meet
     context.arc(x(now), y(numbers[now]), dashed ? 6 : 3.5, 0, 2 * Math.PI);
     context.fillStyle = colour;
     if (!dashed) context.fill();
@@ -61,10 +92,7 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
 
 // The round number above all others, where an axis ends.
 function upperEnd(low, most) {
-  const rounds = ticks(low, most, 3).map(([place]) => place), top = rounds.at(-1) ?? most;
+  const rounds = ticks(low, most, 3).map(([place]) => place),
+    top = rounds.at(-1) ?? most;
   return top >= most * (1 - 1e-9) || rounds.length < 2 ? Math.max(most, top) : 2 * top - rounds.at(-2);
 }
-
-const percent = share => share === null ? "·" : (100 * share).toFixed(share === 1 ? 0 : 1) + "%";
-const decimals = x => x === null ? "·"
-  : Number.isFinite(x) && Math.abs(x) >= 1e-3 && Math.abs(x) < 1e4 ? x.toFixed(3) : number(x);

@@ -1,37 +1,65 @@
 // A network in training on points: its state, what can be changed, and how to take it back. No drawing.
 
-const ALL = 1e9;          // a batch of all points
+import {Graph} from "../shared/program.js";
+import {filled} from "../shared/texts.js";
+import {perceptron, whole, withLoss} from "./assembly.js";
+import {flattened} from "./flat.js";
+import {INPUTS} from "./network.js";
+import {useOptimizers} from "./optimizers.js";
+import {Random} from "./random.js";
+import {samples} from "./samples.js";
+import {aroundPoints} from "./sight.js";
+import {Training} from "./training.js";
+
+const ALL = 1e9; // a batch of all points
 const MOST_UNDONE = 100;
 
-class Experiment {
+export class Experiment {
   // data: what playground.py wrote into the page
   constructor(data) {
-    const own = data.model, given = data.optimizer || {}, isOwnData = !!data.examples;
+    const own = data.model,
+      given = data.optimizer || {},
+      isOwnData = !!data.examples;
     this.data = data;
     this.own = own;
-    this.isFixed = !!(own && own.piece);  // a model that is not an MLP: it trains, but cannot grow
+    this.isFixed = !!own?.piece; // a model that is not an MLP: it trains, but cannot grow
     this.classes = data.names.length;
     this.outputs = own ? (this.isFixed ? own.piece.outputs.length : own.sizes[own.sizes.length - 1]) : 1;
     this.settings = {
-      data: isOwnData ? "yours" : "moons", size: 100, noise: 0.1, share: isOwnData ? 0 : 0.2, sample: 1,
-      seed: 11, rate: given.rate ?? 0.3, batch: ALL, optimizer: given.name || "SGD", decay: given.decay ?? 0,
+      data: isOwnData ? "yours" : "moons",
+      size: 100,
+      noise: 0.1,
+      share: isOwnData ? 0 : 0.2,
+      sample: 1,
+      seed: 11,
+      rate: given.rate ?? 0.3,
+      batch: ALL,
+      optimizer: given.name || "SGD",
+      decay: given.decay ?? 0,
       loss: data.losses[0].name,
     };
-    const {momentum, betas, eps} = given;
-    this.fixed = {momentum: momentum || 0.9, betas: betas || [0.9, 0.999], eps: eps ?? 1e-8};
+    useOptimizers(data.optimizers);
     this.sizes = own ? own.sizes : [2, 8, 8, 1];
     this.activations = own ? own.activations : ["tanh", "tanh", "linear"];
     this.initial = {settings: {...this.settings}, sizes: this.sizes, activations: this.activations};
-    this.ratio = 1.3;     // of the plane: width over height
-    this.undone = [];     // states to go back to
-    this.trouble = "";    // what went wrong
-    this.moved = null;    // what the last single step did
+    this.ratio = 1.3; // of the plane: width over height
+    this.undone = []; // states to go back to
+    this.trouble = ""; // what went wrong
+    this.moved = null; // what the last single step did
   }
 
-  get trained() { return this.examples.filter(e => !e.test); }
-  get tested() { return this.examples.filter(e => e.test); }
-  get hidden() { return this.isFixed ? [] : this.sizes.slice(1, -1); }
-  get settingsOfStep() { return {...this.settings, ...this.fixed}; }
+  get trained() {
+    return this.examples.filter(e => !e.test);
+  }
+  get tested() {
+    return this.examples.filter(e => e.test);
+  }
+  get hidden() {
+    return this.isFixed ? [] : this.sizes.slice(1, -1);
+  }
+  get settingsOfStep() {
+    return {...this.settings, ...this.data.fixed};
+  }
 
   // ---- Start
 
@@ -43,7 +71,11 @@ class Experiment {
     this.undone = [];
     if (!this.isFixed && state.hidden) this.rebuild(state.hidden, state.activation);
     this.drawExamples();
-    if (state.points) { this.examples = state.points; this.byHand = true; this.look(); }
+    if (state.points) {
+      this.examples = state.points;
+      this.byHand = true;
+      this.look();
+    }
     const {own, data} = this;
     const isOwn = own && (this.isFixed || this.sizes.join() === own.sizes.join());
     this.startAgain(isOwn ? own.weights : this.drawnWeights());
@@ -87,7 +119,8 @@ class Experiment {
 
   // Weights as Python draws them: uniform in [-1, 1), biases 0.
   drawnWeights() {
-    const random = new Random(this.settings.seed), weights = [];
+    const random = new Random(this.settings.seed),
+      weights = [];
     this.sizes.slice(1).forEach((size, layer) => {
       for (let i = 0; i < size; i++) {
         for (let j = 0; j < this.sizes[layer]; j++) weights.push(random.uniform(-1, 1));
@@ -122,42 +155,55 @@ class Experiment {
     const tests = Math.round(this.settings.share * points.length);
     return points.map((e, i) => ({...e, test: i < tests}));
   }
-  look() { this.view = aroundPoints(this.examples, this.ratio); }
+  look() {
+    this.view = aroundPoints(this.examples, this.ratio);
+  }
 
   // ---- Training
 
   // Up to `count` steps, as many as there is time for in a frame, but at least one.
   step(count = 1) {
-    const until = performance.now() + 25, examples = this.trained, settings = this.settingsOfStep;
-    do this.training.step(examples, settings); while (--count > 0 && performance.now() < until);
+    const until = performance.now() + 25,
+      examples = this.trained,
+      settings = this.settingsOfStep;
+    do this.training.step(examples, settings);
+    while (--count > 0 && performance.now() < until);
     this.note();
     const last = this.curves.loss[this.curves.loss.length - 1];
-    if (last !== null && !Number.isFinite(last))
-      this.trouble = "{{train.overflow}}";
+    if (last !== null && !Number.isFinite(last)) this.trouble = "{{train.overflow}}";
   }
 
   // One step, and which weight it moved most.
   stepAndTell() {
-    const before = this.training.p.slice(), lossBefore = this.curves.loss.at(-1);
+    const before = this.training.p.slice(),
+      lossBefore = this.curves.loss.at(-1);
     this.step();
-    const {p, G} = this.training, {settings} = this;
+    const {p, G} = this.training,
+      {settings} = this;
     const far = i => Math.abs(p[i] - before[i]);
     const lines = [...p.keys()].filter(i => this.isFixed || !this.isBias(this.weightAt(i)));
-    const place = lines.reduce((most, i) => far(i) > far(most) ? i : most, lines[0]);
+    const place = lines.reduce((most, i) => (far(i) > far(most) ? i : most), lines[0]);
     this.moved = {
-      weight: this.weightAt(place), before: before[place], after: p[place], gradient: G[place],
+      weight: this.weightAt(place),
+      before: before[place],
+      after: p[place],
+      gradient: G[place],
       losses: [lossBefore, this.curves.loss.at(-1)],
-      isPlain: settings.optimizer === "SGD" && !settings.decay,  // learning rate × gradient, nothing else
+      isPlain: settings.optimizer === "SGD" && !settings.decay, // learning rate × gradient, nothing else
     };
   }
 
   // Adds the present to the curves; of long curves every other number is dropped.
   note() {
     const {training, curves} = this;
-    const [seen, unseen] = [this.trained, this.tested].map(list =>
-      training.judged(list, this.loss.threshold));
-    const lists = {steps: training.steps, loss: seen.loss, testLoss: unseen.loss, accuracy: seen.accuracy,
-                   testAccuracy: unseen.accuracy};
+    const [seen, unseen] = [this.trained, this.tested].map(list => training.judged(list, this.loss.threshold));
+    const lists = {
+      steps: training.steps,
+      loss: seen.loss,
+      testLoss: unseen.loss,
+      accuracy: seen.accuracy,
+      testAccuracy: unseen.accuracy,
+    };
     const last = curves.steps.length - 1;
     if (curves.steps[last] === training.steps) for (const list of Object.values(curves)) list.pop();
     for (const [name, number] of Object.entries(lists)) curves[name].push(number);
@@ -170,8 +216,16 @@ class Experiment {
 
   kept() {
     const {settings, sizes, activations, examples, view, byHand, training, curves} = this;
-    return {settings: {...settings}, sizes, activations, examples, view, byHand, training: training.kept(),
-            curves: Object.fromEntries(Object.entries(curves).map(([k, v]) => [k, v.slice()]))};
+    return {
+      settings: {...settings},
+      sizes,
+      activations,
+      examples,
+      view,
+      byHand,
+      training: training.kept(),
+      curves: Object.fromEntries(Object.entries(curves).map(([k, v]) => [k, v.slice()])),
+    };
   }
   remember() {
     this.undone.push(this.kept());
@@ -191,11 +245,13 @@ class Experiment {
 
   // The weights as rows, for each layer and neuron: those of its inputs, then the bias.
   rows() {
-    return this.model.layers.map(layer => layer.map(({first, weights}) =>
-      [...this.training.p.slice(first, first + weights.length + 1)]));
+    return this.model.layers.map(layer =>
+      layer.map(({first, weights}) => [...this.training.p.slice(first, first + weights.length + 1)]),
+    );
   }
   resize(layer, by) {
-    const {sizes, settings, training} = this, rows = this.rows();
+    const {sizes, settings, training} = this,
+      rows = this.rows();
     const random = new Random(settings.seed + training.steps + sizes[layer]);
     if (by > 0) {
       // The next layer ignores the new neuron at first, so the boundary stays as it is.
@@ -209,9 +265,16 @@ class Experiment {
     this.assemble(rows.flat(2));
   }
   addOrRemoveLayer(by) {
-    const {sizes, activations} = this, inner = this.hidden, bends = activations.slice(0, -1);
-    if (by > 0) { inner.push(inner.at(-1) ?? 4); bends.push(bends.at(-1) ?? "tanh"); }
-    else { inner.pop(); bends.pop(); }
+    const {sizes, activations} = this,
+      inner = this.hidden,
+      bends = activations.slice(0, -1);
+    if (by > 0) {
+      inner.push(inner.at(-1) ?? 4);
+      bends.push(bends.at(-1) ?? "tanh");
+    } else {
+      inner.pop();
+      bends.pop();
+    }
     this.sizes = [2, ...inner, sizes[sizes.length - 1]];
     this.activations = [...bends, activations[activations.length - 1]];
     this.startAgain();
@@ -226,16 +289,20 @@ class Experiment {
       const joined = withLoss(this.model, this.loss.classes[label]);
       this.graphs.set(label, {...joined, graph: new Graph(joined.graph)});
     }
-    const {graph, inputs, parameters} = this.graphs.get(label), leaves = new Map(graph.leaves);
+    const {graph, inputs, parameters} = this.graphs.get(label),
+      leaves = new Map(graph.leaves);
     [x, y].forEach((number, k) => leaves.set(inputs[k], number));
     parameters.forEach((node, k) => leaves.set(node, this.training.p[k]));
-    const d = graph.forward(leaves), g = graph.backward(d);
+    const d = graph.forward(leaves),
+      g = graph.backward(d);
     return {graph, d, g};
   }
 
   // How far the loss moves when a parameter moves by `size`.
   nudged(place, size) {
-    const {p} = this.training, here = this.trained, before = p[place];
+    const {p} = this.training,
+      here = this.trained,
+      before = p[place];
     const at = this.training.judged(here, this.loss.threshold).loss;
     p[place] = before + size;
     const moved = this.training.judged(here, this.loss.threshold).loss - at;
@@ -245,32 +312,40 @@ class Experiment {
 
   // ---- Weights and their names. A weight is {layer, index, input}, or {place} if it is not an MLP.
 
+  /** @returns {any} */
   weightAt(place) {
     if (this.isFixed) return {place};
     for (const [k, layer] of this.model.layers.entries())
       for (const [index, {first, weights}] of layer.entries())
-        if (place >= first && place <= first + weights.length)
-          return {layer: k + 1, index, input: place - first};
+        if (place >= first && place <= first + weights.length) return {layer: k + 1, index, input: place - first};
     return null;
   }
   placeOf({place, layer, index, input}) {
     return this.isFixed ? place : this.model.layers[layer - 1][index].first + input;
   }
-  isBias({layer, input}) { return !this.isFixed && input === this.sizes[layer - 1]; }
+  isBias({layer, input}) {
+    return !this.isFixed && input === this.sizes[layer - 1];
+  }
   weightName(weight) {
     if (this.isFixed) return this.own.called[weight.place];
     const {layer, index, input} = weight;
     return `${this.neuronName(layer, index)}.${this.isBias(weight) ? "b" : `w${input}`}`;
   }
-  neuronName(layer, index) { return layer === 0 ? INPUTS[index] : `L${layer}.n${index}`; }
+  neuronName(layer, index) {
+    return layer === 0 ? INPUTS[index] : `L${layer}.n${index}`;
+  }
   neuronTitle(layer, index) {
     const name = this.neuronName(layer, index);
-    return layer === 0 ? filled("{{net.input}}", {name})
-      : layer === this.sizes.length - 1 ? filled("{{net.output}}", {name})
-      : `${name}, ${this.activations[layer - 1]}`;
+    return layer === 0
+      ? filled("{{net.input}}", {name})
+      : layer === this.sizes.length - 1
+        ? filled("{{net.output}}", {name})
+        : `${name}, ${this.activations[layer - 1]}`;
   }
-  hasNeuron({layer, index}) { return !this.isFixed && index < (this.sizes[layer] ?? 0); }
+  hasNeuron({layer, index}) {
+    return !this.isFixed && index < (this.sizes[layer] ?? 0);
+  }
   hasWeight(weight) {
-    return this.isFixed || this.hasNeuron(weight) && weight.input <= this.sizes[weight.layer - 1];
+    return this.isFixed || (this.hasNeuron(weight) && weight.input <= this.sizes[weight.layer - 1]);
   }
 }

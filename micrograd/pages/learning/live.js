@@ -1,12 +1,31 @@
 // Live training: connects the experiment with its pictures, panels and controls.
 
+import {writeAddress} from "../shared/address.js";
+import {$, press} from "../shared/elements.js";
+import {makeArithmetic} from "./arithmetic.js";
+import {oncePerFrame, readTheme, redrawnWhenNeeded} from "./canvas.js";
+import {makeChoices} from "./choices.js";
+import {makeClock} from "./clock.js";
+import {makeControls} from "./controls.js";
+import {makeDetails} from "./details.js";
+import {Experiment} from "./experiment.js";
+import {makeHand} from "./hand.js";
+import {listenToTraining} from "./keyboard.js";
+import {asAddress, fromAddress} from "./link.js";
+import {makeNetwork} from "./network.js";
+import {OPTIMIZERS} from "./optimizers.js";
+import {makePictures} from "./pictures.js";
+import {SHAPES} from "./samples.js";
+import {say} from "./sentence.js";
+
 const MOST_POINTS = 400;
 
-function live(data) {
-  const experiment = new Experiment(data), {isFixed, settings} = experiment;
+export function live(data) {
+  const experiment = new Experiment(data),
+    {isFixed, settings} = experiment;
   // What one looks at: chosen {kind, point, neuron, weight, at}, the neuron pointed at, and what lines show.
   const attention = {chosen: {}, pointed: null, hue: "weights"};
-  let isAsked = false;
+  const ask = oncePerFrame(() => draw());
 
   // ---- What is chosen, and changes that can be undone
 
@@ -17,7 +36,7 @@ function live(data) {
     ask();
   }
   const chooseMore = what => choose({...attention.chosen, ...what});
-  // What was chosen, without what is gone.
+  /** What was chosen, without what is gone. @param {any} chosen */
   function stillThere({point, neuron, weight, ...rest}) {
     return {
       ...rest,
@@ -45,13 +64,16 @@ function live(data) {
   // ---- Training
 
   const clock = makeClock({
-    pace: () => +element("pace").value,
+    pace: () => +$("pace").value,
     onTick: count => {
       experiment.step(count);
       if (experiment.trouble) clock.pause();
       draw();
     },
-    onChange: () => { showTrain(); ask(); },
+    onChange: () => {
+      showTrain();
+      ask();
+    },
   });
   function canTrain() {
     if (experiment.trained.length) return true;
@@ -72,14 +94,13 @@ function live(data) {
     if (!canTrain()) return;
     experiment.remember();
     experiment.stepAndTell();
-    element("undo").disabled = false;
+    $("undo").disabled = false;
     ask();
   }
   function showTrain() {
-    element("train").textContent = clock.isRunning() ? "{{train.pause}}" : "{{train.run}}";
-    element("train").setAttribute("aria-pressed", clock.isRunning());
-    for (const id of ["said", "figures"])
-      element(id).setAttribute("aria-live", clock.isRunning() ? "off" : "polite");
+    $("train").textContent = clock.isRunning() ? "{{train.pause}}" : "{{train.run}}";
+    press("train", clock.isRunning());
+    for (const id of ["said", "figures"]) $(id).setAttribute("aria-live", clock.isRunning() ? "off" : "polite");
   }
 
   // ---- Points by hand
@@ -91,54 +112,61 @@ function live(data) {
     });
   }
   function addPoint(x, y) {
-    const {examples} = experiment, added = {x, y, label: choices.brush(), test: false};
+    const {examples} = experiment,
+      added = {x, y, label: choices.brush(), test: false};
     if (examples.length < MOST_POINTS) setExamples([...examples, added]);
   }
   function deletePoint() {
     const {point} = attention.chosen;
-    if (point !== undefined) setExamples(experiment.examples.filter((_, i) => i !== point), undefined);
+    if (point !== undefined)
+      setExamples(
+        experiment.examples.filter((_, i) => i !== point),
+        undefined,
+      );
   }
-  const withPoint = (point, changed) =>
-    experiment.examples.map((e, i) => i === point ? {...e, ...changed} : e);
+  const withPoint = (point, changed) => experiment.examples.map((e, i) => (i === point ? {...e, ...changed} : e));
 
   // ---- Drawing
 
-  function ask() {
-    if (isAsked) return;
-    isAsked = true;
-    requestAnimationFrame(() => { isAsked = false; draw(); });
-  }
   function draw() {
     fitView();
     pictures.draw();
     say(experiment);
     details.draw();
     arithmetic.draw();
-    if (!clock.isRunning()) keepAddress();
+    if (!clock.isRunning()) keepLink();
   }
   // On a phone the plane is wider than high, to leave room for the knobs below it.
   function fitView() {
-    experiment.ratio = element("page").clientWidth < 680 ? 1.6 : 1.3;
-    const {view: {low, high}, ratio} = experiment;
+    experiment.ratio = $("page").clientWidth < 680 ? 1.6 : 1.3;
+    const {
+      view: {low, high},
+      ratio,
+    } = experiment;
     if (Math.abs((high[0] - low[0]) / (high[1] - low[1]) - ratio) > 1e-6) experiment.look();
   }
 
   // ---- The address
 
-  function keepAddress() {
+  function keepLink() {
     const {training, sizes, activations, byHand, examples} = experiment;
-    const hash = asAddress({
-      settings, step: training.steps,
-      sizes: isFixed ? null : sizes, activation: isFixed ? null : activations[0],
-      weights: training.p.length <= 1500 ? training.p : null, points: byHand ? examples : null,
-    });
-    try { history.replaceState(null, "", hash); } catch { /* a frame without an address */ }
+    writeAddress(() =>
+      asAddress({
+        settings,
+        step: training.steps,
+        sizes: isFixed ? null : sizes,
+        activation: isFixed ? null : activations[0],
+        weights: training.p.length <= 1500 ? training.p : null,
+        points: byHand ? examples : null,
+      }),
+    );
   }
   function begin(link) {
     const known = {
       data: [...(data.examples ? ["yours"] : []), ...Object.keys(SHAPES)],
       loss: data.losses.map(l => l.name),
-      optimizer: Object.keys(OPTIMIZERS), activation: Object.keys(data.pieces).filter(n => n !== "weighted"),
+      optimizer: Object.keys(OPTIMIZERS),
+      activation: Object.keys(data.pieces).filter(n => n !== "weighted"),
     };
     attention.chosen = {};
     experiment.begin(fromAddress(link, known, experiment.classes), !!link);
@@ -146,54 +174,87 @@ function live(data) {
 
   // ---- The parts of the page
 
-  element("playback").remove();
-  for (const id of ["training", "details", "data-panel", "hint"]) element(id).hidden = false;
+  $("playback").remove();
+  for (const id of ["training", "details", "data-panel", "hint"]) $(id).hidden = false;
   // Without layers there are none to change; Reset goes back to the weights from Python.
-  for (const part of [element("layers"), element("activation-field"), element("seed").parentNode,
-                      element("shown"), element("key-lines")]) part.hidden = isFixed;
+  for (const part of [$("layers"), $("activation-field"), $("seed").parentNode, $("shown"), $("key-lines")])
+    part.hidden = isFixed;
 
   const pickWeight = weight => chooseMore({kind: "weight", weight});
-  const setWeight = (place, number) => change(() => { experiment.training.p[place] = number; });
-  const network = isFixed ? null : makeNetwork(element("network"), {
-    onNeuron: (layer, index) => {
-      const point = attention.chosen.point ?? (experiment.examples.length ? 0 : undefined);
-      chooseMore({kind: "neuron", neuron: {layer, index}, at: 0, point});
-      requestAnimationFrame(() => element("arithmetic").scrollIntoView({block: "nearest"}));
-    },
-    onPoint: (layer, index) => { attention.pointed = layer === null ? null : {layer, index}; ask(); },
-    onLine: (layer, index, input) => pickWeight({layer, index, input}),
-    onSize: (layer, by) => change(() => experiment.resize(layer, by)),
-  });
+  const setWeight = (place, number) =>
+    change(() => {
+      experiment.training.p[place] = number;
+    });
+  const network = isFixed
+    ? null
+    : makeNetwork($("network"), {
+        onNeuron: (layer, index) => {
+          const point = attention.chosen.point ?? (experiment.examples.length ? 0 : undefined);
+          chooseMore({kind: "neuron", neuron: {layer, index}, at: 0, point});
+          requestAnimationFrame(() => $("arithmetic").scrollIntoView({block: "nearest"}));
+        },
+        onPoint: (layer, index) => {
+          attention.pointed = layer === null ? null : {layer, index};
+          ask();
+        },
+        onLine: (layer, index, input) => pickWeight({layer, index, input}),
+        onSize: (layer, by) => change(() => experiment.resize(layer, by)),
+      });
   const pictures = makePictures({experiment, attention, clock, network, onPick: pickWeight});
   const arithmetic = makeArithmetic({
-    experiment, attention, clock, onPick: pickWeight,
-    onTurn: (place, steps) =>
-      setWeight(place, Math.round(1000 * (experiment.training.p[place] + 0.1 * steps)) / 1000),
+    experiment,
+    attention,
+    clock,
+    onPick: pickWeight,
+    onTurn: (place, steps) => setWeight(place, Math.round(1000 * (experiment.training.p[place] + 0.1 * steps)) / 1000),
   });
-  const details = makeDetails(element("details"), {
-    experiment, attention, clock, onChoose: choose, onWeight: setWeight, onDelete: deletePoint,
+  const details = makeDetails($("details"), {
+    experiment,
+    attention,
+    clock,
+    onChoose: choose,
+    onWeight: setWeight,
+    onDelete: deletePoint,
     onPoint: (point, changed) => setExamples(withPoint(point, changed)),
   });
-  const choices = makeChoices(experiment, shape => change(() => {
-    settings.data = shape;
-    experiment.drawExamples();
-  }));
+  const choices = makeChoices(experiment, shape =>
+    change(() => {
+      settings.data = shape;
+      experiment.drawExamples();
+    }),
+  );
   function stepOpened(by) {
     attention.chosen.at = Math.max(0, (attention.chosen.at ?? 0) + by);
     ask();
   }
-  const lines = hue => () => { attention.hue = hue; controls.show(); ask(); };
+  const lines = hue => () => {
+    attention.hue = hue;
+    controls.show();
+    ask();
+  };
   const controls = makeControls({
-    experiment, attention, onChange: change,
+    experiment,
+    attention,
+    onChange: change,
     presses: {
-      train, "one-step": oneStep, undo,
-      reset: () => { clock.pause(); change(() => experiment.startAgain()); },
-      "opened-back": () => stepOpened(-1), "opened-forward": () => stepOpened(1),
+      train,
+      "one-step": oneStep,
+      undo,
+      reset: () => {
+        clock.pause();
+        change(() => experiment.startAgain());
+      },
+      "opened-back": () => stepOpened(-1),
+      "opened-forward": () => stepOpened(1),
       "opened-all": () => stepOpened(1e6),
       close: () => chooseMore({kind: "point", neuron: undefined, ...(isFixed && {point: undefined})}),
       "fewer-layers": () => change(() => experiment.addOrRemoveLayer(-1)),
       "more-layers": () => change(() => experiment.addOrRemoveLayer(1)),
-      again: () => change(() => { settings.sample++; experiment.drawExamples(); }),
+      again: () =>
+        change(() => {
+          settings.sample++;
+          experiment.drawExamples();
+        }),
       clear: () => setExamples([], undefined),
       add: () => {
         const {low, high} = experiment.view;
@@ -204,20 +265,25 @@ function live(data) {
         const {length} = experiment.examples;
         if (length) choose({kind: "point", point: ((attention.chosen.point ?? -1) + 1) % length});
       },
-      "show-weights": lines("weights"), "show-gradients": lines("gradients"),
+      "show-weights": lines("weights"),
+      "show-gradients": lines("gradients"),
     },
   });
-  makeHand(element("boundary"), {
-    geometry: pictures.geometry, examples: () => experiment.examples,
-    onAdd: addPoint, onChoose: point => choose({kind: "point", point}), onDelete: deletePoint,
-    onGrab: () => experiment.remember(), onDrop: showAgain,
+  makeHand($("boundary"), {
+    geometry: pictures.geometry,
+    examples: () => experiment.examples,
+    onAdd: addPoint,
+    onChoose: point => choose({kind: "point", point}),
+    onDelete: deletePoint,
+    onGrab: () => experiment.remember(),
+    onDrop: showAgain,
     onMove: (point, x, y) => {
       Object.assign(experiment, {examples: withPoint(point, {x, y}), byHand: true});
       experiment.note();
       ask();
     },
   });
-  listenToKeys({oneStep, undo, train, close: () => choose({}), stepOpened, rate: controls.rate});
+  listenToTraining({oneStep, undo, train, close: () => choose({}), stepOpened, rate: controls.rate});
 
   // ---- Start
 
@@ -229,7 +295,7 @@ function live(data) {
     begin(new URL(event.newURL).hash);
     showAgain();
   });
-  redrawnWhenNeeded((isNow) => {
+  redrawnWhenNeeded(isNow => {
     arithmetic.redraw();
     choices.draw();
     showAgain();
@@ -242,9 +308,18 @@ function live(data) {
 
   // For tests and for the console of the browser.
   return {
-    numbers: () => [...experiment.training.p], geometry: pictures.geometry, network,
-    train: (count) => { for (let i = 0; i < count; i++) oneStep(); draw(); },
-    state: () => ({...experiment.kept(), chosen: attention.chosen, model: experiment.model,
-                   program: experiment.program}),
+    numbers: () => [...experiment.training.p],
+    geometry: pictures.geometry,
+    network,
+    train: count => {
+      for (let i = 0; i < count; i++) oneStep();
+      draw();
+    },
+    state: () => ({
+      ...experiment.kept(),
+      chosen: attention.chosen,
+      model: experiment.model,
+      program: experiment.program,
+    }),
   };
 }

@@ -1,9 +1,21 @@
 // A neuron opened, or a whole small model: its operations for one point as cards, forward and backward,
 // drawn by cards.js as on the stepping page.
 
-const KINDS = {
-  input: "{{word.input}}", parameter: "{{word.parameter}}", constant: "{{word.constant}}",
-  operation: "{{word.operation}}", result: "{{word.result}}",
+import {Stage} from "../shared/cards.js";
+import {Levels} from "../shared/levels.js";
+import {inFormula, number} from "../shared/numbers.js";
+import {chainTexts, pictureOf} from "../shared/picture.js";
+import {Graph} from "../shared/program.js";
+import {Steps} from "../shared/steps.js";
+import {filled} from "../shared/texts.js";
+import {operationIn} from "./figures.js";
+
+const CALLED = {
+  input: "{{word.input}}",
+  parameter: "{{word.parameter}}",
+  constant: "{{word.constant}}",
+  operation: "{{word.operation}}",
+  result: "{{word.result}}",
 };
 
 // Part of a graph, ending in the loss. If more computation lies between the part and the loss, its last
@@ -11,7 +23,8 @@ const KINDS = {
 class Part extends Graph {
   // whole: {graph, d, g}; nodes: those to show, operands first; rest: whether more lies behind the last
   constructor({graph, d, g}, nodes, rest) {
-    const place = new Map(nodes.map((node, k) => [node, k])), last = nodes.length - 1;
+    const place = new Map(nodes.map((node, k) => [node, k])),
+      last = nodes.length - 1;
     const rules = [...graph.rules, {op: "…", forward: null, shares: [0]}];
     const own = nodes.map(node => {
       const [rule, ...operands] = graph.nodes[node];
@@ -26,12 +39,16 @@ class Part extends Graph {
 
   // The numbers of another moment.
   follow({graph, d, g}) {
-    this.origin.forEach((node, k) => { if (this.isLeaf(k)) this.leaves.set(k, d[node]); });
+    this.origin.forEach((node, k) => {
+      if (this.isLeaf(k)) this.leaves.set(k, d[node]);
+    });
     this.loss = d[graph.root];
     this.slope = g[this.origin[this.origin.length - 1]];
   }
 
-  data(i, d) { return this.rest && i === this.root ? this.loss : super.data(i, d); }
+  data(i, d) {
+    return this.rest && i === this.root ? this.loss : super.data(i, d);
+  }
   share(i, k, d, g, upstream = g[i]) {
     return this.rest && i === this.root ? this.slope * upstream : super.share(i, k, d, g, upstream);
   }
@@ -40,14 +57,20 @@ class Part extends Graph {
 // Connects the cards to their place.
 //   onTurn(node, steps)  a knob on a parameter was turned
 //   onPick(node)         a parameter was pressed
-function makeOpened({svg, map, onTurn, onPick}) {
+export function makeOpened({svg, map, onTurn, onPick}) {
   const origin = k => part.origin[k];
   const callbacks = {onTurn: (k, steps) => onTurn(origin(k), steps), onPick: k => onPick(origin(k))};
   const stage = new Stage(svg, {map, ...callbacks});
-  let key = "", part, view, steps, names, kinds, shown = -1;
+  let key = "",
+    part,
+    view,
+    steps,
+    names,
+    kinds,
+    shown = -1;
 
   const describe = ({node: k}) => {
-    const op = part.isLeaf(k) ? "" : part.rules[part.nodes[k][0]].op;
+    const op = part.isLeaf(k) ? "" : part.rule(k).op;
     const sign = {"*": "×", "-": "−", neg: "−"}[op] ?? op.toLowerCase();
     return {kind: kinds[k], title: names[k], full: names[k], sign, fixed: kinds[k] !== "parameter"};
   };
@@ -62,70 +85,79 @@ function makeOpened({svg, map, onTurn, onPick}) {
       let count = 0;
       names = nodes.map((node, k) => named(node) ?? (part.isLeaf(k) ? number(whole.d[node]) : `v${++count}`));
       kinds = nodes.map((node, k) => kindOf(node) ?? (part.isLeaf(k) ? "constant" : "operation"));
-      if (rest) { names.push("{{how.loss}}"); kinds.push("result"); } else kinds[kinds.length - 1] = "result";
+      if (rest) {
+        names.push("{{how.loss}}");
+        kinds.push("result");
+      } else kinds[kinds.length - 1] = "result";
       view = new Levels(part).view(new Set());
       stage.draw(view, describe);
       svg.style.height = `${Math.min(440, Math.max(180, stage.needs().height))}px`;
       stage.fit();
-      stage.moveTo(0, stage.layout.height / 2);  // it begins at the left
+      stage.moveTo(0, stage.layout.height / 2); // it begins at the left
       shown = -1;
     }
     part.follow(whole);
     steps = new Steps(part, view, part.leaves);
-    const now = Math.max(0, Math.min(at, steps.count - 1)), state = steps.state(now);
-    stage.show(pictureOf(now, state));
+    const now = Math.max(0, Math.min(at, steps.count - 1)),
+      state = steps.state(now);
+    stage.show(momentOf(now, state));
     shown = now;
     return {at: now, count: steps.count, ...toldAt(now, state)};
   }
 
-  function pictureOf(at, {d, g, known, seeded, done, changes}) {
-    const step = steps.list[at], backward = at >= steps.seedAt;
-    const changed = new Set(changes.map(({node}) => node)), cards = new Map();
+  function momentOf(at, {changes}) {
+    const isConstant = k => kinds[k] === "constant";
+    const picture = pictureOf(steps, at, shown, isConstant);
     for (const {name, node: k} of view.items.values()) {
-      const data = known[k] ? number(d[k]) : "·", grad = seeded[k] ? number(g[k]) : "·";
-      cards.set(name, {
-        data, grad, number: d[k], later: !known[k], now: step.item === name, given: backward && done[k],
-        fresh: changed.has(k) ? (backward ? "grad" : "data") : "",
-        spoken: filled("{{opened.card}}", {name: names[k], kind: KINDS[kinds[k]], data, grad}),
-      });
+      const card = picture.cards.get(name),
+        {data, grad} = card;
+      card.spoken = filled("{{opened.card}}", {name: names[k], kind: CALLED[kinds[k]], data, grad});
     }
-    const arrows = view.arrows.map(({to, edges: [[giver, k]]}) => {
-      const operand = part.nodes[giver][k + 1], isNow = step.item === to;
+    view.arrows.forEach(({edges: [[giver, k]]}, i) => {
       const chain = changes.find(change => change.giver === giver && change.edge === k);
-      const isConstant = kinds[operand] === "constant";
-      return {
-        now: isNow && ["forward", "backward"].includes(step.phase) && !(backward && isConstant),
-        passed: backward && done[giver], later: !backward && !known[operand],
-        label: chain && !isConstant
-          ? {local: inFormula(chain.local), upstream: inFormula(chain.upstream), share: number(chain.share)}
-          : null,
-      };
+      if (chain && !isConstant(part.nodes[giver][k + 1])) picture.arrows[i].label = chainTexts(chain);
     });
-    const item = view.items.get(step.item);
-    const focus = item ? [item.name, ...view.arrows.filter(a => a.to === item.name).map(a => a.from)] : [];
-    return {backward, cards, arrows, focus, travel: at === shown + 1 && item && step.phase !== "seed"};
+    return picture;
   }
 
   // What happens at a step: the phase and a list of [text, kind].
-  function toldAt(at, {d, g, changes}) {
-    const {phase, item} = steps.list[at], k = item ? view.items.get(item).node : -1;
+  function toldAt(at, {d, changes}) {
+    const {phase, item} = steps.list[at],
+      k = item ? view.items.get(item).node : -1;
     const sentences = {start: "{{opened.start}}", seed: "{{opened.seed}}", end: "{{opened.end}}"};
     if (phase in sentences) return {phase, said: [[sentences[phase]]]};
-    const op = part.rules[part.nodes[k][0]].op;
+    const op = part.rule(k).op;
     if (phase === "forward" && part.rest && k === part.root)
       return {phase, said: [["{{opened.rest}} "], [`{{how.loss}} = ${number(d[k])}`, "strong"]]};
     if (phase === "forward") {
-      const operands = part.operands(k), letters = operationText(op, operands.map(o => names[o]));
-      const numbers = operationText(op, operands.map(o => inFormula(d[o])));
+      const operands = part.operands(k),
+        letters = operationIn(
+          op,
+          operands.map(o => names[o]),
+        );
+      const numbers = operationIn(
+        op,
+        operands.map(o => inFormula(d[o])),
+      );
       return {phase, said: [[`${names[k]} = ${letters} = ${numbers} = `], [number(d[k]), "strong"]]};
     }
     const received = changes.filter(({node}) => kinds[node] !== "constant");
     const said = received.flatMap(({node, local, upstream, share}, n) => [
-      [n ? "; " : ""], [filled("{{opened.to}} ", {name: names[node]})], [number(local), "local"], [" × "],
-      [number(upstream), "gradient"], [" = "], [number(share), "gradient"],
+      [n ? "; " : ""],
+      [filled("{{opened.to}} ", {name: names[node]})],
+      [number(local), "local"],
+      [" × "],
+      [number(upstream), "gradient"],
+      [" = "],
+      [number(share), "gradient"],
     ]);
     return {phase, said: said.length ? said : [[filled("{{opened.none}}", {name: names[k]})]]};
   }
 
-  return {show, redraw: () => { key = ""; }};
+  return {
+    show,
+    redraw: () => {
+      key = "";
+    },
+  };
 }

@@ -1,16 +1,28 @@
 // The pictures of live training: the plane, the curves, and the network with what each neuron sees.
 
-const COLUMNS = 54, FEW = 16;  // points across the plane, and across a neuron's small map
+import {$, button, make, strong} from "../shared/elements.js";
+import {number} from "../shared/numbers.js";
+import {filled} from "../shared/texts.js";
+import {showCurve} from "./curves.js";
+import {INPUTS} from "./network.js";
+import {drawPlane} from "./plane.js";
+import {mapOf, outputsOver} from "./sight.js";
+
+const COLUMNS = 54,
+  FEW = 16; // points across the plane, and across a neuron's small map
 
 //   attention          {chosen, pointed, hue}: what one looks at, as in live.js
 //   network            of network.js; null for a model that is not an MLP
 //   onPick(weight)     a parameter in the table was pressed
-function makePictures({experiment, attention, clock, network, onPick}) {
-  let geometry = null, maps = [], frames = 0;
+export function makePictures({experiment, attention, clock, network, onPick}) {
+  let geometry = null,
+    maps = [],
+    frames = 0;
 
   function draw() {
     const {isFixed, outputs, program, training, loss, examples, view, ratio, sizes} = experiment;
-    const rows = Math.round(COLUMNS / ratio), few = Math.round(FEW / ratio);
+    const rows = Math.round(COLUMNS / ratio),
+      few = Math.round(FEW / ratio);
     const neurons = isFixed ? outputs : sizes.slice(1).reduce((a, b) => a + b);
     const surfaces = outputsOver(view, COLUMNS, rows, program, training.p, neurons);
     const scores = surfaces.slice(-outputs);
@@ -18,25 +30,41 @@ function makePictures({experiment, attention, clock, network, onPick}) {
     // While it trains, the small maps need not follow every frame.
     if (!isFixed && (!clock.isRunning() || ++frames % 3 === 0 || maps.length !== sizes.length))
       maps = mapsOf(outputsOver(view, FEW, few, program, training.p, neurons), few);
-    const {pointed, chosen} = attention, looked = pointed && maps[pointed.layer]?.[pointed.index];
-    geometry = drawPlane(element("boundary"), {
-      grid: {columns: COLUMNS, rows, surfaces: scores}, ...view, ratio, points: examples,
-      inside: looked ? seenBy(pointed, surfaces, rows) : null, chosen: chosen.point,
+    const {pointed, chosen} = attention,
+      looked = pointed && maps[pointed.layer]?.[pointed.index];
+    geometry = drawPlane($("boundary"), {
+      grid: {columns: COLUMNS, rows, surfaces: scores},
+      ...view,
+      ratio,
+      points: examples,
+      inside: looked ? seenBy(pointed, surfaces, rows) : null,
+      chosen: chosen.point,
     });
     drawBothCurves();
-    if (isFixed) drawTable(); else drawNetwork();
+    if (isFixed) drawTable();
+    else drawNetwork();
   }
 
   function mapsOf(outputs, rows) {
     const {view, sizes, activations} = experiment;
-    const inputs = INPUTS.map((_, axis) => mapOf(
-      Float32Array.from({length: FEW * rows}, (_, i) => {
-        const at = axis ? Math.floor(i / FEW) / (rows - 1) : i % FEW / (FEW - 1);
-        return Math.tanh(view.low[axis] + at * (view.high[axis] - view.low[axis]));
-      }), FEW, rows, "input"));
+    const inputs = INPUTS.map((_, axis) =>
+      mapOf(
+        Float32Array.from({length: FEW * rows}, (_, i) => {
+          const at = axis ? Math.floor(i / FEW) / (rows - 1) : (i % FEW) / (FEW - 1);
+          return Math.tanh(view.low[axis] + at * (view.high[axis] - view.low[axis]));
+        }),
+        FEW,
+        rows,
+        "input",
+      ),
+    );
     let k = 0;
-    return [inputs, ...sizes.slice(1).map((size, layer) =>
-      Array.from({length: size}, () => mapOf(outputs[k++], FEW, rows, activations[layer])))];
+    return [
+      inputs,
+      ...sizes
+        .slice(1)
+        .map((size, layer) => Array.from({length: size}, () => mapOf(outputs[k++], FEW, rows, activations[layer]))),
+    ];
   }
 
   // What a neuron sees, large.
@@ -47,31 +75,34 @@ function makePictures({experiment, attention, clock, network, onPick}) {
   }
 
   function drawBothCurves() {
-    const {curves} = experiment, now = curves.steps.length - 1, hasTests = experiment.tested.length > 0;
-    for (const [id, main, test, top] of [["loss", "loss", "testLoss", 0],
-                                         ["accuracy", "accuracy", "testAccuracy", 1]]) {
-      const lines = [{numbers: curves[main], colour: theme.ink}];
-      if (hasTests) lines.push({numbers: curves[test], colour: theme.faint, dashed: true});
-      drawCurves(element(id), {steps: curves.steps, unit: "{{curve.step}}", lines, now, top, height: 112});
-      const text = top ? percent : decimals, trained = text(curves[main][now]);
-      const said = hasTests ? filled("{{curve.test}}", {trained, tested: text(curves[test][now])}) : trained;
-      element(`${id}-now`).textContent = said;
-      element(id).setAttribute("aria-label", filled(CURVES[id], {numbers: said}));
+    const {curves, tested} = experiment,
+      {steps} = curves,
+      now = steps.length - 1,
+      both = "{{curve.test}}";
+    for (const [id, main, test] of [
+      ["loss", "loss", "testLoss"],
+      ["accuracy", "accuracy", "testAccuracy"],
+    ]) {
+      const other = tested.length ? curves[test] : null;
+      showCurve(id, {steps, unit: "{{curve.step}}", main: curves[main], other, now, height: 112, both});
     }
-    element("key").hidden = !hasTests;
+    $("key").hidden = !tested.length;
   }
 
   function drawNetwork() {
-    const {chosen, hue} = attention, {training, model, sizes, moved} = experiment;
+    const {chosen, hue} = attention,
+      {training, model, sizes, moved} = experiment;
     const isGradient = hue === "gradients";
     const seen = chosen.point === undefined ? null : experiment.flow(chosen.point);
     if (isGradient) training.backward(experiment.trained);
     const numbers = isGradient ? training.G : training.p;
     const largest = numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-300);
     const most = isGradient ? largest : Math.max(3, 0.8 * largest);
-    const room = element("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 484);
+    const room = $("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 484);
     network.draw({
-      sizes, called: (layer, i) => experiment.neuronTitle(layer, i), hue: isGradient ? "gradient" : "sign",
+      sizes,
+      called: (layer, i) => experiment.neuronTitle(layer, i),
+      hue: isGradient ? "gradient" : "sign",
       height: Math.max(320, room),
       thickness: (layer, i, j) => numbers[model.layers[layer - 1][i].first + j] / most,
       map: (layer, i) => maps[layer][i],
@@ -84,35 +115,49 @@ function makePictures({experiment, attention, clock, network, onPick}) {
         return parts;
       },
       chosen: chosen.kind === "weight" ? chosen.weight : chosen.kind === "neuron" ? chosen.neuron : null,
-      marked: moved && moved.weight,
+      marked: moved?.weight,
     });
-    network.describe(filled(isGradient ? "{{net.gradients}}" : "{{net.weights}}",
-                            {sizes: sizes.slice(1).join(", "), n: training.p.length}));
-    element("key-lines").replaceChildren(...(isGradient ? [strong("{{net.key.gradient}}", "gradient")]
-      : [strong("{{net.key.positive}}", "positive"), " ", strong("{{net.key.negative}}", "negative")]));
-    element("about").textContent = isGradient ? filled("{{net.thickest}}", {x: number(most)})
-      : "{{net.maps}}";
+    network.describe(
+      filled(isGradient ? "{{net.gradients}}" : "{{net.weights}}", {
+        sizes: sizes.slice(1).join(", "),
+        n: training.p.length,
+      }),
+    );
+    $("key-lines").replaceChildren(
+      ...(isGradient
+        ? [strong("{{net.key.gradient}}", "gradient")]
+        : [strong("{{net.key.positive}}", "positive"), " ", strong("{{net.key.negative}}", "negative")]),
+    );
+    $("about").textContent = isGradient ? filled("{{net.thickest}}", {x: number(most)}) : "{{net.maps}}";
   }
 
   // The parameters of a model that is not an MLP.
   function drawTable() {
-    const {training, own} = experiment, {chosen} = attention, place = element("network");
+    const {training, own} = experiment,
+      {chosen} = attention,
+      place = $("network");
     training.backward(experiment.trained);
     const rows = own.called.map((name, i) => {
-      const row = make("tr", chosen.kind === "weight" && chosen.weight.place === i ? "chosen" : "");
-      row.append(make("td", "", button(name, () => onPick({place: i}))),
-                 make("td", "number", number(training.p[i])),
-                 make("td", "number gradient", number(training.G[i])));
-      return row;
+      const isChosen = chosen.kind === "weight" && chosen.weight.place === i;
+      return make(
+        "tr",
+        isChosen ? "chosen" : "",
+        make(
+          "td",
+          "",
+          button(name, () => onPick({place: i})),
+        ),
+        make("td", "number", number(training.p[i])),
+        make("td", "number gradient", number(training.G[i])),
+      );
     });
     const columns = ["{{net.parameter}}", "data", "{{how.gradient}}"];
     const head = make("tr", "", ...columns.map(text => make("th", "", text)));
-    const focus = document.activeElement, held = place.contains(focus) ? focus.textContent : null;
-    place.replaceChildren(
-      make("p", "", "{{net.fixed}}"),
-      make("table", "", head, ...rows));
+    const focus = document.activeElement,
+      held = place.contains(focus) ? focus.textContent : null;
+    place.replaceChildren(make("p", "", "{{net.fixed}}"), make("table", "", head, ...rows));
     if (held) [...place.querySelectorAll("button")].find(b => b.textContent === held)?.focus();
-    element("about").textContent = "{{net.fixed.press}}";
+    $("about").textContent = "{{net.fixed.press}}";
   }
 
   return {draw, geometry: () => geometry};

@@ -4,38 +4,62 @@
 // coarser one, and the weights with their gradients, all packed as bytes. The page draws the frame that
 // the slider selects and does not interpolate between frames.
 
-function recorded(run) {
+import {$, press, strong} from "../shared/elements.js";
+import {decimals, percent, rough} from "../shared/numbers.js";
+import {filled} from "../shared/texts.js";
+import {makeTransport} from "../shared/transport.js";
+import {ofSign, picture, oncePerFrame, readTheme, redrawnWhenNeeded} from "./canvas.js";
+import {showCurve} from "./curves.js";
+import {INPUTS, makeNetwork} from "./network.js";
+import {drawLegend, drawPlane, fineOf, refined} from "./plane.js";
+
+export function recorded(run) {
   const bytes = text => Uint8Array.from(atob(text || ""), c => c.charCodeAt(0));
   const shorts = text => {
     const view = new DataView(bytes(text).buffer);
     return Array.from({length: view.byteLength / 2}, (_, i) => view.getInt16(2 * i, true));
   };
-  const count = run.steps.length, sizes = run.sizes, planes = run.names.length > 2 ? run.names.length : 1;
-  const [columns, rows] = run.grid, scores = new Int8Array(bytes(run.scores).buffer);
+  const count = run.steps.length,
+    sizes = run.sizes,
+    planes = run.names.length > 2 ? run.names.length : 1;
+  const [columns, rows] = run.grid,
+    scores = new Int8Array(bytes(run.scores).buffer);
   const outputs = run.maps ? new Int8Array(bytes(run.maps).buffer) : null;
   const numbers = run.weights ? {weights: shorts(run.weights), gradients: shorts(run.gradients)} : null;
   const points = run.points.map(([x, y], i) => ({
-    x: run.low[0] + x * (run.high[0] - run.low[0]), y: run.low[1] + y * (run.high[1] - run.low[1]),
-    label: run.labels[i], test: i >= run.trainingPoints,
+    x: run.low[0] + x * (run.high[0] - run.low[0]),
+    y: run.low[1] + y * (run.high[1] - run.low[1]),
+    label: run.labels[i],
+    test: i >= run.trainingPoints,
   }));
-  const legend = () => drawLegend(element("legend"), run.names,
-    {hollow: points.length > run.trainingPoints ? "{{plane.validation}}" : ""});
-  let now = 0, hue = "weights", pointed = null, pressed = null, isAsked = false;
+  const legend = () =>
+    drawLegend($("legend"), run.names, {hollow: points.length > run.trainingPoints ? "{{plane.validation}}" : ""});
+  let now = 0,
+    hue = "weights",
+    pointed = null,
+    pressed = null;
+  const ask = oncePerFrame(() => draw());
 
   // The scores of a frame, unpacked, and interpolated before the sigmoid so that the boundary is smooth.
   function scoresOf(frame) {
     const start = frame * columns * rows * planes;
-    return Array.from({length: planes}, (_, plane) => refined(
-      Float32Array.from({length: columns * rows}, (_, i) => {
-        const b = scores[start + i * planes + plane];
-        return run.units[frame] * b / (127 - Math.abs(b));
-      }), columns, rows));
+    return Array.from({length: planes}, (_, plane) =>
+      refined(
+        Float32Array.from({length: columns * rows}, (_, i) => {
+          const b = scores[start + i * planes + plane];
+          return (run.units[frame] * b) / (127 - Math.abs(b));
+        }),
+        columns,
+        rows,
+      ),
+    );
   }
 
   // The outputs of a neuron as an image, refined where it is shown large.
   const before = layer => sizes.slice(1, layer).reduce((a, b) => a + b, 0);
   function mapImage(layer, index, isLarge) {
-    const [width, height] = run.mapGrid, size = width * height;
+    const [width, height] = run.mapGrid,
+      size = width * height;
     const start = (now * before(sizes.length) + before(layer) + index) * size;
     const own = outputs.subarray(start, start + size);
     if (!isLarge) return picture(width, height, i => ofSign(own[i] / 127));
@@ -47,7 +71,8 @@ function recorded(run) {
   function numbersOf(kind, layer, index) {
     let start = 0;
     for (let k = 1; k < layer; k++) start += sizes[k] * (sizes[k - 1] + 1);
-    const width = sizes[layer - 1] + 1, all = numbers[kind].length / count;
+    const width = sizes[layer - 1] + 1,
+      all = numbers[kind].length / count;
     const scale = run[kind === "weights" ? "weightScales" : "gradientScales"][now] / 32000;
     start += now * all + index * width;
     return numbers[kind].slice(start, start + width).map(n => n * scale);
@@ -58,19 +83,25 @@ function recorded(run) {
     const isLast = layer === sizes.length - 1;
     return filled(isLast ? "{{recorded.output}}" : "{{recorded.neuron}}", {layer, n: index + 1});
   }
-  const shortly = x => String(Number(x.toPrecision(3))).replace("-", "−");
+  const shortly = x => rough(x, 3);
 
   function about(known, most) {
-    const shown = pointed || pressed, isWeight = hue === "weights";
+    const shown = pointed || pressed,
+      isWeight = hue === "weights";
     if (!known) return "{{recorded.changed}}";
     if (!shown || shown.layer === 0) {
       const thickest = filled(isWeight ? "{{recorded.weight}}" : "{{recorded.gradient}}", {x: shortly(most)});
       return outputs ? `${thickest} {{recorded.point}}` : thickest;
     }
-    const own = numbersOf(hue, shown.layer, shown.index).map(shortly), bias = own.pop(), shownMost = 8;
+    const own = numbersOf(hue, shown.layer, shown.index).map(shortly),
+      bias = own.pop(),
+      shownMost = 8;
     const numbers = own.slice(0, shownMost).join(", ") + (own.length > shownMost ? ", …" : "");
-    return filled(isWeight ? "{{recorded.weights}}" : "{{recorded.gradients}}",
-                  {neuron: neuronTitle(shown.layer, shown.index), numbers, bias});
+    return filled(isWeight ? "{{recorded.weights}}" : "{{recorded.gradients}}", {
+      neuron: neuronTitle(shown.layer, shown.index),
+      numbers,
+      bias,
+    });
   }
 
   function drawNetwork() {
@@ -78,99 +109,110 @@ function recorded(run) {
     // Weights have one scale for the whole run, to show their growth. On one scale, gradients would soon
     // be too small to see.
     const most = hue === "weights" ? Math.max(...run.weightScales) : run.gradientScales[now];
-    const own = sizes.slice(1).map((size, layer) =>
-      Array.from({length: size}, (_, i) => numbersOf(hue, layer + 1, i)));
+    const own = sizes.slice(1).map((size, layer) => Array.from({length: size}, (_, i) => numbersOf(hue, layer + 1, i)));
     network.draw({
-      sizes, called: neuronTitle, hue: hue === "weights" ? "sign" : "gradient",
+      sizes,
+      called: neuronTitle,
+      hue: hue === "weights" ? "sign" : "gradient",
       height: Math.min(Math.max(170, 60 * Math.max(...sizes) + 34), 560),
-      thickness: (layer, i, j) => known ? own[layer - 1][i][j] / most : NaN,
-      map: (layer, i) => outputs && layer ? mapImage(layer, i, false) : null,
-      below: () => [], chosen: pointed || pressed,
+      thickness: (layer, i, j) => (known ? own[layer - 1][i][j] / most : NaN),
+      map: (layer, i) => (outputs && layer ? mapImage(layer, i, false) : null),
+      below: () => [],
+      chosen: pointed || pressed,
     });
     const largest = hue === "weights" ? "{{recorded.largest.weight}}" : "{{recorded.largest.gradient}}";
-    network.describe(filled("{{recorded.network}} ", {n: sizes[0], sizes: sizes.slice(1).join(", ")})
-      + (known ? filled(largest, {x: shortly(most)}) : "{{recorded.nothing}}"));
-    element("about").textContent = about(known, most);
-    for (const name of ["weights", "gradients"])
-      element(`show-${name}`).setAttribute("aria-pressed", hue === name);
-    element("key-lines").textContent = "";
-    for (const [text, kind] of hue === "gradients" ? [["{{net.key.both}}", "gradient"]]
-         : [["{{net.key.positive}}", "positive"], ["{{net.key.negative}}", "negative"]]) {
-      const key = document.createElement("b");
-      key.textContent = text + " ";
-      key.className = kind;
-      element("key-lines").append(key);
-    }
+    network.describe(
+      filled("{{recorded.network}} ", {n: sizes[0], sizes: sizes.slice(1).join(", ")}) +
+        (known ? filled(largest, {x: shortly(most)}) : "{{recorded.nothing}}"),
+    );
+    $("about").textContent = about(known, most);
+    for (const name of ["weights", "gradients"]) press(`show-${name}`, hue === name);
+    const signs = [
+      ["{{net.key.positive}}", "positive"],
+      ["{{net.key.negative}}", "negative"],
+    ];
+    const keys = hue === "gradients" ? [["{{net.key.both}}", "gradient"]] : signs;
+    $("key-lines").replaceChildren(...keys.map(([text, kind]) => strong(`${text} `, kind)));
   }
 
-  function drawCurve(id, main, validation, text, top) {
-    const lines = [{numbers: main, colour: theme.ink}];
-    if (validation) lines.push({numbers: validation, colour: theme.faint, dashed: true});
-    drawCurves(element(id), {steps: run.steps, unit: run.unit, lines, now, top, height: 130});
-    const trained = text(main[now]), tested = validation && text(validation[now]);
-    const said = validation ? filled("{{curve.validation}}", {trained, tested}) : trained;
-    element(`${id}-now`).textContent = said;
-    element(id).setAttribute("aria-label", filled(CURVES[id], {numbers: said}));
+  function drawCurve(id, main, other) {
+    const {steps, unit} = run;
+    showCurve(id, {steps, unit, main, other, now, height: 130, both: "{{curve.validation}}"});
   }
 
   function draw() {
     const known = run.losses[now] !== null;
     const words = filled("{{recorded.says}}", {
-      unit: run.unit, at: run.steps[now], last: run.steps[count - 1],
-      loss: known ? decimals(run.losses[now]) : "{{recorded.unknown}}", share: percent(run.accuracies[now]),
+      unit: run.unit,
+      at: run.steps[now],
+      last: run.steps[count - 1],
+      loss: known ? decimals(run.losses[now]) : "{{recorded.unknown}}",
+      share: percent(run.accuracies[now]),
     });
-    element("slider").setAttribute("aria-valuetext", words);
+    $("slider").setAttribute("aria-valuetext", words);
     // A screen reader should not announce twelve frames per second.
-    element("said").setAttribute("aria-live", transport.isPlaying() ? "off" : "polite");
-    element("said").textContent = words;
-    element("boundary").setAttribute("aria-label",
-      filled("{{plane.recorded}}", {n: points.length}));
+    $("said").setAttribute("aria-live", transport.isPlaying() ? "off" : "polite");
+    $("said").textContent = words;
+    $("boundary").setAttribute("aria-label", filled("{{plane.recorded}}", {n: points.length}));
     const shown = outputs && (pointed || pressed);
-    drawPlane(element("boundary"), {
+    drawPlane($("boundary"), {
       grid: {columns: fineOf(columns), rows: fineOf(rows), surfaces: scoresOf(now)},
-      inside: shown && shown.layer ? mapImage(shown.layer, shown.index, true) : null,
-      low: run.low, high: run.high, ratio: Math.max(0.6, Math.min(run.ratio, 2.4)), points,
+      inside: shown?.layer ? mapImage(shown.layer, shown.index, true) : null,
+      low: run.low,
+      high: run.high,
+      ratio: Math.max(0.6, Math.min(run.ratio, 2.4)),
+      points,
       truth: run.truth,
     });
-    drawCurve("loss", run.losses, run.validationLosses, decimals, 0);
-    drawCurve("accuracy", run.accuracies, run.validationAccuracies, percent, 1);
-    element("key").hidden = !run.validationLosses && !run.validationAccuracies;
+    drawCurve("loss", run.losses, run.validationLosses);
+    drawCurve("accuracy", run.accuracies, run.validationAccuracies);
+    $("key").hidden = !run.validationLosses && !run.validationAccuracies;
     if (numbers) drawNetwork();
   }
-  function ask() {
-    if (isAsked) return;
-    isAsked = true;
-    requestAnimationFrame(() => { isAsked = false; draw(); });
-  }
 
-  const network = makeNetwork(element("network"), {
+  const network = makeNetwork($("network"), {
     onNeuron: (layer, index) => {
       const isSame = pressed && pressed.layer === layer && pressed.index === index;
       pressed = isSame ? null : {layer, index};
       ask();
     },
-    onPoint: (layer, index) => { pointed = layer === null ? null : {layer, index}; ask(); },
+    onPoint: (layer, index) => {
+      pointed = layer === null ? null : {layer, index};
+      ask();
+    },
   });
-  for (const id of ["training", "data-panel", "details", "arithmetic", "layers", "activation-field", "hint",
-                    "figures"]) element(id).remove();
-  element("playback").hidden = false;
-  element("page").classList.add("recorded");
-  element("truth").hidden = !run.truth.length;
-  element("key-test").replaceWith("{{recorded.tested}}");
+  for (const id of ["training", "data-panel", "details", "arithmetic", "layers", "activation-field", "hint", "figures"])
+    $(id).remove();
+  $("playback").hidden = false;
+  $("page").classList.add("recorded");
+  $("truth").hidden = !run.truth.length;
+  $("key-test").replaceWith("{{recorded.tested}}");
   for (const name of ["weights", "gradients"])
-    element(`show-${name}`).addEventListener("click", () => { hue = name; ask(); });
+    $(`show-${name}`).addEventListener("click", () => {
+      hue = name;
+      ask();
+    });
   if (!numbers) {
-    for (const id of ["inside-head", "network"]) element(id).hidden = true;
-    element("inside").hidden = !sizes.length;
-    element("about").textContent = sizes.length
-      ? filled("{{recorded.large}}", {n: sizes[0], sizes: sizes.slice(1).join(", ")}) : "";
+    for (const id of ["inside-head", "network"]) $(id).hidden = true;
+    $("inside").hidden = !sizes.length;
+    $("about").textContent = sizes.length
+      ? filled("{{recorded.large}}", {n: sizes[0], sizes: sizes.slice(1).join(", ")})
+      : "";
   }
   readTheme(false);
   legend();
-  const transport = makeTransport({count: () => count, show: at => { now = at; ask(); }, pace: 80});
+  const transport = makeTransport({
+    count: () => count,
+    show: at => {
+      now = at;
+      ask();
+    },
+    pace: 80,
+  });
   redrawnWhenNeeded(isNow => {
     legend();
-    if (isNow === true) draw(); else ask();
+    if (isNow === true) draw();
+    else ask();
   });
   transport.goTo(0);
   draw();

@@ -1,29 +1,38 @@
 // Points in the plane to learn from: the shapes of micrograd.datasets, and xor. Pure.
 
+import {Random} from "./random.js";
+
 // Each shape is a function of the class, of the place along it from 0 to 1, and of a generator.
-const SHAPES = {
+export const SHAPES = {
   moons(label, along) {
-    const x = Math.cos(Math.PI * along), y = Math.sin(Math.PI * along);
+    const x = Math.cos(Math.PI * along),
+      y = Math.sin(Math.PI * along);
     return label ? [1 - x, 0.5 - y] : [x, y];
   },
-  circles(label, along, random, classes) {
-    const radius = 1 - 0.6 * label / (classes - 1), angle = 2 * Math.PI * along;
+  circles(label, along, _, classes) {
+    const radius = 1 - (0.6 * label) / (classes - 1),
+      angle = 2 * Math.PI * along;
     return [radius * Math.cos(angle), radius * Math.sin(angle)];
   },
-  spirals(label, along, random, classes) {
-    const radius = 0.1 + 0.9 * along, angle = 2 * Math.PI * (along + label / classes);
+  spirals(label, along, _, classes) {
+    const radius = 0.1 + 0.9 * along,
+      angle = 2 * Math.PI * (along + label / classes);
     return [radius * Math.cos(angle), radius * Math.sin(angle)];
   },
-  xor(label, along, random) {
-    const x = random.uniform(0.1, 1), y = random.uniform(0.1, 1), side = random.next() < 0.5 ? -1 : 1;
+  xor(label, _, random) {
+    const x = random.uniform(0.1, 1),
+      y = random.uniform(0.1, 1),
+      side = random.next() < 0.5 ? -1 : 1;
     return [side * x, label ? -side * y : side * y];
   },
 };
-const ONLY_TWO = ["moons", "xor"];  // shapes of two classes
+export const ONLY_TWO = ["moons", "xor"]; // shapes of two classes
 
 // Examples {x, y, label, test}; `share` of them are for testing.
-function samples({shape, size, noise, share, seed, classes}) {
-  const random = new Random(seed), examples = [], used = ONLY_TWO.includes(shape) ? 2 : classes;
+export function samples({shape, size, noise, share, seed, classes}) {
+  const random = new Random(seed),
+    examples = [],
+    used = ONLY_TWO.includes(shape) ? 2 : classes;
   for (let label = 0; label < used; label++) {
     const count = Math.floor((size + used - 1 - label) / used);
     for (let i = 0; i < count; i++) {
@@ -37,6 +46,7 @@ function samples({shape, size, noise, share, seed, classes}) {
 
 // The first ones are for testing. Rounded to what an address keeps.
 function divided(examples, share) {
-  const tests = Math.round(share * examples.length), short = x => Math.round(x * 1e4) / 1e4;
+  const tests = Math.round(share * examples.length),
+    short = x => Math.round(x * 1e4) / 1e4;
   return examples.map(({x, y, label}, i) => ({x: short(x), y: short(y), label, test: i < tests}));
 }

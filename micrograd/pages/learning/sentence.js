@@ -1,13 +1,20 @@
 // The first lines of the page: where training is, and what the last step did.
 
-function say(experiment) {
-  const {curves, training, examples} = experiment, share = curves.accuracy.at(-1);
-  write(element("figures"), share === null ? []
-    : [[filled("{{train.figures}}",
-               {n: training.steps, loss: decimals(curves.loss.at(-1)), share: percent(share)})]]);
-  write(element("said"), sentence(experiment));
-  element("boundary").setAttribute("aria-label",
-    filled("{{plane.says}}", {n: examples.length, share: percent(share)}));
+import {$, strong} from "../shared/elements.js";
+import {decimals, inFormula, number, percent} from "../shared/numbers.js";
+import {filled} from "../shared/texts.js";
+
+export function say(experiment) {
+  const {curves, training, examples} = experiment,
+    share = curves.accuracy.at(-1);
+  write(
+    $("figures"),
+    share === null
+      ? []
+      : [[filled("{{train.figures}}", {n: training.steps, loss: decimals(curves.loss.at(-1)), share: percent(share)})]],
+  );
+  write($("said"), whatNow(experiment));
+  $("boundary").setAttribute("aria-label", filled("{{plane.says}}", {n: examples.length, share: percent(share)}));
 }
 
 // Replaces what a place says, if it is something new: a list of [text, kind].
@@ -15,26 +22,36 @@ function write(place, parts) {
   const text = parts.map(([part]) => part).join("");
   if (place.dataset.text === text) return;
   place.dataset.text = text;
-  place.replaceChildren(...parts.map(([part, kind]) => kind ? strong(part, kind) : part));
+  place.replaceChildren(...parts.map(([part, kind]) => (kind ? strong(part, kind) : part)));
 }
 
-function sentence(experiment) {
+function whatNow(experiment) {
   const {trouble, moved, training, isFixed, model} = experiment;
   if (trouble) return [[trouble, "wrong"]];
   if (moved) return whatMoved(experiment);
   if (training.steps) return [["{{train.rule}}"]];
-  const n = training.p.length, biases = isFixed ? 0 : model.layers.flat().length;
+  const n = training.p.length,
+    biases = isFixed ? 0 : model.layers.flat().length;
   const begin = isFixed ? "{{train.start.fixed}}" : "{{train.start}}";
   return [[filled(begin, {n, weights: n - biases, biases})]];
 }
 
 function whatMoved(experiment) {
-  const {moved: {weight, before, after, gradient, losses, isPlain}, settings, isFixed} = experiment;
-  const [from, to] = losses.map(decimals), way = losses[1] < losses[0] ? "{{train.fell}}" : "{{train.rose}}";
-  const start = `${experiment.weightName(weight)}: ${number(before)}`, end = `${number(after)}.`;
+  const {
+    moved: {weight, before, after, gradient, losses, isPlain},
+    settings,
+    isFixed,
+  } = experiment;
+  const [from, to] = losses.map(decimals),
+    way = losses[1] < losses[0] ? "{{train.fell}}" : "{{train.rose}}";
+  const start = `${experiment.weightName(weight)}: ${number(before)}`,
+    end = `${number(after)}.`;
   const sum = isPlain
     ? [[`${start} − ${number(settings.rate)} × `], [inFormula(gradient), "gradient"], [` = ${end}`]]
     : [[`${start} → ${end}`]];
-  return [[filled(from === to ? "{{train.still}}" : way, {from, to})],
-          [isFixed ? " {{train.moved.fixed}} " : " {{train.moved}} "], ...sum];
+  return [
+    [filled(from === to ? "{{train.still}}" : way, {from, to})],
+    [isFixed ? " {{train.moved.fixed}} " : " {{train.moved}} "],
+    ...sum,
+  ];
 }

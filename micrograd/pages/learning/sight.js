@@ -1,23 +1,26 @@
 // What a network sees: the outputs of its neurons all over the plane.
 
+import {ofSign, picture} from "./canvas.js";
+
 // The rectangle around the points, with a margin, both axes in the same unit: its corners.
-function aroundPoints(points, ratio) {
-  const ends = key => points.length
-    ? [Math.min(...points.map(p => p[key])), Math.max(...points.map(p => p[key]))] : [-1, 1];
+export function aroundPoints(points, ratio) {
+  const ends = key =>
+    points.length ? [Math.min(...points.map(p => p[key])), Math.max(...points.map(p => p[key]))] : [-1, 1];
   const [[left, right], [bottom, top]] = [ends("x"), ends("y")];
-  const height = 1.24 * Math.max(top - bottom, (right - left) / ratio, 0.5), width = height * ratio;
+  const height = 1.24 * Math.max(top - bottom, (right - left) / ratio, 0.5),
+    width = height * ratio;
   const [x, y] = [(left + right) / 2, (bottom + top) / 2];
   return {low: [x - width / 2, y - height / 2], high: [x + width / 2, y + height / 2]};
 }
 
 // The outputs of `count` neurons at columns × rows places, in rows from the bottom.
-function outputsOver({low, high}, columns, rows, program, p, count) {
+export function outputsOver({low, high}, columns, rows, program, p, count) {
   const surfaces = Array.from({length: count}, () => new Float32Array(columns * rows));
   const out = new Float64Array(count);
   for (let row = 0; row < rows; row++) {
-    const y = low[1] + row / (rows - 1) * (high[1] - low[1]);
+    const y = low[1] + (row / (rows - 1)) * (high[1] - low[1]);
     for (let column = 0; column < columns; column++) {
-      program.look(p, low[0] + column / (columns - 1) * (high[0] - low[0]), y, out);
+      program.look(p, low[0] + (column / (columns - 1)) * (high[0] - low[0]), y, out);
       for (let k = 0; k < count; k++) surfaces[k][row * columns + column] = out[k];
     }
   }
@@ -25,7 +28,7 @@ function outputsOver({low, high}, columns, rows, program, p, count) {
 }
 
 // An image of a neuron's outputs; those without bounds are squeezed.
-function mapOf(outputs, columns, rows, activation) {
+export function mapOf(outputs, columns, rows, activation) {
   const isBounded = ["tanh", "sigmoid", "input"].includes(activation);
   return picture(columns, rows, i => ofSign(isBounded ? outputs[i] : Math.tanh(outputs[i])));
 }

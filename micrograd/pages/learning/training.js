@@ -1,8 +1,11 @@
 // A network in training: its numbers, and steps that change them.
 
+import {OPTIMIZERS} from "./optimizers.js";
+import {Random} from "./random.js";
+
 const copied = memory => Object.fromEntries(Object.entries(memory).map(([k, v]) => [k, v.slice()]));
 
-class Training {
+export class Training {
   // program: functions of flat.js; weights: the parameters at the start; outputs: number of scores
   constructor(program, weights, outputs) {
     this.program = program;
@@ -10,9 +13,9 @@ class Training {
     this.G = new Float64Array(this.p.length);
     this.scores = new Float64Array(outputs);
     this.memory = {};
-    this.steps = 0;    // of training so far
-    this.updates = 0;  // since the optimizer's memory was empty
-    this.queue = [];   // examples that this epoch has not used yet
+    this.steps = 0; // of training so far
+    this.updates = 0; // since the optimizer's memory was empty
+    this.queue = []; // examples that this epoch has not used yet
     this.random = new Random(0);
   }
 
@@ -48,7 +51,8 @@ class Training {
   // The gradients of the mean loss of the examples, in G. They are added up as the engine does it, from
   // the last example to the first: Adam would make a difference of a rounding visible.
   backward(examples) {
-    const {p, G, program} = this, each = 1 / examples.length;
+    const {p, G, program} = this,
+      each = 1 / examples.length;
     G.fill(0);
     for (let i = examples.length - 1; i >= 0; i--) {
       const {x, y, label} = examples[i];
@@ -61,8 +65,11 @@ class Training {
     const batch = this.batch(examples, settings.batch);
     if (!batch.length) return;
     this.backward(batch);
-    const memory = this.remembered(settings.optimizer), names = Object.keys(memory);
-    const {update} = OPTIMIZERS[settings.optimizer], k = {...settings, t: ++this.updates}, own = {};
+    const memory = this.remembered(settings.optimizer),
+      names = Object.keys(memory);
+    const {update} = OPTIMIZERS[settings.optimizer],
+      k = {...settings, t: ++this.updates},
+      own = {};
     for (let i = 0; i < this.p.length; i++) {
       for (const name of names) own[name] = memory[name][i];
       const figures = update(this.p[i], this.G[i], own, k);
@@ -81,7 +88,8 @@ class Training {
   // The same, from the gradients in G.
   nextOf(i, settings) {
     const {memory, updates} = this;
-    const known = OPTIMIZERS[settings.optimizer].memory, isKept = known.every(name => memory[name]);
+    const known = OPTIMIZERS[settings.optimizer].memory,
+      isKept = known.every(name => memory[name]);
     const own = Object.fromEntries(known.map(name => [name, isKept ? memory[name][i] : 0]));
     const t = isKept ? updates + 1 : 1;
     return OPTIMIZERS[settings.optimizer].update(this.p[i], this.G[i], own, {...settings, t});
@@ -90,17 +98,18 @@ class Training {
   // Mean loss and accuracy of the examples; null without examples.
   judged(examples, threshold) {
     if (!examples.length) return {loss: null, accuracy: null};
-    let loss = 0, right = 0;
+    let loss = 0,
+      right = 0;
     for (const {x, y, label} of examples) {
       loss += this.program.measure(this.p, x, y, label, this.scores);
-      right += predicted(this.scores, threshold) === label;
+      right += Number(predicted(this.scores, threshold) === label);
     }
     return {loss: loss / examples.length, accuracy: right / examples.length};
   }
 }
 
 // The class with the largest score; of a single score, 1 above the threshold.
-function predicted(scores, threshold) {
+export function predicted(scores, threshold) {
   if (scores.length === 1) return scores[0] > threshold ? 1 : 0;
   let best = 0;
   for (let k = 1; k < scores.length; k++) if (scores[k] > scores[best]) best = k;

@@ -4,22 +4,32 @@
 //   stage.draw(view, describe);   lays out and draws what levels.js says is visible
 //   stage.show(picture);          numbers and colours of one moment
 //
-// describe(item) is {kind, title, full, sign, about, fixed, control}. A picture is {backward, travel,
+// describe(item) is {kind, title, full, sign, about, fixed}. A picture is {backward, travel,
 // focus: [names of items], cards: Map from name to {data, before, grad, now, given, later, fresh, badge,
-// picked}, arrows: for each arrow {now, passed, later, label, strong}}; the label of an arrow is
+// picked}, arrows: for each arrow {now, passed, later, label}}; the label of an arrow is
 // {local, upstream, share}, three texts, or just {text}; or also {use, isFirst} if the operand is used
 // more than once: which use this is, and whether it is the first.
 
-const WIDTH = 148,
-  STRIP = 24,
-  ROW = 18,
-  DIGIT = 8.3;
+import {make} from "./elements.js";
+import {curve, freePlace, hull, layered, overlap, pathLength, pathPoint} from "./layout.js";
+import {LEAST, MARGIN, Pane} from "./pane.js";
+
+const WIDTH = 148;
+const STRIP = 24;
+const ROW = 18;
+const DIGIT = 8.3;
+export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
 // As much of the text as there is room for, at so many pixels for a letter.
 const fitted = (text, room, letter = 7.3) => {
-  const letters = [...text],
-    most = Math.max(1, Math.floor(room / letter));
-  return letters.length <= most ? text : letters.slice(0, most - 1).join("") + "…";
+  const letters = [...text];
+  const most = Math.max(1, Math.floor(room / letter));
+  return letters.length <= most ? text : `${letters.slice(0, most - 1).join("")}…`;
+};
+// The room for lines of parts [class, text], at so many pixels for a letter.
+const sizeOf = (lines, letter) => {
+  const letters = lines.map(line => line.reduce((sum, [, part]) => sum + part.length, 0));
+  return {width: Math.max(...letters) * letter + 14, height: lines.length * 17 + 6};
 };
 // The old number and the new one, side by side: condensed if they need more room than there is, and
 // never one over the other; if that is not enough, the new one alone.
@@ -46,13 +56,15 @@ function cardSize({kind, about = [], data = true}) {
   return {width: WIDTH, height: 14 + 3 * ROW};
 }
 
-class Stage extends Pane {
-  constructor(svg, {map = null, isDown = () => false, ...callbacks} = {}) {
+export class Stage extends Pane {
+  /** @param {any} svg @param {any} options */
+  constructor(svg, {map = null, isDown = () => false, ...callbacks}) {
     super(svg, map);
-    Object.assign(this, {isDown, callbacks, arrows: []});
-    this.layers = ["frames", "lines", "cards", "tokens", "labels"].map(name =>
-      svgElement("g", {class: name}),
-    );
+    this.isDown = isDown;
+    this.callbacks = callbacks;
+    this.arrows = [];
+    this.large = false; // as large as a presenter needs it
+    this.layers = ["frames", "lines", "cards", "tokens", "labels"].map(name => make("g", {class: name}));
     this.world.append(...this.layers);
   }
 
@@ -68,11 +80,7 @@ class Stage extends Pane {
       place = new Map(items.map((item, k) => [item.name, k]));
     this.about = items.map(describe);
     const sizes = this.about.map(cardSize);
-    const arrows = view.arrows.map(arrow => ({
-      ...arrow,
-      from: place.get(arrow.from),
-      to: place.get(arrow.to),
-    }));
+    const arrows = view.arrows.map(arrow => ({...arrow, from: place.get(arrow.from), to: place.get(arrow.to)}));
     // as much room for labels between the ranks as there is; but not less than needed, if one has to
     // pan anyway
     this.layout = layered(sizes, arrows, {
@@ -95,78 +103,53 @@ class Stage extends Pane {
 
   drawCard(item, about, {x, y}, {width, height}) {
     const {kind, title, full, sign = "", fixed} = about;
-    const left = x - width / 2,
-      top = y - height / 2,
-      leaf = ["input", "parameter"].includes(kind);
-    const group = svgElement("g", {
-      class: `card ${kind}${leaf && !fixed ? " free" : ""}`,
-      transform: `translate(${left} ${top})`,
-    });
-    const corner = {input: 16, parameter: 2, constant: 15, box: 4}[kind] ?? 7;
-    const card = {
-      item,
-      kind,
-      group,
-      width,
-      height,
-      box: {left, top, right: left + width, bottom: top + height},
+    const [left, top] = [x - width / 2, y - height / 2];
+    const leaf = kind === "input" || kind === "parameter";
+    const free = leaf && !fixed;
+    const group = make("g", {class: `card ${kind}${free ? " free" : ""}`, transform: `translate(${left} ${top})`});
+    const box = {left, top, right: left + width, bottom: top + height};
+    const card = {item, kind, group, width, height, box};
+    const add = (tag, attributes, ...contents) => {
+      group.append(make(tag, attributes, ...contents));
+      return group.lastChild;
     };
-    const text = (className, x, y, content = "", anchor = "start") => {
-      const element = svgElement("text", {class: className, x, y, "text-anchor": anchor}, content);
-      group.append(element);
-      return element;
-    };
-    if (full && full !== title) group.append(svgElement("title", {}, full));
-    if (kind === "box")
-      group.append(
-        svgElement("rect", {class: "behind", x: 4, y: -5, width: width - 8, height: 12, rx: corner}),
-      );
-    group.append(svgElement("rect", {class: "outline", width, height, rx: corner}));
+    const text = (className, x, y, content = "", anchor = "start") =>
+      add("text", {class: className, x, y, "text-anchor": anchor}, content);
+    const rx = {input: 16, parameter: 2, constant: 15, box: 4}[kind] ?? 7;
+    if (full && full !== title) add("title", {}, full);
+    if (kind === "box") add("rect", {class: "behind", x: 4, y: -5, width: width - 8, height: 12, rx});
+    add("rect", {class: "outline", width, height, rx});
     if (kind === "constant") {
       card.data = text("value", width / 2, 20, "", "middle");
       return card;
     }
-    if (kind === "result")
-      group.append(
-        svgElement("rect", {class: "inner", x: 3.5, y: 3.5, width: width - 7, height: height - 7, rx: 4}),
-      );
-    let inner = leaf || kind === "box" ? 10 : STRIP + 6;
+    if (kind === "result") add("rect", {class: "inner", x: 3.5, y: 3.5, width: width - 7, height: height - 7, rx: 4});
+    const inner = leaf || kind === "box" ? 10 : STRIP + 6;
     if (sign) {
-      group.append(
-        svgElement("path", {
-          class: "strip",
-          d: `M7 1h${STRIP - 7}v${height - 2}H7a6 6 0 0 1-6-6V7a6 6 0 0 1 6-6z`,
-        }),
-      );
-      const turned = [...sign].length > 3;
+      const d = `M7 1h${STRIP - 7}v${height - 2}H7a6 6 0 0 1-6-6V7a6 6 0 0 1 6-6z`;
+      add("path", {class: "strip", d});
+      const letters = [...sign].length;
       const mark = text("sign", STRIP / 2, height / 2 + 5, sign, "middle");
-      if (turned) mark.setAttribute("transform", `rotate(-90 ${STRIP / 2} ${height / 2}) translate(0 -1)`);
-      if (turned || [...sign].length > 1) mark.classList.add("word");
+      const turned = `rotate(-90 ${STRIP / 2} ${height / 2}) translate(0 -1)`;
+      if (letters > 3) mark.setAttribute("transform", turned);
+      mark.classList.toggle("word", letters > 1);
     }
     let line = 19;
-    text(
-      "name",
-      inner,
-      line,
-      fitted(title, width - inner - (leaf && !fixed ? 52 : kind === "box" ? 34 : 6), 8.4),
-    );
-    for (const words of about.about ?? [])
-      text("word", inner, (line += 16), fitted(words, width - 2 * inner, 6.4));
+    const beside = free ? 52 : kind === "box" ? 34 : 6; // its buttons
+    text("name", inner, line, fitted(title, width - inner - beside, 8.4));
+    for (const words of about.about ?? []) text("word", inner, (line += 16), fitted(words, width - 2 * inner, 6.4));
     if (kind === "box") {
-      const unfold = svgElement("g", {class: "unfold", transform: `translate(${width - 28} 6)`});
-      unfold.append(
-        svgElement("rect", {width: 22, height: 20, rx: 5}),
-        svgElement("path", {d: "M6 10h10M11 5v10"}),
-      );
-      group.append(unfold);
-      group.addEventListener("click", () => this.callbacks.onUnfold?.(item.box));
+      const unfold = () => this.callbacks.onUnfold?.(item.box);
+      const button = make("rect", {width: 22, height: 20, rx: 5});
+      const plus = make("path", {d: "M6 10h10M11 5v10"});
+      add("g", {class: "unfold", transform: `translate(${width - 28} 6)`}, button, plus);
       group.setAttribute("role", "button");
       group.setAttribute("tabindex", "0");
+      group.addEventListener("click", unfold);
       group.addEventListener("keydown", event => {
-        if (["Enter", " "].includes(event.key)) {
-          event.preventDefault();
-          this.callbacks.onUnfold?.(item.box);
-        }
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        unfold();
       });
     }
     if (leaf) line += 3; // room below the buttons
@@ -177,9 +160,7 @@ class Stage extends Pane {
       card.grad = text("value grad", width - 9, line, "", "end");
     }
     if (leaf) this.makeKnob(card, group, item, fixed);
-    if (!leaf && kind !== "box") group.setAttribute("role", "img");
-    group.addEventListener("pointerenter", () => this.callbacks.onPoint?.(item));
-    group.addEventListener("pointerleave", () => this.callbacks.onPoint?.(null));
+    else if (kind !== "box") group.setAttribute("role", "img");
     return card;
   }
 
@@ -191,33 +172,28 @@ class Stage extends Pane {
     if (fixed) return void group.setAttribute("role", "img");
     group.setAttribute("role", "slider");
     group.setAttribute("aria-keyshortcuts", "ArrowUp ArrowDown PageUp PageDown");
-    for (const [x, sign, steps] of [
+    for (const [x, d, steps] of [
       [card.width - 50, "M5 10h10", -1],
       [card.width - 27, "M5 10h10M10 5v10", 1],
     ]) {
-      const button = svgElement("g", {class: "turn", transform: `translate(${x} 4)`});
-      button.append(
-        svgElement("rect", {width: 21, height: 20, rx: 5}),
-        svgElement("path", {d: sign, transform: "translate(.5 0)"}),
-      );
-      button.addEventListener("pointerdown", event => event.stopPropagation());
-      button.addEventListener("click", event => {
+      const click = event => {
         this.callbacks.onPick?.(item.node);
         turn(steps);
         event.stopPropagation();
-      });
-      group.append(button);
+      };
+      const pointerdown = event => event.stopPropagation();
+      group.append(
+        make(
+          "g",
+          {class: "turn", transform: `translate(${x} 4)`, click, pointerdown},
+          make("rect", {width: 21, height: 20, rx: 5}),
+          make("path", {d, transform: "translate(.5 0)"}),
+        ),
+      );
     }
-    const grip = svgElement("rect", {
-      class: "grip",
-      x: 4,
-      y: 27,
-      width: card.width - 8,
-      height: ROW,
-      rx: 4,
-    });
+    const area = {x: 4, y: 27, width: card.width - 8, height: ROW, rx: 4};
+    const grip = make("rect", {class: "grip", ...area}, make("title", {}, "{{card.turn}}"));
     group.append(grip);
-    grip.append(svgElement("title", {}, "{{card.turn}}"));
     let from = null;
     grip.addEventListener("pointerdown", event => {
       from = event.clientX;
@@ -236,7 +212,7 @@ class Stage extends Pane {
       from = null;
     });
     group.addEventListener("keydown", event => {
-      const steps = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}[event.key];
+      const steps = TURNS[event.key];
       if (steps) {
         event.preventDefault();
         turn(steps);
@@ -249,27 +225,20 @@ class Stage extends Pane {
   }
 
   drawArrow(arrow, points) {
-    const group = svgElement("g", {class: "arrow"});
-    const path = svgElement("path", {class: "line", d: curve(points, this.down)});
-    const [a, b] = [points[0], points[points.length - 1]];
-    const head = ({x, y}, back) => {
-      const s = back ? -1 : 1;
-      return this.down
-        ? `${x - 5},${y - 9 * s} ${x + 5},${y - 9 * s} ${x},${y}`
-        : `${x - 9 * s},${y - 5} ${x - 9 * s},${y + 5} ${x},${y}`;
-    };
-    group.append(
-      path,
-      svgElement("polygon", {class: "head ahead", points: head(b, false)}),
-      svgElement("polygon", {class: "head back", points: head(a, true)}),
-    );
-    return {...arrow, group, points};
+    const path = make("path", {class: "line", d: curve(points, this.down)});
+    const [a, b] = [points[0], points.at(-1)];
+    const head = ({x, y}, way) =>
+      this.down
+        ? `${x - 5},${y - 9 * way} ${x + 5},${y - 9 * way} ${x},${y}`
+        : `${x - 9 * way},${y - 5} ${x - 9 * way},${y + 5} ${x},${y}`;
+    const ahead = make("polygon", {class: "head ahead", points: head(b, 1)});
+    const back = make("polygon", {class: "head back", points: head(a, -1)});
+    return {...arrow, group: make("g", "arrow", path, ahead, back), points};
   }
 
   // A frame around the cards of an unfolded box, where no other card is in the way.
   drawFrames() {
-    const levels = this.view.levels;
-    if (!levels) return;
+    const {levels} = this.view;
     for (const j of this.view.frames) {
       const inside = [...this.cards.values()].filter(({item}) => {
         const box = item.box ?? levels.boxOf[item.node];
@@ -277,18 +246,13 @@ class Stage extends Pane {
       });
       if (inside.length < 2) continue;
       const pad = 9 + 5 * (Math.max(...levels.depth) - levels.depth[j]);
-      const left = Math.min(...inside.map(card => card.box.left)) - pad;
-      const top = Math.min(...inside.map(card => card.box.top)) - pad - 8;
-      const right = Math.max(...inside.map(card => card.box.right)) + pad;
-      const bottom = Math.max(...inside.map(card => card.box.bottom)) + pad;
-      const area = {left, top, right, bottom};
-      if ([...this.cards.values()].some(card => !inside.includes(card) && overlap(card.box, area)))
-        continue;
-      const group = svgElement("g", {class: "frame"});
-      group.append(
-        svgElement("rect", {x: left, y: top, width: right - left, height: bottom - top, rx: 10}),
-      );
-      this.layers[0].append(group);
+      const around = hull(inside.map(card => card.box));
+      const [left, top] = [around.left - pad, around.top - pad - 8];
+      const [right, bottom] = [around.right + pad, around.bottom + pad];
+      const others = [...this.cards.values()].filter(card => !inside.includes(card));
+      if (others.some(card => overlap(card.box, {left, top, right, bottom}))) continue;
+      const frame = {x: left, y: top, width: right - left, height: bottom - top, rx: 10};
+      this.layers[0].append(make("g", "frame", make("rect", frame)));
     }
   }
 
@@ -325,8 +289,7 @@ class Stage extends Pane {
     this.layers[3].replaceChildren();
     this.arrows.forEach((arrow, k) => {
       const state = picture.arrows[k] ?? {};
-      for (const key of ["now", "passed", "later", "strong"])
-        arrow.group.classList.toggle(key, Boolean(state[key]));
+      for (const key of ["now", "passed", "later"]) arrow.group.classList.toggle(key, Boolean(state[key]));
     });
     // labels of the arrows of this moment, where they cover neither cards nor each other
     const taken = [...this.cards.values()].map(card => card.box);
@@ -343,21 +306,22 @@ class Stage extends Pane {
   }
 
   label(arrow, {local, upstream, share, text, use, isFirst}, taken) {
+    const [factor, other, sum] = [
+      [["local", local]],
+      ["gradient", upstream],
+      [
+        ["plain", "= "],
+        ["share", share],
+      ],
+    ];
+    const isNarrow = this.layout.between < 100 && !this.down;
     const lines = text
       ? [[["plain", text]]]
-      : this.layout.between < 100 && !this.down
-        ? [
-            [["local", local]],
-            [["plain", "× "], ["gradient", upstream]],
-            [["plain", "= "], ["share", share]],
-          ]
-        : [
-            [["local", local], ["plain", " × "], ["gradient", upstream]],
-            [["plain", "= "], ["share", share]],
-          ];
+      : isNarrow
+        ? [factor, [["plain", "× "], other], sum]
+        : [[...factor, ["plain", " × "], other], sum];
     if (use) lines.unshift([["word", use]]);
-    const letters = Math.max(...lines.map(line => line.reduce((sum, [, part]) => sum + part.length, 0)));
-    const size = {width: letters * 7.6 + 14, height: lines.length * 17 + 6};
+    const size = sizeOf(lines, 7.6);
     const length = pathLength(arrow.points);
     const along = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].map(t => pathPoint(arrow.points, t, this.down));
     // beside the arrow if it would cover most of it, or if there are two between the same cards
@@ -367,49 +331,31 @@ class Stage extends Pane {
     this.plate(size, freePlace(along, size, taken, lean), lines, taken, "label");
   }
 
-  plate(size, {x, y, left, top, right, bottom}, lines, taken, className) {
+  plate(size, {x, left, top, right, bottom}, lines, taken, className) {
     taken.push({left, top, right, bottom});
-    const group = svgElement("g", {class: className});
-    group.append(
-      svgElement("rect", {class: "plate", x: left, y: top, width: size.width, height: size.height, rx: 6}),
-    );
+    const group = make("g", className, make("rect", {class: "plate", x: left, y: top, ...size, rx: 6}));
     lines.forEach((line, row) => {
       const baseline = top + 16 + 17 * row;
-      const text = svgElement("text", {x, y: baseline, "text-anchor": "middle"});
-      for (const [className, part] of line) text.append(svgElement("tspan", {class: className}, part));
       const share = line.find(([name]) => name === "share");
       if (share) {
         const width = share[1].length * 7.6 + 10;
-        group.append(
-          svgElement("rect", {
-            class: "pill",
-            x: x + 8 - width / 2,
-            y: baseline - 13,
-            width,
-            height: 17,
-            rx: 8,
-          }),
-        );
+        const place = {x: x + 8 - width / 2, y: baseline - 13, width, height: 17, rx: 8};
+        group.append(make("rect", {class: "pill", ...place}));
       }
-      group.append(text);
+      const parts = line.map(([name, part]) => make("tspan", name, part));
+      group.append(make("text", {x, y: baseline, "text-anchor": "middle"}, ...parts));
     });
     this.layers[4].append(group);
   }
 
   // A note of a few lines beside a card: [[class, text], ...] for each line.
   badge(card, lines, taken) {
-    const letters = Math.max(...lines.map(line => line.reduce((sum, [, part]) => sum + part.length, 0)));
-    const size = {width: letters * 7.2 + 14, height: lines.length * 17 + 6};
-    const {left, right, top, bottom} = card.box,
-      x = (left + right) / 2;
-    const places = [{x, y: bottom + size.height / 2 + 4}, {x, y: top - size.height / 2 - 4}];
-    this.plate(
-      size,
-      freePlace(places, size, taken.filter(other => other !== card.box)),
-      lines,
-      taken,
-      "badge",
-    );
+    const size = sizeOf(lines, 7.2);
+    const {left, right, top, bottom} = card.box;
+    const x = (left + right) / 2;
+    const places = [bottom + size.height / 2 + 4, top - size.height / 2 - 4].map(y => ({x, y}));
+    const others = taken.filter(other => other !== card.box);
+    this.plate(size, freePlace(places, size, others), lines, taken, "badge");
   }
 
   // A token goes along each arrow of this moment, backwards from the giver to the operand.
@@ -418,15 +364,15 @@ class Stage extends Pane {
     const tokens = this.arrows
       .filter((_, k) => arrows[k]?.now)
       .map(({points}) => {
-        const token = svgElement("circle", {class: "token", r: 7});
+        const token = make("circle", {class: "token", r: 7});
         this.layers[3].append(token);
         return {token, points};
       });
     const begun = performance.now();
     const move = now => {
       if (this.run !== run) return;
-      const t = Math.min(1, Math.max(0, (now - begun) / duration)),
-        eased = t * t * (3 - 2 * t);
+      const t = Math.min(1, Math.max(0, (now - begun) / duration));
+      const eased = t * t * (3 - 2 * t);
       for (const {token, points} of tokens) {
         const {x, y} = pathPoint(points, backward ? 1 - eased : eased, this.down);
         token.setAttribute("cx", x);
@@ -454,12 +400,8 @@ class Stage extends Pane {
     });
     for (const knob of copy.querySelectorAll(".turn, .grip, .unfold, .token")) knob.remove();
     copy.querySelector("g").setAttribute("transform", `translate(${MARGIN} ${MARGIN})`);
-    const ground = svgElement("rect", {
-      width,
-      height,
-      fill: getComputedStyle(this.svg).getPropertyValue("--panel").trim(),
-    });
-    copy.prepend(ground);
+    const fill = getComputedStyle(this.svg).getPropertyValue("--panel").trim();
+    copy.prepend(make("rect", {width, height, fill}));
     for (const [key, value] of Object.entries({width, height, viewBox: `0 0 ${width} ${height}`}))
       copy.setAttribute(key, value);
     copy.removeAttribute("style");

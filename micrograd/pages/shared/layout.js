@@ -4,12 +4,14 @@
 // rank passes it between the cards, at a dummy of no width. Everything is computed for rank after
 // rank from left to right; downwards, the two directions are exchanged at the end.
 
+import {round} from "./numbers.js";
+
 // items: [{width, height}], in an order in which operands come first; arrows: [{from, to, port,
 // ports}], indices into items, entering at port 0, 1, ... of so many. `gaps` are possible distances
 // between two ranks: the first with which the ranks take at most `room`, else the last, is used.
 // `beside` is the distance between two cards of a rank.
 // Returns the centres {x, y} of the cards, the points of each arrow, the gap, and the size of it all.
-function layered(items, arrows, {down = false, gaps = [110], room = Infinity, beside = 20} = {}) {
+export function layered(items, arrows, {down = false, gaps = [110], room = Infinity, beside = 20} = {}) {
   const sizes = items.map(({width, height}) => (down ? [height, width] : [width, height]));
   // Boxes can lead to each other in a circle: such an arrow is turned for the layout.
   const edges = arrows.map(({from, to}) => (from < to ? [from, to] : [to, from]));
@@ -35,13 +37,15 @@ function layered(items, arrows, {down = false, gaps = [110], room = Infinity, be
   const lengthWith = gap => deep.reduce((sum, depth) => sum + depth + gap, -gap);
   const between = gaps.find(gap => lengthWith(gap) <= room) ?? gaps[gaps.length - 1];
   const along = [];
-  deep.reduce((start, depth, r) => ((along[r] = start + depth / 2), start + depth + between), 0);
+  deep.reduce((start, depth, r) => {
+    along[r] = start + depth / 2;
+    return start + depth + between;
+  }, 0);
   const low = Math.min(...cells.map((cell, i) => across[i] - cell.size / 2));
   const high = Math.max(...cells.map((cell, i) => across[i] + cell.size / 2));
   const at = (a, c) => (down ? {x: c - low, y: a} : {x: a, y: c - low});
   const centres = items.map((_, i) => at(along[rank[i]], across[i]));
-  const starts = spread(edges, across, sizes, 0),
-    ends = spread(edges, across, sizes, 1);
+  const ends = spread(edges, across, sizes);
   const paths = routes.map((route, k) => {
     const points = route.slice(1, -1).map(i => [along[cells[i].rank], across[i], deep[cells[i].rank]]);
     const [a, b] = edges[k],
@@ -49,10 +53,9 @@ function layered(items, arrows, {down = false, gaps = [110], room = Infinity, be
     const {port = 0, ports = 0} = arrows[k];
     const end = ports && !turned ? portOffset(port, ports, sizes[b][1]) : ends[k];
     const twins = arrows.filter(other => other.from === arrows[k].from && other.to === arrows[k].to);
-    const start = twins.length > 1 && ports ? portOffset(port, ports, sizes[a][1]) : starts[k];
+    const start = twins.length > 1 && ports ? portOffset(port, ports, sizes[a][1]) : 0;
     const line = [at(along[rank[a]] + sizes[a][0] / 2, across[a] + start)];
-    for (const [middle, c, depth] of points)
-      line.push(at(middle - depth / 2, c), at(middle + depth / 2, c));
+    for (const [middle, c, depth] of points) line.push(at(middle - depth / 2, c), at(middle + depth / 2, c));
     line.push(at(along[rank[b]] - sizes[b][0] / 2, across[b] + end));
     return turned ? line.reverse() : line;
   });
@@ -131,19 +134,25 @@ function crossings(cells, rows) {
 function placed(cells, rows, beside) {
   const at = new Array(cells.length).fill(0);
   const settle = (row, wanted) =>
-    apart(row.map(i => cells[i].size), wanted, beside).forEach((x, k) => {
+    apart(
+      row.map(i => cells[i].size),
+      wanted,
+      beside,
+    ).forEach((x, k) => {
       at[row[k]] = x;
     });
   for (const row of rows)
-    settle(row, row.map(() => 0));
+    settle(
+      row,
+      row.map(() => 0),
+    );
   for (let sweep = 0; sweep < 12; sweep++) {
     const forwards = sweep % 2 === 0;
     for (const row of forwards ? rows : rows.slice().reverse())
       settle(
         row,
         row.map(i => {
-          const near =
-            sweep > 7 ? [...cells[i].links, ...cells[i].next] : forwards ? cells[i].links : cells[i].next;
+          const near = sweep > 7 ? [...cells[i].links, ...cells[i].next] : forwards ? cells[i].links : cells[i].next;
           return near.length ? near.reduce((sum, j) => sum + at[j], 0) / near.length : at[i];
         }),
       );
@@ -165,51 +174,36 @@ function apart(sizes, wanted, beside) {
       pools.splice(-2, 2, {sum: a.sum + b.sum, count: a.count + b.count});
     }
   });
-  return pools
-    .flatMap(pool => new Array(pool.count).fill(pool.sum / pool.count))
-    .map((x, k) => x + shift[k]);
+  return pools.flatMap(pool => new Array(pool.count).fill(pool.sum / pool.count)).map((x, k) => x + shift[k]);
 }
 
-// Arrows that leave (end 0) or enter (end 1) the same card do so at different points of its side, in
-// the order of the cards at their other ends.
-function spread(edges, across, sizes, end) {
-  const offsets = new Array(edges.length).fill(0),
-    at = new Map();
-  edges.forEach((edge, k) => at.set(edge[end], [...(at.get(edge[end]) ?? []), k]));
-  for (const [card, arrows] of at) {
-    if (end === 0) continue; // all arrows from a card carry the same number: they leave together
-    arrows.sort((a, b) => across[edges[a][1 - end]] - across[edges[b][1 - end]]);
-    arrows.forEach((arrow, k) => {
-      offsets[arrow] = portOffset(k, arrows.length, sizes[card][1] * 0.8);
-    });
-  }
-  return offsets;
+// Arrows that enter the same card do so at different points of its side, in the order of the cards at their
+// other ends. (All arrows from a card carry the same number: they leave together.)
+function spread(edges, across, sizes) {
+  return edges.map((edge, own) => {
+    const height = k => across[edges[k][0]];
+    const rivals = [...edges.keys()].filter(k => edges[k][1] === edge[1]);
+    const above = rivals.filter(k => height(k) < height(own) || (height(k) === height(own) && k < own));
+    return portOffset(above.length, rivals.length, sizes[edge[1]][1] * 0.8);
+  });
 }
 
 // The text of an SVG path through the points: it leaves each in the direction of the ranks.
-function curve(points, down) {
+export function curve(points, down) {
   const [first, ...others] = points;
   let text = `M${round(first.x)} ${round(first.y)}`,
     before = first;
   for (const point of others) {
-    const half = down ? (point.y - before.y) / 2 : (point.x - before.x) / 2;
-    const [a, b] = down
-      ? [
-          {x: before.x, y: before.y + half},
-          {x: point.x, y: point.y - half},
-        ]
-      : [
-          {x: before.x + half, y: before.y},
-          {x: point.x - half, y: point.y},
-        ];
-    text += `C${[a.x, a.y, b.x, b.y, point.x, point.y].map(round).join(" ")}`;
+    const [x, y] = [(before.x + point.x) / 2, (before.y + point.y) / 2];
+    const bend = down ? [before.x, y, point.x, y] : [x, before.y, x, point.y];
+    text += `C${[...bend, point.x, point.y].map(round).join(" ")}`;
     before = point;
   }
   return text;
 }
 
 // The point of that path at t from 0 to 1, and its length, as if its parts were straight.
-function pathPoint(points, t, down) {
+export function pathPoint(points, t, down) {
   let rest = t * pathLength(points);
   for (let k = 1; k < points.length; k++) {
     const [a, b] = [points[k - 1], points[k]],
@@ -226,39 +220,32 @@ function pathPoint(points, t, down) {
   }
   return points[0];
 }
-const pathLength = points =>
+export const pathLength = points =>
   points.slice(1).reduce((sum, b, k) => sum + Math.hypot(b.x - points[k].x, b.y - points[k].y), 0);
-
-const round = x => Math.round(x * 10) / 10;
 
 // A free place for a label of this size on a curve, given as points along it: the first at which it
 // covers none of the rectangles {left, top, right, bottom}, else the one at which it covers least.
 // `lean` is how far beside the curve it is tried first, in heights of the label.
-function freePlace(points, {width, height}, taken, lean = 0) {
-  let best = null,
-    least = Infinity;
-  for (const [dx, dy] of [
-    [0, lean],
-    [0, 1.4 * lean],
-    [0, 0],
-    [0, -0.6],
-    [0, 0.6],
-    [0, -1.1],
-    [0, 1.1],
-    [0.6, 0],
-    [-0.6, 0],
-  ])
+export function freePlace(points, {width, height}, taken, lean = 0) {
+  let best = null;
+  let least = Infinity;
+  const beside = [lean, 1.4 * lean, 0, -0.6, 0.6, -1.1, 1.1].map(dy => [0, dy]);
+  for (const [dx, dy] of [...beside, [0.6, 0], [-0.6, 0]])
     for (const point of points) {
-      const x = point.x + dx * width,
-        y = point.y + dy * height;
+      const [x, y] = [point.x + dx * width, point.y + dy * height];
       const own = {left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2};
-      const covered =
-        taken.reduce((sum, other) => sum + overlap(own, other), 0) + Math.abs(dx) + Math.abs(dy - lean);
+      const covered = taken.reduce((sum, other) => sum + overlap(own, other), 0) + Math.abs(dx) + Math.abs(dy - lean);
       if (covered < least) [best, least] = [{...own, x, y}, covered];
       if (covered === 0) return best;
     }
   return best;
 }
-const overlap = (a, b) =>
+export const overlap = (a, b) =>
   Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left)) *
   Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
+export const hull = boxes => ({
+  left: Math.min(...boxes.map(box => box.left)),
+  right: Math.max(...boxes.map(box => box.right)),
+  top: Math.min(...boxes.map(box => box.top)),
+  bottom: Math.max(...boxes.map(box => box.bottom)),
+});

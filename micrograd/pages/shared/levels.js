@@ -4,9 +4,11 @@
 // `boxOf[i]` is the innermost box of node i, or -1. An item is what is drawn as one card: a node, or
 // a folded box.
 
-class Levels {
+export class Levels {
   constructor(graph, boxes = [], boxOf = graph.nodes.map(() => -1)) {
-    Object.assign(this, {graph, boxes, boxOf});
+    this.graph = graph;
+    this.boxes = boxes;
+    this.boxOf = boxOf;
     this.depth = [];
     boxes.forEach(({parent}, j) => {
       this.depth[j] = parent < 0 ? 0 : this.depth[parent] + 1;
@@ -93,12 +95,8 @@ class Levels {
     for (const i of used) items.get(itemOf[i]).outputs.push(i);
     const order = sorted([...items.values()], [...arrows.values()]);
     const frames = [...open].filter(j => items.size && this.around(j).every(k => open.has(k)));
-    return {
-      items: new Map(order.map(item => [item.name, item])),
-      arrows: [...arrows.values()],
-      itemOf,
-      frames,
-    };
+    const inOrder = new Map(order.map(item => [item.name, item]));
+    return {items: inOrder, arrows: [...arrows.values()], itemOf, frames, levels: this};
   }
 }
 

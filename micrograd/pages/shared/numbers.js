@@ -2,19 +2,35 @@
 
 // Numbers that are exact fractions in Python: their text, such as 1/3, by 12 digits of the decimal.
 let fractions = new Map();
-const useFractions = pairs => (fractions = new Map(pairs.map(([x, text]) => [x.toPrecision(12), text])));
+export const useFractions = pairs => {
+  fractions = new Map(pairs.map(([x, text]) => [x.toPrecision(12), text]));
+};
 
-// Four significant digits, as in the drawings: a number is never cut off, and the exponent is always
-// visible.
-function number(x) {
+const withMinus = text => text.replace(/-/g, "−");
+
+// Four significant digits, as in the drawings: a number is never cut off, and the exponent is always visible.
+export function number(x) {
   if (Number.isNaN(x)) return "nan";
   if (!Number.isFinite(x)) return x > 0 ? "inf" : "−inf";
   const exact = fractions.size && fractions.get(x.toPrecision(12));
   if (exact) return exact;
   const [digits, power] = x.toExponential(3).split("e");
   const text = power < -4 || power > 3 ? `${+digits}e${+power}` : String(+x.toPrecision(4));
-  return (+text === 0 ? "0" : text).replace(/-/g, "−");
+  return +text === 0 ? "0" : withMinus(text);
 }
 
 // The same in a formula: a negative number or a fraction has brackets.
-const inFormula = x => (x < 0 || number(x).includes("/") ? `(${number(x)})` : number(x));
+export const inFormula = x => (x < 0 || number(x).includes("/") ? `(${number(x)})` : number(x));
+// A move, with its sign.
+export const signed = x => (Number.isNaN(x) ? "·" : x > 0 ? `+${number(x)}` : number(x));
+// So many digits of a number, without an exponent where it is usual.
+export const rough = (x, digits) => withMinus(String(+x.toPrecision(digits)));
+export const counted = n => n.toLocaleString("en");
+
+export const percent = share => (share === null ? "·" : `${(100 * share).toFixed(share === 1 ? 0 : 1)}%`);
+export const decimals = x => {
+  if (x === null) return "·";
+  return Number.isFinite(x) && Math.abs(x) >= 1e-3 && Math.abs(x) < 1e4 ? x.toFixed(3) : number(x);
+};
+
+export const round = x => Math.round(x * 10) / 10; // a place in a drawing

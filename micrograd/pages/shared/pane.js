@@ -3,20 +3,24 @@
 // `layout` is the size {width, height} of the drawing, and `cards` a Map from names to cards
 // {box: {left, right, top, bottom}, kind}. A class that draws them extends this one.
 
-const LEAST = 0.92; // the smallest zoom: letters of 12 pixels stay 11 pixels high
-const LARGEST = 2.5,
-  MARGIN = 14;
+import {make} from "./elements.js";
+import {hull, overlap} from "./layout.js";
+import {round} from "./numbers.js";
 
-const svgElement = (name, attributes = {}, text = "") => {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text) element.textContent = text;
-  return element;
-};
-class Pane {
+export const LEAST = 0.92; // the smallest zoom: letters of 12 pixels stay 11 pixels high
+const LARGEST = 2.5;
+export const MARGIN = 14;
+
+export class Pane {
   constructor(svg, map) {
-    Object.assign(this, {svg, map, k: 1, x: 0, y: 0, cards: new Map(), layout: null});
-    this.world = svgElement("g");
+    this.svg = svg;
+    this.map = map;
+    this.k = 1;
+    this.x = 0;
+    this.y = 0;
+    this.cards = new Map();
+    this.layout = this.picture = null;
+    this.world = make("g");
     svg.replaceChildren(this.world);
     this.listen();
     if (map) this.listenToMap();
@@ -39,10 +43,7 @@ class Pane {
   // The whole drawing, where its letters can be read; else as much of it as there is room for.
   fit(most = 1.25) {
     const {width, height} = this.size;
-    const k = Math.min(
-      (width - 2 * MARGIN) / this.layout.width,
-      (height - 2 * MARGIN) / this.layout.height,
-    );
+    const k = Math.min((width - 2 * MARGIN) / this.layout.width, (height - 2 * MARGIN) / this.layout.height);
     this.k = Math.max(LEAST, Math.min(most, k));
     this.moveTo(this.layout.width / 2, this.layout.height / 2);
   }
@@ -75,17 +76,8 @@ class Pane {
       const [a, b] = [at + low * k - pad, at + high * k + pad];
       return b - a > room ? at : a < 0 ? at - a : b > room ? at - (b - room) : at;
     };
-    const span = count => {
-      const some = boxes.slice(0, count);
-      return [
-        Math.min(...some.map(box => box.left)),
-        Math.max(...some.map(box => box.right)),
-        Math.min(...some.map(box => box.top)),
-        Math.max(...some.map(box => box.bottom)),
-      ];
-    };
     for (const count of [boxes.length, boxes.length, 1]) {
-      const [left, right, top, bottom] = span(count);
+      const {left, right, top, bottom} = hull(boxes.slice(0, count));
       this.x = bring(left, right, this.x, width);
       this.y = bring(top, bottom, this.y, height);
       pad = 2; // where there is little room
@@ -98,9 +90,7 @@ class Pane {
     const size = this.size, // read once, before anything is written: reading it again would be slow
       {width, height} = size;
     const keep = (at, needed, room) =>
-      needed + 2 * MARGIN <= room
-        ? (room - needed) / 2
-        : Math.max(room - needed - MARGIN, Math.min(MARGIN, at));
+      needed + 2 * MARGIN <= room ? (room - needed) / 2 : Math.max(room - needed - MARGIN, Math.min(MARGIN, at));
     this.x = keep(this.x, this.layout.width * this.k, width);
     this.y = keep(this.y, this.layout.height * this.k, height);
     this.world.setAttribute("transform", `translate(${round(this.x)} ${round(this.y)}) scale(${this.k})`);
@@ -159,10 +149,7 @@ class Pane {
         const frame = svg.getBoundingClientRect(),
           before = [this.x, this.y, this.k];
         if (event.ctrlKey || event.metaKey)
-          this.zoom(Math.exp(-event.deltaY / 300), {
-            x: event.clientX - frame.left,
-            y: event.clientY - frame.top,
-          });
+          this.zoom(Math.exp(-event.deltaY / 300), {x: event.clientX - frame.left, y: event.clientY - frame.top});
         else {
           this.x -= event.shiftKey ? event.deltaY : event.deltaX;
           this.y -= event.shiftKey ? 0 : event.deltaY;
@@ -186,9 +173,9 @@ class Pane {
     this.map.setAttribute("height", Math.max(16, height * scale));
     this.map.replaceChildren(
       ...[...this.cards.values()].map(({box, kind, width, height}) =>
-        svgElement("rect", {class: kind, x: box.left, y: box.top, width, height, rx: 8}),
+        make("rect", {class: kind, x: box.left, y: box.top, width, height, rx: 8}),
       ),
-      svgElement("rect", {class: "seen"}),
+      make("rect", {class: "seen"}),
     );
   }
 
@@ -198,12 +185,8 @@ class Pane {
       fits = this.fits({width, height});
     this.map.toggleAttribute("hidden", fits);
     if (fits) return;
-    const values = {
-      x: -this.x / this.k,
-      y: -this.y / this.k,
-      width: width / this.k,
-      height: height / this.k,
-    };
+    const [x, y] = [-this.x / this.k, -this.y / this.k];
+    const values = {x, y, width: width / this.k, height: height / this.k};
     for (const [key, value] of Object.entries(values)) seen?.setAttribute(key, value);
     // in a corner in which it covers nothing that matters now
     const [w, h] = ["width", "height"].map(side => +this.map.getAttribute(side) + 10);
@@ -216,27 +199,26 @@ class Pane {
         top: box.top * this.k + this.y,
         bottom: box.bottom * this.k + this.y,
       }));
-    const corners = [[1, 1], [0, 1], [1, 0], [0, 0]].map(([right, low]) => ({
-      right,
-      low,
-      box: {
-        left: right ? width - w : 0,
-        right: right ? width : w,
-        top: low ? height - h : 0,
-        bottom: low ? height : h,
-      },
-    }));
-    const {right, low} = corners.find(({box}) => busy.every(other => !overlap(box, other))) ?? corners[0];
-    this.map.style.inset = `${low ? "auto" : "4px"} ${right ? "4px" : "auto"} ${low ? "4px" : "auto"} ` +
-      `${right ? "auto" : "4px"}`;
+    const corners = [
+      [1, 1],
+      [0, 1],
+      [1, 0],
+      [0, 0],
+    ];
+    const [right, low] =
+      corners.find(([right, low]) => {
+        const [x, y] = [right ? width - w : 0, low ? height - h : 0];
+        const corner = {left: x, right: x + w, top: y, bottom: y + h};
+        return busy.every(other => !overlap(corner, other));
+      }) ?? corners[0];
+    const side = isFar => (isFar ? "4px" : "auto");
+    this.map.style.inset = `${side(!low)} ${side(right)} ${side(low)} ${side(!right)}`;
   }
 
   listenToMap() {
     const go = event => {
       if (!event.buttons) return;
-      const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(
-        this.map.getScreenCTM().inverse(),
-      );
+      const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.map.getScreenCTM().inverse());
       this.moveTo(point.x, point.y);
     };
     this.map.addEventListener("pointerdown", go);

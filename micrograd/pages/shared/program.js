@@ -5,23 +5,29 @@
 // contributes arrives as a formula.
 
 const FUNCTIONS = {
-  abs: Math.abs, exp: Math.exp, log: Math.log, sqrt: Math.sqrt, sin: Math.sin, cos: Math.cos,
+  abs: Math.abs,
+  exp: Math.exp,
+  log: Math.log,
+  sqrt: Math.sqrt,
+  sin: Math.sin,
+  cos: Math.cos,
   tanh: Math.tanh,
   sigmoid: x => 1 / (1 + Math.exp(-x)),
-  relu: x => x < 0 ? 0 : x,  // NaN stays NaN
-  maximum: (x, y) => x > y || x !== x ? x : y,  // NaN if x or y is NaN
-  minimum: (x, y) => x < y || x !== x ? x : y,
-  where: (condition, a, b) => condition ? a : b,
+  relu: x => (x < 0 ? 0 : x), // NaN stays NaN
+  maximum: (x, y) => (x > y || Number.isNaN(x) ? x : y), // NaN if x or y is NaN
+  minimum: (x, y) => (x < y || Number.isNaN(x) ? x : y),
+  where: (condition, a, b) => (condition ? a : b),
 };
 const INFIX = new Set(["+", "-", "*", "/", "**", "<", "<=", ">", ">="]);
 
 // The formula as a JavaScript expression. `named` gives the expression for a name. The text consists
 // of numbers, operations from the two tables above, and what `named` returns: never a label.
-function expression(formula, named) {
+export function expression(formula, named) {
   if (typeof formula === "number") return `(${formula})`;
   if (["NaN", "Infinity", "-Infinity"].includes(formula)) return `(${formula})`;
   if (typeof formula === "string") return named(formula);
-  const [op, ...operands] = formula, texts = operands.map(operand => expression(operand, named));
+  const [op, ...operands] = formula,
+    texts = operands.map(operand => expression(operand, named));
   if (op === "neg") return `(-${texts[0]})`;
   if (INFIX.has(op)) return `(${texts[0]} ${op} ${texts[1]})`;
   if (op === "where") return `(${texts[0]} ? ${texts[1]} : ${texts[2]})`;
@@ -33,7 +39,7 @@ function expression(formula, named) {
 
 // The value of a JavaScript expression. The policy of the page forbids eval, so an inline script
 // element does it.
-function built(text) {
+export function built(text) {
   const script = document.createElement("script");
   script.textContent = `"use strict"; window.justBuilt = ${text};`;
   document.head.append(script);
@@ -43,13 +49,13 @@ function built(text) {
 
 // A recorded graph. `nodes[i]` is [rule, operand, operand, ...], with rule -1 for a leaf; `d` and `g`
 // are arrays with the data and the gradient of each node, which the caller keeps.
-class Graph {
+export class Graph {
   constructor({rules, nodes, leaves}) {
     this.rules = rules;
     this.nodes = nodes;
     this.root = nodes.length - 1;
     this.leaves = new Map(Object.entries(leaves).map(([i, x]) => [+i, Number(x)]));
-    const name = text => /^x\d+$/.test(text) ? `d[n[${+text.slice(1) + 1}]]` : text;
+    const name = text => (/^x\d+$/.test(text) ? `d[n[${+text.slice(1) + 1}]]` : text);
     const texts = rules.map(({forward, shares}) => {
       const data = forward === null ? "null" : `(d, n) => ${expression(forward, name)}`;
       const parts = shares.map(share => `(d, n, y, g) => ${expression(share, name)}`);
@@ -64,6 +70,10 @@ class Graph {
 
   isLeaf(i) {
     return this.nodes[i][0] < 0;
+  }
+
+  rule(i) {
+    return this.rules[this.nodes[i][0]];
   }
 
   // Whether the page can compute the data of a result: not if its operation is user-defined.
@@ -90,8 +100,7 @@ class Graph {
 
   // The data of all nodes, from the numbers of the leaves (a Map).
   forward(leaves, d = new Float64Array(this.nodes.length)) {
-    for (let i = 0; i < this.nodes.length; i++)
-      d[i] = this.isLeaf(i) ? leaves.get(i) : this.data(i, d);
+    for (let i = 0; i < this.nodes.length; i++) d[i] = this.isLeaf(i) ? leaves.get(i) : this.data(i, d);
     return d;
   }
 

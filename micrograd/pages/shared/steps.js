@@ -5,11 +5,16 @@
 // "end". A state is {d, g, known, seeded, done}: data and gradients, whether the data of a node and
 // its gradient are known, and whether its closure has run. States are computed, not stored.
 
-class Steps {
+export class Steps {
   // view: of levels.js; leaves: a Map from node to number; victim: the node whose local derivative is
   // wrong.
   constructor(graph, view, leaves, mistake = "", victim = -1) {
-    Object.assign(this, {graph, view, leaves, mistake, victim, last: null, kept: new Map()});
+    this.graph = graph;
+    this.view = view;
+    this.mistake = mistake;
+    this.victim = victim;
+    this.last = null;
+    this.kept = new Map();
     this.d = graph.forward(leaves);
     const inner = item => item.nodes.filter(i => !graph.isLeaf(i));
     const order = [...view.items.values()].flatMap(inner);
@@ -18,10 +23,9 @@ class Steps {
     order.forEach((i, k) => {
       place[i] = k;
     });
-    if (order.some(i => graph.nodes[i].some((o, k) => k && place[o] > place[i])))
-      order.sort((a, b) => a - b);
+    if (order.some(i => graph.nodes[i].some((o, k) => k && place[o] > place[i]))) order.sort((a, b) => a - b);
     const backward = mistake === "order" ? preorder(graph) : order.slice().reverse();
-    this.list = [{phase: "start", item: null, nodes: []}, ...this.runs(order, "forward")];
+    this.list = [{phase: "start", item: null, nodes: [], pass: 0}, ...this.runs(order, "forward")];
     for (let pass = 0; pass < (mistake === "twice" ? 2 : 1); pass++)
       this.list.push(
         {phase: "seed", item: view.itemOf[graph.root], nodes: [graph.root], pass},
@@ -147,7 +151,7 @@ function preorder(graph) {
 
 // The local derivatives of a folded box with one output, with respect to all nodes that it uses: the
 // closures inside run with an upstream gradient of 1.
-function throughBox(graph, d, nodes, output) {
+export function throughBox(graph, d, nodes, output) {
   const g = new Float64Array(graph.nodes.length);
   g[output] = 1;
   for (const i of nodes.slice().sort((a, b) => b - a))

@@ -2,6 +2,6 @@
 // page is made.
 
 // The parts of a text: what is written between the gaps, and the values in them, of any kind.
-const partsOf = (text, values) =>
+export const partsOf = (text, values) =>
   text.split(/\{(\w+)\}/).map((part, k) => (k % 2 ? (values[part] ?? `{${part}}`) : part));
-const filled = (text, values) => partsOf(text, values).join("");
+export const filled = (text, values) => partsOf(text, values).join("");

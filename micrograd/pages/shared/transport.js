@@ -1,15 +1,20 @@
 // Buttons, slider, speeds and keys, the same on all pages. The left and right arrows, Home and End, and
 // space work wherever the focus is, except in text fields.
 
-const PLAY = "M4 2v14l11-7z", PAUSE = "M4 2h3.5v14H4zM10.5 2H14v14h-3.5z";
+import {$} from "./elements.js";
+import {listenToKeys} from "./keys.js";
+import {filled} from "./texts.js";
+
+const PLAY = "M4 2v14l11-7z";
+const PAUSE = "M4 2h3.5v14H4zM10.5 2H14v14h-3.5z";
 
 // Connects the elements of transport.html.
 //   count()   the number of steps
 //   show(at)  draws a step
 //   pace      milliseconds for a step at speed 1
-function makeTransport({count, show, pace}) {
-  const $ = id => document.getElementById(id);
-  let at = 0, timer = 0;
+export function makeTransport({count, show, pace}) {
+  let at = 0,
+    timer = 0;
   const last = () => count() - 1;
 
   function goTo(step) {
@@ -23,7 +28,9 @@ function makeTransport({count, show, pace}) {
   }
   function showPlaying(isPlaying) {
     $("play").setAttribute("aria-label", isPlaying ? "{{button.pause}}" : "{{button.play}}");
-    $("play").querySelector("path").setAttribute("d", isPlaying ? PAUSE : PLAY);
+    $("play")
+      .querySelector("path")
+      .setAttribute("d", isPlaying ? PAUSE : PLAY);
   }
   function pause() {
     clearInterval(timer);
@@ -39,26 +46,28 @@ function makeTransport({count, show, pace}) {
       if (at === last()) pause();
     }, pace / +$("speed").value);
   }
-  const move = step => { pause(); goTo(step); };
+  const move = step => {
+    pause();
+    goTo(step);
+  };
   const actions = {
-    first: () => move(0), back: () => move(at - 1), forward: () => move(at + 1), last: () => move(last()),
+    first: () => move(0),
+    back: () => move(at - 1),
+    forward: () => move(at + 1),
+    last: () => move(last()),
     play,
   };
   for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
   $("slider").addEventListener("input", () => move(+$("slider").value));
-  $("speed").addEventListener("change", () => { if (timer) { pause(); play(); } });
+  $("speed").addEventListener("change", () => {
+    if (timer) {
+      pause();
+      play();
+    }
+  });
 
-  const keys = {ArrowLeft: "back", ArrowRight: "forward", Home: "first", End: "last", " ": "play"};
-  document.addEventListener("keydown", event => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
-    const target = event.target;
-    if (target.matches("input[type=number], input[type=text], input:not([type]), textarea, select")) return;
-    // Space presses what has the focus; the arrows never turn it.
-    if (event.key === " " && target.matches("button, summary, a, input, [role=button]")) return;
-    event.preventDefault();
-    event.stopPropagation();
-    actions[keys[event.key]]();
-  }, true);
+  const {first, back, play: toggle, forward, last: end} = actions;
+  listenToKeys({ArrowLeft: back, ArrowRight: forward, Home: first, End: end, " ": toggle});
 
   return {goTo, pause, play, at: () => at, isPlaying: () => timer !== 0};
 }

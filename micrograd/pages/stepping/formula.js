@@ -1,16 +1,15 @@
-// Formulas as mathematics: x₁w₁ + b, not x1 * w1 + b. Pure functions, apart from made() at the end.
+// Formulas as mathematics: x₁w₁ + b, not x1 * w1 + b. Pure functions, apart from the last.
 //
 // A formula is a list of pieces: texts, and {sub}, {sup}, {name}, {root} with lists or texts inside.
 
-const SUM = 1,
-  PRODUCT = 2,
-  SIGN = 3,
-  POWER = 4,
-  WHOLE = 5; // from loose to tight
+import {make} from "../shared/elements.js";
+import {inFormula, number} from "../shared/numbers.js";
+import {filled, partsOf} from "../shared/texts.js";
 
-const LOWERED = "₀₁₂₃₄₅₆₇₈₉",
-  RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹",
-  LONGEST = 12; // letters of a formula that serves as a name
+export const [SUM, PRODUCT, SIGN, POWER, WHOLE] = [1, 2, 3, 4, 5]; // from loose to tight
+const LOWERED = "₀₁₂₃₄₅₆₇₈₉";
+const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const LONGEST = 12; // letters of a formula that serves as a name
 
 // A name in mathematics: x1 and w[0] have subscripts.
 function nameInMath(text) {
@@ -22,7 +21,7 @@ function nameInMath(text) {
 
 // The names of all nodes: {name(i), inMath(i, rank), isFormula(i)}, as a text, as pieces, and whether it
 // is a formula: a node without a label is called by its formula if this is short, else v₅ after its place.
-function namesOf(graph, labels, kinds) {
+export function namesOf(graph, labels, kinds) {
   const names = new Map(),
     formulas = new Map(),
     taken = new Set(Object.values(labels));
@@ -37,8 +36,7 @@ function namesOf(graph, labels, kinds) {
     const [pieces, own] = formulas.get(i);
     return own < rank ? ["(", ...pieces, ")"] : pieces;
   };
-  const called = (j, rank) =>
-    kinds[j] === "c" ? [(rank ? inFormula : number)(graph.leaves.get(j))] : inMath(j, rank);
+  const called = (j, rank) => (kinds[j] === "c" ? [(rank ? inFormula : number)(graph.leaves.get(j))] : inMath(j, rank));
   const isClear = j => kinds[j] === "c" || names.has(j);
   if (graph.nodes.length <= 400)
     graph.nodes.forEach((_, i) => {
@@ -55,7 +53,7 @@ function namesOf(graph, labels, kinds) {
 
 // The formula of node i in the graph. `stop(j)` tells which operands appear as their names;
 // `called(j)` is the name of node j, as pieces; `most` limits the number of leaves.
-const formulaOf = (...about) => rankedFormula(...about)[0];
+export const formulaOf = (...about) => rankedFormula(...about)[0];
 
 function rankedFormula(graph, i, {stop, called, most = 24}) {
   let left = most;
@@ -69,7 +67,7 @@ function rankedFormula(graph, i, {stop, called, most = 24}) {
     return own < rank ? ["(", ...pieces, ")"] : pieces;
   };
   const operation = (j, deep) => {
-    const {op} = graph.rules[graph.nodes[j][0]],
+    const {op} = graph.rule(j),
       operands = graph.operands(j);
     const at = (k, rank) => operand(operands[k], rank, deep);
     if (op === "+") return [terms(j, deep), SUM];
@@ -93,7 +91,7 @@ function rankedFormula(graph, i, {stop, called, most = 24}) {
       const [first, second] = graph.operands(j);
       found.unshift(second);
       j = first;
-      if (graph.isLeaf(j) || stop(j) || graph.rules[graph.nodes[j][0]].op !== "+") break;
+      if (graph.isLeaf(j) || stop(j) || graph.rule(j).op !== "+") break;
     }
     const pieces = operand(j, 0, deep);
     const op = k => graph.nodes[k][0];
@@ -112,7 +110,7 @@ function rankedFormula(graph, i, {stop, called, most = 24}) {
 // A local derivative as a formula: what the closure was recorded to contribute (see program.js), for an
 // upstream gradient of 1. `called(name, rank)` gives the pieces for x0, x1, ... and y. Empty if it is
 // just a number, or long.
-function localInMath(share, called) {
+export function localInMath(share, called) {
   const simple = formula => {
     if (!Array.isArray(formula)) return formula === "g" ? 1 : formula;
     const [op, a, ...others] = [formula[0], ...formula.slice(1).map(simple)],
@@ -122,7 +120,7 @@ function localInMath(share, called) {
     if (op === "neg" && typeof a === "number") return -a;
     return [op, a, ...others];
   };
-  const written = (formula, rank) => {
+  const text = (formula, rank) => {
     if (typeof formula === "number") return [(rank ? inFormula : number)(formula)];
     if (typeof formula === "string") return called(formula, rank);
     const [op, a, b, c] = formula,
@@ -130,22 +128,21 @@ function localInMath(share, called) {
     return own < rank ? ["(", ...pieces, ")"] : pieces;
   };
   const operation = (op, a, b, c, all) => {
-    if (op === "+" || op === "-")
-      return [[...written(a, SUM), op === "+" ? " + " : " − ", ...written(b, PRODUCT)], SUM];
-    if (op === "*" && a === b) return [[...written(a, WHOLE), {sup: "2"}], POWER];
-    if (op === "*") return [product(written(a, PRODUCT), written(b, PRODUCT)), PRODUCT];
-    if (op === "/") return [[...written(a, PRODUCT), " / ", ...written(b, SIGN)], PRODUCT];
-    if (op === "neg") return [["−", ...written(a, SIGN)], SIGN];
-    if (op === "**") return [[...written(a, WHOLE), {sup: written(b, 0)}], POWER];
-    if (op === "<" || op === ">") return [[...written(a, SUM), ` ${op} `, ...written(b, SUM)], 0];
+    if (op === "+" || op === "-") return [[...text(a, SUM), op === "+" ? " + " : " − ", ...text(b, PRODUCT)], SUM];
+    if (op === "*" && a === b) return [[...text(a, WHOLE), {sup: "2"}], POWER];
+    if (op === "*") return [product(text(a, PRODUCT), text(b, PRODUCT)), PRODUCT];
+    if (op === "/") return [[...text(a, PRODUCT), " / ", ...text(b, SIGN)], PRODUCT];
+    if (op === "neg") return [["−", ...text(a, SIGN)], SIGN];
+    if (op === "**") return [[...text(a, WHOLE), {sup: text(b, 0)}], POWER];
+    if (op === "<" || op === ">") return [[...text(a, SUM), ` ${op} `, ...text(b, SUM)], 0];
     if (op === "where") {
-      const values = {a: written(b, SUM), condition: written(a, 0), b: written(c, SUM)};
+      const values = {a: text(b, SUM), condition: text(a, 0), b: text(c, SUM)};
       return [partsOf("{{formula.where}}", values).flat(), 0];
     }
-    return [[`${op}(`, ...all.flatMap((x, k) => [...(k ? [", "] : []), ...written(x, 0)]), ")"], WHOLE];
+    return [[`${op}(`, ...all.flatMap((x, k) => [...(k ? [", "] : []), ...text(x, 0)]), ")"], WHOLE];
   };
   const formula = simple(share),
-    pieces = typeof formula === "number" ? [] : written(formula, 0);
+    pieces = typeof formula === "number" ? [] : text(formula, 0);
   return plain(pieces).length > 26 ? [] : pieces;
 }
 
@@ -167,14 +164,12 @@ function inline(pieces) {
 // Single letters stand side by side: x₁w₁. Everything else has a ×.
 function product(a, b) {
   const single = pieces =>
-    pieces.every(
-      piece => typeof piece === "object" && (piece.name ? [...piece.name].length === 1 : piece.sub),
-    );
+    pieces.every(piece => typeof piece === "object" && (piece.name ? [...piece.name].length === 1 : piece.sub));
   return single(a) && single(b) && plain(a) !== plain(b) ? [...a, ...b] : [...a, " × ", ...b];
 }
 
 // The pieces as plain text, in which a product of single letters gets its × back.
-function plain(pieces) {
+export function plain(pieces) {
   if (typeof pieces === "string") return pieces;
   let text = "";
   pieces.forEach((piece, k) => {
@@ -186,15 +181,11 @@ function plain(pieces) {
 }
 
 // The pieces as elements, to be put into `parent`.
-function written(parent, pieces) {
+export function written(parent, pieces) {
   for (const piece of typeof pieces === "string" ? [pieces] : pieces) {
-    if (typeof piece === "string") {
-      parent.append(piece);
-      continue;
-    }
-    const [[kind, inside]] = Object.entries(piece);
-    const element = document.createElement({name: "var", sub: "sub", sup: "sup"}[kind]);
-    parent.append(kind === "name" ? ((element.textContent = inside), element) : written(element, inside));
+    const [[kind, inside]] = typeof piece === "string" ? [["", piece]] : Object.entries(piece);
+    if (!kind) parent.append(inside);
+    else parent.append(kind === "name" ? make("var", "", inside) : written(make(kind), inside));
   }
   return parent;
 }

@@ -4,14 +4,27 @@
 // inMath(i) are the short name of a node, as a text and as pieces of formula.js, and `first` is the leaf
 // that serves as an example, or -1.
 
+import {counted, inFormula, number} from "../shared/numbers.js";
+import {throughBox} from "../shared/steps.js";
+import {filled} from "../shared/texts.js";
+import {formulaOf, localInMath, plain} from "./formula.js";
+
 // The words of the page, and what they mean; those that are not in the first list are in explain.html.
-const WORDS = {
-  input: "{{word.input}}", parameter: "{{word.parameter}}", constant: "{{word.constant}}",
-  operation: "{{word.operation}}", result: "{{word.result}}", data: "{{word.data}}",
-  gradient: "{{word.gradient}}", dot: "{{word.dot}}", now: "{{word.now}}", local: "{{word.local}}",
-  upstream: "{{word.upstream}}", share: "{{word.share}}",
+export const WORDS = {
+  input: "{{word.input}}",
+  parameter: "{{word.parameter}}",
+  constant: "{{word.constant}}",
+  operation: "{{word.operation}}",
+  result: "{{word.result}}",
+  data: "{{word.data}}",
+  gradient: "{{word.gradient}}",
+  dot: "{{word.dot}}",
+  now: "{{word.now}}",
+  local: "{{word.local}}",
+  upstream: "{{word.upstream}}",
+  share: "{{word.share}}",
 };
-const MEANING = {
+export const MEANING = {
   leaf: "{{word.leaf.means}}",
   input: "{{word.input.means}}",
   parameter: "{{word.parameter.means}}",
@@ -30,30 +43,26 @@ const MEANING = {
 const USES = ["{{chain.use.1}}", "{{chain.use.2}}", "{{chain.use.3}}"];
 
 // A node's name or number as pieces of formula.js.
-const callName = model => (j, rank) =>
+export const callName = model => (j, rank) =>
   model.kinds[j] === "c" ? callNumber(model)(j, rank) : model.inMath(j, rank);
-const callNumber = model => (j, rank) => [
-  rank > 0 ? inFormula(model.steps.d[j]) : number(model.steps.d[j]),
-];
+const callNumber = model => (j, rank) => [rank > 0 ? inFormula(model.steps.d[j]) : number(model.steps.d[j])];
 
 // "a, b and c"
 const listed = texts =>
-  texts.length < 2
-    ? texts.join("")
-    : filled("{{list.and}}", {some: texts.slice(0, -1).join(", "), last: texts.at(-1)});
-const firstFew = (texts, most = 4) =>
-  texts.length <= most
-    ? listed(texts)
-    : filled("{{list.more}}", {some: texts.slice(0, most - 1).join(", "), n: texts.length - most + 1});
+  texts.length < 2 ? texts.join("") : filled("{{list.and}}", {some: texts.slice(0, -1).join(", "), last: texts.at(-1)});
+// The same, of at most four: "a, b, c and 5 more".
+export const firstFew = (texts, most = 4) => {
+  const more = {some: texts.slice(0, most - 1).join(", "), n: texts.length - most + 1};
+  return texts.length <= most ? listed(texts) : filled("{{list.more}}", more);
+};
 
-// The number of nodes inside an item that are computed, and its name.
-const inside = (model, item) => item.nodes.filter(i => !model.graph.isLeaf(i)).length;
-const itemName = (model, item) =>
-  item.box === undefined ? model.name(item.node) : model.boxes[item.box].label;
+// The nodes inside an item that are computed, and its name.
+const computed = (model, item) => item.nodes.filter(i => !model.graph.isLeaf(i));
+export const itemName = (model, item) => (item.box === undefined ? model.name(item.node) : model.boxes[item.box].label);
 
 // Everything about step `at`: {phase, sentence, equation, chains, state}. The equation is two lists of
 // pieces, with names and with numbers, and the result; a chain is the chain rule for one operand.
-function told(model, at) {
+export function told(model, at) {
   const {graph, steps, view} = model,
     step = steps.list[at],
     state = steps.state(at);
@@ -75,7 +84,7 @@ function told(model, at) {
     };
   } else if (step.phase === "forward") {
     const n = item.outputs.length,
-      count = inside(model, item).toLocaleString("en");
+      count = counted(computed(model, item).length);
     const values = {name: itemName(model, item), n, count};
     found.sentence = filled(n === 1 ? "{{say.box.one}}" : "{{say.box}}", values);
   } else if (step.phase === "seed") {
@@ -134,17 +143,19 @@ function chains(model, item, {changes, d}) {
   found.push(...sums.values());
   if (output < 0) return found;
   const upstream = changes.find(({giver}) => giver === output)?.upstream ?? NaN;
-  const local = throughBox(graph, d, item.nodes.filter(i => !graph.isLeaf(i)), output);
+  const local = throughBox(graph, d, computed(model, item), output);
   for (const chain of found) {
     Object.assign(chain, {local: local[chain.node], upstream});
-    chain.explained =
-      Math.abs(chain.local * upstream - chain.share) <= 1e-9 * Math.max(1, Math.abs(chain.share));
+    chain.explained = Math.abs(chain.local * upstream - chain.share) <= 1e-9 * Math.max(1, Math.abs(chain.share));
   }
   return found;
 }
 
+// Whether the factors of a chain can be told.
+export const isTold = ({giver, explained}) => giver >= 0 && explained !== false;
+
 // How the operand's gradient grows.
-function sumOf(model, chain, state) {
+export function sumOf(model, chain, state) {
   const {node, before, share, after, first} = chain,
     {mistake} = model.steps;
   const isLost = mistake === "assign" && !first && before !== 0,
@@ -157,45 +168,46 @@ function sumOf(model, chain, state) {
 }
 
 // Whether uses of this node have not contributed yet.
-const waiting = (model, node, {done}) => model.users[node].some(([user]) => !done[user]);
+export const waiting = (model, node, {done}) => model.users[node].some(([user]) => !done[user]);
 
 // The recorded formula of a local derivative, as pieces.
-function localRule({graph, inMath, kinds, steps}, {giver, edge}) {
+export function localRule({graph, inMath, kinds, steps}, {giver, edge}) {
   if (steps.mistake === "local" && giver === steps.victim) return [];
   const called = (name, rank) => {
     const j = name === "y" ? giver : graph.operands(giver)[+name.slice(1)];
     return kinds[j] === "c" ? [(rank ? inFormula : number)(steps.d[j])] : inMath(j, rank);
   };
-  return localInMath(graph.rules[graph.nodes[giver][0]].shares[edge], called);
+  return localInMath(graph.rule(giver).shares[edge], called);
 }
 
-const whyBackwards = ({leaves}) => filled("{{why.backwards}}", {n: leaves.length.toLocaleString("en")});
+export const whyBackwards = ({leaves}) => filled("{{why.backwards}}", {n: counted(leaves.length)});
 
-function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
+export function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
   const [x, y, result] = [node, giver, graph.root].map(name);
   const product = `${inFormula(local)} × ${inFormula(upstream)}`;
   return filled("{{why.multiply}}", {x, y, result, a: number(local), b: number(upstream), product});
 }
 
-const movingKind = ({allMove}) => (allMove ? "{{word.leaf}}" : WORDS.parameter);
-const whatFor = model =>
+export const movingKind = ({allMove}) => (allMove ? "{{word.leaf}}" : WORDS.parameter);
+export const whatFor = model =>
   filled("{{why.gradients}}", {result: model.name(model.graph.root), leaf: movingKind(model)});
 
 // The step in one line of text, for the transcript and for screen readers.
-function asText(model, at, {phase, sentence, equation, chains, state} = told(model, at)) {
+export function asText(model, at, {phase, sentence, equation, chains, state} = told(model, at)) {
   const whole = {forward: "{{line.forward}}", backward: "{{line.backward}}"}[phase] ?? "{text}";
   const parts = [filled(whole, {text: sentence})];
   if (equation) parts.push(equationText(model, equation));
   for (const chain of chains.slice(0, 8)) {
     const to = `${model.name(chain.node)}${chain.use ? ` (${chain.use})` : ""}`;
-    const isTold = chain.giver >= 0 && chain.explained !== false;
-    parts.push(filled(isTold ? "{{chain.product}}" : "{{chain.share}}", {
-      to,
-      local: number(chain.local),
-      upstream: number(chain.upstream),
-      share: number(chain.share),
-      sum: sumOf(model, chain, state),
-    }));
+    parts.push(
+      filled(isTold(chain) ? "{{chain.product}}" : "{{chain.share}}", {
+        to,
+        local: number(chain.local),
+        upstream: number(chain.upstream),
+        share: number(chain.share),
+        sum: sumOf(model, chain, state),
+      }),
+    );
   }
   return parts.join(" ");
 }

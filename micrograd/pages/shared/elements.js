@@ -1,0 +1,28 @@
+// Elements of the page: one is found by its id, or made.
+
+/** @type {(id: string) => any} */
+export const $ = id => document.getElementById(id);
+
+const DRAWN = /^(svg|g|rect|path|text|tspan|circle|poly\w+|title)$/; // elements of a drawing
+
+/**
+ * An element: make("p", "faint", "text", child, ...). Instead of a class, an object may give attributes, and
+ * functions by the event that calls them. Texts go into the page as text, never as markup.
+ * @returns {any}
+ */
+export function make(tag, about = {}, ...contents) {
+  const made = DRAWN.test(tag)
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag)
+    : document.createElement(tag);
+  for (const [key, value] of Object.entries(typeof about === "object" ? about : about ? {class: about} : {}))
+    if (typeof value === "function") made.addEventListener(key, value);
+    else made.setAttribute(key, value);
+  made.append(...contents);
+  return made;
+}
+
+export const strong = (text, kind = "") => make("b", kind, text);
+export const button = (text, click, name = "") => make("button", name ? {click, "aria-label": name} : {click}, text);
+
+// Says which switch is on.
+export const press = (id, isOn) => $(id).setAttribute("aria-pressed", isOn);

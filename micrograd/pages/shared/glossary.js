@@ -1,0 +1,28 @@
+// Words of the field, explained where they stand: to a pointer, on focus, and to screen readers.
+
+import {make} from "./elements.js";
+
+// A word with an explanation. In a button it cannot have the focus.
+export const word = (name, text, isFree = true) => make("dfn", {"data-word": name, ...(isFree && {tabindex: 0})}, text);
+
+// Explains every element with data-word, now and later; `meanings` are the explanations by name.
+export function explainWords(meanings) {
+  const tip = make("div", {id: "meaningOf", role: "tooltip", hidden: ""});
+  document.body.append(tip);
+  for (const free of document.querySelectorAll("dfn, [data-word]:not(label *)")) free.tabIndex = 0;
+  const tell = ({target}) => {
+    const term = target.closest?.("[data-word]");
+    tip.hidden = !term;
+    if (!term) return;
+    tip.textContent = meanings[term.dataset.word];
+    term.setAttribute("aria-describedby", tip.id);
+    const place = term.getBoundingClientRect();
+    tip.style.top = `${place.bottom + scrollY + 6}px`;
+    const most = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    tip.style.left = `${Math.max(8, Math.min(place.left, most))}px`;
+  };
+  document.addEventListener("pointerover", tell);
+  document.addEventListener("focusin", tell);
+  const close = ({key}) => key === "Escape" && (tip.hidden = true);
+  document.addEventListener("keydown", close, true);
+}
