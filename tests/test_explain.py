@@ -11,11 +11,13 @@ from operations import TABLE
 from random_graphs import POINT, SMOOTH, STEPS, build
 
 from micrograd import MLP, Value, explain, no_grad, topological_order
+from micrograd.core import numbers
+from micrograd.core.node import operation, operations
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.graph import graph
 from micrograd.pages.boxes import MOST, boxes_of
 from micrograd.pages.lines import lines_of
-from micrograd.pages.rules import recorded_rules
+from micrograd.pages.pieces import recorded_rules
 
 HOSTILE = [
     "</script><script>document.title = 'broken'</script>", "<img src=x onerror=alert(1)>", '"', "'",

@@ -262,7 +262,7 @@ def test_what_it_cannot_train_is_refused():
         playground(model, optimizer=SGD(model.parameters(), momentum=0.9, nesterov=True))
     with pytest.raises(ValueError, match="optimizer expects the parameters of the model"):
         playground(model, optimizer=SGD(MLP(2, [1]).parameters()))
-    with pytest.raises(TypeError, match="expected a function that returns Values, got float"):
+    with pytest.raises(TypeError, match=r"a function that returns Values .*got 1\.0"):
         playground(lambda x: [1.0])
     model.layers[0].neurons[0].b.data = float("inf")
     with pytest.raises(ValueError, match="a parameter of the model is inf"):

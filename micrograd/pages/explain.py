@@ -3,7 +3,7 @@
 `explain(loss)` displays a page in a notebook or saves it as a single file. It shows the formula and
 the graph, and steps through the forward pass node by node and through the backward pass closure by
 closure. On the page you can change the leaves, nudge them, predict numbers, try out the classic
-mistakes, and take steps of gradient descent. The page computes with the rules that `rules.py`
+mistakes, and take steps of gradient descent. The page computes with the rules that `pieces.py`
 records from the closures; text, styles and scripts are in the files beside this one.
 
     >>> x, w = Value(2.0, label="x"), Value(-3.0, label="w")
@@ -33,7 +33,7 @@ from micrograd.engine import Value, topological_order
 from micrograd.pages.boxes import boxes_of, parameters_in, short
 from micrograd.pages.lines import lines_of
 from micrograd.pages.page import Page, as_json, html_page
-from micrograd.pages.rules import recorded_rules
+from micrograd.pages.pieces import recorded_rules
 from micrograd.pages.texts import texts_of
 
 LARGEST = 50_000  # nodes
