@@ -16,8 +16,7 @@ order.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from micrograd.draw.graph import graph
@@ -27,25 +26,9 @@ from micrograd.pages.texts import texts_of
 
 MOST = 30  # members: a box with more of them is cut into parts
 PARTS = 10
+THINGS = {"layer": "layers", "neuron": "neurons", "call": "examples"}
 
 Box = dict[str, Any]
-
-
-def short(path: str) -> str:
-    """A short name for a parameter or a module: 'model.layers[0].neurons[1].w[2]' is 'L0.n1.w2'.
-
-    >>> short("model.layers[0].neurons[1].w[2]"), short("neuron.b"), short("points[3]")
-    ('L0.n1.w2', 'b', 'points[3]')
-    """
-    if not re.search(r"\.(layers|neurons|w)\[\d+\]|\.b$", path):
-        return path
-    path = re.sub(r"^.*?(?=\.(?:layers|neurons|w)\[\d+\]|\.b$)", "", path).lstrip(".")
-    return re.sub(r"(?:layers|(?<!\w)(?:neurons|w))\[(\d+)\]", _shortened, path)
-
-
-def _shortened(found: re.Match[str]) -> str:
-    letter = "L" if found[0].startswith("layers") else found[0][0]
-    return letter + found[1]
 
 
 def boxes_of(
@@ -67,51 +50,58 @@ def boxes_of(
         'part'), `about` (a short description), and `parent`, the index of the box around it or -1;
         and for each node, in topological order, the index of its innermost box, or -1.
     """
-    tree = _Tree(root, nodes, names, texts_of(language))
-    tree.add_layers()
-    tree.cut(leaves=False)
+    tree = _Tree(nodes, texts_of(language))
+    neurons = graph(root, names=names, level="neuron").nodes
+    calls = {node.name: node for node in neurons if isinstance(node, NeuronBox)}
+    if calls:
+        layers = graph(root, names=names, level="layer").nodes
+        tree.add_layers([n for n in layers if isinstance(n, LayerBox) and n.neurons], calls)
+    whole = sorted(range(len(tree.boxes)), key=tree.last_nodes().__getitem__)
+    inner = [i for i, operands in enumerate(tree.operands) if operands]
+    leaves = [i for i, operands in enumerate(tree.operands) if not operands]
+
+    tree.cut(inner, tree.box_of, lambda part: f"→ {tree.name(part[-1])}", "operations")
+    tree.cut(whole, tree.parent, lambda part: f"{tree.boxes[part[0]]['label']}, ...")
     tree.sink_leaves()
-    tree.cut(leaves=True)
+    tree.cut(leaves, tree.box_of, lambda part: f"{tree.name(part[0])}, ...", "leaves")
     return tree.sorted()
 
 
 class _Tree:
-    def __init__(
-        self,
-        root: Value,
-        nodes: Sequence[Node],
-        names: Mapping[str, Any] | None,
-        texts: Mapping[str, str],
-    ) -> None:
-        self.root, self.nodes, self.names, self.texts = root, nodes, names, texts
+    def __init__(self, nodes: Sequence[Node], texts: Mapping[str, str]) -> None:
+        self.nodes, self.texts = nodes, texts
         self.place = place = {node.name: i for i, node in enumerate(nodes)}
-        self.operands = [[place[o] for o in node.operands] for node in self.nodes]
+        self.operands = [[place[o] for o in node.operands] for node in nodes]
         self.boxes: list[Box] = []
-        self.box_of = [-1] * len(self.nodes)
+        self.parent: list[int] = []  # of each box
+        self.box_of = [-1] * len(nodes)
         self.outside = {len(nodes) - 1}  # nodes that stay outside all boxes
 
     def add(self, label: str, kind: str, about: str, parent: int) -> int:
-        self.boxes.append({"label": label, "kind": kind, "about": about, "parent": parent})
+        self.boxes.append({"label": label, "kind": kind, "about": about})
+        self.parent.append(parent)
         return len(self.boxes) - 1
+
+    def around(self, box: int) -> list[int]:
+        # The box, the box around it, and so on, and at last -1.
+        path = [box]
+        while path[-1] >= 0:
+            path.append(self.parent[path[-1]])
+        return path
+
+    def name(self, i: int) -> str:
+        node = self.nodes[i]
+        return node.short or node.label or node.name
+
+    def counted(self, things: str, n: int) -> str:
+        return self.texts[f"box.{things}"].format(n=f"{n:,}")
 
     # ---- 1. Boxes for the modules of nn.py
 
-    def add_layers(self) -> None:
-        neurons = {
-            node.name: node
-            for node in graph(self.root, names=self.names, level="neuron").nodes
-            if isinstance(node, NeuronBox)
-        }
-        if not neurons:
-            return
-        layers = [
-            node
-            for node in graph(self.root, names=self.names, level="layer").nodes
-            if isinstance(node, LayerBox) and node.neurons
-        ]
+    def add_layers(self, layers: Sequence[LayerBox], calls: Mapping[str, NeuronBox]) -> None:
         for k, layer in enumerate(layers):
-            calls = [neurons[name] for name in layer.neurons]
-            self._add_layer(layer, calls, f"L{k}" if len(layers) > 1 else "")
+            default = f"L{k}" if len(layers) > 1 else ""
+            self._add_layer(layer, [calls[name] for name in layer.neurons], default)
 
     def _add_layer(self, layer: LayerBox, calls: Sequence[NeuronBox], default: str) -> None:
         inputs = {name for call in calls for name in call.operands}
@@ -119,39 +109,29 @@ class _Tree:
         same: dict[Any, list[NeuronBox]] = {}  # the calls of each neuron, which share its leaves
         for call in calls:
             same.setdefault(self._own_leaves(call), []).append(call)
-        label = short(layer.label) if layer.label else default
         around = -1
         if len(same) > 1:
             about = f"{layer.activation} · {layer.n_in:,} → {layer.n_out:,}"
             if layer.examples > 1:
-                about += f" · {self._counted('examples', layer.examples)}"
-            around = self.add(label or layer.kind, "layer", about, -1)
+                about += f" · {self.counted('examples', layer.examples)}"
+            around = self.add(layer.short or default or layer.kind, "layer", about, -1)
         for k, of_neuron in enumerate(same.values()):
-            first = of_neuron[0]
-            own = short(first.label) if first.label and "[" in first.label else ""
-            dot = "." if default else ""
-            name = own or (f"{default}{dot}n{k}" if around >= 0 or default else first.label)
-            name = name or "neuron"
-            n = len(first.weights)
-            about = f"{first.activation} · {self._counted('inputs' if n != 1 else 'inputs.one', n)}"
+            call, n = of_neuron[0], len(of_neuron[0].weights)
+            numbered = f"{default}.n{k}".lstrip(".") if around >= 0 or default else call.label
+            name = call.short or numbered or "neuron"
+            about = f"{call.activation} · {self.counted('inputs' if n != 1 else 'inputs.one', n)}"
             if len(of_neuron) == 1:
-                self._add_call(first, self.add(name, "neuron", about, around))
+                self._add_call(call, self.add(name, "neuron", about, around))
                 continue
-            examples = self._counted("examples", len(of_neuron))
+            examples = self.counted("examples", len(of_neuron))
             box = self.add(name, "neuron", f"{about} · {examples}", around)
             for i, call in enumerate(of_neuron):
                 self._add_call(call, self.add(f"{name}({i})", "call", about, box))
 
     def _own_leaves(self, call: NeuronBox) -> Any:
         used = {o for name in call.nodes for o in self.operands[self.place[name]]}
-        leaves = {
-            i
-            for i in used
-            if self.nodes[i].kind != "constant"
-            and not self.operands[i]
-            and self.nodes[i].name not in call.operands
-        }
-        return frozenset(leaves) or call.name
+        leaves = (i for i in used if not self.operands[i])
+        return frozenset(i for i in leaves if self.nodes[i].name not in call.operands) or call.name
 
     def _add_call(self, call: NeuronBox, box: int) -> None:
         for name in call.nodes:
@@ -162,96 +142,56 @@ class _Tree:
     def sink_leaves(self) -> None:
         common: dict[int, int] = {}  # for each leaf, the innermost box around all its users
         for i, operands in enumerate(self.operands):
-            for operand in operands:
-                if not self.operands[operand] and operand not in self.outside:
+            for leaf in operands:
+                if not self.operands[leaf] and leaf not in self.outside:
                     box = self.box_of[i]
-                    common[operand] = self._around(common.get(operand, box), box)
+                    above = self.around(common.get(leaf, box))
+                    common[leaf] = next(b for b in self.around(box) if b in above)
         for leaf, box in common.items():
             self.box_of[leaf] = box
 
-    def _around(self, a: int, b: int) -> int:
-        # The innermost box that contains both.
-        above = {-1}
-        while a >= 0:
-            above.add(a)
-            a = self.boxes[a]["parent"]
-        while b not in above:
-            b = self.boxes[b]["parent"]
-        return b
-
     # ---- 3. Cutting large boxes into parts
 
-    def cut(self, leaves: bool) -> None:
-        members: dict[int, list[tuple[int, str, int]]] = {}  # in each box: last node, kind, index
+    def last_nodes(self) -> list[int]:
+        # The last node in each box.
         last = [-1] * len(self.boxes)
         for i, box in enumerate(self.box_of):
-            while box >= 0:
-                last[box] = i
-                box = self.boxes[box]["parent"]
-        for i, box in enumerate(self.box_of):
-            if bool(self.operands[i]) != leaves:
-                members.setdefault(box, []).append((i, "node", i))
-        for k in range(len(self.boxes) if not leaves else 0):
-            members.setdefault(self.boxes[k]["parent"], []).append((last[k], "box", k))
-        for parent, of_box in members.items():
-            for kind in ("node", "box"):
-                self._cut(parent, sorted(m for m in of_box if m[1] == kind), leaves)
+            for outer in self.around(box)[:-1]:
+                last[outer] = i
+        return last
 
-    def _cut(self, parent: int, members: list[tuple[int, str, int]], leaves: bool) -> None:
-        if len(members) <= MOST:
-            return
-        waiting: list[tuple[int, list[tuple[int, str, int]]]] = [(parent, members)]
-        while waiting:
-            around, within = waiting.pop()
-            if len(within) <= MOST:
-                for _, what, which in within:
-                    if what == "node":
-                        self.box_of[which] = around
-                    else:
-                        self.boxes[which]["parent"] = around
-                continue
+    def cut(
+        self,
+        members: Iterable[int],
+        box_of: list[int],
+        label: Callable[[Sequence[int]], str],
+        things: str = "",
+    ) -> None:
+        # Puts members, which are nodes or boxes, into parts of the boxes that have too many.
+        inside: dict[int, list[int]] = {}
+        for member in members:
+            inside.setdefault(box_of[member], []).append(member)
+        for around, within in inside.items():
             size = -(-len(within) // min(PARTS, -(-len(within) // PARTS)))
-            for start in range(0, len(within), size):
-                piece = within[start : start + size]
-                label, about = self._part(piece, leaves), self._count(piece, leaves)
-                box = self.add(label, "part", about, around)
-                waiting.append((box, piece))
-
-    def _part(self, piece: Sequence[tuple[int, str, int]], leaves: bool) -> str:
-        (_, what, first), (_, _, last) = piece[0], piece[-1]
-        if what == "box":
-            return f"{self.boxes[first]['label']}, ..."
-        node = self.nodes[first if leaves else last]
-        name = short(node.label) or node.name
-        return f"{name}, ..." if leaves else f"\N{RIGHTWARDS ARROW} {name}"
-
-    def _count(self, piece: Sequence[tuple[int, str, int]], leaves: bool) -> str:
-        things = "leaves" if leaves else "operations"
-        if piece[0][1] == "box":
-            kind = self.boxes[piece[0][2]]["kind"]
-            things = "examples" if kind == "call" else f"{kind}s"
-        return self._counted(things, len(piece))
-
-    def _counted(self, things: str, n: int) -> str:
-        return self.texts[f"box.{things}"].format(n=f"{n:,}")
+            for start in range(0, len(within) if len(within) > MOST else 0, size):
+                part = within[start : start + size]
+                about = self.counted(things or THINGS[self.boxes[part[0]]["kind"]], len(part))
+                box = self.add(label(part), "part", about, around)
+                for member in part:
+                    box_of[member] = box
+                self.cut(part, box_of, label, things)
 
     def sorted(self) -> tuple[list[Box], list[int]]:
-        # The boxes that are not empty, each after its parent.
-        used: set[int] = set()
-        for box in self.box_of:
-            while box >= 0 and box not in used:
-                used.add(box)
-                box = self.boxes[box]["parent"]
+        # Each box after its parent.
         children: dict[int, list[int]] = {}
-        for k in sorted(used):
-            children.setdefault(self.boxes[k]["parent"], []).append(k)
-        order: list[int] = []
-        path = children.get(-1, [])[::-1]
-        while path:
-            order.append(path.pop())
-            path += children.get(order[-1], [])[::-1]
-        new = {box: i for i, box in enumerate(order)} | {-1: -1}
-        boxes = [{**self.boxes[k], "parent": new[self.boxes[k]["parent"]]} for k in order]
+        for box, parent in enumerate(self.parent):
+            children.setdefault(parent, []).append(box)
+        order, waiting = [], [-1]
+        while waiting:
+            order.append(waiting.pop())
+            waiting += reversed(children.get(order[-1], []))
+        new = {box: i - 1 for i, box in enumerate(order)}  # -1 stays -1
+        boxes = [{**self.boxes[k], "parent": new[self.parent[k]]} for k in order[1:]]
         return boxes, [new[box] for box in self.box_of]
 
 

@@ -30,7 +30,7 @@ from micrograd.draw.graph import graph
 from micrograd.draw.records import Node
 from micrograd.draw.style import SIGNS, number
 from micrograd.engine import Value, topological_order
-from micrograd.pages.boxes import boxes_of, parameters_in, short
+from micrograd.pages.boxes import boxes_of, parameters_in
 from micrograd.pages.lines import lines_of
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.pieces import recorded_rules
@@ -189,7 +189,7 @@ def _labels(
         call_of.append(box)
     output = {box: i for i, box in enumerate(call_of) if nodes[i].operands}
     for i, node in enumerate(nodes):
-        text = short(node.label) if node.label else ""
+        text = node.short or node.label
         if not text and call_of[i] >= 0 and output.get(call_of[i]) == i:
             text = boxes[call_of[i]]["label"]
         if not text and kinds[i] == "p" and box_of[i] >= 0:
