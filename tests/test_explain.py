@@ -16,7 +16,7 @@ from micrograd.core.node import operation, operations
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.graph import graph
 from micrograd.pages.boxes import MOST, boxes_of
-from micrograd.pages.lines import lines_of
+from micrograd.pages.explain import lines_of
 from micrograd.pages.pieces import recorded_rules
 
 HOSTILE = [

@@ -193,9 +193,3 @@ class _Tree:
         new = {box: i - 1 for i, box in enumerate(order)}  # -1 stays -1
         boxes = [{**self.boxes[k], "parent": new[self.parent[k]]} for k in order[1:]]
         return boxes, [new[box] for box in self.box_of]
-
-
-def parameters_in(boxes: Iterable[Box], box_of: Sequence[int]) -> set[int]:
-    """Indices of the nodes in neurons' boxes, where the leaves are the neurons' parameters."""
-    kinds = [box["kind"] for box in boxes]
-    return {i for i, box in enumerate(box_of) if box >= 0 and kinds[box] in ("neuron", "call")}

@@ -13,13 +13,16 @@ records from the closures; text, styles and scripts are in the files beside this
 
 from __future__ import annotations
 
+import ast
 import html
 import inspect
 import math
 import sys
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
+from types import FrameType
 from typing import Any
 
 from micrograd.core.node import innermost
@@ -30,8 +33,7 @@ from micrograd.draw.graph import graph
 from micrograd.draw.records import Node
 from micrograd.draw.style import SIGNS, number
 from micrograd.engine import Value, topological_order
-from micrograd.pages.boxes import boxes_of, parameters_in
-from micrograd.pages.lines import lines_of
+from micrograd.pages.boxes import boxes_of
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.pieces import recorded_rules
 from micrograd.pages.texts import texts_of
@@ -47,7 +49,6 @@ SCRIPTS = (
     *("texts", "numbers", "program", "layout", "levels", "steps", "formula", "words", "pane"),
     *("cards", "transport", "meaning", "trying", "drawer", "sending"),
 )
-Explanation = Page  # what explain() returns
 
 
 def explain(
@@ -119,10 +120,9 @@ def explain(
     texts = texts_of(language)
     title = str(title or texts["explain.title"])
     shown = _graph_data(loss, names, nodes, set(parameters), language)
-    shown["lines"] = lines_of(loss, names or {}, sys._getframe(1))
     data = {
         "title": title,
-        "graph": shown,
+        "graph": shown | {"lines": lines_of(loss, names or {}, sys._getframe(1))},
         "example": _example(),
         "level": level,
         "down": rankdir == "TB",
@@ -141,6 +141,37 @@ def explain(
     return Page(page, about, title, height=760)
 
 
+def lines_of(root: Value, names: Mapping[str, Any], frame: FrameType) -> dict[int, str]:
+    """The statement of the user's program that computes a node, for nodes in topological order.
+
+    A Value does not remember the line that made it. But if one of the caller's variables holds the
+    Value, and only one statement of the caller assigns to this variable, that statement made it.
+
+    Args:
+        root: the result of the graph.
+        names: variables by name; only those that hold a Value count.
+        frame: the frame of the caller, in which the variables were assigned.
+
+    >>> x = Value(2.0); lines_of(x, {"x": x}, sys._getframe())
+    {0: 'x = Value(2.0)'}
+    """
+    try:
+        source = textwrap.dedent(inspect.getsource(frame))
+        program = ast.parse(source)
+    except (OSError, SyntaxError):  # there is no file, or it is not only Python
+        return {}
+    found: dict[str, list[str]] = {}
+    for node in ast.walk(program):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            text = ast.get_source_segment(source, node) or ""
+            for part in ast.walk(node):
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                    found.setdefault(part.id, []).append(text)
+    place = {value: i for i, value in enumerate(topological_order(root))}
+    known = {name: place[v] for name, v in names.items() if isinstance(v, Value) and v in place}
+    return {i: found[name][0] for name, i in known.items() if len(found.get(name, ())) == 1}
+
+
 def _graph_data(
     loss: Value,
     names: Mapping[str, Any] | None,
@@ -151,18 +182,18 @@ def _graph_data(
     # What the page needs to know about a graph.
     order = topological_order(loss)
     boxes, box_of = boxes_of(loss, nodes, names, language)
-    owned = parameters_in(boxes, box_of)
-    owned |= {i for i, v in enumerate(order) if v in parameters}
+    # the leaves in neurons' boxes are the neurons' parameters
+    owned = {i for i, box in enumerate(box_of) if box >= 0 and boxes[box]["kind"] in CALLS}
     kinds = [
-        "p" if node.kind == "input" and i in owned else KINDS[node.kind]
-        for i, node in enumerate(nodes)
+        "p" if node.kind == "input" and (i in owned or v in parameters) else KINDS[node.kind]
+        for i, (node, v) in enumerate(zip(nodes, order, strict=True))
     ]
     labels = _labels(nodes, boxes, box_of, kinds)
-    of_rules = recorded_rules(loss)
-    for rule in of_rules["rules"]:
+    recorded = recorded_rules(loss)
+    for rule in recorded["rules"]:
         rule["sign"] = _sign(rule["op"])
     return {
-        **of_rules,
+        **recorded,
         "kinds": "".join(kinds),
         "labels": {i: text for i, text in enumerate(labels) if text != f"v{i}"},
         "paths": {
@@ -181,20 +212,20 @@ def _labels(
     nodes: Sequence[Node], boxes: Sequence[dict[str, Any]], box_of: Sequence[int], kinds: list[str]
 ) -> list[str]:
     # Short, distinct names. Outputs and parameters of neurons are named after their neuron.
-    texts, count = [], [0] * len(boxes)
     call_of = []  # the innermost call around each node: a long one was cut into parts
     for box in box_of:
         while box >= 0 and boxes[box]["kind"] not in CALLS:
             box = boxes[box]["parent"]
         call_of.append(box)
     output = {box: i for i, box in enumerate(call_of) if nodes[i].operands}
-    for i, node in enumerate(nodes):
+    texts, count = [], [0] * len(boxes)
+    for i, (node, box, call) in enumerate(zip(nodes, box_of, call_of, strict=True)):
         text = node.short or node.label
-        if not text and call_of[i] >= 0 and output.get(call_of[i]) == i:
-            text = boxes[call_of[i]]["label"]
-        if not text and kinds[i] == "p" and box_of[i] >= 0:
-            count[box_of[i]] += 1
-            text = f"{boxes[box_of[i]]['label']}.p{count[box_of[i]] - 1}"
+        if not text and call >= 0 and output.get(call) == i:
+            text = boxes[call]["label"]
+        if not text and kinds[i] == "p" and box >= 0:
+            text = f"{boxes[box]['label']}.p{count[box]}"
+            count[box] += 1
         texts.append(text or node.name)
     return distinct(texts, "{} ({})")
 
@@ -213,27 +244,24 @@ def _fractions(order: Sequence[Value]) -> list[tuple[float, str]]:
     if not any(type(innermost(v.data)) is Fraction for v in order):
         return []
     found: set[Any] = {innermost(v.data) for v in order}
-    gradients: dict[Value, Any] = dict.fromkeys(order, Fraction(0)) | {order[-1]: Fraction(1)}
+    gradients: dict[Value, Any] = {order[-1]: Fraction(1)}
     for v in reversed(order):
         for operand, local in zip(v._prev, local_derivatives(v), strict=True):
             contribution = local * gradients[v]
-            gradients[operand] += contribution
+            gradients[operand] = gradients.get(operand, 0) + contribution
             found |= {local, contribution, gradients[operand]}
     return [(float(x), number(x)) for x in found if type(x) is Fraction and x.denominator > 1]
 
 
 def _code(order: Iterable[Value]) -> dict[str, str]:
     # The text of the `_backward` function of each operation, where it can be found.
-    found: dict[str, str] = {}
-    for value in order:
-        if value._prev and str(value._op) not in found:
-            closure = vars(value).get("_written") or value._backward  # of another engine, or ours
-            try:
-                text = textwrap.dedent(inspect.getsource(closure)).strip()
-            except (OSError, TypeError):
-                text = ""
-            found[str(value._op)] = text
-    return {op: text for op, text in found.items() if text}
+    first = {str(value._op): value for value in reversed(list(order)) if value._prev}
+    found = {}
+    for op, value in first.items():
+        closure = vars(value).get("_written") or value._backward  # of another engine, or ours
+        with suppress(OSError, TypeError):
+            found[op] = textwrap.dedent(inspect.getsource(closure)).strip()
+    return found
 
 
 def _example() -> dict[str, Any]:
@@ -255,9 +283,9 @@ def _table(nodes: Sequence[Node], texts: Mapping[str, str]) -> str:
         operands = ", ".join(label_of[name] for name in node.operands)
         made = texts["explain.made" if node.operands else f"word.{node.kind}"]
         made = made.format(operation=node.op, operands=operands)
-        cells = (label_of[node.name], made, number(node.data))
-        rows.append("<tr>" + "".join(f"<td>{html.escape(str(c))}</td>" for c in cells) + "</tr>")
+        rows.append((label_of[node.name], made, number(node.data)))
     if len(nodes) > len(rows):
-        more = texts["explain.nodes"].format(n=f"{len(nodes) - len(rows):,}")
-        rows.append(f"<tr><td>{html.escape(more)}</td><td></td><td></td></tr>")
-    return "\n".join(rows)
+        rows.append((texts["explain.nodes"].format(n=f"{len(nodes) - len(rows):,}"), "", ""))
+    return "\n".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
