@@ -18,11 +18,12 @@ from __future__ import annotations
 import html
 import math
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.shapes import fix_of, plain, without_nan
+from micrograd.core.shapes import fix_of, flat, plain, without_nan
 from micrograd.engine import Value, topological_order
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
@@ -79,23 +80,33 @@ def playground(
     >>> page = playground(MLP(2, [4, 1]), X, y, loss=hinge, optimizer=None)
     """
     points, labels, signs = _examples(X, y)
-    recorded, outputs = _model(model)
-    classes = 2 if outputs == 1 else outputs
+    if not (model is None or callable(model)):
+        raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")
+    parameters = [] if model is None else _parameters(model)
+    shown: dict[str, Any] = {"sizes": [2, 8, 8, 1]} if model is None else _model(model, parameters)
+    outputs = shown["sizes"][-1] if "sizes" in shown else len(shown["piece"]["outputs"])
+    classes = max(outputs, 2)
     if labels and max(labels) >= classes:
         fix = fix_of(max(labels), f"give its last layer {max(labels) + 1} neurons", classes)
-        raise ValueError(f"y has the label {max(labels)}, but the model tells {classes} classes "
-                         f"apart: {fix}")  # fmt: skip
+        raise ValueError(
+            f"y has the label {max(labels)}, but the model tells {classes} classes apart: {fix}"
+        )
+    if names is not None and len(names) != classes:
+        raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)}")
+    usual = [cross_entropy] if outputs > 1 else [binary_cross_entropy, hinge, squared_error]
+    losses = dict.fromkeys([loss, *usual] if loss else usual)  # the given one first
     title = str(title or texts_of(language)["playground.title"])
     data = {
         "title": title,
         "pieces": _neuron_pieces(),
-        "model": recorded,
-        "losses": _losses(loss, outputs, signs),
-        "names": _names(names, classes, signs),
+        "model": None if model is None else shown,
+        "losses": [_loss(f, outputs, signs) for f in losses],
+        "names": list(map(str, names or (["-1", "1"] if signs else range(classes)))),
         "examples": [[*x, label] for x, label in zip(points, labels, strict=True)] or None,
-        "optimizer": _optimizer(optimizer, _parameters(model) if recorded else []),
+        "optimizer": optimizer and _optimizer(optimizer, parameters),
     }
-    trained = _text(recorded) if recorded else "2-8-8-1"
+    sizes = "-".join(map(str, shown.get("sizes", ())))
+    trained = sizes or f"a model of {len(parameters)} parameters"
     about = f"a page that trains {trained} on {len(points) or 'generated'} points"
     page = _page(data, title, [*SEEN, *LIVE], language)
     return Page(page, about=about, title=title, height=860)
@@ -130,65 +141,49 @@ def _page(data: Mapping[str, Any], title: str, scripts: Sequence[str], language:
 # ---- The model
 
 
-def _model(model: Any) -> tuple[dict[str, Any] | None, int]:
-    # The model as the page needs it, and its number of outputs.
-    if model is None:
-        return None, 1
-    if not callable(model):
-        raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")
-    parameters = _parameters(model)
-    data: dict[str, Any] = {"weights": [_number(p) for p in parameters]}
+def _model(model: Any, parameters: Sequence[Value]) -> dict[str, Any]:
+    # The model as the page needs it: the sizes of an MLP, else what it computes.
+    data: dict[str, Any] = {"weights": [float(innermost(p.data)) for p in parameters]}
+    if wrong := [x for x in data["weights"] if not math.isfinite(x)]:
+        raise ValueError(f"a parameter of the model is {wrong[0]}: start from finite weights")
     if (sizes := _sizes(model)) is not None:
         if sizes[0] != 2:
-            raise ValueError(f"the page shows points in the plane, so it expects a model of 2 "
-                             f"inputs, got {sizes[0]}: build it with nin=2")  # fmt: skip
-        data["sizes"] = sizes
-        data["activations"] = [layer.neurons[0].activation for layer in model.layers]
-        return data, sizes[-1]
-    data["piece"] = piece(model, 2, parameters)
+            raise ValueError(
+                "the page shows points in the plane, so it expects a model of 2 inputs, got "
+                f"{sizes[0]}: build it with nin=2"
+            )
+        activations = [layer.neurons[0].activation for layer in model.layers]
+        return data | {"sizes": sizes, "activations": activations}
     named = model.named_parameters() if isinstance(model, Module) else ()
     called = {p: name for name, p in named}
+    data["piece"] = piece(model, 2, parameters)
     data["called"] = [called.get(p) or p.label or f"p{i}" for i, p in enumerate(parameters)]
-    return data, len(data["piece"]["outputs"])
+    return data
 
 
 def _sizes(model: Any) -> list[int] | None:
     # The layer sizes of an MLP that the page can build itself; None for anything else.
-    if not isinstance(model, MLP) or type(model).__call__ is not MLP.__call__:
+    if type(model) is not MLP or {type(layer) for layer in model.layers} != {Layer}:
         return None
-    sizes, expected = [len(model.layers[0].neurons[0].w)], []
+    sizes = [len(model.layers[0].neurons[0].w)]
     for layer in model.layers:
-        neurons = getattr(layer, "neurons", [])
-        if type(layer) is not Layer or {type(neuron) for neuron in neurons} != {Neuron}:
+        kinds = {(type(n), len(n.w), n.activation) for n in layer.neurons}
+        if kinds != {(Neuron, sizes[-1], layer.neurons[0].activation)}:
             return None
-        if {(len(n.w), n.activation) for n in neurons} != {(sizes[-1], neurons[0].activation)}:
-            return None
-        sizes.append(len(neurons))
-        expected += [p for neuron in neurons for p in (*neuron.w, neuron.b)]
-    return sizes if expected == model.parameters() else None
+        sizes.append(len(layer.neurons))
+    count = sum((n_in + 1) * n_out for n_in, n_out in pairwise(sizes))
+    return sizes if count == len(model.parameters()) else None
 
 
 def _parameters(model: Any) -> list[Value]:
+    # Of a function: the leaves that it uses in every call.
     if isinstance(model, Module):
         return model.parameters()
-    # The leaves that a function uses in every call.
-    first, second = (_leaves(model) for _ in range(2))
-    return [leaf for leaf in first if leaf in second]
-
-
-def _leaves(function: Callable[[Any], Any]) -> dict[Value, None]:
     xs = [Value(0.25), Value(-0.5)]
-    returned = function(xs)
-    outputs = [returned] if isinstance(returned, Value) else list(returned)
-    nodes = topological_order(*(v for v in outputs if isinstance(v, Value)))
-    leaves = (v for v in nodes if not v._prev and not v.is_constant)
-    return {leaf: None for leaf in leaves if leaf not in xs}
-
-
-def _text(model: Mapping[str, Any]) -> str:
-    if "sizes" in model:
-        return "-".join(map(str, model["sizes"]))
-    return f"a model of {len(model['weights'])} parameters"
+    outputs = ([v for v in flat(model(xs)) if isinstance(v, Value)] for _ in range(2))
+    first, second = (topological_order(*found) for found in outputs)
+    used = set(second).difference(xs)
+    return [v for v in first if v.is_leaf and not v.is_constant and v in used]
 
 
 def _neuron_pieces() -> dict[str, Any]:
@@ -212,23 +207,13 @@ def _neuron_pieces() -> dict[str, Any]:
 # ---- The loss
 
 
-def _losses(
-    given: Callable[[Any, Any], Value] | None, outputs: int, signs: bool | None
-) -> list[dict[str, Any]]:
-    # The given loss first, then others that the page offers.
-    usual = [cross_entropy] if outputs > 1 else [binary_cross_entropy, hinge, squared_error]
-    first = [given] if given else []
-    return [_loss(loss, outputs, signs) for loss in [*first, *(f for f in usual if f != given)]]
-
-
 def _loss(loss: Callable[..., Value], outputs: int, signs: bool | None) -> dict[str, Any]:
-    classes = range(2 if outputs == 1 else outputs)
     # With one output, the targets are 0 and 1 for cross-entropies and -1 and 1 for the hinge loss.
     # For other losses they are like the labels in y, or -1 and 1 if there is no y.
     doubled = outputs == 1 and (
         loss is hinge or (loss not in (binary_cross_entropy, cross_entropy) and signs is not False)
     )
-    targets = [2 * k - 1 if doubled else k for k in classes]
+    targets = [-1, 1] if doubled else list(range(max(outputs, 2)))
 
     def behind(target: int) -> dict[str, Any]:
         return piece(lambda scores: loss(scores[0] if outputs == 1 else scores, target), outputs)
@@ -243,7 +228,7 @@ def _loss(loss: Callable[..., Value], outputs: int, signs: bool | None) -> dict[
     }
 
 
-# ---- Points, names, optimizer
+# ---- Points, optimizer
 
 
 def _examples(X: Any, y: Any) -> tuple[list[list[float]], list[int], bool | None]:
@@ -252,75 +237,45 @@ def _examples(X: Any, y: Any) -> tuple[list[list[float]], list[int], bool | None
         return [], [], None
     if X is None or y is None:
         raise ValueError("playground expects both X and y, or neither: pass a label for each point")
-    points = [[float(c) for c in _listed(x, "a point of X")] for x in _listed(X, "X")]
-    wrong = next((x for x in points if len(x) != 2 or not all(map(math.isfinite, x))), None)
-    if wrong is not None or not points:
-        fix = f": {without_nan('X', 2)}" if wrong and len(wrong) == 2 else ""
-        got = f"{wrong or 'none'}{fix}"
-        raise ValueError(f"X expects points with two finite coordinates, got {got}")
-    given = [_label(label) for label in _listed(y, "y")]
-    if len(given) != len(points):
-        raise ValueError(f"y expects {len(points)} labels, one for each point, got {len(given)}")
-    signs = -1 in given
+    points, labels = [[float(c) for c in flat(x)] for x in plain(X)], flat(y)
+    for x in points:
+        if len(x) != 2 or not all(map(math.isfinite, x)):
+            fix = without_nan("X", 2) if len(x) == 2 else "pass two columns"
+            raise ValueError(f"X expects points with two finite coordinates, got {x}: {fix}")
+    if len(labels) != len(points):
+        expected = f"y expects {len(points)} labels, one for each point"
+        raise ValueError(f"{expected}, got {len(labels)}")
+    signs = -1 in labels
     known = {-1, 1} if signs else set(range(MOST_CLASSES))
-    if strange := [label for label in given if label not in known]:
-        fix = fix_of(strange[0], "pass class indices", MOST_CLASSES)
-        raise ValueError("y expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes "
-                         f"(at most {MOST_CLASSES}), got {strange[0]!r}: {fix}")  # fmt: skip
-    return points, [int(label > 0) if signs else int(label) for label in given], signs
+    if strange := [label for label in labels if label not in known]:
+        raise ValueError(
+            "y expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes (at most "
+            f"{MOST_CLASSES}), got {strange[0]!r}: "
+            f"{fix_of(strange[0], 'pass class indices', MOST_CLASSES)}"
+        )
+    return points, [int(label > 0) if signs else int(label) for label in labels], signs
 
 
-def _listed(x: Any, name: str) -> list[Any]:
-    x = plain(x)
-    if not isinstance(x, Iterable):
-        raise TypeError(f"expected {name} to be a list, got {x!r:.40}")
-    return list(x)
-
-
-def _label(label: Any) -> Any:
-    if isinstance(label, str):
-        return label
-    if isinstance(label, Iterable):  # y of shape (n, 1)
-        (label,) = label
-    return float(label)
-
-
-def _names(names: Sequence[str] | None, classes: int, signs: bool | None) -> list[str]:
-    if names is None:
-        return ["-1", "1"] if signs else [str(k) for k in range(classes)]
-    if len(names) != classes:
-        raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)!r}")
-    return [str(name) for name in names]
-
-
-def _optimizer(optimizer: Optimizer | None, parameters: Sequence[Value]) -> dict[str, Any] | None:
-    if optimizer is None:
-        return None
-    kind = type(optimizer)
-    if kind not in (SGD, Adam, AdamW):
-        raise ValueError(f"the page has SGD, Adam and AdamW, got {kind.__name__}: pass one of them")
+def _optimizer(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
+    name = type(optimizer).__name__
+    if type(optimizer) not in (SGD, Adam, AdamW):
+        raise ValueError(f"the page has SGD, Adam and AdamW, got {name}: pass one of them")
     if getattr(optimizer, "nesterov", False):
         raise ValueError("the page has no nesterov: leave it out, or train in Python")
     if set(optimizer.parameters) != set(parameters):
-        raise ValueError("optimizer expects the parameters of the model: pass "
-                         f"{kind.__name__}(model.parameters())")  # fmt: skip
-    data: dict[str, Any] = {"rate": optimizer.lr, "decay": optimizer.weight_decay}
-    data["steps"] = optimizer.steps
-    if isinstance(optimizer, SGD):
-        data["name"], memory = ("Momentum", ["v"]) if optimizer.momentum else ("SGD", [])
-        data["momentum"] = optimizer.momentum
-    elif isinstance(optimizer, Adam):
-        data["name"], memory = kind.__name__, ["m", "s"]
-        data["betas"], data["eps"] = list(optimizer.betas), optimizer.eps
-    place = {p: i for i, p in enumerate(optimizer.parameters)}
-    data["memory"] = {
-        name: [float(optimizer._state(name)[place[p]]) for p in parameters] for name in memory
+        fix = f"pass {name}(model.parameters())"
+        raise ValueError(f"optimizer expects the parameters of the model: {fix}")
+    data: dict[str, Any] = {
+        "rate": optimizer.lr,
+        "decay": optimizer.weight_decay,
+        "steps": optimizer.steps,
     }
-    return data
-
-
-def _number(p: Value) -> float:
-    number = float(innermost(p.data))
-    if not math.isfinite(number):
-        raise ValueError(f"a parameter of the model is {number}: start from finite weights")
-    return number
+    memory = "ms"
+    if isinstance(optimizer, Adam):
+        data |= {"betas": optimizer.betas, "eps": optimizer.eps}
+    elif isinstance(optimizer, SGD):
+        data["momentum"] = optimizer.momentum
+        name, memory = ("Momentum", "v") if optimizer.momentum else ("SGD", "")
+    place = {p: i for i, p in enumerate(optimizer.parameters)}
+    kept = {of: [float(optimizer._state(of)[place[p]]) for p in parameters] for of in memory}
+    return data | {"name": name, "memory": kept}
