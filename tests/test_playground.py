@@ -244,7 +244,10 @@ def test_a_function_with_parameters_is_a_model_too():
         (lambda: (MLP(2, [1]), X, Y[:3]), "y expects 40 labels, one for each point, got 3"),
         (lambda: (MLP(2, [1]), [[1.0]], [0]), "X expects points with two finite coordinates"),
         (lambda: (MLP(2, [1]), [[1.0, float("nan")]], [0]), "two finite coordinates"),
-        (lambda: (MLP(2, [1]), X, [2] * 40), "y has the label 2, but the model tells 2 classes"),
+        (
+            lambda: (MLP(2, [1]), X, [2] * 40),
+            "y expects labels 0, 1 or -1, 1 for a model that tells 2 classes apart, got 2",
+        ),
         (lambda: (MLP(2, [1]), X, [0.5] * 40), r"y expects labels .* got 0\.5"),
         (lambda: (MLP(2, [1]), X, Y, None, ["a"]), "a name for each of 2 classes"),
     ],

@@ -53,13 +53,14 @@ def boxes_of(
     tree = _Tree(nodes, texts_of(language))
     neurons = graph(root, names=names, level="neuron").nodes
     calls = {node.name: node for node in neurons if isinstance(node, NeuronBox)}
-    if calls:
-        layers = graph(root, names=names, level="layer").nodes
-        tree.add_layers([n for n in layers if isinstance(n, LayerBox) and n.neurons], calls)
-    whole = sorted(range(len(tree.boxes)), key=tree.last_nodes().__getitem__)
+    found = graph(root, names=names, level="layer").nodes if calls else ()
+    layers = [node for node in found if isinstance(node, LayerBox) and node.neurons]
+    for k, layer in enumerate(layers):
+        default = f"L{k}" if len(layers) > 1 else ""
+        tree.add_layer(layer, [calls[name] for name in layer.neurons], default)
+    whole = range(len(tree.boxes))
     inner = [i for i, operands in enumerate(tree.operands) if operands]
     leaves = [i for i, operands in enumerate(tree.operands) if not operands]
-
     tree.cut(inner, tree.box_of, lambda part: f"→ {tree.name(part[-1])}", "operations")
     tree.cut(whole, tree.parent, lambda part: f"{tree.boxes[part[0]]['label']}, ...")
     tree.sink_leaves()
@@ -98,12 +99,7 @@ class _Tree:
 
     # ---- 1. Boxes for the modules of nn.py
 
-    def add_layers(self, layers: Sequence[LayerBox], calls: Mapping[str, NeuronBox]) -> None:
-        for k, layer in enumerate(layers):
-            default = f"L{k}" if len(layers) > 1 else ""
-            self._add_layer(layer, [calls[name] for name in layer.neurons], default)
-
-    def _add_layer(self, layer: LayerBox, calls: Sequence[NeuronBox], default: str) -> None:
+    def add_layer(self, layer: LayerBox, calls: Sequence[NeuronBox], default: str) -> None:
         inputs = {name for call in calls for name in call.operands}
         self.outside.update(self.place[name] for name in inputs if name in self.place)
         same: dict[Any, list[NeuronBox]] = {}  # the calls of each neuron, which share its leaves
@@ -120,22 +116,18 @@ class _Tree:
             numbered = f"{default}.n{k}".lstrip(".") if around >= 0 or default else call.label
             name = call.short or numbered or "neuron"
             about = f"{call.activation} · {self.counted('inputs' if n != 1 else 'inputs.one', n)}"
-            if len(of_neuron) == 1:
-                self._add_call(call, self.add(name, "neuron", about, around))
-                continue
-            examples = self.counted("examples", len(of_neuron))
-            box = self.add(name, "neuron", f"{about} · {examples}", around)
+            several = len(of_neuron) > 1
+            more = f" · {self.counted('examples', len(of_neuron))}" if several else ""
+            box = self.add(name, "neuron", about + more, around)
             for i, call in enumerate(of_neuron):
-                self._add_call(call, self.add(f"{name}({i})", "call", about, box))
+                inner = self.add(f"{name}({i})", "call", about, box) if several else box
+                for node in call.nodes:
+                    self.box_of[self.place[node]] = inner
 
     def _own_leaves(self, call: NeuronBox) -> Any:
         used = {o for name in call.nodes for o in self.operands[self.place[name]]}
         leaves = (i for i in used if not self.operands[i])
         return frozenset(i for i in leaves if self.nodes[i].name not in call.operands) or call.name
-
-    def _add_call(self, call: NeuronBox, box: int) -> None:
-        for name in call.nodes:
-            self.box_of[self.place[name]] = box
 
     # ---- 2. Leaves that are used in one box only are in that box
 
@@ -151,14 +143,6 @@ class _Tree:
             self.box_of[leaf] = box
 
     # ---- 3. Cutting large boxes into parts
-
-    def last_nodes(self) -> list[int]:
-        # The last node in each box.
-        last = [-1] * len(self.boxes)
-        for i, box in enumerate(self.box_of):
-            for outer in self.around(box)[:-1]:
-                last[outer] = i
-        return last
 
     def cut(
         self,

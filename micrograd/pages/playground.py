@@ -79,18 +79,13 @@ def playground(
     >>> X, y = [[0.0, 1.0], [1.0, 0.0]], [-1, 1]
     >>> page = playground(MLP(2, [4, 1]), X, y, loss=hinge, optimizer=None)
     """
-    points, labels, signs = _examples(X, y)
     if not (model is None or callable(model)):
         raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")
     parameters = [] if model is None else _parameters(model)
     shown: dict[str, Any] = {"sizes": [2, 8, 8, 1]} if model is None else _model(model, parameters)
     outputs = shown["sizes"][-1] if "sizes" in shown else len(shown["piece"]["outputs"])
     classes = max(outputs, 2)
-    if labels and max(labels) >= classes:
-        fix = fix_of(max(labels), f"give its last layer {max(labels) + 1} neurons", classes)
-        raise ValueError(
-            f"y has the label {max(labels)}, but the model tells {classes} classes apart: {fix}"
-        )
+    points, labels = _examples(X, y, classes)
     if names is not None and len(names) != classes:
         raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)}")
     usual = [cross_entropy] if outputs > 1 else [binary_cross_entropy, hinge, squared_error]
@@ -100,9 +95,9 @@ def playground(
         "title": title,
         "pieces": _neuron_pieces(),
         "model": None if model is None else shown,
-        "losses": [_loss(f, outputs, signs) for f in losses],
-        "names": list(map(str, names or (["-1", "1"] if signs else range(classes)))),
-        "examples": [[*x, label] for x, label in zip(points, labels, strict=True)] or None,
+        "losses": [_loss(f, outputs, not labels or -1 in labels) for f in losses],
+        "names": list(map(str, names or (["-1", "1"] if -1 in labels else range(classes)))),
+        "examples": [[*x, max(0, k)] for x, k in zip(points, labels, strict=True)] or None,
         "optimizer": optimizer and _optimizer(optimizer, parameters),
     }
     sizes = "-".join(map(str, shown.get("sizes", ())))
@@ -207,12 +202,11 @@ def _neuron_pieces() -> dict[str, Any]:
 # ---- The loss
 
 
-def _loss(loss: Callable[..., Value], outputs: int, signs: bool | None) -> dict[str, Any]:
+def _loss(loss: Callable[..., Value], outputs: int, signs: bool) -> dict[str, Any]:
     # With one output, the targets are 0 and 1 for cross-entropies and -1 and 1 for the hinge loss.
     # For other losses they are like the labels in y, or -1 and 1 if there is no y.
-    doubled = outputs == 1 and (
-        loss is hinge or (loss not in (binary_cross_entropy, cross_entropy) and signs is not False)
-    )
+    is_entropy = loss in (binary_cross_entropy, cross_entropy)
+    doubled = outputs == 1 and (loss is hinge or (signs and not is_entropy))
     targets = [-1, 1] if doubled else list(range(max(outputs, 2)))
 
     def behind(target: int) -> dict[str, Any]:
@@ -231,10 +225,9 @@ def _loss(loss: Callable[..., Value], outputs: int, signs: bool | None) -> dict[
 # ---- Points, optimizer
 
 
-def _examples(X: Any, y: Any) -> tuple[list[list[float]], list[int], bool | None]:
-    # Points, class indices, and whether the labels were -1 and 1; None if there are no labels.
+def _examples(X: Any, y: Any, classes: int) -> tuple[list[list[float]], list[int]]:
     if X is None and y is None:
-        return [], [], None
+        return [], []
     if X is None or y is None:
         raise ValueError("playground expects both X and y, or neither: pass a label for each point")
     points, labels = [[float(c) for c in flat(x)] for x in plain(X)], flat(y)
@@ -245,15 +238,14 @@ def _examples(X: Any, y: Any) -> tuple[list[list[float]], list[int], bool | None
     if len(labels) != len(points):
         expected = f"y expects {len(points)} labels, one for each point"
         raise ValueError(f"{expected}, got {len(labels)}")
-    signs = -1 in labels
-    known = {-1, 1} if signs else set(range(MOST_CLASSES))
-    if strange := [label for label in labels if label not in known]:
+    known = range(min(classes, MOST_CLASSES))
+    if strange := [k for k in labels if k not in ((-1, 1) if -1 in labels else known)]:
+        fix = fix_of(strange[0], "give the model an output for each class", classes)
         raise ValueError(
-            "y expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes (at most "
-            f"{MOST_CLASSES}), got {strange[0]!r}: "
-            f"{fix_of(strange[0], 'pass class indices', MOST_CLASSES)}"
+            f"y expects labels {', '.join(map(str, known))}{' or -1, 1' * (classes == 2)} for a "
+            f"model that tells {classes} classes apart, got {strange[0]!r}: {fix}"
         )
-    return points, [int(label > 0) if signs else int(label) for label in labels], signs
+    return points, list(map(int, labels))
 
 
 def _optimizer(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
