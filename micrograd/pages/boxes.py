@@ -9,7 +9,7 @@ order.
     >>> y = MLP(2, [3, 1])([1.0, -1.0])
     >>> boxes, box_of = boxes_of(y, graph(y).nodes)
     >>> [(box["kind"], box["label"], box["parent"]) for box in boxes[:3]]
-    [('layer', 'L0', -1), ('neuron', 'L0.n0', 0), ('neuron', 'L0.n1', 0)]
+    [('layer', 'L0', -1), ('neuron', 'L1.n0', -1), ('neuron', 'L0.n0', 0)]
     >>> box_of.count(-1)  # the inputs are in no box, the weights are in the boxes of their neurons
     2
 """
@@ -76,7 +76,7 @@ class _Tree:
         self.boxes: list[Box] = []
         self.parent: list[int] = []  # of each box
         self.box_of = [-1] * len(nodes)
-        self.outside = {len(nodes) - 1}  # nodes that stay outside all boxes
+        self.outside: set[int] = set()  # inputs of neurons, which stay outside all boxes
 
     def add(self, label: str, kind: str, about: str, parent: int) -> int:
         self.boxes.append({"label": label, "kind": kind, "about": about})
@@ -167,13 +167,7 @@ class _Tree:
 
     def sorted(self) -> tuple[list[Box], list[int]]:
         # Each box after its parent.
-        children: dict[int, list[int]] = {}
-        for box, parent in enumerate(self.parent):
-            children.setdefault(parent, []).append(box)
-        order, waiting = [], [-1]
-        while waiting:
-            order.append(waiting.pop())
-            waiting += reversed(children.get(order[-1], []))
-        new = {box: i - 1 for i, box in enumerate(order)}  # -1 stays -1
-        boxes = [{**self.boxes[k], "parent": new[self.parent[k]]} for k in order[1:]]
+        order = sorted(range(len(self.boxes)), key=lambda box: len(self.around(box)))
+        new = {box: i for i, box in enumerate(order)} | {-1: -1}
+        boxes = [{**self.boxes[k], "parent": new[self.parent[k]]} for k in order]
         return boxes, [new[box] for box in self.box_of]
