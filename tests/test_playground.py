@@ -179,7 +179,7 @@ def test_a_closure_changed_in_python_changes_the_page(tmp_path, opened, monkeypa
         monkeypatch.setitem(ACTIVATIONS, "tanh", tanh)
     assert gradients[0] != pytest.approx(gradients[1], rel=1e-3)
     # A leaf of a piece is as in the engine: the changed closure triples the gradient of a product.
-    shares = {rule["op"]: rule["shares"] for rule in piece(lambda z: tanh(z[0]), 1)["rules"]}
+    shares = {rule["op"]: rule["shares"] for rule in piece(tanh, 1)["rules"]}
     assert shares["tanh"][0] == ["*", 3.0, "g"]
 
 

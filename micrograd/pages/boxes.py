@@ -7,11 +7,13 @@ order.
 
     >>> from micrograd.nn import MLP
     >>> y = MLP(2, [3, 1])([1.0, -1.0])
-    >>> boxes, box_of = boxes_of(y, graph(y).nodes)
+    >>> boxes, box_of, labels = boxes_of(y, graph(y).nodes)
     >>> [(box["kind"], box["label"], box["parent"]) for box in boxes[:3]]
     [('layer', 'L0', -1), ('neuron', 'L1.n0', -1), ('neuron', 'L0.n0', 0)]
     >>> box_of.count(-1)  # the inputs are in no box, the weights are in the boxes of their neurons
     2
+    >>> labels[len(box_of) - 1]  # the output
+    'L1.n0'
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def boxes_of(
     nodes: Sequence[Node],
     names: Mapping[str, Any] | None = None,
     language: str = "en",
-) -> tuple[list[Box], list[int]]:
+) -> tuple[list[Box], list[int], dict[int, str]]:
     """The boxes of the graph that leads to `root`, and the innermost box of each node.
 
     Args:
@@ -48,7 +50,8 @@ def boxes_of(
     Returns:
         A list of boxes, each after its parent, with `label`, `kind` ('layer', 'neuron', 'call' or
         'part'), `about` (a short description), and `parent`, the index of the box around it or -1;
-        and for each node, in topological order, the index of its innermost box, or -1.
+        for each node, in topological order, the index of its innermost box, or -1; and labels for
+        the parameters and outputs of neurons, by the index of the node.
     """
     tree = _Tree(nodes, texts_of(language))
     neurons = graph(root, names=names, level="neuron").nodes
@@ -65,7 +68,11 @@ def boxes_of(
     tree.cut(whole, tree.parent, lambda part: f"{tree.boxes[part[0]]['label']}, ...")
     tree.sink_leaves()
     tree.cut(leaves, tree.box_of, lambda part: f"{tree.name(part[0])}, ...", "leaves")
-    return tree.sorted()
+    # each box after its parent
+    order = sorted(range(len(tree.boxes)), key=lambda box: len(tree.around(box)))
+    new = {box: i for i, box in enumerate(order)} | {-1: -1}
+    boxes = [{**tree.boxes[box], "parent": new[tree.parent[box]]} for box in order]
+    return boxes, [new[box] for box in tree.box_of], tree.label_of
 
 
 class _Tree:
@@ -76,6 +83,7 @@ class _Tree:
         self.boxes: list[Box] = []
         self.parent: list[int] = []  # of each box
         self.box_of = [-1] * len(nodes)
+        self.label_of: dict[int, str] = {}
         self.outside: set[int] = set()  # inputs of neurons, which stay outside all boxes
 
     def add(self, label: str, kind: str, about: str, parent: int) -> int:
@@ -102,7 +110,9 @@ class _Tree:
     def add_layer(self, layer: LayerBox, calls: Sequence[NeuronBox], default: str) -> None:
         inputs = {name for call in calls for name in call.operands}
         self.outside.update(self.place[name] for name in inputs if name in self.place)
-        same: dict[Any, list[NeuronBox]] = {}  # the calls of each neuron, which share its leaves
+        same: dict[
+            frozenset[int], list[NeuronBox]
+        ] = {}  # the calls of each neuron, which share its leaves
         for call in calls:
             same.setdefault(self._own_leaves(call), []).append(call)
         around = -1
@@ -111,7 +121,7 @@ class _Tree:
             if layer.examples > 1:
                 about += f" · {self.counted('examples', layer.examples)}"
             around = self.add(layer.short or default or layer.kind, "layer", about, -1)
-        for k, of_neuron in enumerate(same.values()):
+        for k, (own, of_neuron) in enumerate(same.items()):
             call, n = of_neuron[0], len(of_neuron[0].weights)
             numbered = f"{default}.n{k}".lstrip(".") if around >= 0 or default else call.label
             name = call.short or numbered or "neuron"
@@ -119,15 +129,17 @@ class _Tree:
             several = len(of_neuron) > 1
             more = f" · {self.counted('examples', len(of_neuron))}" if several else ""
             box = self.add(name, "neuron", about + more, around)
+            self.label_of |= {leaf: f"{name}.p{i}" for i, leaf in enumerate(sorted(own))}
             for i, call in enumerate(of_neuron):
                 inner = self.add(f"{name}({i})", "call", about, box) if several else box
                 for node in call.nodes:
                     self.box_of[self.place[node]] = inner
+                self.label_of[self.place[call.nodes[-1]]] = self.boxes[inner]["label"]
 
-    def _own_leaves(self, call: NeuronBox) -> Any:
+    def _own_leaves(self, call: NeuronBox) -> frozenset[int]:
         used = {o for name in call.nodes for o in self.operands[self.place[name]]}
-        leaves = (i for i in used if not self.operands[i])
-        return frozenset(i for i in leaves if self.nodes[i].name not in call.operands) or call.name
+        given = {self.place[name] for name in call.operands if name in self.place}
+        return frozenset(i for i in used - given if not self.operands[i])
 
     # ---- 2. Leaves that are used in one box only are in that box
 
@@ -164,10 +176,3 @@ class _Tree:
                 for member in part:
                     box_of[member] = box
                 self.cut(part, box_of, label, things)
-
-    def sorted(self) -> tuple[list[Box], list[int]]:
-        # Each box after its parent.
-        order = sorted(range(len(self.boxes)), key=lambda box: len(self.around(box)))
-        new = {box: i for i, box in enumerate(order)} | {-1: -1}
-        boxes = [{**self.boxes[k], "parent": new[self.parent[k]]} for k in order]
-        return boxes, [new[box] for box in self.box_of]

@@ -43,7 +43,6 @@ UNFOLDED = 400  # nodes: the most that are drawn at once, if the reader asks for
 LEVELS = ("op", "neuron", "layer")
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-CALLS = ("neuron", "call")  # boxes with one output
 STYLES = ("cards",)
 SCRIPTS = (
     *("texts", "numbers", "program", "layout", "levels", "steps", "formula", "words", "pane"),
@@ -107,16 +106,11 @@ def explain(
         raise ValueError(f"learning_rate expects a positive number, got {learning_rate!r}")
     loss, names, parameters = as_ours(loss, names, parameters)
     nodes = graph(loss, names=names).nodes
-    if len(nodes) > LARGEST:
-        raise ValueError(
-            f"expected a graph of at most {LARGEST:,} nodes, got {len(nodes):,}: explain the loss "
-            "of fewer examples"
-        )
-    if level == "op" and len(nodes) > UNFOLDED:
-        raise ValueError(
-            f"level='op' draws at most {UNFOLDED} nodes, got {len(nodes):,}: leave it out, and "
-            "unfold on the page what you want to see"
-        )
+    most, fix = LARGEST, "explain the loss of fewer examples"
+    if level == "op":
+        most, fix = UNFOLDED, "leave the level out, and unfold on the page what you want to see"
+    if len(nodes) > most:
+        raise ValueError(f"expected a graph of at most {most:,} nodes, got {len(nodes):,}: {fix}")
     texts = texts_of(language)
     title = str(title or texts["explain.title"])
     shown = _graph_data(loss, names, nodes, set(parameters), language)
@@ -181,14 +175,13 @@ def _graph_data(
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
     order = topological_order(loss)
-    boxes, box_of = boxes_of(loss, nodes, names, language)
-    # the leaves in neurons' boxes are the neurons' parameters
-    owned = {i for i, box in enumerate(box_of) if box >= 0 and boxes[box]["kind"] in CALLS}
+    boxes, box_of, label_of = boxes_of(loss, nodes, names, language)
     kinds = [
-        "p" if node.kind == "input" and (i in owned or v in parameters) else KINDS[node.kind]
+        "p" if node.kind == "input" and (i in label_of or v in parameters) else KINDS[node.kind]
         for i, (node, v) in enumerate(zip(nodes, order, strict=True))
     ]
-    labels = _labels(nodes, boxes, box_of, kinds)
+    texts = [n.short or n.label or label_of.get(i, n.name) for i, n in enumerate(nodes)]
+    labels = distinct(texts, "{} ({})")
     recorded = recorded_rules(loss)
     for rule in recorded["rules"]:
         rule["sign"] = _sign(rule["op"])
@@ -206,28 +199,6 @@ def _graph_data(
         "fractions": _fractions(order),
         "lines": {},
     }
-
-
-def _labels(
-    nodes: Sequence[Node], boxes: Sequence[dict[str, Any]], box_of: Sequence[int], kinds: list[str]
-) -> list[str]:
-    # Short, distinct names. Outputs and parameters of neurons are named after their neuron.
-    call_of = []  # the innermost call around each node: a long one was cut into parts
-    for box in box_of:
-        while box >= 0 and boxes[box]["kind"] not in CALLS:
-            box = boxes[box]["parent"]
-        call_of.append(box)
-    output = {box: i for i, box in enumerate(call_of) if nodes[i].operands}
-    texts, count = [], [0] * len(boxes)
-    for i, (node, box, call) in enumerate(zip(nodes, box_of, call_of, strict=True)):
-        text = node.short or node.label
-        if not text and call >= 0 and output.get(call) == i:
-            text = boxes[call]["label"]
-        if not text and kinds[i] == "p" and box >= 0:
-            text = f"{boxes[box]['label']}.p{count[box]}"
-            count[box] += 1
-        texts.append(text or node.name)
-    return distinct(texts, "{} ({})")
 
 
 def _sign(op: str) -> str:

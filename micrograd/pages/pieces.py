@@ -8,7 +8,7 @@ function builds, as one of several that a page joins, such as each neuron of a n
     >>> x, w = Value(3.0), Value(2.0)
     >>> recorded_rules(x * w)["rules"]
     [{'op': '*', 'forward': ['*', 'x0', 'x1'], 'shares': [['*', 'x1', 'g'], ['*', 'x0', 'g']]}]
-    >>> recorded = piece(lambda x: [(x[0] * x[1]).tanh()], 2)
+    >>> recorded = piece(lambda x, y: [(x * y).tanh()], 2)
     >>> recorded["nodes"], recorded["inputs"], recorded["outputs"]
     ([[-1], [-1], [0, 0, 1], [1, 2]], [0, 1], [3])
 
@@ -26,6 +26,7 @@ from typing import Any
 
 from micrograd.core.node import innermost
 from micrograd.core.pause import is_paused
+from micrograd.core.shapes import flat
 from micrograd.core.tracing import Recording, Traced, resumed
 from micrograd.derivatives import again, contributions, local_derivatives
 from micrograd.engine import Value, topological_order
@@ -73,7 +74,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
 
 
 def piece(
-    function: Callable[[list[Value]], Any], inputs: int, parameters: Sequence[Value] = ()
+    function: Callable[..., Any], inputs: int, parameters: Sequence[Value] = ()
 ) -> dict[str, Any]:
     """The graph that a function builds from its inputs and parameters.
 
@@ -82,8 +83,8 @@ def piece(
     numbers, and choices made by `where`. They receive no gradient, but formulas may use them.
 
     Args:
-        function: takes a list of Values and returns a Value or a list of them.
-        inputs: the number of Values in the list.
+        function: takes Values and returns a Value or a list of them.
+        inputs: the number of Values that it takes.
         parameters: leaves that the function uses; they are leaves of the piece too.
 
     Returns:
@@ -102,8 +103,7 @@ def piece(
         try:
             for p in parameters:
                 p.data = recording.input(innermost(p.data))
-            returned = function(list(given))
-            outputs = [returned] if isinstance(returned, Value) else list(returned)
+            outputs = flat(function(*given))
             return _recorded_piece(recording, [*given, *parameters], outputs) | {
                 "inputs": list(range(inputs)),
                 "parameters": list(range(inputs, inputs + len(parameters))),

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import html
 import math
-import random
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -151,7 +150,7 @@ def _model(model: Any, parameters: Sequence[Value]) -> dict[str, Any]:
         return data | {"sizes": sizes, "activations": activations}
     named = model.named_parameters() if isinstance(model, Module) else ()
     called = {p: name for name, p in named}
-    data["piece"] = piece(model, 2, parameters)
+    data["piece"] = piece(lambda *x: model(list(x)), 2, parameters)
     data["called"] = [called.get(p) or p.label or f"p{i}" for i, p in enumerate(parameters)]
     return data
 
@@ -182,21 +181,9 @@ def _parameters(model: Any) -> list[Value]:
 
 
 def _neuron_pieces() -> dict[str, Any]:
-    # A linear neuron with one input computes b + w x. With the sum so far instead of b, this is one
-    # step of a larger neuron's sum.
-    before = random.getstate()
-    one = Neuron(1, activation="linear")
-    random.setstate(before)
-
-    def weighted(given: list[Value]) -> Value:
-        one.b, one.w = given[0], [given[1]]
-        total: Value = one([given[2]])
-        return total
-
-    def bent(activation: Callable[[Value], Value]) -> dict[str, Any]:
-        return piece(lambda given: activation(given[0]), 1)
-
-    return {"weighted": piece(weighted, 3), **{name: bent(f) for name, f in ACTIVATIONS.items()}}
+    # A step of a neuron's sum, which begins with its bias, and its activations.
+    weighted = piece(lambda total, w, x: total + w * x, 3)
+    return {"weighted": weighted, **{name: piece(f, 1) for name, f in ACTIVATIONS.items()}}
 
 
 # ---- The loss
@@ -210,7 +197,7 @@ def _loss(loss: Callable[..., Value], outputs: int, signs: bool) -> dict[str, An
     targets = [-1, 1] if doubled else list(range(max(outputs, 2)))
 
     def behind(target: int) -> dict[str, Any]:
-        return piece(lambda scores: loss(scores[0] if outputs == 1 else scores, target), outputs)
+        return piece(lambda *z: loss(z[0] if outputs == 1 else list(z), target), outputs)
 
     squared = loss is squared_error and outputs == 1
     name = KNOWN.get(loss) or getattr(loss, "__name__", "loss").strip("<>")
