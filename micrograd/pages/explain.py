@@ -19,7 +19,7 @@ import inspect
 import math
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from types import FrameType
@@ -105,7 +105,7 @@ def explain(
     if not (rate > 0 and math.isfinite(rate)):
         raise ValueError(f"learning_rate expects a positive number, got {learning_rate!r}")
     loss, names, parameters = as_ours(loss, names, parameters)
-    nodes = graph(loss, names=names).nodes
+    nodes = graph(loss, names=names, parameters=list(parameters)).nodes
     most, fix = LARGEST, "explain the loss of fewer examples"
     if level == "op":
         most, fix = UNFOLDED, "leave the level out, and unfold on the page what you want to see"
@@ -113,7 +113,7 @@ def explain(
         raise ValueError(f"expected a graph of at most {most:,} nodes, got {len(nodes):,}: {fix}")
     texts = texts_of(language)
     title = str(title or texts["explain.title"])
-    shown = _graph_data(loss, names, nodes, set(parameters), language)
+    shown = _graph_data(loss, names, nodes, language)
     data = {
         "title": title,
         "graph": shown | {"lines": lines_of(loss, names or {}, sys._getframe(1))},
@@ -170,15 +170,14 @@ def _graph_data(
     loss: Value,
     names: Mapping[str, Any] | None,
     nodes: Sequence[Node],
-    parameters: Collection[Value] = (),
     language: str = "en",
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
     order = topological_order(loss)
     boxes, box_of, label_of = boxes_of(loss, nodes, names, language)
     kinds = [
-        "p" if node.kind == "input" and (i in label_of or v in parameters) else KINDS[node.kind]
-        for i, (node, v) in enumerate(zip(nodes, order, strict=True))
+        "p" if node.kind == "input" and i in label_of else KINDS[node.kind]
+        for i, node in enumerate(nodes)
     ]
     texts = [n.short or n.label or label_of.get(i, n.name) for i, n in enumerate(nodes)]
     labels = distinct(texts, "{} ({})")

@@ -102,8 +102,7 @@ def playground(
     sizes = "-".join(map(str, shown.get("sizes", ())))
     trained = sizes or f"a model of {len(parameters)} parameters"
     about = f"a page that trains {trained} on {len(points) or 'generated'} points"
-    page = _page(data, title, [*SEEN, *LIVE], language)
-    return Page(page, about=about, title=title, height=860)
+    return Page(_page(data, [*SEEN, *LIVE], language), about, title, height=860)
 
 
 def recorded(run: Mapping[str, Any], language: str = "en") -> str:
@@ -117,19 +116,12 @@ def recorded(run: Mapping[str, Any], language: str = "en") -> str:
     '<!doctype html>'
     """
     title = str(run.get("title") or texts_of(language)["recorded.title"])
-    scripts = [*SEEN, "transport", "recorded"]
-    return _page({"title": title, "run": run}, title, scripts, language)
+    return _page({"title": title, "run": run}, [*SEEN, "transport", "recorded"], language)
 
 
-def _page(data: Mapping[str, Any], title: str, scripts: Sequence[str], language: str) -> str:
-    return html_page(
-        "playground",
-        scripts,
-        ["cards"],
-        language=language,
-        title=html.escape(title),
-        data=as_json(data),
-    )
+def _page(data: Mapping[str, Any], scripts: Sequence[str], language: str) -> str:
+    shown = {"title": html.escape(data["title"]), "data": as_json(data)}
+    return html_page("playground", scripts, ["cards"], language=language, **shown)
 
 
 # ---- The model
@@ -199,12 +191,12 @@ def _loss(loss: Callable[..., Value], outputs: int, signs: bool) -> dict[str, An
     def behind(target: int) -> dict[str, Any]:
         return piece(lambda *z: loss(z[0] if outputs == 1 else list(z), target), outputs)
 
-    squared = loss is squared_error and outputs == 1
-    name = KNOWN.get(loss) or getattr(loss, "__name__", "loss").strip("<>")
+    name = KNOWN.get(loss) or getattr(loss, "__name__", "<lambda>")
+    is_squared = loss is squared_error and outputs == 1
     return {
-        "name": name if name != "lambda" else "your loss",
+        "name": "your loss" if name == "<lambda>" else name,
         "targets": targets,
-        "threshold": sum(targets) / 2 if squared else 0.0,  # a score above it is class 1
+        "threshold": sum(targets) / 2 if is_squared else 0.0,  # a score above it is class 1
         "classes": [behind(target) for target in targets],
     }
 
