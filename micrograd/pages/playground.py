@@ -120,8 +120,8 @@ def recorded(run: Mapping[str, Any], language: str = "en") -> str:
 
 
 def _page(data: Mapping[str, Any], scripts: Sequence[str], language: str) -> str:
-    shown = {"title": html.escape(data["title"]), "data": as_json(data)}
-    return html_page("playground", scripts, ["cards"], language=language, **shown)
+    title, text = html.escape(data["title"]), as_json(data)
+    return html_page("playground", scripts, ["cards"], language=language, title=title, data=text)
 
 
 # ---- The model
