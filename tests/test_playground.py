@@ -235,6 +235,27 @@ def test_a_function_with_parameters_is_a_model_too():
     assert (w.data, b.data) == (0.5, 0.1)
 
 
+class Doubled(MLP):
+    def forward(self, x):
+        return super().forward(x) * 2.0
+
+
+def test_a_subclass_with_a_forward_of_its_own_computes_in_the_page_as_in_python(tmp_path, opened):
+    random.seed(2)
+    model = Doubled(2, [3, 1])
+    optimizer = SGD(model.parameters(), lr=0.1)
+    with opened(saved(playground(model, X, Y, optimizer=optimizer), tmp_path)) as shown:
+        shown.evaluate("page.train(5)")
+        found = shown.evaluate("page.numbers()")
+    expected = trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=5)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_an_operation_that_returns_the_data_of_its_operand_is_refused():
+    with pytest.raises(ValueError, match="multiply the data by 1"):
+        playground(lambda x: Value(x[0].data, (x[0],), "same"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
