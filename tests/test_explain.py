@@ -1,6 +1,7 @@
 """The stepping page computes what the engine computes, and shows one moment at a time."""
 
 import random
+import re
 import sys
 import time
 from fractions import Fraction
@@ -16,8 +17,8 @@ from micrograd.core.node import operation, operations
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.graph import graph
 from micrograd.pages.boxes import MOST, boxes_of
-from micrograd.pages.lines import lines_of
-from micrograd.pages.rules import recorded_rules
+from micrograd.pages.explain import lines_of
+from micrograd.pages.pieces import recorded_rules
 
 HOSTILE = [
     "</script><script>document.title = 'broken'</script>", "<img src=x onerror=alert(1)>", '"', "'",
@@ -141,7 +142,7 @@ def test_what_is_refused():
     y = x
     for _ in range(401):
         y = y.tanh()
-    with pytest.raises(ValueError, match="at most 400 nodes, got 402: leave it out"):
+    with pytest.raises(ValueError, match="at most 400 nodes, got 402: leave the level out"):
         explain(y, level="op")
     x._prev = (y,)
     with pytest.raises(ValueError, match="cycle"):
@@ -181,10 +182,16 @@ def test_no_box_has_too_many_members():
     for _ in range(3000):
         y = (y + 1.0).tanh()
     for root in (y, network(50)[0], sum(Value(1.0) * 2.0 for _ in range(400))):
-        boxes, box_of = boxes_of(root, graph(root).nodes)
+        boxes, box_of, _ = boxes_of(root, graph(root).nodes)
         assert all(box["parent"] < k for k, box in enumerate(boxes))
         members = [box["parent"] for box in boxes] + box_of
         assert all(members.count(k) <= 2 * MOST for k in range(-1, len(boxes)))
+
+
+def test_parameters_of_a_large_neuron_are_told_apart_from_inputs_without_names():
+    page = explain(MLP(40, [1])([1.0] * 40)).html
+    kinds = re.search(r'"kinds":"(\w+)"', page)[1]
+    assert (kinds.count("p"), kinds.count("i")) == (41, 40)
 
 
 # ---- the same numbers as the engine

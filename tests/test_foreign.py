@@ -11,7 +11,7 @@ from micrograd import MLP, Value, draw_dot, explain, mermaid, no_grad
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.foreign import LOOKED_FOR, as_ours, is_foreign
 from micrograd.grade.subject import ALIASES
-from micrograd.pages.rules import recorded_rules
+from micrograd.pages.pieces import recorded_rules
 
 
 class Original:

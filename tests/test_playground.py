@@ -179,7 +179,7 @@ def test_a_closure_changed_in_python_changes_the_page(tmp_path, opened, monkeypa
         monkeypatch.setitem(ACTIVATIONS, "tanh", tanh)
     assert gradients[0] != pytest.approx(gradients[1], rel=1e-3)
     # A leaf of a piece is as in the engine: the changed closure triples the gradient of a product.
-    shares = {rule["op"]: rule["shares"] for rule in piece(lambda z: tanh(z[0]), 1)["rules"]}
+    shares = {rule["op"]: rule["shares"] for rule in piece(tanh, 1)["rules"]}
     assert shares["tanh"][0] == ["*", 3.0, "g"]
 
 
@@ -252,6 +252,27 @@ def test_a_function_with_parameters_is_a_model_too():
     assert (w.data, b.data) == (0.5, 0.1)
 
 
+class Doubled(MLP):
+    def forward(self, x):
+        return super().forward(x) * 2.0
+
+
+def test_a_subclass_with_a_forward_of_its_own_computes_in_the_page_as_in_python(tmp_path, opened):
+    random.seed(2)
+    model = Doubled(2, [3, 1])
+    optimizer = SGD(model.parameters(), lr=0.1)
+    with opened(saved(playground(model, X, Y, optimizer=optimizer), tmp_path)) as shown:
+        shown.evaluate("page.train(5)")
+        found = shown.evaluate("page.numbers()")
+    expected = trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=5)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_an_operation_that_returns_the_data_of_its_operand_is_refused():
+    with pytest.raises(ValueError, match="multiply the data by 1"):
+        playground(lambda x: Value(x[0].data, (x[0],), "same"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -261,7 +282,10 @@ def test_a_function_with_parameters_is_a_model_too():
         (lambda: (MLP(2, [1]), X, Y[:3]), "y expects 40 labels, one for each point, got 3"),
         (lambda: (MLP(2, [1]), [[1.0]], [0]), "X expects points with two finite coordinates"),
         (lambda: (MLP(2, [1]), [[1.0, float("nan")]], [0]), "two finite coordinates"),
-        (lambda: (MLP(2, [1]), X, [2] * 40), "y has the label 2, but the model tells 2 classes"),
+        (
+            lambda: (MLP(2, [1]), X, [2] * 40),
+            "y expects labels 0, 1 or -1, 1 for a model that tells 2 classes apart, got 2",
+        ),
         (lambda: (MLP(2, [1]), X, [0.5] * 40), r"y expects labels .* got 0\.5"),
         (lambda: (MLP(2, [1]), X, Y, None, ["a"]), "a name for each of 2 classes"),
     ],
@@ -279,7 +303,7 @@ def test_what_it_cannot_train_is_refused():
         playground(model, optimizer=SGD(model.parameters(), momentum=0.9, nesterov=True))
     with pytest.raises(ValueError, match="optimizer expects the parameters of the model"):
         playground(model, optimizer=SGD(MLP(2, [1]).parameters()))
-    with pytest.raises(TypeError, match="expected a function that returns Values, got float"):
+    with pytest.raises(TypeError, match=r"a function that returns Values .*got 1\.0"):
         playground(lambda x: [1.0])
     model.layers[0].neurons[0].b.data = float("inf")
     with pytest.raises(ValueError, match="a parameter of the model is inf"):

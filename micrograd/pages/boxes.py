@@ -7,17 +7,18 @@ order.
 
     >>> from micrograd.nn import MLP
     >>> y = MLP(2, [3, 1])([1.0, -1.0])
-    >>> boxes, box_of = boxes_of(y, graph(y).nodes)
+    >>> boxes, box_of, labels = boxes_of(y, graph(y).nodes)
     >>> [(box["kind"], box["label"], box["parent"]) for box in boxes[:3]]
-    [('layer', 'L0', -1), ('neuron', 'L0.n0', 0), ('neuron', 'L0.n1', 0)]
+    [('layer', 'L0', -1), ('neuron', 'L1.n0', -1), ('neuron', 'L0.n0', 0)]
     >>> box_of.count(-1)  # the inputs are in no box, the weights are in the boxes of their neurons
     2
+    >>> labels[len(box_of) - 1]  # the output
+    'L1.n0'
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from micrograd.draw.graph import graph
@@ -27,25 +28,9 @@ from micrograd.pages.texts import texts_of
 
 MOST = 30  # members: a box with more of them is cut into parts
 PARTS = 10
+THINGS = {"layer": "layers", "neuron": "neurons", "call": "examples"}
 
 Box = dict[str, Any]
-
-
-def short(path: str) -> str:
-    """A short name for a parameter or a module: 'model.layers[0].neurons[1].w[2]' is 'L0.n1.w2'.
-
-    >>> short("model.layers[0].neurons[1].w[2]"), short("neuron.b"), short("points[3]")
-    ('L0.n1.w2', 'b', 'points[3]')
-    """
-    if not re.search(r"\.(layers|neurons|w)\[\d+\]|\.b$", path):
-        return path
-    path = re.sub(r"^.*?(?=\.(?:layers|neurons|w)\[\d+\]|\.b$)", "", path).lstrip(".")
-    return re.sub(r"(?:layers|(?<!\w)(?:neurons|w))\[(\d+)\]", _shortened, path)
-
-
-def _shortened(found: re.Match[str]) -> str:
-    letter = "L" if found[0].startswith("layers") else found[0][0]
-    return letter + found[1]
 
 
 def boxes_of(
@@ -53,7 +38,7 @@ def boxes_of(
     nodes: Sequence[Node],
     names: Mapping[str, Any] | None = None,
     language: str = "en",
-) -> tuple[list[Box], list[int]]:
+) -> tuple[list[Box], list[int], dict[int, str]]:
     """The boxes of the graph that leads to `root`, and the innermost box of each node.
 
     Args:
@@ -65,197 +50,129 @@ def boxes_of(
     Returns:
         A list of boxes, each after its parent, with `label`, `kind` ('layer', 'neuron', 'call' or
         'part'), `about` (a short description), and `parent`, the index of the box around it or -1;
-        and for each node, in topological order, the index of its innermost box, or -1.
+        for each node, in topological order, the index of its innermost box, or -1; and labels for
+        the parameters and outputs of neurons, by the index of the node.
     """
-    tree = _Tree(root, nodes, names, texts_of(language))
-    tree.add_layers()
-    tree.cut(leaves=False)
+    tree = _Tree(nodes, texts_of(language))
+    neurons = graph(root, names=names, level="neuron").nodes
+    calls = {node.name: node for node in neurons if isinstance(node, NeuronBox)}
+    found = graph(root, names=names, level="layer").nodes if calls else ()
+    layers = [node for node in found if isinstance(node, LayerBox) and node.neurons]
+    for k, layer in enumerate(layers):
+        default = f"L{k}" if len(layers) > 1 else ""
+        tree.add_layer(layer, [calls[name] for name in layer.neurons], default)
+    whole = range(len(tree.boxes))
+    inner = [i for i, operands in enumerate(tree.operands) if operands]
+    leaves = [i for i, operands in enumerate(tree.operands) if not operands]
+    tree.cut(inner, tree.box_of, lambda part: f"→ {tree.name(part[-1])}", "operations")
+    tree.cut(whole, tree.parent, lambda part: f"{tree.boxes[part[0]]['label']}, ...")
     tree.sink_leaves()
-    tree.cut(leaves=True)
-    return tree.sorted()
+    tree.cut(leaves, tree.box_of, lambda part: f"{tree.name(part[0])}, ...", "leaves")
+    # each box after its parent
+    order = sorted(range(len(tree.boxes)), key=lambda box: len(tree.around(box)))
+    new = {box: i for i, box in enumerate(order)} | {-1: -1}
+    boxes = [{**tree.boxes[box], "parent": new[tree.parent[box]]} for box in order]
+    return boxes, [new[box] for box in tree.box_of], tree.label_of
 
 
 class _Tree:
-    def __init__(
-        self,
-        root: Value,
-        nodes: Sequence[Node],
-        names: Mapping[str, Any] | None,
-        texts: Mapping[str, str],
-    ) -> None:
-        self.root, self.nodes, self.names, self.texts = root, nodes, names, texts
+    def __init__(self, nodes: Sequence[Node], texts: Mapping[str, str]) -> None:
+        self.nodes, self.texts = nodes, texts
         self.place = place = {node.name: i for i, node in enumerate(nodes)}
-        self.operands = [[place[o] for o in node.operands] for node in self.nodes]
+        self.operands = [[place[o] for o in node.operands] for node in nodes]
         self.boxes: list[Box] = []
-        self.box_of = [-1] * len(self.nodes)
-        self.outside = {len(nodes) - 1}  # nodes that stay outside all boxes
+        self.parent: list[int] = []  # of each box
+        self.box_of = [-1] * len(nodes)
+        self.label_of: dict[int, str] = {}
+        self.outside: set[int] = set()  # inputs of neurons, which stay outside all boxes
 
     def add(self, label: str, kind: str, about: str, parent: int) -> int:
-        self.boxes.append({"label": label, "kind": kind, "about": about, "parent": parent})
+        self.boxes.append({"label": label, "kind": kind, "about": about})
+        self.parent.append(parent)
         return len(self.boxes) - 1
+
+    def around(self, box: int) -> list[int]:
+        # The box, the box around it, and so on, and at last -1.
+        path = [box]
+        while path[-1] >= 0:
+            path.append(self.parent[path[-1]])
+        return path
+
+    def name(self, i: int) -> str:
+        node = self.nodes[i]
+        return node.short or node.label or node.name
+
+    def counted(self, things: str, n: int) -> str:
+        return self.texts[f"box.{things}"].format(n=f"{n:,}")
 
     # ---- 1. Boxes for the modules of nn.py
 
-    def add_layers(self) -> None:
-        neurons = {
-            node.name: node
-            for node in graph(self.root, names=self.names, level="neuron").nodes
-            if isinstance(node, NeuronBox)
-        }
-        if not neurons:
-            return
-        layers = [
-            node
-            for node in graph(self.root, names=self.names, level="layer").nodes
-            if isinstance(node, LayerBox) and node.neurons
-        ]
-        for k, layer in enumerate(layers):
-            calls = [neurons[name] for name in layer.neurons]
-            self._add_layer(layer, calls, f"L{k}" if len(layers) > 1 else "")
-
-    def _add_layer(self, layer: LayerBox, calls: Sequence[NeuronBox], default: str) -> None:
+    def add_layer(self, layer: LayerBox, calls: Sequence[NeuronBox], default: str) -> None:
         inputs = {name for call in calls for name in call.operands}
         self.outside.update(self.place[name] for name in inputs if name in self.place)
-        same: dict[Any, list[NeuronBox]] = {}  # the calls of each neuron, which share its leaves
+        same: dict[
+            frozenset[int], list[NeuronBox]
+        ] = {}  # the calls of each neuron, which share its leaves
         for call in calls:
             same.setdefault(self._own_leaves(call), []).append(call)
-        label = short(layer.label) if layer.label else default
         around = -1
         if len(same) > 1:
             about = f"{layer.activation} · {layer.n_in:,} → {layer.n_out:,}"
             if layer.examples > 1:
-                about += f" · {self._counted('examples', layer.examples)}"
-            around = self.add(label or layer.kind, "layer", about, -1)
-        for k, of_neuron in enumerate(same.values()):
-            first = of_neuron[0]
-            own = short(first.label) if first.label and "[" in first.label else ""
-            dot = "." if default else ""
-            name = own or (f"{default}{dot}n{k}" if around >= 0 or default else first.label)
-            name = name or "neuron"
-            n = len(first.weights)
-            about = f"{first.activation} · {self._counted('inputs' if n != 1 else 'inputs.one', n)}"
-            if len(of_neuron) == 1:
-                self._add_call(first, self.add(name, "neuron", about, around))
-                continue
-            examples = self._counted("examples", len(of_neuron))
-            box = self.add(name, "neuron", f"{about} · {examples}", around)
+                about += f" · {self.counted('examples', layer.examples)}"
+            around = self.add(layer.short or default or layer.kind, "layer", about, -1)
+        for k, (own, of_neuron) in enumerate(same.items()):
+            call, n = of_neuron[0], len(of_neuron[0].weights)
+            numbered = f"{default}.n{k}".lstrip(".") if around >= 0 or default else call.label
+            name = call.short or numbered or "neuron"
+            about = f"{call.activation} · {self.counted('inputs' if n != 1 else 'inputs.one', n)}"
+            several = len(of_neuron) > 1
+            more = f" · {self.counted('examples', len(of_neuron))}" if several else ""
+            box = self.add(name, "neuron", about + more, around)
+            self.label_of |= {leaf: f"{name}.p{i}" for i, leaf in enumerate(sorted(own))}
             for i, call in enumerate(of_neuron):
-                self._add_call(call, self.add(f"{name}({i})", "call", about, box))
+                inner = self.add(f"{name}({i})", "call", about, box) if several else box
+                for node in call.nodes:
+                    self.box_of[self.place[node]] = inner
+                self.label_of[self.place[call.nodes[-1]]] = self.boxes[inner]["label"]
 
-    def _own_leaves(self, call: NeuronBox) -> Any:
+    def _own_leaves(self, call: NeuronBox) -> frozenset[int]:
         used = {o for name in call.nodes for o in self.operands[self.place[name]]}
-        leaves = {
-            i
-            for i in used
-            if self.nodes[i].kind != "constant"
-            and not self.operands[i]
-            and self.nodes[i].name not in call.operands
-        }
-        return frozenset(leaves) or call.name
-
-    def _add_call(self, call: NeuronBox, box: int) -> None:
-        for name in call.nodes:
-            self.box_of[self.place[name]] = box
+        given = {self.place[name] for name in call.operands if name in self.place}
+        return frozenset(i for i in used - given if not self.operands[i])
 
     # ---- 2. Leaves that are used in one box only are in that box
 
     def sink_leaves(self) -> None:
         common: dict[int, int] = {}  # for each leaf, the innermost box around all its users
         for i, operands in enumerate(self.operands):
-            for operand in operands:
-                if not self.operands[operand] and operand not in self.outside:
+            for leaf in operands:
+                if not self.operands[leaf] and leaf not in self.outside:
                     box = self.box_of[i]
-                    common[operand] = self._around(common.get(operand, box), box)
+                    above = self.around(common.get(leaf, box))
+                    common[leaf] = next(b for b in self.around(box) if b in above)
         for leaf, box in common.items():
             self.box_of[leaf] = box
 
-    def _around(self, a: int, b: int) -> int:
-        # The innermost box that contains both.
-        above = {-1}
-        while a >= 0:
-            above.add(a)
-            a = self.boxes[a]["parent"]
-        while b not in above:
-            b = self.boxes[b]["parent"]
-        return b
-
     # ---- 3. Cutting large boxes into parts
 
-    def cut(self, leaves: bool) -> None:
-        members: dict[int, list[tuple[int, str, int]]] = {}  # in each box: last node, kind, index
-        last = [-1] * len(self.boxes)
-        for i, box in enumerate(self.box_of):
-            while box >= 0:
-                last[box] = i
-                box = self.boxes[box]["parent"]
-        for i, box in enumerate(self.box_of):
-            if bool(self.operands[i]) != leaves:
-                members.setdefault(box, []).append((i, "node", i))
-        for k in range(len(self.boxes) if not leaves else 0):
-            members.setdefault(self.boxes[k]["parent"], []).append((last[k], "box", k))
-        for parent, of_box in members.items():
-            for kind in ("node", "box"):
-                self._cut(parent, sorted(m for m in of_box if m[1] == kind), leaves)
-
-    def _cut(self, parent: int, members: list[tuple[int, str, int]], leaves: bool) -> None:
-        if len(members) <= MOST:
-            return
-        waiting: list[tuple[int, list[tuple[int, str, int]]]] = [(parent, members)]
-        while waiting:
-            around, within = waiting.pop()
-            if len(within) <= MOST:
-                for _, what, which in within:
-                    if what == "node":
-                        self.box_of[which] = around
-                    else:
-                        self.boxes[which]["parent"] = around
-                continue
+    def cut(
+        self,
+        members: Iterable[int],
+        box_of: list[int],
+        label: Callable[[Sequence[int]], str],
+        things: str = "",
+    ) -> None:
+        # Puts members, which are nodes or boxes, into parts of the boxes that have too many.
+        inside: dict[int, list[int]] = {}
+        for member in members:
+            inside.setdefault(box_of[member], []).append(member)
+        for around, within in inside.items():
             size = -(-len(within) // min(PARTS, -(-len(within) // PARTS)))
-            for start in range(0, len(within), size):
-                piece = within[start : start + size]
-                label, about = self._part(piece, leaves), self._count(piece, leaves)
-                box = self.add(label, "part", about, around)
-                waiting.append((box, piece))
-
-    def _part(self, piece: Sequence[tuple[int, str, int]], leaves: bool) -> str:
-        (_, what, first), (_, _, last) = piece[0], piece[-1]
-        if what == "box":
-            return f"{self.boxes[first]['label']}, ..."
-        node = self.nodes[first if leaves else last]
-        name = short(node.label) or node.name
-        return f"{name}, ..." if leaves else f"\N{RIGHTWARDS ARROW} {name}"
-
-    def _count(self, piece: Sequence[tuple[int, str, int]], leaves: bool) -> str:
-        things = "leaves" if leaves else "operations"
-        if piece[0][1] == "box":
-            kind = self.boxes[piece[0][2]]["kind"]
-            things = "examples" if kind == "call" else f"{kind}s"
-        return self._counted(things, len(piece))
-
-    def _counted(self, things: str, n: int) -> str:
-        return self.texts[f"box.{things}"].format(n=f"{n:,}")
-
-    def sorted(self) -> tuple[list[Box], list[int]]:
-        # The boxes that are not empty, each after its parent.
-        used: set[int] = set()
-        for box in self.box_of:
-            while box >= 0 and box not in used:
-                used.add(box)
-                box = self.boxes[box]["parent"]
-        children: dict[int, list[int]] = {}
-        for k in sorted(used):
-            children.setdefault(self.boxes[k]["parent"], []).append(k)
-        order: list[int] = []
-        path = children.get(-1, [])[::-1]
-        while path:
-            order.append(path.pop())
-            path += children.get(order[-1], [])[::-1]
-        new = {box: i for i, box in enumerate(order)} | {-1: -1}
-        boxes = [{**self.boxes[k], "parent": new[self.boxes[k]["parent"]]} for k in order]
-        return boxes, [new[box] for box in self.box_of]
-
-
-def parameters_in(boxes: Iterable[Box], box_of: Sequence[int]) -> set[int]:
-    """Indices of the nodes in neurons' boxes, where the leaves are the neurons' parameters."""
-    kinds = [box["kind"] for box in boxes]
-    return {i for i, box in enumerate(box_of) if box >= 0 and kinds[box] in ("neuron", "call")}
+            for start in range(0, len(within) if len(within) > MOST else 0, size):
+                part = within[start : start + size]
+                about = self.counted(things or THINGS[self.boxes[part[0]]["kind"]], len(part))
+                box = self.add(label(part), "part", about, around)
+                for member in part:
+                    box_of[member] = box
+                self.cut(part, box_of, label, things)

@@ -3,7 +3,7 @@
 `explain(loss)` displays a page in a notebook or saves it as a single file. It shows the formula and
 the graph, and steps through the forward pass node by node and through the backward pass closure by
 closure. On the page you can change the leaves, nudge them, predict numbers, try out the classic
-mistakes, and take steps of gradient descent. The page computes with the rules that `rules.py`
+mistakes, and take steps of gradient descent. The page computes with the rules that `pieces.py`
 records from the closures; text, styles and scripts are in the files beside this one.
 
     >>> x, w = Value(2.0, label="x"), Value(-3.0, label="w")
@@ -13,13 +13,16 @@ records from the closures; text, styles and scripts are in the files beside this
 
 from __future__ import annotations
 
+import ast
 import html
 import inspect
 import math
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
+from types import FrameType
 from typing import Any
 
 from micrograd.core.naming import distinct
@@ -30,10 +33,9 @@ from micrograd.draw.graph import graph
 from micrograd.draw.records import Node
 from micrograd.draw.style import SIGNS, number
 from micrograd.engine import Value, topological_order
-from micrograd.pages.boxes import boxes_of, parameters_in, short
-from micrograd.pages.lines import lines_of
+from micrograd.pages.boxes import boxes_of
 from micrograd.pages.page import Page, as_json, html_page
-from micrograd.pages.rules import recorded_rules
+from micrograd.pages.pieces import recorded_rules
 from micrograd.pages.texts import texts_of
 
 LARGEST = 50_000  # nodes
@@ -41,8 +43,6 @@ UNFOLDED = 400  # nodes: the most that are drawn at once, if the reader asks for
 LEVELS = ("op", "neuron", "layer")
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-CALLS = ("neuron", "call")  # boxes with one output
-Explanation = Page  # what explain() returns
 
 
 def explain(
@@ -100,24 +100,18 @@ def explain(
     if not (rate > 0 and math.isfinite(rate)):
         raise ValueError(f"learning_rate expects a positive number, got {learning_rate!r}")
     loss, names, parameters = as_ours(loss, names, parameters)
-    nodes = graph(loss, names=names).nodes
-    if len(nodes) > LARGEST:
-        raise ValueError(
-            f"expected a graph of at most {LARGEST:,} nodes, got {len(nodes):,}: explain the loss "
-            "of fewer examples"
-        )
-    if level == "op" and len(nodes) > UNFOLDED:
-        raise ValueError(
-            f"level='op' draws at most {UNFOLDED} nodes, got {len(nodes):,}: leave it out, and "
-            "unfold on the page what you want to see"
-        )
+    nodes = graph(loss, names=names, parameters=list(parameters)).nodes
+    most, fix = LARGEST, "explain the loss of fewer examples"
+    if level == "op":
+        most, fix = UNFOLDED, "leave the level out, and unfold on the page what you want to see"
+    if len(nodes) > most:
+        raise ValueError(f"expected a graph of at most {most:,} nodes, got {len(nodes):,}: {fix}")
     texts = texts_of(language)
     title = str(title or texts["explain.title"])
-    shown = _graph_data(loss, names, nodes, set(parameters), language)
-    shown["lines"] = lines_of(loss, names or {}, sys._getframe(1))
+    shown = _graph_data(loss, names, nodes, language)
     data = {
         "title": title,
-        "graph": shown,
+        "graph": shown | {"lines": lines_of(loss, names or {}, sys._getframe(1))},
         "example": _example(),
         "level": level,
         "down": rankdir == "TB",
@@ -136,28 +130,57 @@ def explain(
     return Page(page, about, title, height=760)
 
 
+def lines_of(root: Value, names: Mapping[str, Any], frame: FrameType) -> dict[int, str]:
+    """The statement of the user's program that computes a node, for nodes in topological order.
+
+    A Value does not remember the line that made it. But if one of the caller's variables holds the
+    Value, and only one statement of the caller assigns to this variable, that statement made it.
+
+    Args:
+        root: the result of the graph.
+        names: variables by name; only those that hold a Value count.
+        frame: the frame of the caller, in which the variables were assigned.
+
+    >>> x = Value(2.0); lines_of(x, {"x": x}, sys._getframe())
+    {0: 'x = Value(2.0)'}
+    """
+    try:
+        source = textwrap.dedent(inspect.getsource(frame))
+        program = ast.parse(source)
+    except (OSError, SyntaxError):  # there is no file, or it is not only Python
+        return {}
+    found: dict[str, list[str]] = {}
+    for node in ast.walk(program):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            text = ast.get_source_segment(source, node) or ""
+            for part in ast.walk(node):
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                    found.setdefault(part.id, []).append(text)
+    place = {value: i for i, value in enumerate(topological_order(root))}
+    known = {name: place[v] for name, v in names.items() if isinstance(v, Value) and v in place}
+    return {i: found[name][0] for name, i in known.items() if len(found.get(name, ())) == 1}
+
+
 def _graph_data(
     loss: Value,
     names: Mapping[str, Any] | None,
     nodes: Sequence[Node],
-    parameters: Collection[Value] = (),
     language: str = "en",
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
     order = topological_order(loss)
-    boxes, box_of = boxes_of(loss, nodes, names, language)
-    owned = parameters_in(boxes, box_of)
-    owned |= {i for i, v in enumerate(order) if v in parameters}
+    boxes, box_of, label_of = boxes_of(loss, nodes, names, language)
     kinds = [
-        "p" if node.kind == "input" and i in owned else KINDS[node.kind]
+        "p" if node.kind == "input" and i in label_of else KINDS[node.kind]
         for i, node in enumerate(nodes)
     ]
-    labels = _labels(nodes, boxes, box_of, kinds)
-    of_rules = recorded_rules(loss)
-    for rule in of_rules["rules"]:
+    texts = [n.short or n.label or label_of.get(i, n.name) for i, n in enumerate(nodes)]
+    labels = distinct(texts, "{} ({})")
+    recorded = recorded_rules(loss)
+    for rule in recorded["rules"]:
         rule["sign"] = _sign(rule["op"])
     return {
-        **of_rules,
+        **recorded,
         "kinds": "".join(kinds),
         "labels": {i: text for i, text in enumerate(labels) if text != f"v{i}"},
         "paths": {
@@ -170,28 +193,6 @@ def _graph_data(
         "fractions": _fractions(order),
         "lines": {},
     }
-
-
-def _labels(
-    nodes: Sequence[Node], boxes: Sequence[dict[str, Any]], box_of: Sequence[int], kinds: list[str]
-) -> list[str]:
-    # Short, distinct names. Outputs and parameters of neurons are named after their neuron.
-    texts, count = [], [0] * len(boxes)
-    call_of = []  # the innermost call around each node: a long one was cut into parts
-    for box in box_of:
-        while box >= 0 and boxes[box]["kind"] not in CALLS:
-            box = boxes[box]["parent"]
-        call_of.append(box)
-    output = {box: i for i, box in enumerate(call_of) if nodes[i].operands}
-    for i, node in enumerate(nodes):
-        text = short(node.label) if node.label else ""
-        if not text and call_of[i] >= 0 and output.get(call_of[i]) == i:
-            text = boxes[call_of[i]]["label"]
-        if not text and kinds[i] == "p" and box_of[i] >= 0:
-            count[box_of[i]] += 1
-            text = f"{boxes[box_of[i]]['label']}.p{count[box_of[i]] - 1}"
-        texts.append(text or node.name)
-    return distinct(texts, "{} ({})")
 
 
 def _sign(op: str) -> str:
@@ -208,27 +209,24 @@ def _fractions(order: Sequence[Value]) -> list[tuple[float, str]]:
     if not any(type(innermost(v.data)) is Fraction for v in order):
         return []
     found: set[Any] = {innermost(v.data) for v in order}
-    gradients: dict[Value, Any] = dict.fromkeys(order, Fraction(0)) | {order[-1]: Fraction(1)}
+    gradients: dict[Value, Any] = {order[-1]: Fraction(1)}
     for v in reversed(order):
         for operand, local in zip(v._prev, local_derivatives(v), strict=True):
             contribution = local * gradients[v]
-            gradients[operand] += contribution
+            gradients[operand] = gradients.get(operand, 0) + contribution
             found |= {local, contribution, gradients[operand]}
     return [(float(x), number(x)) for x in found if type(x) is Fraction and x.denominator > 1]
 
 
 def _code(order: Iterable[Value]) -> dict[str, str]:
     # The text of the `_backward` function of each operation, where it can be found.
-    found: dict[str, str] = {}
-    for value in order:
-        if value._prev and str(value._op) not in found:
-            closure = vars(value).get("_written") or value._backward  # of another engine, or ours
-            try:
-                text = textwrap.dedent(inspect.getsource(closure)).strip()
-            except (OSError, TypeError):
-                text = ""
-            found[str(value._op)] = text
-    return {op: text for op, text in found.items() if text}
+    first = {str(value._op): value for value in reversed(list(order)) if value._prev}
+    found = {}
+    for op, value in first.items():
+        closure = vars(value).get("_written") or value._backward  # of another engine, or ours
+        with suppress(OSError, TypeError):
+            found[op] = textwrap.dedent(inspect.getsource(closure)).strip()
+    return found
 
 
 def _example() -> dict[str, Any]:
@@ -250,9 +248,9 @@ def _table(nodes: Sequence[Node], texts: Mapping[str, str]) -> str:
         operands = ", ".join(label_of[name] for name in node.operands)
         made = texts["explain.made" if node.operands else f"word.{node.kind}"]
         made = made.format(operation=node.op, operands=operands)
-        cells = (label_of[node.name], made, number(node.data))
-        rows.append("<tr>" + "".join(f"<td>{html.escape(str(c))}</td>" for c in cells) + "</tr>")
+        rows.append((label_of[node.name], made, number(node.data)))
     if len(nodes) > len(rows):
-        more = texts["explain.nodes"].format(n=f"{len(nodes) - len(rows):,}")
-        rows.append(f"<tr><td>{html.escape(more)}</td><td></td><td></td></tr>")
-    return "\n".join(rows)
+        rows.append((texts["explain.nodes"].format(n=f"{len(nodes) - len(rows):,}"), "", ""))
+    return "\n".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )

@@ -1,176 +1,215 @@
-"""Functions of numbers, recorded as pieces of a graph that a page can put together.
+"""Graphs recorded as data for a page, with the rules of their operations.
 
-A page joins such pieces: one for each neuron of a network, then one for the loss. See `rules.py`
-for where the rules of operations come from, and how their formulas are written. Here, a formula may
-also use the data of additional operands, which receive no gradient.
+A page computes forward and backward passes itself, but contains no derivative rule. So each
+operation and its closure run here once, on traced numbers, and the formulas that they compute
+become its rule. `recorded_rules` records the graph of a result; `piece` records the graph that a
+function builds, as one of several that a page joins, such as each neuron of a network and its loss.
 
-    >>> recorded = piece(lambda x: [(x[0] * x[1]).tanh()], 2)
+    >>> x, w = Value(3.0), Value(2.0)
+    >>> recorded_rules(x * w)["rules"]
+    [{'op': '*', 'forward': ['*', 'x0', 'x1'], 'shares': [['*', 'x1', 'g'], ['*', 'x0', 'g']]}]
+    >>> recorded = piece(lambda x, y: [(x * y).tanh()], 2)
     >>> recorded["nodes"], recorded["inputs"], recorded["outputs"]
     ([[-1], [-1], [0, 0, 1], [1, 2]], [0, 1], [3])
-    >>> recorded["rules"][0]
-    {'op': '*', 'forward': ['*', 'x0', 'x1'], 'shares': [['*', 'x1', 'g'], ['*', 'x0', 'g']]}
 
-The function is called with traced numbers. So a page also correctly computes what is missing from
-the graph of a single example: detached numbers, and choices made by `where`.
+A formula is a number, a name, or a list of an operation and its operands. The names are x0, x1, ...
+for the data of the operands, y for the data of the node itself, and g for its gradient. A rule has
+the formula of the forward pass, and for each operand its share: the contribution that is added to
+its gradient.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.tracing import Instruction, Recording, Traced, resumed
-from micrograd.derivatives import contributions
+from micrograd.core.pause import is_paused
+from micrograd.core.shapes import flat
+from micrograd.core.tracing import Recording, Traced, resumed
+from micrograd.derivatives import again, contributions, local_derivatives
 from micrograd.engine import Value, topological_order
-from micrograd.pages.rules import Formula, as_number
+
+Formula = Any  # a float, a name, or a list [op, formula, ...]
+Rule = dict[str, Any]
+
+
+def recorded_rules(root: Value) -> dict[str, Any]:
+    """The graph that leads to `root`, as a list of nodes, and a list of the rules that they use.
+
+    Returns:
+        A dict of `rules`, each with its `op`, its `forward` formula (None for a user-defined
+        operation, whose forward pass is not recorded) and its `shares`; `nodes` in topological
+        order, each a list of the index of its rule and the indices of its operands, or [-1] for a
+        leaf; and `leaves`, the data of each leaf and of each result of a user-defined operation.
+
+    Raises:
+        ValueError: the graph has a cycle, `root` was computed under `no_grad()`, the call is inside
+            `no_grad()`, or the closure of a user-defined operation uses = instead of +=.
+
+    >>> recorded = recorded_rules(Value(3.0) * Value(2.0))
+    >>> recorded["nodes"], recorded["leaves"]
+    ([[-1], [-1], [0, 0, 1]], {0: 3.0, 1: 2.0})
+    """
+    if is_paused() or (not root.requires_grad and not root.is_constant):
+        raise ValueError("no_grad() does not record a graph: record the rules outside no_grad()")
+    order = topological_order(root)
+    position = {value: i for i, value in enumerate(order)}
+    rules: list[Rule] = []
+    index: dict[Any, int] = {}  # from an operation and the pattern of its operands to its rule
+    nodes, leaves = [], {}
+    for i, value in enumerate(order):
+        operands = [position[operand] for operand in value._prev]
+        known = bool(operands) and not value.is_own_operation
+        if not known:
+            leaves[i] = as_number(innermost(value.data))
+        # x * x has a rule of its own: its operands are the same node
+        key: Any = (value._op, *map(operands.index, operands)) if known else i
+        if operands and key not in index:
+            index[key] = len(rules)
+            rules.append(_rule_of(*key) if known else _constant_rule(value))
+        nodes.append([index.get(key, -1), *operands])
+    return {"rules": rules, "nodes": nodes, "leaves": leaves}
 
 
 def piece(
-    function: Callable[[list[Value]], Any], inputs: int, parameters: Sequence[Value] = ()
+    function: Callable[..., Any], inputs: int, parameters: Sequence[Value] = ()
 ) -> dict[str, Any]:
     """The graph that a function builds from its inputs and parameters.
 
+    The function is called with traced numbers, and each instruction that it records is a node. So a
+    page also correctly computes what is missing from the graph of a single example: detached
+    numbers, and choices made by `where`. They receive no gradient, but formulas may use them.
+
     Args:
-        function: takes a list of Values and returns a Value or a list of them.
-        inputs: the number of Values in the list.
+        function: takes Values and returns a Value or a list of them.
+        inputs: the number of Values that it takes.
         parameters: leaves that the function uses; they are leaves of the piece too.
 
     Returns:
-        A dict of `rules` as in `rules.py`; `nodes` in the order of computation, each a list of the
-        index of its rule and of its operands, or [-1] for a leaf; `leaves`, the data of all leaves;
-        and the nodes that are `inputs`, `parameters` and `outputs`.
+        A dict of `rules`, `nodes` and `leaves` as in `recorded_rules`, and of the nodes that are
+        `inputs`, `parameters` and `outputs`.
 
     Raises:
-        TypeError: the function does not return Values.
-        ValueError: an output does not depend on the inputs or parameters, or an operation returns
-            the data of its operand.
+        TypeError: the function does not return Values that depend on its inputs or parameters.
+        ValueError: an operation returns the data of its operand, so the two have one place.
         TraceError: the function branches on an input, as `if x > 0` does.
     """
     recording = Recording()
-    xs = [Value(recording.input(0.0)) for _ in range(inputs)]
+    given = [Value(recording.input(0.0)) for _ in range(inputs)]
     before = [p.data for p in parameters]
     with resumed():
         try:
             for p in parameters:
                 p.data = recording.input(innermost(p.data))
-            outputs = _outputs(function(xs))
-            return _Piece(recording, [*xs, *parameters], outputs).data(inputs)
+            outputs = flat(function(*given))
+            return _recorded_piece(recording, [*given, *parameters], outputs) | {
+                "inputs": list(range(inputs)),
+                "parameters": list(range(inputs, inputs + len(parameters))),
+                "outputs": [output.data.place for output in outputs],
+            }
         finally:
             for p, number in zip(parameters, before, strict=True):
                 p.data = number
 
 
-def _outputs(returned: Any) -> list[Value]:
-    outputs = [returned] if isinstance(returned, Value) else list(returned)
+def as_number(x: Any) -> Any:
+    """The number for JSON, which has no infinities and no NaN: these become strings.
+
+    >>> as_number(2), as_number(float("-inf"))
+    (2.0, '-Infinity')
+    """
+    x = float(x)
+    if math.isnan(x):
+        return "NaN"
+    return x if math.isfinite(x) else f"{'-' * (x < 0)}Infinity"
+
+
+def _recorded_piece(
+    recording: Recording, given: Sequence[Value], outputs: Sequence[Any]
+) -> dict[str, Any]:
     for output in outputs:
-        if not isinstance(output, Value):
+        if not (isinstance(output, Value) and isinstance(output.data, Traced)):
             raise TypeError(
-                f"expected a function that returns Values, got {type(output).__name__} "
+                f"expected a function that returns Values computed from its inputs, got "
                 f"{output!r:.40}: compute with the Values that it is given, without .data"
             )
-        if not isinstance(output.data, Traced):
-            raise ValueError(
-                f"an output is {output.data!r:.40} for all inputs: compute it from the inputs"
-            )
-    return outputs
-
-
-class _Piece:
-    # Each instruction of the forward pass is a node, so the place of an instruction numbers a node.
-
-    def __init__(
-        self, recording: Recording, leaves: Sequence[Value], outputs: Sequence[Value]
-    ) -> None:
-        self.recording = recording
-        self.forward = tuple(recording.instructions)
-        self.leaves = [_place(leaf) for leaf in leaves]
-        self.outputs = [_place(output) for output in outputs]
-        given = set(leaves)
-        # The Value whose closure is the rule of each node. Detached numbers have none.
-        self.value_at: dict[int, Value] = {}
-        for value in topological_order(*outputs):
-            if isinstance(value.data, Traced) and (value in given or value._prev):
-                if value.data.place in self.value_at:
-                    raise ValueError(
-                        f"the operation {value._op!r} returns the data of its operand, so the two "
-                        "cannot be told apart: multiply the data by 1"
-                    )
-                self.value_at[value.data.place] = value
-
-    def data(self, inputs: int) -> dict[str, Any]:
-        rules: list[dict[str, Any]] = []
-        index: dict[str, int] = {}  # from the text of a rule to its index in the list
-        nodes, leaves = [], {}
-        for i, step in enumerate(self.forward):
-            if not step.operands:
-                nodes.append([-1])
-                leaves[i] = as_number(innermost(step.number))
-                continue
-            rule, operands = self.rule(i, step)
-            text = json.dumps(rule)
-            if text not in index:
-                index[text] = len(rules)
-                rules.append(rule)
-            nodes.append([index[text], *operands])
-        return {
-            "rules": rules,
-            "nodes": nodes,
-            "leaves": leaves,
-            "inputs": self.leaves[:inputs],
-            "parameters": self.leaves[inputs:],
-            "outputs": self.outputs,
-        }
-
-    def rule(self, i: int, step: Instruction) -> tuple[dict[str, Any], list[int]]:
+    # The Value whose closure is the rule of each node. Detached numbers have none.
+    values = [*given, *(v for v in topological_order(*outputs) if v._prev)]
+    values = [value for value in values if isinstance(value.data, Traced)]
+    value_at = {value.data.place: value for value in values}
+    if len(value_at) < len(values):
+        raise ValueError("an operation returns the data of its operand: multiply the data by 1")
+    rules: list[Rule] = []
+    nodes, leaves = [], {}
+    forward = tuple(recording.instructions)
+    for i, step in enumerate(forward):
         operands = list(step.operands)
-        shares: list[Formula] = [0] * len(operands)
-        value = self.value_at.get(i)
-        if value is not None and value._prev:
-            start = len(self.recording.instructions)
-            upstream = self.recording.input(1.0)
-            given = contributions(value, upstream)
-            names = {upstream.place: "g", i: "y"}
-            found = self.formulas(start, names, operands)
-            shares += [0] * (len(operands) - len(shares))
-            taken: set[int] = set()
-            for operand, share in zip(value._prev, given, strict=True):
-                place = _place(operand)
-                if place in self.value_at and self.value_at[place] is operand:
-                    free = (k for k, p in enumerate(operands) if p == place and k not in taken)
-                    k = next(free, len(operands))
-                    if k == len(operands):
-                        operands.append(place)
-                        shares.append(0)
-                    taken.add(k)
-                    shares[k] = found[share.place] if isinstance(share, Traced) else float(share)
-        first = {place: f"x{operands.index(place)}" for place in operands}
-        forward = [step.op, *(first[place] for place in step.operands)]
-        op = value._op if value is not None and value._prev else step.op
-        return {"op": str(op), "forward": forward, "shares": shares}, operands
-
-    def formulas(
-        self, start: int, names: dict[int, str], operands: list[int]
-    ) -> dict[int, Formula]:
-        # The formula of each instruction from `start` on. A node that a formula needs becomes an
-        # operand.
-        found: dict[int, Formula] = dict(names)
-        for place in range(start, len(self.recording.instructions)):
-            step = self.recording.instructions[place]
-            if place in found:
-                continue
-            if not step.operands:
-                found[place] = as_number(innermost(step.number))
-                continue
-            for p in step.operands:
-                if p not in found:
-                    if p not in operands:
-                        operands.append(p)
-                    found[p] = f"x{operands.index(p)}"
-            found[place] = [step.op, *(found[p] for p in step.operands)]
-        return found
+        if not operands:
+            nodes.append([-1])
+            leaves[i] = as_number(innermost(step.number))
+            continue
+        rule = _rule(recording, value_at, len(forward), i, operands)
+        if rule not in rules:
+            rules.append(rule)
+        nodes.append([rules.index(rule), *operands])
+    return {"rules": rules, "nodes": nodes, "leaves": leaves}
 
 
-def _place(value: Value) -> int:
-    return value.data.place if isinstance(value.data, Traced) else -1
+def _rule_of(op: str, *pattern: int) -> Rule:
+    # The rule of the operation with this name. Operands with the same number are the same node.
+    recording = Recording()
+    xs = {k: Value(recording.input(0.5)) for k in sorted(set(pattern))}
+    value = again(op, [xs[k] for k in pattern])
+    value_at = {v.data.place: v for v in (*xs.values(), value)}
+    operands = [xs[k].data.place for k in pattern]
+    return _rule(recording, value_at, len(xs), value.data.place, operands)
+
+
+def _rule(
+    recording: Recording, value_at: Mapping[int, Value], nodes: int, at: int, operands: list[int]
+) -> Rule:
+    # The rule of the instruction at a place, and of the Value that has its result. Of the places
+    # before `nodes`, those that the rule needs besides its operands are added to the operands.
+    named: dict[int, str] = {}
+
+    def formula(place: int) -> Formula:
+        if place in named:
+            return named[place]
+        if place < nodes and place != at:
+            if place not in operands:
+                operands.append(place)
+            return f"x{operands.index(place)}"
+        step = recording.instructions[place]
+        number = innermost(step.number)
+        return [step.op, *map(formula, step.operands)] if step.operands else as_number(number)
+
+    op, forward = recording.instructions[at].op, formula(at)
+    given: dict[int, list[Formula]] = {}  # the contributions to each operand
+    value = value_at.get(at)
+    if value is not None:
+        op = str(value._op)
+        upstream = recording.input(1.0)
+        named |= {at: "y", upstream.place: "g"}
+        for operand, share in zip(value._prev, contributions(value, upstream), strict=True):
+            place = getattr(operand.data, "place", -1)
+            if value_at.get(place) is operand:
+                traced = isinstance(share, Traced)
+                given.setdefault(place, []).append(
+                    formula(share.place) if traced else as_number(share)
+                )
+    for place, shares in given.items():
+        operands += [place] * (len(shares) - operands.count(place))
+    return {
+        "op": op,
+        "forward": forward,
+        "shares": [given[x].pop(0) if given.get(x) else 0 for x in operands],
+    }
+
+
+def _constant_rule(value: Value) -> Rule:
+    # How a user-defined operation computes is unknown, so its local derivatives are constants.
+    local = [innermost(derivative) for derivative in local_derivatives(value, strict=True)]
+    shares = [["*", as_number(derivative), "g"] for derivative in local]
+    return {"op": str(value._op), "forward": None, "shares": shares}

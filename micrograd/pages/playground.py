@@ -18,20 +18,20 @@ from __future__ import annotations
 
 import html
 import math
-import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.shapes import fix_of, plain, without_nan
+from micrograd.core.shapes import fix_of, flat, plain, without_nan
 from micrograd.engine import Value, topological_order
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.pieces import piece
-from micrograd.pages.rules import recorded_update
 from micrograd.pages.texts import texts_of
+from micrograd.pages.updates import recorded_update
 
 MOST_CLASSES = 8
 KNOWN: dict[Callable[..., Value], str] = {
@@ -74,28 +74,32 @@ def playground(
     >>> X, y = [[0.0, 1.0], [1.0, 0.0]], [-1, 1]
     >>> page = playground(MLP(2, [4, 1]), X, y, loss=hinge, optimizer=None)
     """
-    points, labels, signs = _examples(X, y)
-    recorded, outputs = _model(model)
-    classes = 2 if outputs == 1 else outputs
-    if labels and max(labels) >= classes:
-        fix = fix_of(max(labels), f"give its last layer {max(labels) + 1} neurons", classes)
-        raise ValueError(f"y has the label {max(labels)}, but the model tells {classes} classes "
-                         f"apart: {fix}")  # fmt: skip
+    if not (model is None or callable(model)):
+        raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")
+    parameters = [] if model is None else _parameters(model)
+    shown: dict[str, Any] = {"sizes": [2, 8, 8, 1]} if model is None else _model(model, parameters)
+    outputs = shown["sizes"][-1] if "sizes" in shown else len(shown["piece"]["outputs"])
+    classes = max(outputs, 2)
+    points, labels = _examples(X, y, classes)
+    if names is not None and len(names) != classes:
+        raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)}")
+    usual = [cross_entropy] if outputs > 1 else [binary_cross_entropy, hinge, squared_error]
+    losses = dict.fromkeys([loss, *usual] if loss else usual)  # the given one first
     title = str(title or texts_of(language)["playground.title"])
     data = {
         "title": title,
         "pieces": _neuron_pieces(),
-        "model": recorded,
-        "losses": _losses(loss, outputs, signs),
-        "names": _names(names, classes, signs),
-        "examples": [[*x, label] for x, label in zip(points, labels, strict=True)] or None,
-        "optimizer": _optimizer(optimizer, _parameters(model) if recorded else []),
+        "model": None if model is None else shown,
+        "losses": [_loss(f, outputs, not labels or -1 in labels) for f in losses],
+        "names": list(map(str, names or (["-1", "1"] if -1 in labels else range(classes)))),
+        "examples": [[*x, max(0, k)] for x, k in zip(points, labels, strict=True)] or None,
+        "optimizer": optimizer and _optimizer(optimizer, parameters),
         **_updates(optimizer),
     }
-    trained = _text(recorded) if recorded else "2-8-8-1"
+    sizes = "-".join(map(str, shown.get("sizes", ())))
+    trained = sizes or f"a model of {len(parameters)} parameters"
     about = f"a page that trains {trained} on {len(points) or 'generated'} points"
-    page = _page("playground", data, title, language)
-    return Page(page, about=about, title=title, height=860)
+    return Page(_page("playground", data, language), about, title, height=860)
 
 
 def recorded(run: Mapping[str, Any], language: str = "en") -> str:
@@ -109,207 +113,139 @@ def recorded(run: Mapping[str, Any], language: str = "en") -> str:
     '<!doctype html>'
     """
     title = str(run.get("title") or texts_of(language)["recorded.title"])
-    return _page("recorded", {"title": title, "run": run}, title, language)
+    return _page("recorded", {"title": title, "run": run}, language)
 
 
-def _page(script: str, data: Mapping[str, Any], title: str, language: str) -> str:
-    return html_page(
-        "playground",
-        script,
-        ["shared/cards"],
-        language=language,
-        title=html.escape(title),
-        data=as_json(data),
-    )
+def _page(script: str, data: Mapping[str, Any], language: str) -> str:
+    title, text = html.escape(data["title"]), as_json(data)
+    styles = ["shared/cards"]
+    return html_page("playground", script, styles, language=language, title=title, data=text)
 
 
 # ---- The model
 
 
-def _model(model: Any) -> tuple[dict[str, Any] | None, int]:
-    # The model as the page needs it, and its number of outputs.
-    if model is None:
-        return None, 1
-    if not callable(model):
-        raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")
-    parameters = _parameters(model)
-    data: dict[str, Any] = {"weights": [_number(p) for p in parameters]}
+def _model(model: Any, parameters: Sequence[Value]) -> dict[str, Any]:
+    # The model as the page needs it: the sizes of an MLP, else what it computes.
+    data: dict[str, Any] = {"weights": [float(innermost(p.data)) for p in parameters]}
+    if wrong := [x for x in data["weights"] if not math.isfinite(x)]:
+        raise ValueError(f"a parameter of the model is {wrong[0]}: start from finite weights")
     if (sizes := _sizes(model)) is not None:
         if sizes[0] != 2:
-            raise ValueError(f"the page shows points in the plane, so it expects a model of 2 "
-                             f"inputs, got {sizes[0]}: build it with nin=2")  # fmt: skip
-        data["sizes"] = sizes
-        data["activations"] = [layer.neurons[0].activation for layer in model.layers]
-        return data, sizes[-1]
-    data["piece"] = piece(model, 2, parameters)
+            raise ValueError(
+                "the page shows points in the plane, so it expects a model of 2 inputs, got "
+                f"{sizes[0]}: build it with nin=2"
+            )
+        activations = [layer.neurons[0].activation for layer in model.layers]
+        return data | {"sizes": sizes, "activations": activations}
     named = model.named_parameters() if isinstance(model, Module) else ()
     called = {p: name for name, p in named}
+    data["piece"] = piece(lambda *x: model(list(x)), 2, parameters)
     data["called"] = [called.get(p) or p.label or f"p{i}" for i, p in enumerate(parameters)]
-    return data, len(data["piece"]["outputs"])
+    return data
 
 
 def _sizes(model: Any) -> list[int] | None:
     # The layer sizes of an MLP that the page can build itself; None for anything else.
-    if not isinstance(model, MLP) or type(model).__call__ is not MLP.__call__:
+    if type(model) is not MLP or {type(layer) for layer in model.layers} != {Layer}:
         return None
-    sizes, expected = [len(model.layers[0].neurons[0].w)], []
+    sizes = [len(model.layers[0].neurons[0].w)]
     for layer in model.layers:
-        neurons = getattr(layer, "neurons", [])
-        if type(layer) is not Layer or {type(neuron) for neuron in neurons} != {Neuron}:
+        kinds = {(type(n), len(n.w), n.activation) for n in layer.neurons}
+        if kinds != {(Neuron, sizes[-1], layer.neurons[0].activation)}:
             return None
-        if {(len(n.w), n.activation) for n in neurons} != {(sizes[-1], neurons[0].activation)}:
-            return None
-        sizes.append(len(neurons))
-        expected += [p for neuron in neurons for p in (*neuron.w, neuron.b)]
-    return sizes if expected == model.parameters() else None
+        sizes.append(len(layer.neurons))
+    count = sum((n_in + 1) * n_out for n_in, n_out in pairwise(sizes))
+    return sizes if count == len(model.parameters()) else None
 
 
 def _parameters(model: Any) -> list[Value]:
+    # Of a function: the leaves that it uses in every call.
     if isinstance(model, Module):
         return model.parameters()
-    # The leaves that a function uses in every call.
-    first, second = (_leaves(model) for _ in range(2))
-    return [leaf for leaf in first if leaf in second]
-
-
-def _leaves(function: Callable[[Any], Any]) -> dict[Value, None]:
     xs = [Value(0.25), Value(-0.5)]
-    returned = function(xs)
-    outputs = [returned] if isinstance(returned, Value) else list(returned)
-    nodes = topological_order(*(v for v in outputs if isinstance(v, Value)))
-    leaves = (v for v in nodes if not v._prev and not v.is_constant)
-    return {leaf: None for leaf in leaves if leaf not in xs}
-
-
-def _text(model: Mapping[str, Any]) -> str:
-    if "sizes" in model:
-        return "-".join(map(str, model["sizes"]))
-    return f"a model of {len(model['weights'])} parameters"
+    outputs = ([v for v in flat(model(xs)) if isinstance(v, Value)] for _ in range(2))
+    first, second = (topological_order(*found) for found in outputs)
+    used = set(second).difference(xs)
+    return [v for v in first if v.is_leaf and not v.is_constant and v in used]
 
 
 def _neuron_pieces() -> dict[str, Any]:
-    # A linear neuron with one input computes b + w x. With the sum so far instead of b, this is one
-    # step of a larger neuron's sum.
-    before = random.getstate()
-    one = Neuron(1, activation="linear")
-    random.setstate(before)
-
-    def weighted(given: list[Value]) -> Value:
-        one.b, one.w = given[0], [given[1]]
-        total: Value = one([given[2]])
-        return total
-
-    def bent(activation: Callable[[Value], Value]) -> dict[str, Any]:
-        return piece(lambda given: activation(given[0]), 1)
-
-    return {"weighted": piece(weighted, 3), **{name: bent(f) for name, f in ACTIVATIONS.items()}}
+    # A step of a neuron's sum, which begins with its bias, and its activations.
+    weighted = piece(lambda total, w, x: total + w * x, 3)
+    return {"weighted": weighted, **{name: piece(f, 1) for name, f in ACTIVATIONS.items()}}
 
 
 # ---- The loss
 
 
-def _losses(
-    given: Callable[[Any, Any], Value] | None, outputs: int, signs: bool | None
-) -> list[dict[str, Any]]:
-    # The given loss first, then others that the page offers.
-    usual = [cross_entropy] if outputs > 1 else [binary_cross_entropy, hinge, squared_error]
-    first = [given] if given else []
-    return [_loss(loss, outputs, signs) for loss in [*first, *(f for f in usual if f != given)]]
-
-
-def _loss(loss: Callable[..., Value], outputs: int, signs: bool | None) -> dict[str, Any]:
-    classes = range(2 if outputs == 1 else outputs)
+def _loss(loss: Callable[..., Value], outputs: int, signs: bool) -> dict[str, Any]:
     # With one output, the targets are 0 and 1 for cross-entropies and -1 and 1 for the hinge loss.
     # For other losses they are like the labels in y, or -1 and 1 if there is no y.
-    doubled = outputs == 1 and (
-        loss is hinge or (loss not in (binary_cross_entropy, cross_entropy) and signs is not False)
-    )
-    targets = [2 * k - 1 if doubled else k for k in classes]
+    is_entropy = loss in (binary_cross_entropy, cross_entropy)
+    doubled = outputs == 1 and (loss is hinge or (signs and not is_entropy))
+    targets = [-1, 1] if doubled else list(range(max(outputs, 2)))
 
     def behind(target: int) -> dict[str, Any]:
-        return piece(lambda scores: loss(scores[0] if outputs == 1 else scores, target), outputs)
+        return piece(lambda *z: loss(z[0] if outputs == 1 else list(z), target), outputs)
 
-    squared = loss is squared_error and outputs == 1
-    name = KNOWN.get(loss) or getattr(loss, "__name__", "loss").strip("<>")
+    name = KNOWN.get(loss) or getattr(loss, "__name__", "<lambda>")
+    is_squared = loss is squared_error and outputs == 1
     return {
-        "name": name if name != "lambda" else "your loss",
+        "name": "your loss" if name == "<lambda>" else name,
         "targets": targets,
-        "threshold": sum(targets) / 2 if squared else 0.0,  # a score above it is class 1
+        "threshold": sum(targets) / 2 if is_squared else 0.0,  # a score above it is class 1
         "classes": [behind(target) for target in targets],
     }
 
 
-# ---- Points, names, optimizer
+# ---- Points, optimizer
 
 
-def _examples(X: Any, y: Any) -> tuple[list[list[float]], list[int], bool | None]:
-    # Points, class indices, and whether the labels were -1 and 1; None if there are no labels.
+def _examples(X: Any, y: Any, classes: int) -> tuple[list[list[float]], list[int]]:
     if X is None and y is None:
-        return [], [], None
+        return [], []
     if X is None or y is None:
         raise ValueError("playground expects both X and y, or neither: pass a label for each point")
-    points = [[float(c) for c in _listed(x, "a point of X")] for x in _listed(X, "X")]
-    wrong = next((x for x in points if len(x) != 2 or not all(map(math.isfinite, x))), None)
-    if wrong is not None or not points:
-        fix = f": {without_nan('X', 2)}" if wrong and len(wrong) == 2 else ""
-        got = f"{wrong or 'none'}{fix}"
-        raise ValueError(f"X expects points with two finite coordinates, got {got}")
-    given = [_label(label) for label in _listed(y, "y")]
-    if len(given) != len(points):
-        raise ValueError(f"y expects {len(points)} labels, one for each point, got {len(given)}")
-    signs = -1 in given
-    known = {-1, 1} if signs else set(range(MOST_CLASSES))
-    if strange := [label for label in given if label not in known]:
-        fix = fix_of(strange[0], "pass class indices", MOST_CLASSES)
-        raise ValueError("y expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes "
-                         f"(at most {MOST_CLASSES}), got {strange[0]!r}: {fix}")  # fmt: skip
-    return points, [int(label > 0) if signs else int(label) for label in given], signs
+    points, labels = [[float(c) for c in flat(x)] for x in plain(X)], flat(y)
+    for x in points:
+        if len(x) != 2 or not all(map(math.isfinite, x)):
+            fix = without_nan("X", 2) if len(x) == 2 else "pass two columns"
+            raise ValueError(f"X expects points with two finite coordinates, got {x}: {fix}")
+    if len(labels) != len(points):
+        expected = f"y expects {len(points)} labels, one for each point"
+        raise ValueError(f"{expected}, got {len(labels)}")
+    known = range(min(classes, MOST_CLASSES))
+    if strange := [k for k in labels if k not in ((-1, 1) if -1 in labels else known)]:
+        fix = fix_of(strange[0], "give the model an output for each class", classes)
+        raise ValueError(
+            f"y expects labels {', '.join(map(str, known))}{' or -1, 1' * (classes == 2)} for a "
+            f"model that tells {classes} classes apart, got {strange[0]!r}: {fix}"
+        )
+    return points, list(map(int, labels))
 
 
-def _listed(x: Any, name: str) -> list[Any]:
-    x = plain(x)
-    if not isinstance(x, Iterable):
-        raise TypeError(f"expected {name} to be a list, got {x!r:.40}")
-    return list(x)
-
-
-def _label(label: Any) -> Any:
-    if isinstance(label, str):
-        return label
-    if isinstance(label, Iterable):  # y of shape (n, 1)
-        (label,) = label
-    return float(label)
-
-
-def _names(names: Sequence[str] | None, classes: int, signs: bool | None) -> list[str]:
-    if names is None:
-        return ["-1", "1"] if signs else [str(k) for k in range(classes)]
-    if len(names) != classes:
-        raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)!r}")
-    return [str(name) for name in names]
-
-
-def _optimizer(optimizer: Optimizer | None, parameters: Sequence[Value]) -> dict[str, Any] | None:
-    if optimizer is None:
-        return None
-    kind = type(optimizer)
-    if kind not in (SGD, Adam, AdamW):
-        raise ValueError(f"the page has SGD, Adam and AdamW, got {kind.__name__}: pass one of them")
+def _optimizer(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
+    name = type(optimizer).__name__
+    if type(optimizer) not in (SGD, Adam, AdamW):
+        raise ValueError(f"the page has SGD, Adam and AdamW, got {name}: pass one of them")
     if getattr(optimizer, "nesterov", False):
         raise ValueError("the page has no nesterov: leave it out, or train in Python")
     if set(optimizer.parameters) != set(parameters):
-        raise ValueError("optimizer expects the parameters of the model: pass "
-                         f"{kind.__name__}(model.parameters())")  # fmt: skip
-    data: dict[str, Any] = {"rate": optimizer.lr, "decay": optimizer.weight_decay}
-    data["steps"] = optimizer.steps
-    data["name"], memory = kind.__name__, ["m", "s"]
+        fix = f"pass {name}(model.parameters())"
+        raise ValueError(f"optimizer expects the parameters of the model: {fix}")
+    memory = "ms"
     if isinstance(optimizer, SGD):
-        data["name"], memory = ("Momentum", ["v"]) if optimizer.momentum else ("SGD", [])
+        name, memory = ("Momentum", "v") if optimizer.momentum else ("SGD", "")
     place = {p: i for i, p in enumerate(optimizer.parameters)}
-    data["memory"] = {
-        name: [float(optimizer._state(name)[place[p]]) for p in parameters] for name in memory
+    kept = {of: [float(optimizer._state(of)[place[p]]) for p in parameters] for of in memory}
+    return {
+        "name": name,
+        "rate": optimizer.lr,
+        "decay": optimizer.weight_decay,
+        "steps": optimizer.steps,
+        "memory": kept,
     }
-    return data
 
 
 def _updates(given: Optimizer | None) -> dict[str, Any]:
@@ -325,10 +261,3 @@ def _updates(given: Optimizer | None) -> dict[str, Any]:
     }
     rules = {name: recorded_update(optimizer) for name, optimizer in offered.items()}
     return {"optimizers": rules, "fixed": {"momentum": momentum, "betas": list(betas)}}
-
-
-def _number(p: Value) -> float:
-    number = float(innermost(p.data))
-    if not math.isfinite(number):
-        raise ValueError(f"a parameter of the model is {number}: start from finite weights")
-    return number

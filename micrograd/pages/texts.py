@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 TABLE = resources.files("micrograd.pages") / "texts.toml"
-SHOWN = 3  # names in an error
 
 
 def texts_of(language: str, table: Path | Traversable | None = None) -> dict[str, str]:
@@ -41,22 +40,22 @@ def texts_of(language: str, table: Path | Traversable | None = None) -> dict[str
     rows = _columns(table.read_text(encoding="utf-8"))
     lacking = [key for key, columns in rows.items() if language not in columns]
     if lacking:
-        more = f", ... ({len(lacking)} texts)" * (len(lacking) > SHOWN)
-        raise ValueError(
-            f"{table.name} has no {language!r} for {', '.join(lacking[:SHOWN])}{more}: add it there"
-        )
+        keys = ", ".join(lacking[:3])
+        raise ValueError(f"{table.name} has no {language!r} for {keys}, ...: add it there")
     return {key: columns[language].strip("\n") for key, columns in rows.items()}
 
 
 @lru_cache(maxsize=4)
 def _columns(text: str) -> dict[str, dict[str, str]]:
-    return dict(_rows(tomllib.loads(text)))
+    rows: dict[str, dict[str, str]] = {}
+    for key, language, sentence in _sentences(tomllib.loads(text)):
+        rows.setdefault(key, {})[language] = sentence
+    return rows
 
 
-def _rows(table: dict[str, Any], key: str = "") -> Iterator[tuple[str, dict[str, str]]]:
-    columns = {language: text for language, text in table.items() if isinstance(text, str)}
-    if columns:
-        yield key, columns
+def _sentences(table: dict[str, Any], key: str = "") -> Iterator[tuple[str, str, str]]:
     for part, inner in table.items():
-        if part not in columns:
-            yield from _rows(inner, f"{key}.{part}" if key else part)
+        if isinstance(inner, str):
+            yield key, part, inner
+        else:
+            yield from _sentences(inner, f"{key}.{part}".lstrip("."))

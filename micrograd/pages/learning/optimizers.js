@@ -1,4 +1,4 @@
-// The update rules of optimizers, as rules.py recorded them.
+// The update rules of optimizers, as updates.py recorded them.
 
 import {built, expression} from "../shared/program.js";
 

@@ -1,4 +1,4 @@
-// Graphs that a page can run: the rules that rules.py recorded, turned into functions.
+// Graphs that a page can run: the rules that pieces.py recorded, turned into functions.
 //
 // A formula is a number, a name (x0, x1, ...: data of the operands; y: data of the node; g: its
 // gradient) or a list [operation, formula, ...]. There is no derivative rule here: what a closure
