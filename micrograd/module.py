@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.numbers import as_number
 from micrograd.core.shapes import plain, shape_of
 from micrograd.engine import Value
 
@@ -139,7 +138,7 @@ class Module:
 
         Raises:
             ValueError: the names in `state` are not exactly the names of the parameters.
-            TypeError: `state` is not a dict, or an entry is not a number.
+            TypeError: an entry is not a number.
 
         >>> from micrograd.nn import Neuron
         >>> a, b = Neuron(2), Neuron(2)
@@ -148,8 +147,16 @@ class Module:
         True
         """
         parameters = dict(self.named_parameters())
-        _check_names(parameters, state, type(self).__name__)
-        data = _numbers(state)
+        if not isinstance(state, Mapping) or state.keys() != parameters.keys():
+            names = list(state) if isinstance(state, Mapping) else [state]
+            missing = [name for name in parameters if name not in names][:3]
+            unknown = [name for name in names if name not in parameters][:3]
+            raise ValueError(
+                f"this {type(self).__name__} expects what its state_dict() returns, a dict of "
+                f"{len(parameters)} numbers, got {len(names)}: missing {missing}, unknown "
+                f"{unknown!r:.60}; build the model with the sizes that it had when it was saved"
+            )
+        data = {name: Value(innermost(number)).data for name, number in state.items()}
         for name, p in parameters.items():
             p.data = data[name]
 
@@ -264,34 +271,3 @@ def _found(
             yield place, entry
         elif not isinstance(entry, Module):  # named_modules() visits Modules
             yield from _found(kind, entry, place, around=(*around, thing))
-
-
-def _check_names(parameters: Mapping[str, Value], state: Any, module: str) -> None:
-    if not isinstance(state, Mapping):
-        raise TypeError(
-            "load_state_dict expects a dict of names and numbers, got "
-            f"{type(state).__name__} {state!r:.40}: pass what state_dict() returned"
-        )
-    missing = [name for name in parameters if name not in state]
-    unknown = [name for name in state if name not in parameters]
-    if missing or unknown:
-        raise ValueError(
-            f"this {module} expects {len(parameters)} parameters, got {len(state)}: "
-            f"missing {_some(missing)}, unknown {_some(unknown)}; build the model with the sizes "
-            "that it had when it was saved"
-        )
-
-
-def _numbers(state: Mapping[str, Any]) -> dict[str, Any]:
-    data = {name: as_number(innermost(entry)) for name, entry in state.items()}
-    wrong = [name for name, number in data.items() if number is NotImplemented]
-    if wrong:
-        got = f"{type(state[wrong[0]]).__name__} {state[wrong[0]]!r:.40}"
-        raise TypeError(f"load_state_dict expects numbers, got {got} at {_some(wrong)}: convert "
-                        "each with float()")  # fmt: skip
-    return data
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return (", ".join(names[:3]) or "none") + more
