@@ -20,7 +20,7 @@ from micrograd.engine import Value, no_grad, take, topological_order, where
 
 
 def _card(value: Value) -> str:
-    card: str = _import_module("micrograd.draw.card").card(value)
+    card: str = _import_module("micrograd.draw.cards").card(value)
     return card
 
 

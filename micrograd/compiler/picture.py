@@ -13,12 +13,11 @@ from collections.abc import Iterator, Mapping
 
 from micrograd.compiler.schedule import Block, Schedule
 from micrograd.core.source import distinct
-from micrograd.draw.automatic_level import LARGEST
 from micrograd.draw.cards import caption, name_alone
-from micrograd.draw.layout import far_arrows
+from micrograd.draw.dot import FAR, far_arrows
+from micrograd.draw.graph import LARGEST
 from micrograd.draw.render import Digraph
-from micrograd.draw.style import CAPTION, COLOURS, EDGE, FAR, FONT
-from micrograd.draw.tokens import LIGHT
+from micrograd.draw.tokens import CAPTION, COLOURS, EDGE, FONT, LIGHT
 
 REACH = 1000  # limit on the total length of the drawn arrows, in columns of cards
 
@@ -85,7 +84,7 @@ def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir:
             start = source
             if (name, k, source) in far:
                 start = f"{name}_{k}"
-                text = f"<{name_alone(leaves.get(source, source))}>"
+                text = name_alone(leaves.get(source, source))
                 dot.node(start, text, shape="plain", style="", fontcolor=CAPTION)
             dot.edge(start, name)
     return dot

@@ -14,9 +14,8 @@ from typing import Any
 
 from micrograd.core.node import innermost
 from micrograd.derivatives import jvp, local_derivatives
-from micrograd.draw.formulas import partial
-from micrograd.draw.records import Graph, NeuronBox, Node
-from micrograd.draw.style import TIMES, UNKNOWN, noise_floor, number
+from micrograd.draw.formulas import TIMES, UNKNOWN, noise_floor, number, partial
+from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
@@ -131,7 +130,7 @@ def rules_with_numbers(
         if not known:
             return [(number(d), "local")]
         texts = number(rate[along], floor), number(d * rate[along], floor)
-        if value_of[operand] in dotted:
+        if value_of.get(operand) in dotted:
             texts = UNKNOWN, UNKNOWN
         return [
             *((number(d), "local"), SPACED_TIMES, (texts[0], upstream)),
@@ -141,13 +140,11 @@ def rules_with_numbers(
     rules: Rules = {}
     for node in drawn.nodes:
         local: Sequence[Any]
-        if isinstance(node, Node) and node.name in value_of:
-            if node.op != value_of[node.name]._op:  # the sum of an array, for example
-                continue
-            local = _known_derivatives(value_of[node.name])
-        elif isinstance(node, NeuronBox):
+        if node.level == "neuron":
             local = _through_neuron(node, value_of, values)
-        else:
+        elif node.name in value_of and node.op == value_of[node.name]._op:
+            local = _known_derivatives(value_of[node.name])
+        else:  # of many numbers, such as the sum of an array
             continue
         pairs = zip(local, node.operands, strict=True)
         rules[node.name] = [row(d, operand, node.name) for d, operand in pairs]
@@ -173,7 +170,7 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
     constants = {node.name for node in drawn.nodes if node.kind == "constant"}
     rules: Rules = {}
     for node in drawn.nodes:
-        if isinstance(node, (Node, NeuronBox)):
+        if node.has_number:
             name = name_of.get(node.name, "")
             rules[node.name] = [
                 []
@@ -200,7 +197,7 @@ def _known_derivatives(value: Value) -> Sequence[Any]:
 
 
 def _through_neuron(
-    neuron: NeuronBox, value_of: Mapping[str, Value], values: Sequence[Value]
+    neuron: Box, value_of: Mapping[str, Value], values: Sequence[Value]
 ) -> list[Any]:
     # d output / d operand for each operand, by reverse mode; None where an operand is repeated.
     inside = [values[int(name[1:])] for name in neuron.nodes]
@@ -213,5 +210,5 @@ def _through_neuron(
 
 def _values_of(drawn: Graph, values: Sequence[Value]) -> dict[str, Value]:
     # The Value of each node and neuron; 'v7' is the one at index 7 of the topological order.
-    names = {n.name: n.nodes[-1] if isinstance(n, NeuronBox) else n.name for n in drawn.nodes}
+    names = {b.name: b.nodes[-1] if b.nodes else b.name for b in drawn.nodes if b.has_number}
     return {name: values[int(v[1:])] for name, v in names.items() if v.startswith("v")}

@@ -1,27 +1,117 @@
-"""From operations to neurons, and from neurons to layers.
+"""From operations to neurons, layers and arrays.
 
 Each result of a module in `nn.py` carries a note: the module that made it, and the module's inputs.
-The operations between these inputs and the result become one NeuronBox; all NeuronBoxes of a module
-become one LayerBox. Operations outside a neuron, such as those of the loss, stay as they are.
+The operations between these inputs and the result become one box for the neuron; all such boxes of
+a module become one for the layer. An array of Values remembers the operation and the operands that
+it was computed from (see `arrays.py`), and so does the result of a reduction. Operations outside,
+such as those of a loss, stay as they are.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from micrograd.draw.names import Names
-from micrograd.draw.records import LayerBox, NeuronBox, Node, RestBox
+from micrograd.draw.formulas import counted, sign
+from micrograd.draw.names import Names, is_array
+from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value
 from micrograd.nn import neurons_of
 
-LEVELS = ("op", "neuron", "layer", "array")
+SHOWN = 4  # the box of the rest lists at most this many kinds of operations
+LOOSE = 8  # at most this many parameters or inputs outside arrays are drawn one by one
+OPS = {  # NumPy's names for operations, and ours
+    **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "matmul": "@"},
+    **{"negative": "neg", "absolute": "abs", "relu": "ReLU", "add.accumulate": "cumsum"},
+    **{"add.reduce": "sum", "multiply.reduce": "prod"},
+    **{"maximum.reduce": "max", "minimum.reduce": "min"},
+}
+
+
+def at_level(drawn: Graph, order: Sequence[Value], named: Names, level: str) -> Graph:
+    """The same graph with a single box for each neuron, layer or array.
+
+    Args:
+        drawn: the graph at level 'op'.
+        order: its Values, in the same order.
+        named: the names of Values and arrays; a module's name is taken from those of its
+            parameters.
+        level: one of LEVELS.
+
+    >>> from micrograd.draw.graph import graph
+    >>> from micrograd.arrays import values
+    >>> W, x = values([[1.0, 2.0], [3.0, 4.0]]), values([1.0, -1.0])
+    >>> for box in graph((W @ x).sum(), names={"W": W, "x": x}, level="array").nodes:
+    ...     print(box.name, box.label, box.op, box.operands)
+    a0 W  ()
+    a1 x  ()
+    a2  @ ('a0', 'a1')
+    v12  sum ('a2',)
+    """
+    if level == "op":
+        return drawn
+    if level == "array":
+        return _with_arrays(drawn, order, named)
+    node_of = dict(zip(order, drawn.nodes, strict=True))
+    results = set(drawn.results)
+    calls = _neuron_calls(order, {v for v in order if node_of[v].name in results})
+    layer_of = {key: f"l{i}" for i, key in enumerate(dict.fromkeys(id(c.module) for c in calls))}
+    neurons = [
+        _neuron_box(f"n{i}", call, layer_of[id(call.module)], node_of, named)
+        for i, call in enumerate(calls)
+    ]
+    if level == "neuron":
+        return folded(drawn, neurons, level)
+    return _with_layers(drawn, calls, neurons, named)
+
+
+def folded(drawn: Graph, boxes: Sequence[Box], level: str) -> Graph:
+    """The graph with each node that is inside a box replaced by the box.
+
+    Nodes that only led to the inside of a box, such as the weights of a neuron, are left out.
+
+    Args:
+        drawn: the graph.
+        boxes: boxes whose operands have the names of the graph's nodes.
+        level: the level of the new graph.
+    """
+    box_of = {node: box.name for box in boxes for node in box.nodes}
+    found = {node.name: node for node in drawn.nodes} | {box.name: box for box in boxes}
+    for name, box in found.items():
+        operands: Iterable[str] = [box_of.get(operand, operand) for operand in box.operands]
+        if not box.has_ports or " " in box.op:  # such as "33 operations"
+            operands = dict.fromkeys(operands)
+        found[name] = replace(box, operands=tuple(operands))
+    results = tuple(dict.fromkeys(box_of.get(result, result) for result in drawn.results))
+    return Graph(tuple(_operands_first(found, results)), results, level)
+
+
+def _operands_first(boxes: Mapping[str, Box], results: Iterable[str]) -> list[Box]:
+    # The boxes that lead to the results. If layers form a cycle, some operand has to come after its
+    # user.
+    placed: dict[str, Box] = {}
+    begun: set[str] = set()
+    for result in results:
+        path = [result]
+        while path:
+            box = boxes[path[-1]]
+            before = [] if box.name in begun else [o for o in box.operands if o not in begun]
+            begun.add(box.name)
+            path += reversed(before)
+            if not before:
+                placed.setdefault(path.pop(), box)
+    return list(placed.values())
+
+
+# ---- 1. Neurons
 
 
 @dataclass
 class _NeuronCall:
+    # One call of a neuron. An `nn.Activation` belongs to the neuron before it if nothing else uses
+    # that neuron's output.
     note: tuple[Any, ...]  # module and inputs; all results of one call share the same tuple
     path: str  # from the module to the neuron: '.neurons[0]'
     weights: list[Value]
@@ -38,40 +128,6 @@ class _NeuronCall:
         return self.weights if self.bias is None else [*self.weights, self.bias]
 
 
-def grouped(
-    nodes: Sequence[Node],
-    order: Sequence[Value],
-    roots: Collection[Value],
-    named: Names,
-    level: str,
-) -> list[Any]:
-    """The nodes of a graph, with a single box for each neuron or each layer.
-
-    Args:
-        nodes: the record of each Value.
-        order: the Values, in the same order.
-        roots: Values that always keep their nodes.
-        named: the names of Values; a module's label is taken from those of its parameters.
-        level: 'neuron' or 'layer'.
-
-    >>> from micrograd.draw.graph import graph
-    >>> from micrograd.engine import topological_order
-    >>> from micrograd.nn import Neuron
-    >>> y = Neuron(2)([2.0, 3.0])
-    >>> nodes, order = graph(y).nodes, topological_order(y)
-    >>> [node.name for node in grouped(nodes, order, [y], Names({}), "neuron")]
-    ['v2', 'v6', 'n0']
-    """
-    name_of = {value: node.name for value, node in zip(order, nodes, strict=True)}
-    kept = {name_of[root] for root in roots}
-    calls = _neuron_calls(order, roots)
-    with_neurons = _with_neurons(nodes, calls, name_of, named, kept)
-    return with_neurons if level == "neuron" else _with_layers(with_neurons, calls, named, kept)
-
-
-# ---- 1. Neurons
-
-
 def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_NeuronCall]:
     position = {value: i for i, value in enumerate(order)}
     users = Counter(operand for value in order for operand in set(value._prev))
@@ -86,7 +142,7 @@ def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_Neu
             known[module] = _neurons_and_parameters(note)
         neurons, parameters = known[module]
         inputs = set(note[1:])
-        inside, entering = _between(value, inputs, parameters)
+        inside, entering = _between(value, inputs | parameters)
         inside.sort(key=position.__getitem__)
         for neuron in (n for v in entering for n in neurons.get(v, [])):
             if entering == inputs.union(neuron.parameters):
@@ -114,17 +170,15 @@ def _neurons_and_parameters(
     return neurons, parameters
 
 
-def _between(
-    output: Value, inputs: set[Value], parameters: set[Value]
-) -> tuple[list[Value], set[Value]]:
-    # The operations that lead to the output, and the inputs and parameters that they use.
+def _between(output: Value, ends: set[Value]) -> tuple[list[Value], set[Value]]:
+    # The operations that lead to the output, and those of the ends that they use.
     inside, entering, unseen = [], set(), [output]
     listed = {output}
     while unseen:
         value = unseen.pop()
         inside.append(value)
         for operand in value._prev:
-            if operand in inputs or operand in parameters:
+            if operand in ends:
                 entering.add(operand)
             elif operand._prev and operand not in listed:
                 listed.add(operand)
@@ -132,160 +186,333 @@ def _between(
     return inside, entering
 
 
-def _with_neurons(
-    nodes: Iterable[Node],
-    calls: Sequence[_NeuronCall],
-    name_of: Mapping[Value, str],
-    named: Names,
-    kept: set[str],
-) -> list[Any]:
-    box_of = {name_of[v]: f"n{i}" for i, call in enumerate(calls) for v in call.inside}
-    call_of = {name_of[call.inside[-1]]: call for call in calls}
-    modules = {id(call.module): call.module for call in calls}
-    layer_of = {
-        key: (f"l{i}", _layer_label(module, named))
-        for i, (key, module) in enumerate(modules.items())
-    }
-    level: list[Any] = []
-    for node in nodes:
-        if node.name in call_of:
-            call = call_of[node.name]
-            name, layer = box_of[node.name], layer_of[id(call.module)]
-            level.append(_neuron_box(name, node, call, layer, name_of, named))
-        elif node.name not in box_of:
-            level.append(node)
-    used = kept.union(*(node.operands for node in level))
-    return [renamed(n, box_of) for n in level if n.operands or n.name in used]
-
-
 def _neuron_box(
-    name: str,
-    output: Node,
-    call: _NeuronCall,
-    layer: tuple[str, str],
-    name_of: Mapping[Value, str],
-    named: Names,
-) -> NeuronBox:
-    layer_name, layer_label = layer
-    path = layer_label and layer_label + call.path
+    name: str, call: _NeuronCall, layer: str, node_of: Mapping[Value, Box], named: Names
+) -> Box:
+    # Its operands are its inputs in order, then any weights and bias that were computed.
+    output = node_of[call.inside[-1]]
+    path = _label(call.module, named) and _label(call.module, named) + call.path
     computed = [p for p in call.parameters if p._prev]
-    return NeuronBox(
+    return replace(
+        output,
         name=name,
         label=output.label or path,
-        kind="result" if output.kind == "result" else "neuron",
-        activation=call.activation,
-        operands=tuple(name_of[v] for v in (*call.note[1:], *computed)),
+        short=output.short or named.short(path),
+        level="neuron",
+        op=call.activation,
+        operands=tuple(node_of[v].name for v in (*call.note[1:], *computed)),
         weights=(*(w.data for w in call.weights), *[None] * len(computed)),
-        bias=None if call.bias is None else call.bias.data,
-        nodes=tuple(name_of[v] for v in call.inside),
-        layer=layer_name,
-        data=output.data,
-        grad=output.grad,
-        short="" if output.label else named.short(path),
+        nodes=tuple(node_of[v].name for v in call.inside),
+        parent=layer,
     )
 
 
-# ---- 2. Layers
-
-
-def _with_layers(
-    nodes: Sequence[Any],
-    calls: Sequence[_NeuronCall],
-    named: Names,
-    kept: set[str],
-) -> list[Any]:
-    neurons = [node for node in nodes if isinstance(node, NeuronBox)]
-    members: dict[str, list[tuple[NeuronBox, _NeuronCall]]] = {}
-    for neuron, call in zip(neurons, calls, strict=True):
-        members.setdefault(neuron.layer, []).append((neuron, call))
-    boxes: dict[str, Any] = {
-        layer: _layer_box(layer, pairs, named) for layer, pairs in members.items()
-    }
-    box_of = {neuron.name: neuron.layer for neuron in neurons}
-    inputs_of = _inputs_of_layers(nodes, box_of, kept)
-    for i, (layers, inputs) in enumerate(inputs_of.items()):
-        per_call = max(sum(o in inputs for o in n.operands) for n, _ in members[layers[0]])
-        examples = len(inputs) // per_call
-        boxes[f"i{i}"] = LayerBox(f"i{i}", "", "inputs", "", 0, per_call, 0, examples, (), ())
-        box_of.update(dict.fromkeys(inputs, f"i{i}"))
-    level = {}
-    for node in nodes:
-        name = box_of.get(node.name, node.name)
-        if name not in level:
-            level[name] = renamed(boxes.get(name, node), box_of)
-    return operands_first(level)
-
-
-def _layer_box(
-    name: str, members: Sequence[tuple[NeuronBox, _NeuronCall]], named: Names
-) -> LayerBox:
-    neurons, calls = zip(*members, strict=True)
-    module = calls[0].module
-    label = _layer_label(module, named)
-    return LayerBox(
-        name=name,
-        label=label,
-        kind=type(module).__name__,
-        activation=", ".join(dict.fromkeys(call.activation for call in calls)),
-        n_in=len(calls[0].weights),
-        n_out=len(neurons_of(module)),
-        parameters=len(module.parameters()),
-        examples=len({id(call.note) for call in calls}),
-        operands=tuple(dict.fromkeys(o for neuron in neurons for o in neuron.operands)),
-        neurons=tuple(neuron.name for neuron in neurons),
-        short=named.short(label),
-    )
-
-
-def _inputs_of_layers(
-    nodes: Iterable[Any], box_of: Mapping[str, str], kept: Collection[str]
-) -> dict[tuple[str, ...], dict[str, None]]:
-    # Inputs used only by layers, grouped by the layers that use them.
-    users_of: dict[str, dict[str, None]] = {}
-    for node in nodes:
-        for operand in node.operands:
-            users_of.setdefault(operand, {})[box_of.get(node.name, node.name)] = None
-    layers = set(box_of.values())
-    found: dict[tuple[str, ...], dict[str, None]] = {}
-    for node in nodes:
-        users = tuple(users_of.get(node.name, ()))
-        if node.kind == "input" and node.name not in kept and layers.issuperset(users):
-            found.setdefault(users, {})[node.name] = None
-    return found
-
-
-def operands_first(level: Mapping[str, Any]) -> list[Any]:
-    """The nodes and boxes of a level, keyed by name, operands before their users.
-
-    A box replaces nodes from many positions, and the first of these may come before its operands.
-    If layers form a cycle, some operand has to come after its user.
-    """
-    placed: dict[str, Any] = {}
-    begun: set[str] = set()
-    for name in level:
-        path = [name]
-        while path:
-            node = level[path[-1]]
-            before = [] if node.name in begun else [o for o in node.operands if o not in begun]
-            begun.add(node.name)
-            path += reversed(before)
-            if not before:
-                placed.setdefault(path.pop(), node)
-    return list(placed.values())
-
-
-def renamed(node: Any, box_of: Mapping[str, str]) -> Any:
-    """The node, with each operand that is inside a box replaced by the name of that box."""
-    operands = [box_of.get(operand, operand) for operand in node.operands]
-    several = isinstance(node, (LayerBox, RestBox))
-    once = dict.fromkeys(operands) if several else operands
-    return replace(node, operands=tuple(once))
-
-
-def _layer_label(module: Any, named: Names) -> str:
+def _label(module: Any, named: Names) -> str:
     # 'model.layers[1]' if its parameter '.neurons[0].b' is called 'model.layers[1].neurons[0].b'
     for path, parameter in module.named_parameters():
         label = named.label_of.get(parameter, "")
         if label.endswith(f".{path}"):
             return label.removesuffix(f".{path}")
     return ""
+
+
+# ---- 2. Layers
+
+
+def _with_layers(
+    drawn: Graph, calls: Sequence[_NeuronCall], neurons: Sequence[Box], named: Names
+) -> Graph:
+    members: dict[str, list[tuple[Box, _NeuronCall]]] = {}
+    for neuron, call in zip(neurons, calls, strict=True):
+        members.setdefault(neuron.parent, []).append((neuron, call))
+    layers = [_layer_box(layer, pairs, named) for layer, pairs in members.items()]
+    drawn = folded(drawn, layers, "layer")
+    inputs = []
+    for i, (users, names) in enumerate(_inputs_of_layers(drawn).items()):
+        per_call = max(sum(o in names for o in n.operands) for n, _ in members[users[0]])
+        inputs.append(
+            _layer(
+                *(f"i{i}", "", counted(per_call, "input"), ()),
+                kind="input",
+                n_out=per_call,
+                examples=len(names) // per_call,
+                nodes=names,
+            )
+        )
+    return folded(drawn, inputs, "layer")
+
+
+def _layer_box(name: str, members: Sequence[tuple[Box, _NeuronCall]], named: Names) -> Box:
+    neurons, calls = zip(*members, strict=True)
+    module = calls[0].module
+    kind, label = type(module).__name__, _label(module, named)
+    activations = dict.fromkeys(call.activation for call in calls)
+    n_in, n_out = len(calls[0].weights), len(neurons_of(module))
+    shown = ", ".join(map(sign, activations))
+    return _layer(
+        *(name, label, named.short(label) or kind),
+        (
+            f"{kind}, {shown}" if label else shown,
+            f"{n_in:,} \N{RIGHTWARDS ARROW} {n_out:,}",
+            counted(len(module.parameters()), "parameter"),
+        ),
+        op=", ".join(activations),
+        operands=tuple(o for neuron in neurons for o in neuron.operands),
+        nodes=tuple(node for neuron in neurons for node in neuron.nodes),
+        n_in=n_in,
+        n_out=n_out,
+        examples=len({id(call.note) for call in calls}),
+    )
+
+
+def _layer(name: str, label: str, short: str, details: tuple[str, ...], **about: Any) -> Box:
+    if about["examples"] > 1:
+        details += (f"{about['examples']:,} examples",)
+    return Box(name, label, short, level="layer", details=details, **about)
+
+
+def _inputs_of_layers(drawn: Graph) -> dict[tuple[str, ...], tuple[str, ...]]:
+    # Inputs used only by layers, grouped by the layers that use them.
+    users_of: dict[str, dict[str, None]] = {}
+    for node in drawn.nodes:
+        for operand in node.operands:
+            users_of.setdefault(operand, {})[node.name] = None
+    layers = {node.name for node in drawn.nodes if node.level == "layer"}
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for node in drawn.nodes:
+        users = tuple(users_of.get(node.name, ()))
+        if node.kind == "input" and node.name not in drawn.results and layers.issuperset(users):
+            found[users] = (*found.get(users, ()), node.name)
+    return found
+
+
+def with_rest(drawn: Graph) -> Graph:
+    """The graph of layers with one box for all operations that do not lead to a layer.
+
+    These are the operations of the loss: a few for each example, and more if there is a penalty on
+    the parameters. In a graph of 40,000 nodes they would hide the layers. Leaves that only these
+    operations use also belong to the box; results do not.
+
+    >>> from micrograd.draw.graph import graph
+    >>> from micrograd.nn import Neuron
+    >>> y = (Neuron(1)([2.0]) - 1.0) ** 2 / 2.0
+    >>> [box.short or box.name for box in with_rest(graph(y, level="layer")).nodes]
+    ['1 input', 'Neuron', '2 operations', 'v9', 'v10']
+    """
+    by_name = {node.name: node for node in drawn.nodes}
+    layers = [node.name for node in drawn.nodes if node.level != "op"]
+    to_layers = {box.name for box in _operands_first(by_name, layers)}
+    plain = [node for node in drawn.nodes if node.name not in to_layers]
+    inside = {n.name for n in plain if n.operands and n.kind != "result"}
+    used, elsewhere = (
+        {o for n in drawn.nodes if (n.name in inside) is inner for o in n.operands}
+        for inner in (True, False)
+    )
+    inside |= {n.name for n in plain if not n.operands and n.name in used - elsewhere}
+    members = [n for n in plain if n.name in inside]
+    ops = Counter(sign(node.op) for node in members if node.operands)
+    leaves = Counter(node.kind for node in members if not node.operands)
+    most = ",  ".join(f"{n:,} {op}" for op, n in ops.most_common(SHOWN))
+    operands = [o for n in members for o in n.operands if o not in inside]
+    rest = _rest(
+        "r0",
+        counted(sum(ops.values()), "operation"),
+        members,
+        operands=tuple(operands),
+        details=(
+            most + ", ..." * (len(ops) > SHOWN),
+            *(counted(n, kind) for kind, n in leaves.items()),
+        ),
+    )
+    return folded(drawn, [rest] if members else [], drawn.level)
+
+
+def _rest(name: str, label: str, members: Iterable[Box], **about: Any) -> Box:
+    nodes = tuple(node.name for node in members)
+    return Box(name, label, label, level="rest", nodes=nodes, **about)
+
+
+# ---- 3. Arrays
+
+
+def _with_arrays(drawn: Graph, order: Sequence[Value], named: Names) -> Graph:
+    view = _ArrayView(drawn, order, named)
+    if not view.arrays:
+        return replace(drawn, level="array")
+    boxes: dict[str, Box] = {}
+    roots = [view.name(view.value_of[result]) for result in drawn.results]
+    waiting = [*roots]
+    while waiting:
+        name = waiting.pop()
+        if name not in boxes:
+            boxes[name] = view.box(name)
+            waiting += reversed(boxes[name].operands)
+    results = tuple(dict.fromkeys(roots))
+    # The parameters of a model, for example, are too many to draw one by one.
+    loose: dict[str, list[Box]] = {}
+    for box in boxes.values():
+        if box.kind in ("input", "parameter") and box.level == "op":
+            loose.setdefault(box.kind, []).append(box)
+    many = ((kind, members) for kind, members in loose.items() if len(members) > LOOSE)
+    rests = [_rest(f"r{i}", counted(len(m), kind), m) for i, (kind, m) in enumerate(many)]
+    placed = folded(Graph(tuple(boxes.values()), results), rests, "array")
+    arrays = [box.name for box in placed.nodes if box.name in view.arrays]
+    number = {name: f"a{i}" for i, name in enumerate(arrays)}
+    return Graph(
+        tuple(
+            replace(
+                box,
+                name=number.get(box.name, box.name),
+                operands=tuple(number.get(o, o) for o in box.operands),
+            )
+            for box in placed.nodes
+        ),
+        tuple(number.get(result, result) for result in placed.results),
+        "array",
+    )
+
+
+class _ArrayView:
+    # Which Values belong to which array. An element of several arrays, such as both W and W.T,
+    # belongs to the first of them. Named arrays come before those that are only remembered. Which
+    # arrays an array was computed from is read from the graph of its elements: if an element has
+    # been replaced, its memory is out of date, but the graph is right.
+
+    def __init__(self, drawn: Graph, order: Sequence[Value], named: Names) -> None:
+        self.node_of, self.named = dict(zip(order, drawn.nodes, strict=True)), named
+        self.value_of = {node.name: value for value, node in self.node_of.items()}
+        self.results = set(drawn.results)
+        self.label_of = {id(array): label for label, array in reversed(named.arrays)}
+        self.reductions = {node.name for value, node in self.node_of.items() if _memory(value)}
+        self.arrays: dict[str, Any] = {}
+        self.elements: dict[str, list[Value]] = {}
+        self.array_of: dict[Value, str] = {}  # the name of the array to which a Value belongs
+        self.constants: dict[str, Any] = {}
+        for array in _all_arrays(order, [array for _, array in named.arrays]):
+            own = [v for v in array.ravel() if v in self.node_of and v not in self.array_of]
+            if own:
+                name = f"a{len(self.arrays)}"
+                self.arrays[name], self.elements[name] = array, own
+                self.array_of.update(dict.fromkeys(own, name))
+
+    def name(self, value: Value) -> str:
+        return self.array_of.get(value) or self.node_of[value].name
+
+    def box(self, name: str) -> Box:
+        if name in self.constants:
+            x = self.constants[name]
+            if not is_array(x):
+                return Box(name, kind="constant", data=x, grad=0)
+            label = self.label_of.get(id(x), "")
+            return Box(name, label, label, "constant", "array", data=(), grad=(), shape=x.shape)
+        array = self.arrays.get(name)
+        if array is None:
+            return self._scalar(self.value_of[name])
+        elements = self.elements[name]
+        op, operands, inside = self._computed(elements, _memory(array))
+        label = self.label_of.get(id(array), "")
+        leaf = "input" if self.named.parameters.isdisjoint(elements) else "parameter"
+        nodes = [self.node_of[v] for v in elements]
+        is_result = any(node.name in self.results for node in nodes)
+        return Box(
+            name=name,
+            label=label,
+            short=self.named.short(label) if leaf == "parameter" else label,
+            kind=("result" if is_result else "operation") if operands else leaf,
+            level="array",
+            op=op if operands else "",
+            operands=tuple(operands),
+            data=tuple(node.data for node in nodes),
+            grad=tuple(node.grad for node in nodes),
+            shape=array.shape,
+            nodes=tuple(self.node_of[v].name for v in (*elements, *inside)),
+        )
+
+    def _scalar(self, value: Value) -> Box:
+        # The result of a reduction, or any other Value outside arrays.
+        node = self.node_of[value]
+        if _memory(value):
+            op, operands, _ = self._computed([value], _memory(value))
+            return replace(node, op=op, operands=tuple(operands))
+        return replace(node, operands=tuple(map(self.name, value._prev)))
+
+    def _computed(
+        self, elements: Sequence[Value], memory: Any
+    ) -> tuple[str, list[str], list[Value]]:
+        # The operation, the names of the operands, and the Values between these and the elements.
+        op, given = memory or ("", [])
+        names = [name for thing in given for name in self._names(thing)]
+        reached, inside = self._walk(elements, set(names))
+        if memory and reached <= set(names):
+            op = OPS.get(op, op)
+            if op == "**" and isinstance(given[1], (int, float)):  # as in the `_op` of a Value
+                op, names = f"**{given[1]}", names[:1]
+            return op, [name for name in names if name in reached | self.constants.keys()], inside
+        reached, inside = self._walk(elements, self.reductions)
+        return counted(len(inside), "operation"), sorted(reached, key=self._place), inside
+
+    def _names(self, thing: Any) -> Iterator[str]:
+        # The names of the boxes for something that an array remembers as an operand.
+        if isinstance(thing, Value):
+            if thing in self.node_of:
+                yield self.name(thing)
+        elif _has_values(thing):
+            found = (self.array_of.get(v) for v in thing.ravel().tolist())
+            yield from dict.fromkeys(name for name in found if name)
+        elif (is_array(thing) and thing.ndim) or isinstance(thing, (int, float)):
+            name = f"c{len(self.constants)}"
+            self.constants[name] = thing
+            yield name
+
+    def _walk(self, elements: Sequence[Value], ends: set[str]) -> tuple[set[str], list[Value]]:
+        # The names of the arrays, leaves and given ends that the elements were computed from, and
+        # the Values in between.
+        here = self.array_of.get(elements[0])
+        reached: set[str] = set()
+        inside: list[Value] = []
+        seen, waiting = set(elements), list(elements)
+        while waiting:
+            value = waiting.pop()
+            for operand in value._prev:
+                name = self.name(operand)
+                if operand in seen or operand.is_constant or name == here:
+                    continue
+                seen.add(operand)
+                if operand in self.array_of or name in ends or not operand._prev:
+                    reached.add(name)
+                else:
+                    inside.append(operand)
+                    waiting.append(operand)
+        return reached, inside
+
+    def _place(self, name: str) -> int:
+        first = self.elements[name][0] if name in self.elements else self.value_of[name]
+        return int(self.node_of[first].name[1:])
+
+
+def _all_arrays(values: Iterable[Value], arrays: Sequence[Any]) -> Iterator[Any]:
+    # These arrays, then all arrays that they or the Values were computed from, without duplicates.
+    waiting = [*reversed(arrays)]
+    for value in values:
+        waiting[:0] = _operands(value)
+    seen: set[int] = set()
+    while waiting:
+        array = waiting.pop()
+        if id(array) not in seen and _has_values(array):
+            seen.add(id(array))
+            yield array
+            waiting[:0] = _operands(array)
+
+
+def _memory(thing: Any) -> Any:
+    # What an array or the Value of a reduction remembers: the operation and its operands, or None.
+    return getattr(thing, "_made_from", None)
+
+
+def _operands(thing: Any) -> list[Any]:
+    memory = _memory(thing)
+    return [x for x in memory[1] if is_array(x)] if memory else []
+
+
+def _has_values(thing: Any) -> bool:
+    return is_array(thing) and str(thing.dtype) == "object" and thing.ndim > 0

@@ -16,12 +16,11 @@ order.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from micrograd.draw.graph import graph
-from micrograd.draw.records import LayerBox, NeuronBox, Node
+from micrograd.draw.records import Box as Node
 from micrograd.engine import Value
 from micrograd.pages.texts import texts_of
 
@@ -29,23 +28,6 @@ MOST = 30  # members: a box with more of them is cut into parts
 PARTS = 10
 
 Box = dict[str, Any]
-
-
-def short(path: str) -> str:
-    """A short name for a parameter or a module: 'model.layers[0].neurons[1].w[2]' is 'L0.n1.w2'.
-
-    >>> short("model.layers[0].neurons[1].w[2]"), short("neuron.b"), short("points[3]")
-    ('L0.n1.w2', 'b', 'points[3]')
-    """
-    if not re.search(r"\.(layers|neurons|w)\[\d+\]|\.b$", path):
-        return path
-    path = re.sub(r"^.*?(?=\.(?:layers|neurons|w)\[\d+\]|\.b$)", "", path).lstrip(".")
-    return re.sub(r"(?:layers|(?<!\w)(?:neurons|w))\[(\d+)\]", _shortened, path)
-
-
-def _shortened(found: re.Match[str]) -> str:
-    letter = "L" if found[0].startswith("layers") else found[0][0]
-    return letter + found[1]
 
 
 def boxes_of(
@@ -100,40 +82,40 @@ class _Tree:
         neurons = {
             node.name: node
             for node in graph(self.root, names=self.names, level="neuron").nodes
-            if isinstance(node, NeuronBox)
+            if node.level == "neuron"
         }
         if not neurons:
             return
         layers = [
             node
             for node in graph(self.root, names=self.names, level="layer").nodes
-            if isinstance(node, LayerBox) and node.neurons
+            if node.level == "layer" and node.kind != "input"
         ]
         for k, layer in enumerate(layers):
-            calls = [neurons[name] for name in layer.neurons]
+            calls = [neuron for neuron in neurons.values() if neuron.parent == layer.name]
             self._add_layer(layer, calls, f"L{k}" if len(layers) > 1 else "")
 
-    def _add_layer(self, layer: LayerBox, calls: Sequence[NeuronBox], default: str) -> None:
+    def _add_layer(self, layer: Node, calls: Sequence[Node], default: str) -> None:
         inputs = {name for call in calls for name in call.operands}
         self.outside.update(self.place[name] for name in inputs if name in self.place)
-        same: dict[Any, list[NeuronBox]] = {}  # the calls of each neuron, which share its leaves
+        same: dict[Any, list[Node]] = {}  # the calls of each neuron, which share its leaves
         for call in calls:
             same.setdefault(self._own_leaves(call), []).append(call)
-        label = short(layer.label) if layer.label else default
+        label = layer.short if layer.label else default
         around = -1
         if len(same) > 1:
-            about = f"{layer.activation} · {layer.n_in:,} → {layer.n_out:,}"
+            about = f"{layer.op} · {layer.n_in:,} → {layer.n_out:,}"
             if layer.examples > 1:
                 about += f" · {self._counted('examples', layer.examples)}"
-            around = self.add(label or layer.kind, "layer", about, -1)
+            around = self.add(label or layer.short, "layer", about, -1)
         for k, of_neuron in enumerate(same.values()):
             first = of_neuron[0]
-            own = short(first.label) if first.label and "[" in first.label else ""
+            own = first.short if "[" in first.label else ""
             dot = "." if default else ""
             name = own or (f"{default}{dot}n{k}" if around >= 0 or default else first.label)
             name = name or "neuron"
             n = len(first.weights)
-            about = f"{first.activation} · {self._counted('inputs' if n != 1 else 'inputs.one', n)}"
+            about = f"{first.op} · {self._counted('inputs' if n != 1 else 'inputs.one', n)}"
             if len(of_neuron) == 1:
                 self._add_call(first, self.add(name, "neuron", about, around))
                 continue
@@ -142,7 +124,7 @@ class _Tree:
             for i, call in enumerate(of_neuron):
                 self._add_call(call, self.add(f"{name}({i})", "call", about, box))
 
-    def _own_leaves(self, call: NeuronBox) -> Any:
+    def _own_leaves(self, call: Node) -> Any:
         used = {o for name in call.nodes for o in self.operands[self.place[name]]}
         leaves = {
             i
@@ -153,7 +135,7 @@ class _Tree:
         }
         return frozenset(leaves) or call.name
 
-    def _add_call(self, call: NeuronBox, box: int) -> None:
+    def _add_call(self, call: Node, box: int) -> None:
         for name in call.nodes:
             self.box_of[self.place[name]] = box
 
@@ -222,7 +204,7 @@ class _Tree:
         if what == "box":
             return f"{self.boxes[first]['label']}, ..."
         node = self.nodes[first if leaves else last]
-        name = short(node.label) or node.name
+        name = node.short or node.name
         return f"{name}, ..." if leaves else f"\N{RIGHTWARDS ARROW} {name}"
 
     def _count(self, piece: Sequence[tuple[int, str, int]], leaves: bool) -> str:

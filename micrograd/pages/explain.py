@@ -26,11 +26,11 @@ from micrograd.core.node import innermost
 from micrograd.core.source import distinct
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.foreign import as_ours
+from micrograd.draw.formulas import number, sign
 from micrograd.draw.graph import graph
-from micrograd.draw.records import Node
-from micrograd.draw.style import SIGNS, number
+from micrograd.draw.records import Box as Node
 from micrograd.engine import Value, topological_order
-from micrograd.pages.boxes import boxes_of, parameters_in, short
+from micrograd.pages.boxes import boxes_of, parameters_in
 from micrograd.pages.lines import lines_of
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.rules import recorded_rules
@@ -40,7 +40,6 @@ LARGEST = 50_000  # nodes
 UNFOLDED = 400  # nodes: the most that are drawn at once, if the reader asks for all
 LEVELS = ("op", "neuron", "layer")
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CALLS = ("neuron", "call")  # boxes with one output
 STYLES = ("cards",)
 SCRIPTS = (
@@ -160,7 +159,7 @@ def _graph_data(
     labels = _labels(nodes, boxes, box_of, kinds)
     of_rules = recorded_rules(loss)
     for rule in of_rules["rules"]:
-        rule["sign"] = _sign(rule["op"])
+        rule["sign"] = sign(rule["op"])
     return {
         **of_rules,
         "kinds": "".join(kinds),
@@ -189,7 +188,7 @@ def _labels(
         call_of.append(box)
     output = {box: i for i, box in enumerate(call_of) if nodes[i].operands}
     for i, node in enumerate(nodes):
-        text = short(node.label) if node.label else ""
+        text = node.short
         if not text and call_of[i] >= 0 and output.get(call_of[i]) == i:
             text = boxes[call_of[i]]["label"]
         if not text and kinds[i] == "p" and box_of[i] >= 0:
@@ -197,15 +196,6 @@ def _labels(
             text = f"{boxes[box_of[i]]['label']}.p{count[box_of[i]] - 1}"
         texts.append(text or node.name)
     return distinct(texts, "{} ({})")
-
-
-def _sign(op: str) -> str:
-    # The operation as a mathematician writes it, for the strip of a card.
-    if op.startswith("**"):
-        exponent = op[2:].removesuffix(".0")
-        whole = exponent.lstrip("-").isdigit()
-        return f"x{exponent.translate(RAISED)}" if whole else f"x^{exponent}"
-    return SIGNS.get(op, op.replace("**", "ˣ"))
 
 
 def _fractions(order: Sequence[Value]) -> list[tuple[float, str]]:
