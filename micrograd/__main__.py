@@ -636,9 +636,7 @@ def _takes_drawing(command: argparse.ArgumentParser) -> None:
         help="draw a box for each operation, neuron or layer",
     )
     command.add_argument("--edges", help="what to write beside the arrows, for example derivatives")
-    command.add_argument(
-        "--rankdir", choices=["LR", "RL", "TB", "BT"], help="direction of the graph"
-    )
+    command.add_argument("--rankdir", choices=["LR", "TB"], help="direction of the graph")
 
 
 def _takes_page(command: argparse.ArgumentParser) -> None:

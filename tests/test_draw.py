@@ -136,7 +136,7 @@ def test_what_is_typed_twice_has_two_edges():
     assert edges(draw_dot(x * x)) == [("v0", "v1:p0:w"), ("v0", "v1:p1:w")]
 
 
-@pytest.mark.parametrize(("rankdir", "side"), [("LR", "w"), ("RL", "e"), ("TB", "n"), ("BT", "s")])
+@pytest.mark.parametrize(("rankdir", "side"), [("LR", "w"), ("TB", "n")])
 def test_operands_are_in_the_order_of_the_formula(rankdir, side):
     a, b = Value(1.0), Value(2.0)
     dot = draw_dot(b - a, names=locals(), rankdir=rankdir)
@@ -147,7 +147,7 @@ def test_operands_are_in_the_order_of_the_formula(rankdir, side):
         for t in svg.iter(f"{SVG}text")
     }
     # b comes first: left of a if arrows go down or up, above it if they go left or right
-    if rankdir in ("TB", "BT"):
+    if rankdir == "TB":
         assert place["b"][0] < place["a"][0]
     else:
         assert place["b"][1] > place["a"][1]
@@ -283,7 +283,7 @@ def test_clear_errors():
     for wrong in (3.0, [], [3.0], None, "y"):
         with pytest.raises(TypeError, match="a graph starts from a Value, got"):
             draw_dot(wrong)
-    with pytest.raises(ValueError, match="rankdir 'lr' is not one of LR, RL, TB, BT"):
+    with pytest.raises(ValueError, match="rankdir 'lr' is not one of LR, TB"):
         draw_dot(y, rankdir="lr")
     with pytest.raises(ValueError, match=r"unknown format: 'jpeg2' \(must be one of .*svg"):
         draw_dot(y, format="jpeg2")
@@ -537,7 +537,7 @@ def test_any_number_has_a_shade_and_a_width(x):
     assert 0.2 <= float(line(x, largest([x])).get("penwidth")) <= 2.6
 
 
-@pytest.mark.parametrize("rankdir", ["LR", "RL", "TB", "BT"])
+@pytest.mark.parametrize("rankdir", ["LR", "TB"])
 @pytest.mark.parametrize("level", ["op", "neuron", "layer"])
 def test_each_level_is_drawn_in_each_direction(level, rankdir):
     names = small_network()
@@ -716,9 +716,9 @@ def test_wide_layers_show_the_first_and_the_last(size):
 
 def test_clear_errors_of_draw_network():
     for model, message in (
-        (Sequential(Linear(2, 1), sum), "got <built-in function sum>: pass a part of the model"),
-        (Sequential(), "a layer with neurons first, got no layers: begin"),
-        (Activation("relu"), r"with neurons first, got Activation\('relu'\): begin"),
+        (Sequential(Linear(2, 1), sum), "got Sequential.*: pass such a part of it"),
+        (Sequential(), r"begins with neurons, got Sequential\(\): pass"),
+        (Activation("relu"), r"begins with neurons, got Activation\('relu'\): pass"),
         (
             Sequential(Linear(2, 3), Linear(4, 1)),
             r"\(4, 1\) expects 4 inputs, got 3 from .*: build",

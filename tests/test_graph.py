@@ -89,13 +89,6 @@ def test_plain_names_come_before_lists_and_a_list_of_results_names_nothing():
         assert found in (["a", "w[0]", "w[1]", "c"], ["a", "all[1]", "all[2]"])
 
 
-def test_a_list_that_contains_itself():
-    a = Value(1.0)
-    knot = [a]
-    knot.append(knot)
-    assert labels(a, names={"knot": knot}) == ["knot[0]"]
-
-
 def test_names_and_kind_from_a_module():
     model = MLP(2, [2, 1])
     x = [Value(1.0), Value(2.0)]

@@ -17,7 +17,7 @@ from micrograd.draw.cards import caption, name_alone
 from micrograd.draw.dot import FAR, far_arrows
 from micrograd.draw.graph import LARGEST
 from micrograd.draw.render import Digraph
-from micrograd.draw.tokens import CAPTION, COLOURS, EDGE, FONT, LIGHT
+from micrograd.draw.tokens import CAPTION, COLOURS, EDGE, FONT, GRAPH
 
 REACH = 1000  # limit on the total length of the drawn arrows, in columns of cards
 
@@ -46,10 +46,9 @@ def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir:
             f"a drawing has at most {LARGEST} groups, but the program has {len(groups)}: print its "
             ".groups instead, or draw a smaller network or fewer steps"
         )
-    look = {"rankdir": rankdir, "bgcolor": LIGHT["panel"], "pad": "0.1", "ranksep": "0.3"}
     dot = Digraph(
         format=format,
-        graph_attr={**look, "labeljust": "l", **FONT, "fontcolor": CAPTION},
+        graph_attr=GRAPH | {"rankdir": rankdir, "ranksep": "0.3"},
         node_attr={"shape": "box", "style": "filled", "margin": "0.12,0.05", **FONT},
         edge_attr={"color": EDGE, "arrowsize": "0.6"},
     )

@@ -170,7 +170,7 @@ class Cards:
         Args:
             box: one of the graph.
             rules: a row of pieces for each operand, or nothing.
-            side: where arrows enter: 'n', 'e', 's' or 'w'.
+            side: where arrows enter: 'w' or 'n'.
         """
         frame, ground = COLOURS[box.kind]
         if box.level == "neuron":
@@ -186,11 +186,10 @@ class Cards:
         body = self._body(box, colours)
         if not (box.operands and box.has_ports):
             rows = [[body]]
-        elif side in "we":
+        elif side == "w":
             rows = _across(_sign(box), _ports(box, rules), _rows(rules, colours), body)
-            rows = [row[::-1] for row in rows] if side == "e" else rows
         else:
-            rows = _down(_sign(box), _ports(box, rules), _rows(rules, LIGHT), body, side)
+            rows = _down(_sign(box), _ports(box, rules), _rows(rules, LIGHT), body)
         card = _table(rows, **look)
         if not marked:
             return card
@@ -250,14 +249,13 @@ def _across(shown: str, ports: list[str], rules: list[str], body: str) -> list[l
     return [[cell for cell in row if cell] for row in rows]
 
 
-def _down(shown: str, ports: list[str], rules: list[str], body: str, side: str) -> list[list[str]]:
-    # Rows of a card whose arrows enter at the top or bottom. The strip is a row on this side; rules
-    # are in the cells of their ports.
+def _down(shown: str, ports: list[str], rules: list[str], body: str) -> list[list[str]]:
+    # Rows of a card whose arrows enter at the top. The strip is a row there; rules are in the cells
+    # of their ports.
     rules = rules or [""] * len(ports)
     if len(ports) == 1:
         cells = [[_tag("TD", shown, PORT="p0", CELLPADDING=3)]]
         cells += [[_tag("TD", text, CELLPADDING=3)] for text in rules if text]
-        cells = cells[::-1] if side == "s" else cells
     else:
         row = [
             _tag("TD", text, PORT=port, CELLPADDING=4, WIDTH=14)
@@ -265,8 +263,7 @@ def _down(shown: str, ports: list[str], rules: list[str], body: str, side: str) 
         ]
         row.insert(_middle(ports), _tag("TD", shown, CELLPADDING=3))
         cells = [row]
-    rows = [[_tag("TD", _table(cells), BGCOLOR=STRIP)], *([[body]] if body else [])]
-    return rows[::-1] if side == "s" else rows
+    return [[_tag("TD", _table(cells), BGCOLOR=STRIP)], *([[body]] if body else [])]
 
 
 def _rows(rules: Iterable[Sequence[Piece]], colours: Mapping[str, str]) -> list[str]:

@@ -48,16 +48,11 @@ from micrograd.draw.foreign import as_ours
 from micrograd.draw.graph import readable, roots_of
 from micrograd.draw.records import Graph
 from micrograd.draw.render import Digraph
-from micrograd.draw.tokens import CAPTION, EDGE, FONT, LEGEND, LIGHT, largest, line
+from micrograd.draw.tokens import CAPTION, EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
 from micrograd.engine import Value, topological_order
 
 EDGES = ("plain", "derivatives", "symbols")
-SIDES = {  # where arrows enter and leave a card
-    "LR": ("w", "e"),
-    "RL": ("e", "w"),
-    "TB": ("n", "s"),
-    "BT": ("s", "n"),
-}
+SIDES = {"LR": ("w", "e"), "TB": ("n", "s")}  # where arrows enter and leave a card
 FAR = "a name in italics replaces a long arrow from the card of that name"
 MISFIT = (
     "gradients and data do not fit: data changed after backward(), or a larger graph was used: "
@@ -124,7 +119,7 @@ def draw_dot(
             function, whose groups of instructions are drawn; in that case, only format and rankdir
             may be passed as well.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
-        rankdir: the direction of the arrows: 'LR' (to the right), 'RL', 'TB' (downwards) or 'BT'.
+        rankdir: the direction of the arrows: 'LR' (to the right) or 'TB' (downwards).
         names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
         edges: 'plain'; 'derivatives' for the chain rule of each operand, beside the place where its
             arrow enters: local derivative times upstream gradient = contribution; or 'symbols' for
@@ -204,15 +199,24 @@ def draw_dot(
     dotted = misfits(values, roots) if asked and complete else set()
     rules, legend = _rules(edges, cards, values, dotted)
     captions = [*_state(cards, edges, dotted), *captions, *_explained(cards, far, bool(legend))]
-    room = _room(drawn, bool(rules) and rankdir in ("TB", "BT"))
-    dot = empty_drawing(format, rankdir, caption(captions, legend), room | quick)
+    room = _room(drawn, bool(rules) and rankdir == "TB")
+    side, leave = SIDES[rankdir]
+    look = {"rankdir": rankdir, "nodesep": "0.2", "label": caption(captions, legend)}
+    dot = Digraph(
+        format=format,
+        graph_attr=GRAPH | look | room | quick,
+        node_attr={"shape": "plain", **FONT},
+        edge_attr={"color": EDGE, "arrowsize": "0.6", "tailport": leave},
+    )
     for box in drawn.nodes:
-        look = {"ordering": "in"} if box.level == "neuron" else {}  # keeps the order of the layer
+        attributes = (
+            {"ordering": "in"} if box.level == "neuron" else {}
+        )  # keeps the order of the layer
         if box.label and box.short != box.label:
-            look["tooltip"] = box.label
-        text = cards.html(box, rules.get(box.name, ()), SIDES[rankdir][0])
-        dot.node(box.name, f"<{text}>", **look)
-    _add_arrows(dot, cards, rules, rankdir, far, edges == "symbols")
+            attributes["tooltip"] = box.label
+        text = cards.html(box, rules.get(box.name, ()), side)
+        dot.node(box.name, f"<{text}>", **attributes)
+    _add_arrows(dot, cards, rules, side, far, edges == "symbols")
     return dot
 
 
@@ -275,37 +279,14 @@ def _room(drawn: Graph, wide: bool) -> dict[str, str]:
     return {"ranksep": f"{max(1.0 * wide, 0.5 + 0.07 * min(20, fan)):g}", "splines": "polyline"}
 
 
-def empty_drawing(
-    format: str, rankdir: str, label: str, layout: Mapping[str, str], engine: str = "dot"
-) -> Digraph:
-    """A drawing without cards, in the style of all drawings of graphs."""
-    return Digraph(
-        format=format,
-        graph_attr={
-            "rankdir": rankdir,
-            "bgcolor": LIGHT["panel"],
-            "pad": "0.1",
-            "nodesep": "0.2",
-            **layout,
-            "label": label,
-            "labeljust": "l",
-            **FONT,
-            "fontcolor": CAPTION,
-        },
-        node_attr={"shape": "plain", **FONT},
-        edge_attr={"color": EDGE, "arrowsize": "0.6", "tailport": SIDES[rankdir][1]},
-    )
-
-
 def _add_arrows(
     dot: Digraph,
     cards: Cards,
     rules: Rules,
-    rankdir: str,
+    side: str,
     far: Collection[tuple[str, int, str]],
     backward: bool,
 ) -> None:
-    side, _ = SIDES[rankdir]
     heaviest = largest(w for box in cards.drawn.nodes for w in box.weights)
     for box in cards.drawn.nodes:
         for i, operand in enumerate(box.operands):

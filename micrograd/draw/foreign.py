@@ -29,7 +29,7 @@ our rule, so that a page can compute it again. Otherwise it has the numbers of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import permutations
 from typing import Any
@@ -125,17 +125,17 @@ def _listed(thing: Any) -> Any:
     return [thing] if is_foreign(thing) else thing
 
 
-def _replaced(thing: Any, copy_of: Mapping[int, Value], around: tuple[Any, ...] = ()) -> Any:
-    if id(thing) in copy_of or any(thing is outer for outer in around):
-        return copy_of.get(id(thing), thing)
-    if isinstance(thing, Mapping) and not around:  # such as names; dicts inside it are not searched
+def _replaced(thing: Any, copy_of: Mapping[int, Value]) -> Any:
+    if isinstance(thing, Mapping):  # such as names; dicts inside it are not searched
         return {
-            copy_of.get(id(key), key): _replaced(entry, copy_of, (thing,))
+            copy_of.get(id(key), key): entry
+            if isinstance(entry, Mapping)
+            else _replaced(entry, copy_of)
             for key, entry in thing.items()
         }
     if isinstance(thing, (list, tuple, set, frozenset)) or is_array(thing):
-        return [_replaced(entry, copy_of, (*around, thing)) for entry in _listed(thing)]
-    return thing
+        return [_replaced(entry, copy_of) for entry in _listed(thing)]
+    return copy_of.get(id(thing), thing)
 
 
 def _copies(roots: Sequence[Any]) -> dict[int, Value]:

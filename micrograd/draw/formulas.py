@@ -22,12 +22,13 @@ NOISE = 1e-15  # about the rounding error of a difference of ordinary numbers th
 # ---- numbers
 
 
-def number(x: Any, floor: float = 0.0) -> str:
+def number(x: Any, floor: float = 0.0, digits: int = 4) -> str:
     """The text of a number in a drawing: 4 significant digits, but short fractions in full.
 
     Args:
         x: a number of any kind; a Value is drawn as its data, any other object as its str.
         floor: a float below this size is noise and is drawn as 0.
+        digits: the number of significant digits.
 
     >>> number(0.1 + 0.2), number(-0.0), number(1234567.0)
     ('0.3', '0', '1.235e6')
@@ -42,8 +43,8 @@ def number(x: Any, floor: float = 0.0) -> str:
         x = float(x)
     except (TypeError, ValueError, OverflowError):
         return text if len(text) <= 24 else f"{text[:23]}…"
-    digits = f"{0.0 if abs(x) < floor else x + 0.0:.4g}"  # adding 0.0 turns -0.0 into 0.0
-    return re.sub(r"e(-?)\+?0*", r"e\1", digits).replace("-", MINUS)
+    text = f"{0.0 if abs(x) < floor else x + 0.0:.{digits}g}"  # adding 0.0 turns -0.0 into 0.0
+    return re.sub(r"e(-?)\+?0*", r"e\1", text).replace("-", MINUS)
 
 
 def noise_floor(xs: Iterable[Any]) -> float:

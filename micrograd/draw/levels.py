@@ -229,16 +229,9 @@ def _with_layers(
     drawn = folded(drawn, layers, "layer")
     inputs = []
     for i, (users, names) in enumerate(_inputs_of_layers(drawn).items()):
-        per_call = max(sum(o in names for o in n.operands) for n, _ in members[users[0]])
-        inputs.append(
-            _layer(
-                *(f"i{i}", "", counted(per_call, "input"), ()),
-                kind="input",
-                n_out=per_call,
-                examples=len(names) // per_call,
-                nodes=names,
-            )
-        )
+        n_out = max(sum(o in names for o in n.operands) for n, _ in members[users[0]])
+        box = Box(f"i{i}", short=counted(n_out, "input"), kind="input", level="layer", nodes=names)
+        inputs.append(_of_examples(replace(box, n_out=n_out), len(names) // n_out))
     return folded(drawn, inputs, "layer")
 
 
@@ -249,26 +242,28 @@ def _layer_box(name: str, members: Sequence[tuple[Box, _NeuronCall]], named: Nam
     activations = dict.fromkeys(call.activation for call in calls)
     n_in, n_out = len(calls[0].weights), len(neurons_of(module))
     shown = ", ".join(map(sign, activations))
-    return _layer(
-        *(name, label, named.short(label) or kind),
-        (
-            f"{kind}, {shown}" if label else shown,
-            f"{n_in:,} \N{RIGHTWARDS ARROW} {n_out:,}",
-            counted(len(module.parameters()), "parameter"),
-        ),
+    box = Box(
+        name=name,
+        label=label,
+        short=named.short(label) or kind,
+        level="layer",
         op=", ".join(activations),
         operands=tuple(o for neuron in neurons for o in neuron.operands),
         nodes=tuple(node for neuron in neurons for node in neuron.nodes),
         n_in=n_in,
         n_out=n_out,
-        examples=len({id(call.note) for call in calls}),
+        details=(
+            f"{kind}, {shown}" if label else shown,
+            f"{n_in:,} \N{RIGHTWARDS ARROW} {n_out:,}",
+            counted(len(module.parameters()), "parameter"),
+        ),
     )
+    return _of_examples(box, len({id(call.note) for call in calls}))
 
 
-def _layer(name: str, label: str, short: str, details: tuple[str, ...], **about: Any) -> Box:
-    if about["examples"] > 1:
-        details += (f"{about['examples']:,} examples",)
-    return Box(name, label, short, level="layer", details=details, **about)
+def _of_examples(box: Box, n: int) -> Box:
+    details = (*box.details, counted(n, "example")) if n > 1 else box.details
+    return replace(box, examples=n, details=details)
 
 
 def _inputs_of_layers(drawn: Graph) -> dict[tuple[str, ...], tuple[str, ...]]:
@@ -355,21 +350,7 @@ def _with_arrays(drawn: Graph, order: Sequence[Value], named: Names) -> Graph:
             loose.setdefault(box.kind, []).append(box)
     many = ((kind, members) for kind, members in loose.items() if len(members) > LOOSE)
     rests = [_rest(f"r{i}", counted(len(m), kind), m) for i, (kind, m) in enumerate(many)]
-    placed = folded(Graph(tuple(boxes.values()), results), rests, "array")
-    arrays = [box.name for box in placed.nodes if box.name in view.arrays]
-    number = {name: f"a{i}" for i, name in enumerate(arrays)}
-    return Graph(
-        tuple(
-            replace(
-                box,
-                name=number.get(box.name, box.name),
-                operands=tuple(number.get(o, o) for o in box.operands),
-            )
-            for box in placed.nodes
-        ),
-        tuple(number.get(result, result) for result in placed.results),
-        "array",
-    )
+    return folded(Graph(tuple(boxes.values()), results), rests, "array")
 
 
 class _ArrayView:
@@ -443,13 +424,13 @@ class _ArrayView:
         op, given = memory or ("", [])
         names = [name for thing in given for name in self._names(thing)]
         reached, inside = self._walk(elements, set(names))
-        if memory and reached <= set(names):
-            op = OPS.get(op, op)
-            if op == "**" and isinstance(given[1], (int, float)):  # as in the `_op` of a Value
-                op, names = f"**{given[1]}", names[:1]
-            return op, [name for name in names if name in reached | self.constants.keys()], inside
-        reached, inside = self._walk(elements, self.reductions)
-        return counted(len(inside), "operation"), sorted(reached, key=self._place), inside
+        if memory is None or not reached <= set(names):
+            reached, inside = self._walk(elements, self.reductions)
+            return counted(len(inside), "operation"), sorted(reached), inside
+        op = OPS.get(op, op)
+        if op == "**" and isinstance(given[1], (int, float)):  # as in the `_op` of a Value
+            op, names = f"**{given[1]}", names[:1]
+        return op, [name for name in names if name in reached or name in self.constants], inside
 
     def _names(self, thing: Any) -> Iterator[str]:
         # The names of the boxes for something that an array remembers as an operand.
@@ -484,10 +465,6 @@ class _ArrayView:
                     inside.append(operand)
                     waiting.append(operand)
         return reached, inside
-
-    def _place(self, name: str) -> int:
-        first = self.elements[name][0] if name in self.elements else self.value_of[name]
-        return int(self.node_of[first].name[1:])
 
 
 def _all_arrays(values: Iterable[Value], arrays: Sequence[Any]) -> Iterator[Any]:

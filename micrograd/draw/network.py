@@ -11,7 +11,7 @@ outputs for one example.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -21,7 +21,7 @@ from micrograd.core.shapes import flat
 from micrograd.draw.cards import caption
 from micrograd.draw.formulas import counted, number, sign
 from micrograd.draw.render import Digraph
-from micrograd.draw.tokens import CAPTION, EDGE, FONT, LEGEND, LIGHT, largest, line, shade
+from micrograd.draw.tokens import CAPTION, EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line, shade
 from micrograd.engine import Value, no_grad
 from micrograd.module import Module
 from micrograd.nn import Activation, Layer, Linear, Neuron, layers_of, neurons_of
@@ -78,7 +78,17 @@ def draw_network(model: Module, x: Any = None, format: str = "svg") -> Digraph:
     shown = [column.heights for column in columns]
     highest = max(height for heights in shown for height in heights.values())
     apart = max(1.6, STEP * highest)  # keeps lines so flat that they miss other circles
-    dot = _empty_drawing(format, columns)
+    captions = [LEGEND]
+    if any(_fires(column) for column in columns):
+        captions.append("solid circles are ReLU neurons that fired: their output is above 0")
+    look = {"style": "filled", "fixedsize": "true", "color": EDGE, "fillcolor": LIGHT["panel"]}
+    dot = Digraph(
+        format=format,
+        engine="neato",  # keeps the given positions
+        graph_attr=GRAPH | {"outputorder": "edgesfirst", "label": caption(captions)},
+        node_attr={"shape": "circle", "width": f"{SIZE}", **look, **FONT},
+        edge_attr={"dir": "none"},
+    )
     strongest = largest(output for column in columns[1:] for output in column.outputs)
     heaviest = largest(w for column in columns for row in column.weights for w in row)
     for c, (column, heights) in enumerate(zip(columns, shown, strict=True)):
@@ -100,26 +110,11 @@ def draw_network(model: Module, x: Any = None, format: str = "svg") -> Digraph:
     return dot
 
 
-def _empty_drawing(format: str, columns: Sequence[_Column]) -> Digraph:
-    captions = [LEGEND]
-    if any(_fires(column) for column in columns):
-        captions.append("solid circles are ReLU neurons that fired: their output is above 0")
-    return Digraph(
-        format=format,
-        engine="neato",  # keeps the given positions
-        graph_attr={"bgcolor": LIGHT["panel"], "pad": "0.1", "outputorder": "edgesfirst",
-                    "label": caption(captions), "labeljust": "l", **FONT, "fontcolor": CAPTION},
-        node_attr={"shape": "circle", "style": "filled", "fixedsize": "true", "width": f"{SIZE}",
-                   "color": EDGE, "fillcolor": LIGHT["panel"], **FONT},
-        edge_attr={"dir": "none"},
-    )  # fmt: skip
-
-
 def _circle(column: _Column, i: int, strongest: float) -> dict[str, str]:
     if not column.outputs:
         return {"label": ""}
     output = innermost(column.outputs[i])
-    label = {"label": _short(output) if isinstance(output, Real) else ""}
+    label = {"label": number(output, digits=2) if isinstance(output, Real) else ""}
     if not _fires(column):
         return label | {"fillcolor": shade(output, strongest)}
     return label | SOLID if output > 0 else label
@@ -129,12 +124,6 @@ def _fires(column: _Column) -> bool:
     return column.kind == "relu" and bool(column.outputs)
 
 
-def _short(x: Any) -> str:
-    # A float with 2 significant digits; a Fraction or an int as `number` writes it.
-    x = innermost(x)
-    return number(float(f"{float(x):.2g}")) if isinstance(x, float) else number(x)
-
-
 def _title(column: _Column) -> str:
     if column.kind == "input":
         return counted(column.size, "input")
@@ -142,7 +131,13 @@ def _title(column: _Column) -> str:
 
 
 def _columns(model: Module, x: Any) -> list[_Column]:
-    layers = _checked_layers(model)
+    layers = layers_of(model)
+    allowed = all(isinstance(layer, (Neuron, Layer, Linear, Activation)) for layer in layers)
+    if not (allowed and layers and neurons_of(layers[0])):
+        raise ValueError(
+            "draw_network expects an MLP, Layer, Neuron or Linear, or a Sequential of these and "
+            f"Activations that begins with neurons, got {model!r:.60}: pass such a part of it"
+        )
     if x is not None:
         x = list(x) if hasattr(x, "__len__") else [x]
     columns = [_Column("input", len(neurons_of(layers[0])[0][1]), outputs=_data(x))]
@@ -165,23 +160,6 @@ def _columns(model: Module, x: Any) -> list[_Column]:
             columns[-1].kind += f", {layer.name}"
         columns[-1].outputs = _data(x)
     return columns
-
-
-def _checked_layers(model: Module) -> list[Any]:
-    layers = layers_of(model)
-    for layer in layers:
-        if not isinstance(layer, (Neuron, Layer, Linear, Activation)):
-            raise ValueError(
-                "draw_network expects an MLP, Layer, Neuron or Linear, or a Sequential of these "
-                f"and Activations, got {layer!r:.60}: pass a part of the model that is one of these"
-            )
-    if not layers or not neurons_of(layers[0]):
-        first = f"{layers[0]!r:.60}" if layers else "no layers"
-        raise ValueError(
-            f"draw_network expects a layer with neurons first, got {first}: begin with a Linear, "
-            "for example"
-        )
-    return layers
 
 
 def _data(x: Any) -> list[Any]:

@@ -123,15 +123,7 @@ class Graph:
 
     @property
     def has_old_gradients(self) -> bool:
-        """Whether only leaves have gradients, from another graph or set by hand.
-
-        >>> from micrograd.draw.graph import graph
-        >>> from micrograd.engine import Value
-        >>> x = Value(2.0)
-        >>> x.grad = 1.0
-        >>> graph(x * 3.0).has_old_gradients
-        True
-        """
+        """Whether only leaves have gradients, from another graph or set by hand."""
         return not self.has_gradients and any(box.has_gradient for box in self.nodes)
 
     @property

@@ -48,6 +48,7 @@ PIXELS = 4 / 3  # per point, the unit of Graphviz
 ROOT = re.compile(r'<svg (?:class="\S+" )?width="([\d.]+)pt" height="[\d.]+pt"')
 
 Renderer = Callable[[str, str, str], bytes]
+File = str | os.PathLike[str] | None
 
 _registered: list[Renderer] = []
 
@@ -140,11 +141,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         data = themed(data.decode()).encode() if format == "svg" else data
         return data.decode(encoding) if encoding else data
 
-    def save(
-        self,
-        filename: str | os.PathLike[str] | None = None,
-        directory: str | os.PathLike[str] | None = None,
-    ) -> str:
+    def save(self, filename: File = None) -> str:
         """Writes a picture if the file ends in .svg, .png, .pdf, ...; DOT text for .gv and .dot.
 
         Returns the path. The file is written completely or not at all. A name without an ending
@@ -152,67 +149,49 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Digraph().save("a.svg", folder)
+        ...     path = Digraph().save(Path(folder, "a.svg"))
         ...     Path(path).read_bytes()[:5]
         b'<?xml'
         """
-        path = self._file(filename, directory)
+        path = Path(filename or self.filename)
         kind = ending_of(path, ENDINGS)
-        _write(path, self.source.encode() if kind in AS_TEXT else self.pipe(kind))
+        data = self.source.encode() if kind in AS_TEXT else self.pipe(kind)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, data)
         return str(path)
 
     def render(
         self,
-        filename: str | os.PathLike[str] | None = None,
-        directory: str | os.PathLike[str] | None = None,
+        filename: File = None,
+        *,
+        format: str | None = None,
         view: bool = False,
         cleanup: bool = False,
-        format: str | None = None,
-        *,
-        outfile: str | os.PathLike[str] | None = None,
     ) -> str:
         """For 'out.png', writes just the picture; for 'gout', the DOT text and 'gout.svg'.
 
-        Args:
-            filename: where to write.
-            directory: the folder of the file.
-            view: whether to open the picture.
-            cleanup: whether to leave out the DOT text.
-            format: the format of the picture; by default, that of the drawing.
-            outfile: the path of the picture, if it is not beside the DOT text.
-
-        Returns:
-            The path of the picture.
+        Returns the path of the picture. `view` opens it, and `cleanup` leaves out the DOT text.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = Digraph().render("a.png", folder), Digraph().render("b", folder, format="svg")
+        ...     path = Digraph().render(Path(folder, "gout"), format="png")
         ...     sorted(os.listdir(folder))
-        ['a.png', 'b', 'b.svg']
+        ['gout', 'gout.png']
         """
-        path = self._file(filename, directory)
-        named = filename is not None and format is None and outfile is None
-        if named and ending_of(path, ENDINGS) not in AS_TEXT:
-            outfile, cleanup = path, True
-        target = Path(outfile or f"{path}.{format or self.format}")
-        if not cleanup:
-            _write(path, self.source.encode())
-        _write(target, self.pipe(format or (ending_of(target, PICTURES) if outfile else None)))
+        path = Path(filename or self.filename)
+        if filename is None or format or ending_of(path, ENDINGS) in AS_TEXT:
+            if not cleanup:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, self.source.encode())
+            path = Path(f"{path}.{format or self.format}")
+        self.save(path)
         if view:
-            webbrowser.open(target.absolute().as_uri())
-        return str(target)
+            webbrowser.open(path.absolute().as_uri())
+        return str(path)
 
-    def view(
-        self,
-        filename: str | os.PathLike[str] | None = None,
-        directory: str | os.PathLike[str] | None = None,
-        cleanup: bool = False,
-    ) -> str:
+    def view(self, filename: File = None) -> str:
         """Writes the picture as `render` does, and opens it."""
-        return self.render(filename, directory, view=True, cleanup=cleanup)
-
-    def _file(self, filename: Any, directory: Any) -> Path:
-        return Path(directory or self.directory or "", filename or self.filename)
+        return self.render(filename, view=True)
 
     def _repr_mimebundle_(
         self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None, **_: Any
@@ -232,11 +211,6 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
 
     def _svg(self) -> str:
         return str(self.pipe("svg", encoding="utf-8"))
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, data)
 
 
 # ---- an SVG that can be read everywhere

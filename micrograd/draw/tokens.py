@@ -111,6 +111,10 @@ FONT = {
     "fontsize": "10.5",  # points: 14 pixels, at which the layout measures digits a little too wide
     "fontcolor": LIGHT["ink"],
 }
+GRAPH = {  # what all drawings of graphs have in common
+    **{"bgcolor": LIGHT["panel"], "pad": "0.1", "labeljust": "l"},
+    **(FONT | {"fontcolor": CAPTION}),
+}
 DEEPEST = 0.75  # opacity of the deepest shade, on which words and gradients can still be read
 LEGEND = "orange is positive, blue is negative; stronger means larger"
 
