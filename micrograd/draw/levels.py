@@ -332,25 +332,20 @@ def _rest(name: str, label: str, members: Iterable[Box], **about: Any) -> Box:
 
 def _with_arrays(drawn: Graph, order: Sequence[Value], named: Names) -> Graph:
     view = _ArrayView(drawn, order, named)
-    if not view.arrays:
-        return replace(drawn, level="array")
-    boxes: dict[str, Box] = {}
-    roots = [view.name(view.value_of[result]) for result in drawn.results]
-    waiting = [*roots]
-    while waiting:
-        name = waiting.pop()
-        if name not in boxes:
-            boxes[name] = view.box(name)
-            waiting += reversed(boxes[name].operands)
-    results = tuple(dict.fromkeys(roots))
+    boxes = [view.box(f"a{i}", *each) for i, each in enumerate(view.arrays)]
+    for value in order:
+        if value in view.reductions and value not in view.first_of:
+            op, operands, _ = view.computed([value], _memory(value))
+            boxes.append(replace(view.node_of[value], op=op, operands=operands))
+    drawn = folded(replace(drawn, nodes=(*drawn.nodes, *view.constants)), boxes, "array")
     # The parameters of a model, for example, are too many to draw one by one.
     loose: dict[str, list[Box]] = {}
-    for box in boxes.values():
+    for box in drawn.nodes if view.arrays else ():
         if box.kind in ("input", "parameter") and box.level == "op":
             loose.setdefault(box.kind, []).append(box)
     many = ((kind, members) for kind, members in loose.items() if len(members) > LOOSE)
     rests = [_rest(f"r{i}", counted(len(m), kind), m) for i, (kind, m) in enumerate(many)]
-    return folded(Graph(tuple(boxes.values()), results), rests, "array")
+    return folded(drawn, rests, "array")
 
 
 class _ArrayView:
@@ -360,37 +355,21 @@ class _ArrayView:
     # been replaced, its memory is out of date, but the graph is right.
 
     def __init__(self, drawn: Graph, order: Sequence[Value], named: Names) -> None:
-        self.node_of, self.named = dict(zip(order, drawn.nodes, strict=True)), named
-        self.value_of = {node.name: value for value, node in self.node_of.items()}
-        self.results = set(drawn.results)
+        self.named, self.results = named, set(drawn.results)
+        self.node_of = dict(zip(order, drawn.nodes, strict=True))
         self.label_of = {id(array): label for label, array in reversed(named.arrays)}
-        self.reductions = {node.name for value, node in self.node_of.items() if _memory(value)}
-        self.arrays: dict[str, Any] = {}
-        self.elements: dict[str, list[Value]] = {}
-        self.array_of: dict[Value, str] = {}  # the name of the array to which a Value belongs
-        self.constants: dict[str, Any] = {}
+        self.reductions = {value for value in order if _memory(value)}
+        self.constants: list[Box] = []  # plain numbers and arrays among the operands
+        self.arrays: list[tuple[Any, list[Value]]] = []  # with their elements
+        self.first_of: dict[Value, Value] = {}  # the first element stands for its array
         for array in _all_arrays(order, [array for _, array in named.arrays]):
-            own = [v for v in array.ravel() if v in self.node_of and v not in self.array_of]
+            own = [v for v in array.ravel() if v in self.node_of and v not in self.first_of]
             if own:
-                name = f"a{len(self.arrays)}"
-                self.arrays[name], self.elements[name] = array, own
-                self.array_of.update(dict.fromkeys(own, name))
+                self.arrays.append((array, own))
+                self.first_of.update(dict.fromkeys(own, own[0]))
 
-    def name(self, value: Value) -> str:
-        return self.array_of.get(value) or self.node_of[value].name
-
-    def box(self, name: str) -> Box:
-        if name in self.constants:
-            x = self.constants[name]
-            if not is_array(x):
-                return Box(name, kind="constant", data=x, grad=0)
-            label = self.label_of.get(id(x), "")
-            return Box(name, label, label, "constant", "array", data=(), grad=(), shape=x.shape)
-        array = self.arrays.get(name)
-        if array is None:
-            return self._scalar(self.value_of[name])
-        elements = self.elements[name]
-        op, operands, inside = self._computed(elements, _memory(array))
+    def box(self, name: str, array: Any, elements: list[Value]) -> Box:
+        op, operands, inside = self.computed(elements, _memory(array))
         label = self.label_of.get(id(array), "")
         leaf = "input" if self.named.parameters.isdisjoint(elements) else "parameter"
         nodes = [self.node_of[v] for v in elements]
@@ -402,65 +381,63 @@ class _ArrayView:
             kind=("result" if is_result else "operation") if operands else leaf,
             level="array",
             op=op if operands else "",
-            operands=tuple(operands),
+            operands=operands,
             data=tuple(node.data for node in nodes),
             grad=tuple(node.grad for node in nodes),
             shape=array.shape,
             nodes=tuple(self.node_of[v].name for v in (*elements, *inside)),
         )
 
-    def _scalar(self, value: Value) -> Box:
-        # The result of a reduction, or any other Value outside arrays.
-        node = self.node_of[value]
-        if _memory(value):
-            op, operands, _ = self._computed([value], _memory(value))
-            return replace(node, op=op, operands=tuple(operands))
-        return replace(node, operands=tuple(map(self.name, value._prev)))
-
-    def _computed(
-        self, elements: Sequence[Value], memory: Any
-    ) -> tuple[str, list[str], list[Value]]:
+    def computed(
+        self, elements: list[Value], memory: Any
+    ) -> tuple[str, tuple[str, ...], list[Value]]:
         # The operation, the names of the operands, and the Values between these and the elements.
-        op, given = memory or ("", [])
-        names = [name for thing in given for name in self._names(thing)]
-        reached, inside = self._walk(elements, set(names))
-        if memory is None or not reached <= set(names):
+        op, things = memory or ("", [])
+        given = [operand for thing in things for operand in self._given(thing)]
+        reached, inside = self._walk(elements, set(given))
+        if memory is None or not reached.keys() <= set(given):
             reached, inside = self._walk(elements, self.reductions)
-            return counted(len(inside), "operation"), sorted(reached), inside
+            names = tuple(self.node_of[v].name for v in reached)
+            return counted(len(inside), "operation"), names, inside
         op = OPS.get(op, op)
-        if op == "**" and isinstance(given[1], (int, float)):  # as in the `_op` of a Value
-            op, names = f"**{given[1]}", names[:1]
-        return op, [name for name in names if name in reached or name in self.constants], inside
+        if op == "**" and isinstance(things[1], (int, float)):  # as in the `_op` of a Value
+            op, given = f"**{things[1]}", given[:1]
+        used = [x for x in given if isinstance(x, Box) or x in reached]
+        return op, tuple((x if isinstance(x, Box) else self.node_of[x]).name for x in used), inside
 
-    def _names(self, thing: Any) -> Iterator[str]:
-        # The names of the boxes for something that an array remembers as an operand.
+    def _given(self, thing: Any) -> Iterable[Any]:
+        # What an array remembers as an operand: Values, or the box of something constant.
         if isinstance(thing, Value):
-            if thing in self.node_of:
-                yield self.name(thing)
-        elif _has_values(thing):
-            found = (self.array_of.get(v) for v in thing.ravel().tolist())
-            yield from dict.fromkeys(name for name in found if name)
-        elif (is_array(thing) and thing.ndim) or isinstance(thing, (int, float)):
-            name = f"c{len(self.constants)}"
-            self.constants[name] = thing
-            yield name
+            return [self.first_of.get(thing, thing)]
+        if _has_values(thing):
+            found = (self.first_of.get(v) for v in thing.ravel())
+            return dict.fromkeys(first for first in found if first is not None)
+        name, label = f"c{len(self.constants)}", self.label_of.get(id(thing), "")
+        if is_array(thing) and thing.ndim:
+            box = Box(name, label, label, "constant", "array", grad=(), shape=thing.shape)
+        elif isinstance(thing, (int, float)):
+            box = Box(name, kind="constant", data=thing, grad=0)
+        else:
+            return []
+        self.constants.append(box)
+        return [box]
 
-    def _walk(self, elements: Sequence[Value], ends: set[str]) -> tuple[set[str], list[Value]]:
-        # The names of the arrays, leaves and given ends that the elements were computed from, and
-        # the Values in between.
-        here = self.array_of.get(elements[0])
-        reached: set[str] = set()
+    def _walk(
+        self, elements: list[Value], ends: Collection[Any]
+    ) -> tuple[dict[Value, None], list[Value]]:
+        # The arrays, leaves and ends that the elements were computed from, and what is in between.
+        here = self.first_of.get(elements[0])
+        reached: dict[Value, None] = {}
         inside: list[Value] = []
         seen, waiting = set(elements), list(elements)
         while waiting:
-            value = waiting.pop()
-            for operand in value._prev:
-                name = self.name(operand)
-                if operand in seen or operand.is_constant or name == here:
+            for operand in waiting.pop()._prev:
+                first = self.first_of.get(operand)
+                if operand in seen or operand.is_constant or (first and first is here):
                     continue
                 seen.add(operand)
-                if operand in self.array_of or name in ends or not operand._prev:
-                    reached.add(name)
+                if first or operand in ends or not operand._prev:
+                    reached[first or operand] = None
                 else:
                     inside.append(operand)
                     waiting.append(operand)
