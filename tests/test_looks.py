@@ -1,5 +1,6 @@
 """What drawings show where one asks: states of the backward pass, formulas, names, levels."""
 
+import json
 import random
 import re
 import subprocess
@@ -10,13 +11,13 @@ import numpy as np
 import pytest
 from demo_scripts import load
 
-from micrograd import Value, draw_dot, mermaid, topological_order
+from micrograd import Value, draw_dot, explain, mermaid, topological_order
 from micrograd.derivatives import recompute
 from micrograd.draw.graph import READABLE, graph
 from micrograd.draw.levels import with_rest
 from micrograd.draw.names import Names
 from micrograd.draw.tokens import LIGHT
-from micrograd.nn import MLP, Linear, Module, Neuron, Parameter
+from micrograd.nn import MLP, Linear, Module, Neuron, Parameter, Sequential
 from micrograd.optim import SGD
 
 MINUS, TIMES, DOT = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
@@ -71,6 +72,8 @@ def test_what_is_highlighted_at_a_higher_level():
     inside = next(v for v in order if v._op == "tanh")
     dot = draw_dot(names["loss"], level="neuron", highlight=inside)
     assert with_look(dot, MARKED) == ["n0"]
+    dot = draw_dot(names["loss"], level="layer", highlight=inside)
+    assert with_look(dot, MARKED) == ["l0"]
 
 
 @pytest.mark.parametrize("argument", ["highlight", "done", "parameters"])
@@ -186,6 +189,16 @@ def test_symbols_of_the_chain_rule():
     assert found["v1"].count("∂v1/∂v0") == 2
 
 
+def test_a_power_is_written_alike_everywhere():
+    x = Value(3.0, label="x")
+    for power, shown in ((x**2, "x²"), (x**-1, "x⁻¹"), (x**0.5, "x^0.5"), (2**x, "2^x")):
+        assert texts(draw_dot(power))[f"v{len(power._prev)}"][0] == shown
+        assert texts(draw_dot(power, formulas=True))["v1"][1].startswith(f"v1 = {shown} = ")
+        assert f">{shown}<" in power._repr_html_()
+        assert f'"sign":{json.dumps(shown)}' in explain(power).html
+        assert shown.replace("^", "#94;") in mermaid(power)
+
+
 # ---- names
 
 
@@ -216,6 +229,13 @@ def test_short_names_are_distinct():
     assert beside.short("neuron.b") == "neuron.b"
     assert Names({"linear": Linear(2, 1)}).short("linear.weight[0][1]") == "w0,1"
     assert Names({"x": [Value(1.0)]}).short("x[0]") == "x[0]"
+
+
+def test_a_parameter_has_the_same_short_name_in_drawings_and_on_pages():
+    model = Sequential(Linear(3, 2), Linear(2, 1))
+    [out] = model([1.0, 2.0, 3.0])
+    assert "M0.w1,2" in {words[0] for words in texts(draw_dot(out, names=locals())).values()}
+    assert '"M0.w1,2"' in explain(out, names=locals()).html
 
 
 def test_labels_set_by_hand_are_not_shortened():
