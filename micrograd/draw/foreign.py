@@ -245,7 +245,7 @@ def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
         twin
         for operands in orders
         for name in _names(op, type(node), copy, slopes)
-        if (twin := _twin(name, operands)) is not None and _is_same(twin, copy, slopes)
+        if (twin := _twin(name, operands, copy, slopes)) is not None
     ]
     if len({twin._op for twin in fitting}) == 1:
         copy._prev, copy._op, copy._rule = fitting[0]._prev, fitting[0]._op, fitting[0]._rule
@@ -271,20 +271,18 @@ def _names(op: str, kind: type, copy: Value, slopes: list[Any] | None) -> Iterat
             yield f"**{exponent:g}"
 
 
-def _twin(name: str, operands: Sequence[Value]) -> Value | None:
+def _twin(
+    name: str, operands: Sequence[Value], copy: Value, slopes: list[Any] | None
+) -> Value | None:
+    # Our operation of this name, if it gives the same number and the same derivatives.
     with suppress(*FAILURES):
         twin = again(name, operands)
-        return twin if twin._prev == operands else None  # inside no_grad() it has no operands
-    return None
-
-
-def _is_same(twin: Value, copy: Value, slopes: list[Any] | None) -> bool:
-    pairs = [(twin.data, copy.data)]
-    with suppress(*FAILURES):
+        pairs = [(twin.data, copy.data)]
         if slopes is not None:
             pairs += zip(local_derivatives(twin), slopes, strict=True)
-        return all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
-    return False
+        same = all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
+        return twin if same and twin._prev == operands else None  # no_grad() leaves out operands
+    return None
 
 
 class _Slopes(Own):

@@ -113,25 +113,25 @@ def roots_of(results: Sequence[Any]) -> dict[Value, None]:
     for result in results:
         inside = result.ravel().tolist() if is_array(result) and result.size else [result]
         for root in inside:
-            _check_root(root)
+            if not isinstance(root, Value):
+                raise _not_a_value(root)
             found[root] = None
     return found
 
 
-def _check_root(root: Any) -> None:
+def _not_a_value(root: Any) -> TypeError:
     if hasattr(type(root), "named_parameters"):
-        raise TypeError(
+        return TypeError(
             f"a graph starts from a Value, got the model {root!r:.40}: draw its output with "
             "draw_dot(model(x)), or the network itself with draw_network(model)"
         )
-    if not isinstance(root, Value):
-        wanted = (f"{x} ({', '.join(LOOKED_FOR[x])})" for x in ("data", "grad", "operands"))
-        raise TypeError(
-            f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: pass the "
-            "result of a computation, or one entry of a list of results"
-            + f". A Value of another engine is known by its {'; '.join(wanted)}"
-            * (type(root).__module__ != "builtins")
-        )
+    wanted = (f"{x} ({', '.join(LOOKED_FOR[x])})" for x in ("data", "grad", "operands"))
+    return TypeError(
+        f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: pass the result of "
+        "a computation, or one entry of a list of results"
+        + f". A Value of another engine is known by its {'; '.join(wanted)}"
+        * (type(root).__module__ != "builtins")
+    )
 
 
 # ---- the level at which a graph is drawn

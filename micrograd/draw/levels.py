@@ -57,9 +57,9 @@ def at_level(drawn: Graph, order: Sequence[Value], named: Names, level: str) -> 
     node_of = dict(zip(order, drawn.nodes, strict=True))
     results = set(drawn.results)
     calls = _neuron_calls(order, {v for v in order if node_of[v].name in results})
-    layer_of = {key: f"l{i}" for i, key in enumerate(dict.fromkeys(id(c.module) for c in calls))}
+    layer_of = {key: f"l{i}" for i, key in enumerate(dict.fromkeys(id(c.note[0]) for c in calls))}
     neurons = [
-        _neuron_box(f"n{i}", call, layer_of[id(call.module)], node_of, named)
+        _neuron_box(f"n{i}", call, layer_of[id(call.note[0])], node_of, named)
         for i, call in enumerate(calls)
     ]
     if level == "neuron":
@@ -115,23 +115,15 @@ class _NeuronCall:
     note: tuple[Any, ...]  # module and inputs; all results of one call share the same tuple
     path: str  # from the module to the neuron: '.neurons[0]'
     weights: list[Value]
-    bias: Value | None
+    parameters: list[Value]
     activation: str
     inside: list[Value]  # its operations; the last one is the output
-
-    @property
-    def module(self) -> Any:
-        return self.note[0]
-
-    @property
-    def parameters(self) -> list[Value]:
-        return self.weights if self.bias is None else [*self.weights, self.bias]
 
 
 def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_NeuronCall]:
     position = {value: i for i, value in enumerate(order)}
     users = Counter(operand for value in order for operand in set(value._prev))
-    known: dict[int, tuple[dict[Value, list[_NeuronCall]], set[Value]]] = {}  # keys: id(module)
+    known: dict[int, dict[Value, _NeuronCall]] = {}  # of each module: its neurons by parameter
     calls: dict[Value, _NeuronCall] = {}  # keys: the outputs
     for value in order:
         note = getattr(value, "_made_by", None)
@@ -139,15 +131,14 @@ def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_Neu
             continue
         module = id(note[0])
         if module not in known:
-            known[module] = _neurons_and_parameters(note)
-        neurons, parameters = known[module]
+            known[module] = _neurons_by_parameter(note)
         inputs = set(note[1:])
-        inside, entering = _between(value, inputs | parameters)
+        inside, entering = _between(value, inputs | known[module].keys())
         inside.sort(key=position.__getitem__)
-        for neuron in (n for v in entering for n in neurons.get(v, [])):
-            if entering == inputs.union(neuron.parameters):
-                calls[value] = replace(neuron, note=note, inside=inside)
-        if not neurons and len(entering) == 1:  # the module is an Activation
+        neuron = next((known[module][v] for v in entering if v in known[module]), None)
+        if neuron and entering == inputs.union(neuron.parameters):
+            calls[value] = replace(neuron, note=note, inside=inside)
+        if not known[module] and len(entering) == 1:  # the module is an Activation
             (before,) = entering
             linear = before in calls and calls[before].activation == "linear"
             if linear and users[before] == 1 and before not in roots:
@@ -157,17 +148,13 @@ def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_Neu
     return list(calls.values())
 
 
-def _neurons_and_parameters(
-    note: tuple[Any, ...],
-) -> tuple[dict[Value, list[_NeuronCall]], set[Value]]:
-    # The neurons of the module in the note, keyed by first weight, and all their parameters.
-    neurons: dict[Value, list[_NeuronCall]] = {}
-    parameters: set[Value] = set()
+def _neurons_by_parameter(note: tuple[Any, ...]) -> dict[Value, _NeuronCall]:
+    found = {}
     for path, weights, bias, activation in neurons_of(note[0]):
-        neuron = _NeuronCall(note, path, weights, bias, activation, [])
-        neurons.setdefault(weights[0], []).append(neuron)
-        parameters.update(neuron.parameters)
-    return neurons, parameters
+        parameters = weights if bias is None else [*weights, bias]
+        neuron = _NeuronCall(note, path, weights, parameters, activation, [])
+        found.update(dict.fromkeys(parameters, neuron))
+    return found
 
 
 def _between(output: Value, ends: set[Value]) -> tuple[list[Value], set[Value]]:
@@ -191,7 +178,7 @@ def _neuron_box(
 ) -> Box:
     # Its operands are its inputs in order, then any weights and bias that were computed.
     output = node_of[call.inside[-1]]
-    path = _label(call.module, named) and _label(call.module, named) + call.path
+    path = _label(call.note[0], named) and _label(call.note[0], named) + call.path
     computed = [p for p in call.parameters if p._prev]
     return replace(
         output,
@@ -237,7 +224,7 @@ def _with_layers(
 
 def _layer_box(name: str, members: Sequence[tuple[Box, _NeuronCall]], named: Names) -> Box:
     neurons, calls = zip(*members, strict=True)
-    module = calls[0].module
+    module = calls[0].note[0]
     kind, label = type(module).__name__, _label(module, named)
     activations = dict.fromkeys(call.activation for call in calls)
     n_in, n_out = len(calls[0].weights), len(neurons_of(module))

@@ -198,7 +198,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
     ) -> dict[str, bytes | str]:
         # Notebooks prefer HTML, which can fit a picture to the width of a cell. Some programs that
         # show notebooks take only the SVG, or if they do not trust it, the PNG.
-        svg = self._svg()
+        svg = self.pipe("svg", encoding="utf-8")
         bundle: dict[str, bytes | str] = {"image/svg+xml": svg, "text/html": in_notebook(svg)}
         if len(svg) <= WITH_PNG:
             with suppress(ValueError):  # a registered renderer may not support PNG
@@ -207,10 +207,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         return {kind: content for kind, content in bundle.items() if kind in wanted}
 
     def _repr_html_(self) -> str:
-        return in_notebook(self._svg())
-
-    def _svg(self) -> str:
-        return str(self.pipe("svg", encoding="utf-8"))
+        return in_notebook(self.pipe("svg", encoding="utf-8"))
 
 
 # ---- an SVG that can be read everywhere
