@@ -45,7 +45,6 @@ class Cards:
 
     Args:
         drawn: the graph.
-        values: its Values in topological order.
         named: nodes that need a name, even if they have no label; they are called v7, for example.
         rate: 'grad', or 'tangent' if the graph has tangents instead of gradients.
         numbers, formulas, highlight, done, found: as in `draw_dot`.
@@ -54,10 +53,9 @@ class Cards:
         ValueError: a Value of highlight, done or found is not in the graph.
 
     >>> from micrograd.draw.graph import graph
-    >>> from micrograd.engine import topological_order
     >>> x = Value(3.0)
     >>> drawn = graph(x * 2.0, names={"x": x})
-    >>> cards = Cards(drawn, topological_order(x * 2.0))
+    >>> cards = Cards(drawn)
     >>> [cards.title(box) for box in drawn.nodes], cards.rows(drawn.nodes[0])
     (['x', '', ''], [('data', '3', 'ink'), ('grad', '•', 'gradient')])
     >>> re.findall('PORT="p."', cards.html(drawn.nodes[-1]))
@@ -67,7 +65,6 @@ class Cards:
     def __init__(
         self,
         drawn: Graph,
-        values: Sequence[Value],
         named: Collection[str] = (),
         rate: str = "grad",
         *,
@@ -84,7 +81,7 @@ class Cards:
             for box in drawn.nodes
         }
         within = {inside: box.name for box in drawn.nodes for inside in (box.name, *box.nodes)}
-        node_of = {value: f"v{i}" for i, value in enumerate(values)}
+        node_of = {value: f"v{i}" for i, value in enumerate(drawn.values)}
 
         def boxes(wanted: Any, argument: str) -> dict[Value, str]:
             found = values_in(wanted, argument)
@@ -132,7 +129,7 @@ class Cards:
         """What replaces a box in a formula, and the arrow from a distant one: its name or number.
 
         >>> from micrograd.draw.graph import graph
-        >>> Cards(graph(Value(2.0, label="x")), []).name_alone("v0")
+        >>> Cards(graph(Value(2.0, label="x"))).name_alone("v0")
         'x'
         """
         return self.name_of[name] or self._data(self.box_of[name])

@@ -49,7 +49,7 @@ from micrograd.draw.graph import readable, roots_of
 from micrograd.draw.records import Graph
 from micrograd.draw.render import Digraph
 from micrograd.draw.tokens import CAPTION, EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
-from micrograd.engine import Value, topological_order
+from micrograd.engine import Value
 
 EDGES = ("plain", "derivatives", "symbols")
 SIDES = {"LR": ("w", "e"), "TB": ("n", "s")}  # where arrows enter and leave a card
@@ -175,15 +175,12 @@ def draw_dot(
         raise ValueError(f"edges {edges!r} is not one of {', '.join(EDGES)}")
     results = results_of(root, rankdir)
     drawn, captions = readable(results, names, level, parameters)
-    roots = roots_of(results)
-    values = topological_order(*roots)
     if tangents is not None:
-        drawn = with_tangents(drawn, values, tangents)
+        drawn = with_tangents(drawn, tangents)
     far, quick = far_arrows({box.name: box.operands for box in drawn.nodes})
     every = {box.name for box in drawn.nodes if formulas or edges == "symbols"}
     cards = Cards(
         drawn,
-        values,
         named={operand for _, _, operand in far} | every,
         rate="grad" if tangents is None else "tangent",
         numbers=numbers,
@@ -196,8 +193,8 @@ def draw_dot(
     # needs to know.
     asked = edges == "derivatives" or (drawn.level == "op" and numbers)
     complete = tangents is None and drawn.has_gradients and not cards.done
-    dotted = misfits(values, roots) if asked and complete else set()
-    rules, legend = _rules(edges, cards, values, dotted)
+    dotted = misfits(drawn.values, roots_of(results)) if asked and complete else set()
+    rules, legend = _rules(edges, cards, dotted)
     captions = [*_state(cards, edges, dotted), *captions, *_explained(cards, far, bool(legend))]
     room = _room(drawn, bool(rules) and rankdir == "TB")
     side, leave = SIDES[rankdir]
@@ -209,9 +206,8 @@ def draw_dot(
         edge_attr={"color": EDGE, "arrowsize": "0.6", "tailport": leave},
     )
     for box in drawn.nodes:
-        attributes = (
-            {"ordering": "in"} if box.level == "neuron" else {}
-        )  # keeps the order of the layer
+        # keeps neurons in the order of their layer
+        attributes = {"ordering": "in"} if box.level == "neuron" else {}
         if box.label and box.short != box.label:
             attributes["tooltip"] = box.label
         text = cards.html(box, rules.get(box.name, ()), side)
@@ -227,16 +223,14 @@ def results_of(root: Any, rankdir: str) -> Any:
     return root if isinstance(root, (list, tuple)) and root else [root]
 
 
-def _rules(
-    edges: str, cards: Cards, values: Sequence[Value], dotted: Collection[Value]
-) -> tuple[Rules, Sequence[Piece]]:
+def _rules(edges: str, cards: Cards, dotted: Collection[Value]) -> tuple[Rules, Sequence[Piece]]:
     # The rows of the chain rule, and their legend.
     forward = cards.rate == "tangent"
     if edges == "symbols":
         return rules_with_symbols(cards.drawn, cards.name_of), LEGENDS[edges]
     if edges == "plain":
         return {}, ()
-    rules = rules_with_numbers(cards.drawn, values, forward, dotted)
+    rules = rules_with_numbers(cards.drawn, forward, dotted)
     known = "reverse" if cards.drawn.has_gradients else "local"
     return rules, LEGENDS["forward" if forward else known] if rules else ()
 

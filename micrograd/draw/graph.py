@@ -96,8 +96,8 @@ def graph(
             grad=value.grad,
         )
         nodes.append(node)
-    drawn = Graph(tuple(nodes), tuple(name_of[root] for root in roots))
-    return at_level(drawn, order, named, level)
+    drawn = Graph(tuple(nodes), tuple(name_of[root] for root in roots), tuple(order))
+    return at_level(drawn, named, level)
 
 
 def roots_of(results: Sequence[Any]) -> dict[Value, None]:

@@ -30,12 +30,11 @@ OPS = {  # NumPy's names for operations, and ours
 }
 
 
-def at_level(drawn: Graph, order: Sequence[Value], named: Names, level: str) -> Graph:
+def at_level(drawn: Graph, named: Names, level: str) -> Graph:
     """The same graph with a single box for each neuron, layer or array.
 
     Args:
         drawn: the graph at level 'op'.
-        order: its Values, in the same order.
         named: the names of Values and arrays; a module's name is taken from those of its
             parameters.
         level: one of LEVELS.
@@ -53,7 +52,8 @@ def at_level(drawn: Graph, order: Sequence[Value], named: Names, level: str) -> 
     if level == "op":
         return drawn
     if level == "array":
-        return _with_arrays(drawn, order, named)
+        return _with_arrays(drawn, named)
+    order = drawn.values
     node_of = dict(zip(order, drawn.nodes, strict=True))
     results = set(drawn.results)
     calls = _neuron_calls(order, {v for v in order if node_of[v].name in results})
@@ -85,7 +85,8 @@ def folded(drawn: Graph, boxes: Sequence[Box], level: str) -> Graph:
             operands = dict.fromkeys(operands)
         found[name] = replace(box, operands=tuple(operands))
     results = tuple(dict.fromkeys(box_of.get(result, result) for result in drawn.results))
-    return Graph(tuple(_operands_first(found, results)), results, level)
+    nodes = tuple(_operands_first(found, results))
+    return replace(drawn, nodes=nodes, results=results, level=level)
 
 
 def _operands_first(boxes: Mapping[str, Box], results: Iterable[str]) -> list[Box]:
@@ -317,10 +318,10 @@ def _rest(name: str, label: str, members: Iterable[Box], **about: Any) -> Box:
 # ---- 3. Arrays
 
 
-def _with_arrays(drawn: Graph, order: Sequence[Value], named: Names) -> Graph:
-    view = _ArrayView(drawn, order, named)
+def _with_arrays(drawn: Graph, named: Names) -> Graph:
+    view = _ArrayView(drawn, named)
     boxes = [view.box(f"a{i}", *each) for i, each in enumerate(view.arrays)]
-    for value in order:
+    for value in drawn.values:
         if value in view.reductions and value not in view.first_of:
             op, operands, _ = view.computed([value], _memory(value))
             boxes.append(replace(view.node_of[value], op=op, operands=operands))
@@ -341,15 +342,15 @@ class _ArrayView:
     # arrays an array was computed from is read from the graph of its elements: if an element has
     # been replaced, its memory is out of date, but the graph is right.
 
-    def __init__(self, drawn: Graph, order: Sequence[Value], named: Names) -> None:
+    def __init__(self, drawn: Graph, named: Names) -> None:
         self.named, self.results = named, set(drawn.results)
-        self.node_of = dict(zip(order, drawn.nodes, strict=True))
+        self.node_of = dict(zip(drawn.values, drawn.nodes, strict=True))
         self.label_of = {id(array): label for label, array in reversed(named.arrays)}
-        self.reductions = {value for value in order if _memory(value)}
+        self.reductions = {value for value in drawn.values if _memory(value)}
         self.constants: list[Box] = []  # plain numbers and arrays among the operands
         self.arrays: list[tuple[Any, list[Value]]] = []  # with their elements
         self.first_of: dict[Value, Value] = {}  # the first element stands for its array
-        for array in _all_arrays(order, [array for _, array in named.arrays]):
+        for array in _all_arrays(drawn.values, [array for _, array in named.arrays]):
             own = [v for v in array.ravel() if v in self.node_of and v not in self.first_of]
             if own:
                 self.arrays.append((array, own))

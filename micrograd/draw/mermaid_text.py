@@ -9,10 +9,10 @@ from micrograd.draw.cards import Cards
 from micrograd.draw.dot import results_of
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
-from micrograd.draw.graph import graph, roots_of
+from micrograd.draw.graph import graph
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.tokens import COLOURS, LIGHT
-from micrograd.engine import Value, topological_order
+from micrograd.engine import Value
 
 MOST_ARROWS = 500  # the default limit of Mermaid
 BRACKETS = {  # each pair gives a node its shape
@@ -56,15 +56,14 @@ def mermaid(
     <BLANKLINE>
     """
     root, names, parameters = as_ours(root, names, parameters)
-    results = results_of(root, rankdir)
-    drawn = graph(*results, names=names, parameters=parameters)
+    drawn = graph(*results_of(root, rankdir), names=names, parameters=parameters)
     arrows = sum(len(box.operands) for box in drawn.nodes)
     if arrows > MOST_ARROWS:
         raise ValueError(
             f"Mermaid draws at most {MOST_ARROWS} arrows, but the graph has {arrows}: use "
             "draw_dot, or draw a part of the graph"
         )
-    cards = Cards(drawn, topological_order(*roots_of(results)))
+    cards = Cards(drawn)
     lines = [*(_box(box, cards) for box in drawn.nodes), *_arrows(drawn), *_classes(drawn)]
     return "\n    ".join([f"flowchart {rankdir}", *lines]) + "\n"
 

@@ -6,8 +6,10 @@ snapshot with stable names, so that equal programs give equal records.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from micrograd.engine import Value
 
 LEVELS = ("op", "neuron", "layer", "array")
 
@@ -93,13 +95,26 @@ class Box:
 class Graph:
     """All boxes that lead to one or more results, operands first.
 
-    An operand comes later than its user only if layers form a cycle. `results` has the names of the
-    boxes of the results.
+    An operand comes later than its user only if layers form a cycle.
+
+    Attributes:
+        nodes: the boxes.
+        results: the names of the boxes of the results.
+        values: the Values in topological order, at every level; two graphs may be equal without
+            sharing them.
+        level: one of LEVELS.
     """
 
     nodes: tuple[Box, ...]
     results: tuple[str, ...]
+    values: tuple[Value, ...] = field(compare=False, repr=False)
     level: str = "op"
+
+    @property
+    def value_of(self) -> dict[str, Value]:
+        """The Value of each box that has one number: of a neuron, its output."""
+        names = {b.name: b.nodes[-1] if b.nodes else b.name for b in self.nodes if b.has_number}
+        return {name: self.values[int(v[1:])] for name, v in names.items() if v.startswith("v")}
 
     @property
     def has_gradients(self) -> bool:
