@@ -218,8 +218,9 @@ def _with_layers(
     inputs = []
     for i, (users, names) in enumerate(_inputs_of_layers(drawn).items()):
         n_out = max(sum(o in names for o in n.operands) for n, _ in members[users[0]])
-        box = Box(f"i{i}", short=counted(n_out, "input"), kind="input", level="layer", nodes=names)
-        inputs.append(_of_examples(replace(box, n_out=n_out), len(names) // n_out))
+        box = Box(f"i{i}", short=counted(n_out, "input"), kind="input", level="layer", n_out=n_out)
+        box = replace(box, nodes=tuple(names))
+        inputs.append(_of_examples(box, len(names) // n_out))
     return folded(drawn, inputs, "layer")
 
 
@@ -254,18 +255,18 @@ def _of_examples(box: Box, n: int) -> Box:
     return replace(box, examples=n, details=details)
 
 
-def _inputs_of_layers(drawn: Graph) -> dict[tuple[str, ...], tuple[str, ...]]:
+def _inputs_of_layers(drawn: Graph) -> dict[tuple[str, ...], dict[str, None]]:
     # Inputs used only by layers, grouped by the layers that use them.
     users_of: dict[str, dict[str, None]] = {}
     for node in drawn.nodes:
         for operand in node.operands:
             users_of.setdefault(operand, {})[node.name] = None
     layers = {node.name for node in drawn.nodes if node.level == "layer"}
-    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    found: dict[tuple[str, ...], dict[str, None]] = {}
     for node in drawn.nodes:
         users = tuple(users_of.get(node.name, ()))
         if node.kind == "input" and node.name not in drawn.results and layers.issuperset(users):
-            found[users] = (*found.get(users, ()), node.name)
+            found.setdefault(users, {})[node.name] = None
     return found
 
 
