@@ -321,7 +321,8 @@ def _rest(name: str, label: str, members: Iterable[Box], **about: Any) -> Box:
 
 def _with_arrays(drawn: Graph, named: Names) -> Graph:
     view = _ArrayView(drawn, named)
-    boxes = [view.box(f"a{i}", *each) for i, each in enumerate(view.arrays)]
+    in_order = sorted(view.arrays, key=lambda each: int(view.node_of[each[1][0]].name[1:]))
+    boxes = [view.box(f"a{i}", *each) for i, each in enumerate(in_order)]
     for value in drawn.values:
         if value in view.reductions and value not in view.first_of:
             op, operands, _ = view.computed([value], _memory(value))
