@@ -23,8 +23,8 @@ from PIL import Image, ImageDraw
 from micrograd import Value, draw_dot, topological_order
 from micrograd.core.files import write_whole
 from micrograd.derivatives import contributions, local_derivatives
+from micrograd.draw.formulas import TIMES, number
 from micrograd.draw.render import picture
-from micrograd.draw.style import TIMES, number
 from micrograd.draw.tokens import DARK, LIGHT
 from micrograd.plot import check_path
 from micrograd.plot.history import animated_gif

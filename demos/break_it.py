@@ -249,7 +249,7 @@ def main():
         try:
             Path(options.out).mkdir(parents=True, exist_ok=True)
             for i, lesson in lessons.items():
-                lesson.picture().render(outfile=Path(options.out, f"{i}.svg"), cleanup=True)
+                lesson.picture().save(Path(options.out, f"{i}.svg"))
         except OSError as error:
             parser.error(f"cannot write into {options.out}: {error.strerror or error}")
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not options.answers

@@ -97,7 +97,7 @@ def _apply_ufunc(value: Value, *call: _typing.Any, **options: _typing.Any) -> _t
 
 
 def _card(value: Value) -> _typing.Any:
-    return _import_module("micrograd.draw.card").card(value)
+    return _import_module("micrograd.draw.cards").card(value)
 
 
 Value._repr_html_ = _card  # type: ignore[attr-defined]  # how a notebook shows a Value

@@ -407,7 +407,7 @@ def _parser() -> argparse.ArgumentParser:
     add("-o", "--out", default="graph.svg", help=f"{ENDINGS}; - writes SVG to stdout")
     add("--level", choices=["op", "neuron", "layer"], help="draw a box for each of these")
     add("--edges", help="what to write beside the arrows, for example derivatives")
-    add("--rankdir", choices=["LR", "RL", "TB", "BT"], help="direction of the graph")
+    add("--rankdir", choices=["LR", "TB"], help="direction of the graph")
     add = played.add_argument
     add("-o", "--out", default="play.html", help="file name of the page")
     add("--title", help="title of the page")

@@ -148,7 +148,7 @@ class Module:
         """
         parameters = dict(self.named_parameters())
         if not isinstance(state, Mapping) or state.keys() != parameters.keys():
-            names = list(state) if isinstance(state, Mapping) else [state]
+            names = list(state) if isinstance(state, Mapping) else [repr(state)]
             missing = [name for name in parameters if name not in names][:3]
             unknown = [name for name in names if name not in parameters][:3]
             raise ValueError(

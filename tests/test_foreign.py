@@ -212,9 +212,6 @@ def test_names_highlights_tangents_and_parameters_may_be_foreign_too():
     assert ">numbers[0]<" in text
     assert "tangent" in text
     assert text.count("#ffe14d") == 1
-    ring = [a]
-    ring.append(ring)
-    assert ">ring[0]<" in draw_dot(c, names={"ring": ring}).source
 
 
 def test_dicts_inside_the_names_may_have_any_keys_and_contain_themselves():

@@ -1,5 +1,6 @@
 """What drawings show where one asks: states of the backward pass, formulas, names, levels."""
 
+import json
 import random
 import re
 import subprocess
@@ -10,15 +11,13 @@ import numpy as np
 import pytest
 from demo_scripts import load
 
-from micrograd import Value, draw_dot, draw_network, mermaid, topological_order
+from micrograd import Value, draw_dot, explain, mermaid, topological_order
 from micrograd.derivatives import recompute
-from micrograd.draw.after_layers import with_rest
-from micrograd.draw.automatic_level import READABLE
-from micrograd.draw.graph import graph
+from micrograd.draw.graph import READABLE, graph
+from micrograd.draw.levels import with_rest
 from micrograd.draw.names import Names
-from micrograd.draw.records import Graph, LayerBox, NeuronBox, RestBox
 from micrograd.draw.tokens import LIGHT
-from micrograd.nn import MLP, Linear, Module, Neuron, Parameter
+from micrograd.nn import MLP, Linear, Module, Neuron, Parameter, Sequential
 from micrograd.optim import SGD
 
 MINUS, TIMES, DOT = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
@@ -73,6 +72,8 @@ def test_what_is_highlighted_at_a_higher_level():
     inside = next(v for v in order if v._op == "tanh")
     dot = draw_dot(names["loss"], level="neuron", highlight=inside)
     assert with_look(dot, MARKED) == ["n0"]
+    dot = draw_dot(names["loss"], level="layer", highlight=inside)
+    assert with_look(dot, MARKED) == ["l0"]
 
 
 @pytest.mark.parametrize("argument", ["highlight", "done", "parameters"])
@@ -151,7 +152,7 @@ def test_formulas_on_cards():
     c = a**2 + b
     c.label = "c"
     titles = [words[0] for words in texts(draw_dot(c, formulas=True)).values()]
-    assert titles == ["a = 2", "^2", "b = 1", "+"]
+    assert titles == ["a = 2", "x²", "b = 1", "+"]
     cards = texts(draw_dot(c, formulas=True))
     assert (cards["v1"][1], cards["v3"][1]) == ("v1 = a² = 4", "c = v1 + b = 5")
     assert "data" not in cards["v3"]
@@ -188,21 +189,14 @@ def test_symbols_of_the_chain_rule():
     assert found["v1"].count("∂v1/∂v0") == 2
 
 
-def test_mermaid_with_formulas_and_levels():
-    *_, L = line()
-    text = mermaid(L * 2.0, formulas=True, numbers=False, subgraphs=True)
-    assert [line.strip() for line in text.splitlines()[1:17]] == [
-        'subgraph level0["Inputs"]', 'v0(["x"])', 'v1(["w"])', 'v3(["b"])', "end",
-        'subgraph level1["Middle 1"]', f'v2["u #61; x {TIMES} w"]', "end",
-        'subgraph level2["Middle 2"]', 'v4["v #61; u + b"]', "end",
-        'subgraph level3["Middle 3"]', 'v5["L #61; tanh#40;v#41;"]', "end",
-        'subgraph level4["Loss"]', 'v6("2")',
-    ]  # fmt: skip
-    titled = mermaid(L, subgraphs=["in", "hidden", "hidden", "out"])
-    assert re.findall(r'subgraph \w+\["(.+)"\]', titled) == ["in", "hidden", "hidden", "out"]
-    assert '"Middle"' in mermaid(line()[4], subgraphs=True)
-    with pytest.raises(ValueError, match="a title for each of the 4 levels, got"):
-        mermaid(L, subgraphs=["in", "out"])
+def test_a_power_is_written_alike_everywhere():
+    x = Value(3.0, label="x")
+    for power, shown in ((x**2, "x²"), (x**-1, "x⁻¹"), (x**0.5, "x^0.5"), (2**x, "2^x")):
+        assert texts(draw_dot(power))[f"v{len(power._prev)}"][0] == shown
+        assert texts(draw_dot(power, formulas=True))["v1"][1].startswith(f"v1 = {shown} = ")
+        assert f">{shown}<" in power._repr_html_()
+        assert f'"sign":{json.dumps(shown)}' in explain(power).html
+        assert shown.replace("^", "#94;") in mermaid(power)
 
 
 # ---- names
@@ -237,12 +231,19 @@ def test_short_names_are_distinct():
     assert Names({"x": [Value(1.0)]}).short("x[0]") == "x[0]"
 
 
+def test_a_parameter_has_the_same_short_name_in_drawings_and_on_pages():
+    model = Sequential(Linear(3, 2), Linear(2, 1))
+    [out] = model([1.0, 2.0, 3.0])
+    assert "M0.w1,2" in {words[0] for words in texts(draw_dot(out, names=locals())).values()}
+    assert '"M0.w1,2"' in explain(out, names=locals()).html
+
+
 def test_labels_set_by_hand_are_not_shortened():
     neuron = Neuron(1)
     neuron.b.label = "layers[0].b"
     nodes = graph(neuron([1.0]), names={"neuron": neuron}).nodes
     assert {(n.label, n.short) for n in nodes if n.kind == "parameter"} == {
-        ("layers[0].b", ""), ("neuron.w[0]", "w0"),
+        ("layers[0].b", "layers[0].b"), ("neuron.w[0]", "w0"),
     }  # fmt: skip
 
 
@@ -322,52 +323,12 @@ def test_what_leads_to_a_layer_is_not_the_rest():
     model = MLP(1, [2, 1])
     x = [Value(float(i)) for i in range(50)]
     loss = sum((model([(v * 2.0).tanh()]) - v) ** 2 for v in x)
-    nodes = graph(loss, level="layer").nodes
-    rest = with_rest(Graph(nodes, "layer"))
-    box = next(n for n in rest.nodes if isinstance(n, RestBox))
+    rest = with_rest(graph(loss, level="layer"))
+    box = next(n for n in rest.nodes if n.level == "rest")
     assert all(op != "tanh" for op in re.findall(r"\w+", " ".join(box.details)))
-    assert sum(n.op == "tanh" for n in rest.nodes if hasattr(n, "op")) == 50
-    assert [n.kind for n in rest.nodes if getattr(n, "kind", "") == "result"] == ["result"]
-    assert any(isinstance(n, LayerBox) for n in rest.nodes)
-    assert not any(isinstance(n, NeuronBox) for n in rest.nodes)
-
-
-# ---- the classic picture
-
-
-def test_names_and_weights_of_the_classic_picture():
-    model = MLP(2, [2, 1])
-    for p, data in zip(model.parameters(), range(1, 10), strict=True):
-        p.data = data - 4.5
-    dot = draw_network(
-        model, inputs=["height", "age"], neurons=[["h1", "h2"], ["out"]], weights=True
-    )
-    shown = re.findall(r'\t(\w+) \[label="?(.*?)"? fill', dot.source)
-    named = {label for name, label in shown if name.endswith("_name")}
-    assert named == {"height", "age", "h1", "h2", "out"}
-    weights = {name: label for name, label in shown if name.startswith("w")}
-    assert weights == {
-        "w1_0_0": f"{MINUS}3.5", "w1_0_1": f"{MINUS}2.5", "w1_1_0": f"{MINUS}0.5",
-        "w1_1_1": "0.5", "w2_0_0": "2.5", "w2_0_1": "3.5",
-    }  # fmt: skip
-    assert (
-        f'w1_1_1 [label=0.5 fillcolor="#ffffff" fixedsize=false fontcolor="{LIGHT["positive"]}"'
-        in dot.source
-    )
-    assert dot.pipe().startswith(b"<?xml")
-
-
-def test_wrong_names_of_the_classic_picture():
-    model = MLP(2, [3, 1])
-    for options, message in (
-        ({"inputs": ["a"]}, r"inputs expects a list of 2 names, got \['a'\]"),
-        ({"inputs": "ab"}, "inputs expects a list of 2 names, got 'ab'"),
-        ({"neurons": [["a", "b"]]}, r"neurons\[0\] expects a list of 3 names"),
-        ({"neurons": [[], ["o"], ["p"]]}, "for each of the 2 layers, got 3 lists"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            draw_network(model, **options)
-    assert "out" in draw_network(model, neurons=[[], ["out"]]).source
+    assert sum(n.op == "tanh" for n in rest.nodes) == 50
+    assert [n.kind for n in rest.nodes].count("result") == 1
+    assert {n.level for n in rest.nodes} == {"op", "layer", "rest"}
 
 
 # ---- what is needed
@@ -385,8 +346,8 @@ loss.backward()
 for level in ("op", "neuron", "layer", "array"):
     draw_dot(loss, names=globals(), level=level, highlight=x, done=loss, parameters=x).pipe()
 draw_dot(loss, edges="derivatives", formulas=True)._repr_mimebundle_()
-draw_network(model, x, weights=True).pipe()
-print(mermaid(loss, subgraphs=True, formulas=True)[:9])
+draw_network(model, x).pipe()
+print(mermaid(loss)[:9])
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "flowchart\n"

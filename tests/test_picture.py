@@ -10,7 +10,7 @@ from compiled import function_of
 import micrograd
 from micrograd import Value, draw_dot
 from micrograd.compiler.picture import REACH
-from micrograd.draw.style import FAR
+from micrograd.draw.dot import FAR
 from micrograd.nn import MLP
 
 

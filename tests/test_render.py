@@ -5,9 +5,9 @@ import shutil
 import subprocess
 import sys
 import threading
+import webbrowser
 from pathlib import Path
 
-import graphviz
 import pytest
 from PIL import Image
 
@@ -55,54 +55,22 @@ def test_no_message_in_a_fresh_interpreter():
     assert run.stderr == b""
 
 
-def test_a_warning_about_the_text_is_passed_on_unless_quiet(way, capsys):
-    odd = "digraph { a [shape=nonsense] }"
-    picture(odd, "svg")
-    assert "unknown shape nonsense" in capsys.readouterr().err
-    picture(odd, "svg", quiet=True)
-    assert capsys.readouterr().err == ""
-
-
-def test_lines_of_other_threads_on_stderr_are_kept(way, capfd):
-    stop = threading.Event()
-    written = []
-
-    def chatter():
-        while not stop.is_set():
-            written.append(f"line {len(written)}")
-            os.write(2, f"{written[-1]}\n".encode())
-            stop.wait(0.001)
-
-    thread = threading.Thread(target=chatter)
-    thread.start()
-    try:
-        for _ in range(20):
-            picture(DOT, "svg")
-    finally:
-        stop.set()
-        thread.join()
-    assert sorted(capfd.readouterr().err.splitlines()) == sorted(written)
-
-
 @pytest.mark.parametrize("format", ["bmpx", "xyz"])
 def test_an_unknown_format_lists_the_known_ones(way, format):
-    refusal = rf"cannot draw format '{format}' here\. Use one of: .*png .*svg"
+    refusal = rf"cannot draw the DOT text as {format}: .*Use one of: .*png .*svg"
     with pytest.raises(ValueError, match=refusal):
         picture(DOT, format)
-    with pytest.raises(ValueError, match=refusal):
+    with pytest.raises(ValueError, match=f"unknown format: '{format}'"):
         Digraph(format=format)
     with pytest.raises(ValueError, match=refusal):
         a_to_b().pipe(format=format)
-    with pytest.raises(ValueError, match=refusal):
-        a_to_b().render("unused", format=format)
-    assert not Path("unused").exists()
 
 
 def test_a_format_that_is_not_available_here(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", "")
-    graph = a_to_b(format="xlib", directory=tmp_path)
-    with pytest.raises(ValueError, match=r"format 'xlib' here\. Use one of: .*svg"):
-        graph.render("gout")
+    graph = a_to_b(format="xlib")
+    with pytest.raises(ValueError, match=r"as xlib: .*Use one of: .*svg"):
+        graph.render(tmp_path / "gout")
     assert [path.name for path in tmp_path.iterdir()] == ["gout"]
 
 
@@ -111,15 +79,6 @@ def test_wrong_dot_text_is_an_error_with_the_message_of_graphviz(way):
         ValueError, match=r"cannot draw the DOT text as svg: .*syntax error in line 1"
     ):
         picture("digraph { a -> ", "svg")
-
-
-def test_a_machine_without_stderr(monkeypatch):
-    def closed(descriptor):
-        raise OSError(9, "Bad file descriptor")
-
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(os, "dup", closed)
-    assert picture(DOT, "svg").startswith(b"<?xml")
 
 
 def test_many_threads_draw_at_once(way):
@@ -135,21 +94,16 @@ def test_many_threads_draw_at_once(way):
     assert len(set(pictures)) == 1
 
 
-def test_engine_and_renderer_are_passed_on(way):
+def test_the_engine_is_passed_on(way):
     assert a_to_b(engine="circo").pipe("svg") != a_to_b().pipe("svg")
-    assert b"cairo" not in a_to_b().pipe("svg")
-    by_cairo = a_to_b().pipe("svg", renderer="cairo")
-    assert by_cairo.startswith(b"<?xml")
-    assert by_cairo != a_to_b().pipe("svg")
+    assert a_to_b().pipe("svg", engine="circo") == a_to_b(engine="circo").pipe("svg")
 
 
-def test_text_is_decoded_and_neato_no_op_refused(way):
+def test_text_is_decoded(way):
     graph = a_to_b(format="svg")
     graph.node("größe")
     assert "größe" in graph.pipe(encoding="utf-8")
     assert "größe" in graph.pipe(encoding="UTF8")
-    with pytest.raises(ValueError, match="neato_no_op"):
-        graph.pipe(neato_no_op=2)
 
 
 def test_display_in_a_notebook(way):
@@ -188,10 +142,6 @@ def test_save_and_render_choose_the_format_by_the_ending(way, tmp_path, ending):
         assert path.read_bytes().startswith(BEGINNINGS[ending.lower()])
         assert list(path.parent.iterdir()) == [path]
         path.unlink()
-        assert write(path.name, directory=path.parent) == str(path)
-    assert graph.save(path, skip_existing=True) == str(path)
-    with pytest.raises(graphviz.FileExistsError):
-        graph.render(path, raise_if_result_exists=True)
     assert graph.filename == "Digraph.gv"  # so render() without a name writes DOT text
 
 
@@ -200,10 +150,6 @@ def test_save_writes_dot_text_under_its_names(tmp_path, name):
     graph = a_to_b()
     assert graph.save(tmp_path / "new" / name) == str(tmp_path / "new" / name)
     assert (tmp_path / "new" / name).read_text() == graph.source
-    assert graph.save("again.gv", directory=tmp_path) == str(tmp_path / "again.gv")
-    (tmp_path / "again.gv").write_text("mine")
-    graph.save(skip_existing=True)
-    assert (tmp_path / "again.gv").read_text() == "mine"
 
 
 def test_a_format_argument_takes_precedence_over_the_ending(tmp_path):
@@ -221,23 +167,17 @@ def test_render_writes_the_text_and_the_picture(way, tmp_path):
 
 def test_render_with_the_usual_options(way, tmp_path):
     graph = a_to_b(format="svg")
-    assert graph.render("g", directory=tmp_path, cleanup=True) == str(tmp_path / "g.svg")
-    assert graph.render("g", directory=tmp_path, format="png") == str(tmp_path / "g.png")
-    assert graph.render(outfile=tmp_path / "out.pdf", cleanup=True) == str(tmp_path / "out.pdf")
-    assert graph.render("g", format="svg", renderer="cairo") == str(tmp_path / "g.cairo.svg")
-    names = sorted(p.name for p in tmp_path.iterdir())
-    assert names == ["g", "g.cairo.svg", "g.png", "g.svg", "out.pdf"]
-    with pytest.raises(graphviz.FileExistsError):
-        graph.render("g", raise_if_result_exists=True)
-    with pytest.raises(ValueError, match="would overwrite the DOT text"):
-        graph.render(tmp_path / "same.svg", outfile=tmp_path / "same.svg")
+    assert graph.render(tmp_path / "g", cleanup=True) == str(tmp_path / "g.svg")
+    assert graph.render(tmp_path / "h", format="png") == str(tmp_path / "h.png")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["g.svg", "h", "h.png"]
 
 
 def test_view_opens_the_picture(way, tmp_path, monkeypatch):
     opened = []
-    monkeypatch.setattr(Digraph, "_view", lambda self, path, **_: opened.append(path))
+    monkeypatch.setattr(webbrowser, "open", opened.append)
     a_to_b(format="svg").view(tmp_path / "gout")
-    assert opened == [str(tmp_path / "gout.svg")]
+    a_to_b().render(tmp_path / "o.svg", view=True)
+    assert opened == [(tmp_path / name).as_uri() for name in ("gout.svg", "o.svg")]
 
 
 def test_a_failing_drawing_leaves_the_old_file(way, tmp_path, monkeypatch):
@@ -260,11 +200,6 @@ LONG, SHORT = '"a" [label=' + "x" * 5000 + "]", "a -> b\n" * 20
         ("render('o')", LONG, "nothing was written (File too large): 'o'"),
         ("save('o.svg')", SHORT, "nothing was written (File too large): 'o.svg'"),
         ("render('o.svg')", SHORT, "nothing was written (File too large): 'o.svg'"),
-        (
-            "render('o.svg')",
-            LONG,
-            "cannot write the temporary file of a drawing (File too large): '/",
-        ),
     ],
 )
 def test_a_full_disk_leaves_the_old_files_and_names_the_new_one(tmp_path, call, body, message):
@@ -387,10 +322,10 @@ def test_without_pygraphviz_a_dot_program_draws(tmp_path):
     program.parent.mkdir()
     # A program that draws with the library, which this interpreter can import.
     program.write_text(
-        f"#!{sys.executable}\nimport sys\nfrom micrograd.draw import render\n"
+        f"#!{sys.executable}\nimport sys, pygraphviz\n"
         "format = sys.argv[2].removeprefix('-T')\n"
-        "data, _ = render._by_library(sys.stdin.read(), format, 'dot')\n"
-        "sys.stdout.buffer.write(data)\n"
+        "drawing = pygraphviz.AGraph(string=sys.stdin.read())\n"
+        "sys.stdout.buffer.write(drawing.draw(format=format, prog='dot'))\n"
     )
     program.chmod(0o755)
     code = f"""{EVERYTHING}
@@ -414,31 +349,8 @@ def tangle(arrows):
     return f"digraph {{ {' '.join(pairs)} }}"
 
 
-@pytest.mark.slow
-def test_a_large_drawing_is_made_in_a_separate_process_and_looks_the_same(monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    started = []
-    run = subprocess.run
-    monkeypatch.setattr(subprocess, "run", lambda *a, **k: started.append(a) or run(*a, **k))
-    text = tangle(render.LARGE + 1)
-    drawn = picture(text, "svg")
-    assert len(started) == 1
-    monkeypatch.setattr(render, "LARGE", 10_000)
-    assert picture(text, "svg") == drawn
-    monkeypatch.setattr(render, "LARGE", -1)
-    with pytest.raises(
-        ValueError, match=r"cannot draw the DOT text as svg: .*syntax error in line 1"
-    ):
-        picture("digraph { a -> ", "svg")
-    with pytest.raises(ValueError, match=r"format 'xyz' here\. Use one of: .*svg"):
-        picture(DOT, "xyz")
-    picture("digraph { a [shape=nonsense] }", "svg", quiet=True)
-    assert len(started) == 4
-
-
 def test_a_drawing_process_that_dies_is_an_error(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(render, "LARGE", -1)
     died = subprocess.CompletedProcess([], -9, b"", b"")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: died)
     with pytest.raises(ValueError, match="the drawing process ended with code -9"):

@@ -1,14 +1,12 @@
 """Drawings as readers see them in a browser: in light and dark pages, and in a notebook's cell."""
 
-import math
 import random
 import re
-from itertools import pairwise
 
 import pytest
 
 from micrograd import Value, draw_dot, draw_network, topological_order
-from micrograd.draw.theme import themed
+from micrograd.draw.render import themed
 from micrograd.draw.tokens import DARK, LIGHT
 from micrograd.nn import MLP
 
@@ -31,7 +29,7 @@ def drawing(name):
         order = topological_order(loss)
         return draw_dot(loss, names=names, level="op", highlight=order[3:5], done=order[-4:])
     if name == "network":
-        return draw_network(names["model"], names["x"], weights=True, inputs=["a", "b"])
+        return draw_network(names["model"], names["x"])
     level, edges = name.split()
     return draw_dot(loss, names=names, level=level, edges=edges)
 
@@ -222,7 +220,7 @@ CROSSED = """() => {
 }"""
 
 
-@pytest.mark.parametrize("rankdir", ["LR", "TB", "RL", "BT"])
+@pytest.mark.parametrize("rankdir", ["LR", "TB"])
 @pytest.mark.parametrize("level", ["op", "neuron"])
 def test_no_arrow_lies_on_a_card_and_so_on_a_label(opened, tmp_path, level, rankdir):
     names = network(2, 4, 3, 1)
@@ -231,28 +229,3 @@ def test_no_arrow_lies_on_a_card_and_so_on_a_label(opened, tmp_path, level, rank
     with opened(saved(tmp_path, inline(dot))) as page:
         assert page.evaluate(CROSSED) == []
         assert page.evaluate("document.querySelectorAll('g.edge').length") > 20
-
-
-LABELS = """() => {
-    const lines = [...document.querySelectorAll("g.edge path")];
-    return [...document.querySelectorAll("g.node")].filter(
-            n => /^w\\d/.test(n.querySelector("title").textContent)).map(node => {
-        const b = node.getBBox(), x = b.x + b.width / 2, y = b.y + b.height / 2;
-        return lines.filter(line => {
-            const ends = [0, line.getTotalLength()].map(t => line.getPointAtLength(t));
-            const t = (x - ends[0].x) / (ends[1].x - ends[0].x);
-            if (!(t > 0 && t < 1)) return false;
-            const height = ends[0].y + t * (ends[1].y - ends[0].y);
-            return Math.abs(height - y) < b.height / 2;
-        }).length;
-    });
-}"""
-
-
-@pytest.mark.parametrize("sizes", [(2, 3, 1), (4, 4, 2), (1, 6), (5, 1)])
-def test_each_weight_of_the_classic_picture_is_on_its_own_line(opened, tmp_path, sizes):
-    model = MLP(sizes[0], list(sizes[1:]))
-    dot = draw_network(model, weights=True)
-    with opened(saved(tmp_path, inline(dot))) as page:
-        found = page.evaluate(LABELS)
-    assert found == [1] * sum(math.prod(pair) for pair in pairwise(sizes))

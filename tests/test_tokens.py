@@ -2,8 +2,7 @@
 
 import pytest
 
-from micrograd.draw.style import DEEPEST, line
-from micrograd.draw.tokens import DARK, LIGHT, contrast
+from micrograd.draw.tokens import DARK, DEEPEST, LIGHT, contrast, line
 
 TEXT = ("ink", "faint", "positive", "negative", "gradient", "local", "wrong")
 SOFT = [("ink", "positive-soft"), ("ink", "negative-soft"), ("gradient", "gradient-soft")]

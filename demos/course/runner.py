@@ -18,7 +18,7 @@ import tasks
 from pictures import pictures_of
 
 from micrograd.draw.render import Digraph, register
-from micrograd.draw.style import FONT
+from micrograd.draw.tokens import FONT
 from micrograd.grade import Report
 from micrograd.pages.page import Page
 

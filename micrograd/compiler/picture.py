@@ -13,12 +13,11 @@ from collections.abc import Iterator, Mapping
 
 from micrograd.compiler.schedule import Block, Schedule
 from micrograd.core.naming import distinct
-from micrograd.draw.automatic_level import LARGEST
 from micrograd.draw.cards import caption, name_alone
-from micrograd.draw.layout import far_arrows
+from micrograd.draw.dot import FAR, far_arrows
+from micrograd.draw.graph import LARGEST
 from micrograd.draw.render import Digraph
-from micrograd.draw.style import CAPTION, COLOURS, EDGE, FAR, FONT
-from micrograd.draw.tokens import LIGHT
+from micrograd.draw.tokens import CAPTION, COLOURS, EDGE, FONT, GRAPH
 
 REACH = 1000  # limit on the total length of the drawn arrows, in columns of cards
 
@@ -47,10 +46,9 @@ def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir:
             f"a drawing has at most {LARGEST} groups, but the program has {len(groups)}: print its "
             ".groups instead, or draw a smaller network or fewer steps"
         )
-    look = {"rankdir": rankdir, "bgcolor": LIGHT["panel"], "pad": "0.1", "ranksep": "0.3"}
     dot = Digraph(
         format=format,
-        graph_attr={**look, "labeljust": "l", **FONT, "fontcolor": CAPTION},
+        graph_attr=GRAPH | {"rankdir": rankdir, "ranksep": "0.3"},
         node_attr={"shape": "box", "style": "filled", "margin": "0.12,0.05", **FONT},
         edge_attr={"color": EDGE, "arrowsize": "0.6"},
     )
@@ -85,7 +83,7 @@ def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir:
             start = source
             if (name, k, source) in far:
                 start = f"{name}_{k}"
-                text = f"<{name_alone(leaves.get(source, source))}>"
+                text = name_alone(leaves.get(source, source))
                 dot.node(start, text, shape="plain", style="", fontcolor=CAPTION)
             dot.edge(start, name)
     return dot

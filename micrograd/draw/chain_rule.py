@@ -14,9 +14,8 @@ from typing import Any
 
 from micrograd.core.node import innermost
 from micrograd.derivatives import jvp, local_derivatives
-from micrograd.draw.formulas import partial
-from micrograd.draw.records import Graph, NeuronBox, Node
-from micrograd.draw.style import TIMES, UNKNOWN, noise_floor, number
+from micrograd.draw.formulas import TIMES, UNKNOWN, noise_floor, number, partial
+from micrograd.draw.records import Graph
 from micrograd.engine import Value
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
@@ -27,7 +26,7 @@ SPACED_DOT: Piece = ("\xa0\N{MIDDLE DOT}\xa0", "faint")
 EQUALS: Piece = ("\xa0=\xa0", "faint")
 
 
-def with_tangents(drawn: Graph, values: Sequence[Value], tangents: Any) -> Graph:
+def with_tangents(drawn: Graph, tangents: Any) -> Graph:
     """The same graph with tangents instead of gradients.
 
     Raises:
@@ -39,8 +38,8 @@ def with_tangents(drawn: Graph, values: Sequence[Value], tangents: Any) -> Graph
             f"tangents expects a dict that maps leaves (Values) to numbers, got "
             f"{type(tangents).__name__} {tangents!r:.40}: use tangents={{x: 1.0}}"
         )
-    speed = dict(zip(values, jvp(values, tangents), strict=True))
-    value_of = _values_of(drawn, values)
+    speed = dict(zip(drawn.values, jvp(drawn.values, tangents), strict=True))
+    value_of = drawn.value_of
     return replace(
         drawn,
         nodes=tuple(
@@ -94,9 +93,7 @@ def is_stale(misfit: Value) -> bool:
     return bool(misfit._prev and innermost(misfit.grad))
 
 
-def rules_with_numbers(
-    drawn: Graph, values: Sequence[Value], forward: bool, dotted: Collection[Value] = ()
-) -> Rules:
+def rules_with_numbers(drawn: Graph, forward: bool, dotted: Collection[Value] = ()) -> Rules:
     """The numbers of the chain rule, or only the local derivatives if there are no gradients yet.
 
     For the operands in `dotted`, there are dots instead of the gradients, as for `misfits`.
@@ -105,15 +102,14 @@ def rules_with_numbers(
     operand. Constants and boxes of many numbers have no rule.
 
     >>> from micrograd.draw.graph import graph
-    >>> from micrograd.engine import topological_order
     >>> x = Value(3.0)
     >>> y = x * 2.0
     >>> y.backward()
-    >>> rules = rules_with_numbers(graph(y), topological_order(y), forward=False)
+    >>> rules = rules_with_numbers(graph(y), forward=False)
     >>> [" ".join(text.strip() for text, _ in row) for row in rules["v2"]]
     ['2 × 1 = 2', '']
     """
-    value_of = _values_of(drawn, values)
+    value_of = drawn.value_of
     rate = {node.name: node.grad for node in drawn.nodes if node.name in value_of}
     floor = noise_floor(rate.values())
     known = forward or drawn.has_gradients
@@ -131,7 +127,7 @@ def rules_with_numbers(
         if not known:
             return [(number(d), "local")]
         texts = number(rate[along], floor), number(d * rate[along], floor)
-        if value_of[operand] in dotted:
+        if value_of.get(operand) in dotted:
             texts = UNKNOWN, UNKNOWN
         return [
             *((number(d), "local"), SPACED_TIMES, (texts[0], upstream)),
@@ -141,13 +137,12 @@ def rules_with_numbers(
     rules: Rules = {}
     for node in drawn.nodes:
         local: Sequence[Any]
-        if isinstance(node, Node) and node.name in value_of:
-            if node.op != value_of[node.name]._op:  # the sum of an array, for example
-                continue
+        if node.level == "neuron":
+            inside = [drawn.values[int(name[1:])] for name in node.nodes]
+            local = _through(inside, [value_of.get(operand) for operand in node.operands])
+        elif node.name in value_of and node.op == value_of[node.name]._op:
             local = _known_derivatives(value_of[node.name])
-        elif isinstance(node, NeuronBox):
-            local = _through_neuron(node, value_of, values)
-        else:
+        else:  # of many numbers, such as the sum of an array
             continue
         pairs = zip(local, node.operands, strict=True)
         rules[node.name] = [row(d, operand, node.name) for d, operand in pairs]
@@ -173,7 +168,7 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
     constants = {node.name for node in drawn.nodes if node.kind == "constant"}
     rules: Rules = {}
     for node in drawn.nodes:
-        if isinstance(node, (Node, NeuronBox)):
+        if node.has_number:
             name = name_of.get(node.name, "")
             rules[node.name] = [
                 []
@@ -199,19 +194,10 @@ def _known_derivatives(value: Value) -> Sequence[Any]:
         return [UNKNOWN] * len(value._prev)
 
 
-def _through_neuron(
-    neuron: NeuronBox, value_of: Mapping[str, Value], values: Sequence[Value]
-) -> list[Any]:
-    # d output / d operand for each operand, by reverse mode; None where an operand is repeated.
-    inside = [values[int(name[1:])] for name in neuron.nodes]
-    adjoint: dict[Value, Any] = {inside[-1]: 1}
+def _through(inside: Sequence[Value], operands: Sequence[Value | None]) -> list[Any]:
+    # d output / d operand for each operand of a neuron, by reverse mode; None where it is repeated.
+    adjoint: dict[Value | None, Any] = {inside[-1]: 1}
     for value in reversed(inside):
         for d, operand in zip(local_derivatives(value), value._prev, strict=True):
             adjoint[operand] = adjoint.get(operand, 0) + d * adjoint[value]
-    return [adjoint.pop(value_of[operand], None) for operand in neuron.operands]
-
-
-def _values_of(drawn: Graph, values: Sequence[Value]) -> dict[str, Value]:
-    # The Value of each node and neuron; 'v7' is the one at index 7 of the topological order.
-    names = {n.name: n.nodes[-1] if isinstance(n, NeuronBox) else n.name for n in drawn.nodes}
-    return {name: values[int(v[1:])] for name, v in names.items() if v.startswith("v")}
+    return [adjoint.pop(operand, None) for operand in operands]

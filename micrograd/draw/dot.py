@@ -31,8 +31,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from micrograd.draw.automatic_level import chosen
-from micrograd.draw.cards import box_card, caption, card, name_alone
+from micrograd.draw.cards import Cards, caption, name_alone
 from micrograd.draw.chain_rule import (
     EQUALS,
     SPACED_DOT,
@@ -45,23 +44,16 @@ from micrograd.draw.chain_rule import (
     rules_with_symbols,
     with_tangents,
 )
-from micrograd.draw.contents import Looks
 from micrograd.draw.foreign import as_ours
-from micrograd.draw.graph import roots_of
-from micrograd.draw.layout import far_arrows
-from micrograd.draw.records import Graph, LayerBox, NeuronBox, Node, RestBox
+from micrograd.draw.graph import readable, roots_of
+from micrograd.draw.records import Graph
 from micrograd.draw.render import Digraph
-from micrograd.draw.style import CAPTION, EDGE, FAR, FONT, LEGEND, largest, line
-from micrograd.draw.tokens import LIGHT
-from micrograd.engine import Value, topological_order
+from micrograd.draw.tokens import CAPTION, EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
+from micrograd.engine import Value
 
 EDGES = ("plain", "derivatives", "symbols")
-SIDES = {  # where arrows enter and leave a card
-    "LR": ("w", "e"),
-    "RL": ("e", "w"),
-    "TB": ("n", "s"),
-    "BT": ("s", "n"),
-}
+SIDES = {"LR": ("w", "e"), "TB": ("n", "s")}  # where arrows enter and leave a card
+FAR = "a name in italics replaces a long arrow from the card of that name"
 MISFIT = (
     "gradients and data do not fit: data changed after backward(), or a larger graph was used: "
     "call zero_grad(), then backward()"
@@ -71,6 +63,15 @@ DOTS = (
     "backward(), a backward pass is not finished, or other gradients were added: call "
     "zero_grad(), or set the grad of leaves to 0, then call backward()"
 )
+# Graphviz would take minutes for many long arrows. It places nodes in columns, called steps here.
+# The span of an arrow is the number of steps from its start to its end.
+REACH = 3000  # steps: the limit for the sum of the spans of all arrows
+NEAR = 8  # steps: an arrow with at most this span is always drawn
+
+# If the short arrows alone span more than this, Graphviz gets fewer attempts to improve the order
+# within columns. In smaller graphs this would save little time and make the picture less symmetric.
+TANGLED = 3500  # steps
+QUICK = {"nslimit": "0.2", "mclimit": "0.05"}
 LEGENDS: dict[str, list[Piece]] = {
     "reverse": [
         *(("local derivative", "local"), SPACED_TIMES, ("upstream gradient", "gradient")),
@@ -118,7 +119,7 @@ def draw_dot(
             function, whose groups of instructions are drawn; in that case, only format and rankdir
             may be passed as well.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
-        rankdir: the direction of the arrows: 'LR' (to the right), 'RL', 'TB' (downwards) or 'BT'.
+        rankdir: the direction of the arrows: 'LR' (to the right) or 'TB' (downwards).
         names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
         edges: 'plain'; 'derivatives' for the chain rule of each operand, beside the place where its
             arrow enters: local derivative times upstream gradient = contribution; or 'symbols' for
@@ -170,34 +171,48 @@ def draw_dot(
     root, names, tangents, parameters, highlight, done, found = as_ours(
         root, names, tangents, parameters, highlight, done, found
     )
-    results = results_of(root, rankdir)
     if edges not in EDGES:
         raise ValueError(f"edges {edges!r} is not one of {', '.join(EDGES)}")
-    drawn, captions = chosen(results, names, level, parameters)
-    values = topological_order(*roots_of(results))
+    results = results_of(root, rankdir)
+    drawn, captions = readable(results, names, level, parameters)
     if tangents is not None:
-        drawn = with_tangents(drawn, values, tangents)
-    far, quick = far_arrows({node.name: node.operands for node in drawn.nodes})
-    every = {node.name for node in drawn.nodes if formulas or edges == "symbols"}
-    looks = Looks(
+        drawn = with_tangents(drawn, tangents)
+    far, quick = far_arrows({box.name: box.operands for box in drawn.nodes})
+    every = {box.name for box in drawn.nodes if formulas or edges == "symbols"}
+    cards = Cards(
         drawn,
-        values,
         named={operand for _, _, operand in far} | every,
         rate="grad" if tangents is None else "tangent",
-        shows_numbers=numbers,
-        shows_formulas=formulas,
+        numbers=numbers,
+        formulas=formulas,
         highlight=highlight,
         done=done,
         found=found,
     )
-    dotted = _dotted(edges, looks, values, roots_of(results))
-    rules, legend = _rules(edges, looks, values, dotted)
-    captions = [*_state(looks, edges, dotted), *captions, *_explained(looks, far, bool(legend))]
-    room = _room(drawn, bool(rules) and rankdir in ("TB", "BT"))
-    dot = _empty_drawing(format, rankdir, caption(captions, legend), room | quick)
-    side, _ = SIDES[rankdir]
-    _add_cards(dot, looks, rules, side)
-    _add_arrows(dot, looks, rules, side, far, edges == "symbols")
+    # In the middle of a backward pass, no gradient fits yet. In a large graph, only a chain rule
+    # needs to know.
+    asked = edges == "derivatives" or (drawn.level == "op" and numbers)
+    complete = tangents is None and drawn.has_gradients and not cards.done
+    dotted = misfits(drawn.values, roots_of(results)) if asked and complete else set()
+    rules, legend = _rules(edges, cards, dotted)
+    captions = [*_state(cards, edges, dotted), *captions, *_explained(cards, far, bool(legend))]
+    room = _room(drawn, bool(rules) and rankdir == "TB")
+    side, leave = SIDES[rankdir]
+    look = {"rankdir": rankdir, "nodesep": "0.2", "label": caption(captions, legend)}
+    dot = Digraph(
+        format=format,
+        graph_attr=GRAPH | look | room | quick,
+        node_attr={"shape": "plain", **FONT},
+        edge_attr={"color": EDGE, "arrowsize": "0.6", "tailport": leave},
+    )
+    for box in drawn.nodes:
+        # keeps neurons in the order of their layer
+        attributes = {"ordering": "in"} if box.level == "neuron" else {}
+        if box.label and box.short != box.label:
+            attributes["tooltip"] = box.label
+        text = cards.html(box, rules.get(box.name, ()), side)
+        dot.node(box.name, f"<{text}>", **attributes)
+    _add_arrows(dot, cards, rules, side, far, edges == "symbols")
     return dot
 
 
@@ -208,37 +223,24 @@ def results_of(root: Any, rankdir: str) -> Any:
     return root if isinstance(root, (list, tuple)) and root else [root]
 
 
-def _dotted(
-    edges: str, looks: Looks, values: Sequence[Value], roots: Collection[Value]
-) -> set[Value]:
-    # The Values whose gradients do not fit. In the middle of a backward pass, none fits yet. In a
-    # large graph, only a chain rule needs to know.
-    asked = edges == "derivatives" or (looks.drawn.level == "op" and looks.shows_numbers)
-    if looks.rate == "tangent" or looks.done or not looks.drawn.has_gradients or not asked:
-        return set()
-    return misfits(values, roots)
-
-
-def _rules(
-    edges: str, looks: Looks, values: Sequence[Value], dotted: Collection[Value]
-) -> tuple[Rules, Sequence[Piece]]:
+def _rules(edges: str, cards: Cards, dotted: Collection[Value]) -> tuple[Rules, Sequence[Piece]]:
     # The rows of the chain rule, and their legend.
-    forward = looks.rate == "tangent"
+    forward = cards.rate == "tangent"
     if edges == "symbols":
-        return rules_with_symbols(looks.drawn, looks.name_of), LEGENDS[edges]
+        return rules_with_symbols(cards.drawn, cards.name_of), LEGENDS[edges]
     if edges == "plain":
         return {}, ()
-    rules = rules_with_numbers(looks.drawn, values, forward, dotted)
-    known = "reverse" if looks.drawn.has_gradients else "local"
+    rules = rules_with_numbers(cards.drawn, forward, dotted)
+    known = "reverse" if cards.drawn.has_gradients else "local"
     return rules, LEGENDS["forward" if forward else known] if rules else ()
 
 
-def _state(looks: Looks, edges: str, dotted: Collection[Value]) -> list[str]:
+def _state(cards: Cards, edges: str, dotted: Collection[Value]) -> list[str]:
     # What to say if there are no gradients, or if they do not fit; an arrow into a layer stands for
     # many of them.
-    drawn = looks.drawn
-    with_numbers = any(not isinstance(node, (LayerBox, RestBox)) for node in drawn.nodes)
-    if looks.rate == "tangent" or not looks.shows_numbers or not with_numbers:
+    drawn = cards.drawn
+    without = not cards.numbers or all(box.grad is None for box in drawn.nodes)
+    if cards.rate == "tangent" or without:
         return []
     if drawn.has_old_gradients:
         return ["only leaves have gradients, left over from before: call backward()"]
@@ -249,15 +251,15 @@ def _state(looks: Looks, edges: str, dotted: Collection[Value]) -> list[str]:
     return [MISFIT] if any(map(is_stale, dotted)) else []
 
 
-def _explained(looks: Looks, far: Collection[Any], ruled: bool) -> list[str]:
+def _explained(cards: Cards, far: Collection[Any], ruled: bool) -> list[str]:
     # The captions that explain what is not obvious in the drawing.
-    texts = ["solid cards have passed on their gradient"] if looks.done else []
+    texts = ["solid cards have passed on their gradient"] if cards.done else []
     texts += [FAR] if far else []
-    nodes = {node.name: node for node in looks.drawn.nodes if isinstance(node, Node)}
-    numbers = [[o for o in node.operands if o in nodes] for node in nodes.values()]
-    if not ruled and any(len(set(operands)) < len(operands) for operands in numbers):
+    nodes = {box.name: box for box in cards.drawn.nodes if box.level == "op"}
+    operands = [[o for o in box.operands if o in nodes] for box in nodes.values()]
+    if not ruled and any(len(set(each)) < len(each) for each in operands):
         texts.append("two arrows between the same cards: the operation uses that number twice")
-    if any(isinstance(node, NeuronBox) for node in looks.drawn.nodes):
+    if any(box.level == "neuron" for box in cards.drawn.nodes):
         texts.append(f"lines are weights, shades are outputs: {LEGEND}")
     return texts
 
@@ -265,69 +267,74 @@ def _explained(looks: Looks, far: Collection[Any], ruled: bool) -> list[str]:
 def _room(drawn: Graph, wide: bool) -> dict[str, str]:
     # Straight lines between neurons, and room for those that meet at a card. Wide cards, with rules
     # beside the ports, need more room.
-    fan = max((len(node.weights) for node in drawn.nodes if isinstance(node, NeuronBox)), default=0)
+    fan = max(len(box.weights) for box in drawn.nodes)
     if not fan:
         return {"ranksep": "0.5"}
     return {"ranksep": f"{max(1.0 * wide, 0.5 + 0.07 * min(20, fan)):g}", "splines": "polyline"}
 
 
-def _empty_drawing(format: str, rankdir: str, label: str, layout: Mapping[str, str]) -> Digraph:
-    _, leave = SIDES[rankdir]
-    return Digraph(
-        format=format,
-        graph_attr={
-            "rankdir": rankdir,
-            "bgcolor": LIGHT["panel"],
-            "pad": "0.1",
-            "nodesep": "0.2",
-            **layout,
-            "label": label,
-            "labeljust": "l",
-            **FONT,
-            "fontcolor": CAPTION,
-        },
-        node_attr={"shape": "plain", **FONT},
-        edge_attr={"color": EDGE, "arrowsize": "0.6", "tailport": leave},
-    )
-
-
-def _add_cards(dot: Digraph, looks: Looks, rules: Rules, side: str) -> None:
-    for node in looks.drawn.nodes:
-        face = looks.face(node, rules)
-        look: dict[str, str] = {}
-        boxed = isinstance(node, (LayerBox, RestBox))
-        text = box_card(node, face) if boxed else card(node, face, side)
-        if isinstance(node, NeuronBox):
-            look["ordering"] = "in"  # keeps neurons in the order of their layer
-        if node.short and node.short != node.label:
-            look["tooltip"] = node.label
-        dot.node(node.name, f"<{text}>", **look)
-
-
 def _add_arrows(
     dot: Digraph,
-    looks: Looks,
+    cards: Cards,
     rules: Rules,
     side: str,
     far: Collection[tuple[str, int, str]],
     backward: bool,
 ) -> None:
-    neurons = [node for node in looks.drawn.nodes if isinstance(node, NeuronBox)]
-    heaviest = largest(w for neuron in neurons for w in neuron.weights)
-    for node in looks.drawn.nodes:
-        for i, operand in enumerate(node.operands):
+    heaviest = largest(w for box in cards.drawn.nodes for w in box.weights)
+    for box in cards.drawn.nodes:
+        for i, operand in enumerate(box.operands):
             start = operand
-            if (node.name, i, operand) in far:
-                start = f"{node.name}_{i}"
-                dot.node(start, f"<{name_alone(looks.name_alone(operand))}>", fontcolor=CAPTION)
+            if (box.name, i, operand) in far:
+                start = f"{box.name}_{i}"
+                dot.node(start, name_alone(cards.name_alone(operand)), fontcolor=CAPTION)
             look: dict[str, str] = {}
-            port = f"p{i}:"
-            if isinstance(node, NeuronBox):
-                port = port if any(rules.get(node.name, ())) else "p0:"
-                if node.weights[i] is not None:
-                    look |= {"arrowhead": "none", **line(node.weights[i], heaviest)}
-            elif isinstance(node, (LayerBox, RestBox)):
-                port = ""
+            port = f"p{i}:" if box.has_ports else ""
+            if box.weights:
+                port = port if any(rules.get(box.name, ())) else "p0:"
+                if box.weights[i] is not None:
+                    look |= {"arrowhead": "none", **line(box.weights[i], heaviest)}
             if backward:
                 look |= {"dir": "back", "color": LIGHT["gradient"]}
-            dot.edge(start, f"{node.name}:{port}{side}", **look)
+            dot.edge(start, f"{box.name}:{port}{side}", **look)
+
+
+def far_arrows(
+    operands_of: Mapping[str, Sequence[str]], reach: int = REACH
+) -> tuple[set[tuple[str, int, str]], dict[str, str]]:
+    """The arrows to leave out, and Graphviz attributes for the layout of the rest.
+
+    The longest arrows are left out until the spans of the others add up to at most `reach`. An
+    operation is one step after its last operand; a leaf is one step before its first user.
+
+    Args:
+        operands_of: maps each node's name to the names of its operands, in topological order.
+        reach: the limit for the sum of the spans of all arrows.
+
+    Returns:
+        A set of arrows (node, index of the operand, operand), and a dict of attributes.
+
+    >>> far_arrows({"a": [], "b": ["a"], "c": ["a", "b"]})
+    (set(), {})
+    """
+    step: dict[str, int] = {}
+    before_first_user: dict[str, int] = {}
+    for name, operands in operands_of.items():
+        # a layer that feeds itself has an operand that has no step yet
+        step[name] = 1 + max((step.get(operand, 0) for operand in operands), default=-1)
+        for operand in operands:
+            known = before_first_user.get(operand, step[name])
+            before_first_user[operand] = min(known, step[name] - 1)
+    arrows = [
+        (step[name] - (step[operand] or before_first_user[operand]), name, i, operand)
+        for name, operands in operands_of.items()
+        for i, operand in enumerate(operands)
+    ]
+    far: set[tuple[str, int, str]] = set()
+    left = sum(span for span, *_ in arrows)
+    for span, name, i, operand in sorted(arrows, reverse=True):
+        if left <= reach or span <= NEAR:
+            break
+        far.add((name, i, operand))
+        left -= span
+    return far, QUICK if left > TANGLED else {}

@@ -29,7 +29,7 @@ our rule, so that a page can compute it again. Otherwise it has the numbers of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import permutations
 from typing import Any
@@ -55,7 +55,6 @@ LOOKED_FOR = {  # where an engine may keep things; the names of the original and
     "op": ("_op", "op"),
 }  # fmt: skip
 KNOWN = ("data", "grad", "_prev", "_children")  # these count whatever they hold
-Edges = tuple[list[Any], "list[Any] | None"]  # operands in order, and local derivatives if known
 
 
 def is_foreign(thing: Any) -> bool:
@@ -104,13 +103,12 @@ def as_ours(root: Any, *others: Any) -> list[Any]:
         TypeError: the data of a node is not a real number.
         ValueError: the graph has a cycle.
     """
-    roots = root.tolist() if _is_of_objects(root) else root
-    roots = roots if isinstance(roots, (list, tuple)) else [roots]
-    foreign = [node for node in roots if is_foreign(node)]
+    roots = _listed(root)
+    foreign = [node for node in roots if is_foreign(node)] if isinstance(roots, list) else []
     if not foreign:
         return [root, *others]
     copy_of = _copies(foreign)
-    replaced = [_replaced_in(thing, copy_of) for thing in (root, *others)]
+    replaced = [_replaced(thing, copy_of) for thing in (root, *others)]
     for thing in replaced:
         if isinstance(thing, Mapping):  # names from the user replace labels of the engine
             for value in Names(thing).label_of.keys() & set(copy_of.values()):
@@ -118,24 +116,26 @@ def as_ours(root: Any, *others: Any) -> list[Any]:
     return replaced
 
 
-def _replaced_in(thing: Any, copy_of: Mapping[int, Value]) -> Any:
-    if isinstance(thing, Mapping):  # such as names, which are not searched for in dicts inside it
-        return {copy_of.get(id(key), key): _replaced(x, copy_of) for key, x in thing.items()}
-    return _replaced(thing, copy_of)
-
-
-def _replaced(thing: Any, copy_of: Mapping[int, Value], around: tuple[Any, ...] = ()) -> Any:
+def _listed(thing: Any) -> Any:
+    # An array or a collection as a list, a single node as a list of one.
+    if is_array(thing):
+        return thing.tolist()
     if isinstance(thing, (list, tuple, set, frozenset)):
-        if any(thing is outer for outer in around):  # a list that contains itself
-            return thing
-        return [_replaced(entry, copy_of, (*around, thing)) for entry in thing]
-    if _is_of_objects(thing):
-        return _replaced(thing.tolist(), copy_of)
+        return list(thing)
+    return [thing] if is_foreign(thing) else thing
+
+
+def _replaced(thing: Any, copy_of: Mapping[int, Value]) -> Any:
+    if isinstance(thing, Mapping):  # such as names; dicts inside it are not searched
+        return {
+            copy_of.get(id(key), key): entry
+            if isinstance(entry, Mapping)
+            else _replaced(entry, copy_of)
+            for key, entry in thing.items()
+        }
+    if isinstance(thing, (list, tuple, set, frozenset)) or is_array(thing):
+        return [_replaced(entry, copy_of) for entry in _listed(thing)]
     return copy_of.get(id(thing), thing)
-
-
-def _is_of_objects(thing: Any) -> bool:
-    return is_array(thing) and str(thing.dtype) == "object"
 
 
 def _copies(roots: Sequence[Any]) -> dict[int, Value]:
@@ -147,12 +147,8 @@ def _copies(roots: Sequence[Any]) -> dict[int, Value]:
         if id(node) not in nodes:
             nodes[id(node)] = node
             waiting += _operands(node)
-    before = _gradients(nodes.values())
-    try:
-        edges = {key: _edges(node) for key, node in nodes.items()}
-    finally:  # all gradients are as they were, even if a `_backward` calls others
-        _put_back(before)
     copy_of = {key: _leaf(node) for key, node in nodes.items()}
+    edges = {key: _edges(node) for key, node in nodes.items()}
     for key, (operands, _) in edges.items():
         copy_of[key]._prev = tuple(copy_of[id(operand)] for operand in operands)
     key_of = {copy: key for key, copy in copy_of.items()}
@@ -177,7 +173,8 @@ def _leaf(node: Any) -> Value:
 
 
 class _Notes:
-    # Stands for the grad of an operand, and writes down what is added to it.
+    # Stands for the grad of an operand, and writes down what is added to it. It cannot be added to
+    # a number, so a `_backward` that calls those of its operands fails.
 
     def __init__(self, operand: Any, notes: list[tuple[Any, Any]]) -> None:
         self.operand, self.notes = operand, notes
@@ -186,45 +183,26 @@ class _Notes:
         self.notes.append((self.operand, contribution))
         return self
 
-    __radd__ = __add__
-
-    def __sub__(self, contribution: Any) -> _Notes:
-        return self.__add__(-contribution)
-
-
-def _gradients(nodes: Iterable[Any]) -> list[tuple[Any, str, Any]]:
-    # Each node with the attribute of its gradient, and the gradient.
-    found = ((v, _name(v, "grad")) for v in nodes)
-    return [(v, name, getattr(v, name)) for v, name in found if name]
-
-
-def _put_back(gradients: Iterable[tuple[Any, str, Any]]) -> None:
-    for v, name, grad in gradients:
-        with suppress(Exception):
-            setattr(v, name, grad)
-
-
-def _given(node: Any) -> Any:
-    given = _found(node, "operands")
-    return () if given is None else given
-
 
 def _operands(node: Any) -> list[Any]:
-    return list(_given(node))
+    given = _found(node, "operands")
+    return [] if given is None else list(given)
 
 
-def _edges(node: Any) -> Edges:
-    given, operands = _given(node), _operands(node)
-    if not operands:
-        return [], []
-    slopes = _found(node, "slopes")
+def _is_set(node: Any) -> bool:
+    return isinstance(_found(node, "operands"), (set, frozenset))
+
+
+def _edges(node: Any) -> tuple[list[Any], list[Any] | None]:
+    # The operands in order, and the local derivatives if they are known.
+    operands, slopes = _operands(node), _found(node, "slopes")
     if slopes is not None and len(slopes) == len(operands):
         return operands, list(slopes)
-    notes = _contributions(node, operands)
+    notes = _contributions(node, operands) if operands else []
     if not notes:
         return operands, None
     used = [operand for operand, _ in notes]
-    if isinstance(given, (set, frozenset)) and {*map(id, used)} == {*map(id, operands)}:
+    if _is_set(node) and {*map(id, used)} == {*map(id, operands)}:
         return used, [contribution for _, contribution in notes]
     places = [*map(id, operands)]
     share = {
@@ -237,23 +215,21 @@ def _edges(node: Any) -> Edges:
 def _contributions(node: Any, operands: Sequence[Any]) -> list[tuple[Any, Any]]:
     # Runs the `_backward` of one node alone, and puts the gradients back.
     notes: list[tuple[Any, Any]] = []
-    before = _gradients((node, *operands))
-    others = {id(v) for v in operands}
-    below = _gradients(v for o in operands for v in _operands(o) if id(v) not in others)
+    named = ((v, _name(v, "grad")) for v in (node, *operands))
+    before = [(v, name, getattr(v, name)) for v, name in named if name]
     try:
         for v, name, _ in before[1:]:
             setattr(v, name, _Notes(v, notes))
         setattr(node, before[0][1], 1.0)
         node._backward()
-        if any(isinstance(getattr(v, name), _Notes) for v, name, _ in below):
-            return []  # it called the `_backward` of its operands, too
         written = {id(v): (v, getattr(v, name)) for v, name, _ in before[1:]}
         # with = instead of +=
         notes += [pair for pair in written.values() if not isinstance(pair[1], _Notes)]
     except Exception:  # whatever such an engine may raise
         return []
     finally:
-        _put_back(reversed(before))
+        for v, name, grad in reversed(before):
+            setattr(v, name, grad)
     return notes
 
 
@@ -263,14 +239,13 @@ def _contributions(node: Any, operands: Sequence[Any]) -> list[tuple[Any, Any]]:
 def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
     # Gives a copy its operation and its closure.
     op = _found(node, "op") or ""
-    is_set = isinstance(_given(node), (set, frozenset))
-    has_order = slopes is not None or not is_set or len(copy._prev) > 2  # ours take one or two
+    has_order = slopes is not None or not _is_set(node) or len(copy._prev) > 2  # ours take 1 or 2
     orders = [copy._prev] if has_order else permutations(copy._prev)
     fitting = [
         twin
         for operands in orders
         for name in _names(op, type(node), copy, slopes)
-        if (twin := _twin(name, operands)) is not None and _is_same(twin, copy, slopes)
+        if (twin := _twin(name, operands, copy, slopes)) is not None
     ]
     if len({twin._op for twin in fitting}) == 1:
         copy._prev, copy._op, copy._rule = fitting[0]._prev, fitting[0]._op, fitting[0]._rule
@@ -296,20 +271,18 @@ def _names(op: str, kind: type, copy: Value, slopes: list[Any] | None) -> Iterat
             yield f"**{exponent:g}"
 
 
-def _twin(name: str, operands: Sequence[Value]) -> Value | None:
+def _twin(
+    name: str, operands: Sequence[Value], copy: Value, slopes: list[Any] | None
+) -> Value | None:
+    # Our operation of this name, if it gives the same number and the same derivatives.
     with suppress(*FAILURES):
         twin = again(name, operands)
-        return twin if twin._prev == operands else None  # inside no_grad() it has no operands
-    return None
-
-
-def _is_same(twin: Value, copy: Value, slopes: list[Any] | None) -> bool:
-    pairs = [(twin.data, copy.data)]
-    with suppress(*FAILURES):
+        pairs = [(twin.data, copy.data)]
         if slopes is not None:
             pairs += zip(local_derivatives(twin), slopes, strict=True)
-        return all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
-    return False
+        same = all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
+        return twin if same and twin._prev == operands else None  # no_grad() leaves out operands
+    return None
 
 
 class _Slopes(Own):

@@ -1,4 +1,4 @@
-"""Operations and derivatives as mathematics: a + b, x², tanh(n), ∂L/∂u.
+"""Numbers, operations and derivatives as mathematics: −0.5, a + b, x², tanh(n), ∂L/∂u.
 
 >>> formula("-", ["a", "b"]), formula("**2", ["x"]), formula("tanh", ["n"])
 ('a − b', 'x²', 'tanh(n)')
@@ -6,14 +6,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import numbers
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from micrograd.draw.records import ArrayBox, Graph, Node
-from micrograd.draw.style import MINUS, SIGNS, number
+from micrograd.core.node import innermost
 
+MINUS, TIMES, UNKNOWN = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
+SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-PARTIAL = "\N{PARTIAL DIFFERENTIAL}"
+NOISE = 1e-15  # about the rounding error of a difference of ordinary numbers that should be 0
+
+
+# ---- numbers
+
+
+def number(x: Any, floor: float = 0.0, digits: int = 4) -> str:
+    """The text of a number in a drawing: 4 significant digits, but short fractions in full.
+
+    Args:
+        x: a number of any kind; a Value is drawn as its data, any other object as its str.
+        floor: a float below this size is noise and is drawn as 0.
+        digits: the number of significant digits.
+
+    >>> number(0.1 + 0.2), number(-0.0), number(1234567.0)
+    ('0.3', '0', '1.235e6')
+    >>> number(0.1 + 0.2 - 0.3, floor=1e-15)
+    '0'
+    """
+    x = innermost(x)
+    text = str(x)
+    if isinstance(x, numbers.Rational) and len(text) <= 12:
+        return text.replace("-", MINUS)
+    try:
+        x = float(x)
+    except (TypeError, ValueError, OverflowError):
+        return text if len(text) <= 24 else f"{text[:23]}…"
+    text = f"{0.0 if abs(x) < floor else x + 0.0:.{digits}g}"  # adding 0.0 turns -0.0 into 0.0
+    return re.sub(r"e(-?)\+?0*", r"e\1", text).replace("-", MINUS)
+
+
+def noise_floor(xs: Iterable[Any]) -> float:
+    """The size below which a float is noise, given all data or all gradients of a drawing.
+
+    It is 1e-15, or 1e-15 times the largest number if that is below 1. So 0.1 + 0.2 - 0.3 is drawn
+    as 0, but a gradient of 3.2e-9 is drawn as it is.
+
+    >>> noise_floor([0.5, 2.0]), noise_floor([0.25, 0.5])
+    (1e-15, 5e-16)
+    """
+    sizes = (abs(x) for x in map(innermost, xs) if isinstance(x, float))
+    return NOISE * min(1.0, max(sizes, default=0.0))
+
+
+def counted(n: int, thing: str) -> str:
+    """A count and its noun, in the singular or the plural.
+
+    >>> counted(1, "input"), counted(1200, "parameter")
+    ('1 input', '1,200 parameters')
+    """
+    return f"{n:,} {thing}{'s' * (n != 1)}"
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """The shape of an array as text.
+
+    >>> shape_text((64, 2))
+    '(64 × 2)'
+    """
+    return f"({f' {TIMES} '.join(f'{n:,}' for n in shape)})"
+
+
+# ---- operations
+
+
+def sign(op: str) -> str:
+    """The sign of an operation in mathematics, instead of the one in Python; a power is that of x.
+
+    >>> sign("*"), sign("**-1"), sign("2**"), sign("relu")
+    ('×', 'x⁻¹', '2^x', 'ReLU')
+    """
+    if op.startswith("**") or op.endswith("**"):
+        return formula(op, ["x", "y"] if op == "**" else ["x"])
+    return "ReLU" if op == "relu" else SIGNS.get(op, op)
 
 
 def formula(op: str, operands: Sequence[str]) -> str:
@@ -32,38 +108,13 @@ def formula(op: str, operands: Sequence[str]) -> str:
     if op == "**":
         return "^".join(map(_bracketed, operands))
     if op.startswith("**"):
-        return _bracketed(first) + _raised(op[2:])
+        exponent: Any = op[2:].removesuffix(".0")
+        if exponent.lstrip("-").isdecimal():
+            return f"{_bracketed(first)}{exponent.translate(RAISED)}"
+        return f"{_bracketed(first)}^{exponent.replace('-', MINUS)}"
     if op.endswith("**"):
         return f"{op[:-2].replace('-', MINUS)}^{_bracketed(first)}"
-    return f"{op}({', '.join(operands)})"
-
-
-def formulas(drawn: Graph, name_of: Mapping[str, str]) -> dict[str, str]:
-    """The formula of each node at level 'op': a leaf's is its name, a constant's is its number.
-
-    Args:
-        drawn: the graph.
-        name_of: what to call each node; a node without a name shows only its formula.
-
-    >>> from micrograd.draw.graph import graph
-    >>> from micrograd.engine import Value
-    >>> drawn = graph((Value(2.0) + 1.0) ** 2)
-    >>> formulas(drawn, {"v0": "a", "v2": "c", "v3": "d"})
-    {'v0': 'a', 'v2': 'c = a + 1', 'v3': 'd = c²'}
-    """
-    operand = {
-        node.name: name_of.get(node.name)
-        or (number(node.data) if isinstance(node, Node) and node.kind == "constant" else "")
-        for node in drawn.nodes
-    }
-    found = {}
-    for node in drawn.nodes:
-        if isinstance(node, (Node, ArrayBox)) and node.kind != "constant":
-            name, text = operand[node.name], ""
-            if node.operands and " " not in node.op:  # "7 operations" have no formula
-                text = formula(node.op, [operand[o] for o in node.operands])
-            found[node.name] = " = ".join(filter(None, [name, text]))
-    return found
+    return f"{sign(op)}({', '.join(operands)})"
 
 
 def partial(output: str, variable: str) -> str:
@@ -72,19 +123,8 @@ def partial(output: str, variable: str) -> str:
     >>> partial("L", "x")
     '∂L/∂x'
     """
-    return f"{PARTIAL}{_atom(output)}/{PARTIAL}{_atom(variable)}"
-
-
-def _atom(name: str) -> str:
-    return f"({name})" if " " in name else name
+    return "/".join(f"∂({x})" if " " in x else f"∂{x}" for x in (output, variable))
 
 
 def _bracketed(text: str) -> str:
     return f"({text})" if text.startswith(MINUS) or "/" in text or " " in text else text
-
-
-def _raised(exponent: str) -> str:
-    digits: Any = exponent.removesuffix(".0")
-    if set(digits) <= set("0123456789-"):
-        return str(digits.translate(RAISED))
-    return f"^{exponent.replace('-', MINUS)}"

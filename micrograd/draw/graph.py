@@ -1,8 +1,6 @@
-"""A graph as plain records, from which all drawings are made.
+"""A graph as plain records, from which all drawings are made; and the orders of its nodes.
 
-A `Value` changes during training and is compared by identity. A drawing needs the opposite: a
-snapshot, with names that are the same in every run. So `graph()` records one `Node` per Value in
-topological order and calls them v0, v1, ...; equal programs give equal records.
+`graph()` records one `Box` per Value in topological order and calls them v0, v1, ...
 
     >>> a = Value(3.0)
     >>> square = a * a
@@ -25,12 +23,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from micrograd.draw.array_level import with_arrays
 from micrograd.draw.foreign import LOOKED_FOR
-from micrograd.draw.levels import LEVELS, grouped
+from micrograd.draw.levels import at_level, with_rest
 from micrograd.draw.names import Names, is_array
-from micrograd.draw.records import Graph, Node
+from micrograd.draw.records import LEVELS, Box, Graph
 from micrograd.engine import Value, topological_order
+
+READABLE = 100  # nodes: a larger drawing is a hairball
+LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
 
 
 def graph(
@@ -39,7 +39,7 @@ def graph(
     level: str = "op",
     parameters: Any = (),
 ) -> Graph:
-    """The records of all nodes that lead to the roots.
+    """The records of all nodes that lead to the results.
 
     A leaf is a constant if it was a plain number beside an operator, a parameter if a Module in
     `names` owns it or it is among `parameters`, and otherwise an input.
@@ -52,9 +52,8 @@ def graph(
             `w[0]`, for example, and a parameter of a Module `model.layers[0].neurons[1].b`. A list
             or tuple gives names only if all its Values are leaves. A `label` set by hand takes
             precedence.
-        level: 'op' for a Node per Value; 'neuron' to replace the operations of each call of a
-            neuron by a NeuronBox; 'layer' to replace all calls of a layer by one LayerBox; 'array'
-            to replace the elements of each array of Values by one ArrayBox.
+        level: 'op' for a box per Value; 'neuron' for one per call of a neuron; 'layer' for one per
+            layer; 'array' for one per array of Values.
         parameters: Values that are parameters although no Module owns them, or lists of these.
 
     Raises:
@@ -83,23 +82,22 @@ def graph(
 
     nodes = []
     for value in order:
-        label = named.label_of.get(value, "")
-        node = Node(
+        path = named.label_of.get(value, "")
+        label = str(value.label or path)
+        shortened = value in named.parameters and not value.label
+        node = Box(
             name=name_of[value],
-            label=str(value.label or label),
+            label=label,
+            short=named.short(path) if shortened else label,
             kind=kind(value),
             op=str(value._op),
             operands=tuple(name_of[operand] for operand in value._prev),
             data=value.data,
             grad=value.grad,
-            short=named.short(label) if value in named.parameters and not value.label else "",
         )
         nodes.append(node)
-    if level == "op":
-        return Graph(tuple(nodes))
-    if level == "array":
-        return Graph(tuple(with_arrays(nodes, order, roots, named)), level)
-    return Graph(tuple(grouped(nodes, order, roots, named, level)), level)
+    drawn = Graph(tuple(nodes), tuple(name_of[root] for root in roots), tuple(order))
+    return at_level(drawn, named, level)
 
 
 def roots_of(results: Sequence[Any]) -> dict[Value, None]:
@@ -115,25 +113,99 @@ def roots_of(results: Sequence[Any]) -> dict[Value, None]:
     for result in results:
         inside = result.ravel().tolist() if is_array(result) and result.size else [result]
         for root in inside:
-            _check_root(root)
+            if not isinstance(root, Value):
+                raise _not_a_value(root)
             found[root] = None
     return found
 
 
-def _check_root(root: Any) -> None:
+def _not_a_value(root: Any) -> TypeError:
     if hasattr(type(root), "named_parameters"):
-        raise TypeError(
+        return TypeError(
             f"a graph starts from a Value, got the model {root!r:.40}: draw its output with "
             "draw_dot(model(x)), or the network itself with draw_network(model)"
         )
-    if not isinstance(root, Value):
-        wanted = (f"{x} ({', '.join(LOOKED_FOR[x])})" for x in ("data", "grad", "operands"))
-        raise TypeError(
-            f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: pass the "
-            "result of a computation, or one entry of a list of results"
-            + f". A Value of another engine is known by its {'; '.join(wanted)}"
-            * (type(root).__module__ != "builtins")
-        )
+    wanted = (f"{x} ({', '.join(LOOKED_FOR[x])})" for x in ("data", "grad", "operands"))
+    return TypeError(
+        f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: pass the result of "
+        "a computation, or one entry of a list of results"
+        + f". A Value of another engine is known by its {'; '.join(wanted)}"
+        * (type(root).__module__ != "builtins")
+    )
+
+
+# ---- the level at which a graph is drawn
+
+
+def readable(
+    results: Sequence[Any], names: Mapping[str, Any] | None, level: str | None, parameters: Any
+) -> tuple[Graph, list[str]]:
+    """The graph as detailed as a reader can still follow, and captions that say what was chosen.
+
+    By default, a graph of up to 100 nodes is drawn operation by operation, and a larger one neuron
+    by neuron, layer by layer or array by array: the first of these that is small enough. A level
+    that the caller chooses is used unless the graph is too large to lay out.
+
+    Args:
+        results: Values, or arrays of Values.
+        names: as in `graph`.
+        level: the level that the caller chose, or None.
+        parameters: as in `graph`.
+
+    Raises:
+        ValueError: the level is unknown, or the graph is too large at every level.
+
+    >>> from micrograd.nn import MLP
+    >>> drawn, captions = readable([MLP(2, [16, 1])([1.0, 2.0])], None, None, ())
+    >>> drawn.level, captions
+    ('neuron', ["179 nodes, drawn neuron by neuron: level='op' draws each operation"])
+    """
+
+    def at(level: str) -> Graph:
+        return graph(*results, names=names, level=level, parameters=parameters)
+
+    def is_small(drawn: Graph) -> bool:
+        return _fits(drawn) if level else len(drawn.nodes) <= READABLE
+
+    first = best = at(level or "op")
+    for coarser in LEVELS[LEVELS.index(first.level) + 1 :]:
+        if is_small(best):
+            break
+        drawn = at(coarser)
+        found = [drawn, with_rest(drawn)] if coarser == "layer" else [drawn]
+        for each in found if drawn.is_grouped else []:
+            if not is_small(best) and len(each.nodes) < len(best.nodes):
+                best = each
+    if not _fits(best):
+        raise _too_large(best)
+    if level not in (None, "op") and not first.is_grouped:
+        what = "arrays of Values" if level == "array" else "neurons of micrograd.nn"
+        return best, [f"no {what} in this graph"]
+    if best is first:
+        return best, []
+    if level:
+        return best, [f"too large for level '{level}': drawn at level '{best.level}'"]
+    caption = f"{len(first.nodes):,} nodes, drawn {best.level} by {best.level}"
+    return best, [caption + ": level='op' draws each operation" * _fits(first)]
+
+
+def _arrows(drawn: Graph) -> int:
+    return sum(len(node.operands) for node in drawn.nodes)
+
+
+def _fits(drawn: Graph) -> bool:
+    return len(drawn.nodes) <= LARGEST and _arrows(drawn) <= 2 * LARGEST
+
+
+def _too_large(drawn: Graph) -> ValueError:
+    limit, found = f"{LARGEST} nodes", len(drawn.nodes)
+    if found <= LARGEST:
+        limit, found = f"{2 * LARGEST} arrows", _arrows(drawn)
+    even = f" even at level '{drawn.level}'" if drawn.is_grouped else ""
+    return ValueError(
+        f"a drawing has at most {limit}, but the graph has {found}{even}: draw a part of it, such "
+        "as the loss of a single example, or a smaller network"
+    )
 
 
 # ---- orders
@@ -143,7 +215,7 @@ def levels(*roots: Value) -> dict[Value, int]:
     """The level of each node: 0 for a leaf, else one more than the highest level of its operands.
 
     Nodes of the same level do not depend on each other: they could be computed at the same time.
-    (These levels have nothing to do with the `level` of a drawing.)
+    (The `level` of a drawing is something else: how much one card stands for.)
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> c = a + b

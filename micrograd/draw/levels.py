@@ -1,81 +1,130 @@
-"""From operations to neurons, and from neurons to layers.
+"""From operations to neurons, layers and arrays.
 
 Each result of a module in `nn.py` carries a note: the module that made it, and the module's inputs.
-The operations between these inputs and the result become one NeuronBox; all NeuronBoxes of a module
-become one LayerBox. Operations outside a neuron, such as those of the loss, stay as they are.
+The operations between these inputs and the result become one box for the neuron; all such boxes of
+a module become one for the layer. An array of Values remembers the operation and the operands that
+it was computed from (see `arrays.py`), and so does the result of a reduction. Operations outside,
+such as those of a loss, stay as they are.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from micrograd.draw.names import Names
-from micrograd.draw.records import LayerBox, NeuronBox, Node, RestBox
+from micrograd.draw.formulas import counted, sign
+from micrograd.draw.names import Names, is_array
+from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value
 from micrograd.nn import neurons_of
 
-LEVELS = ("op", "neuron", "layer", "array")
+SHOWN = 4  # the box of the rest lists at most this many kinds of operations
+LOOSE = 8  # at most this many parameters or inputs outside arrays are drawn one by one
+OPS = {  # NumPy's names for operations, and ours
+    **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "matmul": "@"},
+    **{"negative": "neg", "absolute": "abs", "relu": "ReLU", "add.accumulate": "cumsum"},
+    **{"add.reduce": "sum", "multiply.reduce": "prod"},
+    **{"maximum.reduce": "max", "minimum.reduce": "min"},
+}
 
 
-@dataclass
-class _NeuronCall:
-    note: tuple[Any, ...]  # module and inputs; all results of one call share the same tuple
-    path: str  # from the module to the neuron: '.neurons[0]'
-    weights: list[Value]
-    bias: Value | None
-    activation: str
-    inside: list[Value]  # its operations; the last one is the output
-
-    @property
-    def module(self) -> Any:
-        return self.note[0]
-
-    @property
-    def parameters(self) -> list[Value]:
-        return self.weights if self.bias is None else [*self.weights, self.bias]
-
-
-def grouped(
-    nodes: Sequence[Node],
-    order: Sequence[Value],
-    roots: Collection[Value],
-    named: Names,
-    level: str,
-) -> list[Any]:
-    """The nodes of a graph, with a single box for each neuron or each layer.
+def at_level(drawn: Graph, named: Names, level: str) -> Graph:
+    """The same graph with a single box for each neuron, layer or array.
 
     Args:
-        nodes: the record of each Value.
-        order: the Values, in the same order.
-        roots: Values that always keep their nodes.
-        named: the names of Values; a module's label is taken from those of its parameters.
-        level: 'neuron' or 'layer'.
+        drawn: the graph at level 'op'.
+        named: the names of Values and arrays; a module's name is taken from those of its
+            parameters.
+        level: one of LEVELS.
 
     >>> from micrograd.draw.graph import graph
-    >>> from micrograd.engine import topological_order
-    >>> from micrograd.nn import Neuron
-    >>> y = Neuron(2)([2.0, 3.0])
-    >>> nodes, order = graph(y).nodes, topological_order(y)
-    >>> [node.name for node in grouped(nodes, order, [y], Names({}), "neuron")]
-    ['v2', 'v6', 'n0']
+    >>> from micrograd.arrays import values
+    >>> W, x = values([[1.0, 2.0], [3.0, 4.0]]), values([1.0, -1.0])
+    >>> for box in graph((W @ x).sum(), names={"W": W, "x": x}, level="array").nodes:
+    ...     print(box.name, box.label, box.op, box.operands)
+    a0 W  ()
+    a1 x  ()
+    a2  @ ('a0', 'a1')
+    v12  sum ('a2',)
     """
-    name_of = {value: node.name for value, node in zip(order, nodes, strict=True)}
-    kept = {name_of[root] for root in roots}
-    calls = _neuron_calls(order, roots)
-    with_neurons = _with_neurons(nodes, calls, name_of, named, kept)
-    return with_neurons if level == "neuron" else _with_layers(with_neurons, calls, named, kept)
+    if level == "op":
+        return drawn
+    if level == "array":
+        return _with_arrays(drawn, named)
+    order = drawn.values
+    node_of = dict(zip(order, drawn.nodes, strict=True))
+    results = set(drawn.results)
+    calls = _neuron_calls(order, {v for v in order if node_of[v].name in results})
+    layer_of = {key: f"l{i}" for i, key in enumerate(dict.fromkeys(id(c.note[0]) for c in calls))}
+    neurons = [
+        _neuron_box(f"n{i}", call, layer_of[id(call.note[0])], node_of, named)
+        for i, call in enumerate(calls)
+    ]
+    if level == "neuron":
+        return folded(drawn, neurons, level)
+    return _with_layers(drawn, calls, neurons, named)
+
+
+def folded(drawn: Graph, boxes: Sequence[Box], level: str) -> Graph:
+    """The graph with each node that is inside a box replaced by the box.
+
+    Nodes that only led to the inside of a box, such as the weights of a neuron, are left out.
+
+    Args:
+        drawn: the graph.
+        boxes: boxes whose operands have the names of the graph's nodes.
+        level: the level of the new graph.
+    """
+    box_of = {node: box.name for box in boxes for node in box.nodes}
+    found = {node.name: node for node in drawn.nodes} | {box.name: box for box in boxes}
+    for name, box in found.items():
+        operands: Iterable[str] = [box_of.get(operand, operand) for operand in box.operands]
+        if not box.has_ports or " " in box.op:  # such as "33 operations"
+            operands = dict.fromkeys(operands)
+        found[name] = replace(box, operands=tuple(operands))
+    results = tuple(dict.fromkeys(box_of.get(result, result) for result in drawn.results))
+    nodes = tuple(_operands_first(found, results))
+    return replace(drawn, nodes=nodes, results=results, level=level)
+
+
+def _operands_first(boxes: Mapping[str, Box], results: Iterable[str]) -> list[Box]:
+    # The boxes that lead to the results. If layers form a cycle, some operand has to come after its
+    # user.
+    placed: dict[str, Box] = {}
+    begun: set[str] = set()
+    for result in results:
+        path = [result]
+        while path:
+            box = boxes[path[-1]]
+            before = [] if box.name in begun else [o for o in box.operands if o not in begun]
+            begun.add(box.name)
+            path += reversed(before)
+            if not before:
+                placed.setdefault(path.pop(), box)
+    return list(placed.values())
 
 
 # ---- 1. Neurons
 
 
+@dataclass
+class _NeuronCall:
+    # One call of a neuron. An `nn.Activation` belongs to the neuron before it if nothing else uses
+    # that neuron's output.
+    note: tuple[Any, ...]  # module and inputs; all results of one call share the same tuple
+    path: str  # from the module to the neuron: '.neurons[0]'
+    weights: list[Value]
+    parameters: list[Value]
+    activation: str
+    inside: list[Value]  # its operations; the last one is the output
+
+
 def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_NeuronCall]:
     position = {value: i for i, value in enumerate(order)}
     users = Counter(operand for value in order for operand in set(value._prev))
-    known: dict[int, tuple[dict[Value, list[_NeuronCall]], set[Value]]] = {}  # keys: id(module)
+    known: dict[int, dict[Value, _NeuronCall]] = {}  # of each module: its neurons by parameter
     calls: dict[Value, _NeuronCall] = {}  # keys: the outputs
     for value in order:
         note = getattr(value, "_made_by", None)
@@ -83,15 +132,14 @@ def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_Neu
             continue
         module = id(note[0])
         if module not in known:
-            known[module] = _neurons_and_parameters(note)
-        neurons, parameters = known[module]
+            known[module] = _neurons_by_parameter(note)
         inputs = set(note[1:])
-        inside, entering = _between(value, inputs, parameters)
+        inside, entering = _between(value, inputs | known[module].keys())
         inside.sort(key=position.__getitem__)
-        for neuron in (n for v in entering for n in neurons.get(v, [])):
-            if entering == inputs.union(neuron.parameters):
-                calls[value] = replace(neuron, note=note, inside=inside)
-        if not neurons and len(entering) == 1:  # the module is an Activation
+        neuron = next((known[module][v] for v in entering if v in known[module]), None)
+        if neuron and entering == inputs.union(neuron.parameters):
+            calls[value] = replace(neuron, note=note, inside=inside)
+        if not known[module] and len(entering) == 1:  # the module is an Activation
             (before,) = entering
             linear = before in calls and calls[before].activation == "linear"
             if linear and users[before] == 1 and before not in roots:
@@ -101,30 +149,24 @@ def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_Neu
     return list(calls.values())
 
 
-def _neurons_and_parameters(
-    note: tuple[Any, ...],
-) -> tuple[dict[Value, list[_NeuronCall]], set[Value]]:
-    # The neurons of the module in the note, keyed by first weight, and all their parameters.
-    neurons: dict[Value, list[_NeuronCall]] = {}
-    parameters: set[Value] = set()
+def _neurons_by_parameter(note: tuple[Any, ...]) -> dict[Value, _NeuronCall]:
+    found = {}
     for path, weights, bias, activation in neurons_of(note[0]):
-        neuron = _NeuronCall(note, path, weights, bias, activation, [])
-        neurons.setdefault(weights[0], []).append(neuron)
-        parameters.update(neuron.parameters)
-    return neurons, parameters
+        parameters = weights if bias is None else [*weights, bias]
+        neuron = _NeuronCall(note, path, weights, parameters, activation, [])
+        found.update(dict.fromkeys(parameters, neuron))
+    return found
 
 
-def _between(
-    output: Value, inputs: set[Value], parameters: set[Value]
-) -> tuple[list[Value], set[Value]]:
-    # The operations that lead to the output, and the inputs and parameters that they use.
+def _between(output: Value, ends: set[Value]) -> tuple[list[Value], set[Value]]:
+    # The operations that lead to the output, and those of the ends that they use.
     inside, entering, unseen = [], set(), [output]
     listed = {output}
     while unseen:
         value = unseen.pop()
         inside.append(value)
         for operand in value._prev:
-            if operand in inputs or operand in parameters:
+            if operand in ends:
                 entering.add(operand)
             elif operand._prev and operand not in listed:
                 listed.add(operand)
@@ -132,160 +174,289 @@ def _between(
     return inside, entering
 
 
-def _with_neurons(
-    nodes: Iterable[Node],
-    calls: Sequence[_NeuronCall],
-    name_of: Mapping[Value, str],
-    named: Names,
-    kept: set[str],
-) -> list[Any]:
-    box_of = {name_of[v]: f"n{i}" for i, call in enumerate(calls) for v in call.inside}
-    call_of = {name_of[call.inside[-1]]: call for call in calls}
-    modules = {id(call.module): call.module for call in calls}
-    layer_of = {
-        key: (f"l{i}", _layer_label(module, named))
-        for i, (key, module) in enumerate(modules.items())
-    }
-    level: list[Any] = []
-    for node in nodes:
-        if node.name in call_of:
-            call = call_of[node.name]
-            name, layer = box_of[node.name], layer_of[id(call.module)]
-            level.append(_neuron_box(name, node, call, layer, name_of, named))
-        elif node.name not in box_of:
-            level.append(node)
-    used = kept.union(*(node.operands for node in level))
-    return [renamed(n, box_of) for n in level if n.operands or n.name in used]
-
-
 def _neuron_box(
-    name: str,
-    output: Node,
-    call: _NeuronCall,
-    layer: tuple[str, str],
-    name_of: Mapping[Value, str],
-    named: Names,
-) -> NeuronBox:
-    layer_name, layer_label = layer
-    path = layer_label and layer_label + call.path
+    name: str, call: _NeuronCall, layer: str, node_of: Mapping[Value, Box], named: Names
+) -> Box:
+    # Its operands are its inputs in order, then any weights and bias that were computed.
+    output = node_of[call.inside[-1]]
+    path = _label(call.note[0], named) and _label(call.note[0], named) + call.path
     computed = [p for p in call.parameters if p._prev]
-    return NeuronBox(
+    return replace(
+        output,
         name=name,
         label=output.label or path,
-        kind="result" if output.kind == "result" else "neuron",
-        activation=call.activation,
-        operands=tuple(name_of[v] for v in (*call.note[1:], *computed)),
+        short=output.short or named.short(path),
+        level="neuron",
+        op=call.activation,
+        operands=tuple(node_of[v].name for v in (*call.note[1:], *computed)),
         weights=(*(w.data for w in call.weights), *[None] * len(computed)),
-        bias=None if call.bias is None else call.bias.data,
-        nodes=tuple(name_of[v] for v in call.inside),
-        layer=layer_name,
-        data=output.data,
-        grad=output.grad,
-        short="" if output.label else named.short(path),
+        nodes=tuple(node_of[v].name for v in call.inside),
+        parent=layer,
     )
 
 
-# ---- 2. Layers
-
-
-def _with_layers(
-    nodes: Sequence[Any],
-    calls: Sequence[_NeuronCall],
-    named: Names,
-    kept: set[str],
-) -> list[Any]:
-    neurons = [node for node in nodes if isinstance(node, NeuronBox)]
-    members: dict[str, list[tuple[NeuronBox, _NeuronCall]]] = {}
-    for neuron, call in zip(neurons, calls, strict=True):
-        members.setdefault(neuron.layer, []).append((neuron, call))
-    boxes: dict[str, Any] = {
-        layer: _layer_box(layer, pairs, named) for layer, pairs in members.items()
-    }
-    box_of = {neuron.name: neuron.layer for neuron in neurons}
-    inputs_of = _inputs_of_layers(nodes, box_of, kept)
-    for i, (layers, inputs) in enumerate(inputs_of.items()):
-        per_call = max(sum(o in inputs for o in n.operands) for n, _ in members[layers[0]])
-        examples = len(inputs) // per_call
-        boxes[f"i{i}"] = LayerBox(f"i{i}", "", "inputs", "", 0, per_call, 0, examples, (), ())
-        box_of.update(dict.fromkeys(inputs, f"i{i}"))
-    level = {}
-    for node in nodes:
-        name = box_of.get(node.name, node.name)
-        if name not in level:
-            level[name] = renamed(boxes.get(name, node), box_of)
-    return operands_first(level)
-
-
-def _layer_box(
-    name: str, members: Sequence[tuple[NeuronBox, _NeuronCall]], named: Names
-) -> LayerBox:
-    neurons, calls = zip(*members, strict=True)
-    module = calls[0].module
-    label = _layer_label(module, named)
-    return LayerBox(
-        name=name,
-        label=label,
-        kind=type(module).__name__,
-        activation=", ".join(dict.fromkeys(call.activation for call in calls)),
-        n_in=len(calls[0].weights),
-        n_out=len(neurons_of(module)),
-        parameters=len(module.parameters()),
-        examples=len({id(call.note) for call in calls}),
-        operands=tuple(dict.fromkeys(o for neuron in neurons for o in neuron.operands)),
-        neurons=tuple(neuron.name for neuron in neurons),
-        short=named.short(label),
-    )
-
-
-def _inputs_of_layers(
-    nodes: Iterable[Any], box_of: Mapping[str, str], kept: Collection[str]
-) -> dict[tuple[str, ...], dict[str, None]]:
-    # Inputs used only by layers, grouped by the layers that use them.
-    users_of: dict[str, dict[str, None]] = {}
-    for node in nodes:
-        for operand in node.operands:
-            users_of.setdefault(operand, {})[box_of.get(node.name, node.name)] = None
-    layers = set(box_of.values())
-    found: dict[tuple[str, ...], dict[str, None]] = {}
-    for node in nodes:
-        users = tuple(users_of.get(node.name, ()))
-        if node.kind == "input" and node.name not in kept and layers.issuperset(users):
-            found.setdefault(users, {})[node.name] = None
-    return found
-
-
-def operands_first(level: Mapping[str, Any]) -> list[Any]:
-    """The nodes and boxes of a level, keyed by name, operands before their users.
-
-    A box replaces nodes from many positions, and the first of these may come before its operands.
-    If layers form a cycle, some operand has to come after its user.
-    """
-    placed: dict[str, Any] = {}
-    begun: set[str] = set()
-    for name in level:
-        path = [name]
-        while path:
-            node = level[path[-1]]
-            before = [] if node.name in begun else [o for o in node.operands if o not in begun]
-            begun.add(node.name)
-            path += reversed(before)
-            if not before:
-                placed.setdefault(path.pop(), node)
-    return list(placed.values())
-
-
-def renamed(node: Any, box_of: Mapping[str, str]) -> Any:
-    """The node, with each operand that is inside a box replaced by the name of that box."""
-    operands = [box_of.get(operand, operand) for operand in node.operands]
-    several = isinstance(node, (LayerBox, RestBox))
-    once = dict.fromkeys(operands) if several else operands
-    return replace(node, operands=tuple(once))
-
-
-def _layer_label(module: Any, named: Names) -> str:
+def _label(module: Any, named: Names) -> str:
     # 'model.layers[1]' if its parameter '.neurons[0].b' is called 'model.layers[1].neurons[0].b'
     for path, parameter in module.named_parameters():
         label = named.label_of.get(parameter, "")
         if label.endswith(f".{path}"):
             return label.removesuffix(f".{path}")
     return ""
+
+
+# ---- 2. Layers
+
+
+def _with_layers(
+    drawn: Graph, calls: Sequence[_NeuronCall], neurons: Sequence[Box], named: Names
+) -> Graph:
+    members: dict[str, list[tuple[Box, _NeuronCall]]] = {}
+    for neuron, call in zip(neurons, calls, strict=True):
+        members.setdefault(neuron.parent, []).append((neuron, call))
+    layers = [_layer_box(layer, pairs, named) for layer, pairs in members.items()]
+    drawn = folded(drawn, layers, "layer")
+    inputs = []
+    for i, (users, names) in enumerate(_inputs_of_layers(drawn).items()):
+        n_out = max(sum(o in names for o in n.operands) for n, _ in members[users[0]])
+        box = Box(f"i{i}", short=counted(n_out, "input"), kind="input", level="layer", n_out=n_out)
+        box = replace(box, nodes=tuple(names))
+        inputs.append(_of_examples(box, len(names) // n_out))
+    return folded(drawn, inputs, "layer")
+
+
+def _layer_box(name: str, members: Sequence[tuple[Box, _NeuronCall]], named: Names) -> Box:
+    neurons, calls = zip(*members, strict=True)
+    module = calls[0].note[0]
+    kind, label = type(module).__name__, _label(module, named)
+    activations = dict.fromkeys(call.activation for call in calls)
+    n_in, n_out = len(calls[0].weights), len(neurons_of(module))
+    shown = ", ".join(map(sign, activations))
+    box = Box(
+        name=name,
+        label=label,
+        short=named.short(label) or kind,
+        level="layer",
+        op=", ".join(activations),
+        operands=tuple(o for neuron in neurons for o in neuron.operands),
+        nodes=tuple(node for neuron in neurons for node in neuron.nodes),
+        n_in=n_in,
+        n_out=n_out,
+        details=(
+            f"{kind}, {shown}" if label else shown,
+            f"{n_in:,} \N{RIGHTWARDS ARROW} {n_out:,}",
+            counted(len(module.parameters()), "parameter"),
+        ),
+    )
+    return _of_examples(box, len({id(call.note) for call in calls}))
+
+
+def _of_examples(box: Box, n: int) -> Box:
+    details = (*box.details, counted(n, "example")) if n > 1 else box.details
+    return replace(box, examples=n, details=details)
+
+
+def _inputs_of_layers(drawn: Graph) -> dict[tuple[str, ...], dict[str, None]]:
+    # Inputs used only by layers, grouped by the layers that use them.
+    users_of: dict[str, dict[str, None]] = {}
+    for node in drawn.nodes:
+        for operand in node.operands:
+            users_of.setdefault(operand, {})[node.name] = None
+    layers = {node.name for node in drawn.nodes if node.level == "layer"}
+    found: dict[tuple[str, ...], dict[str, None]] = {}
+    for node in drawn.nodes:
+        users = tuple(users_of.get(node.name, ()))
+        if node.kind == "input" and node.name not in drawn.results and layers.issuperset(users):
+            found.setdefault(users, {})[node.name] = None
+    return found
+
+
+def with_rest(drawn: Graph) -> Graph:
+    """The graph of layers with one box for all operations that do not lead to a layer.
+
+    These are the operations of the loss: a few for each example, and more if there is a penalty on
+    the parameters. In a graph of 40,000 nodes they would hide the layers. Leaves that only these
+    operations use also belong to the box; results do not.
+
+    >>> from micrograd.draw.graph import graph
+    >>> from micrograd.nn import Neuron
+    >>> y = (Neuron(1)([2.0]) - 1.0) ** 2 / 2.0
+    >>> [box.short or box.name for box in with_rest(graph(y, level="layer")).nodes]
+    ['1 input', 'Neuron', '2 operations', 'v9', 'v10']
+    """
+    by_name = {node.name: node for node in drawn.nodes}
+    layers = [node.name for node in drawn.nodes if node.level != "op"]
+    to_layers = {box.name for box in _operands_first(by_name, layers)}
+    plain = [node for node in drawn.nodes if node.name not in to_layers]
+    inside = {n.name for n in plain if n.operands and n.kind != "result"}
+    used, elsewhere = (
+        {o for n in drawn.nodes if (n.name in inside) is inner for o in n.operands}
+        for inner in (True, False)
+    )
+    inside |= {n.name for n in plain if not n.operands and n.name in used - elsewhere}
+    members = [n for n in plain if n.name in inside]
+    ops = Counter(sign(node.op) for node in members if node.operands)
+    leaves = Counter(node.kind for node in members if not node.operands)
+    most = ",  ".join(f"{n:,} {op}" for op, n in ops.most_common(SHOWN))
+    operands = [o for n in members for o in n.operands if o not in inside]
+    rest = _rest(
+        "r0",
+        counted(sum(ops.values()), "operation"),
+        members,
+        operands=tuple(operands),
+        details=(
+            most + ", ..." * (len(ops) > SHOWN),
+            *(counted(n, kind) for kind, n in leaves.items()),
+        ),
+    )
+    return folded(drawn, [rest] if members else [], drawn.level)
+
+
+def _rest(name: str, label: str, members: Iterable[Box], **about: Any) -> Box:
+    nodes = tuple(node.name for node in members)
+    return Box(name, label, label, level="rest", nodes=nodes, **about)
+
+
+# ---- 3. Arrays
+
+
+def _with_arrays(drawn: Graph, named: Names) -> Graph:
+    view = _ArrayView(drawn, named)
+    in_order = sorted(view.arrays, key=lambda each: int(view.node_of[each[1][0]].name[1:]))
+    boxes = [view.box(f"a{i}", *each) for i, each in enumerate(in_order)]
+    for value in drawn.values:
+        if value in view.reductions and value not in view.first_of:
+            op, operands, _ = view.computed([value], _memory(value))
+            boxes.append(replace(view.node_of[value], op=op, operands=operands))
+    drawn = folded(replace(drawn, nodes=(*drawn.nodes, *view.constants)), boxes, "array")
+    # The parameters of a model, for example, are too many to draw one by one.
+    loose: dict[str, list[Box]] = {}
+    for box in drawn.nodes if view.arrays else ():
+        if box.kind in ("input", "parameter") and box.level == "op":
+            loose.setdefault(box.kind, []).append(box)
+    many = ((kind, members) for kind, members in loose.items() if len(members) > LOOSE)
+    rests = [_rest(f"r{i}", counted(len(m), kind), m) for i, (kind, m) in enumerate(many)]
+    return folded(drawn, rests, "array")
+
+
+class _ArrayView:
+    # Which Values belong to which array. An element of several arrays, such as both W and W.T,
+    # belongs to the first of them. Named arrays come before those that are only remembered. Which
+    # arrays an array was computed from is read from the graph of its elements: if an element has
+    # been replaced, its memory is out of date, but the graph is right.
+
+    def __init__(self, drawn: Graph, named: Names) -> None:
+        self.named, self.results = named, set(drawn.results)
+        self.node_of = dict(zip(drawn.values, drawn.nodes, strict=True))
+        self.label_of = {id(array): label for label, array in reversed(named.arrays)}
+        self.reductions = {value for value in drawn.values if _memory(value)}
+        self.constants: list[Box] = []  # plain numbers and arrays among the operands
+        self.arrays: list[tuple[Any, list[Value]]] = []  # with their elements
+        self.first_of: dict[Value, Value] = {}  # the first element stands for its array
+        for array in _all_arrays(drawn.values, [array for _, array in named.arrays]):
+            own = [v for v in array.ravel() if v in self.node_of and v not in self.first_of]
+            if own:
+                self.arrays.append((array, own))
+                self.first_of.update(dict.fromkeys(own, own[0]))
+
+    def box(self, name: str, array: Any, elements: list[Value]) -> Box:
+        op, operands, inside = self.computed(elements, _memory(array))
+        label = self.label_of.get(id(array), "")
+        leaf = "input" if self.named.parameters.isdisjoint(elements) else "parameter"
+        nodes = [self.node_of[v] for v in elements]
+        is_result = any(node.name in self.results for node in nodes)
+        return Box(
+            name=name,
+            label=label,
+            short=self.named.short(label) if leaf == "parameter" else label,
+            kind=("result" if is_result else "operation") if operands else leaf,
+            level="array",
+            op=op if operands else "",
+            operands=operands,
+            data=tuple(node.data for node in nodes),
+            grad=tuple(node.grad for node in nodes),
+            shape=array.shape,
+            nodes=tuple(self.node_of[v].name for v in (*elements, *inside)),
+        )
+
+    def computed(
+        self, elements: list[Value], memory: Any
+    ) -> tuple[str, tuple[str, ...], list[Value]]:
+        # The operation, the names of the operands, and the Values between these and the elements.
+        op, things = memory or ("", [])
+        given = [operand for thing in things for operand in self._given(thing)]
+        reached, inside = self._walk(elements, set(given))
+        if memory is None or not reached.keys() <= set(given):
+            reached, inside = self._walk(elements, self.reductions)
+            names = tuple(self.node_of[v].name for v in reached)
+            return counted(len(inside), "operation"), names, inside
+        op = OPS.get(op, op)
+        if op == "**" and isinstance(things[1], (int, float)):  # as in the `_op` of a Value
+            op, given = f"**{things[1]}", given[:1]
+        used = [x for x in given if isinstance(x, Box) or x in reached]
+        return op, tuple((x if isinstance(x, Box) else self.node_of[x]).name for x in used), inside
+
+    def _given(self, thing: Any) -> Iterable[Any]:
+        # What an array remembers as an operand: Values, or the box of something constant.
+        if isinstance(thing, Value):
+            return [self.first_of.get(thing, thing)]
+        if _has_values(thing):
+            found = (self.first_of.get(v) for v in thing.ravel())
+            return dict.fromkeys(first for first in found if first is not None)
+        name, label = f"c{len(self.constants)}", self.label_of.get(id(thing), "")
+        if is_array(thing) and thing.ndim:
+            box = Box(name, label, label, "constant", "array", grad=(), shape=thing.shape)
+        elif isinstance(thing, (int, float)):
+            box = Box(name, kind="constant", data=thing, grad=0)
+        else:
+            return []
+        self.constants.append(box)
+        return [box]
+
+    def _walk(
+        self, elements: list[Value], ends: Collection[Any]
+    ) -> tuple[dict[Value, None], list[Value]]:
+        # The arrays, leaves and ends that the elements were computed from, and what is in between.
+        here = self.first_of.get(elements[0])
+        reached: dict[Value, None] = {}
+        inside: list[Value] = []
+        seen, waiting = set(elements), list(elements)
+        while waiting:
+            for operand in waiting.pop()._prev:
+                first = self.first_of.get(operand)
+                if operand in seen or operand.is_constant or (first and first is here):
+                    continue
+                seen.add(operand)
+                if first or operand in ends or not operand._prev:
+                    reached[first or operand] = None
+                else:
+                    inside.append(operand)
+                    waiting.append(operand)
+        return reached, inside
+
+
+def _all_arrays(values: Iterable[Value], arrays: Sequence[Any]) -> Iterator[Any]:
+    # These arrays, then all arrays that they or the Values were computed from, without duplicates.
+    waiting = [*reversed(arrays)]
+    for value in values:
+        waiting[:0] = _operands(value)
+    seen: set[int] = set()
+    while waiting:
+        array = waiting.pop()
+        if id(array) not in seen and _has_values(array):
+            seen.add(id(array))
+            yield array
+            waiting[:0] = _operands(array)
+
+
+def _memory(thing: Any) -> Any:
+    # What an array or the Value of a reduction remembers: the operation and its operands, or None.
+    return getattr(thing, "_made_from", None)
+
+
+def _operands(thing: Any) -> list[Any]:
+    memory = _memory(thing)
+    return [x for x in memory[1] if is_array(x)] if memory else []
+
+
+def _has_values(thing: Any) -> bool:
+    return is_array(thing) and str(thing.dtype) == "object" and thing.ndim > 0

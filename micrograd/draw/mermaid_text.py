@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from micrograd.draw.contents import Looks
+from micrograd.draw.cards import Cards
 from micrograd.draw.dot import results_of
 from micrograd.draw.foreign import as_ours
-from micrograd.draw.graph import graph, levels, roots_of
-from micrograd.draw.records import Graph, Node
-from micrograd.draw.style import COLOURS, sign
-from micrograd.draw.tokens import LIGHT
-from micrograd.engine import Value, topological_order
+from micrograd.draw.formulas import sign
+from micrograd.draw.graph import graph
+from micrograd.draw.records import Box, Graph
+from micrograd.draw.tokens import COLOURS, LIGHT
+from micrograd.engine import Value
 
 MOST_ARROWS = 500  # the default limit of Mermaid
 BRACKETS = {  # each pair gives a node its shape
@@ -30,9 +30,6 @@ def mermaid(
     names: Mapping[str, Any] | None = None,
     *,
     parameters: Any = (),
-    formulas: bool = False,
-    numbers: bool = True,
-    subgraphs: bool | Sequence[str] = False,
 ) -> str:
     """The graph that leads to `root` as Mermaid text, which GitHub and many editors can draw.
 
@@ -43,15 +40,10 @@ def mermaid(
         rankdir: the direction of the arrows.
         names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
         parameters: Values that are parameters although no model owns them.
-        formulas: whether nodes show what was computed, as in c = a + b = 5.
-        numbers: whether nodes show data and gradients.
-        subgraphs: True for a frame around the nodes of each level (`micrograd.draw.graph.levels`),
-            called Inputs, Middle 1, Middle 2, ..., Loss; or other titles, one for each level.
 
     Raises:
         TypeError: the root is not a Value.
-        ValueError: the graph has more than 500 arrows, which Mermaid refuses to draw; or the number
-            of titles differs from the number of levels.
+        ValueError: the graph has more than 500 arrows, which Mermaid refuses to draw.
 
     >>> x = Value(3.0)
     >>> print(mermaid(x / 2, names={"x": x}).split("classDef")[0])
@@ -64,84 +56,36 @@ def mermaid(
     <BLANKLINE>
     """
     root, names, parameters = as_ours(root, names, parameters)
-    results = results_of(root, rankdir)
-    drawn = graph(*results, names=names, parameters=parameters)
-    arrows = sum(len(node.operands) for node in drawn.nodes)
+    drawn = graph(*results_of(root, rankdir), names=names, parameters=parameters)
+    arrows = sum(len(box.operands) for box in drawn.nodes)
     if arrows > MOST_ARROWS:
         raise ValueError(
             f"Mermaid draws at most {MOST_ARROWS} arrows, but the graph has {arrows}: use "
             "draw_dot, or draw a part of the graph"
         )
-    roots = roots_of(results)
-    looks = Looks(
-        drawn,
-        topological_order(*roots),
-        named=[node.name for node in drawn.nodes if formulas],
-        shows_numbers=numbers,
-        shows_formulas=formulas,
-    )
-    boxes = {node.name: _box(node, looks) for node in drawn.nodes}
-    framed = _in_frames(boxes, drawn, levels(*roots), subgraphs) if subgraphs else boxes.values()
-    lines = [f"flowchart {rankdir}", *(f"    {line}" for line in (*framed, *_arrows(drawn)))]
-    return "\n".join([*lines, *(f"    {line}" for line in _classes(drawn))]) + "\n"
+    cards = Cards(drawn)
+    lines = [*(_box(box, cards) for box in drawn.nodes), *_arrows(drawn), *_classes(drawn)]
+    return "\n    ".join([f"flowchart {rankdir}", *lines]) + "\n"
 
 
-def _box(node: Node, looks: Looks) -> str:
-    rows = looks.numbers(node) if looks.shows_numbers else []
-    if node.kind == "constant":
-        text = [looks.data(node)]
-    elif looks.shows_formulas:
-        text = [looks.title(node), *(f"{word} {number}" for word, number, _ in rows)]
-    else:
-        head = " ".join(filter(None, [sign(node.op), looks.title(node)]))
-        text = [head, *(f"{word} {number}" for word, number, _ in rows)]
-    left, right = BRACKETS[node.kind]
-    shown = "<br>".join(_for_mermaid(line) for line in text if line)
-    return f'{node.name}{left}"{shown}"{right}'
-
-
-def _in_frames(
-    boxes: Mapping[str, str],
-    drawn: Graph,
-    level_of: Mapping[Value, int],
-    titles: bool | Sequence[str],
-) -> Iterator[str]:
-    # The boxes with a frame around each level. A constant is beside the operation that uses it.
-    place = dict(zip((node.name for node in drawn.nodes), _places(drawn, level_of), strict=True))
-    count = 1 + max(place.values())
-    if titles is True:
-        middle = [f"Middle {i}" for i in range(1, count - 1)] if count != 3 else ["Middle"]
-        titles = ["Inputs", *middle, "Loss"][-count:]
-    if isinstance(titles, str) or len(titles) != count:  # type: ignore[arg-type]
-        raise ValueError(
-            f"subgraphs expects True, or a title for each of the {count} levels, got {titles!r:.60}"
-        )
-    for i, title in enumerate(titles):  # type: ignore[arg-type]
-        yield f'subgraph level{i}["{_for_mermaid(str(title))}"]'
-        yield from (f"    {box}" for name, box in boxes.items() if place[name] == i)
-        yield "end"
-
-
-def _places(drawn: Graph, level_of: Mapping[Value, int]) -> list[int]:
-    # The level of each node: `levels` and `graph` walk in the same order.
-    own = dict(zip((node.name for node in drawn.nodes), level_of.values(), strict=True))
-    first_user = {o: own[n.name] for n in reversed(drawn.nodes) for o in n.operands}
-    return [
-        first_user.get(node.name, 0) if node.kind == "constant" else own[node.name]
-        for node in drawn.nodes
-    ]
+def _box(box: Box, cards: Cards) -> str:
+    head = " ".join(filter(None, [sign(box.op), cards.title(box)]))
+    lines = [head, *(f"{word} {number}".strip() for word, number, _ in cards.rows(box))]
+    left, right = BRACKETS[box.kind]
+    shown = "<br>".join(_for_mermaid(line) for line in lines if line)
+    return f'{box.name}{left}"{shown}"{right}'
 
 
 def _arrows(drawn: Graph) -> Iterator[str]:
-    for node in drawn.nodes:
-        ordered = node.op in ("-", "/", "**")
-        for i, operand in enumerate(node.operands, 1):
-            yield f"{operand} -->{f'|{i}|' if ordered else ''} {node.name}"
+    for box in drawn.nodes:
+        ordered = box.op in ("-", "/", "**")
+        for i, operand in enumerate(box.operands, 1):
+            yield f"{operand} -->{f'|{i}|' if ordered else ''} {box.name}"
 
 
 def _classes(drawn: Graph) -> Iterator[str]:
     for kind, (frame, ground) in COLOURS.items():
-        members = ",".join(node.name for node in drawn.nodes if node.kind == kind)
+        members = ",".join(box.name for box in drawn.nodes if box.kind == kind)
         if members:
             width = ",stroke-width:2px" * (kind == "result")
             yield f"classDef {kind} fill:{ground},stroke:{frame},color:{LIGHT['ink']}{width}"

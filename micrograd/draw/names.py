@@ -115,7 +115,7 @@ def _abbreviated(path: str) -> str:
     return ".".join(LETTERS.get(name, name) + ",".join(indices) for name, *indices in parts)
 
 
-def _named(thing: Any, name: str, around: tuple[Any, ...] = ()) -> Iterator[tuple[str, Value, str]]:
+def _named(thing: Any, name: str) -> Iterator[tuple[str, Value, str]]:
     # Triples: a name, a Value, and its path in the Module that owns it, or ''. Attributes are
     # looked up on the type: this avoids importing NumPy or nn, and does not mistake the class of a
     # Module for a Module.
@@ -128,12 +128,12 @@ def _named(thing: Any, name: str, around: tuple[Any, ...] = ()) -> Iterator[tupl
     elif is_array(thing):
         if str(thing.dtype) == "object":
             yield from _named(thing.tolist(), name)
-    elif isinstance(thing, (list, tuple)) and not _inside(thing, around):
+    elif isinstance(thing, (list, tuple)):
         for i, entry in enumerate(thing):
-            yield from _named(entry, f"{name}[{i}]", (*around, thing))
+            yield from _named(entry, f"{name}[{i}]")
 
 
-def _arrays(thing: Any, name: str, around: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
+def _arrays(thing: Any, name: str) -> Iterator[tuple[str, Any]]:
     if is_array(thing):
         yield name, thing
     elif hasattr(type(thing), "named_modules"):
@@ -141,9 +141,9 @@ def _arrays(thing: Any, name: str, around: tuple[Any, ...] = ()) -> Iterator[tup
             for attribute, entry in vars(module).items():
                 if is_array(entry):
                     yield ".".join(filter(None, (name, path, attribute))), entry
-    elif isinstance(thing, (list, tuple)) and not _inside(thing, around):
+    elif isinstance(thing, (list, tuple)):
         for i, entry in enumerate(thing):
-            yield from _arrays(entry, f"{name}[{i}]", (*around, thing))
+            yield from _arrays(entry, f"{name}[{i}]")
 
 
 def is_array(thing: Any) -> bool:
@@ -153,7 +153,3 @@ def is_array(thing: Any) -> bool:
     False
     """
     return hasattr(type(thing), "__array_ufunc__") and hasattr(type(thing), "tolist")
-
-
-def _inside(thing: Any, around: tuple[Any, ...]) -> bool:
-    return any(thing is outer for outer in around)

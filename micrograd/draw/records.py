@@ -1,177 +1,120 @@
-"""Records of a graph: a node for each Value, or a box for each neuron, layer or array."""
+"""What a drawing knows of a graph: a record of each box, the same in every run.
+
+A `Value` changes during training and is compared by identity. A drawing needs the opposite: a
+snapshot with stable names, so that equal programs give equal records.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from micrograd.engine import Value
+
+LEVELS = ("op", "neuron", "layer", "array")
 
 
 @dataclass(frozen=True)
-class Node:
-    """One Value, as it was when the graph was recorded.
+class Box:
+    """One Value, or one card for many: a call of a neuron, a layer with its calls, an array.
 
     Attributes:
-        name: 'v' and its index in topological order.
-        label: its `label` if it has one, else the name of its variable, else ''.
+        name: a letter and a number: 'v7' is the Value at index 7 of the topological order; 'n' is
+            for neurons, 'l' for layers, 'i' for the inputs of layers, 'a' for arrays, 'c' for plain
+            numbers beside arrays, 'r' for the rest.
+        label: its `label` if it has one, else its name as one would type it, such as
+            'model.layers[0].neurons[1]', else ''.
+        short: what its card is called, such as 'L0.n1', or ''.
         kind: 'input', 'parameter' or 'constant' for a leaf, else 'operation' or 'result'.
-        op: the operation as in `_op`; '' for a leaf.
-        operands: names of the operands in order; `x * x` lists the same name twice.
-        data, grad: numbers of any kind.
-        short: a shorter label for a card, such as 'L0.n1.w2' for a parameter of a model, or ''.
+        level: 'op' for a Value; else the level at which such a box stands for many Values; 'rest'
+            for many nodes that belong to no neuron, layer or array.
+        op: the operation as in `_op`, or the activation; '' for a leaf.
+        operands: names of the boxes that it uses, in order; `x * x` lists the same name twice. A
+            layer or a rest lists each once; a layer that feeds itself is among its own operands.
+        data, grad: numbers of any kind, of a neuron's output; an array has tuples; a layer and a
+            rest have None.
+        parent: name of the box around it at the next level: of a neuron's layer.
+        nodes: names of the Values inside; a neuron's output is the last, and an array's elements
+            are the first.
+        weights: of a neuron, the weight of each operand; None for a weight or bias that was
+            computed.
+        shape: of an array.
+        n_in, n_out, examples: numbers of inputs and outputs of a layer, and of its calls.
+        details: further lines on the card of a layer or a rest.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import Value
-    >>> graph(Value(1.0, label="a")).nodes[0]
-    Node(name='v0', label='a', kind='input', op='', operands=(), data=1.0, grad=0, short='')
-    """
-
-    name: str
-    label: str
-    kind: str
-    op: str
-    operands: tuple[str, ...]
-    data: Any
-    grad: Any
-    short: str = ""
-
-
-@dataclass(frozen=True)
-class NeuronBox:
-    """One call of one neuron as a single node: the operations from its inputs to its output.
-
-    An `nn.Activation` belongs to the neuron before it if nothing else uses that neuron's output.
-
-    Attributes:
-        name: 'n' and its index among the neurons, in topological order.
-        label: the label of its output, else the expression for the neuron, as in
-            'model.neurons[0]', else ''.
-        kind: 'neuron', or 'result' if its output is a result.
-        activation: 'relu', 'linear' and so on.
-        operands: names of the nodes and boxes that it uses: its inputs in order, then any
-            weights and bias that are results of operations.
-        weights: the weight of each input, then None for each of the other operands.
-        bias: a number, or None for a neuron without bias.
-        nodes: names of the operations inside; the last one is the output.
-        layer: name of the LayerBox that it belongs to at level 'layer'.
-        data, grad: the data and gradient of the output.
-        short: a shorter label for a card, such as 'L0.n1', or ''.
-
-    >>> from micrograd.draw.graph import graph
-    >>> from micrograd.nn import Neuron
+    >>> from micrograd.nn import Linear, Neuron
+    >>> box = graph(Value(1.0, label="a")).nodes[0]
+    >>> box.name, box.short, box.kind, box.data
+    ('v0', 'a', 'input', 1.0)
     >>> box = graph(Neuron(1)([2.0]), level="neuron").nodes[-1]
-    >>> box.name, box.activation, box.operands, box.nodes
+    >>> box.name, box.op, box.operands, box.nodes
     ('n0', 'relu', ('v2',), ('v3', 'v4', 'v5'))
-    """
-
-    name: str
-    label: str
-    kind: str
-    activation: str
-    operands: tuple[str, ...]
-    weights: tuple[Any, ...]
-    bias: Any
-    nodes: tuple[str, ...]
-    layer: str
-    data: Any
-    grad: Any
-    short: str = ""
-
-
-@dataclass(frozen=True)
-class LayerBox:
-    """One layer with all its calls, or the inputs of a layer.
-
-    Attributes:
-        name: 'l' for a layer or 'i' for inputs, and a number.
-        label: the expression for the layer, as in 'model.layers[0]', or ''.
-        kind: the name of its class, or 'inputs'.
-        activation: the activation of its neurons; '' for inputs.
-        n_in, n_out: numbers of inputs and outputs per call.
-        parameters: number of its parameters.
-        examples: number of its calls.
-        operands: names of the nodes and boxes that it uses, each once; a layer that feeds itself
-            is among its own operands.
-        neurons: names of the NeuronBoxes that it replaces.
-        short: a shorter label for a card, such as 'L0', or ''.
-
-    >>> from micrograd.draw.graph import graph
-    >>> from micrograd.nn import Linear
     >>> box = graph(*Linear(4, 3)([1.0, 2.0, 3.0, 4.0]), level="layer").nodes[-1]
-    >>> box.kind, box.n_in, box.n_out, box.parameters, box.examples, box.operands
-    ('Linear', 4, 3, 15, 1, ('i0',))
+    >>> box.short, box.n_in, box.n_out, box.examples, box.operands
+    ('Linear', 4, 3, 1, ('i0',))
     """
 
     name: str
-    label: str
-    kind: str
-    activation: str
-    n_in: int
-    n_out: int
-    parameters: int
-    examples: int
-    operands: tuple[str, ...]
-    neurons: tuple[str, ...]
+    label: str = ""
     short: str = ""
+    kind: str = "operation"
+    level: str = "op"
+    op: str = ""
+    operands: tuple[str, ...] = ()
+    data: Any = None
+    grad: Any = None
+    parent: str = ""
+    nodes: tuple[str, ...] = ()
+    weights: tuple[Any, ...] = ()
+    shape: tuple[int, ...] = ()
+    n_in: int = 0
+    n_out: int = 0
+    examples: int = 0
+    details: tuple[str, ...] = ()
 
+    @property
+    def has_number(self) -> bool:
+        """Whether it has one number: a Value, or the output of a neuron."""
+        return self.level in ("op", "neuron")
 
-@dataclass(frozen=True)
-class ArrayBox:
-    """One array as a single node: its elements, and the operations that computed them.
+    @property
+    def has_ports(self) -> bool:
+        """Whether it shows which operand is which; a layer or a rest lists each once."""
+        return self.level not in ("layer", "rest")
 
-    Attributes:
-        name: 'a' and a number.
-        label: the name of its variable, or ''.
-        kind: 'input', 'parameter' or 'constant' for an array that was not computed, else
-            'operation' or 'result'.
-        op: the operation as in `_op`, or the name of the function; if it is not known, the number
-            of operations; '' for an array that was not computed.
-        operands: names of the nodes and boxes that it was computed from.
-        shape: its shape.
-        has_gradient: whether one of its elements has a gradient that is not 0.
-        nodes: names of the Nodes that it replaces; its elements come first.
-    """
-
-    name: str
-    label: str
-    kind: str
-    op: str
-    operands: tuple[str, ...]
-    shape: tuple[int, ...]
-    has_gradient: bool
-    nodes: tuple[str, ...]
-    short: str = ""
-
-
-@dataclass(frozen=True)
-class RestBox:
-    """Many nodes as one, such as the operations of a loss after the last layer.
-
-    Attributes:
-        name: 'r' and a number.
-        label: what it stands for, as in '300 operations'.
-        details: lines that say more about it.
-        operands: names of the nodes and boxes that it uses, each once.
-        nodes: names of the Nodes that it replaces.
-    """
-
-    name: str
-    label: str
-    details: tuple[str, ...]
-    operands: tuple[str, ...]
-    nodes: tuple[str, ...]
-    kind: str = "rest"
-    short: str = ""
+    @property
+    def has_gradient(self) -> bool:
+        """Whether it has a gradient, or an element with a gradient, that is not 0."""
+        grads = self.grad if isinstance(self.grad, tuple) else (self.grad,)
+        return any(g is not None and (not isinstance(g, (int, float)) or g != 0) for g in grads)
 
 
 @dataclass(frozen=True)
 class Graph:
-    """All nodes that lead to one or more results, operands first.
+    """All boxes that lead to one or more results, operands first.
 
     An operand comes later than its user only if layers form a cycle.
+
+    Attributes:
+        nodes: the boxes.
+        results: the names of the boxes of the results.
+        values: the Values in topological order, at every level; two graphs may be equal without
+            sharing them.
+        level: one of LEVELS.
     """
 
-    nodes: tuple[Any, ...]
+    nodes: tuple[Box, ...]
+    results: tuple[str, ...]
+    values: tuple[Value, ...] = field(compare=False, repr=False)
     level: str = "op"
+
+    @property
+    def value_of(self) -> dict[str, Value]:
+        """The Value of each box that has one number: of a neuron, its output."""
+        names = {b.name: b.nodes[-1] if b.nodes else b.name for b in self.nodes if b.has_number}
+        return {name: self.values[int(v[1:])] for name, v in names.items() if v.startswith("v")}
 
     @property
     def has_gradients(self) -> bool:
@@ -190,30 +133,15 @@ class Graph:
         >>> graph(y).has_gradients
         True
         """
-        shown = [node for node in self.nodes if _may_have_gradient(node)]
-        return any(map(has_gradient, [n for n in shown if n.operands] or shown))
+        shown = [box for box in self.nodes if box.grad is not None]
+        return any(box.has_gradient for box in [box for box in shown if box.operands] or shown)
 
     @property
     def has_old_gradients(self) -> bool:
-        """Whether only leaves have gradients, from another graph or set by hand.
+        """Whether only leaves have gradients, from another graph or set by hand."""
+        return not self.has_gradients and any(box.has_gradient for box in self.nodes)
 
-        >>> from micrograd.draw.graph import graph
-        >>> from micrograd.engine import Value
-        >>> x = Value(2.0)
-        >>> x.grad = 1.0
-        >>> graph(x * 3.0).has_old_gradients
-        True
-        """
-        shown = filter(_may_have_gradient, self.nodes)
-        return not self.has_gradients and any(map(has_gradient, shown))
-
-
-def has_gradient(node: Any) -> bool:
-    """Whether a node or box has a gradient that is not 0."""
-    if isinstance(node, ArrayBox):
-        return node.has_gradient
-    return not isinstance(node.grad, (int, float)) or node.grad != 0
-
-
-def _may_have_gradient(node: Any) -> bool:
-    return not isinstance(node, (LayerBox, RestBox))
+    @property
+    def is_grouped(self) -> bool:
+        """Whether some of its boxes stand for many Values."""
+        return any(box.level != "op" for box in self.nodes)

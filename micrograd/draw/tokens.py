@@ -21,7 +21,11 @@ least 4.5 with its background, and each frame at least 3 (a test computes them).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from micrograd.core.node import innermost
 
 LIGHT = {
     "page": "#f5f5f2",  # behind everything
@@ -92,6 +96,28 @@ SPEEDS = {"quick": "150ms", "travel": "700ms", "step": "1400ms"}
 SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif'
 MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
+# What drawings add: they are written in the light colours, and `render.py` adds the dark ones.
+COLOURS = {  # frame and background of each kind of card
+    "input": (LIGHT["frame"], LIGHT["panel"]),
+    "parameter": (LIGHT["frame"], LIGHT["panel"]),
+    "constant": (LIGHT["soft"], LIGHT["soft"]),
+    "operation": (LIGHT["frame"], LIGHT["panel"]),
+    "result": (LIGHT["ink"], LIGHT["panel"]),
+}
+EDGE, CAPTION = LIGHT["frame"], LIGHT["faint"]  # colours of arrows, and of words beside the cards
+# The fonts after Arial have letters as wide as Arial's, so that text fits its card.
+FONT = {
+    "fontname": "Helvetica,Arial,Liberation Sans,Arimo,sans-serif",
+    "fontsize": "10.5",  # points: 14 pixels, at which the layout measures digits a little too wide
+    "fontcolor": LIGHT["ink"],
+}
+GRAPH = {  # what all drawings of graphs have in common
+    **{"bgcolor": LIGHT["panel"], "pad": "0.1", "labeljust": "l"},
+    **(FONT | {"fontcolor": CAPTION}),
+}
+DEEPEST = 0.75  # opacity of the deepest shade, on which words and gradients can still be read
+LEGEND = "orange is positive, blue is negative; stronger means larger"
+
 
 def css(colours: Mapping[str, str]) -> str:
     """Declarations of the colours as CSS variables, one for each line."""
@@ -116,3 +142,54 @@ def _luminance(colour: str) -> float:
     shares = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     linear = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares)
     return sum(part * c for part, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def largest(xs: Iterable[Any]) -> float:
+    """The largest finite absolute value among numbers of any kind.
+
+    >>> largest([1.0, -3, None])
+    3.0
+    """
+    return max((size for size in map(_size, xs) if math.isfinite(size)), default=0.0)
+
+
+def _size(x: Any) -> float:
+    try:
+        return abs(float(innermost(x)))
+    except (TypeError, ValueError, OverflowError):  # not a real number
+        return 0.0
+
+
+def _strength(x: Any, most: float) -> float:
+    # The size of a number relative to the largest, from 0 to 1.
+    size = _size(x)
+    return min(1.0, size / most) if size and most else 0.0
+
+
+def _sign(x: Any) -> str:
+    return "negative" if _size(x) and innermost(x) < 0 else "positive"
+
+
+def line(weight: Any, heaviest: float) -> dict[str, str]:
+    """Graphviz attributes of the line for a weight: colour shows its sign, width its size.
+
+    A small weight is also paler, so that the large ones stand out where many lines cross.
+
+    >>> line(-1.0, heaviest=2.0)
+    {'color': '#0b62a8d9', 'penwidth': '1.4'}
+    """
+    strength = _strength(weight, heaviest)
+    return {
+        "color": f"{LIGHT[_sign(weight)]}{round(255 * (0.7 + 0.3 * strength)):02x}",
+        "penwidth": f"{0.2 + 2.4 * strength:.2g}",
+    }
+
+
+def shade(x: Any, strongest: float) -> str:
+    """The background for the output of a neuron: transparent for 0, most opaque for the largest.
+
+    >>> shade(0.0, strongest=1.0), shade(-0.5, strongest=1.0), shade(1.0, strongest=1.0)
+    ('#f8d3a400', '#b9daf260', '#f8d3a4bf')
+    """
+    opacity = round(255 * DEEPEST * _strength(x, strongest))
+    return f"{LIGHT[f'{_sign(x)}-soft']}{opacity:02x}"

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from micrograd.draw.graph import graph
-from micrograd.draw.records import LayerBox, NeuronBox, Node
+from micrograd.draw.records import Box as Node
 from micrograd.engine import Value
 from micrograd.pages.texts import texts_of
 
@@ -55,12 +55,13 @@ def boxes_of(
     """
     tree = _Tree(nodes, texts_of(language))
     neurons = graph(root, names=names, level="neuron").nodes
-    calls = {node.name: node for node in neurons if isinstance(node, NeuronBox)}
+    calls = {node.name: node for node in neurons if node.level == "neuron"}
     found = graph(root, names=names, level="layer").nodes if calls else ()
-    layers = [node for node in found if isinstance(node, LayerBox) and node.neurons]
+    layers = [node for node in found if node.level == "layer" and node.kind != "input"]
     for k, layer in enumerate(layers):
         default = f"L{k}" if len(layers) > 1 else ""
-        tree.add_layer(layer, [calls[name] for name in layer.neurons], default)
+        inside = [call for call in calls.values() if call.parent == layer.name]
+        tree.add_layer(layer, inside, default)
     whole = range(len(tree.boxes))
     inner = [i for i, operands in enumerate(tree.operands) if operands]
     leaves = [i for i, operands in enumerate(tree.operands) if not operands]
@@ -107,25 +108,25 @@ class _Tree:
 
     # ---- 1. Boxes for the modules of nn.py
 
-    def add_layer(self, layer: LayerBox, calls: Sequence[NeuronBox], default: str) -> None:
+    def add_layer(self, layer: Node, calls: Sequence[Node], default: str) -> None:
         inputs = {name for call in calls for name in call.operands}
         self.outside.update(self.place[name] for name in inputs if name in self.place)
-        same: dict[
-            frozenset[int], list[NeuronBox]
-        ] = {}  # the calls of each neuron, which share its leaves
+        same: dict[frozenset[int], list[Node]] = {}  # the calls of each neuron, by its leaves
         for call in calls:
             same.setdefault(self._own_leaves(call), []).append(call)
         around = -1
         if len(same) > 1:
-            about = f"{layer.activation} · {layer.n_in:,} → {layer.n_out:,}"
+            about = f"{layer.op} · {layer.n_in:,} → {layer.n_out:,}"
             if layer.examples > 1:
                 about += f" · {self.counted('examples', layer.examples)}"
-            around = self.add(layer.short or default or layer.kind, "layer", about, -1)
+            around = self.add(
+                (layer.label and layer.short) or default or layer.short, "layer", about, -1
+            )
         for k, (own, of_neuron) in enumerate(same.items()):
             call, n = of_neuron[0], len(of_neuron[0].weights)
             numbered = f"{default}.n{k}".lstrip(".") if around >= 0 or default else call.label
-            name = call.short or numbered or "neuron"
-            about = f"{call.activation} · {self.counted('inputs' if n != 1 else 'inputs.one', n)}"
+            name = (call.short if "[" in call.label else "") or numbered or "neuron"
+            about = f"{call.op} · {self.counted('inputs' if n != 1 else 'inputs.one', n)}"
             several = len(of_neuron) > 1
             more = f" · {self.counted('examples', len(of_neuron))}" if several else ""
             box = self.add(name, "neuron", about + more, around)
@@ -136,7 +137,7 @@ class _Tree:
                     self.box_of[self.place[node]] = inner
                 self.label_of[self.place[call.nodes[-1]]] = self.boxes[inner]["label"]
 
-    def _own_leaves(self, call: NeuronBox) -> frozenset[int]:
+    def _own_leaves(self, call: Node) -> frozenset[int]:
         used = {o for name in call.nodes for o in self.operands[self.place[name]]}
         given = {self.place[name] for name in call.operands if name in self.place}
         return frozenset(i for i in used - given if not self.operands[i])

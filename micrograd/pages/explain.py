@@ -29,9 +29,9 @@ from micrograd.core.naming import distinct
 from micrograd.core.node import innermost
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.foreign import as_ours
+from micrograd.draw.formulas import number, sign
 from micrograd.draw.graph import graph
-from micrograd.draw.records import Node
-from micrograd.draw.style import SIGNS, number
+from micrograd.draw.records import Box as Node
 from micrograd.engine import Value, topological_order
 from micrograd.pages.boxes import boxes_of
 from micrograd.pages.page import Page, as_json, html_page
@@ -42,7 +42,6 @@ LARGEST = 50_000  # nodes
 UNFOLDED = 400  # nodes: the most that are drawn at once, if the reader asks for all
 LEVELS = ("op", "neuron", "layer")
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def explain(
@@ -178,7 +177,7 @@ def _graph_data(
     labels = distinct(texts, "{} ({})")
     recorded = recorded_rules(loss)
     for rule in recorded["rules"]:
-        rule["sign"] = _sign(rule["op"])
+        rule["sign"] = sign(rule["op"])
     return {
         **recorded,
         "kinds": "".join(kinds),
@@ -193,15 +192,6 @@ def _graph_data(
         "fractions": _fractions(order),
         "lines": {},
     }
-
-
-def _sign(op: str) -> str:
-    # The operation as a mathematician writes it, for the strip of a card.
-    if op.startswith("**"):
-        exponent = op[2:].removesuffix(".0")
-        whole = exponent.lstrip("-").isdigit()
-        return f"x{exponent.translate(RAISED)}" if whole else f"x^{exponent}"
-    return SIGNS.get(op, op.replace("**", "ˣ"))
 
 
 def _fractions(order: Sequence[Value]) -> list[tuple[float, str]]:
