@@ -119,9 +119,8 @@ class _Tree:
             about = f"{layer.op} · {layer.n_in:,} → {layer.n_out:,}"
             if layer.examples > 1:
                 about += f" · {self.counted('examples', layer.examples)}"
-            around = self.add(
-                (layer.label and layer.short) or default or layer.short, "layer", about, -1
-            )
+            label = layer.short if layer.label else default or layer.short
+            around = self.add(label, "layer", about, -1)
         for k, (own, of_neuron) in enumerate(same.items()):
             call, n = of_neuron[0], len(of_neuron[0].weights)
             numbered = f"{default}.n{k}".lstrip(".") if around >= 0 or default else call.label
