@@ -9,6 +9,7 @@ round numbers are allowed, because they are exact.
 import math
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -68,8 +69,7 @@ def choice_in_pytorch(a, b, c, d):
 
 
 def smallest_difference(*numbers):
-    ordered = sorted(numbers)
-    return min(b - a for a, b in zip(ordered, ordered[1:], strict=False))
+    return min(b - a for a, b in pairwise(sorted(numbers)))
 
 
 def neuron(inputs, weights, bias):
