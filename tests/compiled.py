@@ -1,6 +1,7 @@
 """Compiled functions, compared with the engine on one example at a time."""
 
 import random
+import re
 
 import numpy as np
 
@@ -19,6 +20,25 @@ def function_of(text):
         return names["program"](np.array(parameters, float), np.array(inputs, float))
 
     return program
+
+
+def parameters_in(source):
+    """The names of the parameters in a source, in order."""
+    names = re.search(r"\[([^]]*)\] = parameters", source)
+    return names[1].replace(",", " ").split() if names else []
+
+
+def computed_by_source(compiled, parameters, *arguments):
+    """The mean, and its gradient by each parameter, from the source run as Python.
+
+    The labels of the parameters have to be different names.
+    """
+    source = compiled.source
+    named = {p.label: p for p in parameters}
+    used = [named[name] for name in parameters_in(source)]
+    inputs = np.concatenate([np.reshape(a, (len(a), -1)) for a in arguments], axis=1).T
+    mean, gradients = function_of(source)([p.data for p in used], inputs)
+    return mean, dict.fromkeys(parameters, 0.0) | dict(zip(used, gradients, strict=True))
 
 
 def examples_of(*arguments):

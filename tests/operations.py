@@ -97,10 +97,3 @@ EXACT_CASES = [
     for row in [*(row for row in TABLE if row.exact), *COMPOSED]
     for point in row.points
 ]
-
-
-def name_of(argument):
-    """The id of a parametrised test: its row or its point."""
-    if isinstance(argument, tuple):
-        return ",".join(str(x) for x in argument)
-    return str(argument)

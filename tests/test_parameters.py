@@ -1,13 +1,13 @@
-"""Parameters that share storage: alone, and while compiled functions train them."""
+"""Parameters of compiled functions stay what they are, alone and while they are trained."""
 
 import copy
 import gc
 import pickle
-import threading
+import random
+import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -24,75 +24,38 @@ from micrograd import (
     no_grad,
     where,
 )
-from micrograd.compiler import parameters
-from micrograd.compiler.parameters import Redirected, recorded_as, shared_row
 from micrograd.nn import Module
-from micrograd.optim import SGD, Adam, AdamW, Parameters, clip_grad_norm
+from micrograd.optim import SGD, Adam, AdamW
 
 pytestmark = pytest.mark.usefixtures("executor")
 
 
-# ---- storage and rows
+def used(*parameters):
+    """Uses the parameters in a compiled function."""
+    micrograd.compile(lambda x: sum(parameters) * x)([1.0]).backward()
+    for p in parameters:
+        p.grad = 0.0
 
 
-def test_parameters_in_storage_are_the_same_objects_as_before():
+# ---- parameters that a compiled function uses
+
+
+def test_they_are_the_same_objects_as_before():
     a, b = Value(1.0, label="a"), Value(2)
-    a.grad, a.m = 0.5, "mine"
-    graph = a * b
-    row = shared_row([a, b])
-    assert (row.data.tolist(), row.grad.tolist()) == ([1.0, 2.0], [0.5, 0.0])
+    graph, a.m = a * b, "mine"
+    used(a, b)
     assert graph._prev == (a, b)
-    assert (a.label, a.m, repr(a), repr(b)) == (
-        "a", "mine", "Value(data=1.0, grad=0.5)", "Value(data=2.0, grad=0.0)",
-    )  # fmt: skip
-    row.data += 0.5
-    row.grad = [3.0, 4.0]
-    assert (a.data, a.grad, b.data, b.grad) == (1.5, 3.0, 2.5, 4.0)
+    assert isinstance(a, Value)
+    assert type(a).__name__ == "Value"
+    assert (a.label, a.m, repr(b)) == ("a", "mine", "Value(data=2.0, grad=0.0)")
     a.data, b.grad = 7, True
     a.data -= 0.5
-    assert (row.data.tolist(), row.grad.tolist()) == ([6.5, 2.5], [3.0, 1.0])
+    assert (a.data, b.grad) == (6.5, 1.0)
     assert type(a.data) is type(b.grad) is float
-    assert isinstance(a, Value)
-    assert isinstance(a, Redirected)
-    assert type(a).__name__ == "Value"
-
-
-def test_parameters_that_share_storage_stay_there():
-    a, b, c = Value(1.0), Value(2.0), Value(3.0)
-    first = shared_row([a, b, c])
-    again = shared_row([c, a])
-    assert again.storage is first.storage
-    assert again.data.tolist() == [3.0, 1.0]
-    assert first.is_current
-    again.data = [30.0, 10.0]
-    assert first.data.tolist() == [10.0, 2.0, 30.0]
-    assert shared_row([]).data.tolist() == []
-
-
-def test_two_storages_become_one_and_nothing_is_lost():
-    a, b, c = Value(1.0), Value(2.0), Value(3.0)
-    first, second = shared_row([a]), shared_row([b])
-    a.grad, b.grad = 0.25, 0.75
-    both = shared_row([c, b, a])
-    assert (both.data.tolist(), both.grad.tolist()) == ([3.0, 2.0, 1.0], [0.0, 0.75, 0.25])
-    assert [first.is_current, second.is_current, both.is_current] == [False, False, True]
-    a.data = 9.0
-    assert both.data.tolist() == [3.0, 2.0, 9.0]
-
-
-def test_the_row_for_an_optimizer_is_a_slice_of_the_storage():
-    a, b, c, d = (Value(float(i)) for i in range(4))
-    first = shared_row([a, b, c])
-    row = Redirected.row_of([c, a])
-    assert row.is_slice
-    assert (row.data.tolist(), row.is_current, first.is_current) == ([0.0, 2.0], True, False)
-    assert row.ranks == [1, 0]
-    assert shared_row([a, b, c]).data.tolist() == [0.0, 1.0, 2.0]
-    assert Redirected.row_of([c, a]).storage is row.storage
-    assert Redirected.row_of([d, b]).data.tolist() == [1.0, 3.0]
-    assert [p.data for p in (a, b, c, d)] == [0.0, 1.0, 2.0, 3.0]
-    assert Redirected.row_of([a, Value(Fraction(1, 3))]) is None
-    assert Redirected.row_of([a, object()]) is None
+    a.grad = 0.25
+    (a * b).backward()
+    (a * b).backward()
+    assert (a.grad, b.grad) == (4.25, 14.0)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +64,7 @@ def test_the_row_for_an_optimizer_is_a_slice_of_the_storage():
 def test_a_copy_is_an_ordinary_value_again(copied):
     a = Value(1.0, label="a")
     a.m = [1]
-    shared_row([a, Value(2.0)])
+    used(a, Value(2.0))
     a.grad = 0.5
     other = copied(a)
     assert type(other) is Value
@@ -112,19 +75,14 @@ def test_a_copy_is_an_ordinary_value_again(copied):
 
 def test_a_fraction_is_kept_but_not_compiled():
     a, b = Value(1.0, label="a"), Value(2.0)
-    row = shared_row([a, b])
+    loss = micrograd.compile(lambda x: a * b * x)
+    loss([1.0])
     a.data = Fraction(1, 3)
-    assert a.data == Fraction(1, 3)
-    assert (a * b).data == Fraction(1, 3) * 2.0
-    assert not row.is_current
+    assert (a.data, (a * b).data) == (Fraction(1, 3), Fraction(1, 3) * 2.0)
     with pytest.raises(TypeError, match=r"got Fraction.* as the data of 'a': convert it with fl"):
-        shared_row([a, b])
+        loss([1.0])
     a.data = 0.5
-    assert row.is_current
-    assert shared_row([a, b]).data.tolist() == [0.5, 2.0]
-    b.grad = Fraction(1, 2)
-    with pytest.raises(TypeError, match="as the grad of a parameter"):
-        shared_row([a, b])
+    assert loss([1.0]).data == 1.0
 
 
 class Weight(Value):
@@ -136,7 +94,7 @@ class Weight(Value):
 def test_a_subclass_stays_what_it_is():
     w, v = Weight(1.0), Value(2.0)
     w.m = 3.0
-    shared_row([w, v])
+    used(w, v)
     assert isinstance(w, Weight)
     assert (type(w).__name__, w.m, w.data) == ("Weight", 3.0, 1.0)
     assert not isinstance(v, Weight)
@@ -157,7 +115,7 @@ class ByType(Value):
 @pytest.mark.parametrize("kind", [Value, ByClass, ByType])
 def test_a_class_decides_how_its_copies_are_made(kind):
     a = kind(2.0)
-    shared_row([a])
+    used(a)
     for found in (copy.copy(a), copy.deepcopy(a), pickle.loads(pickle.dumps(a)), type(a)(2.0)):
         assert type(found) is kind
         assert found.data == 2.0
@@ -175,51 +133,7 @@ def test_a_tuple_as_data_is_refused_like_other_mistakes():
         assert loss([1.0]).data == 3.0
 
 
-def test_ctrl_c_while_parameters_move_is_forgotten(monkeypatch):
-    a, b = Value(1.0), Value(2.0)
-    row = shared_row([a])
-    with monkeypatch.context() as patched:
-        patched.setattr(np, "array", mock.Mock(side_effect=KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            shared_row([a, b])
-    assert (a.data, b.data) == (1.0, 2.0)
-    assert not row.is_current
-    assert shared_row([a]).is_current
-    assert shared_row([a, b]).is_current
-
-
-def test_an_old_number_is_freed_without_the_lock():
-    seen = []
-
-    class Number(Fraction):
-        def __del__(self):
-            seen.append(ThreadPoolExecutor(1).submit(is_free, parameters._moving).result())
-
-    a = Value(1.0)
-    shared_row([a])
-    a.grad = Number(1, 3)
-    a.grad = 1.0
-    assert seen == [True]
-    assert a.grad == 1.0
-
-
-def is_free(lock):
-    """Whether this thread can acquire the lock; it is released again."""
-    found = lock.acquire(blocking=False)
-    if found:
-        lock.release()
-    return found
-
-
-def test_gradients_add_up_in_the_storage():
-    a, b = Value(1.0), Value(2.0)
-    row = shared_row([a, b])
-    (a * b).backward()
-    (a * b).backward()
-    assert row.grad.tolist() == [4.0, 2.0]
-
-
-# ---- in compiled functions
+# ---- in compiled functions and optimizers
 
 
 def test_data_and_grad_are_read_and_written_between_steps():
@@ -530,7 +444,6 @@ def test_a_fraction_as_a_parameter_is_refused_and_not_changed():
     with pytest.raises(TypeError, match=message):
         compiled([1.0])
     assert third.data == Fraction(1, 3)
-    assert not isinstance(third, Redirected)
     third.data = 0.5
     assert compiled([1.0]).data == 0.5
     third.data = Fraction(1, 3)
@@ -586,46 +499,24 @@ def test_a_parameter_may_be_a_constant_for_another_shape(constant):
     assert (w.data, v.data) == (2.0, 3.0)
 
 
-def test_a_thread_that_was_interrupted_between_two_recordings():
-    p = Value(1.0)
-    with recorded_as([p], make=float):
-        earlier = type(p)  # in which another thread has looked up `data` and `grad`
-    row = shared_row([p])
-    row.grad[0] = 2.0
-    with recorded_as([p], make=float), ThreadPoolExecutor() as thread:
-        found = [thread.submit(f.fget, p).result() for f in (earlier.data, earlier.grad)]
-        thread.submit(earlier.data.fset, p, 3.0).result()
-    assert found == [1.0, 2.0]
-    assert row.data.tolist() == [3.0]
+def test_threads_move_parameters_while_others_train_them():
+    """Each thread trains a parameter of its own; all compile functions of all parameters."""
+    ps, rounds = [Value(0.0) for _ in range(4)], 25
 
+    def train(p):
+        optimizer = SGD([p], lr=1.0)
+        for _ in range(rounds):
+            some = random.sample(ps, 2)
+            micrograd.compile(lambda x: sum(some) * x, executor="numpy")([1.0])  # noqa: B023
+            optimizer.zero_grad()
+            (p * -1.0).backward()
+            optimizer.step()
 
-@pytest.mark.parametrize("use", ["backward", "step", "zero_grad", "clip_grad_norm"])
-def test_parameters_do_not_move_while_a_row_is_used(use, monkeypatch):
-    w = Value(3.0)
-    batch = micrograd.compile(lambda x: (w * x) ** 2, executor="numpy")([1.0])
-    optimizer = SGD([w], lr=0.25)
-    optimizer.zero_grad()
-    threads = []
-
-    def and_another_thread_moves_them(find):
-        def finds(*arguments, **named):
-            found = find(*arguments, **named)
-            threads.append(threading.Thread(target=shared_row, args=([w, Value(1.0)],)))
-            threads[-1].start()
-            threads[-1].join(0.2)
-            return found
-
-        return finds
-
-    if use == "backward":
-        batch._gradients_of = and_another_thread_moves_them(batch._gradients_of)
-        batch.backward()
-    else:
-        batch.backward()
-        find_row = and_another_thread_moves_them(Parameters.find_row)
-        monkeypatch.setattr(Parameters, "find_row", find_row)
-        clip_grad_norm([w], 1.0) if use == "clip_grad_norm" else getattr(optimizer, use)()
-    for thread in threads:
-        thread.join()
-    expected = {"backward": (3.0, 6.0), "step": (1.5, 6.0), "zero_grad": (3.0, 0.0)}
-    assert (w.data, w.grad) == expected.get(use, (3.0, 1.0))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(len(ps)) as pool:
+            list(pool.map(train, ps))
+    finally:
+        sys.setswitchinterval(interval)
+    assert [p.data for p in ps] == [rounds] * len(ps)

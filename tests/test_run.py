@@ -1,4 +1,4 @@
-"""Compiled operations on every executor, against the engine on one example at a time."""
+"""Compiled operations, models and losses on every executor, against the engine on one example."""
 
 import itertools
 import math
@@ -7,16 +7,28 @@ from operator import neg
 
 import numpy as np
 import pytest
-from compiled import assert_agrees, assert_close, by_batch, by_engine, mlp, rows
-from operations import TABLE, name_of
+from compiled import (
+    assert_agrees,
+    assert_close,
+    by_batch,
+    by_engine,
+    function_of,
+    mlp,
+    parameters_in,
+    rows,
+)
+from operations import TABLE
 
 import micrograd
-from micrograd import Value, take, where
-from micrograd.compiler import run
-from micrograd.losses import binary_cross_entropy, cross_entropy
-from micrograd.nn import Linear
+from micrograd import Value, no_grad, take, where
+from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
+from micrograd.nn import Linear, Module, Sequential
 
 pytestmark = pytest.mark.usefixtures("executor")
+JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes a second to compile each program
+ALL_EXECUTORS = pytest.mark.parametrize(
+    "executor", ["numpy", "numba", JAX], indirect=True, scope="module"
+)
 
 
 # ---- every operation, on all kinds of operands
@@ -27,63 +39,83 @@ PLACES = {
     "input": lambda p, x: Value(x),
     "sum of both": lambda p, x: p + x,
 }
+KINDS = [*itertools.product(PLACES), *itertools.product(PLACES, repeat=2)]
 
 
-def placed(row, kinds):
-    """The operation as a function of inputs, with these kinds of operands, and its parameters."""
-    parameters = [Value(0.0) for _ in kinds]
+def functions_of(table, kinds):
+    """All operations of the table as functions of the operands, each with parameters of its own."""
+    parameters = [[Value(0.0) for _ in kinds] for _ in table]
 
-    def function(*xs):
-        pairs = zip(kinds, parameters, xs, strict=True)
-        return row.function(*(PLACES[kind](p, x) for kind, p, x in pairs))
+    def function_of(row, ps):
+        return lambda *xs: row.function(
+            *(PLACES[kind](p, x) for kind, p, x in zip(kinds, ps, xs, strict=True))
+        )
 
-    return function, parameters
+    return [function_of(row, ps) for row, ps in zip(table, parameters, strict=True)], parameters
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
-@pytest.mark.parametrize("row", TABLE, ids=name_of)
-def test_each_operation_on_parameters_and_inputs(row, n):
-    points = [row.points[i % len(row.points)] for i in range(n)]
-    for kinds in itertools.product(PLACES, repeat=len(points[0])):
-        function, parameters = placed(row, kinds)
-        for p, kind, x in zip(parameters, kinds, points[0], strict=True):
+@ALL_EXECUTORS
+@pytest.mark.parametrize("kinds", KINDS, ids=" ".join)
+def test_the_table_of_operations(kinds):
+    table = [row for row in TABLE if len(row.points[0]) == len(kinds)]
+    points = [[row.points[i % len(row.points)] for row in table] for i in range(5)]
+    functions, parameters = functions_of(table, kinds)
+    for ps, point in zip(parameters, points[0], strict=True):
+        for p, kind, x in zip(ps, kinds, point, strict=True):
             p.data = x if kind == "parameter" else 0.0
-        expected = by_engine(function, parameters, *np.transpose(points))
-        batch = micrograd.compile(function)(*np.transpose(points))
-        found = by_batch(batch, parameters)
-        for one, other in zip(found, expected, strict=True):
-            assert_close(one, other)
+    leaves = [*itertools.chain(*parameters)]
+
+    def each(point):
+        return [f(*xs) for f, xs in zip(functions, point, strict=True)]
+
+    results = micrograd.compile(no_grad()(each))
+    total = micrograd.compile(lambda point: sum(each(point)))
+    for n in (1, 2, 5):
+        expected = [[v.data for v in each(point)] for point in points[:n]]
+        assert_close(results(points[:n]).lanes, expected)
+        # in a sum, the gradient of an operand is that of its own operation
+        gradients = by_engine(lambda point: sum(each(point)), leaves, points[:n])[2]
+        assert_close(by_batch(total(points[:n]), leaves)[2], gradients)
 
 
 SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -3.0, 0.5, 710.0, 1e-310, 1e300]
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        row for row in TABLE if row.name != "a ** 0.5"  # a square root, which is NaN at -inf
-    ],
-    ids=name_of,
-)  # fmt: skip
-def test_each_operation_on_extreme_and_invalid_numbers(row):
-    kinds = ["sum of both"] * len(row.points[0])
-    function, parameters = placed(row, kinds)
-    compiled = micrograd.compile(function)
-    for point in itertools.product(SPECIAL, repeat=len(kinds)):
-        try:
-            lanes = by_engine(function, [], *([x] for x in point))[0]
-        except (ArithmeticError, ValueError):  # IEEE arithmetic: see the next test
-            lanes = None
-        try:
-            gradients = by_engine(function, parameters, *([x] for x in point))[2]
-        except (ArithmeticError, ValueError):
-            gradients = None
+def or_none(compute):
+    """What is computed, or None where eager mode raises an error: see the next test."""
+    try:
+        return compute()
+    except (ArithmeticError, ValueError):
+        return None
+
+
+@pytest.mark.parametrize("arity", [1, 2])
+def test_extreme_and_invalid_numbers(executor, arity):
+    # a ** 0.5 is a square root, which is NaN at -inf
+    table = [r for r in TABLE if len(r.points[0]) == arity and r.name != "a ** 0.5"]
+    functions, parameters = functions_of(table, ["sum of both"] * arity)
+    points = [*itertools.product(SPECIAL, repeat=arity)]
+    arguments = np.transpose(points)
+    results = micrograd.compile(no_grad()(lambda *xs: [f(*xs) for f in functions]))
+    lanes = results(*arguments).lanes
+    total = micrograd.compile(lambda *xs: sum(f(*xs) for f in functions))
+    leaves = [*itertools.chain(*parameters)]
+    if executor == "numpy":
+        zeros = [0.0] * len(parameters_in(results.source))
+        by_source = function_of(results.source)(zeros, arguments)
+        for found, lane in zip(by_source, lanes.T, strict=True):
+            assert_close(np.broadcast_to(found, lane.shape), lane)
+    for point, row in zip(points, lanes, strict=True):
         for n in (1, 3):
-            found = by_batch(compiled(*([x] * n for x in point)), parameters)
-            if lanes is not None:
-                assert_close(found[0], lanes * n)
-            if gradients is not None:
-                assert_close(found[2], gradients)
+            _, _, found = by_batch(total(*([x] * n for x in point)), leaves)
+            for i, (f, ps, result) in enumerate(zip(functions, parameters, row, strict=True)):
+                expected = or_none(lambda f=f, point=point: f(*point).data)
+                if expected is not None:
+                    assert_close(result, expected)
+                of_one = [[x] for x in point]
+                slopes = or_none(lambda f=f, ps=ps, of_one=of_one: by_engine(f, ps, *of_one)[2])
+                if slopes is not None:
+                    assert_close(found[i * arity : (i + 1) * arity], slopes)
 
 
 def test_errors_of_the_engine_become_results_of_ieee_arithmetic():
@@ -324,18 +356,159 @@ def test_value_to_the_power_of_a_value():
     assert_agrees(lambda x: (a + x) ** (b * x) + x**a + a**b, [a, b], [1.0, 2.0, 0.5])
 
 
+# ---- models and losses
+
+
+LOSSES = {
+    "hinge": (hinge, [1.0, -1.0]),
+    "squared error": (squared_error, [0.5, -2.0]),
+    "binary cross-entropy": (binary_cross_entropy, [0, 1]),
+}
+
+
+ACTIVATIONS = ["relu", "tanh", "sigmoid", "linear"]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_networks_with_one_output(loss):
+    of, targets = LOSSES[loss]
+    for activation in ACTIVATIONS:
+        model, compiled = mlp(3, 5, 4, 1, activation=activation), None
+        for n in (1, 2, 7):
+            y = [targets[i % 2] for i in range(n)]
+            compiled = assert_agrees(
+                lambda x, y, model=model: of(model(x), y), model.parameters(), rows(n, 3), y,
+                compiled=compiled, scale=1,
+            )  # fmt: skip
+
+
+@ALL_EXECUTORS
+def test_classifiers():
+    for activation in ACTIVATIONS:
+        model, compiled = mlp(4, 6, 3, activation=activation), None
+        for n in (1, 2, 7):
+            compiled = assert_agrees(
+                lambda x, label, model=model: cross_entropy(model(x), label), model.parameters(),
+                rows(n, 4), np.arange(n) % 3, compiled=compiled, scale=1,
+            )  # fmt: skip
+        assert len(compiled.programs) == 1
+
+
+def test_extreme_logits():
+    w = Value(1000.0)
+
+    def loss(x, label):
+        return cross_entropy([w * x, -w * x, w], label) + binary_cross_entropy(w * x, label / 2)
+
+    assert_agrees(loss, [w], [1.0, -1.0, 1.0, 0.5], [0, 1, 2, 2])
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        lambda ps: 1e-4 * sum(p * p for p in ps),
+        lambda ps: 0.1 * sum(abs(p) for p in ps) / len(ps),
+        lambda ps: sum((p * p).maximum(0.01) for p in ps[:5]) ** 0.5,
+        lambda ps: -sum(ps) * ps[0].tanh(),
+        lambda ps: ps[-1] + 3,
+    ],
+)
+def test_a_penalty_on_the_parameters(penalty):
+    model = mlp(2, 4, 1)
+    ps = model.parameters()
+
+    def loss(x, y):
+        return hinge(model(x), y) + penalty(ps)
+
+    for n in (1, 7):
+        assert_agrees(loss, ps, rows(n, 2), [1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0][:n], scale=1)
+    assert_agrees(lambda x: penalty(ps) - model(x), ps, rows(5, 2), scale=1)
+
+
+def test_custom_modules_and_sequences():
+    random.seed(1)
+
+    class Gated(Module):
+        def __init__(self):
+            self.up, self.gate = Linear(3, 4), Linear(3, 4, bias=False)
+            self.down = [Value(random.uniform(-1, 1)) for _ in range(4)]
+
+        def __call__(self, x):
+            pairs = zip(self.up(x), self.gate(x), strict=True)
+            hidden = [a * b.sigmoid() for a, b in pairs]
+            return sum(w * h for w, h in zip(self.down, hidden, strict=True))
+
+    gated, sequence = Gated(), Sequential(Linear(2, 3), Linear(3, 1))
+    assert_agrees(gated, gated.parameters(), rows(5, 3), scale=1)
+    assert_agrees(lambda x: sequence(x)[0], sequence.parameters(), rows(5, 2), scale=1)
+
+
+@pytest.mark.slow
+def test_a_program_is_deep_without_recursion():
+    w = Value(0.5)
+
+    def function(x):
+        for _ in range(2000):
+            x = (w * x).sin()
+        return x
+
+    assert "sin" in assert_agrees(function, [w], [1.0, 2.0], scale=1).source
+
+
+def test_numpy_inside_the_function():
+    w = np.array([[Value(0.5), Value(-1.0)], [Value(2.0), Value(0.25)]])
+
+    def function(x):
+        return np.tanh(w @ np.array(x)).sum()
+
+    assert_agrees(function, w.ravel().tolist(), rows(4, 2), scale=1)
+
+
+@ALL_EXECUTORS
+def test_attention_over_a_short_sequence():
+    random.seed(2)
+    q, k, v = Linear(2, 3), Linear(2, 3), Linear(2, 3)
+
+    def function(x):
+        queries, keys, values = map(q, x), list(map(k, x)), list(map(v, x))
+        total = Value(0.0)
+        for query in queries:
+            scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in keys]
+            weights = [score.exp() for score in scores]
+            norm = sum(weights)
+            mixed = [
+                sum(w * value[d] for w, value in zip(weights, values, strict=True)) / norm
+                for d in range(3)
+            ]
+            total = total + sum(mixed) ** 2
+        return total
+
+    parameters = [*q.parameters(), *k.parameters(), *v.parameters()]
+    for n in (1, 2, 5):
+        xs = np.random.default_rng(n).normal(size=(n, 4, 2))
+        assert_agrees(function, parameters, xs, scale=10)
+
+
 # ---- large batches
 
 
-def test_a_large_batch_runs_in_tiles(monkeypatch):
-    model = mlp(2, 4, 1)
-    xs, ys = rows(203, 2), np.arange(203) % 2
-    monkeypatch.setattr(run, "MEMORY", 1)
+@ALL_EXECUTORS
+def test_the_number_of_examples_changes_no_result():
+    """Large batches run in several parts, which share the parameters and the sums over examples."""
+    model = mlp(2, 16, 16, 1, activation="tanh")
+    xs, ys = rows(20_000, 2), np.arange(20_000) % 2
 
     def loss(x, y):
         penalty = 1e-3 * sum(p * p for p in model.parameters())
         return binary_cross_entropy(model(x), y) + penalty
 
-    compiled = assert_agrees(loss, model.parameters(), xs, ys, scale=1)
-    for n in (15, 16, 17, 32, 33, 48):
-        assert_agrees(loss, model.parameters(), xs[:n], ys[:n], compiled=compiled, scale=1)
+    compiled = micrograd.compile(loss)
+    parts = [by_batch(compiled(xs[i : i + 500], ys[i : i + 500]), model.parameters())
+             for i in range(0, 20_000, 500)]  # fmt: skip
+    for n in (500, 4500, 20_000):
+        found = by_batch(compiled(xs[:n], ys[:n]), model.parameters())
+        lanes, means, gradients = zip(*parts[: n // 500], strict=True)
+        assert_close(found[0], np.concatenate(lanes))
+        assert_close(found[1], np.mean(means))
+        assert_close(found[2], np.mean(gradients, axis=0), scale=1)
+    assert_agrees(loss, model.parameters(), xs[:50], ys[:50], compiled=compiled, scale=1)

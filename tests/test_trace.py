@@ -3,6 +3,7 @@
 import math
 import os
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,24 +15,6 @@ from micrograd.core.tracing import Recording, TraceError
 from micrograd.derivatives import hessian, recompute
 from micrograd.engine import Value, no_grad, take, where
 from micrograd.losses import binary_cross_entropy, cross_entropy
-
-
-def engine(root, leaves):
-    """The same computed by the engine, with gradients of all leaves, constants included."""
-    for leaf in leaves:
-        leaf.grad = 0
-    root.backward()
-    return root.data, [leaf.grad for leaf in leaves]
-
-
-def own(x, name="cube"):
-    out = Value(x.data**3, (x,), name)
-
-    def _backward():
-        x.grad += 3 * x.data**2 * out.grad
-
-    out._backward = _backward
-    return out
 
 
 def test_numpy_numbers_and_functions_are_recorded():
@@ -117,30 +100,26 @@ def data_and_gradients(root, leaves):
     return root.data, [leaf.grad for leaf in leaves]
 
 
-@pytest.mark.parametrize("row", TABLE, ids=str)
-def test_every_operation_is_computed_again_with_its_closure(row):
-    for before in row.points:
-        for now in row.points:
-            leaves = [Value(x) for x in before]
-            root = row.function(*leaves)
-            for leaf, x in zip(leaves, now, strict=True):
-                leaf.data = x
-            assert recompute(root) is root
-            fresh = [Value(x) for x in now]
-            expected = data_and_gradients(row.function(*fresh), fresh)
-            assert data_and_gradients(root, leaves) == expected
+def assert_computed_again(function, before, now):
+    """A graph of other numbers gives today's data and gradients after `recompute`."""
+    leaves, fresh = [Value(x) for x in before], [Value(x) for x in now]
+    root = function(*leaves)
+    for leaf, x in zip(leaves, now, strict=True):
+        leaf.data = x
+    assert recompute(root) is root
+    expected = data_and_gradients(function(*fresh), fresh)
+    assert data_and_gradients(root, leaves) == expected, (function, before, now)
+
+
+def test_every_operation_is_computed_again_with_its_closure():
+    for row in TABLE:
+        for before, now in product(row.points, repeat=2):
+            assert_computed_again(row.function, before, now)
 
 
 @given(STEPS, POINT, POINT)
 def test_random_graphs_are_computed_again(steps, before, now):
-    leaves = [Value(x) for x in before]
-    root = build(leaves, steps, SMOOTH)
-    for leaf, x in zip(leaves, now, strict=True):
-        leaf.data = x
-    recompute(root)
-    fresh = [Value(x) for x in now]
-    expected = data_and_gradients(build(fresh, steps, SMOOTH), fresh)
-    assert data_and_gradients(root, leaves) == expected
+    assert_computed_again(lambda *leaves: build(leaves, steps, SMOOTH), before, now)
 
 
 def test_training_on_one_graph_is_training_on_new_ones():
