@@ -85,7 +85,7 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
         for operand in operands:
             operand.grad = _Ledger()
         node.grad = upstream
-        node._rule(upstream, *node._prev)
+        node._chain_rule(upstream, *node._prev)
         if strict and not all(isinstance(v.grad, _Ledger) for v in operands):
             raise ValueError("its _backward sets the grad of an operand with =: use +=")
         entries = {v: getattr(v.grad, "entries", (v.grad,)) for v in operands}
@@ -556,7 +556,7 @@ def recompute(root: Value) -> Value:
     if not isinstance(root, Value):
         raise TypeError(f"recompute starts from a Value, got {type(root).__name__} {root!r:.40}")
     order = topological_order(root)
-    if is_paused() or any(node._rule is unrecorded for node in order):
+    if is_paused() or any(node._chain_rule is unrecorded for node in order):
         reason = "recompute needs the closures of the graph, and no_grad() keeps none"
         raise RuntimeError(
             f"{reason}: build all of the graph, and call recompute, outside no_grad(); "
@@ -569,14 +569,14 @@ def recompute(root: Value) -> Value:
                 f"recompute cannot run the operation {node._op!r} again, since it is not one of "
                 "Value's: rebuild the graph in each step"
             )
-    before = [(node.data, node._rule) for node in nodes]
+    before = [(node.data, node._chain_rule) for node in nodes]
     try:
         for node in nodes:
             fresh = again(node._op, node._prev)
-            node.data, node._rule = fresh.data, fresh._rule
+            node.data, node._chain_rule = fresh.data, fresh._chain_rule
     except BaseException:  # such as an overflow or Ctrl-C: change all nodes or none
         for node, (data, rule) in zip(nodes, before, strict=True):
-            node.data, node._rule = data, rule
+            node.data, node._chain_rule = data, rule
         raise
     return root
 

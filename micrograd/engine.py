@@ -11,7 +11,7 @@ respect to each node in the `grad` of that node.
     (16.0, -24.0, 16.0)
 
 Derivatives are written in one place only: the `_backward` function inside each operation. It
-receives the upstream gradient d loss / d result and the operands, and applies the chain rule:
+is given the upstream gradient d loss / d result and the operands, and applies the chain rule:
 
     d loss / d operand  +=  d result / d operand  *  d loss / d result
                             (local derivative)       (upstream gradient)
@@ -71,11 +71,11 @@ class Value(Node):
         self.grad = 0
         self._prev = tuple(_children)
         self._op = _op
-        self._rule = of_leaf
+        self._chain_rule = of_leaf
         if label:
             self.label = label
         if self._prev or self.data is NotImplemented:
-            self.check(data, _children)
+            self.check_arguments(data, _children)
 
     # ---- 1. The operations: each defines its result and its derivatives in one place
 
@@ -127,8 +127,8 @@ class Value(Node):
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
             x, y = a.data, b.data
-            size = abs(x) + abs(y)
-            # 0 * 0^0 instead of 0 * 0^-1 if both are 0; p * log 1 instead of p * log 0 if x is 0
+            size = abs(x) + abs(y)  # not 0 unless x = y = 0, where 0 * 0^0 replaces 0 * 0^-1
+            # the logarithm is that of x, or of 1 if x is 0
             a.grad += y * power(x, where(size > 0, y - 1, 0 * size)) * upstream
             b.grad += p * numbers.log(where(x > 0, x, where(x < 0, x, 1))) * upstream
 
@@ -302,7 +302,7 @@ class Value(Node):
         Raises ArithmeticError or ValueError where a derivative does not exist, and RuntimeError if
         this node was computed under `no_grad()`.
         """
-        if self._rule is unrecorded:
+        if self._chain_rule is unrecorded:
             raise RuntimeError("this Value was computed inside no_grad(): compute it outside")
         gradient = as_exact(given := gradient)
         if gradient is NotImplemented:
@@ -319,7 +319,7 @@ class Value(Node):
         try:
             for node in reversed(order):
                 if node._prev:
-                    node._rule(node.grad, *node._prev)
+                    node._chain_rule(node.grad, *node._prev)
         except FAILURES as error:
             # A variable for the new error would be a reference cycle through its traceback.
             raise explained(error, node._op, node._prev, "backward pass", node)  # noqa: B904

@@ -90,7 +90,7 @@ class Module:
         for prefix, module in self.named_modules():
             start = f"{prefix}." if prefix else ""
             for name, value in _found(Value, vars(module), start, attributes=True):
-                if value not in seen and not value._prev:
+                if value not in seen and value.is_leaf and value.requires_grad:
                     seen.add(value)
                     yield name, value
 

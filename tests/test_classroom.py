@@ -301,6 +301,7 @@ def test_letters_that_the_output_lacks_are_escaped(tmp_path, monkeypatch):
         out = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
         monkeypatch.setattr(sys, "stdout", out)
         assert main(["grade", *(str(tmp_path / file) for file in files)]) == 0
+        out.flush()
         assert rb"\u635f" in out.buffer.getvalue()
 
 

@@ -7,13 +7,14 @@ import math
 import pickle
 import random
 import weakref
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from micrograd.arrays import ValueArray, data_of, values
-from micrograd.engine import Value, topological_order
+from micrograd.engine import Value, no_grad, topological_order
 from micrograd.nn import (
     MLP,
     Activation,
@@ -529,3 +530,19 @@ def test_linear_layers_give_arrays_for_one_example_as_for_a_batch():
 def test_a_layer_keeps_the_lists_of_the_original():
     f = Layer(2, 2)
     assert len(f([1.0, 2.0]) + f([3.0, 4.0])) == 4
+
+
+def test_outputs_kept_by_a_model_are_no_parameters():
+    class Keeps(Module):
+        def __init__(self):
+            self.w = Value(2.0)
+
+        def forward(self, x):
+            self.last = self.w * x
+            return self.last
+
+    model = Keeps()
+    for block in (nullcontext(), no_grad()):
+        with block:
+            model(3.0)
+        assert model.parameters() == [model.w]

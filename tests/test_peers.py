@@ -228,8 +228,9 @@ def original(tmp_path):
     package = tmp_path / "micrograd"
     package.mkdir()
     (package / "__init__.py").touch()
-    for name in ("arithmetic.py", "pause.py", "engine.py"):
-        shutil.copy(Path(micrograd.__file__).parent / name, package)
+    ours = Path(micrograd.__file__).parent
+    shutil.copy(ours / "engine.py", package)
+    shutil.copytree(ours / "core", package / "core")
     return tmp_path
 
 

@@ -200,7 +200,7 @@ def _go_backward(result: Value, candidates: Iterable[Value], others: Iterable[Va
 
 
 def _has_graph(result: Value) -> bool:
-    return result._rule is not unrecorded
+    return result._chain_rule is not unrecorded
 
 
 def _check_data_is_kept(numbers: Mapping[Value, Number], inputs: Sequence[Traced]) -> None:

@@ -92,5 +92,5 @@ def _failed(op: str, operands: Sequence[Any], message: str) -> Any:
         raise ValueError(message)  # the text alone: the error itself would be a reference cycle
 
     node = operands[0].detach()  # a plain Value
-    node.data, node._prev, node._op, node._rule = math.nan, tuple(operands), op, _backward
+    node.data, node._prev, node._op, node._chain_rule = math.nan, tuple(operands), op, _backward
     return node

@@ -42,18 +42,20 @@ class operation:  # noqa: N801  # a decorator
         self.op, self.advice = op, advice
 
     def __call__(self, rule: Callable[Concatenate[N, P], Rule]) -> Callable[Concatenate[N, ...], N]:
-        """The decorator itself, which Python asks to put the method into the finished class."""
+        """The decorator itself, while the body of the class runs and the class does not exist."""
         self.rule: Callable[..., Rule] = rule
         return self  # type: ignore[return-value]
 
     def __set_name__(self, kind: Any, name: str) -> None:
-        """Puts the method into the class, `kind`, of which the results are."""
+        """Puts the method into the class, `kind`; Python calls this when the class is complete."""
         op, rule = self.op, self.rule
         arity = rule.__code__.co_argcount
-        # A `_backward` that captures nothing is shared by all results: it saves 150 bytes a node.
+        # A `_backward` that captures nothing is the same for all results: sharing it saves 150 bytes
+        # a node. (Defaults of arguments capture, too.)
         _, first = rule(*[SimpleNamespace(data=1.0)] * arity)
         shared = None if first.__closure__ or first.__defaults__ else first
 
+        # Written twice, because one function for any number of operands is slower.
         def unary(a: Node) -> Any:
             try:
                 data, closure = rule(a)
@@ -61,7 +63,7 @@ class operation:  # noqa: N801  # a decorator
                 raise explained(error, op, (a,)) from None
             node = _new(kind)
             node.data, node.grad, node._op = data, 0, op
-            node._prev, node._rule = (a,), shared or closure
+            node._prev, node._chain_rule = (a,), shared or closure
             return node if type(data) is float and not open_blocks else _settled(node, unary)
 
         def binary(a: Node, b: Any) -> Any:
@@ -75,7 +77,7 @@ class operation:  # noqa: N801  # a decorator
                 raise explained(error, op, (a, b)) from None
             node = _new(kind)
             node.data, node.grad, node._op = data, 0, op
-            node._prev, node._rule = (a, b), shared or closure
+            node._prev, node._chain_rule = (a, b), shared or closure
             return node if type(data) is float and not open_blocks else _settled(node, binary)
 
         advice[op] = self.advice
@@ -92,7 +94,7 @@ def record(op: str, rule: Callable[..., Rule], *operands: N) -> N:
     except FAILURES as error:
         raise explained(error, op, operands) from None
     node = operands[0].new_leaf(data)
-    node._op, node._prev, node._rule = op, operands, closure
+    node._op, node._prev, node._chain_rule = op, operands, closure
     return _settled(node, lambda *operands: record(op, rule, *operands))  # type: ignore[no-any-return]
 
 
@@ -114,7 +116,7 @@ def _settled(node: Any, again: Callable[..., Any]) -> Any:
         if not isinstance(data, Node):
             _known_kinds.add(type(data))
     if open_blocks and is_paused():
-        node._op, node._prev, node._rule = "", (), unrecorded
+        node._op, node._prev, node._chain_rule = "", (), unrecorded
     return node
 
 
@@ -136,7 +138,7 @@ def as_operand(x: Any, beside: Node, op: str = "") -> Any:
             raise TypeError(f"{op} expects a Value or a number as its second operand")
         return x
     node = beside.new_leaf(x)
-    node._rule = constant
+    node._chain_rule = constant
     return node
 
 
@@ -185,14 +187,14 @@ class Node:
 
     # Slots keep nodes small and fast. A label and a user's own attributes are in __dict__, which is
     # created when needed.
-    __slots__ = ("__dict__", "__weakref__", "_op", "_prev", "_rule", "data", "grad")
-    kind: Any  # class Value, of which constants and results are, also beside a subclass
+    __slots__ = ("__dict__", "__weakref__", "_chain_rule", "_op", "_prev", "data", "grad")
+    kind: Any  # class Value: constants and results are of this class, also beside a subclass
     label: str = ""
     data: Number
     grad: Number
     _prev: tuple[Any, ...]
     _op: str
-    _rule: Callable[..., None]
+    _chain_rule: Callable[..., None]
 
     def new_leaf(self: N, data: Number) -> N:
         """A leaf with this data, as it is."""
@@ -200,7 +202,7 @@ class Node:
         leaf.data = data
         return leaf
 
-    def check(self, data: Any, operands: Any) -> None:
+    def check_arguments(self, data: Any, operands: Any) -> None:
         """Raises a TypeError if what the constructor got is not a number, or are not Values."""
         if self.data is NotImplemented:
             is_array = isinstance(data, (list, tuple)) or hasattr(data, "__array__")
@@ -223,7 +225,7 @@ class Node:
 
         Assign a function of your own to define an operation.
         """
-        rule = self._rule
+        rule = self._chain_rule
         if isinstance(rule, Own):
             return rule.function
 
@@ -236,17 +238,19 @@ class Node:
 
     @_backward.setter
     def _backward(self, function: Callable[[], None]) -> None:
-        self._rule = Own(function)
+        self._chain_rule = Own(function)
 
     # As in PyTorch. Constants and results computed under no_grad() do not require a gradient.
     is_leaf = property(lambda v: not v._prev)
-    is_constant = property(lambda v: v._rule is constant)
-    requires_grad = property(lambda v: v._rule is not unrecorded and v._rule is not constant)
+    is_constant = property(lambda v: v._chain_rule is constant)
+    requires_grad = property(lambda v: v._chain_rule not in (constant, unrecorded))
 
     @property
     def is_own_operation(self) -> bool:
         """Whether a user defined this operation; its name does not tell how to compute it again."""
-        return isinstance(self._rule, Own) or (self._rule is of_leaf and bool(self._prev))
+        return isinstance(self._chain_rule, Own) or (
+            self._chain_rule is of_leaf and bool(self._prev)
+        )
 
     def item(self) -> float:
         """The number as a float."""
@@ -259,7 +263,7 @@ class Node:
         return self.new_leaf(self.data.detach() if isinstance(self.data, Node) else self.data)
 
     def __isub__(self: N, other: Any) -> N:
-        """`p -= step` inside `no_grad()` changes the number of a parameter; else p = p - step."""
+        """`p -= step` changes a parameter's number inside `no_grad()`; else p is a new node."""
         difference: Any = self - other
         if is_paused() and self.is_leaf and self.requires_grad and isinstance(difference, Node):
             self.data = difference.data

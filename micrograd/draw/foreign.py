@@ -248,10 +248,14 @@ def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
         if (twin := _twin(name, operands, copy, slopes)) is not None
     ]
     if len({twin._op for twin in fitting}) == 1:
-        copy._prev, copy._op, copy._rule = fitting[0]._prev, fitting[0]._op, fitting[0]._rule
+        copy._prev, copy._op, copy._chain_rule = (
+            fitting[0]._prev,
+            fitting[0]._op,
+            fitting[0]._chain_rule,
+        )
     else:
         copy._op = op or "?"
-        copy._rule = _Slopes(slopes)
+        copy._chain_rule = _Slopes(slopes)
     if hasattr(node, "_backward"):
         copy.__dict__["_written"] = node._backward  # a page shows its text
 
