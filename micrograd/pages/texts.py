@@ -58,5 +58,5 @@ def _rows(table: dict[str, Any], key: str = "") -> Iterator[tuple[str, dict[str,
     if columns:
         yield key, columns
     for part, inner in table.items():
-        if part not in columns:
+        if isinstance(inner, dict):
             yield from _rows(inner, f"{key}.{part}" if key else part)
