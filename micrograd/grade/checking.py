@@ -26,6 +26,10 @@ from micrograd.grade.graded_class import (
 from micrograd.grade.programs import CORE, REFLECTED, Row, methods_in, plan, root_of
 from micrograd.grade.subject import leaves_of
 
+FREES_GRAPH = (
+    "a = Value(3.0); b = a * a; n = len(b._prev); f = b._backward; b.backward(); "
+    "freed = len(getattr(b, '_prev', ())) < n or b._backward != f"
+)
 MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponents only
 
 # ---- 1. The checks
@@ -79,7 +83,9 @@ def _checked(row: Row, graded: GradedClass) -> Check:
 
 def _is_composed(expression: str, graded: GradedClass) -> bool:
     """Whether the class computes the operation from others, and so inherits their mistakes."""
-    op, has_inner = graded.tried(("", False), "composed", expression)
+    out = root_of(expression)
+    inner = f"any(len(getattr(v, '_prev', ())) for v in {out}._prev)"
+    op, has_inner = graded.tried(("", False), f"{expression}; n = [str({out}._op), {inner}]")
     own = {"+": "__add__", "*": "__mul__"}.get(op)  # -a may be a * -1
     return has_inner or (own is not None and own not in methods_in(expression))
 
@@ -141,7 +147,7 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
     once = program.partition(".backward()")[0] + ".backward()"
     is_again = program.count(f"{root_of(program)}.backward()") == 2
     works_once = is_again and _judgement(row, once, graded).passed
-    if works_once and (is_error or graded.tried(False, "frees_graph")):
+    if works_once and (is_error or graded.tried(False, FREES_GRAPH)):
         mistake = "freed"
     is_limit = works_once and mistake in ("twice", "kept", "freed")
     is_limit = is_limit or (mistake, expected) == ("depth", "no error")
@@ -160,7 +166,7 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
             expected, found = (graded.text("data", [name], y.data) for y in (forward, after))
             raise BrokenRule("untouched", expected, found)
     if row.mistake == "paths":
-        few, many = (graded.tried(0, "calls", doublings) for doublings in (3, 12))
+        few, many = (graded.ask("calls", doublings) for doublings in (3, 12))
         if many > 20 * few:
             found = f"{few} function calls for 4 nodes, {many} for 13 nodes"
             raise BrokenRule("paths", "work proportional to the number of nodes", found)

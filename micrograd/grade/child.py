@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .loading import NoClassError, class_in, mistake_in_imports
-from .subject import Subject, failure, is_ours
+from .loading import NoClassError, class_in, mistake_behind
+from .subject import Subject, failure
 
 FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
 
@@ -42,18 +42,19 @@ def serve() -> None:
     os._exit(0)  # at once, even if the file started threads
 
 
-def _loaded(settings: Mapping[str, Any]) -> tuple[Subject | None, dict[str, Any]]:
-    """The Subject for the class in the file, None if loading failed; and the answer to send."""
+def _loaded(settings: Mapping[str, Any]) -> tuple[Subject | None, list[str]]:
+    """The Subject for the class in the file; or the broken rule, what was found, and where."""
     _limit(settings["megabytes"], settings["cpu_seconds"])
     sys.argv[:] = [settings["path"]]
     path = Path(settings["path"])
     try:
-        found = class_in(path, settings["class_name"])
-        return Subject(found, settings["told"]), {"ours": is_ours(found)}
+        return Subject(class_in(path, settings["class_name"]), settings["told"]), []
     except NoClassError as error:
-        return None, {"lacking": error.args}
+        return None, [*error.args, ""]
     except BaseException as error:
-        return None, {"error": failure(error), "mistake": mistake_in_imports(error, path)}
+        mistake = mistake_behind(error, path)
+        told = failure(error)  # the text of a syntax error already names the line
+        return None, [mistake, told["text"], told["place"] * (mistake != "syntax")]
 
 
 def _limit(megabytes: int, cpu_seconds: int) -> None:

@@ -40,7 +40,7 @@ def class_in(path: Path, name: str) -> type:
     r"""The class of this name that a file or a notebook defines or imports.
 
     Raises:
-        NoClassError: it does neither.
+        NoClassError: it does neither, or the class is ours.
         Exception: whatever the file itself raises.
 
     >>> import tempfile
@@ -67,13 +67,17 @@ def class_in(path: Path, name: str) -> type:
             raise errors[0]
         there = ", ".join(dict.fromkeys(classes)) or "none"
         raise NoClassError("name" if classes else "load", f"no such class; classes there: {there}")
+    if is_ours(found):
+        raise NoClassError(
+            "ours", f"{name} is this package's own engine: there is nothing to grade"
+        )
     return found
 
 
-def mistake_in_imports(error: BaseException, path: Path) -> str:
-    """The key of RULES for an error in the imports of a file, '' for any other error.
+def mistake_behind(error: BaseException, path: Path) -> str:
+    """The key of RULES for an error that a file raises while it loads.
 
-    >>> mistake_in_imports(ModuleNotFoundError("No module named 'x'", name="x"), Path("a/b.py"))
+    >>> mistake_behind(ModuleNotFoundError("No module named 'x'", name="x"), Path("a/b.py"))
     'module'
     """
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
@@ -83,7 +87,8 @@ def mistake_in_imports(error: BaseException, path: Path) -> str:
     if any((path.parent / f"{x}.py").exists() for x in named & sys.stdlib_module_names):
         return "shadows"
     if not isinstance(error, ImportError):
-        return ""
+        kinds = {MemoryError: "memory", SyntaxError: "syntax"}
+        return next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
     is_part = (error.name or "").partition(".")[0] in path.parent.parts
     return "package" if is_part or "relative import" in str(error) else "module"
 
@@ -111,8 +116,8 @@ def has_class(file: Path, class_name: str) -> bool:
     """Whether the text of a file defines a class; the file may have a syntax error."""
     with suppress(OSError):
         text = file.read_text(encoding="utf-8", errors="replace")
-        start = r"^[ \t]*" if file.suffix == ".py" else ""
-        return bool(re.search(rf"{start}class {re.escape(class_name)}\b", text, re.MULTILINE))
+        start = "^" if file.suffix == ".py" else r'("|\\n)'  # a line in JSON
+        return bool(re.search(rf"{start}[ \t]*class {re.escape(class_name)}\b", text, re.MULTILINE))
     return True  # it cannot be read: the report will say so
 
 

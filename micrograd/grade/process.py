@@ -91,9 +91,13 @@ def grade_file(
     remark, ended = "", None
     with _Process(seconds) as process:
         try:
-            loaded = printable(process.ask("load", settings))
-            checks.append(_loaded(loading, printable(class_name), loaded))
-            if checks[0].passed:
+            if wrong := printable(process.ask("load", settings)):
+                mistake, found, place = wrong
+                expected = f"a class {printable(class_name)}"
+                failed = replace(loading, status="failed", mistake=mistake, expected=expected)
+                checks.append(replace(failed, found=found, place=place))
+            else:
+                checks.append(loading)
                 graded = GradedClass.found_by(process.ask)
                 remark = graded.remark(is_file=True)
                 for check in checks_of(graded):
@@ -124,25 +128,6 @@ def _file_at(path: Path, class_name: str) -> Path:
         what = f"{path} is a folder in which {len(there)} files define a class {class_name}"
         what += f" ({some})" * bool(there)
     raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
-
-
-def _loaded(loading: Check, class_name: str, answer: Mapping[str, Any]) -> Check:
-    """The first check: the file defines a class that is not ours."""
-    failed = replace(loading, status="failed", expected=f"a class {class_name}")
-    if "lacking" in answer:
-        mistake, found = answer["lacking"]
-        return replace(failed, mistake=mistake, found=found)
-    if error := answer.get("error"):
-        kinds = {"MemoryError": "memory", "SyntaxError": "syntax"}
-        found = next((kinds[kind] for kind in error["kinds"] if kind in kinds), "load")
-        mistake = answer["mistake"] or found
-        place = "" if mistake == "syntax" else error["place"]  # its text already names the line
-        return replace(failed, mistake=mistake, found=error["text"], place=place)
-    if answer["ours"]:
-        expected = "a class defined in the file or in one next to it"
-        found = f"{class_name} is this package's own engine: there is nothing to grade"
-        return replace(failed, mistake="ours", expected=expected, found=found)
-    return loading
 
 
 # ---- The process

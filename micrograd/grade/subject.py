@@ -121,15 +121,14 @@ class Subject:
                 return {"broken": ["fresh", f"{name}._prev is empty", found]}
         return {"data": data, "grad": grad}
 
-    def composed(self, program: str) -> list[Any]:
-        """The _op of the last result, and whether one of its operands is a result as well.
+    def last(self, program: str) -> Any:
+        """What the last step of a program names: a number, a text or a list of these.
 
         >>> from micrograd.engine import Value
-        >>> Subject(Value).composed("a = Value(3.0); b = a * -a")
-        ['*', True]
+        >>> Subject(Value).last("a = Value(3.0); b = a * a; n = len(b._prev)")
+        2
         """
-        *_, out = self.run(program, backward=False).values()
-        return [str(out._op), any(operands(v) for v in out._prev)]
+        return [*self.run(program).values()][-1]
 
     def calls(self, doublings: int) -> int:
         """The number of function calls in backward() on a graph with 2^doublings paths."""
@@ -148,27 +147,6 @@ class Subject:
             getattr(root, self.names["backward"])()
         finally:
             sys.setprofile(before)
-        return count
-
-    def frees_graph(self) -> bool:
-        """Whether backward() removes the operands or the _backward of a node."""
-        out = self.run("a = Value(3.0); b = a * a")["b"]
-        count, closure = operands(out), getattr(out, "_backward", None)
-        getattr(out, self.names["backward"])()
-        return operands(out) < count or getattr(out, "_backward", None) != closure
-
-    def calls_of_closure(self, program: str) -> int:
-        """How often backward() calls the _backward of the root."""
-        count, (*_, root) = 0, self.run(program, backward=False).values()
-        before = root._backward
-
-        def counting() -> None:
-            nonlocal count
-            count += 1
-            before()
-
-        root._backward = counting
-        getattr(root, self.names["backward"])()
         return count
 
     def run(self, program: str, backward: bool = True) -> dict[str, Any]:
