@@ -24,6 +24,7 @@ import runpy
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,9 @@ are limited, too. At the end, the process and everything it started are killed. 
 only the time limit, and processes that the file started keep running.
 
 What cannot be prevented: the file runs with all your permissions. It can read, change and delete
-files, use the network, start processes that escape, and forge answers; a class may also use another
-engine. If you do not trust the author, read the file first, and grade it in a container or under
-another account.
+files, use the network, start processes that escape, and forge answers. A class whose code is this
+package's is refused, but a class can let another engine do its work. If you do not trust the
+author, read the file first, and grade it in a container or under another account.
 """
 
 
@@ -244,8 +245,6 @@ def grade(options: argparse.Namespace) -> int:
         return _grade_class(options, told, table)
     try:
         report = grade_file(options.files[0], options.seconds, options.name, names=told)
-    except RuntimeError as error:  # the process did not start
-        raise OSError(str(error)) from None
     except FileNotFoundError as error:
         whole = "; to grade all files in it, add --csv FILE or --html FOLDER"
         raise FileNotFoundError(f"{error}{whole * Path(options.files[0]).is_dir()}") from None
@@ -260,8 +259,8 @@ def _grade_class(
 ) -> int:
     from tqdm import tqdm
 
-    from micrograd.grade import classroom
-    from micrograd.grade.subject import printable
+    from micrograd.grade import classroom, grade_file
+    from micrograd.grade.check import printable
 
     if options.csv:
         _check_folder(options.csv)
@@ -276,9 +275,10 @@ def _grade_class(
     written = [options.csv, options.html and str(Path(options.html, "index.html"))]
     try:
         with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
-            limits = options.seconds, options.name, names
+            settings: dict[str, Any] = {"seconds": options.seconds, "names": names}
+            grading = partial(grade_file, class_name=options.name, **settings)
             for so_far in classroom.grade_class(
-                files, table, options.csv, options.html, options.hints, *limits
+                files, table, options.csv, options.html, options.hints, grading
             ):
                 results = so_far
                 bar.update()
@@ -305,11 +305,13 @@ def start(options: argparse.Namespace) -> int:
 
     Both are for `micrograd grade`: my_engine.py as the file, points.csv with --points.
     """
+    from importlib.resources import files
+
     from micrograd.grade.points import default_points
-    from micrograd.grade.skeleton import SKELETON
 
     path = Path(options.file)
-    texts = {".py": SKELETON.replace("my_engine.py", path.name), ".csv": default_points()}
+    skeleton = files("micrograd.grade").joinpath("skeleton.txt").read_text(encoding="utf-8")
+    texts = {".py": skeleton.replace("my_engine.py", path.name), ".csv": default_points()}
     if path.suffix not in texts:
         raise ValueError(f"start expects a name that ends in .py or .csv, got {path}")
     with path.open("x", encoding="utf-8", newline="") as file:  # never over an existing file

@@ -15,7 +15,16 @@ from micrograd import Value, draw_dot
 from micrograd.grade.check import Check
 from micrograd.grade.checking import checks_of
 from micrograd.grade.graded_class import GradedClass, near
-from micrograd.grade.programs import CORE, EXPRESSIONS, OURS, Row, methods_in, plan, root_of
+from micrograd.grade.programs import (
+    CORE,
+    EXPRESSIONS,
+    OURS,
+    REFLECTED,
+    Row,
+    methods_in,
+    plan,
+    root_of,
+)
 from micrograd.grade.report import Report, drawing
 from micrograd.grade.subject import Subject, is_ours, operands, shown
 
@@ -186,10 +195,8 @@ def _method(check: Check, subject: Subject) -> str:
         short = (v._op for x, v in ours.items() if operands(made[x]) < len(v._prev))
         if op := {"+": "__add__", "*": "__mul__"}.get(next(short, "")):
             return op
-    reflected = {"2.0 + a": "__radd__", "sum([a, b])": "__radd__", "2.0 * a": "__rmul__",
-                 "2.0 - a": "__rsub__", "2.0 / a": "__rtruediv__"}  # fmt: skip
-    if check.operation in reflected:
-        return reflected[check.operation]
+    if check.operation in REFLECTED:
+        return REFLECTED[check.operation]
     if check.operation in EXPRESSIONS and check.mistake not in OF_WALK:
         return min(methods_in(check.operation))
     methods = methods_in(check.program)

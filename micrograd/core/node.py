@@ -50,8 +50,8 @@ class operation:  # noqa: N801  # a decorator
         """Puts the method into the class, `kind`; Python calls this when the class is complete."""
         op, rule = self.op, self.rule
         arity = rule.__code__.co_argcount
-        # A `_backward` that captures nothing is the same for all results: sharing it saves 150 bytes
-        # a node. (Defaults of arguments capture, too.)
+        # A `_backward` that captures nothing is the same for all results: sharing it saves 150
+        # bytes a node. (Defaults of arguments capture, too.)
         _, first = rule(*[SimpleNamespace(data=1.0)] * arity)
         shared = None if first.__closure__ or first.__defaults__ else first
 

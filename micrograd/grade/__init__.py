@@ -87,18 +87,13 @@ def grade(kind: type, name: str | None = None, names: Mapping[str, str] | None =
 
     Raises:
         TypeError: kind is not a class.
-        ValueError: kind is our own Value or a subclass of it, or uses it.
+        ValueError: kind is our own Value or a subclass of it.
     """
     if not isinstance(kind, type):
         what = f"grade expects a class, got {shown(kind, 40)}"
         raise TypeError(f"{what}: pass Value itself, not Value(1.0) and not the name of a file")
-    ours = f"grade expects your own class, got {kind.__name__}"
-    ours += ", which is this package's own engine: there is nothing to grade"
     if is_ours(kind):
-        raise ValueError(ours)
-    subject = Subject(kind, names)
-    graded = GradedClass.found_by(subject.ask)
-    report = Report(name or kind.__name__, tuple(checks_of(graded)), graded.remark())
-    if subject.is_ours():  # last, because it runs programs
-        raise ValueError(ours)
-    return report
+        ours = f"grade expects your own class, got {kind.__name__}"
+        raise ValueError(f"{ours}, which is this package's own engine: there is nothing to grade")
+    graded = GradedClass.found_by(Subject(kind, names).ask)
+    return Report(name or kind.__name__, tuple(checks_of(graded)), graded.remark())

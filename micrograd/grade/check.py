@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import unittest
 from dataclasses import dataclass
+from typing import Any
 
 from micrograd.core.node import operations
 from micrograd.grade.programs import EXPRESSIONS, OURS
 from micrograd.grade.rules import rules
 
 STATUSES = ("passed", "failed", "noted", "not there yet", "not run")
+LONGEST = 1000  # characters of a text that comes from a class
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,8 @@ class Check:
         operation: what was checked, for example 'a * b', 'graph' or 'backward'.
         aspect: which property of it, for example 'value', 'gradient', 'chain rule', 'adding up'.
         program: the smallest program that shows the outcome, in Python.
-        status: one of STATUSES; 'not there yet' means that the class lacks the operation, 'not run'
-            that the process ended before this check.
+        status: 'passed', 'failed', 'noted' (a limit, not a mistake), 'not there yet' (the class
+            lacks the operation) or 'not run' (the process ended before this check).
         mistake: a key of RULES, '' if the check passed.
         expected, found: both in words and numbers, '' if the check passed.
         place: the method and line in which an error was raised.
@@ -30,8 +32,8 @@ class Check:
         spelled: the program with the names that the class uses, '' if they are the lecture's.
 
     >>> check = Check("a.exp()", "value", "a = Value(0.0); b = a.exp()", "failed", "value")
-    >>> check.name, check.passed, check.skipped
-    ('a.exp(): value', False, False)
+    >>> check.name, check.passed
+    ('a.exp(): value', False)
     >>> check.rule, check.fix
     ('a.exp() computes a wrong number.', 'use the formula: The exponential e = e^a;  d/da = e')
     >>> check.rule in check.message
@@ -60,11 +62,6 @@ class Check:
         return self.status == "passed"
 
     @property
-    def skipped(self) -> bool:
-        """True if the class lacks the operation, or the process ended before this check."""
-        return self.status in ("not there yet", "not run")
-
-    @property
     def rule(self) -> str:
         """The broken rule in one sentence, '' if there is none."""
         return self.stated("en")[0]
@@ -75,22 +72,20 @@ class Check:
         return self.stated("en")[1]
 
     def stated(self, language: str) -> tuple[str, str]:
-        """The rule and the fix in a language, a column of texts.toml; '' and '' if there are none.
+        """The rule and the fix in a language, a column of rules.toml; '' and '' if there are none.
 
         >>> Check("backward", "once", "", "failed", "chain").stated("en")[1]
         'in _backward, multiply by out.grad'
         """
         rule, fix = rules(language)[self.mistake] if self.mistake else ("", "")
-        return self._filled(rule), self._filled(fix)
-
-    def _filled(self, text: str) -> str:
-        if "{formula}" in text:  # from the source of our own operation: -OO removes docstrings
+        rule, fix = (text.replace("{operation}", self.operation) for text in (rule, fix))
+        if "{formula}" in fix:  # from the source of our own operation: -OO removes docstrings
             alone = f"a = Value(1.5); b = Value(2.0); c = {self.operation}"
             program = alone if self.operation in EXPRESSIONS else self.program
             op = next(v._op for v in OURS.run(program, backward=False).values() if v._op)
             _, book, *_ = inspect.getsource(operations["**" if "**" in op else op]).split('"""')
-            text = text.replace("{formula}", book.split("\n")[0].rstrip("."))
-        return text.replace("{operation}", self.operation)
+            fix = fix.replace("{formula}", book.split("\n")[0].rstrip("."))
+        return rule, fix
 
     @property
     def message(self) -> str:
@@ -98,11 +93,7 @@ class Check:
         return self.told(3)
 
     def told(self, hints: int) -> str:
-        """As much of the message as wanted: the rule (1), the numbers (2), and the fix (3).
-
-        >>> Check("a.exp()", "value", "a = Value(0.0); b = a.exp()", "failed", "value").told(1)
-        'a.exp() computes a wrong number.'
-        """
+        """As much of the message as wanted: the rule (1), the numbers (2), and the fix (3)."""
         numbers = (
             f"\n    {self.spelled or self.program}\n    expected  {self.expected}"
             f"\n    found     {self.found_at}"
@@ -125,3 +116,17 @@ class Check:
             raise AssertionError(f"{self.name} was not reached: an earlier check ended the process")
         if not self.passed:
             raise unittest.SkipTest(self.message if self.status == "noted" else self.status)
+
+
+def printable(x: Any) -> Any:
+    r"""An answer of a class, its texts with control characters and lone surrogates escaped.
+
+    >>> print(printable("a\x1b[2Jb\ud800"))
+    a\x1b[2Jb\ud800
+    """
+    if isinstance(x, str):
+        letters = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in x)
+        return "".join(letters)[:LONGEST]
+    if isinstance(x, dict):
+        return {printable(key): printable(value) for key, value in x.items()}
+    return [*map(printable, x)] if isinstance(x, (list, tuple)) else x

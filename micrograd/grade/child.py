@@ -12,18 +12,16 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from .loading import NoClassError, class_in, mistake_in_imports
-from .subject import Subject, failure, is_ours
+from .loading import NoClassError, class_in, mistake_behind
+from .subject import Subject, failure
 
 FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
-PR_SET_PDEATHSIG, SIGKILL = 1, 9  # Linux: the child ends with its parent
 
 
 def serve() -> None:
-    """Answers questions until the pipe closes: first `class`, then the questions of a Subject.
+    """Answers questions until the pipe closes: first `load`, then the questions of a Subject.
 
     `process.py` runs this with pipes as stdin and stdout.
     """
@@ -33,38 +31,30 @@ def serve() -> None:
         os.dup2(nothing, descriptor)
     subject: Subject | None = None
     encoded, decoded = json.JSONEncoder().encode, json.JSONDecoder().decode
-
-    def answer(token: str, content: Any) -> None:
-        answers.write(encoded([token, content]).encode() + b"\n")
-
-    _, _, settings = decoded(questions.readline().decode())
-    _limit(settings["megabytes"], settings["cpu_seconds"])
-    _end_with(settings["parent"])
-    sys.argv[:] = [settings["path"]]
-    for name in [x for x in sys.modules if x.partition(".")[0] == __name__.partition(".")[0]]:
-        del sys.modules[name]  # so that the file does not find our package there
-    sys.modules["__main__"] = ModuleType("__main__")
-    answer("", "ready")
     for line in questions:
         token, what, arguments = decoded(line.decode())
-        if what == "class":
-            subject, loaded = _loaded(settings)
-            answer(token, loaded)
+        answer: Any
+        if what == "load":
+            subject, answer = _loaded(*arguments)
         else:
-            answer(token, subject.ask(what, *arguments) if subject else None)
+            answer = subject and subject.ask(what, *arguments)
+        answers.write(encoded([token, answer]).encode() + b"\n")
     os._exit(0)  # at once, even if the file started threads
 
 
-def _loaded(settings: Mapping[str, Any]) -> tuple[Subject | None, dict[str, Any]]:
-    """The Subject for the class in the file, None if loading failed; and the answer to send."""
+def _loaded(settings: Mapping[str, Any]) -> tuple[Subject | None, list[str]]:
+    """The Subject for the class in the file; or the broken rule, what was found, and where."""
+    _limit(settings["megabytes"], settings["cpu_seconds"])
+    sys.argv[:] = [settings["path"]]
     path = Path(settings["path"])
     try:
-        found = class_in(path, settings["class_name"])
-        return Subject(found, settings["told"]), {"ours": is_ours(found)}
+        return Subject(class_in(path, settings["class_name"]), settings["told"]), []
     except NoClassError as error:
-        return None, {"lacking": list(error.args)}
+        return None, [*error.args, ""]
     except BaseException as error:
-        return None, {"error": failure(error), "mistake": mistake_in_imports(error, path)}
+        mistake = mistake_behind(error, path)
+        told = failure(error)  # the text of a syntax error already names the line
+        return None, [mistake, told["text"], told["place"] * (mistake != "syntax")]
 
 
 def _limit(megabytes: int, cpu_seconds: int) -> None:
@@ -79,13 +69,3 @@ def _limit(megabytes: int, cpu_seconds: int) -> None:
                 _, most = resource.getrlimit(kind)
                 if limit:
                     resource.setrlimit(kind, (max(limit, 0), most))
-
-
-def _end_with(parent: int) -> None:
-    if sys.platform == "linux":
-        with suppress(Exception):
-            import ctypes
-
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
-            if os.getppid() != parent:  # the parent ended before this was set
-                os._exit(0)

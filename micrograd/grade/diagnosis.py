@@ -8,7 +8,8 @@ from itertools import permutations
 from typing import Any
 
 from micrograd.grade.graded_class import GradedClass, Numbers, expected_of, near
-from micrograd.grade.programs import CORE, OF_INNER_NODES, UPSTREAM, Row
+from micrograd.grade.programs import CORE, UPSTREAM, Row, root_of
+from micrograd.grade.rules import ROWS
 from micrograd.grade.subject import leaves_of
 
 
@@ -25,7 +26,7 @@ def mistake_behind_gradients(
     """
     if not row.expression:
         return _mistake_in_graph(row, found, right)
-    if graded.ask("calls_of_closure", program) > 1:
+    if _calls_of_closure(program, graded) > 1:
         return "once"
     if set(found.values()) == {1.0} and _all_are_seeds(graded):
         return "seed"
@@ -73,7 +74,16 @@ def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
     by_hand = graded.gradients(f"{steps}; {root}.grad = 1.0; {root}._backward()")
     if not any(by_hand.get(x) for x in leaves_of(program)):
         return "closure"
-    return "seed" if graded.ask("calls_of_closure", program) else "walk"
+    return "seed" if _calls_of_closure(program, graded) else "walk"
+
+
+def _calls_of_closure(program: str, graded: GradedClass) -> int:
+    """How often backward() calls the _backward of the root, 0 if there is none."""
+    steps, _, last = program.rpartition("; ")
+    closure = f"{root_of(program)}._backward"
+    counting = f"n = []; f = {closure}; {closure} = lambda n=n, f=f: (n.append(1), f())"
+    count: int = graded.tried(0, f"{steps}; {counting}; {last}; count = len(n)")
+    return count
 
 
 def _all_are_seeds(graded: GradedClass) -> bool:
@@ -84,7 +94,7 @@ def _all_are_seeds(graded: GradedClass) -> bool:
 
 def _some_are_reached(graded: GradedClass) -> bool:
     """Whether backward() continues to at least one operand of an operation."""
-    return any(graded.gradients(program).get("a") for *_, program in OF_INNER_NODES)
+    return any(graded.gradients(program).get("a") for *_, program in ROWS["children"]["shown_by"])
 
 
 def _reads_gradients(program: str, graded: GradedClass, found: Numbers) -> bool:

@@ -11,22 +11,21 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
+from micrograd.grade.check import printable
 from micrograd.grade.programs import OURS, root_of
 from micrograd.grade.subject import ALIASES, leaves_of
 
 STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
-TOLERANCE = 1e-6  # for engines with different formulas that compute with floats of 16 digits
-COARSE_TOLERANCE = 1e-4  # for floats of 7 digits, such as NumPy's float32
+TOLERANCE = 1e-4  # also for engines that compute with floats of 7 digits, as NumPy's float32
 
 Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
 
 
 class Observed(NamedTuple):
-    """Data and gradients of the Values of a program, and the tolerance to compare them with."""
+    """Data and gradients of the Values of a program."""
 
     data: Numbers
     grad: Numbers
-    tolerance: float
 
 
 class BrokenRule(Exception):  # noqa: N818 - not an error here, but a finding
@@ -47,6 +46,7 @@ class GradedClass:
         names: its names for 'data', 'grad' and 'backward'.
         arguments: what `Value(...)` needs besides the number, for example ', requires_grad=True'.
         missing: which of 'data', 'grad' and 'backward' it lacks.
+        methods: the names of all its attributes.
         choices: for a missing name, the attributes that could stand for it.
     """
 
@@ -55,14 +55,13 @@ class GradedClass:
     names: Mapping[str, str] = field(default_factory=lambda: {x: x for x in ALIASES})
     arguments: str = ""
     missing: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
     choices: Mapping[str, list[str]] = field(default_factory=dict)
 
     @staticmethod
     def found_by(ask: Callable[..., Any]) -> GradedClass:
         """The class that answers these questions."""
-        described = ask("described")
-        missing = tuple(described.pop("missing"))
-        return GradedClass(ask, missing=missing, **described)
+        return GradedClass(lambda *question: printable(ask(*question)), **ask("described"))
 
     def remark(self, is_file: bool = False) -> str:
         """A sentence about the names that differ from the lecture's, '' if none do."""
@@ -88,11 +87,7 @@ class GradedClass:
         return text if text != program else ""
 
     def text(self, attribute: str, names: list[str], values: Numbers) -> str:
-        """Numbers as the report shows them.
-
-        >>> GradedClass(OURS.ask).text("grad", ["a"], {"a": 2.0})
-        'a.grad = 2'
-        """
+        """Numbers as the report shows them, for example 'a.grad = 2'."""
         attribute = self.names[attribute]
         return ", ".join(f"{name}.{attribute} = {values[name]:.6g}" for name in names)
 
@@ -104,7 +99,7 @@ class GradedClass:
             BrokenRule: a result is not a Value, or its data or grad is not a number.
 
         >>> GradedClass(OURS.ask).observed("a = Value(3.0); a.backward()")
-        Observed(data={'a': 3.0}, grad={'a': 1.0}, tolerance=1e-06)
+        Observed(data={'a': 3.0}, grad={'a': 1.0})
         """
         answer = self.ask("observed", program, backward)
         if "error" in answer:
@@ -114,8 +109,7 @@ class GradedClass:
             if there := [f".{x}" for name in ("data", "grad") for x in self.choices.get(name, ())]:
                 found += f" (several candidates: {', '.join(there)})"
             raise BrokenRule(mistake, expected, found)
-        tolerance = COARSE_TOLERANCE if answer["coarse"] else TOLERANCE
-        return Observed(answer["data"], answer["grad"], tolerance)
+        return Observed(answer["data"], answer["grad"])
 
     def error_in(self, program: str) -> Any:
         """The error that a forward pass raises, as a Subject describes it, or None."""
@@ -125,6 +119,11 @@ class GradedClass:
         """Gradients after a program, empty if it raises an error."""
         grad: Numbers = self.ask("observed", program).get("grad", {})
         return grad
+
+    def tried(self, default: Any, program: str) -> Any:
+        """What the last step of a program names, or the default if the class raises an error."""
+        answer = self.ask("last", program)
+        return default if isinstance(answer, dict) else answer
 
     def slopes(self, program: str) -> Numbers:
         """Central differences of the root of a program with respect to each leaf.
@@ -138,14 +137,6 @@ class GradedClass:
             return self.observed(moved, backward=False).data[root_of(program)]
 
         return {x: (data(x, STEP) - data(x, -STEP)) / (2 * STEP) for x in leaves_of(program)}
-
-    def calls(self, doublings: int) -> int:
-        """The number of function calls in backward() on a graph with 2^doublings paths."""
-        answer = self.ask("calls", doublings)
-        if "error" in answer:
-            raise RaisedError(answer["error"])
-        count: int = answer["calls"]
-        return count
 
 
 @cache

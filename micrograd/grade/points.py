@@ -17,13 +17,9 @@ from pathlib import Path
 
 from micrograd.grade.check import Check
 from micrograd.grade.programs import EXPRESSIONS, plan
-from micrograd.grade.rules import RULES
+from micrograd.grade.rules import ROWS
 
-POINTS = {  # 100 in all; by default, the others are shown without points
-    "construct": 4, "seed": 4, "fresh": 4, "value": 18, "derivative": 18, "chain": 10,
-    "children": 6, "accumulate": 12, "operands": 4, "once": 2, "order": 6, "wrap": 3,
-    "reflected": 3, "identity": 2, "again": 2, "paths": 2, "twice": 0, "depth": 0, "numpy": 0,
-}  # fmt: skip
+POINTS = {name: row["points"] for name, row in ROWS.items() if "points" in row}  # 100 in all
 # The rule that a check of an expression shows if it passes; a row of the plan may name another.
 SHOWN = {"value": "value", "gradient": "derivative", "chain rule": "chain",
          "adding up": "accumulate", "inner operand": "children"}  # fmt: skip
@@ -31,9 +27,8 @@ SHOWN = {"value": "value", "gradient": "derivative", "chain rule": "chain",
 
 @cache
 def _rules() -> dict[str, str]:
-    return {
-        f"{row.operation}: {row.aspect}": row.mistake or SHOWN[row.aspect] for row in plan()
-    }  # fmt: skip
+    """The rule that each check shows."""
+    return {f"{x.operation}: {x.aspect}": x.mistake or SHOWN[x.aspect] for x in plan()}
 
 
 def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict[str, float]:
@@ -65,54 +60,42 @@ def read_points(path: Path) -> dict[str, float]:
         OSError: the file cannot be read.
         ValueError: a row names no rule, or its points are not a number of at least 0.
     """
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
-    separator = ";" if ";" in text.partition("\n")[0] else ","
+    lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    separator = ";" if lines and ";" in lines[0] else ","
     try:
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if any(row)]
+        rows = [row for row in csv.reader(lines, delimiter=separator) if any(row)]
     except csv.Error as error:  # from a quotation mark that is never closed, for example
         raise ValueError(f"{path} is not a CSV file: {error}") from None
     if not rows or [word.strip().lower() for word in rows[0][:2]] != ["rule", "points"]:
         start = "micrograd start points.csv writes an example"
         raise ValueError(f"{path} must begin with the columns rule and points: {start}")
     table: dict[str, float] = {}
-    for name, *cells in rows[1:]:
+    rules = dict.fromkeys(_rules().values())
+    for name, text, *_ in ([*row, ""] for row in rows[1:]):
         name = name.strip()
-        if name not in {*_rules().values(), *EXPRESSIONS}:
-            known = ", ".join(dict.fromkeys(_rules().values()))
-            fix = f"use one of {known}, or an operation such as a.tanh()"
+        if name not in {*rules, *EXPRESSIONS}:
+            fix = f"use one of {', '.join(rules)}, or an operation such as a.tanh()"
             raise ValueError(f"{path}: {name!r} is not a rule: {fix}")
         if name in table:
             raise ValueError(f"{path}: {name!r} is there twice: leave one of the two rows out")
-        table[name] = _number(cells[0] if cells else "", separator, f"{path}: the points of {name}")
+        try:
+            table[name] = float(text.replace(",", "."))
+        except ValueError:
+            table[name] = -1.0
+        if not 0 <= table[name] < 1e6:
+            what = f"the points of {name} must be a number of at least 0, got {text!r}"
+            raise ValueError(f"{path}: {what}")
     if not sum(table.values()) > 0:
         raise ValueError(f"{path} gives no points: write a number above 0 for at least one rule")
     return table
 
 
-def _number(text: str, separator: str, what: str) -> float:
-    try:
-        points = float(text.replace(",", ".") if separator == ";" else text)
-    except ValueError:
-        points = -1.0
-    if not 0 <= points < 1e6:
-        raise ValueError(f"{what} must be a number of at least 0, got {text!r}")
-    return points
-
-
 def default_points() -> str:
-    """The default table as CSV text, with the meaning of each rule.
-
-    >>> print(default_points().partition("value,")[0].strip())
-    rule,points,meaning
-    construct,4,A new Value keeps its number in .data and starts with a gradient of 0 in .grad.
-    seed,4,The gradient of the node on which backward() is called is 1.
-    fresh,4,Each Value has its own grad and its own operands.
-    """
+    """The default table as CSV text, with the meaning of each rule."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["rule", "points", "meaning"])
-    for name, points in POINTS.items():
-        writer.writerow([name, points, meaning(name)])
+    writer.writerows([name, points, meaning(name)] for name, points in POINTS.items())
     return text.getvalue()
 
 
@@ -124,12 +107,5 @@ def meaning(name: str) -> str:
     """
     if name in EXPRESSIONS:
         return f"{name} works."
-    return OF_ALL.get(name) or RULES[name][0]
-
-
-# Rules that a report states for one operation.
-OF_ALL = {
-    "value": "Each operation computes the right number.",
-    "derivative": "Each _backward has the right derivatives.",
-    "chain": "Each _backward multiplies its local derivatives by the gradient of the result.",
-}
+    texts: str = ROWS[name].get("all", ROWS[name]["what"])["en"]
+    return texts

@@ -9,20 +9,20 @@ A program is text in a small subset of Python, so what runs is exactly what the 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 from micrograd.engine import Value
-from micrograd.grade.subject import OPERATORS, Subject
+from micrograd.grade.rules import ROWS
+from micrograd.grade.subject import Subject
 
 OURS = Subject(Value)
 ASPECTS = ("value", "gradient", "chain rule", "adding up", "inner operand")
 UPSTREAM = -4.0  # the upstream gradient in the checks of the chain rule
 
-# ---- 1. Tables: operations with the numbers to try, and graphs of several operations
+# ---- 1. Tables: operations with the numbers to try
 
 ONE, POSITIVE, TWO = ((1.5,), (-0.75,)), ((0.5,), (3.0,)), ((2.0, -3.5), (7, 2))
 KINK = (*ONE, (0.25,))  # a test such as > 1 instead of > 0 shows between 0 and 1 only
@@ -37,54 +37,15 @@ CORE_BESIDE_NUMBERS = {"a + 2.0": "wrap", "a * 2.0": "wrap", "2.0 + a": "reflect
                        "2.0 * a": "reflected", "sum([a, b])": "reflected"}  # fmt: skip
 OTHERS_BESIDE_NUMBERS = {"a - 2.0": "wrap", "a / 2.0": "wrap", "2.0 - a": "reflected",
                          "2.0 / a": "reflected"}  # fmt: skip
-# One node on both sides; CORE has these in OF_SHARED_NODES, and maximum and minimum a convention.
+# One node on both sides; rules.toml has a + a and a * a, and maximum and minimum a convention.
 WITH_ITSELF = {"a - b": "a - a", "a / b": "a / a", "a ** b": "a ** a"}
+REFLECTED = {"2.0 + a": "__radd__", "sum([a, b])": "__radd__", "2.0 * a": "__rmul__",
+             "2.0 - a": "__rsub__", "2.0 / a": "__rtruediv__"}  # fmt: skip
+METHODS: dict[type, str] = {
+    ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__", ast.Div: "__truediv__",
+    ast.Pow: "__pow__", ast.USub: "__neg__",
+}  # fmt: skip
 EXPRESSIONS = {*CORE, *OTHERS, *CORE_BESIDE_NUMBERS, *OTHERS_BESIDE_NUMBERS}
-
-OF_ONE_NODE = (
-    ("Value", "number and gradient of a new one", "construct", "a = Value(2.5)"),
-    ("backward", "of a single node", "seed", "a = Value(3.0); a.backward()"),
-    ("Value", "gradient not shared", "fresh", "a = Value(3.0); b = Value(5.0); a.backward()"),
-    ("Value", "operands not shared", "fresh", "a = Value(3.0); b = a + a; c = Value(5.0)"),
-)
-OF_INNER_NODES = tuple(
-    ("graph", f"an inner node on the {side} of {sign}", "children",
-     f"a = Value(3.0); b = Value(2.0); w = Value(7.0); c = a {sign} b; d = {last}; d.backward()")
-    for sign in "+*"
-    for side, last in (("left", f"c {sign} w"), ("right", f"w {sign} c"))
-)  # fmt: skip
-OF_SHARED_NODES = (
-    ("graph", "a + a", "operands", "a = Value(3.0); b = a + a; b.backward()"),
-    ("graph", "a * a", "operands", "a = Value(3.0); b = a * a; b.backward()"),
-    ("graph", "an inner node used twice", "once",
-     "a = Value(3.0); b = a * a; c = b + b; c.backward()"),
-    ("graph", "an inner node used at two depths, the near use first", "order",
-     "a = Value(3.0); b = a * a; c = b + a; d = b * c; d.backward()"),
-    ("graph", "an inner node used at two depths, the far use first", "order",
-     "a = Value(3.0); b = a * a; c = b + a; d = c * a; e = d * b; e.backward()"),
-    ("graph", "a diamond", "order",
-     "a = Value(3.0); b = a * a; c = b + a; d = b * a; e = c * d; e.backward()"),
-    ("graph", "two nodes with equal numbers", "identity",
-     "a = Value(2.0); b = Value(2.0); c = a * a; d = b * b; e = c * d; e.backward()"),
-)  # fmt: skip
-_doublings = "; ".join(f"{b} = {a} + {a}" for a, b in pairwise("abcdefghijklm"))
-AT_LAST = (
-    ("NumPy", "float64 inside", "numpy", "a = Value(np.float64(3.0)); b = a * a; b.backward()"),
-    ("NumPy", "float32 on the right", "numpy",
-     "a = Value(3.0); b = a * np.float32(2.5); b.backward()"),
-    ("NumPy", "int64 on the right", "numpy", "a = Value(3.0); b = a + np.int64(2); b.backward()"),
-    ("NumPy", "float64 on the left", "numpy",
-     "a = Value(3.0); b = np.float64(2.0) * a; b.backward()"),
-    ("backward", "again, with the leaf set to 0", "again",
-     "a = Value(3.0); b = a * a; b.backward(); a.grad = 0.0; b.backward()"),
-    ("backward", "of a new graph over the same leaf", "again",
-     "a = Value(3.0); b = a * a; b.backward(); a.grad = 0.0; c = a + a; c.backward()"),
-    ("backward", "twice", "twice",
-     "a = Value(3.0); b = a * a; c = b * a; c.backward(); c.backward()"),
-    ("backward", "work", "paths", f"a = Value(1.0); {_doublings}; m.backward()"),
-    ("backward", "deep chain", "depth",
-     "a = Value(3.0); b = sum([a] * 5000, a); b.backward()"),
-)  # fmt: skip
 
 
 # ---- 2. The plan
@@ -107,20 +68,20 @@ def plan() -> Iterator[Row]:
     >>> len(list(plan()))
     177
     """
-    yield from _graphs(OF_ONE_NODE)
+    yield from _shown_by("construct", "seed", "fresh")
     yield from _expressions(CORE, "value", "gradient")  # both come first: all the rest needs them
     yield from _expressions(CORE, "chain rule", "adding up")
-    yield from _graphs(OF_INNER_NODES)
-    yield from _graphs(OF_SHARED_NODES)
+    yield from _shown_by("children", "operands", "once", "order", "identity")
     yield from _beside_numbers(CORE_BESIDE_NUMBERS)
     yield from _expressions(OTHERS, *ASPECTS)
     yield from _beside_numbers(OTHERS_BESIDE_NUMBERS)
-    yield from _graphs(AT_LAST)
+    yield from _shown_by("numpy", "again", "twice", "paths", "depth")
 
 
-def _graphs(table: Iterable[tuple[str, str, str, str]]) -> Iterator[Row]:
-    for operation, aspect, mistake, program in table:
-        yield Row(operation, aspect, mistake, (program,))
+def _shown_by(*rules: str) -> Iterator[Row]:
+    for rule in rules:
+        for operation, aspect, program in ROWS[rule]["shown_by"]:
+            yield Row(operation, aspect, rule, (program,))
 
 
 def _expressions(table: Mapping[str, Any], *aspects: str) -> Iterator[Row]:
@@ -180,14 +141,15 @@ def methods_in(program: str) -> set[str]:
     >>> sorted(methods_in("a = Value(-3.0); b = sum([a, -a]); c = b.exp(); c.backward()"))
     ['__add__', '__neg__', 'exp']
     """
-    found = set()
+    found = {"sum": "__add__", "abs": "__abs__"}
+    methods = set()
     for node in ast.walk(ast.parse(program)):
         if isinstance(node, ast.BinOp) or (
             isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant)
         ):
-            found.add(f"__{OPERATORS[type(node.op)].__name__}__")
+            methods.add(METHODS[type(node.op)])
         elif isinstance(node, ast.Attribute) and hasattr(Value, node.attr):
-            found.add(node.attr)
-        elif isinstance(node, ast.Name) and node.id in ("sum", "abs"):
-            found.add({"sum": "__add__", "abs": "__abs__"}[node.id])
-    return found - {"backward"}
+            methods.add(node.attr)
+        elif isinstance(node, ast.Name):
+            methods.add(found.get(node.id, "backward"))
+    return methods - {"backward"}

@@ -1,6 +1,4 @@
-"""What is checked, in words: the rule behind each check, and the fix where it is broken.
-
-The sentences are in texts.toml beside this file.
+"""The rules that are checked, in rules.toml beside this file: what each says, and the fix.
 
 >>> rule, fix = RULES["chain"]
 >>> fix
@@ -9,22 +7,23 @@ The sentences are in texts.toml beside this file.
 
 from __future__ import annotations
 
+import tomllib
 from importlib import resources
 
 from micrograd.pages.texts import texts_of
 
-TABLE = resources.files("micrograd.grade") / "texts.toml"
+TABLE = resources.files("micrograd.grade") / "rules.toml"
+ROWS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["rule"]
 
 
 def rules(language: str) -> dict[str, tuple[str, str]]:
-    """The rule and the fix for each kind of mistake, in a language: a column of texts.toml.
+    """The rule and the fix for each kind of mistake, in a language: a column of rules.toml.
 
     >>> rules("en") == RULES
     True
     """
     texts = texts_of(language, TABLE)
-    mistakes = dict.fromkeys(key.split(".")[1] for key in texts)
-    return {x: (texts[f"rule.{x}.what"], texts[f"rule.{x}.how"]) for x in mistakes}
+    return {x: (texts[f"rule.{x}.what"], texts[f"rule.{x}.how"]) for x in ROWS}
 
 
 RULES = rules("en")

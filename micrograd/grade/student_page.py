@@ -11,18 +11,16 @@ and found, and as a drawing with the wrong numbers in red. `hints` limits how mu
 
 from __future__ import annotations
 
-import html
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import NamedTuple
 
 from micrograd.grade.check import Check
 from micrograd.grade.points import earned, meaning
 from micrograd.grade.report import Report, svg_of
 from micrograd.pages.page import html_page
-
-VERDICTS = {0: "no mistake", 1: "mistakes", 2: "not graded"}  # keyed by exit code
 
 
 class Result(NamedTuple):
@@ -39,6 +37,11 @@ class Result(NamedTuple):
     file: str
     report: Report
     page: str
+
+    @property
+    def verdict(self) -> str:
+        """The exit code in words."""
+        return ("no mistake", "mistakes", "not graded")[self.report.exit_code]
 
     @property
     def rule(self) -> str:
@@ -61,63 +64,43 @@ def shown(points: float) -> str:
 
 
 def student_page(result: Result, table: Mapping[str, float], hints: int) -> str:
-    """The page for one student.
-
-    >>> page = student_page(Result("Ada", "ada.py", Report("ada.py", ()), "ada.html"), {}, 3)
-    >>> "<h1>Ada</h1>" in page
-    True
-    """
-    report = result.report
-    verdict = report.verdict.removeprefix("Verdict: ").rstrip(".")
-    points = f"{shown(report.points(table))} of {shown(sum(table.values()))} points"
-    parts = [_section(f'<p class="points">{points}</p><p>{_escaped(verdict[:1].upper())}'
-                      f"{_escaped(verdict[1:])}.</p>")]  # fmt: skip
+    """The page for one student."""
+    report, most = result.report, shown(sum(table.values()))
+    verdict = report.verdict.removeprefix("Verdict: ").capitalize()
+    points = f"{shown(report.points(table))} of {most} points"
+    parts = [f'<p class="points">{points}</p><p>{escape(verdict)}</p>']
     if hints >= 1:
-        parts += [
-            _mistake(f"{i}. {group[0].rule}", group[0], hints)
-            for i, group in enumerate(report.mistakes, 1)
-        ]
-        parts += [
-            _mistake(f"Note, which costs nothing: {note.rule}", note, hints)
-            for note in report.kinds_of_notes
-        ]
-        parts.append(_points(earned(report.checks, table), table))
-    return html_page("report", title=_escaped(result.student), body="\n".join(parts))
+        for i, (first, *_) in enumerate(report.mistakes, 1):
+            parts.append(_mistake(f"{i}. {first.rule}", first, hints))
+        for note in report.kinds_of_notes:
+            parts.append(_mistake(f"Note, which costs nothing: {note.rule}", note, hints))
+        found = earned(report.checks, table)
+        rows = ((escape(meaning(x)), f"{shown(found[x])} / {shown(table[x])}")
+                for x in table if table[x])  # fmt: skip
+        parts.append(f"<h2>Points</h2>{_table(('rule', 'points'), rows)}")
+    return _page(result.student, parts)
 
 
 def _mistake(title: str, check: Check, hints: int) -> str:
-    parts = [f"<h2>{_escaped(title)}</h2>"]
+    parts = [f"<h2>{escape(title)}</h2>"]
     if hints >= 2:
-        program = "\n".join((check.spelled or check.program).split("; "))
-        parts += [
-            f"<pre>{_escaped(program)}</pre>",
-            f"<dl><dt>expected</dt><dd>{_escaped(check.expected)}</dd>"
-            f'<dt>found</dt><dd class="wrong">{_escaped(check.found_at)}</dd></dl>',
-            _figure(check),
-        ]
+        program = (check.spelled or check.program).replace("; ", "\n")
+        parts.append(
+            f"<pre>{escape(program)}</pre>"
+            f"<dl><dt>expected</dt><dd>{escape(check.expected)}</dd>"
+            f'<dt>found</dt><dd class="wrong">{escape(check.found_at)}</dd></dl>'
+        )
+        try:
+            picture = svg_of(check)
+        except ImportError as error:  # without Graphviz; the rest of the page is still of use
+            warnings.warn(f"the pages have no drawings: {error}", RuntimeWarning, stacklevel=2)
+            picture = ""
+        label = "The graph of this program"
+        parts.append(picture and f'<figure role="img" aria-label="{label}">{picture}</figure>')
     if hints >= 3:
-        fix = check.fix[:1].upper() + check.fix[1:]
-        parts.append(f"<details><summary>How to fix it</summary><p>{_escaped(fix)}.</p></details>")
-    return _section("\n".join(parts))
-
-
-def _figure(check: Check) -> str:
-    try:
-        picture = svg_of(check)
-    except ImportError as error:  # without Graphviz; the rest of the page is still of use
-        warnings.warn(f"the pages have no drawings: {error}", RuntimeWarning, stacklevel=2)
-        return ""
-    label = "The graph of this program"
-    return picture and f'<figure role="img" aria-label="{label}">{picture}</figure>'
-
-
-def _points(found: Mapping[str, float], table: Mapping[str, float]) -> str:
-    rows = [
-        (meaning(name), f"{shown(found[name])} / {shown(most)}")
-        for name, most in table.items()
-        if most
-    ]
-    return _section(f"<h2>Points</h2>{_table(('rule', 'points'), rows)}")
+        fix = escape(check.fix[:1].upper() + check.fix[1:])
+        parts.append(f"<details><summary>How to fix it</summary><p>{fix}.</p></details>")
+    return "\n".join(parts)
 
 
 def class_page(results: Sequence[Result], table: Mapping[str, float]) -> str:
@@ -127,38 +110,37 @@ def class_page(results: Sequence[Result], table: Mapping[str, float]) -> str:
     True
     """
     if not results:
-        return html_page("report", title="Class", body=_section("<p>No report yet.</p>"))
-    points = [result.report.points(table) for result in results]
-    most = shown(sum(table.values()))
-    rows = [
-        (
-            f'<a href="{_escaped(result.page)}">{_escaped(result.student)}</a>',
-            f'<span class="verdict">{VERDICTS[result.report.exit_code]}</span>',
-            _escaped(" ".join([*(x.rule for x, *_ in result.report.mistakes[:2]), result.reason])),
-            shown(earned),
-        )
-        for result, earned in zip(results, points, strict=True)
-    ]
-    count = Counter(x.rule for result in results for x, *_ in result.report.mistakes)
-    mean = shown(sum(points) / len(points))
+        return _page("Class", ["<p>No report yet.</p>"])
+    rows, points = [], []
+    for x in results:
+        points.append(x.report.points(table))
+        link = f'<a href="{escape(x.page)}">{escape(x.student)}</a>'
+        rules = " ".join([*(first.rule for first, *_ in x.report.mistakes[:2]), x.reason])
+        verdict = f'<span class="verdict">{x.verdict}</span>'
+        rows.append((link, verdict, escape(rules), shown(points[-1])))
+    count = Counter(escape(first.rule) for x in results for first, *_ in x.report.mistakes)
+    mean, most = shown(sum(points) / len(points)), shown(sum(table.values()))
+    files = f"{len(results)} {'file' if len(results) == 1 else 'files'}"
     parts = [
-        _section(f'<p class="points">{mean} of {most} points on average</p>'
-                 f"<p>{len(results)} {'file' if len(results) == 1 else 'files'}.</p>"),
-        _section(_table(("student", "verdict", "first rules broken", "points"), rows, safe=True)),
-    ]  # fmt: skip
+        f'<p class="points">{mean} of {most} points on average</p><p>{files}.</p>',
+        _table(("student", "verdict", "first rules broken", "points"), rows),
+    ]
     if count:
-        often = [(rule, f"{n}") for rule, n in count.most_common()]
-        parts.append(_section(f"<h2>Mistakes</h2>{_table(('rule', 'times'), often)}"))
-    return html_page("report", title="Class", body="\n".join(parts))
+        often = ((rule, f"{times}") for rule, times in count.most_common())
+        parts.append(f"<h2>Mistakes</h2>{_table(('rule', 'times'), often)}")
+    return _page("Class", parts)
 
 
-def _section(content: str) -> str:
-    return f"<section>{content}</section>"
+def _page(title: str, sections: Iterable[str]) -> str:
+    body = "\n".join(f"<section>{section}</section>" for section in sections)
+    return html_page("report", title=escape(title), body=body)
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], safe: bool = False) -> str:
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells in HTML; numbers are in the last column."""
+
     def row(cells: Sequence[str], tag: str) -> str:
-        *first, last = (cell if safe or tag == "th" else _escaped(cell) for cell in cells)
+        *first, last = cells
         made = "".join(f"<{tag}>{cell}</{tag}>" for cell in first)
         return f'<tr>{made}<{tag} class="right">{last}</{tag}></tr>'
 
@@ -167,7 +149,3 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], safe: bool = Fals
         f'<div class="scroll"><table><thead>{row(head, "th")}</thead>'
         f"<tbody>\n{body}\n</tbody></table></div>"
     )
-
-
-def _escaped(text: str) -> str:
-    return html.escape(text)

@@ -55,7 +55,7 @@ def _columns(text: str) -> dict[str, dict[str, str]]:
 
 def _sentences(table: dict[str, Any], key: str = "") -> Iterator[tuple[str, str, str]]:
     for part, inner in table.items():
-        if isinstance(inner, str):
-            yield key, part, inner
-        else:
+        if isinstance(inner, dict):
             yield from _sentences(inner, f"{key}.{part}".lstrip("."))
+        elif isinstance(inner, str):
+            yield key, part, inner
