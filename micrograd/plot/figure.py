@@ -155,7 +155,7 @@ def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = N
 
     >>> check_path("picture.docx")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: picture.docx: expected one of the endings .eps .gif .jpeg ...
+    ValueError: picture.docx: expected one of the endings .eps ...
     """
     # Some formats are left out: pgf needs LaTeX, avif needs a special build of Pillow, and a raw or
     # rgba file does not contain the size of the picture.
