@@ -252,9 +252,7 @@ def _found(
     kind: Any, thing: Any, name: str, attributes: bool = False, around: tuple[Any, ...] = ()
 ) -> Iterator[tuple[str, Any]]:
     # `around` holds the enclosing objects: following a reference back to one would loop forever.
-    if isinstance(thing, Module):
-        thing, name, attributes = vars(thing), f"{name}.", True
-    elif str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
+    if str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
         thing = thing.tolist()
     if isinstance(thing, dict):
         places = [f"{name}{key}" if attributes else f"{name}[{key!r}]" for key in thing]

@@ -18,6 +18,7 @@ from hypothesis import given
 from operations import CASES, EXACT_CASES
 from random_graphs import POINT, SMOOTH, STEPS, build
 
+from micrograd.core import node as nodes
 from micrograd.derivatives import local_derivatives
 from micrograd.draw import draw_dot
 from micrograd.engine import Value, no_grad, take, topological_order, where
@@ -966,3 +967,16 @@ def test_numbers_assigned_to_data_become_floats_when_they_are_used(number):
     out.backward()
     for x in (p.data, out.data, p.grad, third.grad):
         assert type(x) in (float, int)
+
+
+def test_an_operation_may_give_a_number_of_another_kind():
+    class Signed(Value):
+        @nodes.operation("sign")
+        def sign(a):  # noqa: N805  # as in engine.py
+            def _backward(upstream, a):
+                pass
+
+            return np.sign(a.data), _backward
+
+    out = Signed(-3.0).sign()
+    assert (out.data, type(out.data)) == (-1.0, float)

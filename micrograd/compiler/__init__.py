@@ -36,6 +36,6 @@ Modules around the passes:
     function      `micrograd.compile`
     training      `micrograd.fit`
 
-No pass contains a derivative rule: `trace.py` records the backward pass in the same way as the
+No pass contains a derivative rule: `tracing.py` records the backward pass in the same way as the
 forward pass.
 """

@@ -1,7 +1,7 @@
 """The recording of a scalar function and of its backward pass.
 
 First `dependencies.py` finds the leaves that the function can reach. Then the function is called
-with traced numbers, as in `trace.py`; during this call the data of those leaves are traced numbers
+with traced numbers (`tracing.py`); during this call the data of those leaves are traced numbers
 too, but only in this thread. Finally `backward()` records the gradients. The leaves that affect the
 results are the parameters of the function, including any that only decide which result is chosen.
 

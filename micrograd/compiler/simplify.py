@@ -1,7 +1,7 @@
 """A recording without duplicates or no-ops.
 
 The closures of `backward()` do work that a program can skip: 0 + x where a gradient starts, 1 * x
-where the seed is passed on, or the same product in two closures. `trace.py` records all of it,
+where the seed is passed on, or the same product in two closures. `tracing.py` records all of it,
 because its recordings are for reading. The recording in this file simplifies each new instruction:
 
     constants           2 * 3 is computed immediately

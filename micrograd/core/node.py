@@ -109,11 +109,13 @@ def _settled(node: Any, again: Callable[..., Any]) -> Any:
         if number is NotImplemented:
             got = f"{type(data).__name__} {data!r:.40}"
             raise TypeError(f"{node._op} gave {got}: expected a number")
-        if number is not data:  # a NumPy number or an int was assigned to the data of an operand
-            for a in operands:
-                a.data = as_number(a.data)
-            return again(*operands)
-        if not isinstance(data, Node):
+        if number is not data:  # a NumPy number or an int
+            node.data = number
+            if any(as_number(a.data) is not a.data for a in operands):  # it was assigned to one
+                for a in operands:
+                    a.data = as_number(a.data)
+                return again(*operands)
+        elif not isinstance(data, Node):
             _known_kinds.add(type(data))
     if open_blocks and is_paused():
         node._op, node._prev, node._chain_rule = "", (), unrecorded
