@@ -661,7 +661,7 @@ class Eager:
     """The eager engine of this package: a graph for each example, a node for each operation."""
 
     def __init__(self, workload):
-        from micrograd.engine import Value, take
+        from micrograd import Value, take
 
         def largest(scores):
             return reduce(Value.maximum, scores).detach()

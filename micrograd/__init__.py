@@ -19,7 +19,6 @@ from importlib import import_module as _import_module
 # `as` tells type checkers that a name is exported.
 from micrograd.engine import Value as Value
 from micrograd.engine import no_grad as no_grad
-from micrograd.engine import take as take
 from micrograd.engine import topological_order as topological_order
 from micrograd.engine import where as where
 
@@ -27,6 +26,7 @@ if _typing.TYPE_CHECKING:
     from micrograd.arrays import values as values
     from micrograd.compiler.function import compile as compile
     from micrograd.compiler.training import fit as fit
+    from micrograd.core.tracing import take as take
     from micrograd.derivatives import check_gradients as check_gradients
     from micrograd.derivatives import derivative as derivative
     from micrograd.derivatives import gradient as gradient
@@ -56,10 +56,11 @@ _names_in = {  # the same names, which are loaded on first use
     "arrays": "values",
     "compiler.function": "compile",
     "compiler.training": "fit",
+    "core.tracing": "take",
     "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives "
     "recompute sum_over_paths vjp",
     "draw": "draw_dot draw_network mermaid",
-    "engine": "Value no_grad take topological_order where",
+    "engine": "Value no_grad topological_order where",
     "nn": "Layer Linear MLP Module Neuron Sequential",
     "optim": "Adam AdamW SGD",
     "pages.explain": "explain",

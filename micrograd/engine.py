@@ -27,17 +27,18 @@ the formulas, a and b are operands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from numbers import Rational, Real
 from operator import add, mul, sub, truediv
+from typing import Any
 
 from micrograd.core import numbers
 from micrograd.core.errors import FAILURES, explained
-from micrograd.core.node import Node, Rule, of_leaf, operation, record, reflected, unrecorded
-from micrograd.core.numbers import Number, as_exact, as_kind_of, as_number, half, power, take, where
+from micrograd.core.node import Node, Output, of_leaf, operation, record, reflected, unrecorded
+from micrograd.core.numbers import Number, as_number, power, where
 from micrograd.core.pause import no_grad
 
-__all__ = ["Value", "no_grad", "take", "topological_order", "where"]
+__all__ = ["Value", "no_grad", "topological_order", "where"]
 
 
 class Value(Node):
@@ -80,7 +81,7 @@ class Value(Node):
     # ---- 1. The operations: each defines its result and its derivatives in one place
 
     @operation("+")
-    def __add__(a: Value, b: Value) -> Rule:
+    def __add__(a: Value, b: Value) -> Output:
         """The sum a + b;  d/da = 1,  d/db = 1."""
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
@@ -90,7 +91,7 @@ class Value(Node):
         return a.data + b.data, _backward
 
     @operation("-")
-    def __sub__(a: Value, b: Value) -> Rule:
+    def __sub__(a: Value, b: Value) -> Output:
         """The difference a - b;  d/da = 1,  d/db = -1."""
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
@@ -100,7 +101,7 @@ class Value(Node):
         return a.data - b.data, _backward
 
     @operation("*")
-    def __mul__(a: Value, b: Value) -> Rule:
+    def __mul__(a: Value, b: Value) -> Output:
         """The product a * b;  d/da = b,  d/db = a."""
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
@@ -110,7 +111,7 @@ class Value(Node):
         return a.data * b.data, _backward
 
     @operation("/", "the quotient is not defined; keep y away from 0, for example y + 1e-8")
-    def __truediv__(a: Value, b: Value) -> Rule:
+    def __truediv__(a: Value, b: Value) -> Output:
         """The quotient q = a / b;  d/da = 1 / b,  d/db = -q / b."""
         q = a.data / b.data
 
@@ -121,54 +122,54 @@ class Value(Node):
         return q, _backward
 
     @operation("**")
-    def _power(a: Value, b: Value) -> Rule:
+    def _power(a: Value, b: Value) -> Output:
         """The power p = a ** b;  d/da = b a^(b-1), which is 0 for b = 0;  d/db = p log a."""
         p = power(a.data, b.data)
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
             x, y = a.data, b.data
-            size = abs(x) + abs(y)  # not 0 unless x = y = 0, where 0 * 0^0 replaces 0 * 0^-1
-            # the logarithm is that of x, or of 1 if x is 0
-            a.grad += y * power(x, where(size > 0, y - 1, 0 * size)) * upstream
-            b.grad += p * numbers.log(where(x > 0, x, where(x < 0, x, 1))) * upstream
+            either = abs(x) + abs(y)  # 0 if x and y both are: then 0 * 0^0 instead of 0 * 0^-1
+            a.grad += y * power(x, where(either > 0, y - 1, 0 * either)) * upstream
+            positive = where(x > 0, x, where(x < 0, x, 1))  # 0^y log 0 is 0, as 0^y log 1
+            b.grad += p * numbers.log(positive) * upstream
 
         return p, _backward
 
     def __pow__(self, other: Number) -> Value:
         """The power a ** b;  a plain exponent is part of `_op`, as in `**2`;  a ** 0 = 1."""
-        n = as_exact(other)
+        n = as_number(other, like=0)
         if not isinstance(n, Real):
             return self._power(other)
 
-        def rule(a: Value) -> Rule:
+        def compute(a: Value) -> Output:
             def _backward(upstream: Number, a: Value) -> None:
                 a.grad += n * power(a.data, n - 1 if n else 0) * upstream
 
             return power(a.data, n), _backward
 
-        return record(f"**{n}", rule, self)
+        return record(f"**{n}", compute, self)
 
     def __rpow__(self, other: Number) -> Value:
         """The power p = n ** a;  a plain base is part of `_op`, as in `2**`.
 
         d/da = p log n, which is 0 for n = 0.
         """
-        n = as_exact(other)
+        n = as_number(other, like=0)
         if not isinstance(n, Real):
             return reflected(pow)(self, other)  # type: ignore[no-any-return]
 
-        def rule(a: Value) -> Rule:
-            p = power(as_kind_of(a.data, n), a.data)
+        def compute(a: Value) -> Output:
+            p = power(as_number(n, like=a.data), a.data)
 
             def _backward(upstream: Number, a: Value) -> None:
                 a.grad += (p * numbers.log(n) if n else 0) * upstream
 
             return p, _backward
 
-        return record(f"({n})**" if n < 0 else f"{n}**", rule, self)
+        return record(f"({n})**" if n < 0 else f"{n}**", compute, self)
 
     @operation("neg")
-    def __neg__(a: Value) -> Rule:
+    def __neg__(a: Value) -> Output:
         """The negative -a;  d/da = -1."""
 
         def _backward(upstream: Number, a: Value) -> None:
@@ -177,7 +178,7 @@ class Value(Node):
         return -a.data, _backward
 
     @operation("abs")
-    def __abs__(a: Value) -> Rule:
+    def __abs__(a: Value) -> Output:
         """The absolute value |a|;  d/da = 1 for a > 0, -1 for a < 0, 0 at 0."""
 
         def _backward(upstream: Number, a: Value) -> None:
@@ -194,7 +195,7 @@ class Value(Node):
     # These methods are named after NumPy's functions, so that np.tanh(array_of_values) works.
 
     @operation("exp", "the result exceeds the largest float, 1.8e308; keep x below 709")
-    def exp(a: Value) -> Rule:
+    def exp(a: Value) -> Output:
         """The exponential e = e^a;  d/da = e."""
         e = numbers.exp(a.data)
 
@@ -204,7 +205,7 @@ class Value(Node):
         return e, _backward
 
     @operation("log", "the logarithm needs x > 0; use, for example, x.maximum(1e-12).log()")
-    def log(a: Value) -> Rule:
+    def log(a: Value) -> Output:
         """The natural logarithm log a, for a > 0;  d/da = 1 / a."""
 
         def _backward(upstream: Number, a: Value) -> None:
@@ -213,7 +214,7 @@ class Value(Node):
         return numbers.log(a.data), _backward
 
     @operation("sqrt", "the root needs x >= 0, and its derivative x > 0; use (x + 1e-12).sqrt()")
-    def sqrt(a: Value) -> Rule:
+    def sqrt(a: Value) -> Output:
         """The square root r = a^(1/2), for a >= 0;  d/da = 1 / (2 r), not defined at 0."""
         r = numbers.sqrt(a.data)
 
@@ -223,7 +224,7 @@ class Value(Node):
         return r, _backward
 
     @operation("sin", "not defined at infinity; find the earlier operation that overflowed")
-    def sin(a: Value) -> Rule:
+    def sin(a: Value) -> Output:
         """The sine of a, in radians;  d/da = cos a."""
 
         def _backward(upstream: Number, a: Value) -> None:
@@ -232,7 +233,7 @@ class Value(Node):
         return numbers.sin(a.data), _backward
 
     @operation("cos", "not defined at infinity; find the earlier operation that overflowed")
-    def cos(a: Value) -> Rule:
+    def cos(a: Value) -> Output:
         """The cosine of a, in radians;  d/da = -sin a."""
 
         def _backward(upstream: Number, a: Value) -> None:
@@ -241,7 +242,7 @@ class Value(Node):
         return numbers.cos(a.data), _backward
 
     @operation("tanh")
-    def tanh(a: Value) -> Rule:
+    def tanh(a: Value) -> Output:
         """The hyperbolic tangent t = tanh a, accurate for all inputs;  d/da = 1 - t^2."""
         t = numbers.tanh(a.data)
 
@@ -251,7 +252,7 @@ class Value(Node):
         return t, _backward
 
     @operation("sigmoid")
-    def sigmoid(a: Value) -> Rule:
+    def sigmoid(a: Value) -> Output:
         """The logistic function s = 1 / (1 + e^-a), accurate for all inputs;  d/da = s (1 - s)."""
         s = numbers.sigmoid(a.data)
 
@@ -261,7 +262,7 @@ class Value(Node):
         return s, _backward
 
     @operation("ReLU")
-    def relu(a: Value) -> Rule:
+    def relu(a: Value) -> Output:
         """The rectifier max(a, 0);  d/da = 1 for a > 0, else 0 (including at 0)."""
 
         def _backward(upstream: Number, a: Value) -> None:
@@ -270,22 +271,22 @@ class Value(Node):
         return numbers.relu(a.data), _backward
 
     @operation("maximum")
-    def maximum(a: Value, b: Value) -> Rule:
+    def maximum(a: Value, b: Value) -> Output:
         """The larger of a and b;  d/da = 1 for a > b, 1/2 for a = b, else 0;  d/db = 1 - d/da."""
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
-            a.grad += where(a.data > b.data, upstream, where(a.data < b.data, 0, half(upstream)))
-            b.grad += where(b.data > a.data, upstream, where(b.data < a.data, 0, half(upstream)))
+            a.grad += where(a.data > b.data, upstream, where(a.data < b.data, 0, upstream / 2))
+            b.grad += where(b.data > a.data, upstream, where(b.data < a.data, 0, upstream / 2))
 
         return numbers.maximum(a.data, b.data), _backward
 
     @operation("minimum")
-    def minimum(a: Value, b: Value) -> Rule:
+    def minimum(a: Value, b: Value) -> Output:
         """The smaller of a and b;  d/da = 1 for a < b, 1/2 for a = b, else 0;  d/db = 1 - d/da."""
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
-            a.grad += where(a.data < b.data, upstream, where(a.data > b.data, 0, half(upstream)))
-            b.grad += where(b.data < a.data, upstream, where(b.data > a.data, 0, half(upstream)))
+            a.grad += where(a.data < b.data, upstream, where(a.data > b.data, 0, upstream / 2))
+            b.grad += where(b.data < a.data, upstream, where(b.data > a.data, 0, upstream / 2))
 
         return numbers.minimum(a.data, b.data), _backward
 
@@ -304,18 +305,17 @@ class Value(Node):
         """
         if self._chain_rule is unrecorded:
             raise RuntimeError("this Value was computed inside no_grad(): compute it outside")
-        gradient = as_exact(given := gradient)
-        if gradient is NotImplemented:
-            raise TypeError(f"backward expects one number as gradient, got {given!r:.40}")
+        # If the root is a fraction, so is the int 1, whose half would otherwise be a float.
+        seed = as_number(gradient, like=self.data if isinstance(self.data, Rational) else 0)
+        if seed is NotImplemented:
+            raise TypeError(f"backward expects one number as gradient, got {gradient!r:.40}")
         order = topological_order(self)
         for node in order:
             if node._prev:
                 node.grad = 0
             elif type(node.data) is not float or type(node.grad) not in (int, float):
                 node.check_leaf()
-        if isinstance(self.data, Rational):
-            gradient += 0 * self.data  # makes it a fraction: half of the int 1 would be a float
-        self.grad += gradient
+        self.grad += seed
         try:
             for node in reversed(order):
                 if node._prev:
@@ -339,25 +339,20 @@ def topological_order(*roots: Value) -> list[Value]:
     """
     order: list[Value] = []
     listed: set[Value] = set()
+    path: list[tuple[Any, Iterator[Value]]] = [(None, iter(roots))]  # nodes and operands to visit
     longest = 1000
-    for node in roots:
-        path: list[Value] = []
-        while node not in listed:
-            for operand in node._prev:
-                if operand in listed:
-                    continue
-                if operand._prev:  # go down
-                    path.append(node)
-                    node = operand
-                    if len(path) > longest:  # check for a cycle each time the path doubles
-                        longest = 2 * len(path)
-                        if len(set(path)) < len(path):
-                            raise ValueError(f"the graph has a cycle: {node!r} leads to itself")
-                    break
-                listed.add(operand)
-                order.append(operand)
-            else:  # go up
-                listed.add(node)
-                order.append(node)
-                node = path.pop() if path else node
-    return order
+    while path:
+        node, operands = path[-1]
+        for operand in operands:
+            if operand not in listed:  # go down
+                path.append((operand, iter(operand._prev)))
+                break
+        else:  # go up
+            order.append(node)
+            listed.add(node)
+            path.pop()
+        if len(path) > longest:  # check for a cycle each time the path doubles
+            longest = 2 * len(path)
+            if len({node for node, _ in path}) < len(path):
+                raise ValueError(f"the graph has a cycle: {operand!r} leads to itself")
+    return order[:-1]  # the last one is None, the start of the path

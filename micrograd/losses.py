@@ -33,7 +33,8 @@ from functools import reduce
 from typing import Any
 
 from micrograd.core.shapes import fix_of, flat, plain, shape_of
-from micrograd.engine import Value, take
+from micrograd.core.tracing import take
+from micrograd.engine import Value
 
 __all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "squared_error"]
 

@@ -34,7 +34,7 @@ from operator import attrgetter
 from threading import RLock
 from typing import Any
 
-from micrograd.core.numbers import as_exact
+from micrograd.core.numbers import as_number
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "constant", "cosine", "linear"]
 
@@ -443,7 +443,7 @@ def _in_range(name: str, number: Any, below: float = math.inf) -> Any:
         raise TypeError(f"{name} expects a number in [0, {below}), got {number!r}: {fix}") from None
     if not is_inside:
         raise ValueError(f"{name} expects a number in [0, {below}), got {number}")
-    return as_exact(number)
+    return as_number(number, like=0)
 
 
 # ---- parameters one by one, or together as one row

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from micrograd import take
 from micrograd.core.numbers import (
     as_number,
     exp,
@@ -16,7 +17,6 @@ from micrograd.core.numbers import (
     relu,
     sigmoid,
     sin,
-    take,
     tanh,
     where,
 )

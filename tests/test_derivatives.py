@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from operations import CASES
 from random_graphs import POINT, SMOOTH, STEPS, build
 
+from micrograd import take
 from micrograd.arrays import values
 from micrograd.derivatives import (
     GradientError,
@@ -25,7 +26,7 @@ from micrograd.derivatives import (
     sum_over_paths,
     vjp,
 )
-from micrograd.engine import Value, no_grad, take, topological_order, where
+from micrograd.engine import Value, no_grad, topological_order, where
 from micrograd.losses import binary_cross_entropy, cross_entropy
 
 

@@ -18,10 +18,11 @@ from hypothesis import given
 from operations import CASES, EXACT_CASES
 from random_graphs import POINT, SMOOTH, STEPS, build
 
+from micrograd import take
 from micrograd.core import node as nodes
 from micrograd.derivatives import local_derivatives
 from micrograd.draw import draw_dot
-from micrograd.engine import Value, no_grad, take, topological_order, where
+from micrograd.engine import Value, no_grad, topological_order, where
 
 
 def run(function, point):

@@ -275,6 +275,6 @@ def test_derivative_rules_stand_in_closures_only():
     ]
     assert sorted(others) == [
         "node.grad = 0",
-        "self.grad += gradient",
+        "self.grad += seed",
         "self.grad = 0",
     ]

@@ -11,9 +11,10 @@ from hypothesis import given
 from operations import TABLE
 from random_graphs import POINT, SMOOTH, STEPS, build
 
+from micrograd import take
 from micrograd.core.tracing import Recording, TraceError
 from micrograd.derivatives import hessian, recompute
-from micrograd.engine import Value, no_grad, take, where
+from micrograd.engine import Value, no_grad, where
 from micrograd.losses import binary_cross_entropy, cross_entropy
 
 

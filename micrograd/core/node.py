@@ -1,7 +1,7 @@
-"""What surrounds every operation of `engine.py`: how a rule of calculus makes a node of the graph.
+"""What surrounds every operation of `engine.py`: how its result becomes a node of the graph.
 
-A *rule* is a function of operands that returns the result's data and its `_backward`. `operation`
-turns it into a method: plain numbers become constant leaves, errors explain the fix, and the result
+The functions in class Value return the result's data and its `_backward`. `operation` turns each of
+them into a method: plain numbers become constant leaves, errors explain the fix, and the result
 remembers its operands. `Node` has what a Value can do apart from calculus: how it is compared,
 converted, copied and printed.
 """
@@ -16,10 +16,10 @@ from types import SimpleNamespace
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from micrograd.core.errors import FAILURES, advice, explained, misuse
-from micrograd.core.numbers import Number, as_exact, as_kind_of, as_number
+from micrograd.core.numbers import Number, as_number
 from micrograd.core.pause import is_paused, open_blocks
 
-Rule = tuple[Number, Any]  # what a rule returns: the result's data and its _backward
+Output = tuple[Number, Any]  # the data of a result, and its _backward
 N = TypeVar("N", bound="Node")
 P = ParamSpec("P")
 
@@ -31,40 +31,40 @@ _known_kinds: set[type] = set()  # types of results that are known to be numbers
 
 
 class operation:  # noqa: N801  # a decorator
-    """A decorator that makes an operation of a rule, as in `@operation("+")`.
+    """A decorator that turns a function of numbers into an operation, as in `@operation("+")`.
 
-    The `_backward` of a rule receives the upstream gradient and the operands, so it does not need
-    the result. Since nodes do not point to their results, there are no reference cycles: the whole
-    graph is freed when the last reference to the loss is dropped. `advice` is for error messages.
+    `_backward` receives the upstream gradient and the operands, so it does not need the result.
+    Since nodes do not point to their results, there are no reference cycles: the whole graph is
+    freed when the last reference to the loss is dropped. `advice` is for error messages.
     """
 
     def __init__(self, op: str, advice: str = "") -> None:
         self.op, self.advice = op, advice
 
-    def __call__(self, rule: Callable[Concatenate[N, P], Rule]) -> Callable[Concatenate[N, ...], N]:
+    def __call__(self, f: Callable[Concatenate[N, P], Output]) -> Callable[Concatenate[N, ...], N]:
         """The decorator itself, while the body of the class runs and the class does not exist."""
-        self.rule: Callable[..., Rule] = rule
+        self.compute: Callable[..., Output] = f
         return self  # type: ignore[return-value]
 
     def __set_name__(self, kind: Any, name: str) -> None:
         """Puts the method into the class, `kind`; Python calls this when the class is complete."""
-        op, rule = self.op, self.rule
-        arity = rule.__code__.co_argcount
+        op, compute = self.op, self.compute
+        arity = compute.__code__.co_argcount
         # A `_backward` that captures nothing is the same for all results: sharing it saves 150
         # bytes a node. (Defaults of arguments capture, too.)
-        _, first = rule(*[SimpleNamespace(data=1.0)] * arity)
+        _, first = compute(*[SimpleNamespace(data=1.0)] * arity)
         shared = None if first.__closure__ or first.__defaults__ else first
 
         # Written twice, because one function for any number of operands is slower.
         def unary(a: Node) -> Any:
             try:
-                data, closure = rule(a)
+                data, closure = compute(a)
             except FAILURES as error:
                 raise explained(error, op, (a,)) from None
             node = _new(kind)
             node.data, node.grad, node._op = data, 0, op
             node._prev, node._chain_rule = (a,), shared or closure
-            return node if type(data) is float and not open_blocks else _settled(node, unary)
+            return node if type(data) is float and not open_blocks else _checked(node, unary)
 
         def binary(a: Node, b: Any) -> Any:
             if not isinstance(b, Node):
@@ -72,33 +72,33 @@ class operation:  # noqa: N801  # a decorator
                 if b is NotImplemented:
                     return b
             try:
-                data, closure = rule(a, b)
+                data, closure = compute(a, b)
             except FAILURES as error:
                 raise explained(error, op, (a, b)) from None
             node = _new(kind)
             node.data, node.grad, node._op = data, 0, op
             node._prev, node._chain_rule = (a, b), shared or closure
-            return node if type(data) is float and not open_blocks else _settled(node, binary)
+            return node if type(data) is float and not open_blocks else _checked(node, binary)
 
         advice[op] = self.advice
-        rule.__annotations__["return"] = kind.__name__  # for help()
-        operations[op] = wraps(rule)(unary if arity == 1 else binary)
+        compute.__annotations__["return"] = kind.__name__  # for help()
+        operations[op] = wraps(compute)(unary if arity == 1 else binary)
         setattr(kind, name, operations[op])
         kind.kind = kind
 
 
-def record(op: str, rule: Callable[..., Rule], *operands: N) -> N:
-    """The result of a rule that is not a method, such as a power with a plain exponent."""
+def record(op: str, compute: Callable[..., Output], *operands: N) -> N:
+    """The result of an operation that is not a method, such as a power with a plain exponent."""
     try:
-        data, closure = rule(*operands)
+        data, closure = compute(*operands)
     except FAILURES as error:
         raise explained(error, op, operands) from None
     node = operands[0].new_leaf(data)
     node._op, node._prev, node._chain_rule = op, operands, closure
-    return _settled(node, lambda *operands: record(op, rule, *operands))  # type: ignore[no-any-return]
+    return _checked(node, lambda *operands: record(op, compute, *operands))  # type: ignore[no-any-return]
 
 
-def _settled(node: Any, again: Callable[..., Any]) -> Any:
+def _checked(node: Any, operate: Callable[..., Any]) -> Any:
     # Checks a result whose data is not a float, and forgets what was computed under no_grad().
     data, operands = node.data, node._prev
     if type(data) is not float and type(data) not in _known_kinds:
@@ -114,7 +114,7 @@ def _settled(node: Any, again: Callable[..., Any]) -> Any:
             if any(as_number(a.data) is not a.data for a in operands):  # it was assigned to one
                 for a in operands:
                     a.data = as_number(a.data)
-                return again(*operands)
+                return operate(*operands)
         elif not isinstance(data, Node):
             _known_kinds.add(type(data))
     if open_blocks and is_paused():
@@ -134,7 +134,7 @@ def as_operand(x: Any, beside: Node, op: str = "") -> Any:
             raise misuse(beside) or RecursionError
         x = as_operand(x, beside.data, op)
     elif type(x) is not float:
-        x = as_kind_of(beside.data, x)
+        x = as_number(x, like=beside.data)
     if x is NotImplemented:
         if op.isidentifier():
             raise TypeError(f"{op} expects a Value or a number as its second operand")
@@ -219,7 +219,8 @@ class Node:
         """Raises a TypeError if data or grad was set to something that is not a number."""
         if error := misuse(self):
             raise error
-        self.data, self.grad = as_number(self.data), as_exact(self.grad)  # not NumPy's numbers
+        self.data = as_number(self.data)  # NumPy's numbers become Python's
+        self.grad = as_number(self.grad, like=0)
 
     @property
     def _backward(self) -> Callable[[], None]:

@@ -11,45 +11,31 @@ import math
 import numbers
 import operator
 from collections.abc import Callable
+from numbers import Complex, Integral, Rational, Real
 from typing import Any
 
 Number = Any  # a float, or anything that supports the same arithmetic
 
 
-def as_number(x: Any) -> Number:
-    """A plain Python or NumPy real number as a float; other kinds of real number unchanged.
+def as_number(x: Any, like: Number = 0.0) -> Number:
+    """The real number x, of the same kind as `like`; NotImplemented for text, arrays and the rest.
 
-    Returns NotImplemented for anything else: text, lists, arrays, complex numbers.
+    Python's and NumPy's numbers become floats; but unless `like` is a float, an integer becomes a
+    fraction beside a fraction, and else an int. Other kinds of number stay as they are.
 
     >>> from fractions import Fraction
-    >>> as_number(True), as_number(Fraction(1, 3)), as_number("1")
-    (1.0, Fraction(1, 3), NotImplemented)
+    >>> as_number(True), as_number(2, like=Fraction(1, 2)), as_number(2, like=0), as_number("2")
+    (1.0, Fraction(2, 1), 2, NotImplemented)
     """
     if getattr(x, "shape", None) == ():  # a NumPy scalar or a zero-dimensional array
         x = NotImplemented if getattr(x, "mask", False) else x.item()  # masked: it is missing
-    if isinstance(x, (float, int)) or (isinstance(x, numbers.Real) and hasattr(x, "dtype")):
+    if isinstance(x, Integral) and not isinstance(like, float):
+        is_fraction = isinstance(like, Rational)
+        return int(x) + 0 * like if is_fraction else int(x)
+    if isinstance(x, (float, int)) or (isinstance(x, Real) and hasattr(x, "dtype")):
         return float(x)
-    is_complex = isinstance(x, numbers.Complex) and not isinstance(x, numbers.Real)
+    is_complex = isinstance(x, Complex) and not isinstance(x, Real)
     return x if isinstance(x, numbers.Number) and not is_complex else NotImplemented
-
-
-def as_exact(x: Any) -> Number:
-    """A Python or NumPy integer as an int; anything else as `as_number` returns it."""
-    if type(x) is int or type(x) is float:
-        return x
-    return int(x) if isinstance(x, numbers.Integral) else as_number(x)
-
-
-def as_kind_of(beside: Number, x: Any) -> Number:
-    """The plain number x as a number of the same kind as `beside`, so that fractions stay exact.
-
-    >>> from fractions import Fraction
-    >>> as_kind_of(2.0, 3), as_kind_of(Fraction(1, 2), 3)
-    (3.0, Fraction(3, 1))
-    """
-    x = as_number(x) if isinstance(beside, float) else as_exact(x)
-    is_exact: Any = isinstance(x, int) and isinstance(beside, numbers.Rational)
-    return beside * 0 + x if is_exact else x
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
@@ -63,26 +49,6 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if hasattr(condition, "where"):
         return condition.where(a, b)
     return a if condition else b
-
-
-def take(table: Any, index: Any) -> Any:
-    """`table[index]` for 0 <= index < len(table); a traced index must have `.take(table)`.
-
-    Raises IndexError if the index is out of range (negative ones do not count from the end), and
-    TypeError if it is not an integer.
-
-    >>> take(["zero", "one"], 1)
-    'one'
-    """
-    if hasattr(index, "take") and not hasattr(index, "dtype"):  # NumPy's take is different
-        return index.take(table)
-    try:
-        position = operator.index(index)
-    except TypeError:
-        raise TypeError(f"take expects an int as its index, got {index!r}: use int()") from None
-    if not 0 <= position < len(table):
-        raise IndexError(f"take expects 0 <= index < {len(table)}, got {position}")
-    return table[position]
 
 
 def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number], Number]:
@@ -114,7 +80,7 @@ sigmoid = _function("sigmoid", _sigmoid)
 
 def relu(x: Number) -> Number:
     """The larger of x and 0."""
-    if isinstance(x, (float, numbers.Rational)):
+    if isinstance(x, (float, Rational)):
         zero: Any = type(x)
         return zero() if x < 0 else x
     return x.relu() if hasattr(x, "relu") else where(x < 0, 0, x)
@@ -136,11 +102,6 @@ def _extreme(name: str, wins: Callable[[Any, Any], Any]) -> Callable[[Number, Nu
 maximum, minimum = _extreme("maximum", operator.gt), _extreme("minimum", operator.lt)
 
 
-def half(x: Number) -> Number:
-    """Half of x; an even int stays an int, since adding a float would make a fraction inexact."""
-    return x // 2 if isinstance(x, int) and x % 2 == 0 else x / 2
-
-
 def power(x: Number, y: Number) -> Number:
     """The power x ** y, a real number of the same kind as x.
 
@@ -154,6 +115,6 @@ def power(x: Number, y: Number) -> Number:
     z = x**y
     if isinstance(z, complex):
         raise ValueError(f"{x!r} to the power {y!r} is not real")
-    if isinstance(z, float) and not isinstance(x, (float, int)) and isinstance(x, numbers.Rational):
+    if isinstance(z, float) and not isinstance(x, (float, int)) and isinstance(x, Rational):
         raise TypeError(f"{x!r} ** {y!r} is not exact: use an int as the exponent, or float()")
     return z

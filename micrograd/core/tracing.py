@@ -19,6 +19,7 @@ Source: R. E. Wengert, A simple automatic derivative evaluation program (1964).
 from __future__ import annotations
 
 import numbers
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -269,3 +270,23 @@ def resumed() -> Iterator[None]:
         yield
     finally:
         paused.set(before)
+
+
+def take(table: Any, index: Any) -> Any:
+    """`table[index]` for 0 <= index < len(table); a traced index must have `.take(table)`.
+
+    Raises IndexError if the index is out of range (negative ones do not count from the end), and
+    TypeError if it is not an integer.
+
+    >>> take(["zero", "one"], 1)
+    'one'
+    """
+    if hasattr(index, "take") and not hasattr(index, "dtype"):  # NumPy's take is different
+        return index.take(table)
+    try:
+        position = operator.index(index)
+    except TypeError:
+        raise TypeError(f"take expects an int as its index, got {index!r}: use int()") from None
+    if not 0 <= position < len(table):
+        raise IndexError(f"take expects 0 <= index < {len(table)}, got {position}")
+    return table[position]
