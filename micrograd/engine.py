@@ -27,10 +27,9 @@ the formulas, a and b are operands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from numbers import Rational, Real
 from operator import add, mul, sub, truediv
-from typing import Any
 
 from micrograd.core import numbers
 from micrograd.core.errors import FAILURES, explained
@@ -328,8 +327,9 @@ class Value(Node):
 def topological_order(*roots: Value) -> list[Value]:
     """The roots and all nodes from which they were computed, operands before results.
 
-    A depth-first walk lists each node after its operands. It keeps its path in a list, because
-    recursion would overflow Python's call stack on a deep graph. A cycle raises a ValueError.
+    A depth-first walk lists each node after its operands: it goes down to the first operand that is
+    not listed yet, and goes up again when all are. It keeps its path in a list, because recursion
+    would overflow Python's call stack on a deep graph. A cycle raises a ValueError.
 
     >>> a = Value(2.0)
     >>> b = a * a
@@ -339,20 +339,25 @@ def topological_order(*roots: Value) -> list[Value]:
     """
     order: list[Value] = []
     listed: set[Value] = set()
-    path: list[tuple[Any, Iterator[Value]]] = [(None, iter(roots))]  # nodes and operands to visit
     longest = 1000
-    while path:
-        node, operands = path[-1]
-        for operand in operands:
-            if operand not in listed:  # go down
-                path.append((operand, iter(operand._prev)))
-                break
-        else:  # go up
-            order.append(node)
-            listed.add(node)
-            path.pop()
-        if len(path) > longest:  # check for a cycle each time the path doubles
-            longest = 2 * len(path)
-            if len({node for node, _ in path}) < len(path):
-                raise ValueError(f"the graph has a cycle: {operand!r} leads to itself")
-    return order[:-1]  # the last one is None, the start of the path
+    for node in roots:
+        path: list[Value] = []
+        while node not in listed:
+            for operand in node._prev:
+                if operand in listed:
+                    continue
+                if operand._prev:  # go down
+                    path.append(node)
+                    node = operand
+                    if len(path) > longest:  # check for a cycle each time the path doubles
+                        longest = 2 * len(path)
+                        if len(set(path)) < len(path):
+                            raise ValueError(f"the graph has a cycle: {node!r} leads to itself")
+                    break
+                listed.add(operand)
+                order.append(operand)
+            else:  # go up
+                listed.add(node)
+                order.append(node)
+                node = path.pop() if path else node
+    return order
