@@ -37,14 +37,14 @@ def misuse(node: Any) -> TypeError | None:
         if as_number(x) is NotImplemented:
             got = f"got {type(x).__name__} {x!r:.40}"
             return TypeError(f"expected a number as the {attribute} of {name}, {got}: {fix}")
-    nearby = [node.data] if hasattr(node.data, "_prev") else []
+    nearby = [node.data]
     for other in nearby:  # grows in the loop: the data, then the nodes it was computed from
         if other is node:
             reason = f"the data of {name} is a Value that was computed from {name} itself"
             fix = "use .data on the right as well, as in p.data = p.data - 0.1 * p.grad"
             return TypeError(f"{reason}: {fix}")
         if len(nearby) < 50:  # self-reference shows within a few nodes, and graphs can be large
-            nearby += other._prev
+            nearby += getattr(other, "_prev", ())
     return None
 
 

@@ -207,8 +207,7 @@ class Node:
     def check_arguments(self, data: Any, operands: Any) -> None:
         """Raises a TypeError if what the constructor got is not a number, or are not Values."""
         if self.data is NotImplemented:
-            is_array = isinstance(data, (list, tuple)) or hasattr(data, "__array__")
-            fix = "write values(...) for an array of Values" if is_array else "use float()"
+            fix = "use float(), or values(...) for an array of Values"
             got = f"{type(data).__name__} {data!r:.40}"
             raise TypeError(f"a Value holds one real number, got {got}: {fix}")
         if not all(isinstance(operand, Node) for operand in self._prev):
