@@ -565,11 +565,22 @@ figure.tight_layout()
 # number for each lane. What was a sum over the lanes is a `mean`.
 
 # %%
-print(loss.source)
+print(loss.scalar_source)
 
 namespace = {}
-exec(loss.source, namespace)
+exec(loss.scalar_source, namespace)
 value, gradient = namespace["program"]([p.data for p in parameters], [*X.T, y])
+assert np.allclose(gradient, expected, rtol=1e-12, atol=1e-12)
+
+# %% [markdown]
+# And this is the same program after all passes, with a line for each group: the neurons of the
+# layer have become one matrix product `@`.
+
+# %%
+print(loss.source)
+
+exec(loss.source, namespace)
+value, gradient = namespace["loss"](np.array([p.data for p in parameters]), X, y)
 assert np.allclose(gradient, expected, rtol=1e-12, atol=1e-12)
 
 # %% [markdown]

@@ -29,15 +29,24 @@ def parameters_in(source):
 
 
 def computed_by_source(compiled, parameters, *arguments):
-    """The mean, and its gradient by each parameter, from the source run as Python.
+    """The mean, and its gradient by each parameter, from the scalar source run as Python.
 
     The labels of the parameters have to be different names.
     """
-    source = compiled.source
+    source = compiled.scalar_source
     named = {p.label: p for p in parameters}
     used = [named[name] for name in parameters_in(source)]
     inputs = np.concatenate([np.reshape(a, (len(a), -1)) for a in arguments], axis=1).T
     mean, gradients = function_of(source)([p.data for p in used], inputs)
+    return mean, dict.fromkeys(parameters, 0.0) | dict(zip(used, gradients, strict=True))
+
+
+def computed_by_matrices(compiled, parameters, *arguments):
+    """The same from the source at the level of matrices."""
+    namespace = {}
+    exec(compiled.source, namespace)
+    used = compiled.parameters
+    mean, gradients = namespace["function"](np.array([p.data for p in used]), *arguments)
     return mean, dict.fromkeys(parameters, 0.0) | dict(zip(used, gradients, strict=True))
 
 

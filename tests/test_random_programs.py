@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from compiled import computed_by_source
+from compiled import computed_by_matrices, computed_by_source
 from operations import TABLE
 
 from micrograd import Value, compile, local_derivatives, take, where
@@ -264,7 +264,7 @@ def test_random_graphs_have_the_gradients_of_pytorch(effort, record_property):
     "executor", ["numpy", *(pytest.param(e, marks=pytest.mark.slow) for e in ("numba", "jax"))]
 )
 def test_compiled_random_programs_agree_with_eager_mode(executor, effort, record_property):
-    """So does their source, run as Python."""
+    """So do both of their sources, run as Python."""
     if executor != "numpy":
         pytest.importorskip(executor)
     compared, operations = 0, set()
@@ -295,9 +295,10 @@ def test_compiled_random_programs_agree_with_eager_mode(executor, effort, record
             one = single[k] if program.n_results > 1 else single
             assert_close(one.lanes, lanes[-1:], scale, program)
             if program.n_results == 1 and executor == "numpy":
-                mean, found = computed_by_source(compiled, program.parameters, *arguments)
-                assert_close(mean, math.fsum(lanes) / len(lanes), scale, program)
-                assert_close([found[p] for p in program.parameters], slopes, scale, program)
+                for computed in computed_by_source, computed_by_matrices:
+                    mean, found = computed(compiled, program.parameters, *arguments)
+                    assert_close(mean, math.fsum(lanes) / len(lanes), scale, program)
+                    assert_close([found[p] for p in program.parameters], slopes, scale, program)
             compared += 1
         operations.update(operation.name for operation, _ in program.steps)
     record_property("count", f"{compared:,} results of {seed + 1:,} random programs compared")

@@ -101,8 +101,8 @@ def test_extreme_and_invalid_numbers(executor, arity):
     total = micrograd.compile(lambda *xs: sum(f(*xs) for f in functions))
     leaves = [*itertools.chain(*parameters)]
     if executor == "numpy":
-        zeros = [0.0] * len(parameters_in(results.source))
-        by_source = function_of(results.source)(zeros, arguments)
+        zeros = [0.0] * len(parameters_in(results.scalar_source))
+        by_source = function_of(results.scalar_source)(zeros, arguments)
         for found, lane in zip(by_source, lanes.T, strict=True):
             assert_close(np.broadcast_to(found, lane.shape), lane)
     for point, row in zip(points, lanes, strict=True):
@@ -452,7 +452,7 @@ def test_a_program_is_deep_without_recursion():
             x = (w * x).sin()
         return x
 
-    assert "sin" in assert_agrees(function, [w], [1.0, 2.0], scale=1).source
+    assert "sin" in assert_agrees(function, [w], [1.0, 2.0], scale=1).scalar_source
 
 
 def test_numpy_inside_the_function():

@@ -34,7 +34,7 @@ def line():
 
 def test_the_source_of_a_loss_is_its_mean_and_the_gradients():
     assert (
-        line().source
+        line().scalar_source
         == """\
 from numpy import maximum, mean, where
 
@@ -59,7 +59,7 @@ def test_the_source_of_a_list_is_the_results_alone():
         return [(w1 * x[0] + w2 * x[1] + b).relu()]
 
     assert (
-        compiled(neuron, [[1.0, 2.0]]).source
+        compiled(neuron, [[1.0, 2.0]]).scalar_source
         == """\
 from numpy import maximum
 
@@ -121,8 +121,8 @@ def test_sources_are_reproducible_and_lines_are_short():
         p.label = "a rather long name of a parameter"
     X, y = np.ones((2, 20)), [0, 1]
     one, other = (compiled(lambda x, k: cross_entropy(model(x), k), X, y) for _ in range(2))
-    assert one.source == other.source
-    assert max(map(len, one.source.splitlines())) <= 100
+    assert one.scalar_source == other.scalar_source
+    assert max(map(len, one.scalar_source.splitlines())) <= 100
 
 
 def test_labels_become_names_as_far_as_python_allows():
@@ -133,7 +133,7 @@ def test_labels_become_names_as_far_as_python_allows():
     def of(x):
         return sum((p * x).tanh() * p for p in parameters)
 
-    text = compiled(of, [0.5]).source
+    text = compiled(of, [0.5]).scalar_source
     names = parameters_in(text)
     known = dict(zip(labels, names, strict=True))
     assert len(set(names)) == len(labels)
@@ -150,29 +150,32 @@ def test_arguments_and_parameters_have_the_names_of_the_user():
     rate = Value(0.5, label="rate")
     decay = compiled(lambda time: (-rate * time).exp(), [1.0])
     for shown in ("[rate] = parameters", "[time] = inputs", "rate_grad"):
-        assert shown in decay.source
+        assert shown in decay.scalar_source
 
 
 def test_results_that_are_the_same_in_every_example_and_constants():
     w = Value(2.0)
     several = compiled(lambda x: [w * x, w + x, w * 3], [1.0, 3.0])
-    first, second, third = function_of(several.source)([2.0], [[1.0, 3.0]])
+    first, second, third = function_of(several.scalar_source)([2.0], [[1.0, 3.0]])
     assert (first.tolist(), second.tolist(), third) == ([2.0, 6.0], [3.0, 5.0], 6.0)
-    assert function_of(compiled(lambda x: w * w, [1.0]).source)([2.0], [[1.0]]) == (4.0, [4.0])
-    assert function_of(compiled(lambda: Value(0.5) - 1).source)([], []) == (-0.5, [])
+    assert function_of(compiled(lambda x: w * w, [1.0]).scalar_source)([2.0], [[1.0]]) == (
+        4.0,
+        [4.0],
+    )
+    assert function_of(compiled(lambda: Value(0.5) - 1).scalar_source)([], []) == (-0.5, [])
 
 
 def test_the_source_of_a_branch_that_is_not_chosen_has_no_effect():
     w = Value(2.0)
     chosen = compiled(lambda x: [micrograd.where(x > 0, (w * x).log(), w / x)], [1.0])
-    [found] = function_of(chosen.source)([2.0], [[-1.0, 0.5, 0.0]])
+    [found] = function_of(chosen.scalar_source)([2.0], [[-1.0, 0.5, 0.0]])
     assert found.tolist() == [-2.0, 0.0, np.inf]
 
 
 def test_nothing_is_shown_before_the_first_call():
     function = micrograd.compile(lambda x: x * Value(2.0))
     for show in (
-        lambda: function.source,
+        lambda: function.scalar_source,
         lambda: function.groups,
         lambda: function.instructions,
         lambda: draw_dot(function),

@@ -73,7 +73,7 @@ class Compiled:
     ...     return (w * x) ** 2
     >>> square([1.0, 3.0]).data
     20.0
-    >>> print(square.source, end="")
+    >>> print(square.scalar_source, end="")
     from numpy import mean
     <BLANKLINE>
     <BLANKLINE>
@@ -427,9 +427,23 @@ class Compiled:
         return self._latest.instructions
 
     @property
+    def parameters(self) -> list[Value]:
+        """The parameters of the latest program, in the order in which `source` takes them."""
+        return self._latest.parameters
+
+    @property
     def source(self) -> str:
-        """The latest program, as Python text."""
-        return self._latest.source(self.__name__, with_gradients=not self._latest.is_list)
+        """The latest program as NumPy text at the level of matrices, with a line for each group.
+
+        It defines a function of the parameters, as an array, and of the arguments of a batch. This
+        function returns the mean and its gradients, or else the list of results.
+        """
+        return self._latest.source(self.__name__)
+
+    @property
+    def scalar_source(self) -> str:
+        """The latest program as Python text, number by number, as it was recorded."""
+        return self._latest.scalar_source(self.__name__, with_gradients=not self._latest.is_list)
 
     @property
     def groups(self) -> list[Group]:

@@ -35,6 +35,7 @@ import numpy.typing as npt
 
 from micrograd.compiler.averages import averaged
 from micrograd.compiler.fuse import Fused, fused
+from micrograd.compiler.matrices import matrix_source
 from micrograd.compiler.parameters import Row, shared_row
 from micrograd.compiler.record import Recorded, Shape, recorded
 from micrograd.compiler.run import Executor, TiledExecutor
@@ -105,7 +106,7 @@ class Program:
     >>> mean, gradients, _ = program.with_gradients(program.row.data, examples, 2)
     >>> mean, gradients
     (4.0, array([2.]))
-    >>> print(program.source("y", with_gradients=False), end="")
+    >>> print(program.scalar_source("y", with_gradients=False), end="")
     def program(parameters, inputs):
         [w] = parameters
         [x] = inputs
@@ -182,8 +183,14 @@ class Program:
                 self._executors[with_gradients] = found
         return found
 
-    def source(self, name: str = "result", with_gradients: bool = True) -> str:
-        """The program as Python text, in which the result is called `name`."""
+    def source(self, name: str = "f") -> str:
+        """The program as NumPy text at the level of matrices: a function called `name`."""
+        whole = not self.is_list
+        schedule = self.schedule if whole else self.executor_for(with_gradients=False).schedule
+        return matrix_source(schedule, self.widths, len(self.parameters), name, whole)
+
+    def scalar_source(self, name: str = "result", with_gradients: bool = True) -> str:
+        """The program as Python text, number by number; its result is called `name`."""
         steps, places, wanted = self._code
         results = wanted[with_gradients]
         first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)

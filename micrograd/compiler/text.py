@@ -1,4 +1,4 @@
-"""The program as Python text.
+"""The program as Python text, number by number.
 
 The text defines a function of the parameters and of the inputs, with a row for each number of an
 example. A variable holds one number, or a row with a number for each example; NumPy computes with
@@ -138,10 +138,11 @@ def source(
         if used & found
     ]
     head += ["", ""] if head else []
-    return "\n".join([*head, "def program(parameters, inputs):", *map(_wrapped, lines), ""])
+    return "\n".join([*head, "def program(parameters, inputs):", *map(wrapped, lines), ""])
 
 
-def _wrapped(line: str) -> str:
+def wrapped(line: str) -> str:
+    """An indented line of the text, broken into several if it is too long."""
     indents = {"initial_indent": " " * 4, "subsequent_indent": " " * 8}
     unbroken = {"break_long_words": False, "break_on_hyphens": False}
     filled = textwrap.fill(line, WIDTH, **indents, **unbroken)  # type: ignore[arg-type]
