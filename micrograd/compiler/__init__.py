@@ -58,6 +58,7 @@ Modules around the passes:
     matrices      a program as NumPy text, a line for each group
     text          a program as Python text, number by number
     picture       a program as a drawing
+    profile       where the time of a step goes
     batch         what a compiled function returns
     update        an optimizer's rule as a program; training steps in one call of the executor
     train_numpy, train_numba, train_jax     these steps on each executor

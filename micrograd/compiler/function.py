@@ -36,6 +36,7 @@ import numpy.typing as npt
 from micrograd.compiler.batch import Batch
 from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import Row, is_recording
+from micrograd.compiler.profile import Profile, profile
 from micrograd.compiler.program import DTYPES, Program, Shapes
 from micrograd.compiler.record import ATTEMPTS, Shape
 from micrograd.compiler.run_numba import why_not
@@ -425,6 +426,14 @@ class Compiled:
     def instructions(self) -> Instructions:
         """The instructions of the latest program."""
         return self._latest.instructions
+
+    def profile(self, *arguments: Any) -> Profile:
+        """The time of each group in a forward and backward pass on a batch; printed, a table."""
+        prepared = self._prepared(arguments)
+        if prepared is None:
+            raise TypeError("profile expects a batch of numbers, got Values: pass their data")
+        program, arrays, n = prepared
+        return profile(program.schedule, program.row.data, arrays, n)
 
     @property
     def parameters(self) -> list[Value]:

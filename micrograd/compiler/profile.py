@@ -1,0 +1,82 @@
+"""Where the time of a step goes: the groups of a program by their share.
+
+The groups are timed one by one on the NumPy executor. Machine code runs several groups in one loop
+and cannot be split in this way, so its shares differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from micrograd.compiler.run import Bound
+from micrograd.compiler.run_numpy import NumPyRun, Step
+from micrograd.compiler.schedule import Group, Schedule
+
+ROUNDS = 30
+
+
+class _Timed(NumPyRun):
+    """A run that knows the steps of each group."""
+
+    def __init__(self, schedule: Schedule, n: int) -> None:
+        self.steps_of: list[tuple[Group, list[Step]]] = []
+        super().__init__(schedule, n)
+
+    def _add(self, group: Group) -> None:
+        first = len(self._steps)
+        super()._add(group)
+        self.steps_of.append((group, self._steps[first:]))
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The groups of a program, with the median time of each in seconds; printed as a table."""
+
+    times: list[tuple[Group, float]]
+
+    def __repr__(self) -> str:
+        total = sum(seconds for _, seconds in self.times)
+        lines = [f"{1e6 * total:9.1f} us       {len(self.times)} groups, one by one, in NumPy"]
+        for group, seconds in sorted(self.times, key=lambda row: -row[1]):
+            lines.append(f"{1e6 * seconds:9.1f} us {seconds / total:5.1%}  {group!r}")
+        return "\n".join(lines)
+
+
+@np.errstate(all="ignore")
+def profile(
+    schedule: Schedule,
+    parameters: npt.NDArray[Any],
+    arguments: Sequence[npt.NDArray[Any]],
+    n: int,
+) -> Profile:
+    """The time of each group on these arguments, as in `run.TiledExecutor` but in a single tile.
+
+    >>> from micrograd import Value, compile
+    >>> w = Value(2.0)
+    >>> loss = compile(lambda x: (w * x).exp())
+    >>> loss.profile([1.0, 2.0])  # doctest: +SKIP
+          3.1 us       3 groups, one by one, in NumPy
+          1.4 us 45.2%  2 means of 1 product
+          0.9 us 29.0%  exp of 1 in lanes
+          0.8 us 25.8%  * of 1 in lanes
+    """
+    run = _Timed(schedule, n)
+    bound = Bound(schedule, run, [a.shape[a.ndim > 0 :] for a in arguments], n)
+    bound.load(arguments)
+    bound.parameters[...] = parameters
+    seconds: list[list[float]] = [[] for _ in run.steps_of]
+    for _ in range(ROUNDS):
+        for found, (_, steps) in zip(seconds, run.steps_of, strict=True):
+            start = perf_counter()
+            for step in steps:
+                step()
+            found.append(perf_counter() - start)
+    groups = [group for group, _ in run.steps_of]
+    return Profile([*zip(groups, map(median, seconds), strict=True)])
