@@ -27,9 +27,9 @@ takes one step for each name, with a learning rate that falls linearly to 0. Com
 this model has one layer, ReLU instead of GELU, no biases, RMSNorm without gain instead of layer
 norm, and no norm at the end. With 26 letters there are 4,192 parameters.
 
-The loss is compiled: it is traced once for each length of name, which takes about two seconds each
-time. Then a thousand steps take less than one second. With --eager it builds a graph of about 8,000
-nodes for each letter, and takes minutes. Ctrl-C ends the training early; the names are then
+The loss is compiled once, for the longest name, which takes about two seconds; shorter names are
+padded. Then a thousand steps take less than one second. With --eager it builds a graph of about
+8,000 nodes for each letter, and takes minutes. Ctrl-C ends the training early; the names are then
 invented with what has been learned so far.
 
 Sources: Vaswani et al., "Attention is all you need", 2017, section 3.2; Radford et al., "Language
@@ -128,10 +128,14 @@ class GPT(Module):
         memory = []
         return [self(token, memory) for token in tokens]
 
-    def loss(self, tokens, targets):
-        """The mean cross-entropy over positions; targets[p] is the token that follows tokens[p]."""
-        pairs = zip(self.logits(tokens), targets, strict=True)
-        return sum(cross_entropy(logits, target) for logits, target in pairs) / len(targets)
+    def loss(self, tokens, targets, weights=None):
+        """The mean cross-entropy over positions; targets[p] is the token that follows tokens[p].
+
+        `weights` has the weight of each position, by default 1 / their number.
+        """
+        weights = weights or [1 / len(tokens)] * len(tokens)
+        triples = zip(self.logits(tokens), targets, weights, strict=True)
+        return sum(w * cross_entropy(logits, target) for logits, target, w in triples)
 
 
 def _table(rows):
@@ -178,12 +182,19 @@ def eager_backward(model):
     return backward
 
 
-def compiled_backward(model):
-    """The same function with a compiled loss, on batches of one example."""
+def compiled_backward(model, length):
+    """The same function with a compiled loss, for names of up to this many tokens.
+
+    Shorter names are padded: a position behind the end has weight 0, and no earlier position looks
+    at it. So all names have one shape, and the loss is compiled once.
+    """
     compiled = micrograd.compile(model.loss)
 
     def backward(tokens, targets):
-        batch = compiled(np.array([tokens]), np.array([targets]))
+        n = len(tokens)
+        padding = [targets[-1]] * (length - n)
+        weights = np.repeat([1 / n, 0.0], [n, length - n])
+        batch = compiled([tokens + padding], [targets + padding], weights[None])
         batch.backward()
         return batch.data
 
@@ -291,7 +302,8 @@ def main():
     examples = [example(name, letters) for name in random.sample(names, len(names))]
     if options.eager:
         gc.disable()  # its search for cycles would double the time, and the graphs have none
-    backward = eager_backward(model) if options.eager else compiled_backward(model)
+    longest = max(len(tokens) for tokens, _ in examples)
+    backward = eager_backward(model) if options.eager else compiled_backward(model, longest)
     losses = train(model, examples, options.steps, backward)
 
     if losses:
