@@ -580,7 +580,7 @@ assert np.allclose(gradient, expected, rtol=1e-12, atol=1e-12)
 print(loss.source)
 
 exec(loss.source, namespace)
-value, gradient = namespace["loss"](np.array([p.data for p in parameters]), X, y)
+value, gradient = namespace["example_loss"](np.array([p.data for p in parameters]), X, y)
 assert np.allclose(gradient, expected, rtol=1e-12, atol=1e-12)
 
 # %% [markdown]
