@@ -14,7 +14,7 @@ from typing import Any
 
 from micrograd.core.node import innermost
 from micrograd.derivatives import jvp, local_derivatives
-from micrograd.draw.formulas import TIMES, UNKNOWN, noise_floor, number, partial
+from micrograd.draw.formulas import TIMES, UNKNOWN, number, partial
 from micrograd.draw.records import Graph
 from micrograd.engine import Value
 
@@ -111,7 +111,6 @@ def rules_with_numbers(drawn: Graph, forward: bool, dotted: Collection[Value] = 
     """
     value_of = drawn.value_of
     rate = {node.name: node.grad for node in drawn.nodes if node.name in value_of}
-    floor = noise_floor(rate.values())
     known = forward or drawn.has_gradients
     constants = {node.name for node in drawn.nodes if node.kind == "constant"}
     upstream, share = ("ink", "rate") if forward else ("gradient", "share")
@@ -126,7 +125,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, dotted: Collection[Value] = 
             return [("no derivative known", "faint")]
         if not known:
             return [(number(d), "local")]
-        texts = number(rate[along], floor), number(d * rate[along], floor)
+        texts = number(rate[along]), number(d * rate[along])
         if value_of.get(operand) in dotted:
             texts = UNKNOWN, UNKNOWN
         return [
