@@ -317,14 +317,13 @@ def test_parameters_used_outside_their_neuron_stay():
     assert [label for label in kept if label.startswith("n.")] == ["n.w[0]"]
 
 
-def test_computed_weights_are_operands():
-    neuron = Neuron(2)
-    scale = Value(3.0)
-    neuron.w[1] = scale * 2.0
-    (box,) = boxes("neuron", neuron([1.0, 2.0]))
-    assert box.weights == (neuron.w[0].data, 6.0, None)
-    assert len(box.operands) == 3
-    assert len(box.nodes) == 5
+def test_what_computes_a_weight_stays_in_sight():
+    layer, scale = Layer(2, 2), Value(3.0, label="scale")
+    layer.neurons[1].w[1] = scale * 2.0
+    outputs = layer([1.0, 2.0])
+    (box,) = boxes("neuron", *outputs)
+    assert box.weights == tuple(w.data for w in layer.neurons[0].w)
+    assert "scale" in [n.label for n in graph(*outputs, level="neuron").nodes]
 
 
 def test_one_input_twice_and_inputs_that_were_computed():

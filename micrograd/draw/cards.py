@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from micrograd.draw.chain_rule import Piece
-from micrograd.draw.formulas import SIGNS, UNKNOWN, formula, number, shape_text, sign
+from micrograd.draw.formulas import SIGNS, UNKNOWN, counted, formula, number, shape_text, sign
 from micrograd.draw.names import values_in
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.tokens import COLOURS, DARK, LIGHT, SANS, largest, shade
@@ -189,7 +189,8 @@ class Cards:
             text = "  ".join(filter(None, (title, numbers[0][1])))
             return _tag("TD", _text(text, ink), CELLPADDING=3)
         if not box.has_ports:
-            texts = [_title(title, ink), *(_text(line, ink) for line in box.details if line)]
+            details = [*box.details, counted(box.examples, "example") * (box.examples > 1)]
+            texts = [_title(title, ink), *(_text(line, ink) for line in details if line)]
             lines = [[_tag("TD", text)] for text in texts]
             return _tag("TD", _table(lines, CELLPADDING=1), CELLPADDING=6)
         rows = [[_tag("TD", _title(title, ink), ALIGN="LEFT", COLSPAN=2)]]

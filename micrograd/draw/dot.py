@@ -289,8 +289,7 @@ def _add_arrows(
             port = f"p{i}:" if box.has_ports else ""
             if box.weights:
                 port = port if any(rules.get(box.name, ())) else "p0:"
-                if box.weights[i] is not None:
-                    look |= {"arrowhead": "none", **line(box.weights[i], heaviest)}
+                look = {"arrowhead": "none", **line(box.weights[i], heaviest)}
             if backward:
                 look |= {"dir": "back", "color": LIGHT["gradient"]}
             dot.edge(start, f"{box.name}:{port}{side}", **look)

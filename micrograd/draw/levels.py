@@ -10,7 +10,7 @@ such as those of a loss, stay as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,10 +134,10 @@ def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_Neu
         if module not in known:
             known[module] = _neurons_by_parameter(note)
         inputs = set(note[1:])
-        inside, entering = _between(value, inputs | known[module].keys())
-        inside.sort(key=position.__getitem__)
+        inside, entering = _between([value], (inputs | known[module].keys()).__contains__)
+        inside = sorted([*inside, value], key=position.__getitem__)
         neuron = next((known[module][v] for v in entering if v in known[module]), None)
-        if neuron and entering == inputs.union(neuron.parameters):
+        if neuron and entering.keys() == inputs.union(neuron.parameters):
             calls[value] = replace(neuron, note=note, inside=inside)
         if not known[module] and len(entering) == 1:  # the module is an Activation
             (before,) = entering
@@ -153,34 +153,37 @@ def _neurons_by_parameter(note: tuple[Any, ...]) -> dict[Value, _NeuronCall]:
     found = {}
     for path, weights, bias, activation in neurons_of(note[0]):
         parameters = weights if bias is None else [*weights, bias]
-        neuron = _NeuronCall(note, path, weights, parameters, activation, [])
-        found.update(dict.fromkeys(parameters, neuron))
+        if not any(p._prev for p in parameters):  # what computes a weight must stay in sight
+            neuron = _NeuronCall(note, path, weights, parameters, activation, [])
+            found.update(dict.fromkeys(parameters, neuron))
     return found
 
 
-def _between(output: Value, ends: set[Value]) -> tuple[list[Value], set[Value]]:
-    # The operations that lead to the output, and those of the ends that they use.
-    inside, entering, unseen = [], set(), [output]
-    listed = {output}
-    while unseen:
-        value = unseen.pop()
-        inside.append(value)
-        for operand in value._prev:
-            if operand in ends:
-                entering.add(operand)
-            elif operand._prev and operand not in listed:
-                listed.add(operand)
-                unseen.append(operand)
+def _between(
+    outputs: Sequence[Value], is_end: Callable[[Value], bool]
+) -> tuple[list[Value], dict[Value, None]]:
+    # The operations that lead to the outputs, and the ends that they use.
+    inside: list[Value] = []
+    entering: dict[Value, None] = {}
+    seen, waiting = set(outputs), list(outputs)
+    while waiting:
+        for operand in waiting.pop()._prev:
+            if operand in seen:
+                continue
+            seen.add(operand)
+            if is_end(operand):
+                entering[operand] = None
+            elif operand._prev:
+                inside.append(operand)
+                waiting.append(operand)
     return inside, entering
 
 
 def _neuron_box(
     name: str, call: _NeuronCall, layer: str, node_of: Mapping[Value, Box], named: Names
 ) -> Box:
-    # Its operands are its inputs in order, then any weights and bias that were computed.
-    output = node_of[call.inside[-1]]
-    path = _label(call.note[0], named) and _label(call.note[0], named) + call.path
-    computed = [p for p in call.parameters if p._prev]
+    output, module = node_of[call.inside[-1]], _label(call.note[0], named)
+    path = module and module + call.path
     return replace(
         output,
         name=name,
@@ -188,8 +191,8 @@ def _neuron_box(
         short=output.short or named.short(path),
         level="neuron",
         op=call.activation,
-        operands=tuple(node_of[v].name for v in (*call.note[1:], *computed)),
-        weights=(*(w.data for w in call.weights), *[None] * len(computed)),
+        operands=tuple(node_of[v].name for v in call.note[1:]),
+        weights=tuple(w.data for w in call.weights),
         nodes=tuple(node_of[v].name for v in call.inside),
         parent=layer,
     )
@@ -218,9 +221,16 @@ def _with_layers(
     inputs = []
     for i, (users, names) in enumerate(_inputs_of_layers(drawn).items()):
         n_out = max(sum(o in names for o in n.operands) for n, _ in members[users[0]])
-        box = Box(f"i{i}", short=counted(n_out, "input"), kind="input", level="layer", n_out=n_out)
-        box = replace(box, nodes=tuple(names))
-        inputs.append(_of_examples(box, len(names) // n_out))
+        box = Box(
+            name=f"i{i}",
+            short=counted(n_out, "input"),
+            kind="input",
+            level="layer",
+            nodes=tuple(names),
+            n_out=n_out,
+            examples=len(names) // n_out,
+        )
+        inputs.append(box)
     return folded(drawn, inputs, "layer")
 
 
@@ -231,7 +241,7 @@ def _layer_box(name: str, members: Sequence[tuple[Box, _NeuronCall]], named: Nam
     activations = dict.fromkeys(call.activation for call in calls)
     n_in, n_out = len(calls[0].weights), len(neurons_of(module))
     shown = ", ".join(map(sign, activations))
-    box = Box(
+    return Box(
         name=name,
         label=label,
         short=named.short(label) or kind,
@@ -241,18 +251,13 @@ def _layer_box(name: str, members: Sequence[tuple[Box, _NeuronCall]], named: Nam
         nodes=tuple(node for neuron in neurons for node in neuron.nodes),
         n_in=n_in,
         n_out=n_out,
+        examples=len({id(call.note) for call in calls}),
         details=(
             f"{kind}, {shown}" if label else shown,
             f"{n_in:,} \N{RIGHTWARDS ARROW} {n_out:,}",
             counted(len(module.parameters()), "parameter"),
         ),
     )
-    return _of_examples(box, len({id(call.note) for call in calls}))
-
-
-def _of_examples(box: Box, n: int) -> Box:
-    details = (*box.details, counted(n, "example")) if n > 1 else box.details
-    return replace(box, examples=n, details=details)
 
 
 def _inputs_of_layers(drawn: Graph) -> dict[tuple[str, ...], dict[str, None]]:
@@ -286,14 +291,11 @@ def with_rest(drawn: Graph) -> Graph:
     by_name = {node.name: node for node in drawn.nodes}
     layers = [node.name for node in drawn.nodes if node.level != "op"]
     to_layers = {box.name for box in _operands_first(by_name, layers)}
-    plain = [node for node in drawn.nodes if node.name not in to_layers]
-    inside = {n.name for n in plain if n.operands and n.kind != "result"}
-    used, elsewhere = (
-        {o for n in drawn.nodes if (n.name in inside) is inner for o in n.operands}
-        for inner in (True, False)
-    )
-    inside |= {n.name for n in plain if not n.operands and n.name in used - elsewhere}
-    members = [n for n in plain if n.name in inside]
+    of_results = {o for name in drawn.results for o in by_name[name].operands}
+    outside = to_layers | set(drawn.results)
+    plain = [node for node in drawn.nodes if node.name not in outside]
+    members = [node for node in plain if node.operands or node.name not in of_results]
+    inside = {node.name for node in members}
     ops = Counter(sign(node.op) for node in members if node.operands)
     leaves = Counter(node.kind for node in members if not node.operands)
     most = ",  ".join(f"{n:,} {op}" for op, n in ops.most_common(SHOWN))
@@ -416,22 +418,12 @@ class _ArrayView:
         self, elements: list[Value], ends: Collection[Any]
     ) -> tuple[dict[Value, None], list[Value]]:
         # The arrays, leaves and ends that the elements were computed from, and what is in between.
-        here = self.first_of.get(elements[0])
-        reached: dict[Value, None] = {}
-        inside: list[Value] = []
-        seen, waiting = set(elements), list(elements)
-        while waiting:
-            for operand in waiting.pop()._prev:
-                first = self.first_of.get(operand)
-                if operand in seen or operand.is_constant or (first and first is here):
-                    continue
-                seen.add(operand)
-                if first or operand in ends or not operand._prev:
-                    reached[first or operand] = None
-                else:
-                    inside.append(operand)
-                    waiting.append(operand)
-        return reached, inside
+        def is_end(value: Value) -> bool:
+            is_leaf = not value._prev and not value.is_constant
+            return is_leaf or value in self.first_of or value in ends
+
+        inside, entering = _between(elements, is_end)
+        return dict.fromkeys(self.first_of.get(v, v) for v in entering), inside
 
 
 def _all_arrays(values: Iterable[Value], arrays: Sequence[Any]) -> Iterator[Any]:
