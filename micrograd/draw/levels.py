@@ -331,12 +331,11 @@ def _with_arrays(drawn: Graph, named: Names) -> Graph:
             boxes.append(replace(view.node_of[value], op=op, operands=operands))
     drawn = folded(replace(drawn, nodes=(*drawn.nodes, *view.constants)), boxes, "array")
     # The parameters of a model, for example, are too many to draw one by one.
-    loose: dict[str, list[Box]] = {}
-    for box in drawn.nodes if view.arrays else ():
-        if box.kind in ("input", "parameter") and box.level == "op":
-            loose.setdefault(box.kind, []).append(box)
-    many = ((kind, members) for kind, members in loose.items() if len(members) > LOOSE)
-    rests = [_rest(f"r{i}", counted(len(m), kind), m) for i, (kind, m) in enumerate(many)]
+    rests: list[Box] = []
+    for kind in ("parameter", "input") if view.arrays else ():
+        loose = [box for box in drawn.nodes if (box.kind, box.level) == (kind, "op")]
+        if len(loose) > LOOSE:
+            rests.append(_rest(f"r{len(rests)}", counted(len(loose), kind), loose))
     return folded(drawn, rests, "array")
 
 
@@ -385,25 +384,24 @@ class _ArrayView:
     ) -> tuple[str, tuple[str, ...], list[Value]]:
         # The operation, the names of the operands, and the Values between these and the elements.
         op, things = memory or ("", [])
-        given = [operand for thing in things for operand in self._given(thing)]
-        reached, inside = self._walk(elements, set(given))
+        given = [name for thing in things for name in self._given(thing)]
+        reached, inside = self._walk(elements, given)
         if memory is None or not reached.keys() <= set(given):
-            reached, inside = self._walk(elements, self.reductions)
-            names = tuple(self.node_of[v].name for v in reached)
-            return counted(len(inside), "operation"), names, inside
+            reached, inside = self._walk(elements, map(self._name, self.reductions))
+            return counted(len(inside), "operation"), tuple(reached), inside
         op = OPS.get(op, op)
         if op == "**" and isinstance(things[1], (int, float)):  # as in the `_op` of a Value
             op, given = f"**{things[1]}", given[:1]
-        used = [x for x in given if isinstance(x, Box) or x in reached]
-        return op, tuple((x if isinstance(x, Box) else self.node_of[x]).name for x in used), inside
+        return op, tuple(name for name in given if name in reached or name[0] == "c"), inside
 
-    def _given(self, thing: Any) -> Iterable[Any]:
-        # What an array remembers as an operand: Values, or the box of something constant.
-        if isinstance(thing, Value):
-            return [self.first_of.get(thing, thing)]
-        if _has_values(thing):
-            found = (self.first_of.get(v) for v in thing.ravel())
-            return dict.fromkeys(first for first in found if first is not None)
+    def _name(self, value: Value) -> str:
+        return self.node_of[self.first_of.get(value, value)].name
+
+    def _given(self, thing: Any) -> Iterable[str]:
+        # The names of what an array remembers as an operand: Values, or a box of constants.
+        if isinstance(thing, Value) or _has_values(thing):
+            values = [thing] if isinstance(thing, Value) else thing.ravel()
+            return dict.fromkeys(self._name(v) for v in values if v in self.node_of)
         name, label = f"c{len(self.constants)}", self.label_of.get(id(thing), "")
         if is_array(thing) and thing.ndim:
             box = Box(name, label, label, "constant", "array", grad=(), shape=thing.shape)
@@ -412,18 +410,20 @@ class _ArrayView:
         else:
             return []
         self.constants.append(box)
-        return [box]
+        return [name]
 
     def _walk(
-        self, elements: list[Value], ends: Collection[Any]
-    ) -> tuple[dict[Value, None], list[Value]]:
+        self, elements: list[Value], ends: Iterable[str]
+    ) -> tuple[dict[str, None], list[Value]]:
         # The arrays, leaves and ends that the elements were computed from, and what is in between.
+        names = set(ends)
+
         def is_end(value: Value) -> bool:
             is_leaf = not value._prev and not value.is_constant
-            return is_leaf or value in self.first_of or value in ends
+            return is_leaf or value in self.first_of or self._name(value) in names
 
         inside, entering = _between(elements, is_end)
-        return dict.fromkeys(self.first_of.get(v, v) for v in entering), inside
+        return dict.fromkeys(map(self._name, entering)), inside
 
 
 def _all_arrays(values: Iterable[Value], arrays: Sequence[Any]) -> Iterator[Any]:
