@@ -13,7 +13,7 @@ import graphviz
 import pytest
 
 import micrograd
-from micrograd.draw.dot import FAR, NEAR, QUICK, REACH, draw_dot, far_arrows
+from micrograd.draw.dot import FAR, draw_dot
 from micrograd.draw.formulas import MINUS, number
 from micrograd.draw.graph import LARGEST
 from micrograd.draw.network import draw_network
@@ -309,26 +309,6 @@ def tangle(size):
     return Value(1.0, values[-size // 10 :], "sum")
 
 
-@pytest.mark.parametrize(("size", "quick"), [(300, {}), (2000, QUICK)])
-def test_the_layout_is_limited(size, quick):
-    graph = micrograd.draw.graph.graph(tangle(size))
-    operands_of = {node.name: node.operands for node in graph.nodes}
-    far, attributes = far_arrows(operands_of)
-    assert attributes == quick
-    step = {}
-    for name, operands in operands_of.items():
-        step[name] = 1 + max((step[operand] for operand in operands), default=-1)
-    near = [
-        (step[name] - step[operand])
-        for name, operands in operands_of.items()
-        for i, operand in enumerate(operands)
-        if step[operand] and (name, i, operand) not in far
-    ]
-    assert sum(near) <= REACH or max(near) <= NEAR
-    source = draw_dot(tangle(size)).source
-    assert all((f"{name}={number}" in source) is bool(quick) for name, number in QUICK.items())
-
-
 def chain(size):
     x = Value(0.5)
     for _ in range(size // 2):
@@ -420,6 +400,7 @@ def test_deep_graphs_with_arrows_all_the_way_are_drawn():
     for _ in range(500):
         y = (y + x) * x
     assert draw_dot(y).pipe().startswith(b"<?xml")
+    assert draw_dot(tangle(2000)).pipe().startswith(b"<?xml")
 
 
 def test_mermaid_text_of_a_neuron():

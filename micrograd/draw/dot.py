@@ -112,9 +112,8 @@ def draw_dot(
 
     Args:
         root: a Value, a list or an array of Values; Values of another engine, if they have `data`,
-            `grad` and operands in attributes that `foreign.py` lists; or a compiled
-            function, whose groups of instructions are drawn; in that case, only format and rankdir
-            may be passed as well.
+            `grad` and operands in attributes that `foreign.py` lists; or a compiled function, whose
+            groups of instructions are drawn: then all arguments but format and rankdir are ignored.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
         rankdir: the direction of the arrows: 'LR' (to the right) or 'TB' (downwards).
         names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
@@ -157,12 +156,6 @@ def draw_dot(
     2
     """
     if hasattr(type(root), "picture") and rankdir in SIDES:  # a compiled function
-        others = (names, edges, level, tangents, parameters, highlight, done, found, formulas)
-        if (*others, numbers) != (None, "plain", None, None, (), (), (), None, False, True):
-            raise ValueError(
-                "all arguments except format and rankdir are for the graph of a Value, got a "
-                "compiled function: leave them out"
-            )
         picture: Digraph = root.picture(format, rankdir)
         return picture
     root, names, tangents, parameters, highlight, done, found = as_ours(
