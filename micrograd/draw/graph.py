@@ -234,20 +234,12 @@ def topological_orders(*roots: Value) -> Iterator[list[Value]]:
     [[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]]
     """
     nodes = [v for v in topological_order(*roots) if not v.is_constant]
-    order: list[Value] = []
-    placed: set[Value] = set()
-    choices = [iter(nodes)]  # for each place in the order, the nodes not yet tried there
-    while choices:
-        for value in choices[-1]:
-            ready = all(v in placed or v.is_constant for v in value._prev)
-            if ready and value not in placed:
-                order.append(value)
-                placed.add(value)
-                choices.append(iter(nodes))
-                break
-        else:
-            if len(order) == len(nodes):
-                yield order.copy()
-            choices.pop()
-            if order:
-                placed.discard(order.pop())
+
+    def orders(begun: dict[Value, None]) -> Iterator[list[Value]]:
+        if len(begun) == len(nodes):
+            yield list(begun)
+        for value in nodes:
+            if value not in begun and all(v in begun or v.is_constant for v in value._prev):
+                yield from orders({**begun, value: None})
+
+    return orders({})

@@ -53,18 +53,17 @@ def at_level(drawn: Graph, named: Names, level: str) -> Graph:
         return drawn
     if level == "array":
         return _with_arrays(drawn, named)
-    order = drawn.values
-    node_of = dict(zip(order, drawn.nodes, strict=True))
-    results = set(drawn.results)
-    calls = _neuron_calls(order, {v for v in order if node_of[v].name in results})
-    layer_of = {key: f"l{i}" for i, key in enumerate(dict.fromkeys(id(c.note[0]) for c in calls))}
-    neurons = [
-        _neuron_box(f"n{i}", call, layer_of[id(call.note[0])], node_of, named)
-        for i, call in enumerate(calls)
-    ]
+    node_of = dict(zip(drawn.values, drawn.nodes, strict=True))
+    results = {value for value, node in node_of.items() if node.name in drawn.results}
+    members: dict[int, list[_Pair]] = {}  # of each module: its calls and their boxes
+    for i, call in enumerate(_neuron_calls(drawn.values, results)):
+        module = id(call.note[0])
+        layer = f"l{[*members, module].index(module)}"
+        box = _neuron_box(f"n{i}", call, layer, node_of, named)
+        members.setdefault(module, []).append((box, call))
     if level == "neuron":
-        return folded(drawn, neurons, level)
-    return _with_layers(drawn, calls, neurons, named)
+        return folded(drawn, [box for pairs in members.values() for box, _ in pairs], level)
+    return _with_layers(drawn, {pairs[0][0].parent: pairs for pairs in members.values()}, named)
 
 
 def folded(drawn: Graph, boxes: Sequence[Box], level: str) -> Graph:
@@ -137,7 +136,11 @@ def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_Neu
         inside, entering = _between([value], (inputs | known[module].keys()).__contains__)
         inside = sorted([*inside, value], key=position.__getitem__)
         neuron = next((known[module][v] for v in entering if v in known[module]), None)
-        if neuron and entering.keys() == inputs.union(neuron.parameters):
+        if (
+            neuron
+            and entering.keys() == inputs.union(neuron.parameters)
+            and not any(p._prev for p in neuron.parameters)  # what computes a weight stays in sight
+        ):
             calls[value] = replace(neuron, note=note, inside=inside)
         if not known[module] and len(entering) == 1:  # the module is an Activation
             (before,) = entering
@@ -153,9 +156,8 @@ def _neurons_by_parameter(note: tuple[Any, ...]) -> dict[Value, _NeuronCall]:
     found = {}
     for path, weights, bias, activation in neurons_of(note[0]):
         parameters = weights if bias is None else [*weights, bias]
-        if not any(p._prev for p in parameters):  # what computes a weight must stay in sight
-            neuron = _NeuronCall(note, path, weights, parameters, activation, [])
-            found.update(dict.fromkeys(parameters, neuron))
+        neuron = _NeuronCall(note, path, weights, parameters, activation, [])
+        found.update(dict.fromkeys(parameters, neuron))
     return found
 
 
@@ -210,12 +212,10 @@ def _label(module: Any, named: Names) -> str:
 # ---- 2. Layers
 
 
-def _with_layers(
-    drawn: Graph, calls: Sequence[_NeuronCall], neurons: Sequence[Box], named: Names
-) -> Graph:
-    members: dict[str, list[tuple[Box, _NeuronCall]]] = {}
-    for neuron, call in zip(neurons, calls, strict=True):
-        members.setdefault(neuron.parent, []).append((neuron, call))
+_Pair = tuple[Box, _NeuronCall]
+
+
+def _with_layers(drawn: Graph, members: Mapping[str, Sequence[_Pair]], named: Names) -> Graph:
     layers = [_layer_box(layer, pairs, named) for layer, pairs in members.items()]
     drawn = folded(drawn, layers, "layer")
     inputs = []
@@ -234,7 +234,7 @@ def _with_layers(
     return folded(drawn, inputs, "layer")
 
 
-def _layer_box(name: str, members: Sequence[tuple[Box, _NeuronCall]], named: Names) -> Box:
+def _layer_box(name: str, members: Sequence[_Pair], named: Names) -> Box:
     neurons, calls = zip(*members, strict=True)
     module = calls[0].note[0]
     kind, label = type(module).__name__, _label(module, named)
