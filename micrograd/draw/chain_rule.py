@@ -165,24 +165,17 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
     if len(results) > 1:
         raise ValueError(f"edges='symbols' expects one result, got {len(results)}: draw their sum")
     constants = {node.name for node in drawn.nodes if node.kind == "constant"}
-    rules: Rules = {}
-    for node in drawn.nodes:
-        if node.has_number:
-            name = name_of.get(node.name, "")
-            rules[node.name] = [
-                []
-                if operand in constants or operand not in name_of
-                else _symbols(results[0], name, name_of[operand])
-                for operand in node.operands
-            ]
-    return rules
 
+    def row(node: str, operand: str) -> list[Piece]:
+        if operand in constants:
+            return []
+        local = (partial(name_of[node], name_of[operand]), "local")
+        if name_of[node] == results[0]:  # its gradient is 1
+            return [local]
+        return [(partial(results[0], name_of[node]), "gradient"), SPACED_DOT, local]
 
-def _symbols(result: str, node: str, operand: str) -> list[Piece]:
-    local = (partial(node, operand), "local")
-    if node == result:  # the gradient of the result is 1
-        return [local]
-    return [(partial(result, node), "gradient"), SPACED_DOT, local]
+    with_rules = (node for node in drawn.nodes if node.has_number)
+    return {node.name: [row(node.name, o) for o in node.operands] for node in with_rules}
 
 
 def _known_derivatives(value: Value) -> Sequence[Any]:
