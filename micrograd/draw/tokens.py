@@ -1,6 +1,6 @@
 """The design of everything a person looks at: colours, fonts, spacing, corners and speeds.
 
-Drawings, plots, HTML pages and their CSS are all styled by these tables, and no colour is written
+Drawings, plots, HTML pages and their CSS are all styled by these tables, and no colour is chosen
 anywhere else. To change the colour of gradients, for example, change the line "gradient" of TOKENS.
 So a colour means the same thing everywhere:
 
