@@ -13,7 +13,7 @@ import graphviz
 import pytest
 
 import micrograd
-from micrograd.draw.dot import FAR, NEAR, QUICK, REACH, draw_dot, far_arrows
+from micrograd.draw.dot import FAR, draw_dot
 from micrograd.draw.formulas import MINUS, number
 from micrograd.draw.graph import LARGEST
 from micrograd.draw.network import draw_network
@@ -196,11 +196,11 @@ def test_numbers_have_four_significant_digits(x, text):
     assert number(x) == text.replace("-", MINUS)
 
 
-def test_a_rounding_error_is_drawn_as_0():
+def test_a_rounding_error_is_drawn_as_the_number_that_it_is():
     y = Value(0.1) + 0.2 - 0.3
-    assert y.data == 5.551115123125783e-17
     y.backward()
-    assert re.findall(">([^<>]+)<", card(draw_dot(y), "v4")) == [MINUS, "data", "0", "grad", "1"]
+    shown = re.findall(">([^<>]+)<", card(draw_dot(y), "v4"))
+    assert shown == [MINUS, "data", f"5.551e{MINUS}17", "grad", "1"]
 
 
 def test_small_numbers_beside_large_ones_stay_visible():
@@ -213,7 +213,7 @@ def test_small_numbers_beside_large_ones_stay_visible():
     assert ">1<" in card(dot, "v4")
 
 
-def test_a_picture_of_small_numbers_only_has_no_noise():
+def test_very_small_numbers_stay_visible():
     y = Value(1e-20) + Value(2e-20)
     y.backward(1e-30)
     assert f">3e{MINUS}20<" in card(draw_dot(y), "v2")
@@ -309,26 +309,6 @@ def tangle(size):
     return Value(1.0, values[-size // 10 :], "sum")
 
 
-@pytest.mark.parametrize(("size", "quick"), [(300, {}), (2000, QUICK)])
-def test_the_layout_is_limited(size, quick):
-    graph = micrograd.draw.graph.graph(tangle(size))
-    operands_of = {node.name: node.operands for node in graph.nodes}
-    far, attributes = far_arrows(operands_of)
-    assert attributes == quick
-    step = {}
-    for name, operands in operands_of.items():
-        step[name] = 1 + max((step[operand] for operand in operands), default=-1)
-    near = [
-        (step[name] - step[operand])
-        for name, operands in operands_of.items()
-        for i, operand in enumerate(operands)
-        if step[operand] and (name, i, operand) not in far
-    ]
-    assert sum(near) <= REACH or max(near) <= NEAR
-    source = draw_dot(tangle(size)).source
-    assert all((f"{name}={number}" in source) is bool(quick) for name, number in QUICK.items())
-
-
 def chain(size):
     x = Value(0.5)
     for _ in range(size // 2):
@@ -420,6 +400,7 @@ def test_deep_graphs_with_arrows_all_the_way_are_drawn():
     for _ in range(500):
         y = (y + x) * x
     assert draw_dot(y).pipe().startswith(b"<?xml")
+    assert draw_dot(tangle(2000)).pipe().startswith(b"<?xml")
 
 
 def test_mermaid_text_of_a_neuron():
@@ -514,9 +495,6 @@ def test_lines_into_neurons_show_sign_and_size_of_the_weight():
     found = lines(draw_dot(neuron([1.0, 2.0, 3.0]), level="neuron"))
     assert [colour for colour, _ in found.values()] == [POSITIVE, NEGATIVE, POSITIVE]
     assert [width for _, width in found.values()] == [2.6, 1.4, 0.2]
-    neuron.w[2] = neuron.w[0] * 2.0
-    found = lines(draw_dot(neuron([1.0, 2.0, 3.0]), level="neuron"))
-    assert list(found.values()).count((None, None)) == 3  # to the product, and from it
 
 
 def test_neurons_are_shaded_by_their_outputs():

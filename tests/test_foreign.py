@@ -10,6 +10,7 @@ from wrong_engines import RIGHT, class_of, edited
 from micrograd import MLP, Value, draw_dot, explain, mermaid, no_grad
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.foreign import LOOKED_FOR, as_ours, is_foreign
+from micrograd.draw.tokens import LIGHT
 from micrograd.grade.subject import ALIASES
 from micrograd.pages.pieces import recorded_rules
 
@@ -90,7 +91,7 @@ class Silent:
 
 def rules_in(picture):
     """The ops of a drawing's cards with the numbers beside their operands."""
-    found = re.findall(r'COLOR="#0b6b60">([^<]+)<', picture.source)
+    found = re.findall(f'COLOR="{LIGHT["local"]}">([^<]+)<', picture.source)
     return [text for text in found if not text.startswith("local derivative")]
 
 
@@ -161,7 +162,7 @@ def test_the_lectures_class_and_a_learners_mistake(edits):
     text = draw_dot(s, edges="derivatives").source
     assert text.count("v0 -> v1") == 2
     assert ">a<" in text
-    grads = re.findall('COLOR="#a3127c">([^<]+)<', text)
+    grads = re.findall(f'COLOR="{LIGHT["gradient"]}">([^<]+)<', text)
     assert ("1" if edits else "2") in grads  # its own number, right or wrong
     assert explain(s).html
 
@@ -211,7 +212,7 @@ def test_names_highlights_tangents_and_parameters_may_be_foreign_too():
     ).source
     assert ">numbers[0]<" in text
     assert "tangent" in text
-    assert text.count("#ffe14d") == 1
+    assert text.count(LIGHT["mark"]) == 1
 
 
 def test_dicts_inside_the_names_may_have_any_keys_and_contain_themselves():
@@ -369,7 +370,7 @@ def test_attributes_of_other_names_are_found(data, grad, operands):
     c.backward()
     picture = draw_dot(c, names={"a": a, "b": b, "c": c}, edges="derivatives")
     assert rules_in(picture) == ["2", "3", "1", "1"]
-    grads = re.findall('COLOR="#a3127c">([^<]+)<', picture.source)
+    grads = re.findall(f'COLOR="{LIGHT["gradient"]}">([^<]+)<', picture.source)
     assert grads.count("3") >= 2  # of a, and of b
     assert explain(c).html
     assert [getattr(v, grad) for v in (a, b, c)] == [3.0, 3.0, 1.0]

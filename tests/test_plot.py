@@ -16,11 +16,9 @@ from sampling import thinned
 
 from micrograd.datasets import moons
 from micrograd.draw.tokens import DARK, LIGHT, contrast
-from micrograd.nn import MLP
 from micrograd.plot import (
     check_path,
     decision_boundary,
-    hidden_neurons,
     learning_curves,
     loss_curve,
     save,
@@ -56,7 +54,6 @@ FIGURES = {
     "training_figure": lambda dark: training_figure(
         line, POINTS, LABELS, [0.7, 0.5], true_boundary=[[-1.0, 1.0], [1.0, -1.0]], dark=dark
     ),
-    "hidden_neurons": lambda dark: hidden_neurons(MLP(2, [2, 1]), POINTS, LABELS, dark=dark),
 }
 
 

@@ -15,15 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from micrograd.draw.chain_rule import Piece
-from micrograd.draw.formulas import (
-    SIGNS,
-    UNKNOWN,
-    formula,
-    noise_floor,
-    number,
-    shape_text,
-    sign,
-)
+from micrograd.draw.formulas import SIGNS, UNKNOWN, counted, formula, number, shape_text, sign
 from micrograd.draw.names import values_in
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.tokens import COLOURS, DARK, LIGHT, SANS, largest, shade
@@ -97,10 +89,7 @@ class Cards:
         self.done = set(boxes(done, "done").values())
         of_found = boxes(list(found or {}), "found")
         self._found = {of_found[value]: texts for value, texts in (found or {}).items()}
-        shown = [box for box in drawn.nodes if box.has_number]
-        self._data_floor = noise_floor(box.data for box in shown)
-        self._rate_floor = noise_floor(box.grad for box in shown)
-        self._strongest = largest(box.data for box in shown if box.level == "neuron")
+        self._strongest = largest(box.data for box in drawn.nodes if box.level == "neuron")
         # In the middle of a backward pass, a node has received something only if one of its users
         # has passed on its gradient.
         self._known = {box.name for box in drawn.nodes if box.has_gradient}
@@ -151,13 +140,13 @@ class Cards:
     def _data(self, box: Box) -> str:
         if box.level == "array":
             return shape_text(box.shape)
-        return number(box.data, self._data_floor if box.operands else 0.0)
+        return number(box.data)
 
     def _gradient(self, box: Box) -> str:
         # A dot if there is none yet.
         if self.rate == "grad" and box.name not in self._known:
             return UNKNOWN
-        return self._data(box) if box.level == "array" else number(box.grad, self._rate_floor)
+        return self._data(box) if box.level == "array" else number(box.grad)
 
     # ---- 2. Tables
 
@@ -200,7 +189,8 @@ class Cards:
             text = "  ".join(filter(None, (title, numbers[0][1])))
             return _tag("TD", _text(text, ink), CELLPADDING=3)
         if not box.has_ports:
-            texts = [_title(title, ink), *(_text(line, ink) for line in box.details if line)]
+            details = [*box.details, counted(box.examples, "example") * (box.examples > 1)]
+            texts = [_title(title, ink), *(_text(line, ink) for line in details if line)]
             lines = [[_tag("TD", text)] for text in texts]
             return _tag("TD", _table(lines, CELLPADDING=1), CELLPADDING=6)
         rows = [[_tag("TD", _title(title, ink), ALIGN="LEFT", COLSPAN=2)]]

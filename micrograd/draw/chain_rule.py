@@ -14,7 +14,7 @@ from typing import Any
 
 from micrograd.core.node import innermost
 from micrograd.derivatives import jvp, local_derivatives
-from micrograd.draw.formulas import TIMES, UNKNOWN, noise_floor, number, partial
+from micrograd.draw.formulas import TIMES, UNKNOWN, number, partial
 from micrograd.draw.records import Graph
 from micrograd.engine import Value
 
@@ -111,7 +111,6 @@ def rules_with_numbers(drawn: Graph, forward: bool, dotted: Collection[Value] = 
     """
     value_of = drawn.value_of
     rate = {node.name: node.grad for node in drawn.nodes if node.name in value_of}
-    floor = noise_floor(rate.values())
     known = forward or drawn.has_gradients
     constants = {node.name for node in drawn.nodes if node.kind == "constant"}
     upstream, share = ("ink", "rate") if forward else ("gradient", "share")
@@ -126,7 +125,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, dotted: Collection[Value] = 
             return [("no derivative known", "faint")]
         if not known:
             return [(number(d), "local")]
-        texts = number(rate[along], floor), number(d * rate[along], floor)
+        texts = number(rate[along]), number(d * rate[along])
         if value_of.get(operand) in dotted:
             texts = UNKNOWN, UNKNOWN
         return [
@@ -166,24 +165,17 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
     if len(results) > 1:
         raise ValueError(f"edges='symbols' expects one result, got {len(results)}: draw their sum")
     constants = {node.name for node in drawn.nodes if node.kind == "constant"}
-    rules: Rules = {}
-    for node in drawn.nodes:
-        if node.has_number:
-            name = name_of.get(node.name, "")
-            rules[node.name] = [
-                []
-                if operand in constants or operand not in name_of
-                else _symbols(results[0], name, name_of[operand])
-                for operand in node.operands
-            ]
-    return rules
 
+    def row(node: str, operand: str) -> list[Piece]:
+        if operand in constants:
+            return []
+        local = (partial(name_of[node], name_of[operand]), "local")
+        if name_of[node] == results[0]:  # its gradient is 1
+            return [local]
+        return [(partial(results[0], name_of[node]), "gradient"), SPACED_DOT, local]
 
-def _symbols(result: str, node: str, operand: str) -> list[Piece]:
-    local = (partial(node, operand), "local")
-    if node == result:  # the gradient of the result is 1
-        return [local]
-    return [(partial(result, node), "gradient"), SPACED_DOT, local]
+    with_rules = (node for node in drawn.nodes if node.has_number)
+    return {node.name: [row(node.name, o) for o in node.operands] for node in with_rules}
 
 
 def _known_derivatives(value: Value) -> Sequence[Any]:

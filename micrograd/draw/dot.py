@@ -67,10 +67,7 @@ DOTS = (
 # The span of an arrow is the number of steps from its start to its end.
 REACH = 3000  # steps: the limit for the sum of the spans of all arrows
 NEAR = 8  # steps: an arrow with at most this span is always drawn
-
-# If the short arrows alone span more than this, Graphviz gets fewer attempts to improve the order
-# within columns. In smaller graphs this would save little time and make the picture less symmetric.
-TANGLED = 3500  # steps
+# Fewer attempts to improve the order within columns; a small graph would be less symmetric.
 QUICK = {"nslimit": "0.2", "mclimit": "0.05"}
 LEGENDS: dict[str, list[Piece]] = {
     "reverse": [
@@ -115,9 +112,8 @@ def draw_dot(
 
     Args:
         root: a Value, a list or an array of Values; Values of another engine, if they have `data`,
-            `grad` and operands in attributes that `foreign.py` lists; or a compiled
-            function, whose groups of instructions are drawn; in that case, only format and rankdir
-            may be passed as well.
+            `grad` and operands in attributes that `foreign.py` lists; or a compiled function, whose
+            groups of instructions are drawn: then all arguments but format and rankdir are ignored.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
         rankdir: the direction of the arrows: 'LR' (to the right) or 'TB' (downwards).
         names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
@@ -160,12 +156,6 @@ def draw_dot(
     2
     """
     if hasattr(type(root), "picture") and rankdir in SIDES:  # a compiled function
-        others = (names, edges, level, tangents, parameters, highlight, done, found, formulas)
-        if (*others, numbers) != (None, "plain", None, None, (), (), (), None, False, True):
-            raise ValueError(
-                "all arguments except format and rankdir are for the graph of a Value, got a "
-                "compiled function: leave them out"
-            )
         picture: Digraph = root.picture(format, rankdir)
         return picture
     root, names, tangents, parameters, highlight, done, found = as_ours(
@@ -292,8 +282,7 @@ def _add_arrows(
             port = f"p{i}:" if box.has_ports else ""
             if box.weights:
                 port = port if any(rules.get(box.name, ())) else "p0:"
-                if box.weights[i] is not None:
-                    look |= {"arrowhead": "none", **line(box.weights[i], heaviest)}
+                look = {"arrowhead": "none", **line(box.weights[i], heaviest)}
             if backward:
                 look |= {"dir": "back", "color": LIGHT["gradient"]}
             dot.edge(start, f"{box.name}:{port}{side}", **look)
@@ -302,10 +291,11 @@ def _add_arrows(
 def far_arrows(
     operands_of: Mapping[str, Sequence[str]], reach: int = REACH
 ) -> tuple[set[tuple[str, int, str]], dict[str, str]]:
-    """The arrows to leave out, and Graphviz attributes for the layout of the rest.
+    """The arrows to leave out, and Graphviz attributes for a quick layout of the rest.
 
-    The longest arrows are left out until the spans of the others add up to at most `reach`. An
-    operation is one step after its last operand; a leaf is one step before its first user.
+    Both are empty unless the spans of all arrows add up to more than `reach`. Then all arrows that
+    span more than 8 steps are left out. An operation is one step after its last operand; a leaf is
+    one step before its first user.
 
     Args:
         operands_of: maps each node's name to the names of its operands, in topological order.
@@ -318,23 +308,16 @@ def far_arrows(
     (set(), {})
     """
     step: dict[str, int] = {}
-    before_first_user: dict[str, int] = {}
     for name, operands in operands_of.items():
         # a layer that feeds itself has an operand that has no step yet
         step[name] = 1 + max((step.get(operand, 0) for operand in operands), default=-1)
-        for operand in operands:
-            known = before_first_user.get(operand, step[name])
-            before_first_user[operand] = min(known, step[name] - 1)
-    arrows = [
-        (step[name] - (step[operand] or before_first_user[operand]), name, i, operand)
-        for name, operands in operands_of.items()
-        for i, operand in enumerate(operands)
-    ]
-    far: set[tuple[str, int, str]] = set()
-    left = sum(span for span, *_ in arrows)
-    for span, name, i, operand in sorted(arrows, reverse=True):
-        if left <= reach or span <= NEAR:
-            break
-        far.add((name, i, operand))
-        left -= span
-    return far, QUICK if left > TANGLED else {}
+    first_use: dict[str, int] = {}
+    arrows = []
+    for name, operands in operands_of.items():
+        for i, operand in enumerate(operands):
+            first_use.setdefault(operand, step[name])
+            start = step[operand] or first_use[operand] - 1
+            arrows.append((step[name] - start, (name, i, operand)))
+    if sum(span for span, _ in arrows) <= reach:
+        return set(), {}
+    return {arrow for span, arrow in arrows if span > NEAR}, QUICK

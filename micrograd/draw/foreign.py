@@ -205,10 +205,8 @@ def _edges(node: Any) -> tuple[list[Any], list[Any] | None]:
     if _is_set(node) and {*map(id, used)} == {*map(id, operands)}:
         return used, [contribution for _, contribution in notes]
     places = [*map(id, operands)]
-    share = {
-        key: shares(tuple(d for v, d in notes if id(v) == key), places.count(key))
-        for key in places
-    }  # fmt: skip
+    received = {key: tuple(d for v, d in notes if id(v) == key) for key in places}
+    share = {key: shares(entries, places.count(key)) for key, entries in received.items()}
     return operands, [next(share[key]) for key in places]
 
 
@@ -241,18 +239,12 @@ def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
     op = _found(node, "op") or ""
     has_order = slopes is not None or not _is_set(node) or len(copy._prev) > 2  # ours take 1 or 2
     orders = [copy._prev] if has_order else permutations(copy._prev)
-    fitting = [
-        twin
-        for operands in orders
-        for name in _names(op, type(node), copy, slopes)
-        if (twin := _twin(name, operands, copy, slopes)) is not None
-    ]
+    names = list(_names(op, type(node), copy, slopes))
+    tried = [_twin(name, operands, copy, slopes) for operands in orders for name in names]
+    fitting = [twin for twin in tried if twin is not None]
     if len({twin._op for twin in fitting}) == 1:
-        copy._prev, copy._op, copy._chain_rule = (
-            fitting[0]._prev,
-            fitting[0]._op,
-            fitting[0]._chain_rule,
-        )
+        twin = fitting[0]
+        copy._prev, copy._op, copy._chain_rule = twin._prev, twin._op, twin._chain_rule
     else:
         copy._op = op or "?"
         copy._chain_rule = _Slopes(slopes)

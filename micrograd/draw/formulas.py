@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from micrograd.core.node import innermost
@@ -16,24 +16,20 @@ from micrograd.core.node import innermost
 MINUS, TIMES, UNKNOWN = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
 SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-NOISE = 1e-15  # about the rounding error of a difference of ordinary numbers that should be 0
 
 
 # ---- numbers
 
 
-def number(x: Any, floor: float = 0.0, digits: int = 4) -> str:
+def number(x: Any, digits: int = 4) -> str:
     """The text of a number in a drawing: 4 significant digits, but short fractions in full.
 
     Args:
         x: a number of any kind; a Value is drawn as its data, any other object as its str.
-        floor: a float below this size is noise and is drawn as 0.
         digits: the number of significant digits.
 
     >>> number(0.1 + 0.2), number(-0.0), number(1234567.0)
     ('0.3', '0', '1.235e6')
-    >>> number(0.1 + 0.2 - 0.3, floor=1e-15)
-    '0'
     """
     x = innermost(x)
     text = str(x)
@@ -43,21 +39,8 @@ def number(x: Any, floor: float = 0.0, digits: int = 4) -> str:
         x = float(x)
     except (TypeError, ValueError, OverflowError):
         return text if len(text) <= 24 else f"{text[:23]}…"
-    text = f"{0.0 if abs(x) < floor else x + 0.0:.{digits}g}"  # adding 0.0 turns -0.0 into 0.0
+    text = f"{x + 0.0:.{digits}g}"  # adding 0.0 turns -0.0 into 0.0
     return re.sub(r"e(-?)\+?0*", r"e\1", text).replace("-", MINUS)
-
-
-def noise_floor(xs: Iterable[Any]) -> float:
-    """The size below which a float is noise, given all data or all gradients of a drawing.
-
-    It is 1e-15, or 1e-15 times the largest number if that is below 1. So 0.1 + 0.2 - 0.3 is drawn
-    as 0, but a gradient of 3.2e-9 is drawn as it is.
-
-    >>> noise_floor([0.5, 2.0]), noise_floor([0.25, 0.5])
-    (1e-15, 5e-16)
-    """
-    sizes = (abs(x) for x in map(innermost, xs) if isinstance(x, float))
-    return NOISE * min(1.0, max(sizes, default=0.0))
 
 
 def counted(n: int, thing: str) -> str:

@@ -167,17 +167,23 @@ def readable(
     def is_small(drawn: Graph) -> bool:
         return _fits(drawn) if level else len(drawn.nodes) <= READABLE
 
-    first = best = at(level or "op")
-    for coarser in LEVELS[LEVELS.index(first.level) + 1 :]:
-        if is_small(best):
+    tried = [at(level or "op")]
+    for coarser in LEVELS[LEVELS.index(tried[0].level) + 1 :]:
+        if is_small(tried[-1]):
             break
-        drawn = at(coarser)
-        found = [drawn, with_rest(drawn)] if coarser == "layer" else [drawn]
-        for each in found if drawn.is_grouped else []:
-            if not is_small(best) and len(each.nodes) < len(best.nodes):
-                best = each
+        tried.append(at(coarser))
+        if coarser == "layer" and tried[-1].is_grouped and not is_small(tried[-1]):
+            tried.append(with_rest(tried[-1]))
+    first, best = tried[0], min(tried, key=lambda drawn: len(drawn.nodes))
     if not _fits(best):
-        raise _too_large(best)
+        even = f" even at level '{best.level}'" if best.is_grouped else ""
+        limit, found = f"{LARGEST} nodes", len(best.nodes)
+        if found <= LARGEST:
+            limit, found = f"{2 * LARGEST} arrows", _arrows(best)
+        raise ValueError(
+            f"a drawing has at most {limit}, but the graph has {found}{even}: draw a part of it, "
+            "such as the loss of a single example, or a smaller network"
+        )
     if level not in (None, "op") and not first.is_grouped:
         what = "arrays of Values" if level == "array" else "neurons of micrograd.nn"
         return best, [f"no {what} in this graph"]
@@ -195,17 +201,6 @@ def _arrows(drawn: Graph) -> int:
 
 def _fits(drawn: Graph) -> bool:
     return len(drawn.nodes) <= LARGEST and _arrows(drawn) <= 2 * LARGEST
-
-
-def _too_large(drawn: Graph) -> ValueError:
-    limit, found = f"{LARGEST} nodes", len(drawn.nodes)
-    if found <= LARGEST:
-        limit, found = f"{2 * LARGEST} arrows", _arrows(drawn)
-    even = f" even at level '{drawn.level}'" if drawn.is_grouped else ""
-    return ValueError(
-        f"a drawing has at most {limit}, but the graph has {found}{even}: draw a part of it, such "
-        "as the loss of a single example, or a smaller network"
-    )
 
 
 # ---- orders
@@ -239,20 +234,12 @@ def topological_orders(*roots: Value) -> Iterator[list[Value]]:
     [[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]]
     """
     nodes = [v for v in topological_order(*roots) if not v.is_constant]
-    order: list[Value] = []
-    placed: set[Value] = set()
-    choices = [iter(nodes)]  # for each place in the order, the nodes not yet tried there
-    while choices:
-        for value in choices[-1]:
-            ready = all(v in placed or v.is_constant for v in value._prev)
-            if ready and value not in placed:
-                order.append(value)
-                placed.add(value)
-                choices.append(iter(nodes))
-                break
-        else:
-            if len(order) == len(nodes):
-                yield order.copy()
-            choices.pop()
-            if order:
-                placed.discard(order.pop())
+
+    def orders(begun: dict[Value, None]) -> Iterator[list[Value]]:
+        if len(begun) == len(nodes):
+            yield list(begun)
+        for value in nodes:
+            if value not in begun and all(v in begun or v.is_constant for v in value._prev):
+                yield from orders({**begun, value: None})
+
+    return orders({})

@@ -10,7 +10,7 @@ such as those of a loss, stay as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,18 +53,17 @@ def at_level(drawn: Graph, named: Names, level: str) -> Graph:
         return drawn
     if level == "array":
         return _with_arrays(drawn, named)
-    order = drawn.values
-    node_of = dict(zip(order, drawn.nodes, strict=True))
-    results = set(drawn.results)
-    calls = _neuron_calls(order, {v for v in order if node_of[v].name in results})
-    layer_of = {key: f"l{i}" for i, key in enumerate(dict.fromkeys(id(c.note[0]) for c in calls))}
-    neurons = [
-        _neuron_box(f"n{i}", call, layer_of[id(call.note[0])], node_of, named)
-        for i, call in enumerate(calls)
-    ]
+    node_of = dict(zip(drawn.values, drawn.nodes, strict=True))
+    results = {value for value, node in node_of.items() if node.name in drawn.results}
+    members: dict[int, list[_Pair]] = {}  # of each module: its calls and their boxes
+    for i, call in enumerate(_neuron_calls(drawn.values, results)):
+        module = id(call.note[0])
+        layer = f"l{[*members, module].index(module)}"
+        box = _neuron_box(f"n{i}", call, layer, node_of, named)
+        members.setdefault(module, []).append((box, call))
     if level == "neuron":
-        return folded(drawn, neurons, level)
-    return _with_layers(drawn, calls, neurons, named)
+        return folded(drawn, [box for pairs in members.values() for box, _ in pairs], level)
+    return _with_layers(drawn, {pairs[0][0].parent: pairs for pairs in members.values()}, named)
 
 
 def folded(drawn: Graph, boxes: Sequence[Box], level: str) -> Graph:
@@ -134,10 +133,14 @@ def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_Neu
         if module not in known:
             known[module] = _neurons_by_parameter(note)
         inputs = set(note[1:])
-        inside, entering = _between(value, inputs | known[module].keys())
-        inside.sort(key=position.__getitem__)
+        inside, entering = _between([value], (inputs | known[module].keys()).__contains__)
+        inside = sorted([*inside, value], key=position.__getitem__)
         neuron = next((known[module][v] for v in entering if v in known[module]), None)
-        if neuron and entering == inputs.union(neuron.parameters):
+        if (
+            neuron
+            and entering.keys() == inputs.union(neuron.parameters)
+            and not any(p._prev for p in neuron.parameters)  # what computes a weight stays in sight
+        ):
             calls[value] = replace(neuron, note=note, inside=inside)
         if not known[module] and len(entering) == 1:  # the module is an Activation
             (before,) = entering
@@ -158,29 +161,31 @@ def _neurons_by_parameter(note: tuple[Any, ...]) -> dict[Value, _NeuronCall]:
     return found
 
 
-def _between(output: Value, ends: set[Value]) -> tuple[list[Value], set[Value]]:
-    # The operations that lead to the output, and those of the ends that they use.
-    inside, entering, unseen = [], set(), [output]
-    listed = {output}
-    while unseen:
-        value = unseen.pop()
-        inside.append(value)
-        for operand in value._prev:
-            if operand in ends:
-                entering.add(operand)
-            elif operand._prev and operand not in listed:
-                listed.add(operand)
-                unseen.append(operand)
+def _between(
+    outputs: Sequence[Value], is_end: Callable[[Value], bool]
+) -> tuple[list[Value], dict[Value, None]]:
+    # The operations that lead to the outputs, and the ends that they use.
+    inside: list[Value] = []
+    entering: dict[Value, None] = {}
+    seen, waiting = set(outputs), list(outputs)
+    while waiting:
+        for operand in waiting.pop()._prev:
+            if operand in seen:
+                continue
+            seen.add(operand)
+            if is_end(operand):
+                entering[operand] = None
+            elif operand._prev:
+                inside.append(operand)
+                waiting.append(operand)
     return inside, entering
 
 
 def _neuron_box(
     name: str, call: _NeuronCall, layer: str, node_of: Mapping[Value, Box], named: Names
 ) -> Box:
-    # Its operands are its inputs in order, then any weights and bias that were computed.
-    output = node_of[call.inside[-1]]
-    path = _label(call.note[0], named) and _label(call.note[0], named) + call.path
-    computed = [p for p in call.parameters if p._prev]
+    output, module = node_of[call.inside[-1]], _label(call.note[0], named)
+    path = module and module + call.path
     return replace(
         output,
         name=name,
@@ -188,8 +193,8 @@ def _neuron_box(
         short=output.short or named.short(path),
         level="neuron",
         op=call.activation,
-        operands=tuple(node_of[v].name for v in (*call.note[1:], *computed)),
-        weights=(*(w.data for w in call.weights), *[None] * len(computed)),
+        operands=tuple(node_of[v].name for v in call.note[1:]),
+        weights=tuple(w.data for w in call.weights),
         nodes=tuple(node_of[v].name for v in call.inside),
         parent=layer,
     )
@@ -207,31 +212,36 @@ def _label(module: Any, named: Names) -> str:
 # ---- 2. Layers
 
 
-def _with_layers(
-    drawn: Graph, calls: Sequence[_NeuronCall], neurons: Sequence[Box], named: Names
-) -> Graph:
-    members: dict[str, list[tuple[Box, _NeuronCall]]] = {}
-    for neuron, call in zip(neurons, calls, strict=True):
-        members.setdefault(neuron.parent, []).append((neuron, call))
+_Pair = tuple[Box, _NeuronCall]
+
+
+def _with_layers(drawn: Graph, members: Mapping[str, Sequence[_Pair]], named: Names) -> Graph:
     layers = [_layer_box(layer, pairs, named) for layer, pairs in members.items()]
     drawn = folded(drawn, layers, "layer")
     inputs = []
     for i, (users, names) in enumerate(_inputs_of_layers(drawn).items()):
         n_out = max(sum(o in names for o in n.operands) for n, _ in members[users[0]])
-        box = Box(f"i{i}", short=counted(n_out, "input"), kind="input", level="layer", n_out=n_out)
-        box = replace(box, nodes=tuple(names))
-        inputs.append(_of_examples(box, len(names) // n_out))
+        box = Box(
+            name=f"i{i}",
+            short=counted(n_out, "input"),
+            kind="input",
+            level="layer",
+            nodes=tuple(names),
+            n_out=n_out,
+            examples=len(names) // n_out,
+        )
+        inputs.append(box)
     return folded(drawn, inputs, "layer")
 
 
-def _layer_box(name: str, members: Sequence[tuple[Box, _NeuronCall]], named: Names) -> Box:
+def _layer_box(name: str, members: Sequence[_Pair], named: Names) -> Box:
     neurons, calls = zip(*members, strict=True)
     module = calls[0].note[0]
     kind, label = type(module).__name__, _label(module, named)
     activations = dict.fromkeys(call.activation for call in calls)
     n_in, n_out = len(calls[0].weights), len(neurons_of(module))
     shown = ", ".join(map(sign, activations))
-    box = Box(
+    return Box(
         name=name,
         label=label,
         short=named.short(label) or kind,
@@ -241,18 +251,13 @@ def _layer_box(name: str, members: Sequence[tuple[Box, _NeuronCall]], named: Nam
         nodes=tuple(node for neuron in neurons for node in neuron.nodes),
         n_in=n_in,
         n_out=n_out,
+        examples=len({id(call.note) for call in calls}),
         details=(
             f"{kind}, {shown}" if label else shown,
             f"{n_in:,} \N{RIGHTWARDS ARROW} {n_out:,}",
             counted(len(module.parameters()), "parameter"),
         ),
     )
-    return _of_examples(box, len({id(call.note) for call in calls}))
-
-
-def _of_examples(box: Box, n: int) -> Box:
-    details = (*box.details, counted(n, "example")) if n > 1 else box.details
-    return replace(box, examples=n, details=details)
 
 
 def _inputs_of_layers(drawn: Graph) -> dict[tuple[str, ...], dict[str, None]]:
@@ -286,14 +291,11 @@ def with_rest(drawn: Graph) -> Graph:
     by_name = {node.name: node for node in drawn.nodes}
     layers = [node.name for node in drawn.nodes if node.level != "op"]
     to_layers = {box.name for box in _operands_first(by_name, layers)}
-    plain = [node for node in drawn.nodes if node.name not in to_layers]
-    inside = {n.name for n in plain if n.operands and n.kind != "result"}
-    used, elsewhere = (
-        {o for n in drawn.nodes if (n.name in inside) is inner for o in n.operands}
-        for inner in (True, False)
-    )
-    inside |= {n.name for n in plain if not n.operands and n.name in used - elsewhere}
-    members = [n for n in plain if n.name in inside]
+    of_results = {o for name in drawn.results for o in by_name[name].operands}
+    outside = to_layers | set(drawn.results)
+    plain = [node for node in drawn.nodes if node.name not in outside]
+    members = [node for node in plain if node.operands or node.name not in of_results]
+    inside = {node.name for node in members}
     ops = Counter(sign(node.op) for node in members if node.operands)
     leaves = Counter(node.kind for node in members if not node.operands)
     most = ",  ".join(f"{n:,} {op}" for op, n in ops.most_common(SHOWN))
@@ -329,12 +331,11 @@ def _with_arrays(drawn: Graph, named: Names) -> Graph:
             boxes.append(replace(view.node_of[value], op=op, operands=operands))
     drawn = folded(replace(drawn, nodes=(*drawn.nodes, *view.constants)), boxes, "array")
     # The parameters of a model, for example, are too many to draw one by one.
-    loose: dict[str, list[Box]] = {}
-    for box in drawn.nodes if view.arrays else ():
-        if box.kind in ("input", "parameter") and box.level == "op":
-            loose.setdefault(box.kind, []).append(box)
-    many = ((kind, members) for kind, members in loose.items() if len(members) > LOOSE)
-    rests = [_rest(f"r{i}", counted(len(m), kind), m) for i, (kind, m) in enumerate(many)]
+    rests: list[Box] = []
+    for kind in ("parameter", "input") if view.arrays else ():
+        loose = [box for box in drawn.nodes if (box.kind, box.level) == (kind, "op")]
+        if len(loose) > LOOSE:
+            rests.append(_rest(f"r{len(rests)}", counted(len(loose), kind), loose))
     return folded(drawn, rests, "array")
 
 
@@ -383,25 +384,24 @@ class _ArrayView:
     ) -> tuple[str, tuple[str, ...], list[Value]]:
         # The operation, the names of the operands, and the Values between these and the elements.
         op, things = memory or ("", [])
-        given = [operand for thing in things for operand in self._given(thing)]
-        reached, inside = self._walk(elements, set(given))
+        given = [name for thing in things for name in self._given(thing)]
+        reached, inside = self._walk(elements, given)
         if memory is None or not reached.keys() <= set(given):
-            reached, inside = self._walk(elements, self.reductions)
-            names = tuple(self.node_of[v].name for v in reached)
-            return counted(len(inside), "operation"), names, inside
+            reached, inside = self._walk(elements, map(self._name, self.reductions))
+            return counted(len(inside), "operation"), tuple(reached), inside
         op = OPS.get(op, op)
         if op == "**" and isinstance(things[1], (int, float)):  # as in the `_op` of a Value
             op, given = f"**{things[1]}", given[:1]
-        used = [x for x in given if isinstance(x, Box) or x in reached]
-        return op, tuple((x if isinstance(x, Box) else self.node_of[x]).name for x in used), inside
+        return op, tuple(name for name in given if name in reached or name[0] == "c"), inside
 
-    def _given(self, thing: Any) -> Iterable[Any]:
-        # What an array remembers as an operand: Values, or the box of something constant.
-        if isinstance(thing, Value):
-            return [self.first_of.get(thing, thing)]
-        if _has_values(thing):
-            found = (self.first_of.get(v) for v in thing.ravel())
-            return dict.fromkeys(first for first in found if first is not None)
+    def _name(self, value: Value) -> str:
+        return self.node_of[self.first_of.get(value, value)].name
+
+    def _given(self, thing: Any) -> Iterable[str]:
+        # The names of what an array remembers as an operand: Values, or a box of constants.
+        if isinstance(thing, Value) or _has_values(thing):
+            values = [thing] if isinstance(thing, Value) else thing.ravel()
+            return dict.fromkeys(self._name(v) for v in values if v in self.node_of)
         name, label = f"c{len(self.constants)}", self.label_of.get(id(thing), "")
         if is_array(thing) and thing.ndim:
             box = Box(name, label, label, "constant", "array", grad=(), shape=thing.shape)
@@ -410,28 +410,20 @@ class _ArrayView:
         else:
             return []
         self.constants.append(box)
-        return [box]
+        return [name]
 
     def _walk(
-        self, elements: list[Value], ends: Collection[Any]
-    ) -> tuple[dict[Value, None], list[Value]]:
+        self, elements: list[Value], ends: Iterable[str]
+    ) -> tuple[dict[str, None], list[Value]]:
         # The arrays, leaves and ends that the elements were computed from, and what is in between.
-        here = self.first_of.get(elements[0])
-        reached: dict[Value, None] = {}
-        inside: list[Value] = []
-        seen, waiting = set(elements), list(elements)
-        while waiting:
-            for operand in waiting.pop()._prev:
-                first = self.first_of.get(operand)
-                if operand in seen or operand.is_constant or (first and first is here):
-                    continue
-                seen.add(operand)
-                if first or operand in ends or not operand._prev:
-                    reached[first or operand] = None
-                else:
-                    inside.append(operand)
-                    waiting.append(operand)
-        return reached, inside
+        names = set(ends)
+
+        def is_end(value: Value) -> bool:
+            is_leaf = not value._prev and not value.is_constant
+            return is_leaf or value in self.first_of or self._name(value) in names
+
+        inside, entering = _between(elements, is_end)
+        return dict.fromkeys(map(self._name, entering)), inside
 
 
 def _all_arrays(values: Iterable[Value], arrays: Sequence[Any]) -> Iterator[Any]:

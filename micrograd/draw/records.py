@@ -36,8 +36,7 @@ class Box:
         parent: name of the box around it at the next level: of a neuron's layer.
         nodes: names of the Values inside; a neuron's output is the last, and an array's elements
             are the first.
-        weights: of a neuron, the weight of each operand; None for a weight or bias that was
-            computed.
+        weights: of a neuron, the weight of each operand.
         shape: of an array.
         n_in, n_out, examples: numbers of inputs and outputs of a layer, and of its calls.
         details: further lines on the card of a layer or a rest.

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import webbrowser
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -193,18 +193,16 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         """Writes the picture as `render` does, and opens it."""
         return self.render(filename, view=True)
 
-    def _repr_mimebundle_(
-        self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None, **_: Any
-    ) -> dict[str, bytes | str]:
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, bytes | str]:
         # Notebooks prefer HTML, which can fit a picture to the width of a cell. Some programs that
-        # show notebooks take only the SVG, or if they do not trust it, the PNG.
+        # show notebooks take only the SVG, or if they do not trust it, the PNG. IPython picks those
+        # that its caller wants.
         svg = self.pipe("svg", encoding="utf-8")
         bundle: dict[str, bytes | str] = {"image/svg+xml": svg, "text/html": in_notebook(svg)}
         if len(svg) <= WITH_PNG:
             with suppress(ValueError):  # a registered renderer may not support PNG
                 bundle["image/png"] = self.pipe("png")
-        wanted = set(bundle if include is None else include) - set(exclude or ())
-        return {kind: content for kind, content in bundle.items() if kind in wanted}
+        return bundle
 
     def _repr_html_(self) -> str:
         return in_notebook(self.pipe("svg", encoding="utf-8"))

@@ -1,7 +1,8 @@
 """The design of everything a person looks at: colours, fonts, spacing, corners and speeds.
 
-Drawings, plots and HTML pages are styled by these tables, so that a colour means the same thing
-everywhere:
+Drawings, plots, HTML pages and their CSS are all styled by these tables, and no colour is chosen
+anywhere else. To change the colour of gradients, for example, change the line "gradient" of TOKENS.
+So a colour means the same thing everywhere:
 
     orange, blue    positive and negative; class 1 and class 0
     magenta         gradients and the backward pass
@@ -27,62 +28,35 @@ from typing import Any
 
 from micrograd.core.node import innermost
 
-LIGHT = {
-    "page": "#f5f5f2",  # behind everything
-    "panel": "#ffffff",  # behind text, cards and drawings
-    "soft": "#ebecee",  # strips and quiet buttons on a panel
-    "ink": "#1b1f24",
-    "faint": "#596068",  # explanations
-    "frame": "#7d848c",  # frames and arrows
-    "hairline": "#d9dce0",  # lines that only separate
-    "positive": "#a35200",
-    "negative": "#0b62a8",
-    "positive-soft": "#f8d3a4",  # backgrounds for ink
-    "negative-soft": "#b9daf2",
-    "gradient": "#a3127c",
-    "gradient-soft": "#fbe3f4",
-    "local": "#0b6b60",
-    "local-soft": "#dcf1ee",
-    "wrong": "#b3182f",
-    "wrong-soft": "#fde4e8",
-    "mark": "#ffe14d",
-    "class-0": "#0b62a8",  # points of each class: shapes, never text
-    "class-1": "#d57a00",
-    "class-2": "#35b597",
-    "class-3": "#5a30d8",
-    "class-4": "#54292f",
-    "class-5": "#c9c158",
-    "class-6": "#6cc0ea",
-    "class-7": "#6d747d",
+TOKENS = {  # the colour on light pages and on dark ones
+    "page": ("#f5f5f2", "#14171a"),  # behind everything
+    "panel": ("#ffffff", "#1d2126"),  # behind text, cards and drawings
+    "soft": ("#ebecee", "#2c3138"),  # strips and quiet buttons on a panel
+    "ink": ("#1b1f24", "#e8eaed"),
+    "faint": ("#596068", "#a8b0b9"),  # explanations
+    "frame": ("#7d848c", "#7f8893"),  # frames and arrows
+    "hairline": ("#d9dce0", "#363c44"),  # lines that only separate
+    "positive": ("#a35200", "#f5b060"),
+    "negative": ("#0b62a8", "#74b8f2"),
+    "positive-soft": ("#f8d3a4", "#6b441a"),  # backgrounds for ink
+    "negative-soft": ("#b9daf2", "#1d4a6e"),
+    "gradient": ("#a3127c", "#f58fd4"),
+    "gradient-soft": ("#fbe3f4", "#4d1c40"),
+    "local": ("#0b6b60", "#5fd0bf"),
+    "local-soft": ("#dcf1ee", "#153f3a"),
+    "wrong": ("#b3182f", "#ff8a9c"),
+    "wrong-soft": ("#fde4e8", "#4a1822"),
+    "mark": ("#ffe14d", "#6e5c00"),
+    "class-0": ("#0b62a8", "#74b8f2"),  # points of each class: shapes, never text
+    "class-1": ("#d57a00", "#f5b060"),
+    "class-2": ("#35b597", "#35a578"),
+    "class-3": ("#5a30d8", "#8a74f0"),
+    "class-4": ("#54292f", "#b5684a"),
+    "class-5": ("#c9c158", "#f5ee9a"),
+    "class-6": ("#6cc0ea", "#c5e8ff"),
+    "class-7": ("#6d747d", "#8d939c"),
 }
-DARK = {
-    "page": "#14171a",
-    "panel": "#1d2126",
-    "soft": "#2c3138",
-    "ink": "#e8eaed",
-    "faint": "#a8b0b9",
-    "frame": "#7f8893",
-    "hairline": "#363c44",
-    "positive": "#f5b060",
-    "negative": "#74b8f2",
-    "positive-soft": "#6b441a",
-    "negative-soft": "#1d4a6e",
-    "gradient": "#f58fd4",
-    "gradient-soft": "#4d1c40",
-    "local": "#5fd0bf",
-    "local-soft": "#153f3a",
-    "wrong": "#ff8a9c",
-    "wrong-soft": "#4a1822",
-    "mark": "#6e5c00",
-    "class-0": "#74b8f2",
-    "class-1": "#f5b060",
-    "class-2": "#35a578",
-    "class-3": "#8a74f0",
-    "class-4": "#b5684a",
-    "class-5": "#f5ee9a",
-    "class-6": "#c5e8ff",
-    "class-7": "#8d939c",
-}
+LIGHT, DARK = ({name: pair[i] for name, pair in TOKENS.items()} for i in (0, 1))
 SIZES = {  # pixels
     "text": "15px",
     "small": "13px",

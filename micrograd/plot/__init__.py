@@ -17,14 +17,12 @@ from micrograd.plot.boundary import decision_boundary
 from micrograd.plot.curves import learning_curves, loss_curve, training_figure
 from micrograd.plot.figure import check_path, save
 from micrograd.plot.history import History, animate
-from micrograd.plot.neurons import hidden_neurons
 
 __all__ = [
     "History",
     "animate",
     "check_path",
     "decision_boundary",
-    "hidden_neurons",
     "learning_curves",
     "loss_curve",
     "save",

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.image import AxesImage
 
 from micrograd.plot.figure import NotebookFigure, as_label, marks, new_axes, style_axes, theme_of
 from micrograd.plot.plane import Array, Plane, Scene, scores
@@ -80,23 +79,17 @@ def draw_boundary(ax: Axes, scene: Scene, scores: Array) -> None:
     theme, lead = theme_of(ax), shares[..., -1:] - shares[..., -2:-1]
     ground = np.array(to_rgb(theme["panel"]))
     colours = np.array([to_rgb(mark.shade) for mark in marks(theme)])[fine.argmax(axis=-1)]
-    draw_map(ax, scene.plane, ground + lead * (colours - ground))
+    (left, bottom), (right, top) = scene.plane.low.tolist(), scene.plane.high.tolist()
+    ax.imshow(
+        ground + lead * (colours - ground), extent=(left, right, bottom, top), origin="lower",
+        interpolation="bilinear", aspect="equal" if scene.plane.equal else "auto",
+    )  # fmt: skip
+    ax.set(xlim=(left, right), ylim=(bottom, top))
     for k in range(1, len(scene.names)):
         ahead = fine[..., k] - np.delete(fine, k, axis=-1).max(axis=-1)
         if ahead.min() < 0 < ahead.max():
             ax.contour(x1, x2, ahead, [0], colors=theme["ink"], linewidths=1.6)
     _draw_points(ax, scene)
-
-
-def draw_map(ax: Axes, plane: Plane, image: Array, **options: Any) -> AxesImage:
-    """Draws an image over the plane: colours, or numbers with the options for their colours."""
-    (left, bottom), (right, top) = plane.low.tolist(), plane.high.tolist()
-    drawn = ax.imshow(
-        image, extent=(left, right, bottom, top), origin="lower", interpolation="bilinear",
-        aspect="equal" if plane.equal else "auto", **options,
-    )  # fmt: skip
-    ax.set(xlim=(left, right), ylim=(bottom, top))
-    return drawn
 
 
 def _draw_points(ax: Axes, scene: Scene) -> None:

@@ -19,7 +19,6 @@ from micrograd.plot.figure import (
     new_axes,
     shades,
     style_axes,
-    style_colorbar,
     theme_of,
 )
 from micrograd.plot.plane import Array, Scene, floats
@@ -173,7 +172,10 @@ def training_figure(
     )
     loss_curve(losses, ax=right)
     if scene.outputs == 1:
-        colours = ScalarMappable(cmap=shades(theme_of(left)))
+        theme = theme_of(left)
+        colours = ScalarMappable(cmap=shades(theme))
         bar = figure.colorbar(colours, ax=left, ticks=[0, 0.5, 1], pad=0.02, aspect=30)
-        style_colorbar(bar, "confidence in class " + as_label(scene.names[1]))
+        bar.set_label("confidence in class " + as_label(scene.names[1]), color=theme["ink"])
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(length=0, labelcolor=theme["faint"], labelsize="small")
     return figure

@@ -107,14 +107,6 @@ def style_axes(ax: Axes) -> None:
     ax.spines[:].set_color(theme["frame"])
 
 
-def style_colorbar(bar: Any, label: str) -> None:
-    """Labels a colour bar and removes its outline and tick marks."""
-    theme = theme_of(bar.ax)
-    bar.set_label(label, color=theme["ink"])
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(length=0, labelcolor=theme["faint"], labelsize="small")
-
-
 def as_label(text: str) -> str:
     """The text cut to 24 characters, with $ escaped so that Matplotlib does not read a formula.
 

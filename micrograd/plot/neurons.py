@@ -1,18 +1,15 @@
-"""The layers of a network, and a map of each neuron: its output over a plane."""
+"""A network as layers of neurons, for a page that draws its weights and what each neuron sees."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from micrograd.core.shapes import flat
 from micrograd.engine import Value
 from micrograd.nn import Activation, Layer, Linear, layers_of, neurons_of
-from micrograd.plot.boundary import draw_map, figure_size
-from micrograd.plot.figure import NotebookFigure, marks, shades, style_colorbar, theme_of
-from micrograd.plot.plane import Array, Scene, scores
+from micrograd.plot.plane import Array
 
 
 class LayeredModel:
@@ -62,55 +59,3 @@ class LayeredModel:
             for p in (*weights, bias)
         ]
         return np.array(found)
-
-
-def hidden_neurons(
-    model: Any, X: Any, y: Any, *, resolution: int = 30, dark: bool = False
-) -> Figure:
-    """A map of each neuron's output over the plane, layer by layer.
-
-    The last column is the output layer. Blue is negative, orange is positive. The maps of a layer
-    share the colour bar below them, from -m to m: m is 1, or the largest absolute value of the
-    layer's outputs if that is above 1.
-
-    `model` is an MLP, or a Sequential of layers and other steps, such as one that scales the
-    inputs; the other arguments are as in `decision_boundary`.
-
-    Raises:
-        ValueError: the model has no layers.
-
-    >>> from micrograd.nn import MLP
-    >>> figure = hidden_neurons(MLP(2, [3, 1]), [[0, 0], [1, 1]], [0, 1])
-    >>> len(figure.axes)  # a map for each neuron
-    4
-    """
-    scene, network = Scene(X, y, resolution=resolution), LayeredModel(model)
-    sizes = network.sizes[1:]
-    if not sizes:
-        raise ValueError(f"expected an MLP, or a Sequential with layers, got {model!r:.60}")
-    _, _, maps = scene.plane.refined(scores(network.outputs, scene.plane.grid, sum(sizes)))
-    width, height = (0.4 * side for side in figure_size(scene.plane))
-    figure = NotebookFigure((width * len(sizes), height * max(sizes) + 0.6), dark)
-    grid = figure.add_gridspec(max(sizes), len(sizes))
-    layers = np.split(np.moveaxis(maps, -1, 0), np.cumsum(sizes)[:-1])
-    for i, layer in enumerate(layers):
-        largest, top = max(1.0, float(abs(layer).max())), (max(sizes) - len(layer)) // 2
-        for k, outputs in enumerate(layer):
-            ax = figure.add_subplot(grid[top + k, i])
-            theme = theme_of(ax)
-            image = draw_map(
-                ax, scene.plane, outputs, cmap=shades(theme), vmin=-largest, vmax=largest
-            )
-            for label, mark in enumerate(marks(theme)):
-                dots = scene.points[scene.labels == label]
-                ax.plot(*dots.T, ".", color=mark.fill, markersize=2)
-            ax.set(xticks=[], yticks=[])
-            ax.spines[:].set_color(theme["frame"])
-            if k == 0:
-                title = "output" if i == len(layers) - 1 else f"layer {i + 1}"
-                ax.set_title(title, fontsize="small", color=theme["ink"], loc="left")
-        below = ax.inset_axes((0, -0.12, 1, 0.06))
-        ticks = [-largest, 0, largest]
-        bar = figure.colorbar(image, below, ticks=ticks, format="%.3g", orientation="horizontal")
-        style_colorbar(bar, "")
-    return figure
