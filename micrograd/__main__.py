@@ -260,7 +260,7 @@ def _grade_class(
     from tqdm import tqdm
 
     from micrograd.grade import classroom, grade_file
-    from micrograd.grade.check import printable
+    from micrograd.grade.graded_class import printable
 
     if options.csv:
         _check_folder(options.csv)

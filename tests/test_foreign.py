@@ -11,7 +11,7 @@ from micrograd import MLP, Value, draw_dot, explain, mermaid, no_grad
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.foreign import LOOKED_FOR, as_ours, is_foreign
 from micrograd.draw.tokens import LIGHT
-from micrograd.grade.subject import ALIASES
+from micrograd.grade.graded_class import ALIASES
 from micrograd.pages.pieces import recorded_rules
 
 

@@ -7,6 +7,7 @@ with this package, on the smallest program that tells them apart.
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -14,19 +15,18 @@ from typing import Any
 from micrograd import Value, draw_dot
 from micrograd.grade.check import Check
 from micrograd.grade.checking import checks_of
-from micrograd.grade.graded_class import GradedClass, near
-from micrograd.grade.programs import (
-    CORE,
-    EXPRESSIONS,
-    OURS,
-    REFLECTED,
-    Row,
-    methods_in,
-    plan,
+from micrograd.grade.graded_class import (
+    BrokenRule,
+    GradedClass,
+    RaisedError,
+    is_ours,
+    near,
+    operands,
     root_of,
+    shown,
 )
+from micrograd.grade.programs import CORE, EXPRESSIONS, OURS, REFLECTED, Row, methods_in, plan
 from micrograd.grade.report import Report, drawing
-from micrograd.grade.subject import Subject, is_ours, operands, shown
 
 CHAPTERS = ("slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary")
 NEEDED = ("a + 2.0", "2.0 * a", "a - b", "a ** 2", "a.tanh()")  # for a neuron and its loss
@@ -109,11 +109,10 @@ def class_finding(
         return Finding("name", expected="class Value", found=_absent(names, "Value"))
     if is_ours(kind):
         return Finding("ours", expected=text("own"), found=text("ours"))
-    subject = Subject(kind)
-    graded = GradedClass.found_by(subject.ask)
+    graded = GradedClass(kind)
     checks = tuple(checks_of(graded, _told(_rows(chapter), say)))
     for first, *_ in Report("yours", checks).mistakes:
-        return _finding_of(first, graded, subject)
+        return _finding_of(first, graded)
     needed = NEEDED if CHAPTERS.index(chapter) >= CHAPTERS.index("neuron") else ()
     for check in checks:
         if check.operation in needed and check.aspect == "value" and not check.passed:
@@ -144,8 +143,8 @@ def _told(rows: Iterator[Row], say: Callable[[str], None]) -> Iterator[Row]:
         yield row
 
 
-def _finding_of(check: Check, graded: GradedClass, subject: Subject) -> Finding:
-    right, found = _numbers(OURS.ask, check.program), _numbers(graded.ask, check.program)
+def _finding_of(check: Check, graded: GradedClass) -> Finding:
+    right, found = _numbers(OURS, check.program), _numbers(graded, check.program)
     wrong = next((x for x in right if x not in found or not near(found[x], right[x])), "")
     if wrong not in found:
         wrong = ""  # the program ends before it
@@ -156,22 +155,22 @@ def _finding_of(check: Check, graded: GradedClass, subject: Subject) -> Finding:
         f"{wrong} = {right[wrong]:.6g}" if wrong else check.expected,
         f"{wrong} = {found[wrong]:.6g}" if wrong else check.found,
         check.place,
-        f"Value.{method}" if (method := _method(check, subject)) else "",
+        f"Value.{method}" if (method := _method(check, graded)) else "",
         *check.stated(language()),
         drawing(check.program, _beside(wrong, found.get(wrong))),
     )
 
 
-def _numbers(ask: Callable[..., Any], program: str) -> dict[str, float]:
+def _numbers(graded: GradedClass, program: str) -> dict[str, float]:
     """All numbers of a program in the order in which they are computed.
 
     If it ends with an error, these are the numbers up to there.
     """
     for part in reversed([*accumulate(program.split("; "), "{}; {}".format)]):
-        answer = ask("observed", part)
-        if "data" in answer:
-            data = {f"{x}.data": number for x, number in answer["data"].items()}
-            grad = {f"{x}.grad": number for x, number in reversed(answer["grad"].items())}
+        with suppress(RaisedError, BrokenRule):
+            found = graded.observed(part)
+            data = {f"{x}.data": number for x, number in found.data.items()}
+            grad = {f"{x}.grad": number for x, number in reversed(found.grad.items())}
             return data | grad if part == program else data
     return {}
 
@@ -182,7 +181,7 @@ def _beside(wrong: str, found: float | None) -> dict[str, dict[str, float]]:
     return {name: {attribute: found}} if found is not None else {}
 
 
-def _method(check: Check, subject: Subject) -> str:
+def _method(check: Check, graded: GradedClass) -> str:
     """The method in which the mistake probably is."""
     by_rule = {
         "construct": "__init__", "fresh": "__init__", "number": "", "identity": "__eq__",
@@ -191,7 +190,7 @@ def _method(check: Check, subject: Subject) -> str:
     if check.mistake in by_rule:
         return by_rule[check.mistake]
     if check.mistake == "children":
-        made, ours = subject.run(check.program, backward=False), OURS.run(check.program)
+        made, ours = graded.run(check.program, backward=False), OURS.run(check.program)
         short = (v._op for x, v in ours.items() if operands(made[x]) < len(v._prev))
         if op := {"+": "__add__", "*": "__mul__"}.get(next(short, "")):
             return op
@@ -261,11 +260,11 @@ def _error(error: BaseException) -> str:
 
 def memory_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Finding | None:
     """The first result that does not remember its operands or its operation."""
-    subject = Subject(names["Value"])
+    graded = GradedClass(names["Value"])
     for program in ("a = Value(2.0); b = Value(-3.0); c = a + b",
                     "a = Value(2.0); b = Value(-3.0); c = a * b"):  # fmt: skip
         say(program)
-        made, ours = subject.run(program), OURS.run(program)
+        made, ours = graded.run(program), OURS.run(program)
         operation = "__add__" if "+" in program else "__mul__"
         about = {"program": program, "method": f"Value.{operation}",
                  "drawing": draw_dot(ours["c"], names=ours, highlight=[ours["c"]])}  # fmt: skip
@@ -302,7 +301,7 @@ def by_hand_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Fin
         leaves = "; ".join(f"{x} = Value({at})" for x, at in zip("abcf", point, strict=True))
         program = f"{leaves}; d = a * b; e = d + c; L = e * f; L.backward()"
         say(program)
-        ours, made = OURS.run(program), Subject(names["Value"]).run(leaves)
+        ours, made = OURS.run(program), GradedClass(names["Value"]).run(leaves)
         about = {"program": program.replace("L.backward()", "by_hand(a, b, c, f)"),
                  "method": "by_hand"}  # fmt: skip
         try:
@@ -355,7 +354,7 @@ def order_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Findi
                        found=_absent(names, "topological_order"))  # fmt: skip
     for program in GRAPHS:
         say(program)
-        made, root = Subject(names["Value"]).run(program), root_of(program)
+        made, root = GradedClass(names["Value"]).run(program), root_of(program)
         about: dict[str, Any] = {"program": f"{program}; topological_order({root})",
                                  "method": "topological_order"}  # fmt: skip
         try:

@@ -64,11 +64,10 @@ from collections.abc import Mapping
 
 from micrograd.grade.check import Check
 from micrograd.grade.checking import checks_of
-from micrograd.grade.graded_class import GradedClass
+from micrograd.grade.graded_class import GradedClass, is_ours, shown
 from micrograd.grade.process import grade_file
 from micrograd.grade.report import Report
 from micrograd.grade.rules import RULES
-from micrograd.grade.subject import Subject, is_ours, shown
 
 __all__ = ["RULES", "Check", "Report", "grade", "grade_file"]
 
@@ -95,5 +94,5 @@ def grade(kind: type, name: str | None = None, names: Mapping[str, str] | None =
     if is_ours(kind):
         ours = f"grade expects your own class, got {kind.__name__}"
         raise ValueError(f"{ours}, which is this package's own engine: there is nothing to grade")
-    graded = GradedClass.found_by(Subject(kind, names).ask)
+    graded = GradedClass(kind, names)
     return Report(name or kind.__name__, tuple(checks_of(graded)), graded.remark())

@@ -20,11 +20,11 @@ from micrograd.grade.graded_class import (
     GradedClass,
     Observed,
     RaisedError,
-    expected_of,
+    leaves_of,
     near,
+    root_of,
 )
-from micrograd.grade.programs import CORE, REFLECTED, Row, methods_in, plan, root_of
-from micrograd.grade.subject import leaves_of
+from micrograd.grade.programs import CORE, REFLECTED, Row, expected_of, methods_in, plan
 
 FREES_GRAPH = (
     "a = Value(3.0); b = a * a; n = len(b._prev); f = b._backward; b.backward(); "
@@ -43,7 +43,7 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
         rows: the rows to check; by default the whole plan.
 
     >>> from micrograd.grade.programs import OURS
-    >>> next(checks_of(GradedClass(OURS.ask))).name
+    >>> next(checks_of(OURS)).name
     'Value: number and gradient of a new one'
     """
     adds_up, is_reported = True, False
@@ -111,7 +111,7 @@ def _is_there(row: Row, graded: GradedClass) -> bool:
     if not {"TypeError", "AttributeError"} & kinds:
         return True
     needed = methods_in(row.operation) | {REFLECTED.get(row.operation, "__init__")}
-    if is_of_numpy or row.operation in MAY_REFUSE or needed - {*graded.methods}:
+    if is_of_numpy or row.operation in MAY_REFUSE or needed - {*dir(graded.kind)}:
         return False
     # If + or * accepts a plain number, the other operations should as well.
     beside = (f"a = Value(1.5); b = a {sign} {x}" for sign in "+*" for x in ("2.0", "2"))
@@ -166,7 +166,7 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
             expected, found = (graded.text("data", [name], y.data) for y in (forward, after))
             raise BrokenRule("untouched", expected, found)
     if row.mistake == "paths":
-        few, many = (graded.ask("calls", doublings) for doublings in (3, 12))
+        few, many = (graded.calls(doublings) for doublings in (3, 12))
         if many > 20 * few:
             found = f"{few} function calls for 4 nodes, {many} for 13 nodes"
             raise BrokenRule("paths", "work proportional to the number of nodes", found)

@@ -1,60 +1,55 @@
-"""The process that loads a graded file: it answers questions but judges nothing.
-
-Questions and answers go through pipes that only local variables hold, and each answer carries the
-token of its question. Only the other process knows the right answers.
-"""
+"""The process that grades a file: it loads the class, and writes each check as a line of JSON."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .loading import NoClassError, class_in, mistake_behind
-from .subject import Subject, failure
+from micrograd.grade.checking import checks_of
+from micrograd.grade.graded_class import GradedClass, failure
+from micrograd.grade.loading import NoClassError, class_in, mistake_behind
 
 FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
 
 
-def serve() -> None:
-    """Answers questions until the pipe closes: first `load`, then the questions of a Subject.
+def main() -> None:
+    """Grades the file in the settings that stdin has, and writes what it finds to stdout.
 
-    `process.py` runs this with pipes as stdin and stdout.
+    The file itself gets no input, and its output is discarded.
     """
-    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    token, settings = json.loads(sys.stdin.readline())
+    results = os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
-    subject: Subject | None = None
-    encoded, decoded = json.JSONEncoder().encode, json.JSONDecoder().decode
-    for line in questions:
-        token, what, arguments = decoded(line.decode())
-        answer: Any
-        if what == "load":
-            subject, answer = _loaded(*arguments)
-        else:
-            answer = subject and subject.ask(what, *arguments)
-        answers.write(encoded([token, answer]).encode() + b"\n")
+    for found in _found(settings):
+        results.write(json.dumps([token, found]).encode() + b"\n")
     os._exit(0)  # at once, even if the file started threads
 
 
-def _loaded(settings: Mapping[str, Any]) -> tuple[Subject | None, list[str]]:
-    """The Subject for the class in the file; or the broken rule, what was found, and where."""
+def _found(settings: Mapping[str, Any]) -> Iterator[Any]:
+    # If there is no class: the broken rule, what was found, and where. Else a remark on the names
+    # of the class, then all checks.
     _limit(settings["megabytes"], settings["cpu_seconds"])
     sys.argv[:] = [settings["path"]]
     path = Path(settings["path"])
     try:
-        return Subject(class_in(path, settings["class_name"]), settings["told"]), []
+        graded = GradedClass(class_in(path, settings["class_name"]), settings["told"])
     except NoClassError as error:
-        return None, [*error.args, ""]
+        yield [*error.args, ""]
     except BaseException as error:
         mistake = mistake_behind(error, path)
         told = failure(error)  # the text of a syntax error already names the line
-        return None, [mistake, told["text"], told["place"] * (mistake != "syntax")]
+        yield [mistake, told["text"], told["place"] * (mistake != "syntax")]
+    else:
+        yield graded.remark(is_file=True)
+        yield from map(asdict, checks_of(graded))
 
 
 def _limit(megabytes: int, cpu_seconds: int) -> None:

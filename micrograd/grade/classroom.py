@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from micrograd.core.files import write_whole
-from micrograd.grade.check import Check, printable
+from micrograd.grade.check import Check
+from micrograd.grade.graded_class import printable
 from micrograd.grade.loading import code_in, has_class, is_code, is_seen
 from micrograd.grade.points import earned
 from micrograd.grade.process import end_all, grade_file

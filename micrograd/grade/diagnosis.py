@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
-from micrograd.grade.graded_class import GradedClass, Numbers, expected_of, near
-from micrograd.grade.programs import CORE, UPSTREAM, Row, root_of
+from micrograd.grade.graded_class import GradedClass, Numbers, leaves_of, near, root_of
+from micrograd.grade.programs import CORE, UPSTREAM, Row, expected_of
 from micrograd.grade.rules import ROWS
-from micrograd.grade.subject import leaves_of
 
 
 def mistake_behind_gradients(
@@ -21,7 +20,7 @@ def mistake_behind_gradients(
     >>> from micrograd.grade.programs import OURS, plan
     >>> row = next(row for row in plan() if row.aspect == "chain rule")
     >>> wrong, right = {"a": 1.0, "b": 1.0}, {"a": -4.0, "b": -4.0}
-    >>> mistake_behind_gradients(row, row.programs[0], GradedClass(OURS.ask), wrong, right, {})
+    >>> mistake_behind_gradients(row, row.programs[0], OURS, wrong, right, {})
     'chain'
     """
     if not row.expression:
@@ -126,7 +125,7 @@ def mistake_behind_error(error: Mapping[str, Any], row: Row, graded: GradedClass
 
     >>> from micrograd.grade.programs import OURS, plan
     >>> error = {"text": "TypeError: unhashable type: 'Value'", "kinds": ["TypeError"]}
-    >>> mistake_behind_error(error, next(plan()), GradedClass(OURS.ask))
+    >>> mistake_behind_error(error, next(plan()), OURS)
     'identity'
     """
     text, name, kinds = error["text"], graded.title, error["kinds"]

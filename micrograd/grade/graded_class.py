@@ -1,22 +1,35 @@
-"""The class that is graded, as the checks see it: its names, and the numbers that it computes.
+"""The class that is graded: its names, and what it does when a program runs.
 
-The class may live in another process, so everything here goes through `ask`.
+>>> from micrograd.engine import Value
+>>> GradedClass(Value).observed("a = Value(3.0); b = a * a; b.backward()").grad
+{'a': 6.0, 'b': 1.0}
 """
 
 from __future__ import annotations
 
+import filecmp
+import inspect
+import numbers
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import sys
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from micrograd.grade.check import printable
-from micrograd.grade.programs import OURS, root_of
-from micrograd.grade.subject import ALIASES, leaves_of
-
+ALIASES = {  # the lecture's name first, then others that learners use
+    "data": ("data", "value", "val", "v", "x", "_data", "_value", "number", "scalar"),
+    "grad": ("grad", "gradient", "g", "_grad", "_gradient", "derivative", "adjoint", "dv"),
+    "backward": ("backward", "backprop", "backpropagate", "back_propagate", "back_prop", "back",
+                 "backpropagation", "backward_pass", "run_backward", "compute_gradients"),
+}  # fmt: skip
+MOST, LONGEST = 300, 1000  # characters: the limits for an error's text, and for any text
 STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
 TOLERANCE = 1e-4  # also for engines that compute with floats of 7 digits, as NumPy's float32
+HERE = Path(__file__).resolve().parent
+OUR_ENGINE = HERE.parent / "engine.py"
 
 Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
 
@@ -33,35 +46,56 @@ class BrokenRule(Exception):  # noqa: N818 - not an error here, but a finding
 
 
 class RaisedError(Exception):
-    """An error that the class raised, as a Subject describes it."""
+    """An error that the class raised; its argument is what `failure` says of it."""
 
 
-@dataclass(frozen=True)
 class GradedClass:
-    """The class that is graded: a way to ask it questions, and the names it uses.
+    """The class that is graded.
 
     Attributes:
-        ask: asks the class a question, as `Subject.ask` does.
-        title: the name of the class.
+        kind: the class itself.
+        title: its name.
+        arguments: what it needs besides the number, for example {'requires_grad': True}.
         names: its names for 'data', 'grad' and 'backward'.
-        arguments: what `Value(...)` needs besides the number, for example ', requires_grad=True'.
+        choices: for a name that cannot be guessed, the attributes that could stand for it.
         missing: which of 'data', 'grad' and 'backward' it lacks.
-        methods: the names of all its attributes.
-        choices: for a missing name, the attributes that could stand for it.
+
+    Args:
+        kind: the class.
+        told: its names for 'data', 'grad' and 'backward'; names not given are guessed.
+
+    >>> class Scalar:
+    ...     def __init__(self, value):
+    ...         self.value, self.grad = value, 0.0
+    >>> GradedClass(Scalar).names
+    {'data': 'value', 'grad': 'grad', 'backward': 'backward'}
     """
 
-    ask: Callable[..., Any]
-    title: str = "Value"
-    names: Mapping[str, str] = field(default_factory=lambda: {x: x for x in ALIASES})
-    arguments: str = ""
-    missing: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
-    choices: Mapping[str, list[str]] = field(default_factory=dict)
+    def __init__(self, kind: type, told: Mapping[str, str] | None = None) -> None:
+        self.kind, self.title = kind, printable(str(kind.__name__))
+        self.arguments = _needed_arguments(kind)
+        self.choices: dict[str, list[str]] = {}
+        self.names = {name: (told or {}).get(name) or self._guessed(name) for name in ALIASES}
+        self.missing: list[str] = []
+        with suppress(Exception):
+            one = self.made(2.5)
+            self.missing = [name for name, x in self.names.items() if not hasattr(one, x)]
 
-    @staticmethod
-    def found_by(ask: Callable[..., Any]) -> GradedClass:
-        """The class that answers these questions."""
-        return GradedClass(lambda *question: printable(ask(*question)), **ask("described"))
+    def made(self, number: Any) -> Any:
+        """A new instance."""
+        return self.kind(number, **self.arguments)
+
+    def _guessed(self, name: str) -> str:
+        with suppress(Exception):
+            one = self.made(2.5)
+            if hasattr(one, name):
+                return name
+            test = {"data": lambda x: _is_number(x) and x == 2.5, "grad": _is_number}
+            there = [x for x in ALIASES[name] if test.get(name, callable)(getattr(one, x, None))]
+            if len(there) == 1:
+                return there[0]
+            self.choices[name] = there
+        return name
 
     def remark(self, is_file: bool = False) -> str:
         """A sentence about the names that differ from the lecture's, '' if none do."""
@@ -71,25 +105,50 @@ class GradedClass:
             change = "--data, --grad and --backward" if is_file else "names="
             used[-1] += f" (to change that, use {change})"
         if self.arguments:
-            used.append(f"every Value is created with {self.arguments.removeprefix(', ')}")
+            used.append(f"every Value is created with {self._listed().removeprefix(', ')}")
         return f"Here {' and '.join(used)}." if used else ""
 
     def spelled(self, program: str) -> str:
         """A program with the names that the class uses, '' if they are the lecture's.
 
-        >>> GradedClass(OURS.ask, title="Scalar").spelled("a = Value(3.0); b = a + a")
+        >>> GradedClass(type("Scalar", (), {})).spelled("a = Value(3.0); b = a + a")
         'a = Scalar(3.0); b = a + a'
         """
         number = r"\bValue\(((?:[^()]|\([^()]*\))*)\)"
-        text = re.sub(number, rf"{self.title}(\g<1>{self.arguments})", program)
+        text = re.sub(number, rf"{self.title}(\g<1>{self._listed()})", program)
         for name in ("grad", "backward"):
             text = re.sub(rf"\.{name}\b", f".{self.names[name]}", text)
         return text if text != program else ""
+
+    def _listed(self) -> str:
+        return "".join(f", {name}={x}" for name, x in self.arguments.items())
 
     def text(self, attribute: str, names: list[str], values: Numbers) -> str:
         """Numbers as the report shows them, for example 'a.grad = 2'."""
         attribute = self.names[attribute]
         return ", ".join(f"{name}.{attribute} = {values[name]:.6g}" for name in names)
+
+    # ---- Running programs
+
+    def run(self, program: str, backward: bool = True) -> dict[str, Any]:
+        """The instances in a program, keyed by name; `backward=False` runs only the forward pass.
+
+        >>> from micrograd.engine import Value
+        >>> program = "a = Value(3.0); b = a + a; b.backward()"
+        >>> GradedClass(Value).run(program, backward=False)["a"].grad
+        0
+        """
+        steps = [x for x in program.split("; ") if backward or not re.match(r"\w+\.", x)]
+        word = r"\.(data|grad|backward)\b"
+        text = re.sub(word, lambda found: f".{self.names[found[1]]}", "; ".join(steps))
+        names: dict[str, Any] = {"Value": self.made}
+        if "np." in program:
+            import numpy
+
+            names["np"] = numpy
+        made: dict[str, Any] = {}
+        exec(compile(text, __file__, "exec"), names, made)  # ours: never the place of a mistake
+        return made
 
     def observed(self, program: str, backward: bool = True) -> Observed:
         """Data and gradients after a program.
@@ -97,38 +156,86 @@ class GradedClass:
         Raises:
             RaisedError: the program raises an error.
             BrokenRule: a result is not a Value, or its data or grad is not a number.
-
-        >>> GradedClass(OURS.ask).observed("a = Value(3.0); a.backward()")
-        Observed(data={'a': 3.0}, grad={'a': 1.0})
         """
-        answer = self.ask("observed", program, backward)
-        if "error" in answer:
-            raise RaisedError(answer["error"])
-        if "broken" in answer:
-            mistake, expected, found = answer["broken"]
-            if there := [f".{x}" for name in ("data", "grad") for x in self.choices.get(name, ())]:
-                found += f" (several candidates: {', '.join(there)})"
-            raise BrokenRule(mistake, expected, found)
-        return Observed(answer["data"], answer["grad"])
+        try:
+            return self._observed(program, backward)
+        except (BrokenRule, KeyboardInterrupt):  # the interrupt is from the user
+            raise
+        except BaseException as error:
+            raise RaisedError(failure(error)) from None
+
+    def _observed(self, program: str, backward: bool) -> Observed:
+        data: dict[str, float] = {}
+        grad: dict[str, float] = {}
+        for name, v in self.run(program, backward).items():
+            for word, by_name in (("data", data), ("grad", grad)):
+                attribute = self.names[word]
+                x: Any = getattr(v, attribute, self)
+                if x is self:
+                    what = f"{name} is a {_kind(v)}, {shown(v, 40)}, without .{attribute}"
+                    raise self._broken("result", f"{name} is a {self.title}", what)
+                if not _is_number(x):
+                    what = f"{name}.{attribute} is a {_kind(x)}, {shown(x, 60)}"
+                    raise self._broken("number", f"{name}.{attribute} is a number", what)
+                by_name[name] = float(x)
+            if name in leaves_of(program) and (count := operands(v)):
+                raise BrokenRule("fresh", f"{name}._prev is empty", f"{name}._prev holds {count}")
+        return Observed(data, grad)
+
+    def _broken(self, mistake: str, expected: str, found: str) -> BrokenRule:
+        if there := [f".{x}" for name in ("data", "grad") for x in self.choices.get(name, ())]:
+            found += f" (several candidates: {', '.join(there)})"
+        return BrokenRule(mistake, expected, found)
 
     def error_in(self, program: str) -> Any:
-        """The error that a forward pass raises, as a Subject describes it, or None."""
-        return self.ask("observed", program, False).get("error")
+        """What `failure` says of the error that a forward pass raises, or None."""
+        try:
+            self.observed(program, backward=False)
+        except BrokenRule:
+            return None
+        except RaisedError as error:
+            return error.args[0]
+        return None
 
     def gradients(self, program: str) -> Numbers:
         """Gradients after a program, empty if it raises an error."""
-        grad: Numbers = self.ask("observed", program).get("grad", {})
-        return grad
+        with suppress(RaisedError, BrokenRule):
+            return self.observed(program).grad
+        return {}
 
     def tried(self, default: Any, program: str) -> Any:
         """What the last step of a program names, or the default if the class raises an error."""
-        answer = self.ask("last", program)
-        return default if isinstance(answer, dict) else answer
+        try:
+            return [*self.run(program).values()][-1]
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return default
+
+    def calls(self, doublings: int) -> int:
+        """The number of function calls in backward() on a graph with 2^doublings paths."""
+        count = 0
+
+        def counted(frame: Any, event: str, argument: Any) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        root = self.made(1.0)
+        for _ in range(doublings):
+            root = root + root
+        before = sys.getprofile()
+        sys.setprofile(counted)
+        try:
+            getattr(root, self.names["backward"])()
+        finally:
+            sys.setprofile(before)
+        return count
 
     def slopes(self, program: str) -> Numbers:
         """Central differences of the root of a program with respect to each leaf.
 
-        >>> round(GradedClass(OURS.ask).slopes("a = Value(3.0); b = a * a; b.backward()")["a"], 6)
+        >>> from micrograd.engine import Value
+        >>> round(GradedClass(Value).slopes("a = Value(3.0); b = a * a; b.backward()")["a"], 6)
         6.0
         """
 
@@ -140,9 +247,23 @@ class GradedClass:
 
 
 @cache
-def expected_of(program: str) -> Observed:
-    """The right data and gradients of a program, computed with our own Value."""
-    return GradedClass(OURS.ask).observed(program)
+def leaves_of(program: str) -> tuple[str, ...]:
+    """The names of the Values that a program creates from numbers.
+
+    >>> leaves_of("a = Value(3.0); b = a + a; c = Value(5.0)")
+    ('a', 'c')
+    """
+    return tuple(step.partition(" =")[0] for step in program.split("; ") if " = Value(" in step)
+
+
+def root_of(program: str) -> str:
+    """The name of the Value on which backward() is called last, or of the last Value.
+
+    >>> root_of("a = Value(3.0); b = a + a; b.backward(); a.grad = 0.0; b.backward()")
+    'b'
+    """
+    last = program.split("; ")[-1]
+    return last.partition(" ")[0].partition(".")[0]
 
 
 def near(found: float, expected: float, tolerance: float = TOLERANCE) -> bool:
@@ -152,3 +273,95 @@ def near(found: float, expected: float, tolerance: float = TOLERANCE) -> bool:
     (True, False)
     """
     return abs(found - expected) <= tolerance * max(1.0, abs(expected))
+
+
+# ---- Facts about classes, objects and errors
+
+
+def is_ours(kind: Any) -> bool:
+    """Whether the code of a class is in our engine's file, or in another copy of it.
+
+    >>> from micrograd.engine import Value
+    >>> is_ours(Value), is_ours(type("Mine", (Value,), {})), is_ours(float)
+    (True, True, False)
+    """
+    members = (x for base in getattr(kind, "__mro__", ()) for x in list(vars(base).values()))
+    return any(_is_our_engine(x.__code__.co_filename) for x in members if hasattr(x, "__code__"))
+
+
+@cache
+def _is_our_engine(path: str) -> bool:
+    with suppress(OSError, ValueError):
+        return filecmp.cmp(path, OUR_ENGINE, shallow=False)
+    return False
+
+
+def _needed_arguments(kind: Any) -> dict[str, Any]:
+    # A class that follows PyTorch keeps gradients only on request.
+    with suppress(TypeError, ValueError):
+        for name, parameter in inspect.signature(kind).parameters.items():
+            if re.match("requires?_?grad", name.lower()) and parameter.default is not True:
+                return {name: True}
+    return {}
+
+
+def _is_number(x: Any) -> bool:
+    # np.zeros_like(2.0) is an array without dimensions: it counts as a number.
+    return isinstance(x, numbers.Real) or getattr(x, "ndim", None) == 0
+
+
+def operands(v: Any) -> int:
+    """The number of operands in an instance's _prev, 0 if it has none."""
+    with suppress(Exception):
+        return len(v._prev)  # len, not a truth test: it may be an array
+    return 0
+
+
+def _kind(x: Any) -> str:
+    return printable(str(type(x).__name__)[:60])
+
+
+def printable(text: str) -> str:
+    r"""A text of a class or a file with control characters and lone surrogates escaped.
+
+    >>> print(printable("a\x1b[2Jb\ud800"))
+    a\x1b[2Jb\ud800
+    """
+    letters = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(letters)[:LONGEST]
+
+
+def shown(x: Any, most: int) -> str:
+    """The text of an object, cut to `most` characters.
+
+    >>> shown([1, 2, 3], 4)
+    '[1, '
+    """
+    try:
+        return printable(re.sub(r" at 0x[0-9a-fA-F]+>", ">", str(x)[: 9 * most])[:most])
+    except KeyboardInterrupt:
+        raise  # by the user
+    except BaseException:  # a broken __repr__ may even exit
+        return "an object that cannot be printed"
+
+
+def failure(error: BaseException) -> dict[str, Any]:
+    """The text of an error, its place in the code of the class, and whether a `raise` caused it.
+
+    >>> failure(ValueError("no number"))["text"]
+    'ValueError: no number'
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    outside = [x for x in frames if Path(x.filename).parent != HERE and x.filename[:7] != "<frozen"]
+    place, line = "", ""
+    if outside:
+        at = outside[-1]
+        place = f"in {at.name}, line {at.lineno} of {Path(at.filename).name}"
+        line = (at is frames[-1] and at.line) or ""
+    text = " ".join(f"{_kind(error)}: {shown(error, MOST)}".split()).removesuffix(":")
+    return {
+        "kinds": [str(kind.__name__) for kind in type(error).__mro__],
+        "text": printable(text[:MOST]),
+        "place": printable(place[:MOST]),
+        "on_purpose": re.search(r"(^|: )(raise|assert)\b", line) is not None,
+    }

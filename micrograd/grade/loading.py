@@ -1,15 +1,13 @@
 """The class in a file, a notebook or a package: only the statements that define it are run.
 
 A learner's file often trains a network at its top level. So a top-level statement runs only if it
-defines something that the class needs, directly or indirectly. As in `subject.py`, only the
-standard library is imported, and nothing under the name `micrograd`.
+defines something that the class needs, directly or indirectly.
 """
 
 from __future__ import annotations
 import __future__
 
 import ast
-import importlib.machinery
 import json
 import linecache
 import os
@@ -21,14 +19,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
-from .subject import OUR_ENGINE, is_ours  # relative: in the child the package has another name
+from micrograd.grade.graded_class import is_ours
 
 Statement = tuple[str, ast.stmt]  # the name of its file or cell, and the statement
 SETTINGS = {"sys.setrecursionlimit", "sys.path.append", "sys.path.insert"}
-LEVELS = 4  # folders above a file in which to look for its imports
 HIDDEN = {"__pycache__", "node_modules", "site-packages"}
 
 
@@ -57,7 +54,7 @@ def class_in(path: Path, name: str) -> type:
     classes = [node.name for _, node in statements if isinstance(node, ast.ClassDef)]
     if not (needed or classes or is_notebook):
         needed = statements  # exec may define it, for example
-    module = _module(path, statements)
+    module = _module(path)
     try:
         found = _bound_in(module, needed, name, errors, goes_on=is_notebook)
     except NameError:  # a name may be bound by exec
@@ -89,7 +86,7 @@ def mistake_behind(error: BaseException, path: Path) -> str:
     if not isinstance(error, ImportError):
         kinds = {MemoryError: "memory", SyntaxError: "syntax"}
         return next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
-    is_part = (error.name or "").partition(".")[0] in path.parent.parts
+    is_part = (error.name or "").partition(".")[0] in ("graded", *path.parent.parts)
     return "package" if is_part or "relative import" in str(error) else "module"
 
 
@@ -257,48 +254,11 @@ def _bound_in(
     return vars(module).get(name)
 
 
-def _module(path: Path, statements: Sequence[Statement]) -> ModuleType:
-    """A new module for a file, under the name that other files in its folder import."""
-    parts = (part for _, node in statements for part in ast.walk(node))
-    levels = max((x.level for x in parts if isinstance(x, ast.ImportFrom)), default=0)
-    folder, names = path.parent, [path.stem]
-    levels = max(levels, path.stem == "__init__" or folder.name == "micrograd")
-    while (folder / "__init__.py").exists() or len(names) <= levels:
-        names.insert(0, folder.name)
-        folder = folder.parent
-    if names[-1] == "__init__":
-        names.pop()
-    elif len(names) == 1:
-        names = [f"graded_{path.stem}"]
-    above = [path.parent, *path.parent.parents][:LEVELS]
-    sys.path[:0] = [str(path.parent), str(folder)]
-    sys.path += [*map(str, above[1:]), str(OUR_ENGINE.parents[1])]  # ours comes last
-    sys.meta_path.insert(0, _finder_of_micrograd(above))
-    outer = None
-    for i in range(1, len(names) + 1):  # no __init__.py of a package runs: it may import this file
-        module = sys.modules[".".join(names[:i])] = ModuleType(".".join(names[:i]))
-        if i < len(names) or path.stem == "__init__":
-            folder = folder / names[i - 1]
-            module.__path__ = [str(folder)]
-        if outer:
-            setattr(outer, names[i - 1], module)  # as an import would do
-        module.__package__, outer = outer.__name__ if outer else "", module
-    if path.stem == "__init__":
-        module.__package__ = module.__name__
-    module.__file__ = str(path)
+def _module(path: Path) -> ModuleType:
+    """A new module for a file, which finds other files in its folder and in the folder above."""
+    sys.path[:0] = [str(path.parent), str(path.parent.parent)]
+    package = sys.modules["graded"] = ModuleType("graded")  # for `from .helpers import x`
+    package.__path__ = [str(path.parent)]
+    module = sys.modules[f"graded.{path.stem}"] = ModuleType(f"graded.{path.stem}")
+    module.__package__, module.__file__ = "graded", str(path)
     return module
-
-
-def _finder_of_micrograd(folders: Sequence[Path]) -> Any:
-    """Finds a package called micrograd near the file, and prefers it to ours."""
-    places = [place for folder in folders for place in (folder, folder / "src")]
-
-    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
-        for folder in places if name == "micrograd" else ():
-            package = folder / "micrograd"
-            marks = (package / "__init__.py", package / "engine.py", folder / "micrograd.py")
-            if any(mark.exists() for mark in marks) and package != OUR_ENGINE.parent:
-                return importlib.machinery.PathFinder.find_spec(name, [str(folder)])
-        return None
-
-    return SimpleNamespace(find_spec=find_spec)

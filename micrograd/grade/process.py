@@ -1,7 +1,7 @@
 """The report on a file, graded in a separate process that may loop, crash or run out of memory.
 
-That process loads the file, runs one small program at a time and sends back the numbers. It does
-not know what is right: programs, expected numbers and verdicts stay in this process.
+That process loads the file, runs the checks, and sends each of them as soon as it is done: what was
+found before a crash is kept.
 """
 
 from __future__ import annotations
@@ -14,25 +14,23 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from micrograd.grade.check import Check, printable
-from micrograd.grade.checking import checks_of
-from micrograd.grade.graded_class import GradedClass
+from micrograd.grade.check import Check
+from micrograd.grade.graded_class import printable
 from micrograd.grade.loading import code_in, has_class
 from micrograd.grade.programs import plan
 from micrograd.grade.report import Report
 
-# The child imports our package as _grader: its `micrograd` may be the learner's package.
+# The child runs the same package as this process, wherever it is; the graded file does not see it.
 CHILD = (
-    "import sys, types; _grader = types.ModuleType('_grader'); _grader.__path__ = [sys.argv[1]];"
-    "sys.modules['_grader'] = _grader; from _grader.child import serve; serve()"
+    "import sys; sys.path.insert(0, sys.argv[1]); from micrograd.grade.child import main; "
+    "del sys.path[0]; main()"
 )
-LONGEST = 2**20  # bytes: the limit for an answer
 
 
 def grade_file(
@@ -87,30 +85,24 @@ def grade_file(
         "cpu_seconds": math.ceil(min(seconds, 1e6)) + 1,
     }
     loading = Check("file", "loads", printable(f"from {file.stem} import {class_name}"))
-    checks: list[Check] = []
-    remark, ended = "", None
-    with _Process(seconds) as process:
-        try:
-            if wrong := printable(process.ask("load", settings)):
-                mistake, found, place = wrong
-                expected = f"a class {printable(class_name)}"
-                failed = replace(loading, status="failed", mistake=mistake, expected=expected)
-                checks.append(replace(failed, found=found, place=place))
-            else:
-                checks.append(loading)
-                graded = GradedClass.found_by(process.ask)
-                remark = graded.remark(is_file=True)
-                for check in checks_of(graded):
-                    checks.append(check)  # one by one, to keep what was found before a crash
-        except _EndedError as error:
-            ended = error
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-            ended = _EndedError("crash", "impossible answers: the file wrote to our pipe")
     planned = [loading, *(Check(row.operation, row.aspect, row.programs[0]) for row in plan())]
-    if ended:
-        mistake, found = ended.args
-        what = {"mistake": mistake, "expected": "a program that ends normally", "found": found}
-        checks.append(replace(planned[len(checks)], status="failed", **what))
+    checks: list[Check] = []
+    remark = ""
+    with _Process(settings, seconds) as process:
+        for found in process.found():
+            if isinstance(found, list):
+                mistake, what, place = map(printable, found)
+                failed = replace(loading, status="failed", mistake=mistake, found=what)
+                expected = f"a class {printable(class_name)}"
+                checks = [replace(failed, expected=expected, place=place)]
+            elif isinstance(found, str):
+                remark, checks = found, [loading]
+            else:
+                checks.append(Check(**found))
+        if len(checks) < len(planned) and all(check.status != "failed" for check in checks[:1]):
+            mistake, what = process.ending()
+            failed = replace(planned[len(checks)], status="failed", mistake=mistake, found=what)
+            checks.append(replace(failed, expected="a program that ends normally"))
     rest = (replace(check, status="not run") for check in planned[len(checks) :])
     return Report(printable(os.fspath(path)), (*checks, *rest), remark)
 
@@ -133,10 +125,6 @@ def _file_at(path: Path, class_name: str) -> Path:
 # ---- The process
 
 
-class _EndedError(Exception):
-    """The process ended or was stopped; the arguments are a key of RULES and what happened."""
-
-
 _running: set[_Process] = set()
 
 
@@ -147,12 +135,12 @@ def end_all() -> None:
 
 
 class _Process:
-    """A process that answers questions until a deadline; then it and its children are killed."""
+    """A process that grades a file until a deadline; then it and its children are killed."""
 
-    def __init__(self, seconds: float) -> None:
-        self.late = ""
+    def __init__(self, settings: Mapping[str, Any], seconds: float) -> None:
+        self.late, self.token = "", secrets.token_hex(16)
         self.child = subprocess.Popen(
-            [sys.executable, "-P", "-c", CHILD, str(Path(__file__).resolve().parent)],
+            [sys.executable, "-P", "-c", CHILD, str(Path(__file__).resolve().parents[2])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -164,6 +152,9 @@ class _Process:
         self.timer = threading.Timer(min(seconds, 1e6), self.kill, [f"{seconds:g} seconds"])
         self.timer.daemon = True
         self.timer.start()
+        assert self.child.stdin
+        with suppress(OSError), self.child.stdin as pipe:
+            pipe.write(json.dumps([self.token, settings]).encode() + b"\n")
 
     def __enter__(self) -> _Process:
         return self
@@ -171,22 +162,17 @@ class _Process:
     def __exit__(self, *error: object) -> None:
         self.end()
 
-    def ask(self, what: str, *arguments: Any) -> Any:
-        """The answer to a question; lines that the file itself wrote are left out."""
-        assert self.child.stdin
+    def found(self) -> Iterator[Any]:
+        """What the process sends, until it ends; lines that the file itself wrote are left out."""
         assert self.child.stdout
-        token = secrets.token_hex(16)
-        with suppress(OSError):  # it has ended: reading the answer will show that
-            self.child.stdin.write(json.dumps([token, what, arguments]).encode() + b"\n")
-            self.child.stdin.flush()
-        while line := self.child.stdout.readline(LONGEST):
+        for line in self.child.stdout:
             with suppress(ValueError, TypeError, RecursionError):
-                found, answer = json.loads(line)
-                if found == token:
-                    return answer
-        raise _EndedError(*self._ending())
+                token, found = json.loads(line)
+                if token == self.token:
+                    yield found
 
-    def _ending(self) -> tuple[str, str]:
+    def ending(self) -> tuple[str, str]:
+        """The key of RULES for the way in which the process ended, and what happened."""
         code = self.end()
         if self.late:
             return "time", f"not finished after {self.late}"
@@ -205,13 +191,12 @@ class _Process:
         self.timer.cancel()
         self.kill()
         code = self.child.wait()
-        for pipe in (self.child.stdin, self.child.stdout):
-            with suppress(OSError):
-                if pipe:
-                    pipe.close()
+        if self.child.stdout:
+            self.child.stdout.close()
         return code
 
     def kill(self, late: str = "") -> None:
+        """Kills it; `late` says how long it had."""
         self.late = self.late or late
         if self.child.returncode is None:  # until it is reaped, no other process can have its id
             with suppress(OSError):

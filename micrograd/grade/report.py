@@ -15,9 +15,9 @@ from typing import Any
 
 from micrograd.grade.causes import grouped
 from micrograd.grade.check import STATUSES, Check
+from micrograd.grade.graded_class import ALIASES, root_of
 from micrograd.grade.points import POINTS, earned
-from micrograd.grade.programs import EXPRESSIONS, OURS, root_of
-from micrograd.grade.subject import ALIASES
+from micrograd.grade.programs import EXPRESSIONS, OURS
 
 WIDTH = 80  # columns of a report
 LINES = 20  # of explained mistakes: the first one must stay visible on a screen of 24 lines
