@@ -169,7 +169,9 @@ class PerExample(Module):
     array.
     """
 
-    is_container = False  # whether other modules compute the results
+    n_out: Any = (
+        None  # the number of outputs, if they are a list, or a Value instead of a list of one
+    )
 
     def __call__(self, x: Any, *more: Any) -> Any:
         """The outputs of `forward`, for one example or for each row of a batch."""
@@ -178,7 +180,13 @@ class PerExample(Module):
             raise TypeError(
                 f"expected one list of inputs, got {len(given)} arguments: pass {given}"
             )
-        if is_batch(x):
+        shape = shape_of(x)
+        if len(shape) > 2:
+            raise ValueError(
+                "expected the inputs of one example, or a batch of shape (n, n_in), got "
+                f"{len(shape)} axes"
+            )
+        if len(shape) == 2:
             rows = [self(row) for row in inputs_of(x)]
             if not rows:
                 raise ValueError("expected at least one example, got an empty batch")
@@ -186,31 +194,9 @@ class PerExample(Module):
         # Each number is converted once, so that all neurons share one Value for it.
         values = [xi if isinstance(xi, Value) else Value(xi) for xi in inputs_of(x)]
         out = self.forward(values)
-        return out if out is values or self.is_container else _noted(out, self, values)
-
-    @property
-    def n_out(self) -> int | None:
-        """The number of outputs, if they are a list, or a single Value instead of a list of one."""
-        return None
-
-
-def is_batch(x: Any) -> bool:
-    """Whether these are the inputs of several examples: an array or nested list with two axes.
-
-    >>> is_batch([1.0, 2.0]), is_batch([[1.0, 2.0]])
-    (False, True)
-    """
-    axes = getattr(plain(x), "ndim", None)
-    if axes is None:  # a list may be long: check only its first element
-        axes = 1
-        while isinstance(x, (list, tuple)) and x:
-            x = x[0]
-            axes += 1 if isinstance(x, (list, tuple)) else getattr(x, "ndim", 0)
-    if axes > 2:
-        raise ValueError(
-            f"expected the inputs of one example, or a batch of shape (n, n_in), got {axes} axes"
-        )
-    return bool(axes == 2)
+        if out is not values:
+            _note(out, self, values)
+        return out
 
 
 def inputs_of(x: Any) -> Any:
@@ -237,15 +223,17 @@ def check_size(module: str, name: str, size: Any) -> None:
         raise ValueError(f"{module} expects {name} to be at least 1, got {size}")
 
 
-def _noted(out: Any, module: Module, x: list[Value]) -> Any:
-    # Notes which module made a result, and from which inputs; drawings use this to group nodes. The
-    # results of a call share one tuple, because Python's garbage collector visits every tuple.
+def _note(out: Any, module: Module, x: list[Value]) -> None:
+    # Notes on each result which module made it from which inputs; drawings group nodes by this. In
+    # an MLP the layers have done so already. The results of a call share one tuple, because
+    # Python's garbage collector visits every tuple.
     results = out if isinstance(out, list) else [out]
-    if results and results[0]._prev:  # under no_grad() a result must not keep its inputs alive
+    first = results[0] if results else None
+    # under no_grad() a result must not keep its inputs alive
+    if isinstance(first, Value) and first._prev and not hasattr(first, "_made_by"):
         note = (module, *x)
         for result in results:
             result._made_by = note
-    return out
 
 
 def _found(

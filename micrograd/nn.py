@@ -35,7 +35,7 @@ class Neuron(PerExample):
 
     Args:
         nin: number of inputs.
-        nonlin: False makes the neuron linear, regardless of `activation`.
+        nonlin: the original's way to choose: False makes the neuron linear, whatever `activation`.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear'.
 
     >>> neuron = Neuron(2)
@@ -55,9 +55,9 @@ class Neuron(PerExample):
     def forward(self, x: list[Value]) -> Value:
         """The output for n inputs."""
         if len(x) != len(self.w):
+            other = f"build its layer with nin={len(x)}, or " if x else ""
             raise ValueError(
-                f"Neuron expects {len(self.w)} inputs, got {len(x)}: "
-                f"build its layer with nin={len(x)}, or pass {len(self.w)} inputs"
+                f"Neuron expects {len(self.w)} inputs, got {len(x)}: {other}pass {len(self.w)}"
             )
         total = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)
         return ACTIVATIONS[self.activation](total)
@@ -82,6 +82,7 @@ class Layer(PerExample):
 
     def forward(self, x: list[Value]) -> Any:
         """A list of the neurons' outputs, or a single output if the layer has one neuron."""
+        # forward, not neuron(x): the inputs are Values already, and this layer makes the results.
         out = [neuron.forward(x) for neuron in self.neurons]
         return out[0] if len(out) == 1 else out
 
@@ -105,8 +106,6 @@ class MLP(PerExample):
     MLP of [Layer of [TanhNeuron(3), TanhNeuron(3)], Layer of [LinearNeuron(2)]]
     """
 
-    is_container = True
-
     def __init__(
         self, nin: int, nouts: Sequence[int], activation: str = "relu", output: str = "linear"
     ) -> None:
@@ -115,7 +114,8 @@ class MLP(PerExample):
             raise TypeError(
                 f"MLP expects a list of sizes, got {nouts!r}: write MLP({nin}, {given})"
             )
-        if not len(nouts):
+        nouts = list(nouts)
+        if not nouts:
             raise ValueError("MLP expects at least one layer, got []: [1] makes one neuron")
         _check_activation(activation)
         sizes = [nin, *nouts]
@@ -241,8 +241,6 @@ class Sequential(_ArrayModule):
     >>> len(model.parameters()), len(model([0.5, -0.5]))
     (33, 1)
     """
-
-    is_container = True
 
     def __init__(self, *modules: Callable[[Any], Any]) -> None:
         for module in modules:
