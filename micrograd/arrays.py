@@ -51,7 +51,6 @@ from numpy.typing import NDArray
 
 from micrograd.core.node import innermost
 from micrograd.core.pause import is_paused
-from micrograd.core.shapes import flat
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
@@ -73,6 +72,10 @@ def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
     return method
 
 
+def _of_elements(name: str) -> Any:
+    return lambda array, *args, **options: getattr(array.view(np.ndarray), name)(*args, **options)
+
+
 class Copy(np.ndarray[Any, Any]):
     """The numbers or gradients of an array of Values, copied: for reading only.
 
@@ -87,16 +90,14 @@ class Copy(np.ndarray[Any, Any]):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self.flags.writeable:
-            raise _written()
+            raise ValueError(
+                "A.data and A.grad are copies, so writing into them would change no Value of A: "
+                "assign all numbers, as in A.grad = 0 or A.data = numbers, or one, as in "
+                "A[0].grad = 0"
+            )
         super().__setitem__(key, value)
 
-    def fill(self, value: Any) -> None:
-        """Sets all elements, of a copy of this copy: `A.grad.copy().fill(0)`."""
-        self[...] = value
-
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if any(isinstance(x, Copy) and not x.flags.writeable for x in options.get("out", ())):
-            raise _written()
         if "out" in options:
             options["out"] = tuple(map(_uncopied, options["out"]))
         return getattr(ufunc, method)(*map(_uncopied, inputs), **options)
@@ -109,13 +110,6 @@ class Copy(np.ndarray[Any, Any]):
     __imul__: Any = np.ndarray.__mul__
     __itruediv__: Any = np.ndarray.__truediv__
     __ipow__: Any = np.ndarray.__pow__
-
-
-def _written() -> ValueError:
-    return ValueError(
-        "A.data and A.grad are copies, so writing into them would change no Value of A: assign all "
-        "numbers, as in A.grad = 0 or A.data = numbers, or one, as in A[0].grad = 0"
-    )
 
 
 def _uncopied(x: Any) -> Any:
@@ -149,7 +143,6 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @data.setter
     def data(self, numbers: Any) -> None:
-        """Sets the numbers of all elements, from one number or an array of the same shape."""
         _set(self, "data", numbers)
 
     @property
@@ -159,7 +152,6 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
-        """Sets the gradients of all elements, from one number or an array of the same shape."""
         _set(self, "grad", numbers)
 
     def zero_grad(self) -> None:
@@ -240,23 +232,10 @@ class ValueArray(np.ndarray[Any, Any]):
         """The mean of all elements, or along an axis."""
         return _remembering(super().mean(*args, **options), "mean", (self,))
 
-    def argmax(  # type: ignore[override]
-        self, axis: Any = None, **options: Any
-    ) -> Any:
-        """The index of the largest element, a plain integer; with `axis`, an array of indices."""
-        return self.view(np.ndarray).argmax(axis, **options)
-
-    def argmin(  # type: ignore[override]
-        self, axis: Any = None, **options: Any
-    ) -> Any:
-        """The index of the smallest element, a plain integer; with `axis`, an array of indices."""
-        return self.view(np.ndarray).argmin(axis, **options)
-
-    def argsort(  # type: ignore[override]
-        self, axis: Any = -1, **options: Any
-    ) -> Any:
-        """The indices that sort the elements by data, as plain integers."""
-        return self.view(np.ndarray).argsort(axis, **options)
+    # The elements are compared by data, and the indices are plain integers.
+    argmax: Any = _of_elements("argmax")
+    argmin: Any = _of_elements("argmin")
+    argsort: Any = _of_elements("argsort")
 
     def __array_ufunc__(self, *call: Any, **options: Any) -> Any:
         return apply_ufunc(*call, **options)
@@ -313,18 +292,6 @@ def values(array: Any) -> ValueArray:
     out = np.empty(numbers.shape, dtype=object)
     for index, x in np.ndenumerate(numbers):
         out[index] = _value(x)
-    return out.view(ValueArray)
-
-
-def as_array(rows: Any, shape: tuple[int, ...]) -> ValueArray:
-    """An array of the given shape, filled with these Values row by row.
-
-    >>> as_array([[Value(1.0)], [Value(2.0)]], (2, 1)).data
-    array([[1.],
-           [2.]])
-    """
-    out = np.empty(shape, dtype=object)
-    out.ravel()[:] = flat(rows)
     return out.view(ValueArray)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.shapes import plain, shape_of
+from micrograd.core.shapes import flat, plain, shape_of
 from micrograd.engine import Value
 
 _edits = itertools.count(1)
@@ -208,11 +208,15 @@ def inputs_of(x: Any) -> Any:
 
 
 def array_of(values: Iterable[Any], *shape: int) -> Any:
-    """An array of Values of this shape; by default as long as `values`."""
-    from micrograd.arrays import as_array  # imports NumPy, which a single Neuron does not need
+    """An array of these Values, or of those in these rows, in the given shape; by default a row."""
+    import numpy as np  # here, because a single Neuron does not need it
 
-    values = list(values)
-    return as_array(values, shape or (len(values),))
+    from micrograd.arrays import ValueArray
+
+    elements = flat(list(values))
+    array = np.empty(len(elements), dtype=object)
+    array[:] = elements
+    return array.reshape(shape or -1).view(ValueArray)
 
 
 def check_size(module: str, name: str, size: Any) -> None:

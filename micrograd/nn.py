@@ -259,19 +259,6 @@ class Sequential(_ArrayModule):
         return f"Sequential({', '.join(map(repr, self.modules))})"
 
 
-def Parameter(data: Any) -> Any:  # noqa: N802  # PyTorch's name
-    """A Value for a number, or an array of Values for an array, to use as a Module's attribute.
-
-    >>> Parameter(2.0), Parameter([1.0, 2.0]).data
-    (Value(data=2.0, grad=0), array([1., 2.]))
-    """
-    if not shape_of(data):
-        return Value(data)
-    from micrograd.arrays import values  # imports NumPy, which single numbers do not need
-
-    return values(data)
-
-
 def neurons_of(module: Any) -> list[tuple[str, list[Value], Value | None, str]]:
     """What a drawing shows of each neuron: path in the module, weights, bias, activation.
 

@@ -22,7 +22,6 @@ from micrograd.nn import (
     Linear,
     Module,
     Neuron,
-    Parameter,
     ReLU,
     Sequential,
     Sigmoid,
@@ -483,8 +482,8 @@ def test_batches_that_are_none():
 def test_a_module_that_defines_forward_is_callable():
     class Scaled(Module):
         def __init__(self):
-            self.weight = Parameter([[1.0, 2.0], [3.0, 4.0]])
-            self.scale = Parameter(2.0)
+            self.weight = values([[1.0, 2.0], [3.0, 4.0]])
+            self.scale = Value(2.0)
 
         def forward(self, x):
             return self.scale * (self.weight @ np.asarray(x))
