@@ -20,13 +20,12 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from micrograd.core.shapes import plain
 
 Points = tuple[list[list[float]], list[int]]
 Arrays = tuple[Any, Any]
-Label = TypeVar("Label")
 TURN = 2 * math.pi
 # The point of class k at the place t on its curve, from 0 at one end to 1 at the other.
 Point = Callable[[int, float, random.Random], list[float]]
@@ -154,32 +153,7 @@ def _classes(
     return [x for x, _ in examples], [label for _, label in examples]
 
 
-# ---- 2. Training and validation
-
-
-def split(
-    X: Sequence[list[float]], y: Sequence[Label], validation: float = 0.2, seed: int = 0
-) -> tuple[tuple[list[list[float]], list[Label]], tuple[list[list[float]], list[Label]]]:
-    """The examples, split at random into `(X, y)` for training and `(X, y)` for validation.
-
-    `validation` is the fraction of the examples in the second set. Each set has at least one.
-
-    >>> (X, y), (X_validation, y_validation) = split(*moons(100))
-    >>> len(X), len(y), len(X_validation), len(y_validation)
-    (80, 80, 20, 20)
-    """
-    X, y = plain(X), plain(y)
-    if len(X) != len(y) or len(X) < 2 or not 0 < validation < 1:
-        raise ValueError(
-            f"split expects a label for each of at least two points, and a fraction between 0 and "
-            f"1, got {len(X)} points, {len(y)} labels and validation={validation}"
-        )
-    order = list(range(len(X)))
-    random.Random(seed).shuffle(order)
-    size = min(max(round(validation * len(X)), 1), len(X) - 1)
-    parts = order[size:], order[:size]
-    training, rest = (([X[i] for i in part], [y[i] for i in part]) for part in parts)
-    return training, rest
+# ---- 2. Mini-batches
 
 
 def batches(X: Any, y: Any, size: int, shuffle: bool = True, seed: int = 0) -> Iterator[Arrays]:
