@@ -34,10 +34,9 @@ These do not work; use the right column instead:
     A.grad[:] = 0, A.data[0] -= 5    A.grad = 0 and A[0].data -= 5: A.data and A.grad are copies
 
 `A == B` and `A != B` compare the numbers, as do `<` and `>`, while two single Values are equal only
-if they are the same node: `A[0] == B[0]`.
-Shapes follow NumPy's rules. A result without axes, such as that of `sum()`, is a Value. Each
-element is a separate node: for arrays of more than a few thousand elements, use `micrograd.compile`
-or an array framework.
+if they are the same node: `A[0] == B[0]`. A result without axes, such as that of `sum()`, is a
+Value. Each element is a separate node: for arrays of more than a few thousand elements, use
+`micrograd.compile` or an array framework.
 """
 
 from __future__ import annotations
@@ -168,16 +167,9 @@ class ValueArray(np.ndarray[Any, Any]):
 
             grad(leaf)  +=  sum over elements i of   upstream_i * d element_i / d leaf
 
-        This is a vector-Jacobian product. For a single element, upstream is 1 by default. PyTorch
-        calls it `gradient`, and some articles `end_grad`.
-
-        Args:
-            upstream: the upstream gradient of each element, in an array of the same shape.
-
-        Raises:
-            ValueError: there are several elements but no upstream gradients, or their shape
-                differs from the shape of the array.
-            RuntimeError: the array was computed inside `no_grad()`.
+        This is a vector-Jacobian product. PyTorch calls `upstream` `gradient`, and some articles
+        `end_grad`: the upstream gradient of each element, in an array of the same shape. For a
+        single element, it is 1 by default.
         """
         if upstream is None and self.size != 1:
             raise ValueError(
@@ -274,14 +266,9 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
 
 
 def values(array: Any) -> ValueArray:
-    """An array of the same shape, whose elements are new leaves with these numbers.
+    """An array of the same shape as these nested lists or this array, with leaves as elements.
 
-    Args:
-        array: numbers, as nested lists or as an array of any shape; Values stay as they are.
-
-    Raises:
-        TypeError: an element is not a number, or is masked.
-        ValueError: the rows differ in length.
+    The leaves are new; an element that is a Value stays as it is.
 
     >>> (values([1, 2]) * 2).data
     array([2., 4.])
@@ -301,7 +288,7 @@ def data_of(array: Any) -> Floats:
     >>> data_of([Value(1.0), Value(2.0)])
     array([1., 2.])
     """
-    return _floats(array, "data")
+    return np.asarray(_DATA(np.asarray(array, dtype=object)), dtype=float)
 
 
 def grad_of(array: Any) -> Floats:
@@ -312,23 +299,11 @@ def grad_of(array: Any) -> Floats:
     >>> grad_of(x)
     array([2., 1.])
     """
-    return _floats(array, "grad")
+    return np.asarray(_GRAD(np.asarray(array, dtype=object)), dtype=float)
 
 
-def _floats(array: Any, attribute: str) -> Floats:
-    elements = np.asarray(array, dtype=object)
-    out = np.empty(elements.shape)
-    for index, element in np.ndenumerate(elements):
-        plain = element if attribute == "data" else 0.0  # used if the element is a plain number
-        number = getattr(element, attribute) if isinstance(element, Value) else plain
-        out[index] = number.item() if isinstance(number, Value) else float(number)
-    return out
-
-
-def _set(array: ValueArray, attribute: str, numbers: Any) -> None:
-    if np.asarray(numbers).dtype == object:  # Values as data would nest one graph in another
-        numbers = data_of(numbers)
-    numbers = np.asarray(numbers, dtype=float)
+def _set(array: ValueArray, attribute: str, given: Any) -> None:
+    numbers = data_of(given)  # of Values, too: as data they would nest one graph in another
     if numbers.ndim and numbers.shape != array.shape:
         raise ValueError(
             f"A.{attribute} expects an array of shape {array.shape} or a number, got "
@@ -392,6 +367,8 @@ def _each(name: str, function: Callable[..., Value], operands: int) -> Any:
 
 
 _INNERMOST = np.frompyfunc(innermost, 1, 1)
+_DATA = np.frompyfunc(lambda x: float(innermost(x)), 1, 1)
+_GRAD = np.frompyfunc(lambda x: float(innermost(getattr(x, "grad", 0.0))), 1, 1)
 _RELU, _SIGMOID, _DETACH = (
     _each(f.__name__, lambda x, f=f: f(_value(x)), 1)
     for f in (Value.relu, Value.sigmoid, Value.detach)

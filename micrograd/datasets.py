@@ -208,10 +208,9 @@ def digits() -> Arrays:
 def mnist(path: str | PathLike[str]) -> tuple[Arrays, Arrays]:
     """The MNIST digits of 28 x 28 pixels: `(X, y)` for training and `(X, y)` for testing.
 
-    `path` is a folder with the files train-images-idx3-ubyte, train-labels-idx1-ubyte,
-    t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (or `.idx` instead of `-idx`; they may end in
-    .gz), or an .npz file with the arrays x_train, y_train, x_test and y_test. Images become arrays
-    of shape (n, 784), pixels from 0 to 1; labels from 0 to 9 have the shape (n,).
+    `path` is a folder with the four files train-images-idx3-ubyte, ..., t10k-labels-idx1-ubyte
+    (which may end in .gz), or an .npz file with x_train, y_train, x_test and y_test. Images become
+    arrays of shape (n, 784), pixels from 0 to 1; labels from 0 to 9 have the shape (n,).
 
     Source: LeCun, Cortes, Burges, "The MNIST database of handwritten digits".
     """
@@ -252,9 +251,9 @@ def read_csv(
 ) -> tuple[list[list[float]], list[Any], list[str]]:
     r"""Points, class indices and class names from a file with one row x1,x2,...,label per point.
 
-    The first row may be a header, in which no x is a number; blank lines are skipped. Labels may be
-    numbers or text. If all are numbers, classes are in numerical order (1, 1.0 and 01 are the same
-    class), otherwise in alphabetical order. A row that does not fit is named in a ValueError.
+    The first row may be a header, in which no x is a number; blank lines are skipped. If all labels
+    are numbers, classes are in numerical order (1, 1.0 and 01 are the same class), otherwise in
+    alphabetical order. A row that does not fit is named in a ValueError.
 
     With `target`, the labels are in the column of that name. If all of them are numbers, they are
     returned as they are, for regression or as class indices, with [] as the names.

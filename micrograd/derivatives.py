@@ -57,8 +57,7 @@ def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...
     """The derivatives of a node with respect to its operands: one for each edge, in operand order.
 
     They are read off the node's closure, which may be user-defined; all gradients stay unchanged. A
-    closure that sets a gradient with = is treated as if it used +=; with `strict`, it raises a
-    ValueError.
+    closure that sets a gradient with = is read as if it used +=; with `strict`, that is an error.
 
     >>> x = Value(3.0)
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
@@ -175,8 +174,8 @@ def jvp(
             expected = f"jvp(f, xs, tangents) expects {len(leaves)} tangents, one for each x"
             raise ValueError(f"{expected}, got {tangents}")
         y = output(*leaves)
-        found = jvp(_outputs(y), dict(zip(leaves, rates, strict=True)))
-        return [_plain(d) for d in found] if shape_of(y) else _plain(found[0])
+        found = [_plain(d) for d in jvp(_outputs(y), dict(zip(leaves, rates, strict=True)))]
+        return found if shape_of(y) else found[0]
     rate_of = xs if tangents is None else tangents
     if not isinstance(rate_of, Mapping):
         fix = "pass {leaf: tangent}, or a function as in jvp(f, xs, tangents)"
@@ -399,15 +398,13 @@ def check_gradients(
     geometric mean are tried, from the largest down. Agreement at one of them is enough, because a
     wrong closure agrees at none.
 
+    If the two differ, a GradientError names the argument, both numbers and the first operation of
+    the graph whose local derivatives are wrong.
+
     Args:
         f: a function of Values that returns a Value, smooth around xs.
         xs: the point to check at, one number for each argument.
         tolerance: the largest allowed difference, in units of max(1, |df/dx|).
-
-    Raises:
-        GradientError: the two results differ. The message names the argument, both numbers and the
-            first operation of the graph whose local derivatives are wrong.
-        TypeError: f does not return a Value.
 
     >>> check_gradients(lambda x, y: x * y + x.sin(), [0.0, 2.0])
     [3.0, 0.0]
@@ -486,12 +483,8 @@ def recompute(root: Value) -> Value:
     Each node gets new data and a new closure, because closures hold intermediate results. Gradients
     do not change. The graph keeps its shape: decisions that were made while it was built (by `if`,
     `max`, `where` or an index) are not made again, and copies made by `detach()` keep their number.
-    If something fails, nothing has been changed.
-
-    Raises:
-        TypeError: the graph contains a user-defined operation, which cannot be run again.
-        RuntimeError: the call is inside `no_grad()`, or part of the graph was built there:
-            `no_grad()` does not keep closures.
+    A user-defined operation cannot be run again, nor anything computed inside `no_grad()`, which
+    keeps no closures. If something fails, nothing has been changed.
 
     >>> a = Value(2.0)
     >>> square = a * a
@@ -530,9 +523,6 @@ def recompute(root: Value) -> Value:
 def again(op: str, operands: Sequence[Value]) -> Value:
     """The result of the operation with this name, as in `_op`.
 
-    Raises:
-        ValueError: the name is neither an operation nor a power with a plain base or exponent.
-
     >>> again("**2", [Value(3.0)]), again("+", [Value(3.0), Value(1.0)])
     (Value(data=9.0, grad=0), Value(data=4.0, grad=0))
     """
@@ -558,20 +548,15 @@ def again(op: str, operands: Sequence[Value]) -> Value:
 class PathSum:
     """d output / d leaf as a sum over paths; `str()` gives text, and notebooks show the formula.
 
-    Attributes:
-        output, leaf: the names of the two nodes.
-        count: the number of paths from the leaf to the output.
-        total: the derivative.
-        paths: for each path, the names of its nodes from leaf to output; () if there are too many.
-        factors: for each path, the local derivatives along it.
+    `paths` and `factors` are empty if there are too many paths to list.
     """
 
     output: str
     leaf: str
-    count: int
-    total: Number
-    paths: tuple[tuple[str, ...], ...]
-    factors: tuple[tuple[Number, ...], ...]
+    count: int  # of all paths from the leaf to the output
+    total: Number  # the derivative
+    paths: tuple[tuple[str, ...], ...]  # for each path, the names of its nodes from leaf to output
+    factors: tuple[tuple[Number, ...], ...]  # for each path, the local derivatives along it
 
     def __str__(self) -> str:
         head = f"d {self.output} / d {self.leaf} = {_number(self.total)}"
@@ -610,7 +595,7 @@ def sum_over_paths(
 
     Args:
         output: the node at the end of the paths.
-        leaf: the node at the start of the paths.
+        leaf: the node at the start.
         names: maps names to Values, as `locals()` does. The first name of a Value counts; names
             that begin with `_` are ignored, and labels take precedence. Nodes without a name are
             called v0, v1, ... in topological order.
@@ -637,14 +622,13 @@ def sum_over_paths(
 
 
 def _names(tape: _Tape, leaf: Value, names: Mapping[str, Any]) -> dict[Value, str]:
-    variables: dict[Value, str] = {}
-    for variable, thing in list(names.items()):
-        if isinstance(thing, Value) and not variable.startswith("_"):
-            variables.setdefault(thing, variable)
-    name = {leaf: leaf.label or variables.get(leaf, "leaf")}
-    for i, (v, _) in enumerate(tape.nodes):
-        name[v] = v.label or variables.get(v, f"v{i}")
-    return name
+    variables = {
+        thing: variable
+        for variable, thing in reversed(list(names.items()))
+        if isinstance(thing, Value) and not variable.startswith("_")
+    }
+    numbered = {v: f"v{i}" for i, (v, _) in enumerate(tape.nodes)}
+    return {v: v.label or variables.get(v, numbered.get(v, "leaf")) for v in (leaf, *numbered)}
 
 
 def _paths(

@@ -49,11 +49,7 @@ class Module:
         return self.forward(*inputs, **named)
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """The outputs for the given inputs; subclasses define this method.
-
-        Raises:
-            NotImplementedError: the class does not define it.
-        """
+        """The outputs for the given inputs; subclasses define this method."""
         raise NotImplementedError(f"{type(self).__name__} defines neither forward nor __call__")
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
@@ -114,15 +110,15 @@ class Module:
         total                                  13
         """
         parts = [
-            (name, module._kind(), len(module.parameters()))
+            (name, module._kind(), f"{len(module.parameters()):,}")
             for name, module in _found(Module, vars(self), "", attributes=True)
         ]
-        rows = [*parts, ("total", "", len(self.parameters()))]
-        name_width = max(len(name) for name, *_ in rows)
-        kind_width = max(len(kind) for _, kind, _ in rows)
-        head = f"{'part':{name_width}}  {'kind':{kind_width}}  parameters"
-        lines = [f"{name:{name_width}}  {kind:{kind_width}}  {n:>10,}" for name, kind, n in rows]
-        return "\n".join([head, *lines])
+        total = "total", "", f"{len(self.parameters()):,}"
+        rows = [("part", "kind", "parameters"), *parts, total]
+        name_width, kind_width = (max(len(row[i]) for row in rows) for i in range(2))
+        return "\n".join(
+            f"{name:{name_width}}  {kind:{kind_width}}  {n:>10}" for name, kind, n in rows
+        )
 
     def _kind(self) -> str:
         return repr(self) if type(self).__repr__ is not object.__repr__ else type(self).__name__
@@ -135,10 +131,6 @@ class Module:
         """Sets the data of all parameters from a `state_dict()`; on an error, none is changed.
 
         Entries may also be Values, as in `dict(model.named_parameters())`: their data is copied.
-
-        Raises:
-            ValueError: the names in `state` are not exactly the names of the parameters.
-            TypeError: an entry is not a number.
 
         >>> from micrograd.nn import Neuron
         >>> a, b = Neuron(2), Neuron(2)
@@ -247,16 +239,14 @@ def _found(
     if str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
         thing = thing.tolist()
     if isinstance(thing, dict):
-        places = [f"{name}{key}" if attributes else f"{name}[{key!r}]" for key in thing]
-        entries = list(thing.values())
+        entries = {f"{name}{k}" if attributes else f"{name}[{k!r}]": v for k, v in thing.items()}
     elif isinstance(thing, (list, tuple)):
-        places = [f"{name}[{i}]" for i in range(len(thing))]
-        entries = list(thing)
+        entries = {f"{name}[{i}]": entry for i, entry in enumerate(thing)}
     else:
         return
     if any(thing is outer for outer in around):
         return
-    for place, entry in zip(places, entries, strict=True):
+    for place, entry in entries.items():
         if isinstance(entry, kind):
             yield place, entry
         elif not isinstance(entry, Module):  # named_modules() visits Modules

@@ -169,9 +169,8 @@ class Linear(_ArrayModule):
         bound = n_in**-0.5
         weight = [random.uniform(-bound, bound) for _ in range(n_out * n_in)]
         self.weight = array_of(map(Value, weight), n_out, n_in)
-        self.bias = (
-            array_of([Value(random.uniform(-bound, bound)) for _ in range(n_out)]) if bias else None
-        )
+        starts = [Value(random.uniform(-bound, bound)) for _ in range(n_out if bias else 0)]
+        self.bias = array_of(starts) if bias else None
 
     def forward(self, x: list[Value]) -> list[Value]:
         """The n_out outputs for n_in inputs."""
@@ -208,9 +207,8 @@ class Activation(_ArrayModule):
         return [ACTIVATIONS[self.name](xi) for xi in x]
 
     def __repr__(self) -> str:
-        return (
-            f"Activation({self.name!r})" if type(self) is Activation else f"{type(self).__name__}()"
-        )
+        kind = type(self)
+        return f"Activation({self.name!r})" if kind is Activation else f"{kind.__name__}()"
 
 
 class ReLU(Activation):
@@ -296,9 +294,6 @@ def predicted_class(scores: Any, threshold: float = 0.0) -> int:
 
     >>> predicted_class([0.1, 2.0, -1.0]), predicted_class(Value(0.3)), predicted_class(-0.3)
     (1, 1, 0)
-
-    Raises:
-        ValueError: a score is NaN, which cannot be compared.
     """
     several = inputs_of(scores)
     if not all(score <= score for score in several):  # False for NaN
@@ -319,10 +314,6 @@ def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.
         labels: class indices; with single scores, -1 counts as class 0.
         threshold: a single score above it means class 1; use 0.5 for probabilities.
 
-    Raises:
-        ValueError: a score is NaN, a label is not one of the classes, there are no examples, or the
-            numbers of scores and labels differ.
-
     >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
     0.6666666666666666
     """
@@ -333,7 +324,7 @@ def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.
 def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) -> list[list[int]]:
     """A table of counts: row i, column j counts the examples of class i predicted as class j.
 
-    `scores`, `labels` and the errors are as in `accuracy`; `classes` is the number of classes.
+    `scores` and `labels` are as in `accuracy`; `classes` is the number of classes.
 
     >>> confusion([Value(2.0), Value(-1.0), Value(0.5)], [1, 0, 0])
     [[1, 1], [0, 1]]
@@ -353,25 +344,22 @@ def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) ->
 def _pairs(
     scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0
 ) -> list[tuple[int, int]]:
+    # The predicted class and the class of each example.
     scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
         raise ValueError(
             f"expected one label for each score, and at least one, got {len(labels)} labels for "
             f"{len(scores)} scores"
         )
-    return [
-        (predicted_class(s, threshold), _class_index(plain(label), len(inputs_of(s))))
-        for s, label in zip(scores, labels, strict=True)
-    ]
-
-
-def _class_index(label: Any, scores: int) -> int:
-    known = range(scores) if scores > 1 else (0, 1, -1)
-    if shape_of(label) or label not in known:
-        classes = f"0 to {scores - 1} for {scores} scores" if scores > 1 else "0 and 1, or -1 and 1"
-        fix = fix_of(label, "pass class indices", classes=max(scores, 2))
-        raise ValueError(f"expected the labels {classes}, got {label!r}: {fix}")
-    return max(0, int(label))
+    pairs = []
+    for several, label in zip(scores, map(plain, labels), strict=True):
+        n = len(inputs_of(several))
+        if shape_of(label) or label not in (range(n) if n > 1 else (0, 1, -1)):
+            classes = f"0 to {n - 1} for {n} scores" if n > 1 else "0 and 1, or -1 and 1"
+            fix = fix_of(label, "pass class indices", classes=max(n, 2))
+            raise ValueError(f"expected the labels {classes}, got {label!r}: {fix}")
+        pairs.append((predicted_class(several, threshold), max(0, int(label))))
+    return pairs
 
 
 def _check_activation(name: str) -> None:

@@ -13,8 +13,8 @@
 
 Nothing here depends on Value: a parameter is any object with `data` and `grad`. These may also be
 arrays: the update rules are plain arithmetic, so they update all parameters of a compiled function
-at once. Arguments, defaults and update rules are the same as in PyTorch. A
-learning-rate schedule is a function of the step:
+at once. Arguments, defaults and update rules are the same as in PyTorch. A learning-rate schedule
+is a function of the step:
 
     >>> schedule = linear(1.0, 0.0, steps=4)
     >>> [schedule(step) for step in range(5)]
@@ -29,14 +29,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from operator import attrgetter
 from threading import RLock
 from types import SimpleNamespace
 from typing import Any
 
 from micrograd.core.numbers import as_exact
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "constant", "cosine", "linear"]
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "linear"]
 
 Schedule = Callable[[float], float]
 
@@ -48,11 +47,9 @@ one_at_a_time = RLock()
 class Optimizer:
     """The base class of all optimizers; a subclass defines the update rule, `_update(i, p, g)`.
 
-    Pass the parameters as `model.parameters()`, or as `model.named_parameters()` to see their
-    names in error messages.
-
     Attributes:
-        parameters: a tuple of all parameters.
+        parameters: a tuple of all parameters: pass `model.parameters()`, or
+            `model.named_parameters()` to see their names in error messages.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
         steps: number of steps taken.
@@ -62,15 +59,13 @@ class Optimizer:
     ...     def _update(self, i, p, g):
     ...         p.data -= math.copysign(self.lr, g)
 
-    A rule can keep a number from one step to the next in `self._state(name)[i]`, which starts at
-    0.0.
-
     The parameters of a compiled function share storage: their numbers are in one array. A rule that
     consists of arithmetic and NumPy functions can update them all in one call, where `p.data`
     and `g` are arrays; for a few hundred parameters this is about 80 times as fast. Such a rule
-    must not branch on numbers, call `math` or `random`, use `i` for anything but `_state`, or keep
-    numbers anywhere else. This cannot be checked automatically, so the class that defines `_update`
-    has to declare it:
+    must not branch on numbers, call `math` or `random`, or keep numbers anywhere but in
+    `self._state(name)[i]`, which starts at 0.0; `i` is for nothing else. This cannot be checked
+    automatically, so the class that defines `_update` has to declare it; otherwise, `_update` gets
+    one parameter at a time.
 
     >>> class HeavyBall(Optimizer):
     ...     elementwise = True
@@ -78,8 +73,6 @@ class Optimizer:
     ...         v = self._state("v")
     ...         v[i] = 0.9 * v[i] + g
     ...         p.data -= self.lr * v[i]
-
-    Without the declaration, `_update` always gets one parameter at a time.
     """
 
     elementwise = False
@@ -97,12 +90,11 @@ class Optimizer:
         self._checked()
         self._now: tuple[Any, ...] = ()  # the numbers of this step, see `_numbers`
 
-    # Settings that may be changed between steps; each step checks them.
-    _settings: Callable[[Any], Any] = attrgetter("lr", "weight_decay")
-
-    def _check_settings(self) -> None:
+    def _checked(self) -> tuple[Any, ...]:
+        # The settings, which may be changed between steps; each step checks them. The first is lr.
         self.lr = _in_range("lr", self.lr)
         self.weight_decay = _in_range("weight_decay", self.weight_decay)
+        return self.lr, self.weight_decay
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -110,13 +102,7 @@ class Optimizer:
         return self._parameters.all
 
     def step(self) -> None:
-        """Updates every parameter once.
-
-        Raises:
-            ValueError: a gradient is infinite or NaN, or a setting such as lr is out of range; no
-                parameter has been changed.
-            TypeError: a gradient or a setting is not a number.
-        """
+        """Updates every parameter once, or none if a gradient or a setting is invalid."""
         self._checked()
         self._now = self._numbers(self.steps + 1)
         with one_at_a_time:
@@ -133,13 +119,8 @@ class Optimizer:
             for p in self.parameters if self._parameters.row is None else [self._parameters.row]:
                 p.grad = 0
 
-    def _checked(self) -> Any:
-        self._check_settings()
-        return self._settings(self)
-
     def _numbers(self, step: int) -> tuple[float, ...]:
-        # What the rules below use apart from p, g, states and settings: numbers that all parameters
-        # share, and that may change from step to step. The first is lr.
+        # Numbers that all parameters share and that change from step to step. The first is lr.
         return (self.lr,)
 
     def _has_other_parameters(self) -> ValueError:
@@ -147,7 +128,7 @@ class Optimizer:
         name = type(self).__name__
         return ValueError(
             f"expected an optimizer of parameters that the loss uses, got {name} with none of "
-            f"them, so training would change nothing: build it again, as in "
+            "them, so training would change nothing: build it again, as in "
             f"{name}(model.parameters())"
         )
 
@@ -182,10 +163,8 @@ class SGD(Optimizer):
         p = p - lr v                              (lr (g + momentum v) with nesterov)
 
     Args:
-        parameters: objects with `data` and `grad`, such as those in `model.parameters()`.
-        lr: learning rate, at least 0.
+        parameters, lr, weight_decay: as in `Optimizer`; both numbers are at least 0.
         momentum: fraction of the velocity that is kept, at least 0; 0 is plain gradient descent.
-        weight_decay: how strongly parameters are pulled towards 0; at least 0.
         nesterov: whether to look ahead along the velocity; needs momentum.
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
@@ -207,13 +186,11 @@ class SGD(Optimizer):
         self.nesterov = nesterov
         super().__init__(parameters, lr, weight_decay)
 
-    _settings = attrgetter("lr", "weight_decay", "momentum", "nesterov")
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def _checked(self) -> tuple[Any, ...]:
         self.momentum = _in_range("momentum", self.momentum)
         if self.nesterov and self.momentum == 0:
             raise ValueError("nesterov needs momentum > 0, got momentum=0")
+        return *super()._checked(), self.momentum, self.nesterov
 
     def _update(self, i: Any, p: Any, g: Any) -> None:
         [lr] = self._now
@@ -243,11 +220,9 @@ class Adam(Optimizer):
     0.75
 
     Args:
-        parameters: objects with `data` and `grad`, such as those in `model.parameters()`.
-        lr: learning rate, at least 0.
+        parameters, lr, weight_decay: as in `Optimizer`; both numbers are at least 0.
         betas: fractions of m and s that are kept in each step, both in [0, 1).
         eps: added to the divisor to keep it away from 0; at least 0.
-        weight_decay: how strongly parameters are pulled towards 0; at least 0.
 
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
     """
@@ -266,15 +241,12 @@ class Adam(Optimizer):
         self.eps = eps
         super().__init__(parameters, lr, weight_decay)
 
-    _settings = attrgetter("lr", "weight_decay", "betas", "eps")
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def _checked(self) -> tuple[Any, ...]:
         if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
             raise TypeError(f"betas expects two numbers, as in (0.9, 0.999), got {self.betas!r}")
-        # a tuple, because a list could change unnoticed
         self.betas = tuple(_in_range(f"betas[{i}]", b, 1) for i, b in enumerate(self.betas))
         self.eps = _in_range("eps", self.eps)
+        return *super()._checked(), self.betas, self.eps
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         beta1, beta2 = self.betas
@@ -331,10 +303,6 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
 
         norm = sqrt(sum of g^2)        g = g max_norm / norm   if norm > max_norm
 
-    Raises:
-        ValueError: a gradient is infinite or NaN, or max_norm is not above 0; no gradient has been
-            changed.
-
     Source: Pascanu, Mikolov, Bengio, "On the difficulty of training recurrent neural networks",
     2013, algorithm 1. (PyTorch's `clip_grad_norm_` adds 1e-6 to the norm.)
 
@@ -353,15 +321,6 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
         for p in found.all:
             p.grad *= max_norm / norm
     return norm
-
-
-def constant(lr: float) -> Schedule:
-    """A schedule with the same learning rate in every step.
-
-    >>> constant(0.5)(100)
-    0.5
-    """
-    return linear(lr, lr, steps=1)
 
 
 def linear(start: float, end: float, steps: int) -> Schedule:
@@ -395,8 +354,6 @@ def _schedule(shape: Callable[[float], float], start: float, end: float, steps: 
         raise ValueError(f"a schedule needs at least one step, got steps={steps}")
 
     def lr(step: float) -> float:
-        if step < 0:
-            raise ValueError(f"a schedule starts at step 0, got step {step}")
         return start + (end - start) * shape(step / steps) if step < steps else end
 
     return lr
@@ -431,13 +388,8 @@ class Parameters:
         elementwise: whether to treat them as a row if they have one, as in `Optimizer`.
 
     Attributes:
-        all: a tuple of the parameters.
-        names: a name for each parameter, for error messages.
+        all, names: the parameters, and a name for each of them, for error messages.
         row: the row of all parameters; None if they do not share storage or are not elementwise.
-
-    Raises:
-        TypeError: something in `given` is not a parameter.
-        ValueError: there are no parameters, or one is listed twice.
     """
 
     def __init__(self, given: Iterable[Any], user: str, elementwise: bool = False) -> None:
@@ -509,8 +461,7 @@ class Parameters:
     def _lists(self) -> dict[str, list[float]]:
         if self.row is None:
             return self._states
-        ranks = self.row.ranks
-        return {name: numbers[ranks].tolist() for name, numbers in self._states.items()}
+        return {name: array[self.row.ranks].tolist() for name, array in self._states.items()}
 
     def _arranged(self, numbers: list[float]) -> Any:
         if self.row is None:
