@@ -35,7 +35,7 @@ class Neuron(PerExample):
 
     Args:
         nin: number of inputs.
-        nonlin: the original's way to choose: False makes the neuron linear, whatever `activation`.
+        nonlin: the original's only choice; False makes the neuron linear, whatever `activation` is.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear'.
 
     >>> neuron = Neuron(2)
