@@ -155,7 +155,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     def zero_grad(self) -> None:
         """Resets the gradients, which otherwise add up from one backward pass to the next."""
-        for v in self.flat:
+        for v in self.flat:  # the int, because with a float fractions would not stay exact
             v.grad = 0
 
     def detach(self) -> ValueArray:
@@ -183,9 +183,7 @@ class ValueArray(np.ndarray[Any, Any]):
             )
         if self.size and not any(isinstance(v, Value) and v.requires_grad for v in self.flat):
             raise RuntimeError("this array was computed inside no_grad(): compute it outside")
-        if self.size == 1:
-            self.item().backward(seeds.item())
-        elif self.size:
+        if self.size:
             np.sum(self * seeds).backward()
 
     def relu(self) -> Any:
@@ -342,10 +340,10 @@ def _remembering(result: Any, operation: str, operands: tuple[Any, ...]) -> Any:
     # element: if it remembered its array, there would be a reference cycle.
     if is_paused():
         return result
-    arrays = [x for x in operands if isinstance(x, ValueArray)] if isinstance(result, Value) else []
-    if isinstance(result, ValueArray) or (
-        isinstance(result, Value) and not any(v is result for x in arrays for v in x.flat)
-    ):
+    itself = isinstance(result, Value) and any(
+        v is result for x in operands if isinstance(x, ValueArray) for v in x.flat
+    )
+    if isinstance(result, (Value, ValueArray)) and not itself:
         result._made_from = operation, operands  # type: ignore[union-attr]
     return result
 

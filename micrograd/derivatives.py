@@ -180,10 +180,9 @@ def jvp(
     if not isinstance(rate_of, Mapping):
         fix = "pass {leaf: tangent}, or a function as in jvp(f, xs, tangents)"
         raise TypeError(f"jvp expects a mapping from leaves to tangents, got {rate_of!r}: {fix}")
-    for node in rate_of:
-        if node._prev:
-            fix = "pass the tangents of the leaves that it was computed from"
-            raise ValueError(f"jvp expects tangents of leaves only, got one for {node!r}: {fix}")
+    if computed := [node for node in rate_of if node._prev]:
+        fix = "pass the tangents of the leaves that it was computed from"
+        raise ValueError(f"jvp expects tangents of leaves only, got some for {computed}: {fix}")
     outputs = _list(output)
     tangent = _Tape(*outputs).tangents(rate_of)
     found = [tangent.get(v, 0) for v in outputs]
@@ -351,7 +350,7 @@ def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
 
 def _gradients(y: Any, leaves: Sequence[Value]) -> list[Any]:
     gradients = vjp(_output(y))
-    return [gradients.get(leaf, 0) for leaf in leaves]
+    return [gradients[leaf] for leaf in leaves]
 
 
 def _leaves(xs: Any) -> list[Value]:
@@ -496,18 +495,16 @@ def recompute(root: Value) -> Value:
         raise TypeError(f"recompute starts from a Value, got {type(root).__name__} {root!r:.40}")
     order = topological_order(root)
     if is_paused() or any(node._chain_rule is unrecorded for node in order):
-        reason = "recompute needs the closures of the graph, and no_grad() keeps none"
         raise RuntimeError(
-            f"{reason}: build all of the graph, and call recompute, outside no_grad(); "
-            "use detach() for a number that is to stay as it is"
+            "recompute needs closures, and no_grad() keeps none: build all of the graph, and call "
+            "recompute, outside no_grad(); use detach() for a number that is to stay as it is"
         )
     nodes = [node for node in order if node._prev]
-    for node in nodes:
-        if node.is_own_operation:
-            raise TypeError(
-                f"recompute cannot run the operation {node._op!r} again, since it is not one of "
-                "Value's: rebuild the graph in each step"
-            )
+    if own := [node._op for node in nodes if node.is_own_operation]:
+        raise TypeError(
+            f"recompute cannot run the operation {own[0]!r} again, since it is not one of Value's: "
+            "rebuild the graph in each step"
+        )
     before = [(node.data, node._chain_rule) for node in nodes]
     try:
         for node in nodes:
