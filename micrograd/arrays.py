@@ -34,10 +34,9 @@ These do not work; use the right column instead:
     A.grad[:] = 0, A.data[0] -= 5    A.grad = 0 and A[0].data -= 5: A.data and A.grad are copies
 
 `A == B` and `A != B` compare the numbers, as do `<` and `>`, while two single Values are equal only
-if they are the same node: `A[0] == B[0]`.
-Shapes follow NumPy's rules. A result without axes, such as that of `sum()`, is a Value. Each
-element is a separate node: for arrays of more than a few thousand elements, use `micrograd.compile`
-or an array framework.
+if they are the same node: `A[0] == B[0]`. A result without axes, such as that of `sum()`, is a
+Value. Each element is a separate node: for arrays of more than a few thousand elements, use
+`micrograd.compile` or an array framework.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ from numpy.typing import NDArray
 
 from micrograd.core.node import innermost
 from micrograd.core.pause import is_paused
-from micrograd.core.shapes import flat
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
@@ -73,6 +71,10 @@ def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
     return method
 
 
+def _of_elements(name: str) -> Any:
+    return lambda array, *args, **options: getattr(array.view(np.ndarray), name)(*args, **options)
+
+
 class Copy(np.ndarray[Any, Any]):
     """The numbers or gradients of an array of Values, copied: for reading only.
 
@@ -87,16 +89,14 @@ class Copy(np.ndarray[Any, Any]):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self.flags.writeable:
-            raise _written()
+            raise ValueError(
+                "A.data and A.grad are copies, so writing into them would change no Value of A: "
+                "assign all numbers, as in A.grad = 0 or A.data = numbers, or one, as in "
+                "A[0].grad = 0"
+            )
         super().__setitem__(key, value)
 
-    def fill(self, value: Any) -> None:
-        """Sets all elements, of a copy of this copy: `A.grad.copy().fill(0)`."""
-        self[...] = value
-
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if any(isinstance(x, Copy) and not x.flags.writeable for x in options.get("out", ())):
-            raise _written()
         if "out" in options:
             options["out"] = tuple(map(_uncopied, options["out"]))
         return getattr(ufunc, method)(*map(_uncopied, inputs), **options)
@@ -109,13 +109,6 @@ class Copy(np.ndarray[Any, Any]):
     __imul__: Any = np.ndarray.__mul__
     __itruediv__: Any = np.ndarray.__truediv__
     __ipow__: Any = np.ndarray.__pow__
-
-
-def _written() -> ValueError:
-    return ValueError(
-        "A.data and A.grad are copies, so writing into them would change no Value of A: assign all "
-        "numbers, as in A.grad = 0 or A.data = numbers, or one, as in A[0].grad = 0"
-    )
 
 
 def _uncopied(x: Any) -> Any:
@@ -149,7 +142,6 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @data.setter
     def data(self, numbers: Any) -> None:
-        """Sets the numbers of all elements, from one number or an array of the same shape."""
         _set(self, "data", numbers)
 
     @property
@@ -159,12 +151,11 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
-        """Sets the gradients of all elements, from one number or an array of the same shape."""
         _set(self, "grad", numbers)
 
     def zero_grad(self) -> None:
         """Resets the gradients, which otherwise add up from one backward pass to the next."""
-        for v in self.flat:
+        for v in self.flat:  # the int, because with a float fractions would not stay exact
             v.grad = 0
 
     def detach(self) -> ValueArray:
@@ -176,16 +167,9 @@ class ValueArray(np.ndarray[Any, Any]):
 
             grad(leaf)  +=  sum over elements i of   upstream_i * d element_i / d leaf
 
-        This is a vector-Jacobian product. For a single element, upstream is 1 by default. PyTorch
-        calls it `gradient`, and some articles `end_grad`.
-
-        Args:
-            upstream: the upstream gradient of each element, in an array of the same shape.
-
-        Raises:
-            ValueError: there are several elements but no upstream gradients, or their shape
-                differs from the shape of the array.
-            RuntimeError: the array was computed inside `no_grad()`.
+        This is a vector-Jacobian product. PyTorch calls `upstream` `gradient`, and some articles
+        `end_grad`: the upstream gradient of each element, in an array of the same shape. For a
+        single element, it is 1 by default.
         """
         if upstream is None and self.size != 1:
             raise ValueError(
@@ -199,9 +183,7 @@ class ValueArray(np.ndarray[Any, Any]):
             )
         if self.size and not any(isinstance(v, Value) and v.requires_grad for v in self.flat):
             raise RuntimeError("this array was computed inside no_grad(): compute it outside")
-        if self.size == 1:
-            self.item().backward(seeds.item())
-        elif self.size:
+        if self.size:
             np.sum(self * seeds).backward()
 
     def relu(self) -> Any:
@@ -240,23 +222,10 @@ class ValueArray(np.ndarray[Any, Any]):
         """The mean of all elements, or along an axis."""
         return _remembering(super().mean(*args, **options), "mean", (self,))
 
-    def argmax(  # type: ignore[override]
-        self, axis: Any = None, **options: Any
-    ) -> Any:
-        """The index of the largest element, a plain integer; with `axis`, an array of indices."""
-        return self.view(np.ndarray).argmax(axis, **options)
-
-    def argmin(  # type: ignore[override]
-        self, axis: Any = None, **options: Any
-    ) -> Any:
-        """The index of the smallest element, a plain integer; with `axis`, an array of indices."""
-        return self.view(np.ndarray).argmin(axis, **options)
-
-    def argsort(  # type: ignore[override]
-        self, axis: Any = -1, **options: Any
-    ) -> Any:
-        """The indices that sort the elements by data, as plain integers."""
-        return self.view(np.ndarray).argsort(axis, **options)
+    # The elements are compared by data, and the indices are plain integers.
+    argmax: Any = _of_elements("argmax")
+    argmin: Any = _of_elements("argmin")
+    argsort: Any = _of_elements("argsort")
 
     def __array_ufunc__(self, *call: Any, **options: Any) -> Any:
         return apply_ufunc(*call, **options)
@@ -295,14 +264,9 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
 
 
 def values(array: Any) -> ValueArray:
-    """An array of the same shape, whose elements are new leaves with these numbers.
+    """An array of the same shape as these nested lists or this array, with leaves as elements.
 
-    Args:
-        array: numbers, as nested lists or as an array of any shape; Values stay as they are.
-
-    Raises:
-        TypeError: an element is not a number, or is masked.
-        ValueError: the rows differ in length.
+    The leaves are new; an element that is a Value stays as it is.
 
     >>> (values([1, 2]) * 2).data
     array([2., 4.])
@@ -316,25 +280,13 @@ def values(array: Any) -> ValueArray:
     return out.view(ValueArray)
 
 
-def as_array(rows: Any, shape: tuple[int, ...]) -> ValueArray:
-    """An array of the given shape, filled with these Values row by row.
-
-    >>> as_array([[Value(1.0)], [Value(2.0)]], (2, 1)).data
-    array([[1.],
-           [2.]])
-    """
-    out = np.empty(shape, dtype=object)
-    out.ravel()[:] = flat(rows)
-    return out.view(ValueArray)
-
-
 def data_of(array: Any) -> Floats:
     """The data of an array of Values, as an array of floats of the same shape.
 
     >>> data_of([Value(1.0), Value(2.0)])
     array([1., 2.])
     """
-    return _floats(array, "data")
+    return np.asarray(_DATA(np.asarray(array, dtype=object)), dtype=float)
 
 
 def grad_of(array: Any) -> Floats:
@@ -345,23 +297,11 @@ def grad_of(array: Any) -> Floats:
     >>> grad_of(x)
     array([2., 1.])
     """
-    return _floats(array, "grad")
+    return np.asarray(_GRAD(np.asarray(array, dtype=object)), dtype=float)
 
 
-def _floats(array: Any, attribute: str) -> Floats:
-    elements = np.asarray(array, dtype=object)
-    out = np.empty(elements.shape)
-    for index, element in np.ndenumerate(elements):
-        plain = element if attribute == "data" else 0.0  # used if the element is a plain number
-        number = getattr(element, attribute) if isinstance(element, Value) else plain
-        out[index] = number.item() if isinstance(number, Value) else float(number)
-    return out
-
-
-def _set(array: ValueArray, attribute: str, numbers: Any) -> None:
-    if np.asarray(numbers).dtype == object:  # Values as data would nest one graph in another
-        numbers = data_of(numbers)
-    numbers = np.asarray(numbers, dtype=float)
+def _set(array: ValueArray, attribute: str, given: Any) -> None:
+    numbers = data_of(given)  # of Values, too: as data they would nest one graph in another
     if numbers.ndim and numbers.shape != array.shape:
         raise ValueError(
             f"A.{attribute} expects an array of shape {array.shape} or a number, got "
@@ -400,10 +340,10 @@ def _remembering(result: Any, operation: str, operands: tuple[Any, ...]) -> Any:
     # element: if it remembered its array, there would be a reference cycle.
     if is_paused():
         return result
-    arrays = [x for x in operands if isinstance(x, ValueArray)] if isinstance(result, Value) else []
-    if isinstance(result, ValueArray) or (
-        isinstance(result, Value) and not any(v is result for x in arrays for v in x.flat)
-    ):
+    itself = isinstance(result, Value) and any(
+        v is result for x in operands if isinstance(x, ValueArray) for v in x.flat
+    )
+    if isinstance(result, (Value, ValueArray)) and not itself:
         result._made_from = operation, operands  # type: ignore[union-attr]
     return result
 
@@ -425,6 +365,8 @@ def _each(name: str, function: Callable[..., Value], operands: int) -> Any:
 
 
 _INNERMOST = np.frompyfunc(innermost, 1, 1)
+_DATA = np.frompyfunc(lambda x: float(innermost(x)), 1, 1)
+_GRAD = np.frompyfunc(lambda x: float(innermost(getattr(x, "grad", 0.0))), 1, 1)
 _RELU, _SIGMOID, _DETACH = (
     _each(f.__name__, lambda x, f=f: f(_value(x)), 1)
     for f in (Value.relu, Value.sigmoid, Value.detach)

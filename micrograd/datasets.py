@@ -20,13 +20,12 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from micrograd.core.shapes import plain
 
 Points = tuple[list[list[float]], list[int]]
 Arrays = tuple[Any, Any]
-Label = TypeVar("Label")
 TURN = 2 * math.pi
 # The point of class k at the place t on its curve, from 0 at one end to 1 at the other.
 Point = Callable[[int, float, random.Random], list[float]]
@@ -154,32 +153,7 @@ def _classes(
     return [x for x, _ in examples], [label for _, label in examples]
 
 
-# ---- 2. Training and validation
-
-
-def split(
-    X: Sequence[list[float]], y: Sequence[Label], validation: float = 0.2, seed: int = 0
-) -> tuple[tuple[list[list[float]], list[Label]], tuple[list[list[float]], list[Label]]]:
-    """The examples, split at random into `(X, y)` for training and `(X, y)` for validation.
-
-    `validation` is the fraction of the examples in the second set. Each set has at least one.
-
-    >>> (X, y), (X_validation, y_validation) = split(*moons(100))
-    >>> len(X), len(y), len(X_validation), len(y_validation)
-    (80, 80, 20, 20)
-    """
-    X, y = plain(X), plain(y)
-    if len(X) != len(y) or len(X) < 2 or not 0 < validation < 1:
-        raise ValueError(
-            f"split expects a label for each of at least two points, and a fraction between 0 and "
-            f"1, got {len(X)} points, {len(y)} labels and validation={validation}"
-        )
-    order = list(range(len(X)))
-    random.Random(seed).shuffle(order)
-    size = min(max(round(validation * len(X)), 1), len(X) - 1)
-    parts = order[size:], order[:size]
-    training, rest = (([X[i] for i in part], [y[i] for i in part]) for part in parts)
-    return training, rest
+# ---- 2. Mini-batches
 
 
 def batches(X: Any, y: Any, size: int, shuffle: bool = True, seed: int = 0) -> Iterator[Arrays]:
@@ -234,10 +208,9 @@ def digits() -> Arrays:
 def mnist(path: str | PathLike[str]) -> tuple[Arrays, Arrays]:
     """The MNIST digits of 28 x 28 pixels: `(X, y)` for training and `(X, y)` for testing.
 
-    `path` is a folder with the files train-images-idx3-ubyte, train-labels-idx1-ubyte,
-    t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (or `.idx` instead of `-idx`; they may end in
-    .gz), or an .npz file with the arrays x_train, y_train, x_test and y_test. Images become arrays
-    of shape (n, 784), pixels from 0 to 1; labels from 0 to 9 have the shape (n,).
+    `path` is a folder with the four files train-images-idx3-ubyte, ..., t10k-labels-idx1-ubyte
+    (which may end in .gz), or an .npz file with x_train, y_train, x_test and y_test. Images become
+    arrays of shape (n, 784), pixels from 0 to 1; labels from 0 to 9 have the shape (n,).
 
     Source: LeCun, Cortes, Burges, "The MNIST database of handwritten digits".
     """
@@ -278,9 +251,9 @@ def read_csv(
 ) -> tuple[list[list[float]], list[Any], list[str]]:
     r"""Points, class indices and class names from a file with one row x1,x2,...,label per point.
 
-    The first row may be a header, in which no x is a number; blank lines are skipped. Labels may be
-    numbers or text. If all are numbers, classes are in numerical order (1, 1.0 and 01 are the same
-    class), otherwise in alphabetical order. A row that does not fit is named in a ValueError.
+    The first row may be a header, in which no x is a number; blank lines are skipped. If all labels
+    are numbers, classes are in numerical order (1, 1.0 and 01 are the same class), otherwise in
+    alphabetical order. A row that does not fit is named in a ValueError.
 
     With `target`, the labels are in the column of that name. If all of them are numbers, they are
     returned as they are, for regression or as class indices, with [] as the names.

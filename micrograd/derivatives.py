@@ -20,11 +20,13 @@ If the data are Values themselves, so are the derivatives, and these can be diff
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from micrograd.core.errors import explained
 from micrograd.core.node import operations, unrecorded
@@ -55,8 +57,7 @@ def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...
     """The derivatives of a node with respect to its operands: one for each edge, in operand order.
 
     They are read off the node's closure, which may be user-defined; all gradients stay unchanged. A
-    closure that sets a gradient with = is treated as if it used +=; with `strict`, it raises a
-    ValueError.
+    closure that sets a gradient with = is read as if it used +=; with `strict`, that is an error.
 
     >>> x = Value(3.0)
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
@@ -78,29 +79,28 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
     >>> contributions(x * x, 10.0)
     (30.0, 30.0)
     """
-    operands = set(node._prev)
-    before = [(v, v.grad) for v in (node, *operands)]
-    failure = None
     try:
-        for operand in operands:
+        entries = _entries(node, upstream, strict)
+    except (ArithmeticError, ValueError) as error:
+        raise explained(error, node._op, node._prev, "derivatives", node) from error
+    share = {v: shares(entries[v], node._prev.count(v)) for v in entries}
+    return tuple(next(share[v]) for v in node._prev)
+
+
+def _entries(node: Value, upstream: Number, strict: bool) -> dict[Value, tuple[Number, ...]]:
+    # Runs the closure of one node; returns what it adds to the gradient of each operand.
+    before = [(v, v.grad) for v in (node, *node._prev)]
+    try:
+        for operand in node._prev:
             operand.grad = _Ledger()
         node.grad = upstream
         node._chain_rule(upstream, *node._prev)
-        if strict and not all(isinstance(v.grad, _Ledger) for v in operands):
+        if strict and not all(isinstance(v.grad, _Ledger) for v in node._prev):
             raise ValueError("its _backward sets the grad of an operand with =: use +=")
-        entries = {v: getattr(v.grad, "entries", (v.grad,)) for v in operands}
-    except (ArithmeticError, ValueError) as error:
-        failure = error
+        return {v: getattr(v.grad, "entries", (v.grad,)) for v in node._prev}
     finally:
         for v, grad in before:
             v.grad = grad
-    if failure is not None:
-        try:
-            raise explained(failure, node._op, node._prev, "derivatives", node) from failure
-        finally:
-            del failure  # otherwise a reference cycle through its traceback
-    share = {v: shares(entries[v], node._prev.count(v)) for v in operands}
-    return tuple(next(share[v]) for v in node._prev)
 
 
 def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Any]:
@@ -112,20 +112,14 @@ def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Any]:
     return iter(entries if len(entries) == edges else (sum(entries), *[0] * (edges - 1)))
 
 
-class _Tape(NamedTuple):
+class _Tape:
     """A graph with the local derivatives on its edges; both modes walk over it."""
 
-    nodes: list[tuple[Value, tuple[Number, ...]]]
-
-    @staticmethod
-    def of(*outputs: Value) -> _Tape:
-        return _Tape([(v, local_derivatives(v)) for v in topological_order(*outputs)])
+    def __init__(self, *outputs: Value) -> None:
+        self.nodes = [(v, local_derivatives(v)) for v in topological_order(*outputs)]
 
     def tangents(self, seeds: Mapping[Value, Number]) -> dict[Value, Number]:
-        """Forward mode: the tangents of all nodes that depend on the nodes in `seeds`.
-
-        `seeds` maps nodes to their given tangents.
-        """
+        """Forward mode: the tangents of all nodes that depend on those with a given tangent."""
         tangent = dict(seeds)
         for node, local in self.nodes:
             for d, operand in zip(local, node._prev, strict=True):
@@ -134,10 +128,7 @@ class _Tape(NamedTuple):
         return tangent
 
     def adjoints(self, seeds: Mapping[Value, Number]) -> dict[Value, Number]:
-        """Reverse mode: the adjoints of all nodes that the nodes in `seeds` depend on.
-
-        `seeds` maps nodes to their given adjoints.
-        """
+        """Reverse mode: the adjoints of all nodes that those with a given adjoint depend on."""
         adjoint = dict(seeds)
         for node, local in reversed(self.nodes):
             if node in adjoint:
@@ -161,21 +152,15 @@ def jvp(
     It takes one walk from the leaves to the outputs, regardless of the number of outputs. A full
     gradient takes one walk for each input.
 
-    Call it as `jvp(output, tangents)` for the nodes of a graph, or as `jvp(f, xs, tangents)` for a
-    function at plain numbers, as in `gradient(f, xs)`.
-
     Args:
-        output: a Value, a sequence of Values, or a function that returns one of these.
+        output: a Value or a sequence of Values, for `jvp(output, tangents)`; or a function that
+            returns one of these, for `jvp(f, xs, tangents)`.
         xs: a number for each argument of the function.
         tangents: maps each leaf that changes to its rate of change; for a function, a rate of
             change for each argument.
 
     Returns:
         A number, or a list of numbers for several outputs.
-
-    Raises:
-        ValueError: tangents contains a node that is not a leaf, or not one tangent for each x.
-        TypeError: tangents is not a mapping, and output is not a function.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> jvp(x * y, {x: 1.0}), jvp([x * y, x - y], {x: 1.0, y: 1.0})
@@ -189,18 +174,17 @@ def jvp(
             expected = f"jvp(f, xs, tangents) expects {len(leaves)} tangents, one for each x"
             raise ValueError(f"{expected}, got {tangents}")
         y = output(*leaves)
-        found = jvp(_outputs(y), dict(zip(leaves, rates, strict=True)))
-        return [_plain(d) for d in found] if shape_of(y) else _plain(found[0])
+        found = [_plain(d) for d in jvp(_outputs(y), dict(zip(leaves, rates, strict=True)))]
+        return found if shape_of(y) else found[0]
     rate_of = xs if tangents is None else tangents
     if not isinstance(rate_of, Mapping):
         fix = "pass {leaf: tangent}, or a function as in jvp(f, xs, tangents)"
         raise TypeError(f"jvp expects a mapping from leaves to tangents, got {rate_of!r}: {fix}")
-    for node in rate_of:
-        if node._prev:
-            fix = "pass the tangents of the leaves that it was computed from"
-            raise ValueError(f"jvp expects tangents of leaves only, got one for {node!r}: {fix}")
+    if computed := [node for node in rate_of if node._prev]:
+        fix = "pass the tangents of the leaves that it was computed from"
+        raise ValueError(f"jvp expects tangents of leaves only, got some for {computed}: {fix}")
     outputs = _list(output)
-    tangent = _Tape.of(*outputs).tangents(rate_of)
+    tangent = _Tape(*outputs).tangents(rate_of)
     found = [tangent.get(v, 0) for v in outputs]
     return found[0] if isinstance(output, Value) else found
 
@@ -217,19 +201,12 @@ def vjp(output: Any, upstream: Any = 1) -> Gradients:
 
         gradient(leaf)  =  sum over outputs of   upstream(output) * d output / d leaf
 
-    It takes one walk from the outputs to the leaves, regardless of the number of leaves. For a
-    single output, `backward(gradient)` adds the same numbers to the grad of the leaves; `vjp` does
-    not change any grad.
+    It takes one walk from the outputs to the leaves, regardless of the number of leaves. The result
+    maps every leaf of the graph, except constants, to its gradient; no grad is changed.
 
     Args:
         output: a Value, or Values in a list or an array of any shape.
         upstream: the upstream gradient of each output, in the same shape.
-
-    Returns:
-        A mapping from every leaf of the graph, except constants, to its gradient.
-
-    Raises:
-        ValueError: the upstream gradients and the outputs differ in shape.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> gradient_of = vjp([x * y, x - y], [1.0, 10.0])
@@ -243,7 +220,7 @@ def vjp(output: Any, upstream: Any = 1) -> Gradients:
     seeds: dict[Value, Number] = {}
     for v, seed in zip(outputs, flat(upstream), strict=True):
         seeds[v] = seeds.get(v, 0) + seed
-    adjoint = _Tape.of(*outputs).adjoints(seeds)
+    adjoint = _Tape(*outputs).adjoints(seeds)
     return Gradients((v, d) for v, d in adjoint.items() if v.is_leaf and v.requires_grad)
 
 
@@ -260,9 +237,6 @@ def jacobian(
             of its arguments, as in `gradient(f, xs)`.
         mode: 'reverse' walks the graph once for each output, 'forward' once for each input.
 
-    Raises:
-        TypeError: an input is not a Value, and outputs is not a function.
-
     >>> x, y = Value(2.0), Value(3.0)
     >>> jacobian([x * y, x + y], [x, y])
     [[3.0, 2.0], [1, 1]]
@@ -278,7 +252,7 @@ def jacobian(
         if not isinstance(v, Value):
             fix = "pass Values, or a function as in jacobian(f, xs)"
             raise TypeError(f"jacobian expects nodes of the graph as inputs, got {v!r}: {fix}")
-    tape = _Tape.of(*outputs)
+    tape = _Tape(*outputs)
     if mode == "reverse":
         adjoints = [tape.adjoints({output: 1}) for output in outputs]
         return [[adjoint.get(v, 0) for v in inputs] for adjoint in adjoints]
@@ -288,22 +262,17 @@ def jacobian(
     raise ValueError(f"jacobian expects mode 'reverse' or 'forward', got {mode!r}")
 
 
-class PassCounts(NamedTuple):
+@dataclass(frozen=True)
+class PassCounts:
     """The multiplications of a full Jacobian in each mode; `print` shows a table."""
 
     inputs: int
     outputs: int
     edges: int
 
-    @property
-    def forward(self) -> int:
-        """Multiplications of forward mode: one walk over all edges for each input."""
-        return self.inputs * self.edges
-
-    @property
-    def reverse(self) -> int:
-        """Multiplications of reverse mode: one walk over all edges for each output."""
-        return self.outputs * self.edges
+    # One walk over all edges for each input, or for each output.
+    forward = property(lambda cost: cost.inputs * cost.edges)
+    reverse = property(lambda cost: cost.outputs * cost.edges)
 
     def __str__(self) -> str:
         rows = [("forward", self.inputs, self.forward), ("reverse", self.outputs, self.reverse)]
@@ -344,10 +313,6 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
         x: a number; a fraction gives an exact derivative if the operations in f keep it exact.
         order: n, the number of differentiations, at least 0.
 
-    Raises:
-        ValueError: order is negative, or the call is inside a `no_grad()` block.
-        TypeError: f returns neither a Value nor a number.
-
     >>> derivative(lambda x: x**3, 2.0), derivative(lambda x: x**3, 2.0, order=2)
     (12.0, 12.0)
     """
@@ -385,7 +350,7 @@ def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
 
 def _gradients(y: Any, leaves: Sequence[Value]) -> list[Any]:
     gradients = vjp(_output(y))
-    return [gradients.get(leaf, 0) for leaf in leaves]
+    return [gradients[leaf] for leaf in leaves]
 
 
 def _leaves(xs: Any) -> list[Value]:
@@ -432,15 +397,13 @@ def check_gradients(
     geometric mean are tried, from the largest down. Agreement at one of them is enough, because a
     wrong closure agrees at none.
 
+    If the two differ, a GradientError names the argument, both numbers and the first operation of
+    the graph whose local derivatives are wrong.
+
     Args:
         f: a function of Values that returns a Value, smooth around xs.
         xs: the point to check at, one number for each argument.
         tolerance: the largest allowed difference, in units of max(1, |df/dx|).
-
-    Raises:
-        GradientError: the two results differ. The message names the argument, both numbers and the
-            first operation of the graph whose local derivatives are wrong.
-        TypeError: f does not return a Value.
 
     >>> check_gradients(lambda x, y: x * y + x.sin(), [0.0, 2.0])
     [3.0, 0.0]
@@ -451,72 +414,51 @@ def check_gradients(
         raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
     nodes = topological_order(y)
     found = [float(d) for d in jacobian(y, leaves)[0]]
-    for i, derivative in enumerate(found):
-        if mismatch := _mismatch(f, xs, i, derivative, nodes, tolerance):
-            expected, reason = mismatch
+    for i, by_closures in enumerate(found):
+        attempts = [(-3, math.nan, "f is not defined on both sides of this point")]
+        for scale in sorted({1.0, abs(xs[i]), abs(xs[i]) ** 0.5} - {0.0}, reverse=True):
+            try:
+                expected, slopes = _slopes(f, xs, i, 6e-6 * scale)
+            except (ArithmeticError, ValueError):  # f is not defined this far from the point
+                continue
+            if _agree(by_closures, expected, tolerance):
+                break
+            position, reason = _first_wrong(nodes, slopes, tolerance)
+            attempts.append((position, expected, reason))
+        else:
+            # At an unsuitable scale even correct operations look wrong, so trust the scale at which
+            # the first wrong operation comes latest.
+            _, expected, reason = max(attempts)
             name = getattr(f, "__name__", repr(f))
             raise GradientError(
-                f"d {name}{tuple(xs)} / d argument {i} is {derivative:.8g} according to the "
+                f"d {name}{tuple(xs)} / d argument {i} is {by_closures:.8g} according to the "
                 f"closures, but {expected:.8g} according to central differences; {reason}"
             )
     return found
 
 
-def _mismatch(
-    f: Callable[..., Value],
-    xs: Sequence[float],
-    i: int,
-    found: float,
-    nodes: list[Value],
-    tolerance: float,
-) -> tuple[float, str] | None:
-    # The expected derivative, and why the one found differs from it; None if they agree.
-    mismatches = []
-    for h in _steps(xs[i]):
-        try:
-            above, below = (
-                _nodes_at(f, [*xs[:i], x, *xs[i + 1 :]]) for x in (xs[i] + h, xs[i] - h)
-            )
-        except (ArithmeticError, ValueError):  # f is not defined this far from the point
-            continue
-        expected = _slope(above[-1], below[-1], h)
-        if _agree(found, expected, tolerance):
-            return None
-        position, reason = _first_wrong(nodes, above, below, h, tolerance)
-        mismatches.append((position, expected, reason))
-    # At an unsuitable scale even correct operations look wrong, so trust the scale at which the
-    # first wrong operation comes latest.
-    undefined = (-3, float("nan"), "f is not defined on both sides of this point")
-    _, expected, reason = max(mismatches, default=undefined)
-    return expected, reason
-
-
-def _steps(x: float) -> list[float]:
-    scales = sorted({1.0, abs(x), abs(x) ** 0.5} - {0.0}, reverse=True)
-    return [6e-6 * scale for scale in scales]
-
-
-def _nodes_at(f: Callable[..., Value], xs: Sequence[float]) -> list[Value]:
-    return topological_order(f(*map(Value, xs)))
-
-
-def _slope(above: Value, below: Value, h: float) -> float:
-    return (above.item() - below.item()) / (2 * h)
+def _slopes(
+    f: Callable[..., Value], xs: Sequence[float], i: int, h: float
+) -> tuple[float, list[float]]:
+    # The slope of f and of each node of its graph; of no node if the graph changes shape.
+    above, below = (
+        [v.item() for v in topological_order(f(*map(Value, [*xs[:i], x, *xs[i + 1 :]])))]
+        for x in (xs[i] + h, xs[i] - h)
+    )
+    slopes = [(a - b) / (2 * h) for a, b in zip(above, below, strict=False)]
+    return (above[-1] - below[-1]) / (2 * h), slopes if len(above) == len(below) else []
 
 
 def _agree(found: float, expected: float, tolerance: float) -> bool:
     return abs(found - expected) <= tolerance * max(1.0, abs(expected))
 
 
-def _first_wrong(
-    nodes: list[Value], above: list[Value], below: list[Value], h: float, tolerance: float
-) -> tuple[int, str]:
+def _first_wrong(nodes: list[Value], slopes: list[float], tolerance: float) -> tuple[int, str]:
     # The position of the first node whose closure has wrong local derivatives, and a message; a
     # negative position if there is no such node.
-    if not len(nodes) == len(above) == len(below):
+    if len(nodes) != len(slopes):
         return -1, "the graph changes shape near this point: use where() instead of if"
-    ends = zip(nodes, above, below, strict=True)
-    slope = {v: _slope(a, b, h) for v, a, b in ends}
+    slope = dict(zip(nodes, slopes, strict=True))
     for position, v in enumerate(nodes):
         local = local_derivatives(v)
         by_closure = sum(float(d) * slope[u] for d, u in zip(local, v._prev, strict=True))
@@ -540,12 +482,8 @@ def recompute(root: Value) -> Value:
     Each node gets new data and a new closure, because closures hold intermediate results. Gradients
     do not change. The graph keeps its shape: decisions that were made while it was built (by `if`,
     `max`, `where` or an index) are not made again, and copies made by `detach()` keep their number.
-
-    Raises:
-        TypeError: the root is not a Value, or the graph contains a user-defined operation, which
-            cannot be run again. Nothing has been changed.
-        RuntimeError: the call is inside `no_grad()`, or the graph was built there: `no_grad()` does
-            not keep closures.
+    A user-defined operation cannot be run again, nor anything computed inside `no_grad()`, which
+    keeps no closures. If something fails, nothing has been changed.
 
     >>> a = Value(2.0)
     >>> square = a * a
@@ -557,18 +495,16 @@ def recompute(root: Value) -> Value:
         raise TypeError(f"recompute starts from a Value, got {type(root).__name__} {root!r:.40}")
     order = topological_order(root)
     if is_paused() or any(node._chain_rule is unrecorded for node in order):
-        reason = "recompute needs the closures of the graph, and no_grad() keeps none"
         raise RuntimeError(
-            f"{reason}: build all of the graph, and call recompute, outside no_grad(); "
-            "use detach() for a number that is to stay as it is"
+            "recompute needs closures, and no_grad() keeps none: build all of the graph, and call "
+            "recompute, outside no_grad(); use detach() for a number that is to stay as it is"
         )
     nodes = [node for node in order if node._prev]
-    for node in nodes:
-        if node.is_own_operation:
-            raise TypeError(
-                f"recompute cannot run the operation {node._op!r} again, since it is not one of "
-                "Value's: rebuild the graph in each step"
-            )
+    if own := [node._op for node in nodes if node.is_own_operation]:
+        raise TypeError(
+            f"recompute cannot run the operation {own[0]!r} again, since it is not one of Value's: "
+            "rebuild the graph in each step"
+        )
     before = [(node.data, node._chain_rule) for node in nodes]
     try:
         for node in nodes:
@@ -584,9 +520,6 @@ def recompute(root: Value) -> Value:
 def again(op: str, operands: Sequence[Value]) -> Value:
     """The result of the operation with this name, as in `_op`.
 
-    Raises:
-        ValueError: the name is neither an operation nor a power with a plain base or exponent.
-
     >>> again("**2", [Value(3.0)]), again("+", [Value(3.0), Value(1.0)])
     (Value(data=9.0, grad=0), Value(data=4.0, grad=0))
     """
@@ -594,15 +527,15 @@ def again(op: str, operands: Sequence[Value]) -> Value:
         result: Value = operations[op](*operands)
         return result
     base, _, exponent = op.partition("**")  # the base or the exponent is a plain number in the name
-    kinds: list[Any] = [int, float, Fraction]
-    for kind in kinds:
-        try:
+    number: Any = None
+    kind: Any
+    for kind in (Fraction, float, int):  # the last that can read it
+        with suppress(ValueError):
             number = kind(base.strip("()") or exponent)
-        except ValueError:
-            continue
-        power: Value = number ** operands[0] if base else operands[0] ** number
-        return power
-    raise ValueError(f"{op!r} is not a power with a plain base or exponent")
+    if number is None:
+        raise ValueError(f"{op!r} is not a power with a plain base or exponent")
+    power: Value = number ** operands[0] if base else operands[0] ** number
+    return power
 
 
 # ---- 6. The gradient as a sum over paths
@@ -612,20 +545,15 @@ def again(op: str, operands: Sequence[Value]) -> Value:
 class PathSum:
     """d output / d leaf as a sum over paths; `str()` gives text, and notebooks show the formula.
 
-    Attributes:
-        output, leaf: the names of the two nodes.
-        count: the number of paths from the leaf to the output.
-        total: the derivative.
-        paths: for each path, the names of its nodes from leaf to output; () if there are too many.
-        factors: for each path, the local derivatives along it.
+    `paths` and `factors` are empty if there are too many paths to list.
     """
 
     output: str
     leaf: str
-    count: int
-    total: Number
-    paths: tuple[tuple[str, ...], ...]
-    factors: tuple[tuple[Number, ...], ...]
+    count: int  # of all paths from the leaf to the output
+    total: Number  # the derivative
+    paths: tuple[tuple[str, ...], ...]  # for each path, the names of its nodes from leaf to output
+    factors: tuple[tuple[Number, ...], ...]  # for each path, the local derivatives along it
 
     def __str__(self) -> str:
         head = f"d {self.output} / d {self.leaf} = {_number(self.total)}"
@@ -633,28 +561,20 @@ class PathSum:
             return f"{head}, the sum over {self.count:,} paths, too many to list"
         lines = [f"{head}, the sum over {self.count} path{'s' * (self.count != 1)}"]
         for path, factors in zip(self.paths, self.factors, strict=True):
-            product: Number = 1
-            for factor in factors:
-                product = product * factor
-            chain = " * ".join(_number(factor) for factor in factors) or "1"
-            lines.append(f"  {' -> '.join(path)}:  {chain} = {_number(product)}")
+            chain = " * ".join(map(_number, factors)) or "1"
+            lines.append(f"  {' -> '.join(path)}:  {chain} = {_number(math.prod(factors))}")
         return "\n".join(lines)
 
     @property
     def latex(self) -> str:
         """The sum as LaTeX, without dollar signs."""
-        head = _partial(self.output, self.leaf)
+        head, total = _partial(self.output, self.leaf), _number(self.total)
         if self.count > len(self.paths):
-            return rf"{head} = {_number(self.total)} \quad ({self.count}\ \text{{paths}})"
-        symbols = [
-            " ".join(_partial(b, a) for a, b in reversed(list(pairwise(path)))) or "1"
-            for path in self.paths
-        ]
-        numbers = [
-            r" \cdot ".join(f"({_number(factor)})" for factor in reversed(factors)) or "1"
-            for factors in self.factors
-        ]
-        total = _number(self.total)
+            return rf"{head} = {total} \quad ({self.count}\ \text{{paths}})"
+        symbols, numbers = [], []  # as in the chain rule, the factor next to the output comes first
+        for path, factors in zip(self.paths, self.factors, strict=True):
+            symbols.append(" ".join(_partial(b, a) for a, b in [*pairwise(path)][::-1]) or "1")
+            numbers.append(r" \cdot ".join(f"({_number(d)})" for d in factors[::-1]) or "1")
         return f"{head} = {' + '.join(symbols) or 0} = {' + '.join(numbers) or 0} = {total}"
 
     def _repr_latex_(self) -> str:
@@ -672,7 +592,7 @@ def sum_over_paths(
 
     Args:
         output: the node at the end of the paths.
-        leaf: the node at the start of the paths.
+        leaf: the node at the start.
         names: maps names to Values, as `locals()` does. The first name of a Value counts; names
             that begin with `_` are ignored, and labels take precedence. Nodes without a name are
             called v0, v1, ... in topological order.
@@ -686,34 +606,26 @@ def sum_over_paths(
       a -> b -> c:  -1 * 3 = -3
       a -> c:  -3 = -3
     """
-    tape = _Tape.of(output)
+    tape = _Tape(output)
     name = _names(tape, leaf, names or {})
-    counts = _path_counts(tape, leaf)
-    count = counts[output]
-    found = list(_paths(tape, output, leaf, counts)) if count <= limit else []
+    counts: dict[Value, int] = {}  # the number of paths from the leaf to each node
+    for v, _ in tape.nodes:
+        counts[v] = 1 if v is leaf else sum(counts[u] for u in v._prev)
+    found = list(_paths(tape, output, leaf, counts)) if counts[output] <= limit else []
     paths = tuple(tuple(name[v] for v in path) for path, _ in found)
     factors = tuple(along for _, along in found)
     total = tape.adjoints({output: 1}).get(leaf, 0)
-    return PathSum(name[output], name[leaf], count, total, paths, factors)
+    return PathSum(name[output], name[leaf], counts[output], total, paths, factors)
 
 
 def _names(tape: _Tape, leaf: Value, names: Mapping[str, Any]) -> dict[Value, str]:
-    variables: dict[Value, str] = {}
-    for variable, thing in list(names.items()):
-        if isinstance(thing, Value) and not variable.startswith("_"):
-            variables.setdefault(thing, variable)
-    name = {leaf: leaf.label or variables.get(leaf, "leaf")}
-    for i, (v, _) in enumerate(tape.nodes):
-        name[v] = v.label or variables.get(v, f"v{i}")
-    return name
-
-
-def _path_counts(tape: _Tape, leaf: Value) -> dict[Value, int]:
-    # The number of paths from the leaf to each node.
-    counts: dict[Value, int] = {}
-    for v, _ in tape.nodes:
-        counts[v] = 1 if v is leaf else sum(counts[u] for u in v._prev)
-    return counts
+    variables = {
+        thing: variable
+        for variable, thing in reversed(list(names.items()))
+        if isinstance(thing, Value) and not variable.startswith("_")
+    }
+    numbered = {v: f"v{i}" for i, (v, _) in enumerate(tape.nodes)}
+    return {v: v.label or variables.get(v, numbered.get(v, "leaf")) for v in (leaf, *numbered)}
 
 
 def _paths(
@@ -734,12 +646,11 @@ def _paths(
 
 
 def _partial(numerator: str, denominator: str) -> str:
-    above, below = (rf"\mathrm{{{_latex_text(name)}}}" for name in (numerator, denominator))
-    return rf"\frac{{\partial {above}}}{{\partial {below}}}"
-
-
-def _latex_text(name: str) -> str:
-    return "".join("\\" + c if c in "_{}#$%&" else c for c in name)
+    above, below = (
+        "".join("\\" + c if c in "_{}#$%&" else c for c in name)
+        for name in (numerator, denominator)
+    )
+    return rf"\frac{{\partial \mathrm{{{above}}}}}{{\partial \mathrm{{{below}}}}}"
 
 
 def _number(x: Number) -> str:

@@ -10,17 +10,15 @@ examples. The number of axes distinguishes the two.
 
 Shape (n, 1), which a layer of one neuron returns, may be paired with shape (n,). Any other
 difference in shape is an error, because NumPy might pair every prediction with every target.
-The same line of code works on a whole batch in eager mode, and on one example in a function that
-`micrograd.compile` then runs over the batch.
 
 The cross-entropies take logits, which are scores of any size, not probabilities: for large scores,
 log(sigmoid(z)) and log(softmax(z)) would take the logarithm of 0. They use the identity
 
     log(sum_k e^z_k)  =  m + log(sum_k e^(z_k - m)),        true for every number m,
 
-with the largest score as m, so that no exponential overflows and one of them is 1. The right-hand
-side does not depend on m, so m is treated as a constant (detached). Derivatives of all orders
-stay exact, even if two scores tie for the largest.
+with the largest score as m, so that no exponential overflows and one of them is 1. As the result
+does not depend on m, m is a constant (detached): derivatives of all orders stay exact, even if two
+scores tie for the largest.
 
 Letters: z logit, t target, m shift.
 """
@@ -28,7 +26,7 @@ Letters: z logit, t target, m shift.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -47,14 +45,14 @@ def squared_error(prediction: Any, target: Any) -> Value:
     >>> squared_error(Value(3.0), 1.0).item()
     4.0
     """
-    prediction, target = plain(prediction), plain(target)
-    if shape_of(prediction) or shape_of(target):
-        return _mean_of_pairs(squared_error, prediction, target)
-    if isinstance(target, str):
-        raise TypeError(f"squared_error expects a number as its target, got {target!r}: "
-                        f"{fix_of(target, '')}")  # fmt: skip
-    difference: Value = _value(prediction) - target
-    return difference**2
+    losses = []
+    for p, t in _pairs("squared_error", prediction, target):
+        if isinstance(t, str):
+            raise TypeError(
+                f"squared_error expects a number as its target, got {t!r}: {fix_of(t, '')}"
+            )
+        losses.append((p - t) ** 2)
+    return _mean(losses)
 
 
 def hinge(score: Any, target: Any) -> Value:
@@ -66,20 +64,16 @@ def hinge(score: Any, target: Any) -> Value:
         score: s, any real number; its sign gives the class.
         target: t, -1 or 1.
 
-    Raises:
-        ValueError: the target is neither -1 nor 1.
-
     >>> hinge(Value(0.25), 1).item(), hinge(Value(0.25), -1).item(), hinge(Value(3.0), 1).item()
     (0.75, 1.25, 0.0)
     """
-    score, target = plain(score), plain(target)
-    if shape_of(score) or shape_of(target):
-        return _mean_of_pairs(hinge, score, target)
-    if _is_known(target) and target not in (-1, 1):
-        fix = fix_of(target, "for labels 0 and 1, pass 2 * y - 1", classes=2)
-        raise ValueError(f"hinge expects a target of -1 or 1, got {target}: {fix}")
-    shortfall: Value = 1 - _value(score) * target
-    return shortfall.relu()
+    losses = []
+    for s, t in _pairs("hinge", score, target):
+        if _is_known(t) and t not in (-1, 1):
+            fix = fix_of(t, "for labels 0 and 1, pass 2 * y - 1", classes=2)
+            raise ValueError(f"hinge expects a target of -1 or 1, got {t}: {fix}")
+        losses.append((1 - s * t).relu())
+    return _mean(losses)
 
 
 def binary_cross_entropy(logit: Any, target: Any) -> Value:
@@ -91,25 +85,17 @@ def binary_cross_entropy(logit: Any, target: Any) -> Value:
         logit: z, any real number (stable at +-1000).
         target: t, 0 or 1, or the probability of class 1, in [0, 1].
 
-    Raises:
-        ValueError: the target is outside [0, 1].
-
-    >>> z = Value(0.0)
-    >>> loss = binary_cross_entropy(z, 1)
-    >>> loss.backward()
-    >>> round(loss.item(), 4), z.grad
-    (0.6931, -0.5)
+    >>> round(binary_cross_entropy(Value(0.0), 1).item(), 4)
+    0.6931
     """
-    logit, target = plain(logit), plain(target)
-    if shape_of(logit) or shape_of(target):
-        return _mean_of_pairs(binary_cross_entropy, logit, target)
-    if _is_known(target) and (isinstance(target, str) or not 0 <= target <= 1):
-        fix = fix_of(target, "for labels -1 and 1, pass (y + 1) / 2", classes=2)
-        raise ValueError(f"binary_cross_entropy expects a target from 0 to 1, got {target}: {fix}")
-    z = _value(logit)
-    m = z.maximum(0).detach()
-    loss: Value = ((z - m).exp() + (-m).exp()).log() + (m - z * target)
-    return loss
+    losses = []
+    for z, t in _pairs("binary_cross_entropy", logit, target):
+        if _is_known(t) and (isinstance(t, str) or not 0 <= t <= 1):
+            fix = fix_of(t, "for labels -1 and 1, pass (y + 1) / 2", classes=2)
+            raise ValueError(f"binary_cross_entropy expects a target from 0 to 1, got {t}: {fix}")
+        m = z.maximum(0).detach()
+        losses.append(((z - m).exp() + (-m).exp()).log() + (m - z * t))
+    return _mean(losses)
 
 
 def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
@@ -121,70 +107,67 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
         logits: one per class, any real numbers (stable at +-1000); for a batch, shape (n, k).
         label: index of the true class, 0 <= label < k for k classes; for a batch, shape (n,).
 
-    Raises:
-        IndexError: the label is not one of the k classes.
-        TypeError: the logits are not a list, or the label is not an integer.
-        ValueError: there are no logits, or a batch does not have one label for each row.
-
     >>> round(cross_entropy([Value(1.0), Value(1.0)], 0).item(), 4)
     0.6931
     """
-    logits, label = plain(logits), plain(label)
+    losses = []
+    for row, k in _rows(logits, label):
+        zs = _values(row)
+        if not zs:
+            raise ValueError("cross_entropy expects at least one logit, got none")
+        m = reduce(Value.maximum, zs).detach()
+        shifted = [z - m for z in zs]
+        total: Any = sum(z.exp() for z in shifted)
+        try:
+            losses.append(total.log() - take(shifted, k))
+        except (IndexError, TypeError) as error:
+            fix = fix_of(k, "pass the index of the true class", classes=len(zs))
+            raise type(error)(
+                f"cross_entropy expects the label of one of {len(zs)} classes, an int from 0 to "
+                f"{len(zs) - 1}, got {k!r}: {fix}"
+            ) from None
+    return _mean(losses)
+
+
+def _pairs(loss: str, predictions: Any, targets: Any) -> Iterable[tuple[Value, Any]]:
+    # The prediction and the target of one example, or of each example of a batch.
+    shape, expected = shape_of(predictions), shape_of(targets)
+    if shape not in (expected, (*expected, 1)) and expected != (*shape, 1):
+        raise ValueError(
+            f"{loss} expects predictions and targets of the same shape, got {shape} and {expected}"
+        )
+    return zip(_values(flat(predictions)), flat(targets), strict=True)
+
+
+def _rows(logits: Any, labels: Any) -> Iterable[tuple[Iterable[Any], Any]]:
+    # The logits and the label of one example, or of each example of a batch.
+    logits = plain(logits)
     if not isinstance(logits, Iterable):
         got = "a single Value" if isinstance(logits, Value) else repr(logits)
         raise TypeError(
             f"cross_entropy expects a list of logits, one for each class, got {got}: "
             "use binary_cross_entropy, or a last layer of at least two neurons"
         )
-    if len(shape_of(logits)) > 1 or shape_of(label):
-        return _mean_of_rows(logits, label)
-    zs = [_value(z) for z in logits]
-    if not zs:
-        raise ValueError("cross_entropy expects at least one logit, got none")
-    m = reduce(Value.maximum, zs).detach()
-    shifted = [z - m for z in zs]
-    total: Any = sum(z.exp() for z in shifted)
-    try:
-        chosen = take(shifted, label)
-    except (IndexError, TypeError) as error:
-        fix = fix_of(label, "pass the index of the true class", classes=len(zs))
-        raise type(error)(
-            f"cross_entropy expects the label of one of {len(zs)} classes, an int from 0 to "
-            f"{len(zs) - 1}, got {label!r}: {fix}"
-        ) from None
-    loss: Value = total.log() - chosen
-    return loss
-
-
-def _mean_of_pairs(loss: Callable[[Any, Any], Value], predictions: Any, targets: Any) -> Value:
-    shape, expected = shape_of(predictions), shape_of(targets)
-    if shape not in (expected, (*expected, 1)) and expected != (*shape, 1):
-        raise ValueError(
-            f"{loss.__name__} expects predictions and targets of the same shape, got {shape} and "
-            f"{expected}"
-        )
-    return _mean(list(map(loss, flat(predictions), flat(targets))))
-
-
-def _mean_of_rows(logits: Any, labels: Any) -> Value:
     shape, expected = shape_of(logits), shape_of(labels)
+    if len(shape) <= 1 and not expected:
+        return [(logits, labels)]
     if len(shape) != 2 or expected != shape[:1]:
         raise ValueError(
             "cross_entropy expects logits of shape (n, k) and labels of shape (n,), got "
             f"{shape} and {expected}: {fix_of(labels, 'pass a label for each row')}"
         )
-    return _mean(list(map(cross_entropy, logits, flat(labels))))
+    return zip(logits, flat(labels), strict=True)
+
+
+def _values(xs: Iterable[Any]) -> list[Value]:
+    return [x if isinstance(x, Value) else Value(x) for x in xs]
 
 
 def _mean(losses: list[Value]) -> Value:
     if not losses:
         raise ValueError("expected at least one example, got none")
-    mean: Value = sum(losses[1:], losses[0]) / len(losses)
-    return mean
-
-
-def _value(x: Any) -> Value:
-    return x if isinstance(x, Value) else Value(x)
+    total: Value = sum(losses[1:], losses[0])
+    return total / len(losses) if len(losses) > 1 else total
 
 
 def _is_known(target: Any) -> bool:  # a traced number has no value yet, so it cannot be checked

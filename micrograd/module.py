@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.shapes import plain, shape_of
+from micrograd.core.shapes import flat, plain, shape_of
 from micrograd.engine import Value
 
 _edits = itertools.count(1)
@@ -49,11 +49,7 @@ class Module:
         return self.forward(*inputs, **named)
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """The outputs for the given inputs; subclasses define this method.
-
-        Raises:
-            NotImplementedError: the class does not define it.
-        """
+        """The outputs for the given inputs; subclasses define this method."""
         raise NotImplementedError(f"{type(self).__name__} defines neither forward nor __call__")
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
@@ -114,15 +110,15 @@ class Module:
         total                                  13
         """
         parts = [
-            (name, module._kind(), len(module.parameters()))
+            (name, module._kind(), f"{len(module.parameters()):,}")
             for name, module in _found(Module, vars(self), "", attributes=True)
         ]
-        rows = [*parts, ("total", "", len(self.parameters()))]
-        name_width = max(len(name) for name, *_ in rows)
-        kind_width = max(len(kind) for _, kind, _ in rows)
-        head = f"{'part':{name_width}}  {'kind':{kind_width}}  parameters"
-        lines = [f"{name:{name_width}}  {kind:{kind_width}}  {n:>10,}" for name, kind, n in rows]
-        return "\n".join([head, *lines])
+        total = "total", "", f"{len(self.parameters()):,}"
+        rows = [("part", "kind", "parameters"), *parts, total]
+        name_width, kind_width = (max(len(row[i]) for row in rows) for i in range(2))
+        return "\n".join(
+            f"{name:{name_width}}  {kind:{kind_width}}  {n:>10}" for name, kind, n in rows
+        )
 
     def _kind(self) -> str:
         return repr(self) if type(self).__repr__ is not object.__repr__ else type(self).__name__
@@ -135,10 +131,6 @@ class Module:
         """Sets the data of all parameters from a `state_dict()`; on an error, none is changed.
 
         Entries may also be Values, as in `dict(model.named_parameters())`: their data is copied.
-
-        Raises:
-            ValueError: the names in `state` are not exactly the names of the parameters.
-            TypeError: an entry is not a number.
 
         >>> from micrograd.nn import Neuron
         >>> a, b = Neuron(2), Neuron(2)
@@ -169,7 +161,9 @@ class PerExample(Module):
     array.
     """
 
-    is_container = False  # whether other modules compute the results
+    n_out: Any = (
+        None  # the number of outputs, if they are a list, or a Value instead of a list of one
+    )
 
     def __call__(self, x: Any, *more: Any) -> Any:
         """The outputs of `forward`, for one example or for each row of a batch."""
@@ -178,7 +172,13 @@ class PerExample(Module):
             raise TypeError(
                 f"expected one list of inputs, got {len(given)} arguments: pass {given}"
             )
-        if is_batch(x):
+        shape = shape_of(x)
+        if len(shape) > 2:
+            raise ValueError(
+                "expected the inputs of one example, or a batch of shape (n, n_in), got "
+                f"{len(shape)} axes"
+            )
+        if len(shape) == 2:
             rows = [self(row) for row in inputs_of(x)]
             if not rows:
                 raise ValueError("expected at least one example, got an empty batch")
@@ -186,31 +186,9 @@ class PerExample(Module):
         # Each number is converted once, so that all neurons share one Value for it.
         values = [xi if isinstance(xi, Value) else Value(xi) for xi in inputs_of(x)]
         out = self.forward(values)
-        return out if out is values or self.is_container else _noted(out, self, values)
-
-    @property
-    def n_out(self) -> int | None:
-        """The number of outputs, if they are a list, or a single Value instead of a list of one."""
-        return None
-
-
-def is_batch(x: Any) -> bool:
-    """Whether these are the inputs of several examples: an array or nested list with two axes.
-
-    >>> is_batch([1.0, 2.0]), is_batch([[1.0, 2.0]])
-    (False, True)
-    """
-    axes = getattr(plain(x), "ndim", None)
-    if axes is None:  # a list may be long: check only its first element
-        axes = 1
-        while isinstance(x, (list, tuple)) and x:
-            x = x[0]
-            axes += 1 if isinstance(x, (list, tuple)) else getattr(x, "ndim", 0)
-    if axes > 2:
-        raise ValueError(
-            f"expected the inputs of one example, or a batch of shape (n, n_in), got {axes} axes"
-        )
-    return bool(axes == 2)
+        if out is not values:
+            _note(out, self, values)
+        return out
 
 
 def inputs_of(x: Any) -> Any:
@@ -222,11 +200,15 @@ def inputs_of(x: Any) -> Any:
 
 
 def array_of(values: Iterable[Any], *shape: int) -> Any:
-    """An array of Values of this shape; by default as long as `values`."""
-    from micrograd.arrays import as_array  # imports NumPy, which a single Neuron does not need
+    """An array of these Values, or of those in these rows, in the given shape; by default a row."""
+    import numpy as np  # here, because a single Neuron does not need it
 
-    values = list(values)
-    return as_array(values, shape or (len(values),))
+    from micrograd.arrays import ValueArray
+
+    elements = flat(list(values))
+    array = np.empty(len(elements), dtype=object)
+    array[:] = elements
+    return array.reshape(shape or -1).view(ValueArray)
 
 
 def check_size(module: str, name: str, size: Any) -> None:
@@ -237,15 +219,17 @@ def check_size(module: str, name: str, size: Any) -> None:
         raise ValueError(f"{module} expects {name} to be at least 1, got {size}")
 
 
-def _noted(out: Any, module: Module, x: list[Value]) -> Any:
-    # Notes which module made a result, and from which inputs; drawings use this to group nodes. The
-    # results of a call share one tuple, because Python's garbage collector visits every tuple.
+def _note(out: Any, module: Module, x: list[Value]) -> None:
+    # Notes on each result which module made it from which inputs; drawings group nodes by this. In
+    # an MLP the layers have done so already. The results of a call share one tuple, because
+    # Python's garbage collector visits every tuple.
     results = out if isinstance(out, list) else [out]
-    if results and results[0]._prev:  # under no_grad() a result must not keep its inputs alive
+    first = results[0] if results else None
+    # under no_grad() a result must not keep its inputs alive
+    if isinstance(first, Value) and first._prev and not hasattr(first, "_made_by"):
         note = (module, *x)
         for result in results:
             result._made_by = note
-    return out
 
 
 def _found(
@@ -255,16 +239,14 @@ def _found(
     if str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
         thing = thing.tolist()
     if isinstance(thing, dict):
-        places = [f"{name}{key}" if attributes else f"{name}[{key!r}]" for key in thing]
-        entries = list(thing.values())
+        entries = {f"{name}{k}" if attributes else f"{name}[{k!r}]": v for k, v in thing.items()}
     elif isinstance(thing, (list, tuple)):
-        places = [f"{name}[{i}]" for i in range(len(thing))]
-        entries = list(thing)
+        entries = {f"{name}[{i}]": entry for i, entry in enumerate(thing)}
     else:
         return
     if any(thing is outer for outer in around):
         return
-    for place, entry in zip(places, entries, strict=True):
+    for place, entry in entries.items():
         if isinstance(entry, kind):
             yield place, entry
         elif not isinstance(entry, Module):  # named_modules() visits Modules

@@ -35,7 +35,7 @@ class Neuron(PerExample):
 
     Args:
         nin: number of inputs.
-        nonlin: False makes the neuron linear, regardless of `activation`.
+        nonlin: the original's only choice; False makes the neuron linear, whatever `activation` is.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear'.
 
     >>> neuron = Neuron(2)
@@ -55,9 +55,9 @@ class Neuron(PerExample):
     def forward(self, x: list[Value]) -> Value:
         """The output for n inputs."""
         if len(x) != len(self.w):
+            other = f"build its layer with nin={len(x)}, or " if x else ""
             raise ValueError(
-                f"Neuron expects {len(self.w)} inputs, got {len(x)}: "
-                f"build its layer with nin={len(x)}, or pass {len(self.w)} inputs"
+                f"Neuron expects {len(self.w)} inputs, got {len(x)}: {other}pass {len(self.w)}"
             )
         total = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)
         return ACTIVATIONS[self.activation](total)
@@ -82,6 +82,7 @@ class Layer(PerExample):
 
     def forward(self, x: list[Value]) -> Any:
         """A list of the neurons' outputs, or a single output if the layer has one neuron."""
+        # forward, not neuron(x): the inputs are Values already, and this layer makes the results.
         out = [neuron.forward(x) for neuron in self.neurons]
         return out[0] if len(out) == 1 else out
 
@@ -105,8 +106,6 @@ class MLP(PerExample):
     MLP of [Layer of [TanhNeuron(3), TanhNeuron(3)], Layer of [LinearNeuron(2)]]
     """
 
-    is_container = True
-
     def __init__(
         self, nin: int, nouts: Sequence[int], activation: str = "relu", output: str = "linear"
     ) -> None:
@@ -115,7 +114,8 @@ class MLP(PerExample):
             raise TypeError(
                 f"MLP expects a list of sizes, got {nouts!r}: write MLP({nin}, {given})"
             )
-        if not len(nouts):
+        nouts = list(nouts)
+        if not nouts:
             raise ValueError("MLP expects at least one layer, got []: [1] makes one neuron")
         _check_activation(activation)
         sizes = [nin, *nouts]
@@ -169,9 +169,8 @@ class Linear(_ArrayModule):
         bound = n_in**-0.5
         weight = [random.uniform(-bound, bound) for _ in range(n_out * n_in)]
         self.weight = array_of(map(Value, weight), n_out, n_in)
-        self.bias = (
-            array_of([Value(random.uniform(-bound, bound)) for _ in range(n_out)]) if bias else None
-        )
+        starts = [Value(random.uniform(-bound, bound)) for _ in range(n_out if bias else 0)]
+        self.bias = array_of(starts) if bias else None
 
     def forward(self, x: list[Value]) -> list[Value]:
         """The n_out outputs for n_in inputs."""
@@ -208,9 +207,8 @@ class Activation(_ArrayModule):
         return [ACTIVATIONS[self.name](xi) for xi in x]
 
     def __repr__(self) -> str:
-        return (
-            f"Activation({self.name!r})" if type(self) is Activation else f"{type(self).__name__}()"
-        )
+        kind = type(self)
+        return f"Activation({self.name!r})" if kind is Activation else f"{kind.__name__}()"
 
 
 class ReLU(Activation):
@@ -242,8 +240,6 @@ class Sequential(_ArrayModule):
     (33, 1)
     """
 
-    is_container = True
-
     def __init__(self, *modules: Callable[[Any], Any]) -> None:
         for module in modules:
             if not callable(module):
@@ -259,19 +255,6 @@ class Sequential(_ArrayModule):
 
     def __repr__(self) -> str:
         return f"Sequential({', '.join(map(repr, self.modules))})"
-
-
-def Parameter(data: Any) -> Any:  # noqa: N802  # PyTorch's name
-    """A Value for a number, or an array of Values for an array, to use as a Module's attribute.
-
-    >>> Parameter(2.0), Parameter([1.0, 2.0]).data
-    (Value(data=2.0, grad=0), array([1., 2.]))
-    """
-    if not shape_of(data):
-        return Value(data)
-    from micrograd.arrays import values  # imports NumPy, which single numbers do not need
-
-    return values(data)
 
 
 def neurons_of(module: Any) -> list[tuple[str, list[Value], Value | None, str]]:
@@ -311,9 +294,6 @@ def predicted_class(scores: Any, threshold: float = 0.0) -> int:
 
     >>> predicted_class([0.1, 2.0, -1.0]), predicted_class(Value(0.3)), predicted_class(-0.3)
     (1, 1, 0)
-
-    Raises:
-        ValueError: a score is NaN, which cannot be compared.
     """
     several = inputs_of(scores)
     if not all(score <= score for score in several):  # False for NaN
@@ -334,10 +314,6 @@ def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.
         labels: class indices; with single scores, -1 counts as class 0.
         threshold: a single score above it means class 1; use 0.5 for probabilities.
 
-    Raises:
-        ValueError: a score is NaN, a label is not one of the classes, there are no examples, or the
-            numbers of scores and labels differ.
-
     >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
     0.6666666666666666
     """
@@ -348,7 +324,7 @@ def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.
 def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) -> list[list[int]]:
     """A table of counts: row i, column j counts the examples of class i predicted as class j.
 
-    `scores`, `labels` and the errors are as in `accuracy`; `classes` is the number of classes.
+    `scores` and `labels` are as in `accuracy`; `classes` is the number of classes.
 
     >>> confusion([Value(2.0), Value(-1.0), Value(0.5)], [1, 0, 0])
     [[1, 1], [0, 1]]
@@ -368,25 +344,22 @@ def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) ->
 def _pairs(
     scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0
 ) -> list[tuple[int, int]]:
+    # The predicted class and the class of each example.
     scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
         raise ValueError(
             f"expected one label for each score, and at least one, got {len(labels)} labels for "
             f"{len(scores)} scores"
         )
-    return [
-        (predicted_class(s, threshold), _class_index(plain(label), len(inputs_of(s))))
-        for s, label in zip(scores, labels, strict=True)
-    ]
-
-
-def _class_index(label: Any, scores: int) -> int:
-    known = range(scores) if scores > 1 else (0, 1, -1)
-    if shape_of(label) or label not in known:
-        classes = f"0 to {scores - 1} for {scores} scores" if scores > 1 else "0 and 1, or -1 and 1"
-        fix = fix_of(label, "pass class indices", classes=max(scores, 2))
-        raise ValueError(f"expected the labels {classes}, got {label!r}: {fix}")
-    return max(0, int(label))
+    pairs = []
+    for several, label in zip(scores, map(plain, labels), strict=True):
+        n = len(inputs_of(several))
+        if shape_of(label) or label not in (range(n) if n > 1 else (0, 1, -1)):
+            classes = f"0 to {n - 1} for {n} scores" if n > 1 else "0 and 1, or -1 and 1"
+            fix = fix_of(label, "pass class indices", classes=max(n, 2))
+            raise ValueError(f"expected the labels {classes}, got {label!r}: {fix}")
+        pairs.append((predicted_class(several, threshold), max(0, int(label))))
+    return pairs
 
 
 def _check_activation(name: str) -> None:

@@ -13,8 +13,8 @@
 
 Nothing here depends on Value: a parameter is any object with `data` and `grad`. These may also be
 arrays: the update rules are plain arithmetic, so they update all parameters of a compiled function
-at once. Arguments, defaults and update rules are the same as in PyTorch. A
-learning-rate schedule is a function of the step:
+at once. Arguments, defaults and update rules are the same as in PyTorch. A learning-rate schedule
+is a function of the step:
 
     >>> schedule = linear(1.0, 0.0, steps=4)
     >>> [schedule(step) for step in range(5)]
@@ -27,16 +27,15 @@ Symbols: p parameter, g gradient, v velocity, m running mean of g, s running mea
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from operator import attrgetter
 from threading import RLock
+from types import SimpleNamespace
 from typing import Any
 
 from micrograd.core.numbers import as_number
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "constant", "cosine", "linear"]
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "linear"]
 
 Schedule = Callable[[float], float]
 
@@ -48,11 +47,9 @@ one_at_a_time = RLock()
 class Optimizer:
     """The base class of all optimizers; a subclass defines the update rule, `_update(i, p, g)`.
 
-    Pass the parameters as `model.parameters()`, or as `model.named_parameters()` to see their
-    names in error messages.
-
     Attributes:
-        parameters: a tuple of all parameters.
+        parameters: a tuple of all parameters: pass `model.parameters()`, or
+            `model.named_parameters()` to see their names in error messages.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
         steps: number of steps taken.
@@ -62,15 +59,13 @@ class Optimizer:
     ...     def _update(self, i, p, g):
     ...         p.data -= math.copysign(self.lr, g)
 
-    A rule can keep a number from one step to the next in `self._state(name)[i]`, which starts at
-    0.0.
-
     The parameters of a compiled function share storage: their numbers are in one array. A rule that
     consists of arithmetic and NumPy functions can update them all in one call, where `p.data`
     and `g` are arrays; for a few hundred parameters this is about 80 times as fast. Such a rule
-    must not branch on numbers, call `math` or `random`, use `i` for anything but `_state`, or keep
-    numbers anywhere else. This cannot be checked automatically, so the class that defines `_update`
-    has to declare it:
+    must not branch on numbers, call `math` or `random`, or keep numbers anywhere but in
+    `self._state(name)[i]`, which starts at 0.0; `i` is for nothing else. This cannot be checked
+    automatically, so the class that defines `_update` has to declare it; otherwise, `_update` gets
+    one parameter at a time.
 
     >>> class HeavyBall(Optimizer):
     ...     elementwise = True
@@ -78,41 +73,28 @@ class Optimizer:
     ...         v = self._state("v")
     ...         v[i] = 0.9 * v[i] + g
     ...         p.data -= self.lr * v[i]
-    >>> class Parameter:
-    ...     data, grad = 3.0, 1.0
-    >>> optimizer = HeavyBall([Parameter()], lr=0.5)
-    >>> optimizer.step()
-    >>> optimizer.parameters[0].data
-    2.5
-
-    With `elementwise = False`, `_update` always gets one parameter at a time. The same happens
-    without a declaration, but then, if parameters share storage, a warning says that this is slow.
-    With `elementwise = "in place"`, `p.data`, `g` and `v[i]` are the arrays themselves, not copies
-    as with True. This saves some time, but after `old = v[i]`, changing `v[i]` also changes `old`.
     """
 
-    elementwise: bool | str | None = None
+    elementwise = False
 
     def __init_subclass__(cls) -> None:
         # What a class says of its rule does not hold for the rule of its subclass.
         if {"_update", "_decayed"} & vars(cls).keys() and "elementwise" not in vars(cls):
-            cls.elementwise = None
+            cls.elementwise = False
 
     def __init__(self, parameters: Iterable[Any], lr: float, weight_decay: float = 0) -> None:
-        self._parameters = Parameters(parameters, type(self).__name__, self.elementwise or False)
+        self._parameters = Parameters(parameters, type(self).__name__, self.elementwise)
         self.lr = lr
         self.weight_decay = weight_decay
         self.steps = 0
-        self._check_settings()
-        self._checked_settings: Any = None
+        self._checked()
         self._now: tuple[Any, ...] = ()  # the numbers of this step, see `_numbers`
 
-    # Settings that may be changed between steps; `step` checks them again if they have changed.
-    _settings: Callable[[Any], Any] = attrgetter("lr", "weight_decay")
-
-    def _check_settings(self) -> None:
+    def _checked(self) -> tuple[Any, ...]:
+        # The settings, which may be changed between steps; each step checks them. The first is lr.
         self.lr = _in_range("lr", self.lr)
         self.weight_decay = _in_range("weight_decay", self.weight_decay)
+        return self.lr, self.weight_decay
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -120,25 +102,15 @@ class Optimizer:
         return self._parameters.all
 
     def step(self) -> None:
-        """Updates every parameter once.
-
-        Raises:
-            ValueError: a gradient is infinite or NaN, or a setting such as lr is out of range; no
-                parameter has been changed.
-            TypeError: a gradient or a setting is not a number.
-        """
+        """Updates every parameter once, or none if a gradient or a setting is invalid."""
         self._checked()
         self._now = self._numbers(self.steps + 1)
         with one_at_a_time:
             self._parameters.find_row()
-            if self.elementwise is None and self._parameters.row is not None:
-                self._warn_that_it_is_slow()
             with self._parameters.quietly():
                 self._parameters.check_gradients()
                 self.steps += 1
-                if self.elementwise == "in place":
-                    return self._update_all()
-            self._update_all()  # outside quietly(), so that NumPy warns of an overflow or of 1 / 0
+                self._update_all()
 
     def zero_grad(self) -> None:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
@@ -147,17 +119,8 @@ class Optimizer:
             for p in self.parameters if self._parameters.row is None else [self._parameters.row]:
                 p.grad = 0
 
-    def _checked(self) -> Any:
-        # The settings, checked if they have changed since the last time; else the same object.
-        settings = self._settings(self)
-        if settings != self._checked_settings:
-            self._check_settings()
-            self._checked_settings = settings
-        return self._checked_settings
-
     def _numbers(self, step: int) -> tuple[float, ...]:
-        # What the rules below use apart from p, g, states and settings: numbers that all parameters
-        # share, and that may change from step to step. The first is lr.
+        # Numbers that all parameters share and that change from step to step. The first is lr.
         return (self.lr,)
 
     def _has_other_parameters(self) -> ValueError:
@@ -165,7 +128,7 @@ class Optimizer:
         name = type(self).__name__
         return ValueError(
             f"expected an optimizer of parameters that the loss uses, got {name} with none of "
-            f"them, so training would change nothing: build it again, as in "
+            "them, so training would change nothing: build it again, as in "
             f"{name}(model.parameters())"
         )
 
@@ -181,25 +144,15 @@ class Optimizer:
     def _update_all(self) -> None:
         for i, p in self._parameters.entries():
             try:
-                self._update(i, p, self._decayed(p, p.grad))
+                # + copies an array, so that g *= 2 in a rule leaves p.grad as it is
+                self._update(i, p, self._decayed(p, +p.grad))
             except Exception as error:
-                if i is ...:
+                if not isinstance(i, int):
                     error.add_note(
-                        f"({type(self).__name__}.elementwise is {self.elementwise!r}, so _update "
-                        "got arrays: use arithmetic and NumPy functions such as np.where, or set "
-                        "elementwise = False)"
+                        f"({type(self).__name__}.elementwise is True, so _update got arrays: use "
+                        "arithmetic and NumPy functions such as np.where, or set it to False)"
                     )
                 raise
-
-    def _warn_that_it_is_slow(self) -> None:
-        name, n = type(self).__name__, len(self.parameters)
-        warnings.warn(
-            f"{name} updates the {n} parameters of a compiled function one by one, which is slow: "
-            f"set {name}.elementwise = True if its _update also works on arrays, or False if not "
-            "(see help(micrograd.optim.Optimizer))",
-            RuntimeWarning,
-            stacklevel=3,
-        )
 
 
 class SGD(Optimizer):
@@ -210,17 +163,15 @@ class SGD(Optimizer):
         p = p - lr v                              (lr (g + momentum v) with nesterov)
 
     Args:
-        parameters: objects with `data` and `grad`, such as those in `model.parameters()`.
-        lr: learning rate, at least 0.
+        parameters, lr, weight_decay: as in `Optimizer`; both numbers are at least 0.
         momentum: fraction of the velocity that is kept, at least 0; 0 is plain gradient descent.
-        weight_decay: how strongly parameters are pulled towards 0; at least 0.
         nesterov: whether to look ahead along the velocity; needs momentum.
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
     """
 
-    elementwise = "in place"
+    elementwise = True
 
     def __init__(
         self,
@@ -235,13 +186,11 @@ class SGD(Optimizer):
         self.nesterov = nesterov
         super().__init__(parameters, lr, weight_decay)
 
-    _settings = attrgetter("lr", "weight_decay", "momentum", "nesterov")
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def _checked(self) -> tuple[Any, ...]:
         self.momentum = _in_range("momentum", self.momentum)
         if self.nesterov and self.momentum == 0:
             raise ValueError("nesterov needs momentum > 0, got momentum=0")
+        return *super()._checked(), self.momentum, self.nesterov
 
     def _update(self, i: Any, p: Any, g: Any) -> None:
         [lr] = self._now
@@ -271,16 +220,14 @@ class Adam(Optimizer):
     0.75
 
     Args:
-        parameters: objects with `data` and `grad`, such as those in `model.parameters()`.
-        lr: learning rate, at least 0.
+        parameters, lr, weight_decay: as in `Optimizer`; both numbers are at least 0.
         betas: fractions of m and s that are kept in each step, both in [0, 1).
         eps: added to the divisor to keep it away from 0; at least 0.
-        weight_decay: how strongly parameters are pulled towards 0; at least 0.
 
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
     """
 
-    elementwise = "in place"
+    elementwise = True
 
     def __init__(
         self,
@@ -294,15 +241,12 @@ class Adam(Optimizer):
         self.eps = eps
         super().__init__(parameters, lr, weight_decay)
 
-    _settings = attrgetter("lr", "weight_decay", "betas", "eps")
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def _checked(self) -> tuple[Any, ...]:
         if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
             raise TypeError(f"betas expects two numbers, as in (0.9, 0.999), got {self.betas!r}")
-        # a tuple, because a list could change unnoticed
         self.betas = tuple(_in_range(f"betas[{i}]", b, 1) for i, b in enumerate(self.betas))
         self.eps = _in_range("eps", self.eps)
+        return *super()._checked(), self.betas, self.eps
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         beta1, beta2 = self.betas
@@ -337,7 +281,7 @@ class AdamW(Adam):
     0.75
     """
 
-    elementwise = "in place"
+    elementwise = True
 
     def __init__(
         self,
@@ -359,10 +303,6 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
 
         norm = sqrt(sum of g^2)        g = g max_norm / norm   if norm > max_norm
 
-    Raises:
-        ValueError: a gradient is infinite or NaN, or max_norm is not above 0; no gradient has been
-            changed.
-
     Source: Pascanu, Mikolov, Bengio, "On the difficulty of training recurrent neural networks",
     2013, algorithm 1. (PyTorch's `clip_grad_norm_` adds 1e-6 to the norm.)
 
@@ -372,28 +312,15 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
     >>> clip_grad_norm([p], max_norm=2.0), p.grad
     (8.0, -2.0)
     """
-    checked = Parameters(parameters, "clip_grad_norm")
+    found = Parameters(parameters, "clip_grad_norm")
     if not max_norm > 0:
         raise ValueError(f"clip_grad_norm expects max_norm > 0, got {max_norm}")
-    with one_at_a_time:
-        checked.find_row(rearrange=False)
-        with checked.quietly():
-            checked.check_gradients()
-        row = checked.row
-        norm = math.hypot(*((p.grad for p in checked.all) if row is None else row.grad))
-        if norm > max_norm:
-            for _, p in checked.entries():
-                p.grad *= max_norm / norm
-        return norm
-
-
-def constant(lr: float) -> Schedule:
-    """A schedule with the same learning rate in every step.
-
-    >>> constant(0.5)(100)
-    0.5
-    """
-    return linear(lr, lr, steps=1)
+    found.check_gradients()
+    norm = math.hypot(*(p.grad for p in found.all))
+    if norm > max_norm:
+        for p in found.all:
+            p.grad *= max_norm / norm
+    return norm
 
 
 def linear(start: float, end: float, steps: int) -> Schedule:
@@ -427,8 +354,6 @@ def _schedule(shape: Callable[[float], float], start: float, end: float, steps: 
         raise ValueError(f"a schedule needs at least one step, got steps={steps}")
 
     def lr(step: float) -> float:
-        if step < 0:
-            raise ValueError(f"a schedule starts at step 0, got step {step}")
         return start + (end - start) * shape(step / steps) if step < steps else end
 
     return lr
@@ -453,47 +378,51 @@ class Parameters:
     """The parameters of an optimizer, and the numbers that the optimizer keeps for each of them.
 
     The parameters of a compiled function share storage: their numbers are in one array. Such a
-    parameter has a method `row_of(parameters, rearrange)`, which returns the row of these
-    parameters: an object that has `data` and `grad` like a single parameter, except that both are
-    arrays. So the same update rule works for one parameter or for all of them.
+    parameter has a method `row_of`, which returns the row of these parameters: an object that has
+    `data` and `grad` like a single parameter, except that both are arrays. So the same update rule
+    works for one parameter or for all of them.
 
     Args:
         given: parameters, or pairs (name, parameter).
         user: name of the optimizer or function that uses them, for error messages.
-        elementwise: whether `entries` and `state` may use arrays, as in `Optimizer`.
+        elementwise: whether to treat them as a row if they have one, as in `Optimizer`.
 
     Attributes:
-        all: a tuple of the parameters.
-        names: a name for each parameter, for error messages.
-        row: the row of all parameters; None if they do not share storage.
-
-    Raises:
-        TypeError: something in `given` is not a parameter.
-        ValueError: there are no parameters, or one is listed twice.
+        all, names: the parameters, and a name for each of them, for error messages.
+        row: the row of all parameters; None if they do not share storage or are not elementwise.
     """
 
-    def __init__(self, given: Iterable[Any], user: str, elementwise: bool | str = "in place"):
+    def __init__(self, given: Iterable[Any], user: str, elementwise: bool = False) -> None:
         self.names, self.all = _checked(given, user)
         self.row: Any = None
         self._elementwise = elementwise
         self._states: dict[str, Any] = {}
 
-    def find_row(self, rearrange: bool = True) -> None:
-        """Sets `row`; with `rearrange`, also makes its numbers contiguous in the storage."""
-        if self.row is not None and self.row.is_current:
+    def find_row(self) -> None:
+        """Sets `row`, and makes its numbers contiguous in the storage."""
+        if not self._elementwise or (self.row is not None and self.row.is_current):
             return
         row_of = next((p.row_of for p in self.all if hasattr(p, "row_of")), None)
-        row = row_of(self.all, rearrange) if row_of else None
+        row = row_of(self.all) if row_of else None
         if row is not self.row:
             lists = self._lists()
             self.row = row
             self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
 
-    def entries(self) -> Iterable[tuple[Any, Any]]:
-        """Pairs (index into `state(name)`, parameter), or a single pair (index, row) for all."""
-        if self.row is None or not self._elementwise:
-            return enumerate(self.all)
-        return [(..., self.row if self._elementwise == "in place" else _CopiedRow(self.row))]
+    def entries(self) -> Iterator[tuple[Any, Any]]:
+        """Pairs (index into `state(name)`, parameter), or a single pair (all indices, row).
+
+        For the row, both the parameter and `state(name)[indices]` are copies, so a rule may use old
+        numbers after it has changed them: the new ones are stored when the rule has ended.
+        """
+        if self.row is None:
+            yield from enumerate(self.all)
+            return
+        import numpy as np  # was imported before there were rows
+
+        copied = SimpleNamespace(data=self.row.data.copy(), grad=self.row.grad.copy())
+        yield np.arange(len(self.all)), copied
+        self.row.data, self.row.grad = copied.data, copied.grad
 
     def state(self, name: str) -> Any:
         """Numbers kept from one step to the next, one for each parameter, initially 0.0."""
@@ -503,7 +432,11 @@ class Parameters:
 
     def quietly(self) -> Any:
         """A context in which arithmetic on the row overflows without a warning, as with floats."""
-        return nullcontext() if self.row is None else self.row.quietly()
+        if self.row is None:
+            return nullcontext()
+        import numpy as np
+
+        return np.errstate(over="ignore", invalid="ignore")  # 1 / 0 is an error with floats
 
     def check_gradients(self) -> None:
         """Raises a ValueError or TypeError if a gradient is not a finite number."""
@@ -526,77 +459,54 @@ class Parameters:
         return {**self.__dict__, "row": None, "_states": self._lists()}
 
     def _lists(self) -> dict[str, list[float]]:
-        if self.row is None or not self._elementwise:
+        if self.row is None:
             return self._states
-        ranks = self.row.ranks
-        return {name: numbers[...][ranks].tolist() for name, numbers in self._states.items()}
+        return {name: array[self.row.ranks].tolist() for name, array in self._states.items()}
 
     def _arranged(self, numbers: list[float]) -> Any:
-        if self.row is None or not self._elementwise:
+        if self.row is None:
             return numbers
         array = self.row.data.copy()
         array[self.row.ranks] = numbers
-        return array if self._elementwise == "in place" else _CopiedArray(array)
+        return array
 
 
-class _CopiedArray:
-    """An array that returns copies: after `old = v[i]`, changing `v[i]` does not change `old`."""
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
-
-    def __getitem__(self, i: Any) -> Any:
-        return self._array[i].copy()
-
-    def __setitem__(self, i: Any, numbers: Any) -> None:
-        self._array[i] = numbers
-
-
-class _CopiedRow:
-    """A row that returns copies of its arrays, for update rules that keep `old = p.data`."""
-
-    def __init__(self, row: Any) -> None:
-        self._row = row
-
-    data = property(lambda p: p._row.data.copy(), lambda p, x: setattr(p._row, "data", x))
-    grad = property(lambda p: p._row.grad.copy(), lambda p, x: setattr(p._row, "grad", x))
-
-
-def _checked(given: Iterable[Any], user: str) -> tuple[list[str], tuple[Any, ...]]:
+def _checked(given: Iterable[Any], user: str) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    # The names of the parameters for messages, and the parameters.
     if not isinstance(given, Iterable):
         raise TypeError(
             f"{user} expects a list of parameters, got {type(given).__name__}: "
             "pass model.parameters()"
         )
-    pairs = [
-        pair
-        for p in given
-        for pair in _elements(*(p if isinstance(p, tuple) and len(p) == 2 else ("", p)))
-    ]
-    if not pairs:
+    found: dict[int, tuple[str, Any]] = {}  # the key is the id
+    for name, p in _pairs(given):
+        label = name or getattr(p, "label", "")
+        shown = f"parameter {len(found)}" + (f" ({label!r})" if label else "")
+        if not (hasattr(p, "data") and hasattr(p, "grad")):
+            raise TypeError(
+                f"{user} expects parameters with data and grad, got {p!r:.60} as {shown}: "
+                "pass model.parameters()"
+            )
+        if id(p) in found:
+            raise ValueError(
+                f"{user} expects each parameter once, got {shown} also as {found[id(p)][0]}: "
+                "remove one of them, so that it is not updated twice in a step"
+            )
+        found[id(p)] = shown, p
+    if not found:
         raise ValueError(
             f"{user} expects at least one parameter, got none: pass model.parameters()"
         )
-    names: list[str] = []
-    first: dict[int, int] = {}
-    for i, (name, p) in enumerate(pairs):
-        label = name or getattr(p, "label", "")
-        names.append(f"parameter {i} ({label!r})" if label else f"parameter {i}")
-        if not (hasattr(p, "data") and hasattr(p, "grad")):
-            raise TypeError(
-                f"{user} expects parameters with data and grad, got {p!r:.60} as parameter {i}: "
-                "pass model.parameters()"
-            )
-        if first.setdefault(id(p), i) != i:
-            raise ValueError(
-                f"{user} expects each parameter once, got {names[i]} also as parameter "
-                f"{first[id(p)]}: remove one of them, so that it is not updated twice in a step"
-            )
-    return names, tuple(p for _, p in pairs)
+    names, parameters = zip(*found.values(), strict=True)
+    return names, parameters
 
 
-def _elements(name: str, p: Any) -> list[tuple[str, Any]]:
-    # An array of Values is replaced by its elements.
-    if str(getattr(p, "dtype", "")) != "object":
-        return [(name, p)]
-    return [(f"{name}[{i}]" if name else "", e) for i, e in enumerate(p.ravel().tolist())]
+def _pairs(given: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    # Pairs (name or '', parameter); an array of Values is replaced by its elements.
+    for entry in given:
+        name, p = entry if isinstance(entry, tuple) and len(entry) == 2 else ("", entry)
+        if str(getattr(p, "dtype", "")) != "object":
+            yield name, p
+            continue
+        for i, element in enumerate(p.ravel().tolist()):
+            yield f"{name}[{i}]" if name else "", element

@@ -18,7 +18,6 @@ from micrograd.datasets import (
     moons,
     read_csv,
     spirals,
-    split,
 )
 
 CLASSES = {moons: 2, circles: 2, spirals: 2, discs: 2, blobs: 3}
@@ -124,36 +123,6 @@ def test_linear_regression_is_a_line_with_noise():
     coordinates = [x for point in points for x in point]
     assert statistics.fmean(coordinates) == pytest.approx(0.0, abs=0.05)
     assert statistics.pstdev(coordinates) == pytest.approx(1.0, rel=0.05)
-
-
-# ---- 3. Training and validation
-
-
-def test_split_puts_every_example_into_one_set_with_its_label():
-    points, labels = [[float(i), 0.0] for i in range(10)], [str(i) for i in range(10)]
-    training, validation = split(points, labels, validation=0.3, seed=2)
-    assert (len(training[0]), len(validation[0])) == (7, 3)
-    dealt = [*zip(*training, strict=True), *zip(*validation, strict=True)]
-    assert sorted(dealt) == list(zip(points, labels, strict=True))
-    assert training[1] != sorted(training[1])
-    assert split(points, labels, 0.3, seed=2) == (training, validation)
-    assert split(points, labels, 0.3, seed=3) != (training, validation)
-
-
-@pytest.mark.parametrize("share", [0.001, 0.999])
-def test_split_leaves_no_set_empty(share):
-    training, validation = split([[0.0, 0.0]] * 2, [0, 1], validation=share)
-    assert len(training[1]) == len(validation[1]) == 1
-
-
-def test_split_refuses_invalid_sizes_and_fractions():
-    with pytest.raises(ValueError, match=r"a label for each .*, got 3 points, 2 labels"):
-        split([[0.0, 0.0]] * 3, [0, 1])
-    with pytest.raises(ValueError, match=r"at least two points, .* got 1 points, 1 labels"):
-        split([[0.0, 0.0]], [0])
-    for share in (0.0, 1.0, math.nan):
-        with pytest.raises(ValueError, match=f"between 0 and 1, .*={share}"):
-            split([[0.0, 0.0]] * 3, [0, 1, 0], validation=share)
 
 
 # ---- 4. Files

@@ -17,7 +17,7 @@ from micrograd.draw.graph import READABLE, graph
 from micrograd.draw.levels import with_rest
 from micrograd.draw.names import Names
 from micrograd.draw.tokens import LIGHT
-from micrograd.nn import MLP, Linear, Module, Neuron, Parameter, Sequential
+from micrograd.nn import MLP, Linear, Module, Neuron, Sequential
 from micrograd.optim import SGD
 
 MINUS, TIMES, DOT = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{BULLET}"
@@ -263,7 +263,7 @@ def test_parameters_made_by_hand():
 def test_parameters_of_a_module_of_ones_own():
     class Line(Module):
         def __init__(self):
-            self.slope = Parameter(2.0)
+            self.slope = Value(2.0)
 
         def forward(self, x):
             return self.slope * x

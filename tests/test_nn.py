@@ -22,7 +22,6 @@ from micrograd.nn import (
     Linear,
     Module,
     Neuron,
-    Parameter,
     ReLU,
     Sequential,
     Sigmoid,
@@ -144,6 +143,7 @@ def test_one_output_is_a_value_and_goes_on_as_one_input():
             "Neuron expects 3 inputs, got 2: build its layer with nin=2, or",
         ),
         (lambda: MLP(2, [2, 1])([1.0, 2.0, 3.0]), "Neuron expects 2 inputs, got 3"),
+        (lambda: Layer(2, 1)([]), r"Neuron expects 2 inputs, got 0: pass 2$"),
         (lambda: Neuron(0), "Neuron expects nin to be at least 1, got 0"),
         (lambda: Layer(2, 0), "Layer expects nout to be at least 1, got 0"),
         (lambda: MLP(2, []), "at least one layer"),
@@ -360,6 +360,10 @@ def test_a_state_of_values_is_copied_as_numbers():
     assert model.state_dict() == before != other.state_dict()
 
 
+def test_sizes_may_come_from_a_generator():
+    assert repr(MLP(2, (n for n in (3, 1)))) == repr(MLP(2, [3, 1]))
+
+
 def test_sizes_and_inputs_without_a_list():
     for wrong, right in (
         (lambda: MLP(2, 4, 1), r"got 4: write MLP\(2, \[4, 1\]\)"),
@@ -483,8 +487,8 @@ def test_batches_that_are_none():
 def test_a_module_that_defines_forward_is_callable():
     class Scaled(Module):
         def __init__(self):
-            self.weight = Parameter([[1.0, 2.0], [3.0, 4.0]])
-            self.scale = Parameter(2.0)
+            self.weight = values([[1.0, 2.0], [3.0, 4.0]])
+            self.scale = Value(2.0)
 
         def forward(self, x):
             return self.scale * (self.weight @ np.asarray(x))

@@ -12,7 +12,7 @@ from micrograd import Value, no_grad, optim
 from micrograd.arrays import values
 from micrograd.derivatives import hessian, jacobian, jvp, vjp
 from micrograd.losses import cross_entropy
-from micrograd.nn import MLP, Linear, Module, Parameter, ReLU, Sequential
+from micrograd.nn import MLP, Linear, Module, ReLU, Sequential
 
 torch = pytest.importorskip("torch")
 README = Path(__file__).parent.parent / "README.md"
@@ -94,12 +94,12 @@ def test_a_network():
 
 class Inner(Module):
     def __init__(self):
-        self.first, self.second = Parameter(1.0), Parameter(2.0)
+        self.first, self.second = Value(1.0), Value(2.0)
 
 
 class Outer(Module):
     def __init__(self):
-        self.inner, self.last = Inner(), Parameter(3.0)
+        self.inner, self.last = Inner(), Value(3.0)
 
 
 class TheirInner(torch.nn.Module):

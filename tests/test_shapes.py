@@ -10,7 +10,7 @@ import pytest
 from micrograd import Value, compile, fit, playground
 from micrograd.arrays import ValueArray, values
 from micrograd.core.shapes import plain
-from micrograd.datasets import batches, split
+from micrograd.datasets import batches
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
 from micrograd.nn import (
     MLP,
@@ -109,12 +109,8 @@ def test_fit_pairs_examples_and_targets_by_position(table, wrap):
 
 
 @TABLES
-def test_split_and_batches_go_by_position(table):
+def test_batches_go_by_position(table):
     y = np.arange(5)
-    parts, expected = split(table(X), table(y), seed=3), split(X, y, seed=3)
-    for (points, labels), (points_, labels_) in zip(parts, expected, strict=True):
-        assert np.array(points).tolist() == np.array(points_).tolist()
-        assert labels == labels_
     found = list(batches(table(X), table(y), size=2, seed=3))
     for (points, labels), (points_, labels_) in zip(found, batches(X, y, 2, seed=3), strict=True):
         assert points.tolist() == points_.tolist()
@@ -172,7 +168,7 @@ import sys
 import micrograd.nn as nn, micrograd.losses as losses, micrograd.datasets as datasets
 losses.squared_error(nn.MLP(2, [2, 1])([1.0, 2.0]), 1.0)
 losses.hinge([nn.Neuron(2)([1.0, 2.0])], [1])
-nn.accuracy([[0.0, 1.0]], [1]), datasets.split(*datasets.moons(10))
+nn.accuracy([[0.0, 1.0]], [1]), datasets.batches(*datasets.moons(10), size=5)
 print("numpy" in sys.modules)
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
