@@ -5,5 +5,5 @@ import {MEANING} from "./learning/words.js";
 import {$} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
 
-explainWords(MEANING);
+explainWords(name => MEANING[name]);
 export const page = recorded(JSON.parse($("run").textContent).run);

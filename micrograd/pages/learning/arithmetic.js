@@ -41,7 +41,7 @@ export function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
     for (const node of model.inputs) kinds.set(node, "input");
     model.inputs.forEach((node, k) => names.set(node, INPUTS[k]));
     model.parameters.forEach((node, k) => names.set(node, own.called[k]));
-    names.set(graph.root, "{{how.loss}}");
+    names.set(graph.root, "{{term.loss}}");
     return {names, kinds, nodes: [...graph.nodes.keys()]};
   }
 

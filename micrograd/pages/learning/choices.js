@@ -9,13 +9,7 @@ import {ONLY_TWO, SHAPES, samples} from "./samples.js";
 import {aroundPoints} from "./sight.js";
 import {MEANING} from "./words.js";
 
-const NAMES = {
-  yours: "{{shape.yours}}",
-  moons: "{{shape.moons}}",
-  circles: "{{shape.circles}}",
-  spirals: "{{shape.spirals}}",
-  xor: "{{shape.xor}}",
-};
+const NAMES = JSON.parse("{{shape.*}}");
 
 //   onShape(name)  a shape was chosen
 // Returns draw(), and brush(): the class of new points.

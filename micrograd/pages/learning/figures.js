@@ -8,17 +8,7 @@ import {filled, partsOf} from "../shared/texts.js";
 import {OPTIMIZERS} from "./optimizers.js";
 
 // Words of the field that stand in gaps of sentences.
-const TERMS = {
-  neuron: "{{how.neuron}}",
-  weight: "{{how.weight}}",
-  bias: "{{how.bias}}",
-  activation: "{{how.bends}}",
-  score: "{{how.score}}",
-  loss: "{{how.loss}}",
-  gradient: "{{how.gradient}}",
-  rate: "{{how.rate}}",
-  tests: "{{how.tests}}",
-};
+const TERMS = JSON.parse("{{term.*}}");
 function withWords(text, values) {
   const words = Object.fromEntries(Object.entries(TERMS).map(([name, term]) => [name, word(name, term)]));
   return partsOf(text, {...words, bends: words.activation, ...values});
@@ -117,20 +107,11 @@ export function pointPanel({at, label, names, test, scores, guess, loss, onMove,
   ];
 }
 
-// The text of an operation on operands that are texts.
-export function operationIn(op, operands) {
-  const infix = {"+": "+", "-": "−", "*": "×", "/": "/"}[op];
-  if (infix) return operands.join(` ${infix} `);
-  if (op === "neg") return `−${operands[0]}`;
-  if (/^\*\*/.test(op) && operands.length === 1) return `${operands[0]} ^ ${op.slice(2)}`;
-  return `${op.toLowerCase()}(${operands.join(", ")})`;
-}
-
 // All weights with what the next step does to them: a row {name, figures, onPick} for each.
 export function tablePanel({rows, optimizer, onClose}) {
   const {memory} = OPTIMIZERS[optimizer];
-  const columns = ["data", "{{how.gradient}}", ...memory, "{{weights.next}}"];
-  const head = make("tr", "", ...["{{how.weight}}", ...columns].map(text => make("th", "", text)));
+  const columns = ["data", "{{term.gradient}}", ...memory, "{{weights.next}}"];
+  const head = make("tr", "", ...["{{term.weight}}", ...columns].map(text => make("th", "", text)));
   const cell = (x, k) => make("td", k > 0 && k <= memory.length + 1 ? "gradient" : "", number(x));
   const body = rows.map(({name, figures, onPick}) => {
     const numbers = ["w", "g", ...memory, "next"].map(figure => figures[figure]);

@@ -2,21 +2,14 @@
 // drawn by cards.js as on the stepping page.
 
 import {Stage} from "../shared/cards.js";
+import {formulaOf, plain} from "../shared/formula.js";
+import {WORDS} from "../shared/glossary.js";
 import {Levels} from "../shared/levels.js";
 import {inFormula, number} from "../shared/numbers.js";
 import {chainTexts, pictureOf} from "../shared/picture.js";
 import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 import {filled} from "../shared/texts.js";
-import {operationIn} from "./figures.js";
-
-const CALLED = {
-  input: "{{word.input}}",
-  parameter: "{{word.parameter}}",
-  constant: "{{word.constant}}",
-  operation: "{{word.operation}}",
-  result: "{{word.result}}",
-};
 
 // Part of a graph, ending in the loss. If more computation lies between the part and the loss, its last
 // node is "all that follows", whose local derivative was found by the backward pass of the whole graph.
@@ -86,7 +79,7 @@ export function makeOpened({svg, map, onTurn, onPick}) {
       names = nodes.map((node, k) => named(node) ?? (part.isLeaf(k) ? number(whole.d[node]) : `v${++count}`));
       kinds = nodes.map((node, k) => kindOf(node) ?? (part.isLeaf(k) ? "constant" : "operation"));
       if (rest) {
-        names.push("{{how.loss}}");
+        names.push("{{term.loss}}");
         kinds.push("result");
       } else kinds[kinds.length - 1] = "result";
       view = new Levels(part).view(new Set());
@@ -111,7 +104,7 @@ export function makeOpened({svg, map, onTurn, onPick}) {
     for (const {name, node: k} of view.items.values()) {
       const card = picture.cards.get(name),
         {data, grad} = card;
-      card.spoken = filled("{{opened.card}}", {name: names[k], kind: CALLED[kinds[k]], data, grad});
+      card.spoken = filled("{{opened.card}}", {name: names[k], kind: WORDS[kinds[k]], data, grad});
     }
     view.arrows.forEach(({edges: [[giver, k]]}, i) => {
       const chain = changes.find(change => change.giver === giver && change.edge === k);
@@ -126,18 +119,11 @@ export function makeOpened({svg, map, onTurn, onPick}) {
       k = item ? view.items.get(item).node : -1;
     const sentences = {start: "{{opened.start}}", seed: "{{opened.seed}}", end: "{{opened.end}}"};
     if (phase in sentences) return {phase, said: [[sentences[phase]]]};
-    const op = part.rule(k).op;
     if (phase === "forward" && part.rest && k === part.root)
-      return {phase, said: [["{{opened.rest}} "], [`{{how.loss}} = ${number(d[k])}`, "strong"]]};
+      return {phase, said: [["{{opened.rest}} "], [`{{term.loss}} = ${number(d[k])}`, "strong"]]};
     if (phase === "forward") {
-      const operands = part.operands(k),
-        letters = operationIn(
-          op,
-          operands.map(o => names[o]),
-        );
-      const numbers = operationIn(
-        op,
-        operands.map(o => inFormula(d[o])),
+      const [letters, numbers] = [j => [names[j]], (j, rank) => [(rank ? inFormula : number)(d[j])]].map(called =>
+        plain(formulaOf(part, k, {stop: () => true, called})),
       );
       return {phase, said: [[`${names[k]} = ${letters} = ${numbers} = `], [number(d[k]), "strong"]]};
     }

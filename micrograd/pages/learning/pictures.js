@@ -151,7 +151,7 @@ export function makePictures({experiment, attention, clock, network, onPick}) {
         make("td", "number gradient", number(training.G[i])),
       );
     });
-    const columns = ["{{net.parameter}}", "data", "{{how.gradient}}"];
+    const columns = ["{{net.parameter}}", "data", "{{term.gradient}}"];
     const head = make("tr", "", ...columns.map(text => make("th", "", text)));
     const focus = document.activeElement,
       held = place.contains(focus) ? focus.textContent : null;
