@@ -26,7 +26,7 @@ import {makeLegend, makeTour, showFormula, showOrigin, showTour} from "./steppin
 import {makeMistakes, showMistake} from "./stepping/mistakes.js";
 import {showNow} from "./stepping/moment.js";
 import {askQuestion, hiddenAt, predict} from "./stepping/predict.js";
-import {keepAddress, save, savePng, takeAddress} from "./stepping/sending.js";
+import {keepAddress, savePicture, takeAddress} from "./stepping/sending.js";
 import {given, loaded, page, panels, redraw, show, take, turn, undo} from "./stepping/state.js";
 import {listLeaves, listenToTools, nudgeAt, pickLeaf, showDescent, showNudge, showTools} from "./stepping/trying.js";
 import {told} from "./stepping/words.js";
@@ -75,8 +75,7 @@ function listenToMenu() {
   listen("larger", () => stage.zoom(1.2));
   listen("fit", () => stage.fit(mostZoom()));
   listen("unfold", unfold);
-  listen("saveSvg", () => save("graph.svg", new Blob([stage.file().text], {type: "image/svg+xml"})));
-  listen("savePng", savePng);
+  listen("save", savePicture);
   listen("round", () => showTour(0));
   listen("present", () => present(!isPresenting()));
   document.addEventListener("keydown", event => {

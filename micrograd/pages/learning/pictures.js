@@ -1,10 +1,10 @@
 // The pictures of live training: the plane, the curves, and the network with what each neuron sees.
 
-import {$, button, make, strong} from "../shared/elements.js";
+import {$, button, make} from "../shared/elements.js";
 import {number} from "../shared/numbers.js";
-import {filled} from "../shared/texts.js";
 import {showCurve} from "./curves.js";
-import {INPUTS} from "./network.js";
+import {INPUTS} from "./assembly.js";
+import {thickest} from "./network.js";
 import {drawPlane} from "./plane.js";
 import {mapOf, outputsOver} from "./sight.js";
 
@@ -102,9 +102,10 @@ export function makePictures({experiment, attention, clock, network, onPick}) {
     network.draw({
       sizes,
       called: (layer, i) => experiment.neuronTitle(layer, i),
-      hue: isGradient ? "gradient" : "sign",
+      hue,
+      most,
       height: Math.max(320, room),
-      thickness: (layer, i, j) => numbers[model.layers[layer - 1][i].first + j] / most,
+      number: (layer, i, j) => numbers[model.layers[layer - 1][i].first + j],
       map: (layer, i) => maps[layer][i],
       below: (layer, i) => {
         if (!seen) return [];
@@ -117,18 +118,7 @@ export function makePictures({experiment, attention, clock, network, onPick}) {
       chosen: chosen.kind === "weight" ? chosen.weight : chosen.kind === "neuron" ? chosen.neuron : null,
       marked: moved?.weight,
     });
-    network.describe(
-      filled(isGradient ? "{{net.gradients}}" : "{{net.weights}}", {
-        sizes: sizes.slice(1).join(", "),
-        n: training.p.length,
-      }),
-    );
-    $("key-lines").replaceChildren(
-      ...(isGradient
-        ? [strong("{{net.key.gradient}}", "gradient")]
-        : [strong("{{net.key.positive}}", "positive"), " ", strong("{{net.key.negative}}", "negative")]),
-    );
-    $("about").textContent = isGradient ? filled("{{net.thickest}}", {x: number(most)}) : "{{net.maps}}";
+    $("about").textContent = isGradient ? thickest(true, most) : "{{net.maps}}";
   }
 
   // The parameters of a model that is not an MLP.

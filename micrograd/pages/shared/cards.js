@@ -405,6 +405,6 @@ export class Stage extends Pane {
     for (const [key, value] of Object.entries({width, height, viewBox: `0 0 ${width} ${height}`}))
       copy.setAttribute(key, value);
     copy.removeAttribute("style");
-    return {text: new XMLSerializer().serializeToString(copy), width, height};
+    return new XMLSerializer().serializeToString(copy);
   }
 }

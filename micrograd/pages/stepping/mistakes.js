@@ -2,7 +2,8 @@
 
 import {$, make} from "../shared/elements.js";
 import {number} from "../shared/numbers.js";
-import {MOST_ROWS, given, loaded, page, recompute, remember, show} from "./state.js";
+import {filled} from "../shared/texts.js";
+import {given, loaded, page, recompute, remember, show} from "./state.js";
 
 // Those that steps.js can make: the names by key, and why by key.why.
 export const MISTAKES = JSON.parse("{{mistake.*}}");
@@ -16,17 +17,14 @@ export function defaultVictim() {
   return graph.root;
 }
 
-function change(what, mistake, victim = defaultVictim()) {
-  remember(what);
-  Object.assign(page, {mistake, victim});
-  recompute();
-}
-
 export function makeMistakes() {
-  const toggle = key => change("mistake", page.mistake === key ? "" : key);
+  const toggle = key => {
+    remember("mistake");
+    Object.assign(page, {mistake: page.mistake === key ? "" : key, victim: defaultVictim()});
+    recompute();
+  };
   for (const key of ["assign", "order", "twice", "local"])
     $("switches").append(make("button", {"data-mistake": key, click: () => toggle(key)}, MISTAKES[key]));
-  $("victim").addEventListener("change", () => change("victim", page.mistake, +$("victim").value));
   $("toExample").addEventListener("click", () => {
     remember("example");
     show(loaded(given.example));
@@ -44,17 +42,10 @@ export function makeMistakes() {
 
 export function showMistake({at}) {
   const {model, mistake, victim} = page;
-  const {graph, name, steps, wrong} = model;
+  const {name, steps, wrong} = model;
   for (const button of $("switches").children) button.setAttribute("aria-pressed", button.dataset.mistake === mistake);
-  $("which").hidden = mistake !== "local";
-  if (mistake === "local") {
-    const some = [...graph.nodes.keys()].filter(i => !graph.isLeaf(i)).slice(-MOST_ROWS);
-    const option = i => make("option", {value: i}, `${name(i)} (${graph.rule(i).sign})`);
-    $("victim").replaceChildren(...some.map(option));
-    $("victim").value = victim;
-  }
   $("why").hidden = !mistake;
-  $("why").textContent = MISTAKES[`${mistake}.why`] ?? "";
+  $("why").textContent = filled(MISTAKES[`${mistake}.why`] ?? "", {name: name(victim)});
   $("offer").hidden = !mistake || wrong.length > 0;
   $("comparison").hidden = !wrong.length;
   const isLast = at === steps.count - 1;

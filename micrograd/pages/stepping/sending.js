@@ -7,7 +7,7 @@ import {MOST_OPENED, given, loaded, page, take, usuallyOpen} from "./state.js";
 
 // #step=7&v1=2.5&mistake=order
 function addressAt(at) {
-  const {model, own, open, mistake, victim, rate, nudging, picked, delta} = page;
+  const {model, own, open, mistake, rate, nudging, picked, delta} = page;
   const state = {};
   if (document.body.classList.contains("embedded")) state.embed = "";
   if (model !== own) state.example = "";
@@ -15,7 +15,6 @@ function addressAt(at) {
   const turned = [...model.numbers].filter(([i, x]) => !Object.is(x, model.initial.get(i)));
   for (const [i, x] of turned.slice(0, 60)) state[`v${i}`] = x;
   if (mistake) state.mistake = mistake;
-  if (mistake === "local") state.of = victim;
   if (rate !== given.learningRate) state.rate = rate;
   if (nudging) Object.assign(state, {nudge: delta, leaf: picked});
   const usual = usuallyOpen(model);
@@ -29,7 +28,7 @@ export function takeAddress() {
   const state = readAddress();
   if (state.has("example")) take(loaded(given.example));
   const {model} = page;
-  const {levels, boxes, leaves, graph} = model;
+  const {levels, boxes, leaves} = model;
   for (const [key, text] of state) {
     const i = /^v(\d+)$/.test(key) ? +key.slice(1) : -1;
     if (model.initial.has(i) && !model.fixed[i] && Number.isFinite(+text)) model.numbers.set(i, +text);
@@ -42,25 +41,14 @@ export function takeAddress() {
   if (state.has("nudge")) Object.assign(page, {nudging: true, delta: +state.get("nudge") || 0});
   if (Object.hasOwn(MISTAKES, `${state.get("mistake")}.why`)) {
     page.mistake = state.get("mistake");
-    page.victim = graph.nodes[state.get("of")] ? +state.get("of") : defaultVictim();
+    page.victim = defaultVictim();
   }
   return +state.get("step") || 0;
 }
 
-export function save(name, blob) {
-  const link = make("a", {download: name, href: URL.createObjectURL(blob)});
+export function savePicture() {
+  const blob = new Blob([page.stage.file()], {type: "image/svg+xml"});
+  const link = make("a", {download: "graph.svg", href: URL.createObjectURL(blob)});
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 5000);
-}
-
-export function savePng() {
-  const {text, width, height} = page.stage.file();
-  const image = new Image();
-  image.onload = () => {
-    const scale = Math.min(2, 8000 / Math.max(width, height));
-    const canvas = make("canvas", {width: Math.ceil(width * scale), height: Math.ceil(height * scale)});
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    canvas.toBlob(blob => save("graph.png", blob), "image/png");
-  };
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
 }
