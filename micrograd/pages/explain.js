@@ -1,8 +1,8 @@
 // The page that steps through a graph: connects its parts, and begins.
 //
-// The state is below all parts: it knows none of them. What depends on the step is a function in `parts`,
-// what depends on the graph or its boxes one in `panels`. A new button is an element in explain.html, its
-// text in texts.toml ({{key}} stands for it, also in aria-label), and a line in listenToMenu below.
+// A new button is an element in explain.html with an id, its text in texts.toml (its name for screen readers too,
+// if the text is a sign), and a line in listenToMenu below. What it changes is in stepping/state.js, which knows
+// no part of the page; what shows the change is one of `parts` or `panels`.
 
 import {readAddress} from "./shared/address.js";
 import {Stage} from "./shared/cards.js";

@@ -48,10 +48,6 @@ def html_page(
     also be in a string of a script, where "{{word.*}}" is the JSON of all texts that begin with
     `word.`, by the rest of their keys; in HTML, `x` in the text becomes a key of the keyboard.
 
-    A new button is an element of the .html file with an id, its text a key of texts.toml (its name
-    for screen readers, too, if the text is a sign); a line in the page's first script, explain.js
-    or learning/live.js, connects the id with a function.
-
     Args:
         name: name of the page's .html and .css files, without the ending.
         script: name of the .js file with which the page starts; empty for a page without scripts.
@@ -59,6 +55,9 @@ def html_page(
         folder: where to look for files first, for a page that is not part of the package.
         language: a column of texts.toml.
         contents: the text for each of the other placeholders.
+
+    Raises:
+        ValueError: modules import each other in a circle.
 
     >>> html_page("playground", title="A page", data="{}")[:15]
     '<!doctype html>'

@@ -170,7 +170,7 @@ function live(data) {
       optimizer: Object.keys(OPTIMIZERS),
       activation: Object.keys(data.pieces).filter(n => n !== "weighted"),
     };
-    attention.chosen = {};
+    attention.chosen = isFixed ? {kind: "table", table: true} : {}; // without a network to press
     experiment.begin(fromAddress(link, known, experiment.classes), !!link);
   }
 
@@ -181,6 +181,8 @@ function live(data) {
   // Without layers there are none to change; Reset goes back to the weights from Python.
   for (const part of [$("layers"), $("activation-field"), $("seed").parentNode, $("shown"), $("key-lines")])
     part.hidden = isFixed;
+  if (isFixed) $("network").textContent = "{{net.fixed}}";
+  if (isFixed) $("about").textContent = "{{net.fixed.press}}";
 
   const pickWeight = weight => chooseMore({kind: "weight", weight});
   const setWeight = (place, number) =>
@@ -202,7 +204,7 @@ function live(data) {
         onLine: (layer, index, input) => pickWeight({layer, index, input}),
         onSize: (layer, by) => change(() => experiment.resize(layer, by)),
       });
-  const pictures = makePictures({experiment, attention, clock, network, onPick: pickWeight});
+  const pictures = makePictures({experiment, attention, clock, network});
   const arithmetic = makeArithmetic({
     experiment,
     attention,

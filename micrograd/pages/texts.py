@@ -52,6 +52,6 @@ def _columns(text: str) -> dict[str, dict[str, str]]:
         for part, inner in table.items():
             if isinstance(inner, dict):
                 tables.append((f"{key}.{part}".lstrip("."), inner))
-            else:
+            elif isinstance(inner, str):
                 rows.setdefault(key, {})[part] = inner
     return rows

@@ -107,9 +107,10 @@ export function makeDetails(place, {experiment, attention, clock, onChoose, onWe
     const rows = model.parameters.map((_, i) => {
       const weight = experiment.weightAt(i),
         figures = training.nextOf(i, settingsOfStep);
-      const name = button(experiment.weightName(weight), () => onChoose({...attention.chosen, kind: "weight", weight}));
+      const name = experiment.weightName(weight);
+      const pick = button(name, () => onChoose({...attention.chosen, kind: "weight", weight}), name);
       const magenta = ["g", ...memory].map(figure => make("span", "gradient", number(figures[figure])));
-      return row("td", name, number(figures.w), ...magenta, number(figures.next));
+      return row("td", pick, number(figures.w), ...magenta, number(figures.next));
     });
     const names = ["{{term.weight}}", "data", "{{term.gradient}}", ...memory, "{{weights.next}}"];
     const table = make("table", "", row("th", ...names), ...rows);

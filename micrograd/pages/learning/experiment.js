@@ -213,16 +213,8 @@ export class Experiment {
 
   kept() {
     const {settings, sizes, activations, examples, view, byHand, training, curves} = this;
-    return {
-      settings: {...settings},
-      sizes,
-      activations,
-      examples,
-      view,
-      byHand,
-      training: training.kept(),
-      curves: Object.fromEntries(Object.entries(curves).map(([k, v]) => [k, v.slice()])),
-    };
+    const copies = {settings: {...settings}, training: training.kept(), curves: structuredClone(curves)};
+    return {sizes, activations, examples, view, byHand, ...copies};
   }
   remember() {
     this.undone.push(this.kept());
