@@ -15,54 +15,34 @@ import {INPUTS} from "./assembly.js";
 
 const PHASES = {forward: "{{opened.forward}}", seed: "{{opened.backward}}", backward: "{{opened.backward}}"};
 
-// Part of a graph, ending in the loss. If more computation lies between the part and the loss, its last
-// node is "all that follows", whose local derivative was found by the backward pass of the whole graph.
-class Part extends Graph {
-  // whole: {graph, d, g}; nodes: those to show, operands first; rest: whether more lies behind the last
-  constructor({graph, d, g}, nodes, rest) {
-    const place = new Map(nodes.map((node, k) => [node, k])),
-      last = nodes.length - 1;
-    const rules = [...graph.rules, {op: "…", forward: null, shares: [0]}];
-    const own = nodes.map(node => {
-      const [rule, ...operands] = graph.nodes[node];
-      const isInside = operands.every(operand => place.has(operand));
-      return isInside ? [rule, ...operands.map(operand => place.get(operand))] : [-1];
-    });
-    super({rules, nodes: rest ? [...own, [rules.length - 1, last]] : own, leaves: {}});
-    this.origin = nodes;
-    this.rest = rest;
-    this.follow({graph, d, g});
-  }
-
-  // The numbers of another moment.
-  follow({graph, d, g}) {
-    this.origin.forEach((node, k) => {
-      if (this.isLeaf(k)) this.leaves.set(k, d[node]);
-    });
-    this.loss = d[graph.root];
-    this.slope = g[this.origin[this.origin.length - 1]];
-  }
-
-  isRest(i) {
-    return this.rest && i === this.root;
-  }
-  data(i, d) {
-    return this.isRest(i) ? this.loss : super.data(i, d);
-  }
-  share(i, k, d, g, upstream = g[i]) {
-    return this.isRest(i) ? this.slope * upstream : super.share(i, k, d, g, upstream);
-  }
+// The part of a graph with these nodes, operands first, for its data d and gradients g. If `hasRest`, more
+// computation lies between the part and the loss: then its last node is "all that follows", whose local
+// derivative was found by the backward pass of the whole graph.
+function partOf({graph, d, g}, shownNodes, hasRest) {
+  const place = new Map(shownNodes.map((node, k) => [node, k]));
+  const leaves = {};
+  const nodes = shownNodes.map((node, k) => {
+    const [rule, ...operands] = graph.nodes[node].map((x, n) => (n ? place.get(x) : x));
+    if (rule >= 0 && !operands.includes(undefined)) return [rule, ...operands];
+    leaves[k] = d[node];
+    return [-1];
+  });
+  const last = nodes.length - 1;
+  const rest = {op: "…", forward: null, shares: [["*", g[shownNodes[last]], "g"]]};
+  if (hasRest) leaves[nodes.push([graph.rules.length, last]) - 1] = d[graph.root];
+  return new Graph({rules: [...graph.rules, rest], nodes, leaves});
 }
 
 //   onTurn(place, steps)  a knob on a parameter was turned;  onPick(weight): a parameter was pressed
 export function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
-  const place = k => experiment.model.parameters.indexOf(part.origin[k]);
+  const place = k => experiment.model.parameters.indexOf(nodes[k]);
   const stage = new Stage($("opened-graph"), {
     map: $("opened-map"),
     onTurn: (k, steps) => onTurn(place(k), steps),
     onPick: k => place(k) >= 0 && onPick(experiment.weightAt(place(k))),
   });
   let key = "", // a text that changes with what is shown
+    nodes,
     part,
     view,
     names,
@@ -70,7 +50,7 @@ export function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
     shown = -1; // the step on display
 
   // The nodes to show of a graph, with the names and kinds of some of them.
-  function partOf(neuron, graph) {
+  function called(neuron, graph) {
     const {model, own} = experiment;
     const {inputs, output, begin, end} = neuron ? model.layers[neuron.layer - 1][neuron.index] : model;
     const named = new Map(),
@@ -87,12 +67,13 @@ export function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
       named.set(graph.root, "{{term.loss}}");
     }
     const inside = Array.from({length: end - begin}, (_, k) => begin + k);
-    return {named, kindOf, nodes: neuron ? [...inputs, ...inside] : [...graph.nodes.keys()]};
+    nodes = neuron ? [...inputs, ...inside] : [...graph.nodes.keys()];
+    return {named, kindOf};
   }
 
   function build(neuron, whole) {
-    const {named, kindOf, nodes} = partOf(neuron, whole.graph);
-    part = new Part(whole, nodes, Boolean(neuron));
+    const {named, kindOf} = called(neuron, whole.graph);
+    part = partOf(whole, nodes, neuron);
     let count = 0;
     names = nodes.map((node, k) => named.get(node) ?? (part.isLeaf(k) ? number(whole.d[node]) : `v${++count}`));
     kinds = nodes.map((node, k) => kindOf.get(node) ?? (part.isLeaf(k) ? "constant" : "operation"));
@@ -124,7 +105,7 @@ export function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
     const again = [sizes, activations, settings.loss, title, label].join();
     if (key !== again || !stage.svg.clientWidth) build(neuron, whole);
     key = again;
-    part.follow(whole);
+    part = partOf(whole, nodes, neuron);
     const steps = new Steps(part, view, part.leaves),
       last = steps.count - 1;
     const at = Math.max(0, Math.min(chosen.at ?? 0, last)),
@@ -140,7 +121,7 @@ export function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
     $("opened-phase").textContent = PHASES[phase] ?? "";
     $("opened-phase").className = phase === "forward" ? "" : "gradient";
     $("opened-said").setAttribute("aria-live", clock.isRunning() ? "off" : "polite");
-    $("opened-said").replaceChildren(...toldAt(steps.list[at], state));
+    $("opened-said").replaceChildren(...toldAt(steps.list[at], state, neuron));
   }
 
   function pictureAt(steps, at, {changes}) {
@@ -159,13 +140,13 @@ export function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
   }
 
   // What happens at a step, in texts and elements.
-  function toldAt({phase, item}, {d, changes}) {
+  function toldAt({phase, item}, {d, changes}, neuron) {
     const sentences = {start: "{{opened.start}}", seed: "{{opened.seed}}", end: "{{opened.end}}"};
     if (phase in sentences) return [sentences[phase]];
     const k = view.items.get(item).node;
     if (phase === "forward") {
       const result = strong(number(d[k]));
-      if (part.isRest(k)) return ["{{opened.rest}} {{term.loss}} = ", result];
+      if (neuron && k === part.root) return ["{{opened.rest}} {{term.loss}} = ", result];
       const [letters, numbers] = [j => [names[j]], (j, rank) => [(rank ? inFormula : number)(d[j])]].map(called =>
         plain(formulaOf(part, k, {stop: () => true, called})),
       );

@@ -56,7 +56,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
     };
     const head = (size, layer) => {
       if (layer === 0) return ["{{net.inputs}}"];
-      if (layer === sizes.length - 1) return [size > 1 ? "{{net.scores}}" : "{{net.score}}"];
+      if (layer === sizes.length - 1) return [size > 1 ? "{{net.scores}}" : "{{term.score}}"];
       if (!onSize) return [size];
       return [
         change(layer, -1, "−", size === 1, "{{net.fewer}}"),
