@@ -4,7 +4,6 @@ import random
 import re
 import sys
 import time
-from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -17,7 +16,6 @@ from micrograd.core.node import operation, operations
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.graph import graph
 from micrograd.pages.boxes import MOST, boxes_of
-from micrograd.pages.explain import lines_of
 from micrograd.pages.pieces import recorded_rules
 
 HOSTILE = [
@@ -153,15 +151,6 @@ def test_without_numpy_tqdm_and_matplotlib(monkeypatch):
     for name in ("numpy", "tqdm", "matplotlib", "graphviz", "pygraphviz"):
         monkeypatch.setitem(sys.modules, name, None)
     assert "<!doctype html>" in explain(*network()).html
-
-
-def test_lines_of_the_user_where_one_statement_assigns_the_variable():
-    x = Value(2.0)
-    y = x * 3.0
-    z = y + 1.0
-    z = z * y
-    found = lines_of(z, locals(), sys._getframe())
-    assert found == {0: "x = Value(2.0)", 2: "y = x * 3.0"}  # z is assigned twice
 
 
 # ---- rules and boxes
@@ -607,11 +596,11 @@ def test_the_state_is_in_the_address(shown, tmp_path, opened):
         assert page.evaluate("[page.mistake, page.model.numbers.get(0)]") == ["order", 2.5]
 
 
-def test_the_picture_is_saved_as_svg_and_png(opened, tmp_path):
+def test_the_picture_is_saved_as_svg(opened, tmp_path):
     path = tmp_path / "page.html"
     explain(*neuron()).save(path)
     with opened(path) as page:
-        text = page.evaluate("page.stage.file().text")
+        text = page.evaluate("page.stage.file()")
         assert text.startswith("<svg")
         assert "tanh" in text
         with page.expect_download() as download:
@@ -647,7 +636,6 @@ def test_print_shows_all_steps_without_controls(shown):
 
 def test_without_scripts_the_page_says_what_it_shows(shown):
     with shown(*neuron(), java_script_enabled=False) as page:
-        assert page.locator("noscript tr").count() == 11
         assert "how many times as far the result moves" in page.locator("noscript").inner_text()
 
 
@@ -674,18 +662,6 @@ def test_unusual_numbers_are_told(shown):
         )
     with shown(Value(2.0)) as page:
         page.keyboard.press("End")
-    half = Value(Fraction(1, 2), label="half")
-    with shown(half * half) as page:
-        assert "exact fractions" in page.locator("#stale").inner_text()
-        page.get_by_role("button", name="Predict").click()
-        page.locator("#answer").fill("1/4")
-        page.get_by_role("button", name="Check").click()
-        assert "1/4" in page.locator("#verdict").inner_text()
-        page.get_by_role("button", name="Predict").click()
-        step_to(page, -1)
-        assert cards(page)["half"] == ["1/2", "1"]
-        page.evaluate("setLeaf(page.model.leaves[0], 0.3)")
-        assert cards(page)["half"] == ["0.3", "0.6"]
     y = x * 2.0
     x.data = 5.0
     with shown(y) as page:

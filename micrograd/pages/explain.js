@@ -1,67 +1,81 @@
 // The page that steps through a graph: connects its parts, and begins.
+//
+// A new button is an element in explain.html with an id, its text in texts.toml (its name for screen readers too,
+// if the text is a sign), and a line in listenToMenu below. What it changes is in stepping/state.js, which knows
+// no part of the page; what shows the change is one of `parts` or `panels`.
 
 import {readAddress} from "./shared/address.js";
 import {Stage} from "./shared/cards.js";
 import {$} from "./shared/elements.js";
-import {explainWords} from "./shared/glossary.js";
+import {WORDS, explainWords} from "./shared/glossary.js";
 import {makeTransport} from "./shared/transport.js";
-import {PANELS, makeSwitches, showPanel, writeTranscript} from "./stepping/drawer.js";
-import {makeLegend, makeTour, showTour} from "./stepping/meaning.js";
-import {PACE, showStep} from "./stepping/moment.js";
-import {fold, isPresenting, mostZoom, present, redraw, resize, unfold} from "./stepping/room.js";
-import {save, savePng, takeAddress} from "./stepping/sending.js";
-import {given, loaded, page, show, undo} from "./stepping/state.js";
-import {oneStep, pick, predict, setLeaf, setNudging, showLeaf, turn, typeTurn} from "./stepping/trying.js";
-import {MEANING} from "./stepping/words.js";
+import {PANELS, makeTabs, showDrawer, writeTranscript} from "./stepping/drawer.js";
+import {
+  PACE,
+  drawAgain,
+  drawGraph,
+  fold,
+  isPresenting,
+  mostZoom,
+  present,
+  resize,
+  showGraph,
+  unfold,
+} from "./stepping/graph.js";
+import {makeLegend, makeTour, showFormula, showOrigin, showTour} from "./stepping/meaning.js";
+import {makeMistakes, showMistake} from "./stepping/mistakes.js";
+import {showNow} from "./stepping/moment.js";
+import {askQuestion, hiddenAt, predict} from "./stepping/predict.js";
+import {keepAddress, savePicture, takeAddress} from "./stepping/sending.js";
+import {given, loaded, page, panels, redraw, show, take, turn, undo} from "./stepping/state.js";
+import {listLeaves, listenToTools, nudgeAt, pickLeaf, showDescent, showNudge, showTools} from "./stepping/trying.js";
+import {told} from "./stepping/words.js";
 
-const listen = (id, action, event = "click") => $(id).addEventListener(event, action);
+const parts = [
+  showNow,
+  showGraph,
+  askQuestion,
+  showNudge,
+  showDescent,
+  showTools,
+  showMistake,
+  showDrawer,
+  keepAddress,
+];
+panels.graph.push(showFormula, showOrigin, listLeaves);
+panels.boxes.push(drawGraph);
+
+function showStep(at) {
+  const now = told(page.model, at);
+  const moment = {at, ...now, hidden: hiddenAt(at, now), nudge: nudgeAt(at, now.state)};
+  for (const part of parts) part(moment);
+}
 
 function makeStage() {
   page.stage = new Stage($("graph"), {
     map: $("map"),
     isDown: () => given.down || $("frame").clientWidth < 500, // on a phone the arrows go down
     onTurn: turn,
-    onPick: pick,
+    onPick: pickLeaf,
     onType: leaf => {
-      pick(leaf);
+      pickLeaf(leaf);
       $("value").focus();
       $("value").select();
     },
     onUnfold: j => fold(boxes => boxes.add(j)),
   });
-  page.transport = makeTransport({
-    count: () => page.model.steps.count,
-    pace: PACE,
-    show: at => {
-      $("verdict").hidden = true;
-      showStep(at);
-    },
-  });
-}
-
-function listenToTools() {
-  listen("leaf", () => pick(+$("leaf").value), "change");
-  listen("value", () => $("value").value !== "" && setLeaf(page.picked, +$("value").value), "input");
-  listen("value", typeTurn, "keydown");
-  listen("value", showLeaf, "blur");
-  listen("less", () => turn(page.picked, -1));
-  listen("more", () => turn(page.picked, 1));
-  listen("nudge", () => setNudging(!page.nudging));
-  listen("delta", () => setNudging(true), "input");
-  listen("rate", () => +$("rate").value > 0 && (page.rate = +$("rate").value), "input");
-  listen("oneStep", oneStep);
-  listen("undo", undo);
-  listen("predict", predict);
+  page.transport = makeTransport({count: () => page.model.steps.count, pace: PACE, show: showStep});
 }
 
 function listenToMenu() {
+  const listen = (id, action) => $(id).addEventListener("click", action);
   const {stage} = page;
+  listen("predict", predict);
   listen("smaller", () => stage.zoom(1 / 1.2));
   listen("larger", () => stage.zoom(1.2));
   listen("fit", () => stage.fit(mostZoom()));
   listen("unfold", unfold);
-  listen("saveSvg", () => save("graph.svg", new Blob([stage.file().text], {type: "image/svg+xml"})));
-  listen("savePng", savePng);
+  listen("save", savePicture);
   listen("round", () => showTour(0));
   listen("present", () => present(!isPresenting()));
   document.addEventListener("keydown", event => {
@@ -78,27 +92,29 @@ function listenToWindow() {
     for (const id of PANELS) $(id).hidden = id !== "transcript";
     writeTranscript(Math.min(page.model.steps.count - 1, 2000));
   });
-  addEventListener("afterprint", showPanel);
+  addEventListener("afterprint", redraw);
   let width = $("frame").clientWidth;
   new ResizeObserver(() => {
     if (Math.abs($("frame").clientWidth - width) < 2) return;
     width = $("frame").clientWidth;
-    redraw();
+    drawAgain();
   }).observe($("frame"));
   addEventListener("resize", resize);
 }
 
 $("live").hidden = false;
 if (readAddress().has("embed")) document.body.classList.add("embedded");
+explainWords(name => WORDS[`${name}.means`]);
 makeLegend();
-makeSwitches();
 makeTour();
-explainWords(MEANING);
+makeTabs();
+makeMistakes();
 makeStage();
 page.own = loaded(given.graph);
-show(page.own, false);
-page.transport.goTo(takeAddress());
-$("undo").disabled = true;
+take(page.own);
+const begin = takeAddress();
+show();
+page.transport.goTo(begin);
 listenToTools();
 listenToMenu();
 listenToWindow();

@@ -13,23 +13,17 @@ records from the closures; text, styles and scripts are in the files beside this
 
 from __future__ import annotations
 
-import ast
 import html
 import inspect
 import math
-import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from fractions import Fraction
-from types import FrameType
 from typing import Any
 
 from micrograd.core.naming import distinct
-from micrograd.core.node import innermost
-from micrograd.derivatives import local_derivatives
 from micrograd.draw.foreign import as_ours
-from micrograd.draw.formulas import number, sign
+from micrograd.draw.formulas import sign
 from micrograd.draw.graph import graph
 from micrograd.draw.records import Box as Node
 from micrograd.engine import Value, topological_order
@@ -105,12 +99,10 @@ def explain(
         most, fix = UNFOLDED, "leave the level out, and unfold on the page what you want to see"
     if len(nodes) > most:
         raise ValueError(f"expected a graph of at most {most:,} nodes, got {len(nodes):,}: {fix}")
-    texts = texts_of(language)
-    title = str(title or texts["explain.title"])
-    shown = _graph_data(loss, names, nodes, language)
+    title = str(title or texts_of(language)["explain.title"])
     data = {
         "title": title,
-        "graph": shown | {"lines": lines_of(loss, names or {}, sys._getframe(1))},
+        "graph": _graph_data(loss, names, nodes, language),
         "example": _example(),
         "level": level,
         "down": rankdir == "TB",
@@ -123,41 +115,9 @@ def explain(
         language=language,
         title=html.escape(title),
         data=as_json(data),
-        table=_table(nodes, texts),
     )
     about = f"page of {len(nodes)} node{'s' * (len(nodes) != 1)}"
     return Page(page, about, title, height=760)
-
-
-def lines_of(root: Value, names: Mapping[str, Any], frame: FrameType) -> dict[int, str]:
-    """The statement of the user's program that computes a node, for nodes in topological order.
-
-    A Value does not remember the line that made it. But if one of the caller's variables holds the
-    Value, and only one statement of the caller assigns to this variable, that statement made it.
-
-    Args:
-        root: the result of the graph.
-        names: variables by name; only those that hold a Value count.
-        frame: the frame of the caller, in which the variables were assigned.
-
-    >>> x = Value(2.0); lines_of(x, {"x": x}, sys._getframe())
-    {0: 'x = Value(2.0)'}
-    """
-    try:
-        source = textwrap.dedent(inspect.getsource(frame))
-        program = ast.parse(source)
-    except (OSError, SyntaxError):  # there is no file, or it is not only Python
-        return {}
-    found: dict[str, list[str]] = {}
-    for node in ast.walk(program):
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-            text = ast.get_source_segment(source, node) or ""
-            for part in ast.walk(node):
-                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                    found.setdefault(part.id, []).append(text)
-    place = {value: i for i, value in enumerate(topological_order(root))}
-    known = {name: place[v] for name, v in names.items() if isinstance(v, Value) and v in place}
-    return {i: found[name][0] for name, i in known.items() if len(found.get(name, ())) == 1}
 
 
 def _graph_data(
@@ -189,23 +149,7 @@ def _graph_data(
         "boxOf": box_of,
         "code": _code(order),
         "result": loss.item() if math.isfinite(loss.item()) else None,
-        "fractions": _fractions(order),
-        "lines": {},
     }
-
-
-def _fractions(order: Sequence[Value]) -> list[tuple[float, str]]:
-    # The numbers of both passes that are exact fractions: the decimal on the page, and their text.
-    if not any(type(innermost(v.data)) is Fraction for v in order):
-        return []
-    found: set[Any] = {innermost(v.data) for v in order}
-    gradients: dict[Value, Any] = {order[-1]: Fraction(1)}
-    for v in reversed(order):
-        for operand, local in zip(v._prev, local_derivatives(v), strict=True):
-            contribution = local * gradients[v]
-            gradients[operand] = gradients.get(operand, 0) + contribution
-            found |= {local, contribution, gradients[operand]}
-    return [(float(x), number(x)) for x in found if type(x) is Fraction and x.denominator > 1]
 
 
 def _code(order: Iterable[Value]) -> dict[str, str]:
@@ -228,19 +172,3 @@ def _example() -> dict[str, Any]:
     r = m + q
     named = {"a": a, "p": p, "q": q, "m": m, "r": r}
     return _graph_data(r, named, graph(r, names=named).nodes)
-
-
-def _table(nodes: Sequence[Node], texts: Mapping[str, str]) -> str:
-    # What readers without JavaScript see: each node, and how it is computed.
-    label_of = {node.name: node.label or node.name for node in nodes}
-    rows = []
-    for node in nodes[:100]:
-        operands = ", ".join(label_of[name] for name in node.operands)
-        made = texts["explain.made" if node.operands else f"word.{node.kind}"]
-        made = made.format(operation=node.op, operands=operands)
-        rows.append((label_of[node.name], made, number(node.data)))
-    if len(nodes) > len(rows):
-        rows.append((texts["explain.nodes"].format(n=f"{len(nodes) - len(rows):,}"), "", ""))
-    return "\n".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )

@@ -7,7 +7,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from micrograd.core.files import ending_of, show, write_whole
 from micrograd.draw import tokens
 from micrograd.pages.texts import texts_of
 
-TEXT = r"\{\{(\w+\.[\w.]+)\}\}"  # a text of texts.toml, in a script
+TEXT = r"\{\{(\w+\.(?:[\w.]+|\*))\}\}"  # a text of texts.toml, or all that begin so, in a script
 IMPORT = re.compile(r'^import [^;]*?"([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
 # A comment that begins a line, up to the next line. No other is removed, as // may be in a string.
@@ -45,7 +45,8 @@ def html_page(
     the lines of import and export, so no two of them may have the same name at the top level.
     Comments are left out where they begin a line. A placeholder {{transport}} is the file
     shared/transport.html. A placeholder with a dot, {{tool.try}}, is a text of texts.toml. It may
-    also be in a string of a script; in HTML, `x` in the text becomes a key of the keyboard.
+    also be in a string of a script, where "{{word.*}}" is the JSON of all texts that begin with
+    `word.`, by the rest of their keys; in HTML, `x` in the text becomes a key of the keyboard.
 
     Args:
         name: name of the page's .html and .css files, without the ending.
@@ -54,6 +55,9 @@ def html_page(
         folder: where to look for files first, for a page that is not part of the package.
         language: a column of texts.toml.
         contents: the text for each of the other placeholders.
+
+    Raises:
+        ValueError: modules import each other in a circle.
 
     >>> html_page("playground", title="A page", data="{}")[:15]
     '<!doctype html>'
@@ -66,7 +70,7 @@ def html_page(
         "css": "\n".join(
             [_tokens(), *(_file(f"{s}.css", folder) for s in ("shared/base", *styles, name))]
         ),
-        "js": re.sub(TEXT, lambda gap: _in_script(words[gap[1]]), js),
+        "js": re.sub(TEXT, lambda gap: _in_script(_text(words, gap[1])), js),
         **contents,
     }
     page = _file(f"{name}.html", folder).replace("{{transport}}", _file("shared/transport.html"))
@@ -81,19 +85,29 @@ def html_page(
 def _joined(first: str, folder: Path | None) -> str:
     # The module and those that it imports, each once and after those that it needs.
     texts: dict[str, str] = {}
-    begun: set[str] = set()
 
-    def add(name: str) -> None:
-        if name in begun:
+    def add(name: str, importers: tuple[str, ...]) -> None:
+        if name in importers:
+            circle = " -> ".join((*importers[importers.index(name) :], name))
+            fix = "move what both need into a module that imports neither"
+            raise ValueError(f"expected modules that can be put in order, got {circle}: {fix}")
+        if name in texts:
             return
-        begun.add(name)
         text = _file(name, folder)
         for imported in IMPORT.findall(text):
-            add(posixpath.normpath(posixpath.join(posixpath.dirname(name), imported)))
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(name), imported))
+            add(path, (*importers, name))
         texts[name] = EXPORT.sub("", IMPORT.sub("", text)).strip()
 
-    add(first)
+    add(first, ())
     return "\n".join(texts.values()) + "\n"
+
+
+def _text(words: Mapping[str, str], key: str) -> str:
+    if not key.endswith("*"):
+        return words[key]
+    begin = key[:-1]
+    return json.dumps({k.removeprefix(begin): x for k, x in words.items() if k.startswith(begin)})
 
 
 def _in_html(text: str) -> str:

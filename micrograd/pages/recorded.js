@@ -1,9 +1,216 @@
-// The page of a recorded run.
+// The page of a recorded run: the frames that plot/history.py kept, and a transport to go through them.
+//
+// The run contains, for each frame, the scores of the model on a grid, the outputs of its neurons on a
+// coarser one, and the weights with their gradients, all packed as bytes. The page draws the frame that
+// the slider selects and does not interpolate between frames.
 
-import {recorded} from "./learning/recorded.js";
-import {MEANING} from "./learning/words.js";
 import {$} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
+import {decimals, percent, rough} from "./shared/numbers.js";
+import {filled} from "./shared/texts.js";
+import {makeTransport} from "./shared/transport.js";
+import {INPUTS} from "./learning/assembly.js";
+import {ofSign, picture, oncePerFrame, readTheme, redrawnWhenNeeded} from "./learning/canvas.js";
+import {showCurve} from "./learning/curves.js";
+import {makeNetwork, thickest} from "./learning/network.js";
+import {drawLegend, drawPlane, fineOf, refined} from "./learning/plane.js";
+import {MEANING} from "./learning/words.js";
 
-explainWords(MEANING);
+function recorded(run) {
+  const bytes = text => Uint8Array.from(atob(text || ""), c => c.charCodeAt(0));
+  const shorts = text => {
+    const view = new DataView(bytes(text).buffer);
+    return Array.from({length: view.byteLength / 2}, (_, i) => view.getInt16(2 * i, true));
+  };
+  const count = run.steps.length,
+    sizes = run.sizes,
+    planes = run.names.length > 2 ? run.names.length : 1;
+  const [columns, rows] = run.grid,
+    scores = new Int8Array(bytes(run.scores).buffer);
+  const outputs = run.maps ? new Int8Array(bytes(run.maps).buffer) : null;
+  const numbers = run.weights ? {weights: shorts(run.weights), gradients: shorts(run.gradients)} : null;
+  const points = run.points.map(([x, y], i) => ({
+    x: run.low[0] + x * (run.high[0] - run.low[0]),
+    y: run.low[1] + y * (run.high[1] - run.low[1]),
+    label: run.labels[i],
+    test: i >= run.trainingPoints,
+  }));
+  const legend = () =>
+    drawLegend($("legend"), run.names, {hollow: points.length > run.trainingPoints ? "{{plane.validation}}" : ""});
+  let now = 0,
+    hue = "weights",
+    pointed = null,
+    pressed = null;
+  const ask = oncePerFrame(() => draw());
+
+  // The scores of a frame, unpacked, and interpolated before the sigmoid so that the boundary is smooth.
+  function scoresOf(frame) {
+    const start = frame * columns * rows * planes;
+    return Array.from({length: planes}, (_, plane) =>
+      refined(
+        Float32Array.from({length: columns * rows}, (_, i) => {
+          const b = scores[start + i * planes + plane];
+          return (run.units[frame] * b) / (127 - Math.abs(b));
+        }),
+        columns,
+        rows,
+      ),
+    );
+  }
+
+  // The outputs of a neuron as an image, refined where it is shown large.
+  const before = layer => sizes.slice(1, layer).reduce((a, b) => a + b, 0);
+  function mapImage(layer, index, isLarge) {
+    const [width, height] = run.mapGrid,
+      size = width * height;
+    const start = (now * before(sizes.length) + before(layer) + index) * size;
+    const own = outputs.subarray(start, start + size);
+    if (!isLarge) return picture(width, height, i => ofSign(own[i] / 127));
+    const fine = refined(own, width, height);
+    return picture(fineOf(width), fineOf(height), i => ofSign(fine[i] / 127));
+  }
+
+  // The weights of a neuron and then its bias, or their gradients, in the current frame.
+  function numbersOf(kind, layer, index) {
+    let start = 0;
+    for (let k = 1; k < layer; k++) start += sizes[k] * (sizes[k - 1] + 1);
+    const width = sizes[layer - 1] + 1,
+      all = numbers[kind].length / count;
+    const scale = run[kind === "weights" ? "weightScales" : "gradientScales"][now] / 32000;
+    start += now * all + index * width;
+    return numbers[kind].slice(start, start + width).map(n => n * scale);
+  }
+
+  function neuronTitle(layer, index) {
+    if (layer === 0) return filled("{{net.input}}", {name: INPUTS[index] ?? `x${index + 1}`});
+    const isLast = layer === sizes.length - 1;
+    return filled(isLast ? "{{recorded.output}}" : "{{recorded.neuron}}", {layer, n: index + 1});
+  }
+  const shortly = x => rough(x, 3);
+
+  function about(known, most) {
+    const shown = pointed || pressed,
+      isWeight = hue === "weights";
+    if (!known) return "{{recorded.changed}}";
+    if (!shown || shown.layer === 0) {
+      const line = thickest(!isWeight, most);
+      return outputs ? `${line} {{recorded.point}}` : line;
+    }
+    const own = numbersOf(hue, shown.layer, shown.index).map(shortly),
+      bias = own.pop(),
+      shownMost = 8;
+    const numbers = own.slice(0, shownMost).join(", ") + (own.length > shownMost ? ", …" : "");
+    return filled(isWeight ? "{{recorded.weights}}" : "{{recorded.gradients}}", {
+      neuron: neuronTitle(shown.layer, shown.index),
+      numbers,
+      bias,
+    });
+  }
+
+  function drawNetwork() {
+    const known = hue === "weights" || run.hasGradients[now];
+    // Weights have one scale for the whole run, to show their growth. On one scale, gradients would soon
+    // be too small to see.
+    const most = hue === "weights" ? Math.max(...run.weightScales) : known ? run.gradientScales[now] : 0;
+    const own = sizes.slice(1).map((size, layer) => Array.from({length: size}, (_, i) => numbersOf(hue, layer + 1, i)));
+    network.draw({
+      sizes,
+      called: neuronTitle,
+      hue,
+      most,
+      height: Math.min(Math.max(170, 60 * Math.max(...sizes) + 34), 560),
+      number: (layer, i, j) => (known ? own[layer - 1][i][j] : NaN),
+      map: (layer, i) => (outputs && layer ? mapImage(layer, i, false) : null),
+      below: () => [],
+      chosen: pointed || pressed,
+    });
+    $("about").textContent = about(known, most);
+  }
+
+  function drawCurve(id, main, other) {
+    const {steps, unit} = run;
+    showCurve(id, {steps, unit, main, other, now, height: 130, both: "{{curve.validation}}"});
+  }
+
+  function draw() {
+    const known = run.losses[now] !== null;
+    const words = filled("{{recorded.says}}", {
+      unit: run.unit,
+      at: run.steps[now],
+      last: run.steps[count - 1],
+      loss: known ? decimals(run.losses[now]) : "{{recorded.unknown}}",
+      share: percent(run.accuracies[now]),
+    });
+    $("slider").setAttribute("aria-valuetext", words);
+    // A screen reader should not announce twelve frames per second.
+    $("said").setAttribute("aria-live", transport.isPlaying() ? "off" : "polite");
+    $("said").textContent = words;
+    $("boundary").setAttribute("aria-label", filled("{{plane.recorded}}", {n: points.length}));
+    const shown = outputs && (pointed || pressed);
+    drawPlane($("boundary"), {
+      grid: {columns: fineOf(columns), rows: fineOf(rows), surfaces: scoresOf(now)},
+      inside: shown?.layer ? mapImage(shown.layer, shown.index, true) : null,
+      low: run.low,
+      high: run.high,
+      ratio: Math.max(0.6, Math.min(run.ratio, 2.4)),
+      points,
+      truth: run.truth,
+    });
+    drawCurve("loss", run.losses, run.validationLosses);
+    drawCurve("accuracy", run.accuracies, run.validationAccuracies);
+    $("key").hidden = !run.validationLosses && !run.validationAccuracies;
+    if (numbers) drawNetwork();
+  }
+
+  const network = makeNetwork($("network"), {
+    onNeuron: (layer, index) => {
+      const isSame = pressed && pressed.layer === layer && pressed.index === index;
+      pressed = isSame ? null : {layer, index};
+      ask();
+    },
+    onPoint: (layer, index) => {
+      pointed = layer === null ? null : {layer, index};
+      ask();
+    },
+  });
+  for (const id of ["training", "data-panel", "details", "arithmetic", "layers", "activation-field", "hint", "figures"])
+    $(id).remove();
+  $("playback").hidden = false;
+  $("page").classList.add("recorded");
+  $("truth").hidden = !run.truth.length;
+  $("key-test").replaceWith("{{recorded.tested}}");
+  for (const name of ["weights", "gradients"])
+    $(`show-${name}`).addEventListener("click", () => {
+      hue = name;
+      ask();
+    });
+  if (!numbers) {
+    for (const id of ["inside-head", "network"]) $(id).hidden = true;
+    $("inside").hidden = !sizes.length;
+    $("about").textContent = sizes.length
+      ? filled("{{recorded.large}}", {n: sizes[0], sizes: sizes.slice(1).join(", ")})
+      : "";
+  }
+  readTheme(false);
+  legend();
+  const transport = makeTransport({
+    count: () => count,
+    show: at => {
+      now = at;
+      ask();
+    },
+    pace: 80,
+  });
+  redrawnWhenNeeded(isNow => {
+    legend();
+    if (isNow === true) draw();
+    else ask();
+  });
+  transport.goTo(0);
+  draw();
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) transport.play();
+  return {now: () => now, count, scoresOf, transport, draw, fine: [fineOf(columns), fineOf(rows)]};
+}
+
+explainWords(name => MEANING[name]);
 export const page = recorded(JSON.parse($("run").textContent).run);

@@ -16,7 +16,6 @@ package; another language is one more line for each text, and `language=` choose
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -48,14 +47,11 @@ def texts_of(language: str, table: Path | Traversable | None = None) -> dict[str
 @lru_cache(maxsize=4)
 def _columns(text: str) -> dict[str, dict[str, str]]:
     rows: dict[str, dict[str, str]] = {}
-    for key, language, sentence in _sentences(tomllib.loads(text)):
-        rows.setdefault(key, {})[language] = sentence
+    tables: list[tuple[str, dict[str, Any]]] = [("", tomllib.loads(text))]
+    for key, table in tables:  # the tables inside are added at the end
+        for part, inner in table.items():
+            if isinstance(inner, dict):
+                tables.append((f"{key}.{part}".lstrip("."), inner))
+            elif isinstance(inner, str):
+                rows.setdefault(key, {})[part] = inner
     return rows
-
-
-def _sentences(table: dict[str, Any], key: str = "") -> Iterator[tuple[str, str, str]]:
-    for part, inner in table.items():
-        if isinstance(inner, dict):
-            yield from _sentences(inner, f"{key}.{part}".lstrip("."))
-        elif isinstance(inner, str):
-            yield key, part, inner

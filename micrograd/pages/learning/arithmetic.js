@@ -1,48 +1,94 @@
 // The panel of arithmetic: the neuron that was pressed, or a model that is not an MLP, with its operations
-// for a point, step by step.
+// for a point as cards, forward and backward, drawn by cards.js as on the stepping page.
 
+import {Stage} from "../shared/cards.js";
 import {$, strong} from "../shared/elements.js";
-import {number} from "../shared/numbers.js";
+import {formulaOf, plain} from "../shared/formula.js";
+import {WORDS} from "../shared/glossary.js";
+import {Levels} from "../shared/levels.js";
+import {inFormula, number} from "../shared/numbers.js";
+import {chainTexts, pictureOf} from "../shared/picture.js";
+import {Graph} from "../shared/program.js";
+import {Steps} from "../shared/steps.js";
 import {filled} from "../shared/texts.js";
-import {INPUTS} from "./network.js";
-import {makeOpened} from "./opened.js";
+import {INPUTS} from "./assembly.js";
 
 const PHASES = {forward: "{{opened.forward}}", seed: "{{opened.backward}}", backward: "{{opened.backward}}"};
 
+// The part of a graph with these nodes, operands first, for its data d and gradients g. If `hasRest`, more
+// computation lies between the part and the loss: then its last node is "all that follows", whose local
+// derivative was found by the backward pass of the whole graph.
+function partOf({graph, d, g}, shownNodes, hasRest) {
+  const place = new Map(shownNodes.map((node, k) => [node, k]));
+  const leaves = {};
+  const nodes = shownNodes.map((node, k) => {
+    const [rule, ...operands] = graph.nodes[node].map((x, n) => (n ? place.get(x) : x));
+    if (rule >= 0 && !operands.includes(undefined)) return [rule, ...operands];
+    leaves[k] = d[node];
+    return [-1];
+  });
+  const last = nodes.length - 1;
+  const rest = {op: "…", forward: null, shares: [["*", g[shownNodes[last]], "g"]]};
+  if (hasRest) leaves[nodes.push([graph.rules.length, last]) - 1] = d[graph.root];
+  return new Graph({rules: [...graph.rules, rest], nodes, leaves});
+}
+
 //   onTurn(place, steps)  a knob on a parameter was turned;  onPick(weight): a parameter was pressed
 export function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
-  const place = node => experiment.model.parameters.indexOf(node);
-  const opened = makeOpened({
-    svg: $("opened-graph"),
+  const place = k => experiment.model.parameters.indexOf(nodes[k]);
+  const stage = new Stage($("opened-graph"), {
     map: $("opened-map"),
-    onTurn: (node, steps) => {
-      if (place(node) >= 0) onTurn(place(node), steps);
-    },
-    onPick: node => {
-      if (place(node) >= 0) onPick(experiment.weightAt(place(node)));
-    },
+    onTurn: (k, steps) => onTurn(place(k), steps),
+    onPick: k => place(k) >= 0 && onPick(experiment.weightAt(place(k))),
   });
+  let key = "", // a text that changes with what is shown
+    nodes,
+    part,
+    view,
+    names,
+    kinds,
+    shown = -1; // the step on display
 
-  // The nodes to show of a graph, with their names and kinds.
-  function partOf(neuron, graph) {
-    const {model, own} = experiment,
-      names = new Map(),
-      kinds = new Map();
-    for (const node of model.parameters) kinds.set(node, "parameter");
+  // The nodes to show of a graph, with the names and kinds of some of them.
+  function called(neuron, graph) {
+    const {model, own} = experiment;
+    const {inputs, output, begin, end} = neuron ? model.layers[neuron.layer - 1][neuron.index] : model;
+    const named = new Map(),
+      kindOf = new Map(model.parameters.map(node => [node, "parameter"]));
+    for (const node of inputs) kindOf.set(node, "input");
     if (neuron) {
-      const {inputs, weights, bias, output, begin, end} = model.layers[neuron.layer - 1][neuron.index];
-      for (const node of inputs) kinds.set(node, "input");
-      inputs.forEach((node, k) => names.set(node, experiment.neuronName(neuron.layer - 1, k)));
-      weights.forEach((node, k) => names.set(node, `w${k}`));
-      names.set(bias, "b").set(output, experiment.neuronName(neuron.layer, neuron.index));
-      const inside = Array.from({length: end - begin}, (_, k) => begin + k);
-      return {names, kinds, nodes: [...inputs, ...inside]};
+      const {weights, bias} = model.layers[neuron.layer - 1][neuron.index];
+      inputs.forEach((node, k) => named.set(node, experiment.neuronName(neuron.layer - 1, k)));
+      weights.forEach((node, k) => named.set(node, `w${k}`));
+      named.set(bias, "b").set(output, experiment.neuronName(neuron.layer, neuron.index));
+    } else {
+      inputs.forEach((node, k) => named.set(node, INPUTS[k]));
+      model.parameters.forEach((node, k) => named.set(node, own.called[k]));
+      named.set(graph.root, "{{term.loss}}");
     }
-    for (const node of model.inputs) kinds.set(node, "input");
-    model.inputs.forEach((node, k) => names.set(node, INPUTS[k]));
-    model.parameters.forEach((node, k) => names.set(node, own.called[k]));
-    names.set(graph.root, "{{how.loss}}");
-    return {names, kinds, nodes: [...graph.nodes.keys()]};
+    const inside = Array.from({length: end - begin}, (_, k) => begin + k);
+    nodes = neuron ? [...inputs, ...inside] : [...graph.nodes.keys()];
+    return {named, kindOf};
+  }
+
+  function build(neuron, whole) {
+    const {named, kindOf} = called(neuron, whole.graph);
+    part = partOf(whole, nodes, neuron);
+    let count = 0;
+    names = nodes.map((node, k) => named.get(node) ?? (part.isLeaf(k) ? number(whole.d[node]) : `v${++count}`));
+    kinds = nodes.map((node, k) => kindOf.get(node) ?? (part.isLeaf(k) ? "constant" : "operation"));
+    if (neuron) names.push("{{term.loss}}");
+    kinds[part.root] = "result";
+    view = new Levels(part).view(new Set());
+    stage.draw(view, ({node: k}) => {
+      const op = part.isLeaf(k) ? "" : part.rule(k).op;
+      const sign = {"*": "×", "-": "−", neg: "−"}[op] ?? op.toLowerCase();
+      return {kind: kinds[k], title: names[k], full: names[k], sign, fixed: kinds[k] !== "parameter"};
+    });
+    stage.svg.style.height = `${Math.min(440, Math.max(180, stage.needs().height))}px`;
+    stage.fit();
+    stage.moveTo(0, stage.layout.height / 2); // it begins at the left
+    shown = -1;
   }
 
   function draw() {
@@ -55,30 +101,73 @@ export function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
     const point = chosen.point ?? 0,
       whole = experiment.flow(point),
       {x, y, label} = examples[point];
-    const {names, kinds, nodes} = partOf(neuron, whole.graph);
     const title = neuron ? experiment.neuronTitle(neuron.layer, neuron.index) : "{{opened.whole}}";
-    const told = opened.show({
-      again: [sizes, activations, settings.loss, title, label].join(),
-      whole,
-      nodes,
-      rest: !!neuron,
-      named: node => names.get(node),
-      kindOf: node => kinds.get(node),
-      at: chosen.at ?? 0,
-    });
-    chosen.at = told.at;
+    const again = [sizes, activations, settings.loss, title, label].join();
+    if (key !== again || !stage.svg.clientWidth) build(neuron, whole);
+    key = again;
+    part = partOf(whole, nodes, neuron);
+    const steps = new Steps(part, view, part.leaves),
+      last = steps.count - 1;
+    const at = Math.max(0, Math.min(chosen.at ?? 0, last)),
+      state = steps.state(at),
+      {phase} = steps.list[at];
+    stage.show(pictureAt(steps, at, state));
+    chosen.at = shown = at;
     $("opened-name").textContent = title;
     $("opened-about").textContent = filled("{{opened.point}}", {x: number(x), y: number(y)});
-    $("opened-count").textContent = filled("{{steps.count}}", {at: told.at, last: told.count - 1});
-    $("opened-back").disabled = told.at === 0;
-    $("opened-forward").disabled = $("opened-all").disabled = told.at === told.count - 1;
-    $("opened-phase").textContent = PHASES[told.phase] ?? "";
-    $("opened-phase").className = told.phase === "forward" ? "" : "gradient";
+    $("opened-count").textContent = filled("{{steps.count}}", {at, last});
+    $("opened-back").disabled = at === 0;
+    $("opened-forward").disabled = $("opened-all").disabled = at === last;
+    $("opened-phase").textContent = PHASES[phase] ?? "";
+    $("opened-phase").className = phase === "forward" ? "" : "gradient";
     $("opened-said").setAttribute("aria-live", clock.isRunning() ? "off" : "polite");
-    $("opened-said").replaceChildren(
-      ...told.said.map(([text, kind]) => (kind ? strong(text, kind === "strong" ? "" : kind) : text)),
-    );
+    $("opened-said").replaceChildren(...toldAt(steps.list[at], state, neuron));
   }
 
-  return {draw, redraw: opened.redraw};
+  function pictureAt(steps, at, {changes}) {
+    const isConstant = k => kinds[k] === "constant";
+    const picture = pictureOf(steps, at, shown, isConstant);
+    for (const {name, node: k} of view.items.values()) {
+      const card = picture.cards.get(name),
+        {data, grad} = card;
+      card.spoken = filled("{{opened.card}}", {name: names[k], kind: WORDS[kinds[k]], data, grad});
+    }
+    view.arrows.forEach(({edges: [[giver, k]]}, i) => {
+      const chain = changes.find(change => change.giver === giver && change.edge === k);
+      if (chain && !isConstant(part.nodes[giver][k + 1])) picture.arrows[i].label = chainTexts(chain);
+    });
+    return picture;
+  }
+
+  // What happens at a step, in texts and elements.
+  function toldAt({phase, item}, {d, changes}, neuron) {
+    const sentences = {start: "{{opened.start}}", seed: "{{opened.seed}}", end: "{{opened.end}}"};
+    if (phase in sentences) return [sentences[phase]];
+    const k = view.items.get(item).node;
+    if (phase === "forward") {
+      const result = strong(number(d[k]));
+      if (neuron && k === part.root) return ["{{opened.rest}} {{term.loss}} = ", result];
+      const [letters, numbers] = [j => [names[j]], (j, rank) => [(rank ? inFormula : number)(d[j])]].map(called =>
+        plain(formulaOf(part, k, {stop: () => true, called})),
+      );
+      return [`${names[k]} = ${letters} = ${numbers} = `, result];
+    }
+    const received = changes.filter(({node}) => kinds[node] !== "constant");
+    if (!received.length) return [filled("{{opened.none}}", {name: names[k]})];
+    return received.flatMap(({node, local, upstream, share}, n) => [
+      `${n ? "; " : ""}${filled("{{opened.to}}", {name: names[node]})} `,
+      strong(number(local), "local"),
+      " × ",
+      strong(number(upstream), "gradient"),
+      " = ",
+      strong(number(share), "gradient"),
+    ]);
+  }
+
+  return {
+    draw,
+    redraw: () => {
+      key = "";
+    },
+  };
 }

@@ -1,6 +1,8 @@
 // Pieces of graphs put together. pieces.py recorded each piece: `rules`, `nodes` and `leaves` as in
 // program.js, and which of its nodes are `inputs` and `outputs`. Pure, apart from growing an Assembly.
 
+export const INPUTS = ["x₁", "x₂"];
+
 // A growing graph.
 class Assembly {
   constructor() {

@@ -25,20 +25,7 @@ export function readTheme(onPaper) {
   root.classList.toggle("on-paper", onPaper);
   const style = getComputedStyle(root),
     colour = name => style.getPropertyValue(`--${name}`).trim();
-  const names = [
-    "panel",
-    "soft",
-    "ink",
-    "faint",
-    "frame",
-    "hairline",
-    "positive",
-    "negative",
-    "gradient",
-    "positive-soft",
-    "negative-soft",
-    "gradient-soft",
-  ];
+  const names = ["panel", "ink", "faint", "frame", "hairline", "positive", "negative", "gradient"];
   theme = Object.fromEntries(names.map(name => [name, colour(name)]));
   theme.onPaper = onPaper;
   theme.ground = rgb(theme.panel);

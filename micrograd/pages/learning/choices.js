@@ -9,13 +9,7 @@ import {ONLY_TWO, SHAPES, samples} from "./samples.js";
 import {aroundPoints} from "./sight.js";
 import {MEANING} from "./words.js";
 
-const NAMES = {
-  yours: "{{shape.yours}}",
-  moons: "{{shape.moons}}",
-  circles: "{{shape.circles}}",
-  spirals: "{{shape.spirals}}",
-  xor: "{{shape.xor}}",
-};
+const NAMES = JSON.parse("{{shape.*}}");
 
 //   onShape(name)  a shape was chosen
 // Returns draw(), and brush(): the class of new points.
@@ -31,7 +25,7 @@ export function makeChoices(experiment, onShape) {
     const points =
       shape === "yours"
         ? data.examples.map(([x, y, label]) => ({x, y, label}))
-        : samples({shape, size: 60, noise: 0.02, share: 0, seed: 1, classes});
+        : samples({shape, size: 60, noise: 0.02, seed: 1, classes});
     const {low, high} = aroundPoints(points, 4 / 3);
     for (const {x, y, label} of points.slice(0, 120)) {
       const [across, up] = [(x - low[0]) / (high[0] - low[0]), (y - low[1]) / (high[1] - low[1])];

@@ -1,6 +1,6 @@
 // The controls of training, data and network: what they show, and what happens when they are used.
 
-import {$, press} from "../shared/elements.js";
+import {$} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
 import {filled} from "../shared/texts.js";
 import {OPTIMIZERS} from "./optimizers.js";
@@ -20,7 +20,7 @@ const LOSSES = {
 //   onChange(what)  something is to be changed by calling what(), so that it can be undone
 //   presses         what a press does, for each button by its id
 // Returns show(), which brings the controls to the present state, and rate(up): to the next learning rate.
-export function makeControls({experiment, attention, onChange, presses}) {
+export function makeControls({experiment, onChange, presses}) {
   const {settings, data, isFixed} = experiment,
     shapes = $("shapes").children;
 
@@ -62,7 +62,6 @@ export function makeControls({experiment, attention, onChange, presses}) {
       $("activation-field").hidden = !hidden.length;
       if (hidden.length) $("activation").value = activations[0];
     }
-    for (const name of ["weights", "gradients"]) press(`show-${name}`, attention.hue === name);
     drawLegend($("legend"), data.names, {
       threshold: outputs === 1 ? loss.threshold : null,
       hollow: tested.length ? "{{plane.test}}" : "",

@@ -1,101 +1,182 @@
 // The panel of details: the point, the weight or the table that was chosen; at first, how it all works.
+// Names and numbers go into the page as text, never as markup.
 
-import {button} from "../shared/elements.js";
-import {filled} from "../shared/texts.js";
-import {introduction, pointPanel, tablePanel, weightPanel} from "./figures.js";
+import {button, make, strong} from "../shared/elements.js";
+import {word} from "../shared/glossary.js";
+import {inFormula, number} from "../shared/numbers.js";
+import {filled, partsOf} from "../shared/texts.js";
+import {OPTIMIZERS} from "./optimizers.js";
 import {predicted} from "./training.js";
 
-//   attention    {chosen, ...}: what one looks at, as in live.js;  clock: whether it trains
+const NUDGE = 0.01;
+// Words of the field in gaps of sentences, by their names in words.js.
+const TERMS = Object.entries(JSON.parse("{{term.*}}"));
+
+function sentence(text, values = {}) {
+  const words = Object.fromEntries(TERMS.map(([name, term]) => [name, word(name, term)]));
+  return partsOf(text, {...words, bends: words.activation, ...values});
+}
+const paragraph = (text, values) => make("p", "", ...sentence(text, values));
+const gradient = x => strong(number(x), "gradient");
+
+function field(name, value, action, shown = name) {
+  const change = ({target}) => {
+    if (target.value !== "" && Number.isFinite(+target.value)) action(+target.value);
+  };
+  const shownValue = +value.toPrecision(4); // as many digits as elsewhere
+  const input = make("input", {type: "number", step: "any", "aria-label": name, value: shownValue, change});
+  return make("label", "field", shown, input);
+}
+
+// The formulas of the update of a weight, with its numbers: the kind of each, its text and what it says.
+function updateLines(name, figures, k) {
+  const {w, g, d, m, s, v, mean, root, pulled, next} = figures,
+    n = inFormula;
+  const lines = [["gradient", `g = ${number(g)}`, "{{weight.points}}"]];
+  if (name === "AdamW" && k.decay)
+    lines.push(["", `w ← w − ${n(k.rate)} × ${n(k.decay)} × w = ${number(pulled)}`, "{{weight.penalty}}"]);
+  else if (k.decay) lines.push(["gradient", `g + ${n(k.decay)} × w = ${number(d)}`, "{{weight.penalty.added}}"]);
+  if (name === "Momentum") lines.push(["gradient", `v ← ${n(k.momentum)} v + g = ${number(v)}`, "{{weight.velocity}}"]);
+  if (name.startsWith("Adam")) {
+    const [a, b] = k.betas,
+      rest = beta => +(1 - beta).toPrecision(3);
+    lines.push(
+      ["gradient", `m ← ${a} m + ${rest(a)} g = ${number(m)}`, "{{weight.first}}"],
+      ["gradient", `s ← ${b} s + ${rest(b)} g² = ${number(s)}`, "{{weight.second}}"],
+      ["gradient", `m̂ / √ŝ = ${n(mean)} / ${n(root)}`, "{{weight.corrected}}"],
+    );
+  }
+  const direction = name === "SGD" ? d : name === "Momentum" ? v : mean / root;
+  const step = `w ← ${number(pulled ?? w)} − ${n(k.rate)} × ${n(direction)} = ${number(next)}`;
+  return [...lines, ["", step, "{{weight.moves}}"]];
+}
+
+//   attention    {chosen, ...}: what one looks at, as in playground.js;  clock: whether it trains
 //   onChoose(what)  something else was chosen;  onWeight(place, number): a weight was typed
 //   onPoint(i, change)  a point was changed by numbers;  onDelete()  the chosen point is to go
 export function makeDetails(place, {experiment, attention, clock, onChoose, onWeight, onPoint, onDelete}) {
   let frames = 0;
-  const closing = () => button("×", () => onChoose({}), "{{details.close}}");
-  const introduced = () =>
-    introduction(experiment.training.p.length, () => onChoose({...attention.chosen, kind: "table", table: true}));
+  const head = (title, about = "") => {
+    const close = button("×", () => onChoose({}), "{{details.close}}");
+    return make("div", "top", make("h2", "", title), make("span", "faint", about), close);
+  };
 
   function draw() {
     const {chosen} = attention,
-      {training} = experiment,
+      {training, trained} = experiment,
       focus = document.activeElement;
     const held = place.contains(focus) ? focus.getAttribute("aria-label") : null;
     let parts;
     if (chosen.kind === "table" && clock.isRunning() && ++frames % 10) return;
-    if (chosen.kind === "weight") parts = weightDetail();
-    else if (chosen.kind === "table") parts = tableDetail();
-    else if (chosen.point !== undefined) parts = pointDetail();
+    if (chosen.kind === "weight" && trained.length) parts = weightDetail(chosen.weight);
+    else if (chosen.kind === "table" && trained.length) parts = tableDetail();
+    else if (chosen.point !== undefined) parts = pointDetail(chosen.point);
     else if (place.dataset.shown === String(training.p.length)) return;
-    else parts = introduced();
+    else parts = introduction();
     place.dataset.shown = chosen.kind ? "" : training.p.length;
     if (held && focus.matches("input, select") && clock.isRunning()) return; // somebody types
+    const top = place.querySelector(".scroll")?.scrollTop ?? 0;
     place.replaceChildren(...parts);
+    place.querySelector(".scroll")?.scrollTo(0, top);
     if (held) [...place.querySelectorAll("[aria-label]")].find(e => e.ariaLabel === held)?.focus();
   }
 
+  function introduction() {
+    const step = (name, kind, text, values = {}) => make("li", "", strong(`${name} `, kind), ...sentence(text, values));
+    const all = button("{{how.all}}", () => onChoose({...attention.chosen, kind: "table", table: true}));
+    return [
+      make("h2", "", "{{how.title}}"),
+      make(
+        "ol",
+        "how",
+        step("{{how.forward.name}}", "", "{{how.forward}}"),
+        step("{{how.backward.name}}", "gradient", "{{how.backward}}", {n: experiment.training.p.length}),
+        step("{{how.step.name}}", "", "{{how.step}}"),
+      ),
+      make("p", "faint", ...partsOf("{{how.press}}", {all})),
+    ];
+  }
+
+  // All weights with what the next step does to them.
   function tableDetail() {
     const {training, model, settings, settingsOfStep, trained} = experiment;
-    const top = place.querySelector(".scroll")?.scrollTop;
-    if (!trained.length) return introduced();
-    requestAnimationFrame(() => {
-      place.querySelector(".scroll")?.scrollTo(0, top ?? 0);
-    });
+    const {optimizer} = settings,
+      {memory} = OPTIMIZERS[optimizer];
     training.backward(trained);
+    const row = (kind, ...cells) => make("tr", "", ...cells.map(cell => make(kind, "", cell)));
     const rows = model.parameters.map((_, i) => {
-      const weight = experiment.weightAt(i);
-      return {
-        name: experiment.weightName(weight),
-        figures: training.nextOf(i, settingsOfStep),
-        onPick: () => onChoose({...attention.chosen, kind: "weight", weight}),
-      };
+      const weight = experiment.weightAt(i),
+        figures = training.nextOf(i, settingsOfStep);
+      const name = experiment.weightName(weight);
+      const pick = button(name, () => onChoose({...attention.chosen, kind: "weight", weight}), name);
+      const magenta = ["g", ...memory].map(figure => make("span", "gradient", number(figures[figure])));
+      return row("td", pick, number(figures.w), ...magenta, number(figures.next));
     });
-    return tablePanel({rows, optimizer: settings.optimizer, onClose: closing()});
+    const names = ["{{term.weight}}", "data", "{{term.gradient}}", ...memory, "{{weights.next}}"];
+    const table = make("table", "", row("th", ...names), ...rows);
+    return [head("{{weights.title}}", filled("{{weights.step}}", {optimizer})), make("div", "scroll", table)];
   }
 
-  function weightDetail() {
-    const {weight} = attention.chosen,
-      {training, settings, settingsOfStep, trained, isFixed} = experiment;
-    if (!trained.length) return introduced();
-    const at = experiment.placeOf(weight),
-      size = 0.01;
+  function weightDetail(weight) {
+    const {training, settings, settingsOfStep, trained, isFixed} = experiment;
+    const {optimizer} = settings;
+    const at = experiment.placeOf(weight);
     const figures = training.figures(at, trained, settingsOfStep);
     const neuron = isFixed ? "" : experiment.neuronName(weight.layer, weight.index);
-    const isBias = experiment.isBias(weight);
-    return weightPanel({
-      name: experiment.weightName(weight),
-      from: isFixed
-        ? "{{weight.parameter}}"
-        : isBias
-          ? filled("{{weight.bias}}", {neuron})
-          : experiment.neuronName(weight.layer - 1, weight.input),
-      to: isBias ? "" : neuron,
-      figures,
-      optimizer: settings.optimizer,
-      settings: settingsOfStep,
-      nudge: {size, predicted: size * figures.g, actual: experiment.nudged(at, size)},
-      onSet: number => onWeight(at, number),
-      onClose: closing(),
-    });
+    const from = () => experiment.neuronName(weight.layer - 1, weight.input);
+    const about = isFixed
+      ? "{{weight.parameter}}"
+      : experiment.isBias(weight)
+        ? filled("{{weight.bias}}", {neuron})
+        : filled("{{weight.from}}", {from: from(), to: neuron});
+    const typed = field("{{weight.name}}", figures.w, x => onWeight(at, x), "w =");
+    const says = {
+      g: gradient(figures.g),
+      size: number(NUDGE),
+      predicted: gradient(NUDGE * figures.g),
+      actual: number(experiment.nudged(at, NUDGE)),
+    };
+    const lines = updateLines(optimizer, figures, settingsOfStep).map(([kind, formula, about]) =>
+      make("div", "line", make("span", `code ${kind}`, formula), make("span", "faint", about)),
+    );
+    return [
+      head(experiment.weightName(weight), about),
+      make("div", "row weight", typed, make("span", "faint", "{{weight.type}}")),
+      paragraph("{{weight.gradient}}", says),
+      make("p", "faint lead", filled("{{weight.step}}", {optimizer})),
+      ...lines,
+    ];
   }
 
-  function pointDetail() {
-    const {point} = attention.chosen,
-      {training, data, loss, isFixed} = experiment;
+  function pointDetail(point) {
+    const {training, data, loss, isFixed} = experiment;
     const {x, y, label, test} = experiment.examples[point];
     const own = training.program.measure(training.p, x, y, label, training.scores);
-    const parts = pointPanel({
-      at: [x, y],
-      label,
-      names: data.names,
-      test,
-      scores: [...training.scores],
-      loss: own,
-      guess: predicted(training.scores, loss.threshold),
-      onMove: (x, y) => onPoint(point, {x, y}),
-      onLabel: k => onPoint(point, {label: k}),
-      onDelete,
-      onClose: closing(),
+    const guess = predicted(training.scores, loss.threshold);
+    const options = data.names.map((name, k) => {
+      const text = filled("{{plane.class}}", {name});
+      return new Option(text, k, k === label, k === label);
     });
-    return isFixed ? parts.slice(0, 3) : parts;
+    const change = ({target}) => onPoint(point, {label: +target.value});
+    const fields = [
+      field("x1", x, number => onPoint(point, {x: number}), "x₁"),
+      field("x2", y, number => onPoint(point, {y: number}), "x₂"),
+      make("select", {"aria-label": "{{point.class}}", change}, ...options),
+      button("{{point.delete}}", onDelete),
+    ];
+    const says = {
+      scores: strong([...training.scores].map(number).join(", ")),
+      guess: make("bdi", "", data.names[guess]),
+      verdict: guess === label ? "{{point.right}}" : strong("{{point.wrong}}", "wrong"),
+      x: strong(number(own)),
+    };
+    const neurons = [paragraph("{{point.neurons}}"), make("p", "faint", "{{point.press}}")];
+    return [
+      head(test ? "{{point.test}}" : "{{point.training}}"),
+      make("div", "row", ...fields),
+      paragraph(training.scores.length > 1 ? "{{point.says.many}}" : "{{point.says}}", says),
+      ...(isFixed ? [] : neurons),
+    ];
   }
 
   return {draw};

@@ -2,9 +2,8 @@
 
 import {Graph} from "../shared/program.js";
 import {filled} from "../shared/texts.js";
-import {perceptron, whole, withLoss} from "./assembly.js";
+import {INPUTS, perceptron, whole, withLoss} from "./assembly.js";
 import {flattened} from "./flat.js";
-import {INPUTS} from "./network.js";
 import {useOptimizers} from "./optimizers.js";
 import {Random} from "./random.js";
 import {samples} from "./samples.js";
@@ -141,13 +140,11 @@ export class Experiment {
   drawExamples() {
     const {settings, data, classes} = this;
     this.byHand = false;
-    if (settings.data === "yours") {
-      const points = data.examples.map(([x, y, label]) => ({x, y, label}));
-      // Rounded points would train to other numbers than in Python.
-      this.examples = this.divided(points);
-    } else {
-      this.examples = samples({...settings, shape: settings.data, seed: settings.sample, classes});
-    }
+    const points =
+      settings.data === "yours"
+        ? data.examples.map(([x, y, label]) => ({x, y, label})) // as in Python, not rounded
+        : samples({...settings, shape: settings.data, seed: settings.sample, classes});
+    this.examples = this.divided(points);
     this.look();
   }
   // The first ones are for testing.
@@ -216,16 +213,8 @@ export class Experiment {
 
   kept() {
     const {settings, sizes, activations, examples, view, byHand, training, curves} = this;
-    return {
-      settings: {...settings},
-      sizes,
-      activations,
-      examples,
-      view,
-      byHand,
-      training: training.kept(),
-      curves: Object.fromEntries(Object.entries(curves).map(([k, v]) => [k, v.slice()])),
-    };
+    const copies = {settings: {...settings}, training: training.kept(), curves: structuredClone(curves)};
+    return {sizes, activations, examples, view, byHand, ...copies};
   }
   remember() {
     this.undone.push(this.kept());

@@ -52,45 +52,33 @@ export function asAddress({settings, sizes, activation, step, weights, points}) 
   };
 }
 
+const listOf = (separator, read, isFine, most) => text => {
+  const list = text.split(separator).filter(Boolean).slice(0, most).map(read);
+  return list.every(isFine) ? list : undefined;
+};
+
 // The parts of the state that an address has, each checked by itself.
 //   choices  the allowed texts of the settings `data`, `loss`, `optimizer`, and of `activation`
 //   classes  number of classes
 export function fromAddress(hash, choices, classes) {
-  const parts = readAddress(hash);
-  const settings = {};
-  const state = {settings};
-  for (const [name, text] of parts) {
-    const read = Object.hasOwn(NUMBERS, name)
-      ? NUMBERS[name]
-      : Object.hasOwn(choices, name)
-        ? oneOf(choices[name])
-        : () => undefined;
-    const value = read(text);
-    if (value === undefined) continue;
-    if (name === "step" || name === "activation") state[name] = value;
-    else settings[name] = value;
+  const point = text => {
+    const [x, y, label] = text.split("_");
+    return {x: Number(x), y: Number(y), label: Number.parseInt(label, 10), test: /t$/.test(label)};
+  };
+  const isPoint = p => Number.isFinite(p.x) && Number.isFinite(p.y) && p.label >= 0 && p.label < classes;
+  const readers = {
+    ...NUMBERS,
+    ...Object.fromEntries(Object.entries(choices).map(([name, list]) => [name, oneOf(list)])),
+    net: listOf("-", inRange(1, 8, true), Boolean, 5),
+    weights: unpacked,
+    points: listOf("~", point, isPoint, 400),
+  };
+  /** @type {any} */
+  const found = {};
+  for (const [name, text] of readAddress(hash)) {
+    const value = Object.hasOwn(readers, name) ? readers[name](text) : undefined;
+    if (value !== undefined) found[name] = value;
   }
-  if (parts.has("net")) {
-    const hidden = parts
-      .get("net")
-      .split("-")
-      .filter(Boolean)
-      .map(inRange(1, 8, true));
-    if (hidden.length <= 5 && hidden.every(n => n)) state.hidden = hidden;
-  }
-  if (parts.has("weights")) state.weights = unpacked(parts.get("weights"));
-  if (parts.has("points")) {
-    const points = parts
-      .get("points")
-      .split("~")
-      .filter(Boolean)
-      .slice(0, 400)
-      .map(text => {
-        const [x, y, label] = text.split("_");
-        return {x: Number(x), y: Number(y), label: Number.parseInt(label, 10), test: /t$/.test(label)};
-      });
-    const isFine = p => Number.isFinite(p.x) && Number.isFinite(p.y) && p.label >= 0 && p.label < classes;
-    if (points.every(isFine)) state.points = points;
-  }
-  return state;
+  const {step, activation, net, weights, points, ...settings} = found;
+  return {step, activation, hidden: net, weights, points, settings};
 }

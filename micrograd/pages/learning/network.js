@@ -1,11 +1,15 @@
 // The network: columns of neurons, each with a small map of what it sees, and lines for the weights.
 
-import {make} from "../shared/elements.js";
+import {$, make, press, strong} from "../shared/elements.js";
+import {rough} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
+import {INPUTS} from "./assembly.js";
 import {prepared, stretch, theme} from "./canvas.js";
 
-export const INPUTS = ["x₁", "x₂"];
 const SAID = {output: "{{net.below.output}}", gradient: "{{net.below.gradient}}"}; // below a neuron
+
+export const thickest = (isGradient, most) =>
+  filled(isGradient ? "{{net.thickest.gradient}}" : "{{net.thickest.weight}}", {x: rough(most, 3)});
 
 // Connects the picture to its place, which gets a canvas for the lines and a button for each neuron.
 //   onNeuron(layer, index)       a neuron was pressed; layers count from 1, layer 0 is the inputs
@@ -52,7 +56,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
     };
     const head = (size, layer) => {
       if (layer === 0) return ["{{net.inputs}}"];
-      if (layer === sizes.length - 1) return [size > 1 ? "{{net.scores}}" : "{{net.score}}"];
+      if (layer === sizes.length - 1) return [size > 1 ? "{{net.scores}}" : "{{term.score}}"];
       if (!onSize) return [size];
       return [
         change(layer, -1, "−", size === 1, "{{net.fewer}}"),
@@ -65,22 +69,24 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
     place.replaceChildren(canvas, ...buttons.flat(), ...heads);
   }
 
-  // sizes; called(layer, index): the name of a neuron; thickness(layer, index, input): a signed number,
-  // 1 for a thick line, NaN for one that is not known; hue: "sign" or "gradient"; map(layer, index): an
+  // sizes; called(layer, index): the name of a neuron; hue: "weights" or "gradients"; number(layer, index,
+  // input): the one that the line shows, NaN if it is not known; most: that of a thick line; map(layer, index): an
   // image or null; below(layer, index): [{text, kind}] to write below a neuron; chosen: {layer, index,
   // input}, which the other lines step back for; marked: a line to draw in black; height: in pixels.
-  function draw({sizes, called, thickness, hue, map, below, chosen, marked = null, height}) {
+  function draw({sizes, called, hue, number, most, map, below, chosen, marked = null, height}) {
     if (shape !== sizes.join()) {
       build(sizes, called);
       shape = sizes.join();
     }
+    const isGradient = hue === "gradients";
+    showKey(sizes, isGradient, most);
     const [context, width] = prepared(canvas, height);
     const hasMaps = !!map(sizes.length - 1, 0),
       hasText = below(sizes.length - 1, 0).length > 0;
     const top = 34,
       gap = (height - top) / Math.max(4, ...sizes);
-    const most = Math.min(hasMaps ? 44 : 22, gap - (hasText ? 15 : 5), width / sizes.length / 2);
-    const side = Math.max(10, most);
+    const room = Math.min(hasMaps ? 44 : 22, gap - (hasText ? 15 : 5), width / sizes.length / 2);
+    const side = Math.max(10, room);
     const margin = Math.max(side / 2 + 8, 36);
     const x = layer => margin + (layer / Math.max(1, sizes.length - 1)) * (width - 2 * margin);
     const y = (layer, i) => top + (height - top) / 2 + (i - (sizes[layer] - 1) / 2) * gap - (hasText ? 6 : 0);
@@ -89,7 +95,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
     for (let layer = 1; layer < sizes.length; layer++) {
       for (let i = 0; i < sizes[layer]; i++) {
         for (let j = 0; j < sizes[layer - 1]; j++) {
-          const weight = thickness(layer, i, j),
+          const weight = number(layer, i, j) / most,
             size = Math.min(1, Math.abs(weight)) || 0;
           const isChosen = chosen && isSame(chosen, {layer, index: i, input: j});
           const isNear =
@@ -98,18 +104,19 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
             chosen.index === (chosen.layer === layer ? i : chosen.layer === layer - 1 ? j : NaN);
           const from = [x(layer - 1) + side / 2, y(layer - 1, j)],
             to = [x(layer) - side / 2, y(layer, i)];
-          lines.push({layer, index: i, input: j, from, to});
+          const path = bend(from, to);
+          lines.push({layer, index: i, input: j, from, to, path});
           context.globalAlpha = isChosen || isNear ? 1 : (0.55 + 0.45 * size) * (chosen ? 0.6 : 1);
           context.strokeStyle = Number.isNaN(weight)
             ? theme.hairline
-            : hue === "gradient"
+            : isGradient
               ? theme.gradient
               : weight < 0
                 ? theme.negative
                 : theme.positive;
           context.lineWidth = 0.9 + 5.1 * size + (isChosen ? 2 : 0);
-          context.setLineDash(hue === "gradient" && weight < 0 ? [5, 4] : []);
-          bend(context, from, to);
+          context.setLineDash(isGradient && weight < 0 ? [5, 4] : []);
+          context.stroke(path);
         }
       }
     }
@@ -122,7 +129,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
     ]) {
       const found = line && lines.find(l => isSame(l, line));
       context.lineWidth = thick;
-      if (found) bend(context, found.from, found.to);
+      if (found) context.stroke(found.path);
     }
     sizes.forEach((size, layer) => {
       heads[layer].style.left = `${x(layer)}px`;
@@ -159,46 +166,36 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
     });
   }
 
+  // What the lines show: on the two buttons, in the key, and in words.
+  function showKey(sizes, isGradient, most) {
+    for (const name of ["weights", "gradients"]) press(`show-${name}`, isGradient === (name === "gradients"));
+    const keys = isGradient
+      ? [strong("{{net.key.both}}", "gradient")]
+      : [strong("{{net.key.positive}}", "positive"), " ", strong("{{net.key.negative}}", "negative")];
+    $("key-lines").replaceChildren(...keys);
+    const words = filled("{{net.says}} ", {n: sizes[0], sizes: sizes.slice(1).join(", ")});
+    canvas.setAttribute("aria-label", words + (most > 0 ? thickest(isGradient, most) : "{{net.nothing}}"));
+  }
+
   const isSame = (a, b) => a.layer === b.layer && a.index === b.index && a.input === b.input;
-  const bend = (context, from, to) => {
+  /** @param {number[]} from @param {number[]} to */
+  const bend = (from, to) => {
     const [[x1, y1], [x2, y2]] = [from, to];
     const middle = (x1 + x2) / 2;
-    context.beginPath();
-    context.moveTo(x1, y1);
-    context.bezierCurveTo(middle, y1, middle, y2, x2, y2);
-    context.stroke();
+    return new Path2D(`M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`);
   };
 
-  // The line nearest to a pointer, at most `reach` pixels away.
-  function lineAt(event, reach) {
-    const area = canvas.getBoundingClientRect();
-    const left = event.clientX - area.left,
-      top = event.clientY - area.top;
-    let best = null,
-      least = reach;
-    for (const line of lines) {
-      const [[x1, y1], [x2, y2]] = [line.from, line.to];
-      if (left < x1 - reach || left > x2 + reach) continue;
-      const at = inverse((left - x1) / (x2 - x1)),
-        height = y1 + (y2 - y1) * at * at * (3 - 2 * at);
-      // The distance across the line, whose slope may be steep.
-      const slope = ((y2 - y1) * 6 * at * (1 - at)) / Math.max(1, x2 - x1);
-      const distance = Math.abs(top - height) / Math.hypot(1, slope);
-      if (distance < least) [best, least] = [line, distance];
+  // The line nearest to a pointer, at most `reach` pixels away; of several the one on top.
+  function lineAt({offsetX, offsetY}, reach) {
+    const context = canvas.getContext("2d"),
+      density = canvas.width / canvas.clientWidth;
+    for (let width = 2; width <= 2 * reach; width += 2) {
+      context.lineWidth = width;
+      const found = lines.findLast(({path}) => context.isPointInStroke(path, offsetX * density, offsetY * density));
+      if (found) return found;
     }
-    return best;
+    return null;
   }
-  // Where along the curve a share of its width is reached: x(t) = 1.5 t - 1.5 t² + t³ of the width.
-  const inverse = share => {
-    let low = 0,
-      high = 1;
-    for (let k = 0; k < 20; k++) {
-      const t = (low + high) / 2;
-      if (1.5 * t - 1.5 * t * t + t ** 3 < share) low = t;
-      else high = t;
-    }
-    return low;
-  };
   canvas.addEventListener("pointermove", event => {
     if (!onLine) return;
     hovered = lineAt(event, 6);
@@ -214,7 +211,6 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
 
   return {
     draw,
-    describe: text => canvas.setAttribute("aria-label", text),
     middle: (layer, index, input) => {
       const line = lines.find(l => isSame(l, {layer, index, input}));
       return [0, 1].map(k => (line.from[k] + line.to[k]) / 2);

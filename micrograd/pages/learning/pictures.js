@@ -1,10 +1,11 @@
 // The pictures of live training: the plane, the curves, and the network with what each neuron sees.
 
-import {$, button, make, strong} from "../shared/elements.js";
+import {$} from "../shared/elements.js";
 import {number} from "../shared/numbers.js";
-import {filled} from "../shared/texts.js";
+import {ofSign, picture} from "./canvas.js";
 import {showCurve} from "./curves.js";
-import {INPUTS} from "./network.js";
+import {INPUTS} from "./assembly.js";
+import {thickest} from "./network.js";
 import {drawPlane} from "./plane.js";
 import {mapOf, outputsOver} from "./sight.js";
 
@@ -13,8 +14,7 @@ const COLUMNS = 54,
 
 //   attention          {chosen, pointed, hue}: what one looks at, as in live.js
 //   network            of network.js; null for a model that is not an MLP
-//   onPick(weight)     a parameter in the table was pressed
-export function makePictures({experiment, attention, clock, network, onPick}) {
+export function makePictures({experiment, attention, clock, network}) {
   let geometry = null,
     maps = [],
     frames = 0;
@@ -41,22 +41,16 @@ export function makePictures({experiment, attention, clock, network, onPick}) {
       chosen: chosen.point,
     });
     drawBothCurves();
-    if (isFixed) drawTable();
-    else drawNetwork();
+    if (!isFixed) drawNetwork();
   }
 
   function mapsOf(outputs, rows) {
     const {view, sizes, activations} = experiment;
     const inputs = INPUTS.map((_, axis) =>
-      mapOf(
-        Float32Array.from({length: FEW * rows}, (_, i) => {
-          const at = axis ? Math.floor(i / FEW) / (rows - 1) : (i % FEW) / (FEW - 1);
-          return Math.tanh(view.low[axis] + at * (view.high[axis] - view.low[axis]));
-        }),
-        FEW,
-        rows,
-        "input",
-      ),
+      picture(FEW, rows, i => {
+        const at = axis ? Math.floor(i / FEW) / (rows - 1) : (i % FEW) / (FEW - 1);
+        return ofSign(Math.tanh(view.low[axis] + at * (view.high[axis] - view.low[axis])));
+      }),
     );
     let k = 0;
     return [
@@ -102,9 +96,10 @@ export function makePictures({experiment, attention, clock, network, onPick}) {
     network.draw({
       sizes,
       called: (layer, i) => experiment.neuronTitle(layer, i),
-      hue: isGradient ? "gradient" : "sign",
+      hue,
+      most,
       height: Math.max(320, room),
-      thickness: (layer, i, j) => numbers[model.layers[layer - 1][i].first + j] / most,
+      number: (layer, i, j) => numbers[model.layers[layer - 1][i].first + j],
       map: (layer, i) => maps[layer][i],
       below: (layer, i) => {
         if (!seen) return [];
@@ -117,47 +112,7 @@ export function makePictures({experiment, attention, clock, network, onPick}) {
       chosen: chosen.kind === "weight" ? chosen.weight : chosen.kind === "neuron" ? chosen.neuron : null,
       marked: moved?.weight,
     });
-    network.describe(
-      filled(isGradient ? "{{net.gradients}}" : "{{net.weights}}", {
-        sizes: sizes.slice(1).join(", "),
-        n: training.p.length,
-      }),
-    );
-    $("key-lines").replaceChildren(
-      ...(isGradient
-        ? [strong("{{net.key.gradient}}", "gradient")]
-        : [strong("{{net.key.positive}}", "positive"), " ", strong("{{net.key.negative}}", "negative")]),
-    );
-    $("about").textContent = isGradient ? filled("{{net.thickest}}", {x: number(most)}) : "{{net.maps}}";
-  }
-
-  // The parameters of a model that is not an MLP.
-  function drawTable() {
-    const {training, own} = experiment,
-      {chosen} = attention,
-      place = $("network");
-    training.backward(experiment.trained);
-    const rows = own.called.map((name, i) => {
-      const isChosen = chosen.kind === "weight" && chosen.weight.place === i;
-      return make(
-        "tr",
-        isChosen ? "chosen" : "",
-        make(
-          "td",
-          "",
-          button(name, () => onPick({place: i})),
-        ),
-        make("td", "number", number(training.p[i])),
-        make("td", "number gradient", number(training.G[i])),
-      );
-    });
-    const columns = ["{{net.parameter}}", "data", "{{how.gradient}}"];
-    const head = make("tr", "", ...columns.map(text => make("th", "", text)));
-    const focus = document.activeElement,
-      held = place.contains(focus) ? focus.textContent : null;
-    place.replaceChildren(make("p", "", "{{net.fixed}}"), make("table", "", head, ...rows));
-    if (held) [...place.querySelectorAll("button")].find(b => b.textContent === held)?.focus();
-    $("about").textContent = "{{net.fixed.press}}";
+    $("about").textContent = isGradient ? thickest(true, most) : "{{net.maps}}";
   }
 
   return {draw, geometry: () => geometry};

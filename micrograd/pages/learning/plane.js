@@ -207,7 +207,7 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
 export function drawLegend(list, names, {threshold = null, hollow = ""} = {}) {
   const entry = (label, isHollow, ...text) => make("li", "", markerOf(label, 3, isHollow), ...text);
   const classes = names.map((name, label) => {
-    const score = threshold === null ? "" : `:\u00a0{{plane.score}} ${label ? ">" : "<"} ${threshold}`;
+    const score = threshold === null ? "" : `:\u00a0{{term.score}} ${label ? ">" : "<"} ${threshold}`;
     const named = partsOf("{{plane.class}}", {name: make("bdi", {title: name}, name)});
     return entry(label, false, ...named.map(part => part.replaceAll?.(" ", "\u00a0") ?? part), score);
   });

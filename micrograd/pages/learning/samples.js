@@ -28,8 +28,8 @@ export const SHAPES = {
 };
 export const ONLY_TWO = ["moons", "xor"]; // shapes of two classes
 
-// Examples {x, y, label, test}; `share` of them are for testing.
-export function samples({shape, size, noise, share, seed, classes}) {
+// Examples {x, y, label}.
+export function samples({shape, size, noise, seed, classes}) {
   const random = new Random(seed),
     examples = [],
     used = ONLY_TWO.includes(shape) ? 2 : classes;
@@ -41,12 +41,6 @@ export function samples({shape, size, noise, share, seed, classes}) {
       examples.push({x: x + noise * random.normal(), y: y + noise * random.normal(), label});
     }
   }
-  return divided(random.shuffled(examples), share);
-}
-
-// The first ones are for testing. Rounded to what an address keeps.
-function divided(examples, share) {
-  const tests = Math.round(share * examples.length),
-    short = x => Math.round(x * 1e4) / 1e4;
-  return examples.map(({x, y, label}, i) => ({x: short(x), y: short(y), label, test: i < tests}));
+  const short = x => Math.round(x * 1e4) / 1e4; // as an address keeps it
+  return random.shuffled(examples).map(({x, y, label}) => ({x: short(x), y: short(y), label}));
 }

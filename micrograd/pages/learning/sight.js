@@ -29,6 +29,6 @@ export function outputsOver({low, high}, columns, rows, program, p, count) {
 
 // An image of a neuron's outputs; those without bounds are squeezed.
 export function mapOf(outputs, columns, rows, activation) {
-  const isBounded = ["tanh", "sigmoid", "input"].includes(activation);
+  const isBounded = ["tanh", "sigmoid"].includes(activation);
   return picture(columns, rows, i => ofSign(isBounded ? outputs[i] : Math.tanh(outputs[i])));
 }

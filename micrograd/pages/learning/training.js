@@ -3,8 +3,6 @@
 import {OPTIMIZERS} from "./optimizers.js";
 import {Random} from "./random.js";
 
-const copied = memory => Object.fromEntries(Object.entries(memory).map(([k, v]) => [k, v.slice()]));
-
 export class Training {
   // program: functions of flat.js; weights: the parameters at the start; outputs: number of scores
   constructor(program, weights, outputs) {
@@ -22,11 +20,12 @@ export class Training {
   // All that a step changes, to go back to.
   kept() {
     const {p, steps, updates, queue, random, memory} = this;
-    return {p: p.slice(), steps, updates, queue: queue.slice(), state: random.state, memory: copied(memory)};
+    return structuredClone({p, steps, updates, queue, state: random.state, memory});
   }
-  restore({p, steps, updates, queue, state, memory}) {
-    Object.assign(this, {p: p.slice(), steps, updates, queue: queue.slice(), memory: copied(memory)});
-    this.G = new Float64Array(p.length);
+  restore(kept) {
+    const {state, ...rest} = structuredClone(kept);
+    Object.assign(this, rest);
+    this.G = new Float64Array(this.p.length);
     this.random.state = state;
   }
 

@@ -164,7 +164,7 @@ export class Stage extends Pane {
     return card;
   }
 
-  // A leaf is a knob: − and +, up and down, Page Up and Page Down, or a drag along its number.
+  // A leaf is a knob: − and +, up and down, Page Up and Page Down, Enter to type a number.
   makeKnob(card, group, item, fixed) {
     const turn = steps => this.callbacks.onTurn?.(item.node, steps);
     group.addEventListener("click", () => this.callbacks.onPick?.(item.node));
@@ -191,26 +191,6 @@ export class Stage extends Pane {
         ),
       );
     }
-    const area = {x: 4, y: 27, width: card.width - 8, height: ROW, rx: 4};
-    const grip = make("rect", {class: "grip", ...area}, make("title", {}, "{{card.turn}}"));
-    group.append(grip);
-    let from = null;
-    grip.addEventListener("pointerdown", event => {
-      from = event.clientX;
-      grip.setPointerCapture(event.pointerId);
-      event.stopPropagation();
-    });
-    grip.addEventListener("pointermove", event => {
-      if (from === null) return;
-      const steps = Math.trunc((event.clientX - from) / 6);
-      if (steps) {
-        turn(steps);
-        from += 6 * steps;
-      }
-    });
-    grip.addEventListener("pointerup", () => {
-      from = null;
-    });
     group.addEventListener("keydown", event => {
       const steps = TURNS[event.key];
       if (steps) {
@@ -398,13 +378,13 @@ export class Stage extends Pane {
       const names = element.matches("text, tspan") ? [...kept, ...letters] : kept;
       copies[i].setAttribute("style", names.map(name => `${name}: ${style.getPropertyValue(name)}`).join("; "));
     });
-    for (const knob of copy.querySelectorAll(".turn, .grip, .unfold, .token")) knob.remove();
+    for (const knob of copy.querySelectorAll(".turn, .unfold, .token")) knob.remove();
     copy.querySelector("g").setAttribute("transform", `translate(${MARGIN} ${MARGIN})`);
     const fill = getComputedStyle(this.svg).getPropertyValue("--panel").trim();
     copy.prepend(make("rect", {width, height, fill}));
     for (const [key, value] of Object.entries({width, height, viewBox: `0 0 ${width} ${height}`}))
       copy.setAttribute(key, value);
     copy.removeAttribute("style");
-    return {text: new XMLSerializer().serializeToString(copy), width, height};
+    return new XMLSerializer().serializeToString(copy);
   }
 }

@@ -2,11 +2,16 @@
 
 import {make} from "./elements.js";
 
+// The words of a graph by name, and what they mean by name.means.
+export const WORDS = JSON.parse("{{word.*}}");
+
 // A word with an explanation. In a button it cannot have the focus.
 export const word = (name, text, isFree = true) => make("dfn", {"data-word": name, ...(isFree && {tabindex: 0})}, text);
 
-// Explains every element with data-word, now and later; `meanings` are the explanations by name.
-export function explainWords(meanings) {
+export const termOf = name => word(name, WORDS[name]);
+
+// Explains every element with data-word, now and later; meaningOf(name) is the explanation.
+export function explainWords(meaningOf) {
   const tip = make("div", {id: "meaningOf", role: "tooltip", hidden: ""});
   document.body.append(tip);
   for (const free of document.querySelectorAll("dfn, [data-word]:not(label *)")) free.tabIndex = 0;
@@ -14,7 +19,7 @@ export function explainWords(meanings) {
     const term = target.closest?.("[data-word]");
     tip.hidden = !term;
     if (!term) return;
-    tip.textContent = meanings[term.dataset.word];
+    tip.textContent = meaningOf(term.dataset.word);
     term.setAttribute("aria-describedby", tip.id);
     const place = term.getBoundingClientRect();
     tip.style.top = `${place.bottom + scrollY + 6}px`;

@@ -1,26 +1,18 @@
 // Numbers as text. Pure functions.
 
-// Numbers that are exact fractions in Python: their text, such as 1/3, by 12 digits of the decimal.
-let fractions = new Map();
-export const useFractions = pairs => {
-  fractions = new Map(pairs.map(([x, text]) => [x.toPrecision(12), text]));
-};
-
 const withMinus = text => text.replace(/-/g, "−");
 
 // Four significant digits, as in the drawings: a number is never cut off, and the exponent is always visible.
 export function number(x) {
   if (Number.isNaN(x)) return "nan";
   if (!Number.isFinite(x)) return x > 0 ? "inf" : "−inf";
-  const exact = fractions.size && fractions.get(x.toPrecision(12));
-  if (exact) return exact;
   const [digits, power] = x.toExponential(3).split("e");
   const text = power < -4 || power > 3 ? `${+digits}e${+power}` : String(+x.toPrecision(4));
   return +text === 0 ? "0" : withMinus(text);
 }
 
-// The same in a formula: a negative number or a fraction has brackets.
-export const inFormula = x => (x < 0 || number(x).includes("/") ? `(${number(x)})` : number(x));
+// The same in a formula: a negative number has brackets.
+export const inFormula = x => (x < 0 ? `(${number(x)})` : number(x));
 // A move, with its sign.
 export const signed = x => (Number.isNaN(x) ? "·" : x > 0 ? `+${number(x)}` : number(x));
 // So many digits of a number, without an exponent where it is usual.

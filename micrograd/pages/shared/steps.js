@@ -14,7 +14,6 @@ export class Steps {
     this.mistake = mistake;
     this.victim = victim;
     this.last = null;
-    this.kept = new Map();
     this.d = graph.forward(leaves);
     const inner = item => item.nodes.filter(i => !graph.isLeaf(i));
     const order = [...view.items.values()].flatMap(inner);
@@ -54,20 +53,12 @@ export class Steps {
     return found;
   }
 
-  // The state after step `at`; and the changes of this step, in order. The last state is kept, and a
-  // few others to go on from.
+  // The state after step `at`; and the changes of this step, in order. The last state is kept, to go on from.
   state(at) {
     if (this.last?.at === at) return this.last;
-    const every = Math.ceil(this.count / 12),
-      before = [...this.kept.values(), this.last].filter(state => state && state.at < at);
-    let state = before.sort((a, b) => a.at - b.at).pop() ?? this.beginning();
-    while (state.at < at) {
-      const end = Math.min(at, every * Math.floor(state.at / every + 1));
-      state = this.advanced(state, end);
-      if (end % every === 0) this.kept.set(end, state);
-    }
-    this.last = state;
-    return state;
+    const before = this.last && this.last.at < at ? this.last : this.beginning();
+    this.last = this.advanced(before, at);
+    return this.last;
   }
 
   beginning() {

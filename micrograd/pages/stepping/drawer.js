@@ -1,123 +1,34 @@
 // The drawer: mistakes, and the moment that is shown in other forms: a table, text, paths, code.
 
 import {$, make} from "../shared/elements.js";
+import {formulaOf, plain} from "../shared/formula.js";
+import {WORDS} from "../shared/glossary.js";
 import {counted, inFormula, number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
-import {formulaOf, plain} from "./formula.js";
-import {describe, differs} from "./moment.js";
-import {MOST_ROWS, given, loaded, page, recompute, remember, show} from "./state.js";
-import {hiddenAt} from "./trying.js";
-import {WORDS, asText, callName, itemName, told} from "./words.js";
-
-// ---- 1. Mistakes
-
-// Those that steps.js can make.
-export const MISTAKES = {
-  assign: {label: "{{mistake.assign}}", why: "{{mistake.assign.why}}"},
-  order: {label: "{{mistake.order}}", why: "{{mistake.order.why}}"},
-  twice: {label: "{{mistake.twice}}", why: "{{mistake.twice.why}}"},
-  local: {label: "{{mistake.local}}", why: "{{mistake.local.why}}"},
-};
-
-export function makeSwitches() {
-  for (const tab of $("tabs").querySelectorAll("button"))
-    tab.addEventListener("click", () => openPanel(tab.getAttribute("aria-controls")));
-  const toggle = key => {
-    remember("mistake");
-    page.mistake = page.mistake === key ? "" : key;
-    page.victim = defaultVictim();
-    recompute();
-  };
-  for (const [key, {label}] of Object.entries(MISTAKES))
-    $("switches").append(make("button", {"data-mistake": key, click: () => toggle(key)}, label));
-  $("victim").addEventListener("change", () => {
-    remember("victim");
-    page.victim = +$("victim").value;
-    recompute();
-  });
-  $("toExample").addEventListener("click", () => {
-    remember("example");
-    show(loaded(given.example));
-    page.victim = defaultVictim();
-    recompute();
-    page.transport.goTo(page.model.steps.count - 1);
-  });
-  $("toOwn").addEventListener("click", () => {
-    remember("own");
-    page.mistake = "";
-    show(page.own);
-    page.transport.goTo(0);
-  });
-}
-
-// The last operation with a local derivative other than 1: there the mistake shows.
-export function defaultVictim() {
-  const {graph, kinds, steps} = page.model;
-  const shows = i => (o, k) => kinds[o] !== "c" && graph.localDerivative(i, k, steps.d) !== 1;
-  for (let i = graph.root; i >= 0; i--) if (graph.operands(i).some(shows(i))) return i;
-  return graph.root;
-}
-
-export function showMistake() {
-  const {model, mistake, victim} = page;
-  const {graph, kinds, name} = model;
-  for (const button of $("switches").children) button.setAttribute("aria-pressed", button.dataset.mistake === mistake);
-  $("which").hidden = mistake !== "local";
-  if (mistake === "local") {
-    const some = [...graph.nodes.keys()].filter(i => !graph.isLeaf(i)).slice(-MOST_ROWS);
-    const option = i => make("option", {value: i}, `${name(i)} (${graph.rule(i).sign})`);
-    if ($("victim").options.length !== some.length) $("victim").replaceChildren(...some.map(option));
-    $("victim").value = victim;
-  }
-  model.wrong = [];
-  if (mistake) {
-    const right = model.right.gradients();
-    const played = model.steps.gradients();
-    const isWrong = i => kinds[i] !== "c" && differs(played[i], right[i]);
-    model.wrong = [...graph.nodes.keys()].filter(isWrong).map(i => [i, played[i], right[i]]);
-    $("why").textContent = MISTAKES[mistake].why;
-  }
-  $("why").hidden = !mistake;
-  $("offer").hidden = !mistake || model.wrong.length > 0;
-  $("comparison").hidden = !model.wrong.length;
-}
-
-// ---- 2. The moment in other forms
+import {hiddenAt} from "./predict.js";
+import {MOST_ROWS, page, redraw} from "./state.js";
+import {asText, callName, describe, itemName, told} from "./words.js";
 
 export const PANELS = ["mistakes", "table", "transcript", "paths", "code"];
 
-function openPanel(name) {
-  page.panel = page.panel === name ? "" : name;
-  showPanel();
-  const at = page.transport.at();
-  showDrawer(at, page.model.steps.state(at));
-}
-
-export function showPanel() {
-  for (const id of PANELS) $(id).hidden = id !== page.panel;
+export function makeTabs() {
   for (const tab of $("tabs").querySelectorAll("button"))
-    tab.setAttribute("aria-expanded", tab.getAttribute("aria-controls") === page.panel);
+    tab.addEventListener("click", () => {
+      const name = tab.getAttribute("aria-controls");
+      page.panel = page.panel === name ? "" : name;
+      redraw();
+    });
 }
 
-export function showDrawer(at, state) {
+export function showDrawer({at, state}) {
   const {panel} = page;
-  if (panel === "mistakes") showComparison(at);
+  for (const id of PANELS) $(id).hidden = id !== panel;
+  for (const tab of $("tabs").querySelectorAll("button"))
+    tab.setAttribute("aria-expanded", tab.getAttribute("aria-controls") === panel);
   if (panel === "table") showTable();
   if (panel === "transcript") writeTranscript(at);
   if (panel === "paths") showPaths(at);
   if (panel === "code") showCode(at, state);
-}
-
-const row = (...cells) => make("tr", "", ...cells.map(text => make("td", "", text)));
-const bodyOf = id => $(id).querySelector("tbody");
-
-function showComparison(at) {
-  const {wrong, steps, name} = page.model;
-  if (!page.mistake || !wrong.length) return;
-  const last = at === steps.count - 1;
-  const text = x => (last ? number(x) : "·");
-  const rows = wrong.slice(0, 12).map(([i, played, right]) => row(name(i), text(played), text(right)));
-  bodyOf("comparison").replaceChildren(...rows, ...(last ? [] : [row("{{mistakes.later}}")]));
 }
 
 function showTable() {
@@ -131,13 +42,16 @@ function showTable() {
   const items = [...view.items.values()].filter(({box, node}) => box !== undefined || kinds[node] !== "c");
   const rows = items.slice(0, MOST_ROWS).map(item => {
     const card = stage.picture.cards.get(item.name);
-    const {kind, full} = describe(item);
-    const line = row(itemName(model, item), about(item, kind), card.data ?? "", card.grad ?? "");
+    const {kind, full} = describe(model, item);
+    const cells = [itemName(model, item), about(item, kind), card.data ?? "", card.grad ?? ""];
+    const line = make("tr", "", ...cells.map(text => make("td", "", text)));
     line.firstChild.title = full;
     line.classList.toggle("now", card.now);
     return line;
   });
-  bodyOf("table").replaceChildren(...rows);
+  $("table")
+    .querySelector("tbody")
+    .replaceChildren(...rows);
 }
 
 // The steps so far (on paper all of them): later ones would give numbers away.
@@ -195,18 +109,14 @@ function showPaths(at) {
   return say(make("p", "", `${head}:`), make("ul", "", ...lines));
 }
 
-// The closure that runs at this step, with the lines that run now, and the user's line.
+// The closure of the operation of this step, with the lines that run now.
 function showCode(at, {changes}) {
-  const {steps, view, graph, lines, code} = page.model;
+  const {steps, view, graph, code} = page.model;
   const {phase, item} = steps.list[at];
   const i = view.items.get(item)?.node ?? -1;
   if (i < 0 || (phase !== "forward" && phase !== "backward"))
     return $("code").replaceChildren(make("p", "faint", "{{code.later}}"));
   const parts = [];
-  if (lines[i]) {
-    const running = phase === "forward" ? "code running" : "code";
-    parts.push(make("p", "", "{{code.line}}"), make("pre", running, lines[i]));
-  }
   const source = code[graph.rule(i).op];
   if (source) {
     const isRunning = line => phase === "backward" && /\.grad\b.*=/.test(line);
@@ -215,17 +125,4 @@ function showCode(at, {changes}) {
     parts.push(make("p", "", phase === "backward" ? runs : "{{code.kept}}"), make("pre", "code", ...block));
   }
   return $("code").replaceChildren(...parts, make("p", "faint", parts.length ? "" : "{{code.none}}"));
-}
-
-// The first number that is not finite. The page keeps computing; the engine would raise an error.
-export function showAlarm({d, g, known, seeded}) {
-  const {initial, numbers, name} = page.model;
-  const at = d.findIndex((x, i) => known[i] && !Number.isFinite(x));
-  const back = g.findIndex((x, i) => seeded[i] && !Number.isFinite(x));
-  $("alarm").hidden = at < 0 && back < 0;
-  if (at < 0 && back < 0) return;
-  const [i, key, x] = at >= 0 ? [at, "{{alarm.data}}", d[at]] : [back, "{{alarm.gradient}}", g[back]];
-  const isTurned = [...initial].some(([leaf, start]) => !Object.is(numbers.get(leaf), start));
-  const fix = isTurned ? "{{alarm.turned}}" : "{{alarm.leaves}}";
-  $("alarm").textContent = `${filled(key, {name: name(i), x: number(x)})} ${fix}`;
 }

@@ -1,11 +1,12 @@
-// The formula, the legend, and a tour of five sentences.
+// The formula and its meaning, words, the legend, and a tour of five sentences.
 
 import {$, make} from "../shared/elements.js";
-import {word} from "../shared/glossary.js";
+import {formulaOf, written} from "../shared/formula.js";
+import {termOf} from "../shared/glossary.js";
+import {number} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
-import {formulaOf, written} from "./formula.js";
 import {MOST_CARDS, page} from "./state.js";
-import {WORDS, callName} from "./words.js";
+import {callName} from "./words.js";
 
 export function showFormula() {
   const {graph, inMath, isFormula, labels, users, leaves} = page.model;
@@ -33,7 +34,25 @@ export function showFormula() {
     else written($("sentence"), part);
 }
 
-export const termOf = name => word(name, WORDS[name]);
+// Whether it is the graph that Python recorded, and computes what it computed there.
+export function showOrigin() {
+  const {steps, graph, result} = page.model;
+  const again = steps.d[graph.root];
+  const isStale = result !== null && Math.abs(again - result) > 1e-9 * Math.max(1, Math.abs(result));
+  $("stale").textContent = filled("{{stale.leaf}}", {result: number(result ?? NaN)});
+  $("stale").hidden = !isStale;
+  $("returning").hidden = page.model === page.own;
+}
+
+// ---- Words
+
+// The text, with the names of buttons drawn as buttons.
+export function withButtons(place, text) {
+  const names = ["{{button.forward.title}}", "{{button.step}}", "{{button.nudge}}", "{{button.undo}}"];
+  const parts = text.split(RegExp(`(${names.join("|").replace(/[.*+?()[\]]/g, "\\$&")})`));
+  place.replaceChildren(...parts.map((part, k) => (k % 2 ? make("kbd", "", part) : part)));
+  return place;
+}
 
 export function makeLegend() {
   const rectangle = (className, x, y, rx) =>

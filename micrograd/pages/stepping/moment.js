@@ -1,127 +1,44 @@
-// What the page shows of one step.
+// What happens now: the phase, the sentence, the equation, and the chain rule for each operand.
 
 import {$, make} from "../shared/elements.js";
-import {counted, number} from "../shared/numbers.js";
-import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
+import {PRODUCT, plain, written} from "../shared/formula.js";
+import {termOf} from "../shared/glossary.js";
+import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
-import {showAlarm, showDrawer} from "./drawer.js";
-import {PRODUCT, plain, written} from "./formula.js";
-import {termOf} from "./meaning.js";
-import {keepAddress} from "./sending.js";
+import {withButtons} from "./meaning.js";
 import {page} from "./state.js";
-import {addBadge, askQuestion, changeAt, hiddenAt, showDescent, showLeaf, showNudge} from "./trying.js";
-import {
-  WORDS,
-  asText,
-  isTold,
-  itemName,
-  localRule,
-  sumOf,
-  told,
-  whatFor,
-  whyBackwards,
-  whyMultiplied,
-} from "./words.js";
+import {asText, isTold, localRule, sumOf, whatFor, whyBackwards, whyMultiplied} from "./words.js";
 
-export const PACE = 1600; // milliseconds
-const KINDS = {i: "input", p: "parameter", c: "constant", o: "operation", r: "result"};
-const PHASES = {
-  start: "{{phase.start}}",
-  forward: "{{phase.forward}}",
-  seed: "{{phase.backward}}",
-  backward: "{{phase.backward}}",
-  end: "{{phase.end}}",
-};
+const PHASES = JSON.parse("{{phase.*}}");
 
-export function showStep(at) {
-  const {model, transport} = page;
-  const now = told(model, at);
-  const {step, state} = now;
-  const hidden = hiddenAt(at, now);
-  document.body.classList.toggle("backward", at >= model.steps.seedAt);
-  $("phase").textContent = PHASES[step.phase];
-  withButtons($("sentenceNow"), now.sentence);
-  showEquation(now, hidden);
-  showChains(now, hidden);
-  page.stage.show(momentOf(at, now, hidden));
-  page.shownAt = at;
-  askQuestion(at, now, hidden);
-  showAlarm(state);
-  showNudge(at, state);
-  showDescent();
-  showLeaf();
-  showDrawer(at, state);
-  if (transport && !transport.isPlaying())
-    $("spoken").textContent = hidden.size ? now.sentence : asText(model, at, now);
-  const place = {at, last: model.steps.count - 1, sentence: now.sentence};
-  $("slider").setAttribute("aria-valuetext", filled("{{step.spoken}}", place));
-  keepAddress(at);
+export function showNow(moment) {
+  const {at, step, hidden, sentence} = moment;
+  const {steps} = page.model;
+  document.body.classList.toggle("backward", at >= steps.seedAt);
+  $("phase").textContent = PHASES[step.phase === "seed" ? "backward" : step.phase];
+  withButtons($("sentenceNow"), sentence);
+  showEquation(moment);
+  showChains(moment);
+  if (!page.transport.isPlaying()) $("spoken").textContent = hidden.size ? sentence : asText(page.model, at, moment);
+  const last = steps.count - 1;
+  $("slider").setAttribute("aria-valuetext", filled("{{step.spoken}}", {at, last, sentence}));
+  showAlarm(moment);
 }
 
-// What the card of an item shows at all times.
-export function describe(item) {
-  const {graph, kinds, boxes, name, paths, fixed} = page.model;
-  if (item.box !== undefined) {
-    const {label, about} = boxes[item.box];
-    const [first, ...others] = about.split(" · ");
-    const lines = [[first, ...others.slice(0, 1)].join(", "), ...others.slice(1)];
-    return {kind: "box", title: label, full: label, about: lines, data: item.outputs.length === 1};
-  }
-  const i = item.node;
-  const sign = graph.isLeaf(i) ? "" : graph.rule(i).sign;
-  const full = paths[i] ?? name(i);
-  return {kind: KINDS[kinds[i]], title: name(i), full, sign, fixed: Boolean(fixed[i])};
+// The first number that is not finite. The page keeps computing; the engine would raise an error.
+function showAlarm({state: {d, g, known, seeded}}) {
+  const {initial, numbers, name} = page.model;
+  const at = d.findIndex((x, i) => known[i] && !Number.isFinite(x));
+  const back = g.findIndex((x, i) => seeded[i] && !Number.isFinite(x));
+  $("alarm").hidden = at < 0 && back < 0;
+  if (at < 0 && back < 0) return;
+  const [i, key, x] = at >= 0 ? [at, "{{alarm.data}}", d[at]] : [back, "{{alarm.gradient}}", g[back]];
+  const isTurned = [...initial].some(([leaf, start]) => !Object.is(numbers.get(leaf), start));
+  const fix = isTurned ? "{{alarm.turned}}" : "{{alarm.leaves}}";
+  $("alarm").textContent = `${filled(key, {name: name(i), x: number(x)})} ${fix}`;
 }
 
-function momentOf(at, {state, chains}, hidden) {
-  const {model, mistake, picked, chosen, nudging} = page;
-  const {steps, view, kinds} = model;
-  const {g, known} = state;
-  const picture = pictureOf(steps, at, page.shownAt, i => kinds[i] === "c");
-  const wrong = at === steps.count - 1 && mistake ? model.right.gradients() : null;
-  const change = changeAt(at, state);
-  const isChanged = i => change && known[i] && number(change.from[i]) !== number(change.to[i]);
-  for (const item of view.items.values()) {
-    const i = shownNode(item);
-    const isNode = item.box === undefined;
-    const card = picture.cards.get(item.name);
-    if (hidden.has(i)) card[picture.backward ? "grad" : "data"] = "?";
-    card.picked = isNode && i === picked && (chosen || nudging);
-    const name = itemName(model, item);
-    const spoken = isNode ? (kinds[i] === "c" ? "{{card.constant}}" : "{{card.spoken}}") : "{{card.unfold}}";
-    const kind = WORDS[describe(item).kind];
-    card.spoken = filled(spoken, {name, kind, data: card.data, gradient: card.grad});
-    if (i < 0) continue;
-    card.wrong = wrong !== null && differs(g[i], wrong[i]);
-    if (isChanged(i)) Object.assign(card, {before: number(change.from[i]), data: number(change.to[i])});
-  }
-  view.arrows.forEach((arrow, k) => {
-    const shown = picture.arrows[k];
-    if (shown.now && picture.backward) shown.label = arrowLabel(arrow, chains, hidden);
-  });
-  addBadge(at, state, picture.cards);
-  return {...picture, duration: Math.min(700, (PACE / +$("speed").value) * 0.6)};
-}
-
-export const differs = (a, b) => !Object.is(a, b) && !(Math.abs(a - b) <= 1e-12 * Math.max(1e-300, Math.abs(b)));
-
-function arrowLabel(arrow, chains, hidden) {
-  const {graph, kinds} = page.model;
-  const onto = arrow.edges.map(([giver, k]) => graph.nodes[giver][k + 1]);
-  const nodes = new Set(onto.filter(i => kinds[i] !== "c"));
-  if (!nodes.size) return null;
-  if (nodes.size > 1) return chains.length > 8 ? null : {text: filled("{{arrow.gradients}}", {n: counted(nodes.size)})};
-  const [[giver, k]] = arrow.edges;
-  const [node] = nodes;
-  const chain = chains.find(c => (c.edge < 0 ? c.node === node : c.giver === giver && c.edge === k));
-  if (!chain) return null;
-  if (hidden.has(chain.node)) return {text: "?"};
-  const {use, isFirst} = chain;
-  if (!isTold(chain)) return {text: number(chain.share)};
-  return {...chainTexts(chain), use, isFirst};
-}
-
-function showEquation({equation}, hidden) {
+function showEquation({equation, hidden}) {
   $("equation").replaceChildren();
   if (!equation) return;
   const result = [hidden.size ? "?" : equation.result];
@@ -133,16 +50,8 @@ function showEquation({equation}, hidden) {
   });
 }
 
-// The text, with the names of buttons drawn as buttons.
-export function withButtons(place, text) {
-  const names = ["{{button.forward.title}}", "{{button.step}}", "{{button.nudge}}", "{{button.undo}}"];
-  const parts = text.split(RegExp(`(${names.join("|").replace(/[.*+?()[\]]/g, "\\$&")})`));
-  place.replaceChildren(...parts.map((part, k) => (k % 2 ? make("kbd", "", part) : part)));
-  return place;
-}
-
 // The chain rule for each operand: three numbers in their colours, each above what it is called.
-function showChains({step, chains, state}, hidden) {
+function showChains({step, chains, state, hidden}) {
   const {model} = page;
   const {root} = model.graph;
   $("chains").replaceChildren();

@@ -1,14 +1,13 @@
 // What one can send: the state of the page in its address, and the picture as a file.
 
 import {readAddress, writeAddress} from "../shared/address.js";
-import {$, make} from "../shared/elements.js";
-import {MISTAKES, defaultVictim} from "./drawer.js";
-import {MOST_CARDS, MOST_OPENED, begun, given, loaded, page, recompute, show} from "./state.js";
-import {choose} from "./trying.js";
+import {make} from "../shared/elements.js";
+import {MISTAKES, defaultVictim} from "./mistakes.js";
+import {MOST_OPENED, given, loaded, page, take, usuallyOpen} from "./state.js";
 
 // #step=7&v1=2.5&mistake=order
 function addressAt(at) {
-  const {model, own, open, mistake, victim, rate, nudging, picked} = page;
+  const {model, own, open, mistake, rate, nudging, picked, delta} = page;
   const state = {};
   if (document.body.classList.contains("embedded")) state.embed = "";
   if (model !== own) state.example = "";
@@ -16,59 +15,40 @@ function addressAt(at) {
   const turned = [...model.numbers].filter(([i, x]) => !Object.is(x, model.initial.get(i)));
   for (const [i, x] of turned.slice(0, 60)) state[`v${i}`] = x;
   if (mistake) state.mistake = mistake;
-  if (mistake === "local") state.of = victim;
   if (rate !== given.learningRate) state.rate = rate;
-  if (nudging) Object.assign(state, {nudge: $("delta").value, leaf: picked});
-  const usual = model.levels.opened(given.level, MOST_CARDS);
+  if (nudging) Object.assign(state, {nudge: delta, leaf: picked});
+  const usual = usuallyOpen(model);
   if (open.size !== usual.size || [...open].some(j => !usual.has(j))) state.open = [...open].join(".");
   return state;
 }
-export const keepAddress = at => writeAddress(() => addressAt(at), 200);
+export const keepAddress = ({at}) => writeAddress(() => addressAt(at), 200);
 
-// Brings the page to the state in the address; returns the step to show.
+// Brings the state to that in the address, before it is drawn; returns the step to show.
 export function takeAddress() {
   const state = readAddress();
-  if (state.has("example")) show(loaded(given.example), false);
+  if (state.has("example")) take(loaded(given.example));
   const {model} = page;
-  const {levels, boxes, leaves, graph} = model;
+  const {levels, boxes, leaves} = model;
   for (const [key, text] of state) {
     const i = /^v(\d+)$/.test(key) ? +key.slice(1) : -1;
     if (model.initial.has(i) && !model.fixed[i] && Number.isFinite(+text)) model.numbers.set(i, +text);
   }
   if (+state.get("rate") > 0) page.rate = +state.get("rate");
-  $("rate").value = page.rate;
   const opened = state.get("open")?.split(".").filter(Boolean).map(Number);
   if (opened) page.open = new Set(opened.filter(j => boxes[j]));
-  if (levels.count(page.open) > MOST_OPENED) page.open = levels.opened(given.level, MOST_CARDS);
+  if (levels.count(page.open) > MOST_OPENED) page.open = usuallyOpen(model);
   if (state.has("leaf") && leaves.includes(+state.get("leaf"))) page.picked = +state.get("leaf");
-  if (page.picked >= 0) choose(page.picked);
-  if (state.has("nudge")) {
-    page.nudging = true;
-    $("delta").value = state.get("nudge");
-  }
-  begun();
-  if (Object.hasOwn(MISTAKES, state.get("mistake") ?? "")) {
+  if (state.has("nudge")) Object.assign(page, {nudging: true, delta: +state.get("nudge") || 0});
+  if (Object.hasOwn(MISTAKES, `${state.get("mistake")}.why`)) {
     page.mistake = state.get("mistake");
-    page.victim = graph.nodes[state.get("of")] ? +state.get("of") : defaultVictim();
-    recompute(false);
+    page.victim = defaultVictim();
   }
   return +state.get("step") || 0;
 }
 
-export function save(name, blob) {
-  const link = make("a", {download: name, href: URL.createObjectURL(blob)});
+export function savePicture() {
+  const blob = new Blob([page.stage.file()], {type: "image/svg+xml"});
+  const link = make("a", {download: "graph.svg", href: URL.createObjectURL(blob)});
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 5000);
-}
-
-export function savePng() {
-  const {text, width, height} = page.stage.file();
-  const image = new Image();
-  image.onload = () => {
-    const scale = Math.min(2, 8000 / Math.max(width, height));
-    const canvas = make("canvas", {width: Math.ceil(width * scale), height: Math.ceil(height * scale)});
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    canvas.toBlob(blob => save("graph.png", blob), "image/png");
-  };
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
 }

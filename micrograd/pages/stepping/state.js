@@ -1,21 +1,14 @@
-// The state of the stepping page, and what changes it.
+// The state of the stepping page, and what changes it. It knows no panel of the page: explain.js says which
+// functions draw, and in which order.
 
 import {$} from "../shared/elements.js";
+import {namesOf} from "../shared/formula.js";
 import {Levels} from "../shared/levels.js";
-import {number, useFractions} from "../shared/numbers.js";
 import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
-import {filled} from "../shared/texts.js";
-import {showMistake} from "./drawer.js";
-import {namesOf} from "./formula.js";
-import {showFormula} from "./meaning.js";
-import {describe} from "./moment.js";
-import {resize, showFolds} from "./room.js";
-import {choose, leafOption, showMoves, unit} from "./trying.js";
 
 export const MOST_CARDS = 40;
 export const MOST_ROWS = 200;
-const MOST_LEAVES = 1000;
 export const MOST_OPENED = 300; // cards
 
 export const given = JSON.parse($("data").textContent);
@@ -32,15 +25,19 @@ export const page = {
   victim: -1, // the node whose local derivative is wrong
   nudging: false,
   picked: -1, // a leaf
+  delta: 0, // how far a nudge moves it
   chosen: false, // whether the reader picked it
   rate: given.learningRate,
   descent: [], // the results after each step down the gradient
   lesson: null, // what the last step down the gradient did
   asking: false, // predict
   answered: new Set(), // which numbers of which step have been found
-  shownAt: -1,
   panel: "", // of the drawer
 };
+
+// The functions that draw another graph, and other boxes of it. (Another step is drawn by the transport.)
+/** @type {{graph: (() => void)[], boxes: (() => void)[]}} */
+export const panels = {graph: [], boxes: []};
 
 // What Undo restores, apart from the numbers of the leaves.
 const KEPT = ["model", "mistake", "victim", "descent", "lesson"];
@@ -77,30 +74,66 @@ export function loaded(data) {
   };
 }
 
-// Draws anew what depends on which boxes are open.
-export function unfolded() {
+// ---- What depends on what
+
+// Takes a graph as the one on display, as it looks at first.
+export function take(model) {
+  Object.assign(page, {model, descent: [], lesson: null, answered: new Set(), open: usuallyOpen(model)});
+  pick(model.first);
+  page.chosen = false;
+}
+
+export function show(model = page.model) {
+  if (model !== page.model) take(model);
+  view();
+  for (const draw of [...panels.graph, ...panels.boxes]) draw();
+}
+
+export function open(boxes) {
+  page.open = boxes;
+  view();
+  for (const draw of panels.boxes) draw();
+}
+
+export function usuallyOpen({levels}) {
+  const asked = levels.opened(given.level, MOST_CARDS);
+  return levels.count(asked) > 400 ? levels.opened(null, MOST_CARDS) : asked;
+}
+
+function view() {
   page.model.view = page.model.levels.view(page.open);
-  recompute(false);
-  page.stage.draw(page.model.view, describe);
-  resize();
+  compute();
 }
 
 // Computes anew what depends on the leaves and on the mistake.
-export function recompute(draw = true) {
+export function compute() {
   const {model, mistake, victim} = page;
-  const {graph, view, numbers} = model;
-  model.right = new Steps(graph, view, numbers);
-  model.steps = mistake ? new Steps(graph, view, numbers, mistake, victim) : model.right;
-  showMistake();
-  if (draw) page.transport.goTo(page.transport.at());
+  const {graph, kinds, numbers} = model;
+  model.right = new Steps(graph, model.view, numbers);
+  model.steps = mistake ? new Steps(graph, model.view, numbers, mistake, victim) : model.right;
+  model.wrong = []; // of each gradient that the mistake makes wrong: the node, that gradient, the right one
+  if (!mistake) return;
+  const [right, played] = [model.right, model.steps].map(steps => steps.gradients());
+  const isWrong = i => kinds[i] !== "c" && differs(played[i], right[i]);
+  model.wrong = [...graph.nodes.keys()].filter(isWrong).map(i => [i, played[i], right[i]]);
 }
+const differs = (a, b) => !Object.is(a, b) && !(Math.abs(a - b) <= 1e-12 * Math.max(1e-300, Math.abs(b)));
+
+// Draws the same step in the present state.
+export const redraw = () => page.transport.goTo(page.transport.at());
+
+export function recompute() {
+  compute();
+  redraw();
+}
+
+// ---- Changes
 
 export function remember(what) {
   if (page.past.at(-1)?.what === what && what.startsWith("turn")) return; // one turn of a knob, many small moves
   const kept = Object.fromEntries(KEPT.map(key => [key, page[key]]));
   page.past.push({what, kept, numbers: new Map(page.model.numbers)});
   if (page.past.length > 200) page.past.shift();
-  $("undo").disabled = false;
 }
 
 export function undo() {
@@ -109,41 +142,29 @@ export function undo() {
   if (before.kept.model !== page.model) show(before.kept.model);
   Object.assign(page, before.kept);
   page.model.numbers = before.numbers;
-  $("undo").disabled = !page.past.length;
   recompute();
 }
 
-// ---- Another graph
-
-export function show(model, finish = true) {
-  Object.assign(page, {model, descent: [], lesson: null, answered: new Set(), shownAt: -1});
-  Object.assign(page, {picked: model.first, chosen: false});
-  useFractions(model.fractions);
-  page.open = model.levels.opened(given.level, MOST_CARDS);
-  if (model.levels.count(page.open) > 400) page.open = model.levels.opened(null, MOST_CARDS);
-  $("leaf").replaceChildren(...model.leaves.slice(0, MOST_LEAVES).map(leafOption));
-  if (page.picked >= 0) {
-    choose(page.picked);
-    $("delta").value = unit(page.picked) / 10;
-  }
-  showMoves(model);
-  $("returning").hidden = model === page.own;
-  $("stale").hidden = true;
-  if (finish) begun();
+export function setLeaf(leaf, value) {
+  if (!Number.isFinite(value) || page.model.fixed[leaf]) return;
+  remember(`turn ${leaf}`);
+  page.model.numbers.set(leaf, value);
+  page.lesson = null;
+  recompute();
 }
 
-// What a graph looks like at first.
-export function begun() {
-  unfolded();
-  showFormula();
-  showFolds();
-  resize(); // now that the height of the formula is known
-  const {steps, graph, result, fractions} = page.model;
-  const again = steps.d[graph.root];
-  const isStale = result !== null && Math.abs(again - result) > 1e-9 * Math.max(1, Math.abs(result));
-  const notes = [];
-  if (isStale) notes.push(filled("{{stale.leaf}}", {result: number(result)}));
-  if (fractions.length) notes.push("{{stale.fractions}}");
-  $("stale").textContent = notes.join(" ");
-  $("stale").hidden = !notes.length;
+export function turn(leaf, steps) {
+  setLeaf(leaf, +(page.model.numbers.get(leaf) + steps * unit(leaf)).toPrecision(12));
+}
+
+// The size of one turn: about a hundredth of a typical size of the leaf.
+function unit(leaf) {
+  const size = Math.abs(page.model.initial.get(leaf));
+  const isUsual = (size > 0.1 && size < 1) || !size || !Number.isFinite(size);
+  return 10 ** (Math.floor(Math.log10(isUsual ? 1 : size)) - 1);
+}
+
+export function pick(leaf) {
+  Object.assign(page, {picked: leaf, chosen: true});
+  if (leaf >= 0) page.delta = unit(leaf) / 10;
 }

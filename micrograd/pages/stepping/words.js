@@ -4,42 +4,13 @@
 // inMath(i) are the short name of a node, as a text and as pieces of formula.js, and `first` is the leaf
 // that serves as an example, or -1.
 
+import {formulaOf, localInMath, plain} from "../shared/formula.js";
+import {WORDS} from "../shared/glossary.js";
 import {counted, inFormula, number} from "../shared/numbers.js";
 import {throughBox} from "../shared/steps.js";
 import {filled} from "../shared/texts.js";
-import {formulaOf, localInMath, plain} from "./formula.js";
 
-// The words of the page, and what they mean; those that are not in the first list are in explain.html.
-export const WORDS = {
-  input: "{{word.input}}",
-  parameter: "{{word.parameter}}",
-  constant: "{{word.constant}}",
-  operation: "{{word.operation}}",
-  result: "{{word.result}}",
-  data: "{{word.data}}",
-  gradient: "{{word.gradient}}",
-  dot: "{{word.dot}}",
-  now: "{{word.now}}",
-  local: "{{word.local}}",
-  upstream: "{{word.upstream}}",
-  share: "{{word.share}}",
-};
-export const MEANING = {
-  leaf: "{{word.leaf.means}}",
-  input: "{{word.input.means}}",
-  parameter: "{{word.parameter.means}}",
-  operation: "{{word.operation.means}}",
-  result: "{{word.result.means}}",
-  data: "{{word.data.means}}",
-  gradient: "{{word.gradient.means}}",
-  dot: "{{word.dot.means}}",
-  now: "{{word.now.means}}",
-  local: "{{word.local.means}}",
-  upstream: "{{word.upstream.means}}",
-  share: "{{word.share.means}}",
-  rate: "{{word.rate.means}}",
-  move: "{{word.move.means}}",
-};
+const KINDS = {i: "input", p: "parameter", c: "constant", o: "operation", r: "result"};
 const USES = ["{{chain.use.1}}", "{{chain.use.2}}", "{{chain.use.3}}"];
 
 // A node's name or number as pieces of formula.js.
@@ -59,6 +30,19 @@ export const firstFew = (texts, most = 4) => {
 // The nodes inside an item that are computed, and its name.
 const computed = (model, item) => item.nodes.filter(i => !model.graph.isLeaf(i));
 export const itemName = (model, item) => (item.box === undefined ? model.name(item.node) : model.boxes[item.box].label);
+
+// What the card of an item shows at all times.
+export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
+  if (item.box !== undefined) {
+    const {label, about} = boxes[item.box];
+    const [first, ...others] = about.split(" · ");
+    const lines = [[first, ...others.slice(0, 1)].join(", "), ...others.slice(1)];
+    return {kind: "box", title: label, full: label, about: lines, data: item.outputs.length === 1};
+  }
+  const i = item.node;
+  const sign = graph.isLeaf(i) ? "" : graph.rule(i).sign;
+  return {kind: KINDS[kinds[i]], title: name(i), full: paths[i] ?? name(i), sign, fixed: Boolean(fixed[i])};
+}
 
 // Everything about step `at`: {phase, sentence, equation, chains, state}. The equation is two lists of
 // pieces, with names and with numbers, and the result; a chain is the chain rule for one operand.

@@ -1,10 +1,10 @@
 // Formulas as mathematics: x₁w₁ + b, not x1 * w1 + b. Pure functions, apart from the last.
 //
-// A formula is a list of pieces: texts, and {sub}, {sup}, {name}, {root} with lists or texts inside.
+// A formula is a list of pieces: texts, and {sub}, {sup}, {name} with lists or texts inside.
 
-import {make} from "../shared/elements.js";
-import {inFormula, number} from "../shared/numbers.js";
-import {filled, partsOf} from "../shared/texts.js";
+import {make} from "./elements.js";
+import {inFormula, number} from "./numbers.js";
+import {filled, partsOf} from "./texts.js";
 
 export const [SUM, PRODUCT, SIGN, POWER, WHOLE] = [1, 2, 3, 4, 5]; // from loose to tight
 const LOWERED = "₀₁₂₃₄₅₆₇₈₉";
@@ -33,8 +33,7 @@ export function namesOf(graph, labels, kinds) {
   const name = i => names.get(i) ?? inline(nameInMath(`v${i}`));
   const inMath = (i, rank = 0) => {
     if (!formulas.has(i)) return nameInMath(name(i));
-    const [pieces, own] = formulas.get(i);
-    return own < rank ? ["(", ...pieces, ")"] : pieces;
+    return bracketed(formulas.get(i), rank);
   };
   const called = (j, rank) => (kinds[j] === "c" ? [(rank ? inFormula : number)(graph.leaves.get(j))] : inMath(j, rank));
   const isClear = j => kinds[j] === "c" || names.has(j);
@@ -52,47 +51,33 @@ export function namesOf(graph, labels, kinds) {
 }
 
 // The formula of node i in the graph. `stop(j)` tells which operands appear as their names;
-// `called(j)` is the name of node j, as pieces; `most` limits the number of leaves.
+// `called(j, rank)` is the name of node j, as pieces; `most` limits the number of leaves.
 export const formulaOf = (...about) => rankedFormula(...about)[0];
 
+// The same, and how tightly it binds.
 function rankedFormula(graph, i, {stop, called, most = 24}) {
   let left = most;
+  const isSum = j => !graph.isLeaf(j) && graph.rule(j).op === "+";
   const operand = (j, rank, deep) => {
     if (graph.isLeaf(j) || stop(j) || deep > 8) {
       left -= 1;
       return called(j, rank);
     }
-    if (left <= 0) return ["…"];
-    const [pieces, own] = operation(j, deep + 1);
-    return own < rank ? ["(", ...pieces, ")"] : pieces;
+    return left > 0 ? bracketed(formula(j, deep + 1), rank) : ["…"];
   };
-  const operation = (j, deep) => {
-    const {op} = graph.rule(j),
-      operands = graph.operands(j);
-    const at = (k, rank) => operand(operands[k], rank, deep);
-    if (op === "+") return [terms(j, deep), SUM];
-    if (op === "-") return [[...at(0, SUM), " − ", ...at(1, PRODUCT)], SUM];
-    if (op === "*") return [product(at(0, PRODUCT), at(1, PRODUCT)), PRODUCT];
-    if (op === "/") return [[...at(0, PRODUCT), " / ", ...at(1, SIGN)], PRODUCT];
-    if (op === "neg") return [["−", ...at(0, SIGN)], SIGN];
-    if (op === "abs") return [["|", ...at(0, 0), "|"], WHOLE];
-    if (op === "sqrt") return [["√", ...at(0, WHOLE)], POWER];
-    if (op === "exp") return [[{name: "e"}, {sup: at(0, 0)}], POWER];
-    if (op === "**") return [[...at(0, WHOLE), {sup: at(1, 0)}], POWER];
-    if (op.startsWith("**")) return [[...at(0, WHOLE), {sup: op.slice(2).replace("-", "−")}], POWER];
-    if (op.endsWith("**")) return [[op.slice(0, -2), {sup: at(0, 0)}], POWER];
-    const inside = operands.flatMap((_, k) => [...(k ? [", "] : []), ...at(k, 0)]);
-    return [[op === "ReLU" ? "relu" : op, "(", ...inside, ")"], WHOLE];
+  const formula = (j, deep) => {
+    if (isSum(j)) return [terms(j, deep), SUM];
+    const operands = graph.operands(j);
+    return operation(graph.rule(j).op, operands.length, (k, rank) => operand(operands[k], rank, deep));
   };
   // a + b + c + ..., however long it is
   const terms = (j, deep) => {
     const found = [];
-    for (;;) {
+    do {
       const [first, second] = graph.operands(j);
       found.unshift(second);
       j = first;
-      if (graph.isLeaf(j) || stop(j) || graph.rule(j).op !== "+") break;
-    }
+    } while (isSum(j) && !stop(j));
     const pieces = operand(j, 0, deep);
     const op = k => graph.nodes[k][0];
     if (found.length > 5 && found.every(k => op(k) >= 0 && op(k) === op(found[0])))
@@ -104,7 +89,27 @@ function rankedFormula(graph, i, {stop, called, most = 24}) {
     }
     return pieces;
   };
-  return operation(i, 0);
+  return formula(i, 0);
+}
+
+/** @type {(formula: any[], rank: number) => any[]} */
+const bracketed = ([pieces, own], rank) => (own < rank ? ["(", ...pieces, ")"] : pieces);
+
+// An operation as pieces, and how tightly it binds. at(k, rank) gives the pieces of operand k.
+function operation(op, count, at) {
+  if (op === "+") return [[...at(0, SUM), " + ", ...at(1, SUM)], SUM];
+  if (op === "-") return [[...at(0, SUM), " − ", ...at(1, PRODUCT)], SUM];
+  if (op === "*") return [product(at(0, PRODUCT), at(1, PRODUCT)), PRODUCT];
+  if (op === "/") return [[...at(0, PRODUCT), " / ", ...at(1, SIGN)], PRODUCT];
+  if (op === "neg") return [["−", ...at(0, SIGN)], SIGN];
+  if (op === "abs") return [["|", ...at(0, 0), "|"], WHOLE];
+  if (op === "sqrt") return [["√", ...at(0, WHOLE)], POWER];
+  if (op === "exp") return [[{name: "e"}, {sup: at(0, 0)}], POWER];
+  if (op === "**") return [[...at(0, WHOLE), {sup: at(1, 0)}], POWER];
+  if (op.startsWith("**")) return [[...at(0, WHOLE), {sup: op.slice(2).replace("-", "−")}], POWER];
+  if (op.endsWith("**")) return [[op.slice(0, -2), {sup: at(0, 0)}], POWER];
+  const inside = Array.from({length: count}, (_, k) => [...(k ? [", "] : []), ...at(k, 0)]);
+  return [[op === "ReLU" ? "relu" : op, "(", ...inside.flat(), ")"], WHOLE];
 }
 
 // A local derivative as a formula: what the closure was recorded to contribute (see program.js), for an
@@ -118,28 +123,16 @@ export function localInMath(share, called) {
     if (op === "*" && a === 1) return b;
     if ((op === "*" || op === "**") && b === 1) return a;
     if (op === "neg" && typeof a === "number") return -a;
-    return [op, a, ...others];
+    return op === "*" && a === b ? ["**", a, 2] : [op, a, ...others];
   };
   const text = (formula, rank) => {
     if (typeof formula === "number") return [(rank ? inFormula : number)(formula)];
     if (typeof formula === "string") return called(formula, rank);
-    const [op, a, b, c] = formula,
-      [pieces, own] = operation(op, a, b, c, formula.slice(1));
-    return own < rank ? ["(", ...pieces, ")"] : pieces;
-  };
-  const operation = (op, a, b, c, all) => {
-    if (op === "+" || op === "-") return [[...text(a, SUM), op === "+" ? " + " : " − ", ...text(b, PRODUCT)], SUM];
-    if (op === "*" && a === b) return [[...text(a, WHOLE), {sup: "2"}], POWER];
-    if (op === "*") return [product(text(a, PRODUCT), text(b, PRODUCT)), PRODUCT];
-    if (op === "/") return [[...text(a, PRODUCT), " / ", ...text(b, SIGN)], PRODUCT];
-    if (op === "neg") return [["−", ...text(a, SIGN)], SIGN];
-    if (op === "**") return [[...text(a, WHOLE), {sup: text(b, 0)}], POWER];
-    if (op === "<" || op === ">") return [[...text(a, SUM), ` ${op} `, ...text(b, SUM)], 0];
-    if (op === "where") {
-      const values = {a: text(b, SUM), condition: text(a, 0), b: text(c, SUM)};
-      return [partsOf("{{formula.where}}", values).flat(), 0];
-    }
-    return [[`${op}(`, ...all.flatMap((x, k) => [...(k ? [", "] : []), ...text(x, 0)]), ")"], WHOLE];
+    const [op, ...operands] = formula;
+    const at = (k, rank) => text(operands[k], rank);
+    if (op === "<" || op === ">") return [...at(0, SUM), ` ${op} `, ...at(1, SUM)];
+    if (op === "where") return partsOf("{{formula.where}}", {condition: at(0, 0), a: at(1, SUM), b: at(2, SUM)}).flat();
+    return bracketed(operation(op, operands.length, at), rank);
   };
   const formula = simple(share),
     pieces = typeof formula === "number" ? [] : text(formula, 0);

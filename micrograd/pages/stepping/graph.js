@@ -1,0 +1,160 @@
+// The graph: its cards and arrows at a step, the room for them, and the boxes that fold and unfold.
+
+import {$, make, press} from "../shared/elements.js";
+import {WORDS} from "../shared/glossary.js";
+import {counted, number, signed} from "../shared/numbers.js";
+import {LEAST, MARGIN} from "../shared/pane.js";
+import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
+import {filled} from "../shared/texts.js";
+import {MOST_OPENED, open, page} from "./state.js";
+import {describe, isTold, itemName} from "./words.js";
+
+let shownAt = -1; // the step on display
+export const PACE = 1600; // milliseconds
+
+// Draws what depends on which boxes are open.
+export function drawGraph() {
+  shownAt = -1;
+  page.stage.draw(page.model.view, item => describe(page.model, item));
+  showFolds();
+  resize();
+}
+
+export function showGraph(moment) {
+  page.stage.show(pictureAt(moment));
+  shownAt = moment.at;
+}
+
+function pictureAt({at, state, chains, hidden, nudge}) {
+  const {model, picked, chosen, nudging, lesson} = page;
+  const {steps, view, kinds, graph, wrong} = model;
+  const picture = pictureOf(steps, at, shownAt, i => kinds[i] === "c");
+  const isLast = at === steps.count - 1;
+  const wrongNodes = new Set(isLast ? wrong.map(([i]) => i) : []);
+  // the data before and after the nudge, or the last step down the gradient
+  const [from, to] = nudge ? [steps.d, nudge.to] : lesson && isLast ? [lesson.d, steps.d] : [steps.d, steps.d];
+  for (const item of view.items.values()) {
+    const i = shownNode(item);
+    const isNode = item.box === undefined;
+    const card = picture.cards.get(item.name);
+    if (hidden.has(i)) card[picture.backward ? "grad" : "data"] = "?";
+    card.picked = isNode && i === picked && (chosen || nudging);
+    const spoken = isNode ? (kinds[i] === "c" ? "{{card.constant}}" : "{{card.spoken}}") : "{{card.unfold}}";
+    const kind = WORDS[describe(model, item).kind];
+    card.spoken = filled(spoken, {name: itemName(model, item), kind, data: card.data, gradient: card.grad});
+    card.wrong = wrongNodes.has(i);
+    if (state.known[i] && number(from[i]) !== number(to[i]))
+      Object.assign(card, {before: number(from[i]), data: number(to[i])});
+  }
+  view.arrows.forEach((arrow, k) => {
+    const shown = picture.arrows[k];
+    if (shown.now && picture.backward) shown.label = arrowLabel(arrow, chains, hidden);
+  });
+  const result = picture.cards.get(view.itemOf[graph.root]);
+  if (nudge) result.badge = badge(nudge);
+  return {...picture, duration: Math.min(700, (PACE / +$("speed").value) * 0.6)};
+}
+
+const badge = ({predicted, actual}) => [
+  [
+    ["plain", "{{nudge.grad}} "],
+    ["gradient", signed(predicted)],
+  ],
+  [
+    ["plain", "{{nudge.moved}} "],
+    ["plain", signed(actual)],
+  ],
+];
+
+function arrowLabel(arrow, chains, hidden) {
+  const {graph, kinds} = page.model;
+  const onto = arrow.edges.map(([giver, k]) => graph.nodes[giver][k + 1]);
+  const nodes = new Set(onto.filter(i => kinds[i] !== "c"));
+  if (!nodes.size) return null;
+  if (nodes.size > 1) return chains.length > 8 ? null : {text: filled("{{arrow.gradients}}", {n: counted(nodes.size)})};
+  const [[giver, k]] = arrow.edges;
+  const [node] = nodes;
+  const chain = chains.find(c => (c.edge < 0 ? c.node === node : c.giver === giver && c.edge === k));
+  if (!chain) return null;
+  if (hidden.has(chain.node)) return {text: "?"};
+  const {use, isFirst} = chain;
+  return isTold(chain) ? {...chainTexts(chain), use, isFirst} : {text: number(chain.share)};
+}
+
+// ---- Its room
+
+export const mostZoom = () => (isPresenting() ? 2.2 : 1.25);
+export const isPresenting = () => document.body.classList.contains("presenting");
+
+export function resize() {
+  const {stage} = page;
+  const presenting = isPresenting();
+  const width = document.documentElement.clientWidth;
+  const free = innerHeight - $("meaning").offsetHeight;
+  const room = presenting ? free - 70 : width < 700 ? 0.42 * innerHeight : Math.max(332, free - 372); // what happens now stays in sight
+  const {width: wide, height: high} = stage.layout;
+  const fitting = Math.min((stage.size.width - 2 * MARGIN) / wide, (room - 2 * MARGIN) / high);
+  const k = Math.max(LEAST, Math.min(mostZoom(), fitting));
+  const needed = stage.needs(k).height + (presenting ? 0 : 26); // room for notes below the cards
+  stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
+  stage.fit(mostZoom());
+  const focus = stage.picture?.focus ?? [];
+  if (!stage.fits()) stage.lookAt(focus.length ? focus : [stage.cards.keys().next().value]);
+}
+
+// The same moment, drawn anew in other room.
+export function drawAgain() {
+  const {picture} = page.stage;
+  drawGraph();
+  page.stage.show({...picture, travel: false});
+  resize();
+}
+
+export function present(on) {
+  document.body.classList.toggle("presenting", on);
+  press("present", on);
+  page.stage.large = on;
+  drawAgain();
+}
+
+// ---- Its boxes
+
+// Unfolds or folds boxes in place, and stays at the moment that is shown.
+export function fold(change) {
+  const {model, transport} = page;
+  const at = transport.at();
+  const {phase} = model.steps.list[at];
+  const before = model.steps.list.slice(0, at + 1).reduce((sum, {nodes}) => sum + nodes.length, 0);
+  const boxes = new Set(page.open);
+  change(boxes);
+  if (model.levels.count(boxes) > MOST_OPENED) return;
+  open(boxes);
+  // the last step of the new list at which no more operations have run than now
+  let same = 0;
+  let run = 0;
+  model.steps.list.forEach((step, k) => {
+    run += step.nodes.length;
+    if (run <= before && (phase === "end" || step.phase !== "end")) same = k;
+  });
+  transport.goTo(same);
+}
+
+const boxesShown = () => [...page.model.view.items.values()].filter(({box}) => box !== undefined);
+
+export function unfold() {
+  const {view, steps} = page.model;
+  const box = view.items.get(steps.list[page.transport.at()].item)?.box ?? boxesShown()[0]?.box;
+  if (box !== undefined) fold(boxes => boxes.add(box));
+}
+
+function showFolds() {
+  const {levels, boxes, view} = page.model;
+  // the innermost ones first, and not more than a line of them
+  const opened = [...view.frames].sort((a, b) => levels.depth[b] - levels.depth[a]);
+  const foldButton = (text, change) => make("button", {class: "fold", click: () => fold(change)}, text);
+  $("folds").replaceChildren(
+    ...opened.slice(0, 3).map(j => foldButton(filled("{{fold.one}}", {name: boxes[j].label}), some => some.delete(j))),
+    ...(opened.length > 1 ? [foldButton("{{fold.all}}", some => some.clear())] : []),
+  );
+  $("unfold").hidden = !boxesShown().length;
+}
