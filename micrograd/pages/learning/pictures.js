@@ -12,7 +12,7 @@ import {mapOf, outputsOver} from "./sight.js";
 const COLUMNS = 54,
   FEW = 16; // points across the plane, and across a neuron's small map
 
-//   attention          {chosen, pointed, hue}: what one looks at, as in live.js
+//   attention          {chosen, pointed, hue}: what one looks at, as in playground.js
 //   network            of network.js; null for a model that is not an MLP
 export function makePictures({experiment, attention, clock, network}) {
   let geometry = null,

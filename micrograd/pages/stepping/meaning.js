@@ -36,8 +36,8 @@ export function showFormula() {
 
 // Whether it is the graph that Python recorded, and computes what it computed there.
 export function showOrigin() {
-  const {steps, graph, result} = page.model;
-  const again = steps.d[graph.root];
+  const {graph, initial, result} = page.model;
+  const again = graph.forward(initial)[graph.root];
   const isStale = result !== null && Math.abs(again - result) > 1e-9 * Math.max(1, Math.abs(result));
   $("stale").textContent = filled("{{stale.leaf}}", {result: number(result ?? NaN)});
   $("stale").hidden = !isStale;
