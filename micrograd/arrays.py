@@ -142,6 +142,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @data.setter
     def data(self, numbers: Any) -> None:
+        """Sets the numbers of all elements, from one number or an array of the same shape."""
         _set(self, "data", numbers)
 
     @property
@@ -151,6 +152,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
+        """Sets the gradients of all elements, from one number or an array of the same shape."""
         _set(self, "grad", numbers)
 
     def zero_grad(self) -> None:
