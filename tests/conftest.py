@@ -73,11 +73,11 @@ def effort(request):
     return 10 if request.config.option.slow else 1
 
 
-@pytest.fixture(scope="module", params=["numpy", "numba"])
+@pytest.fixture(scope="module", params=["numpy", "llvm", "numba"])
 def executor(request):
     """Each executor in turn, which `micrograd.compile` uses meanwhile."""
     if request.param != "numpy":
-        pytest.importorskip(request.param)
+        pytest.importorskip({"llvm": "llvmlite"}.get(request.param, request.param))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(micrograd, "compile", partial(compile, executor=request.param))
         yield request.param

@@ -261,12 +261,12 @@ def test_random_graphs_have_the_gradients_of_pytorch(effort, record_property):
 
 
 @pytest.mark.parametrize(
-    "executor", ["numpy", *(pytest.param(e, marks=pytest.mark.slow) for e in ("numba", "jax"))]
+    "executor", ["numpy", *(pytest.param(e, marks=pytest.mark.slow) for e in ("llvm", "numba", "jax"))]
 )
 def test_compiled_random_programs_agree_with_eager_mode(executor, effort, record_property):
     """So does their source, run as Python."""
     if executor != "numpy":
-        pytest.importorskip(executor)
+        pytest.importorskip({"llvm": "llvmlite"}.get(executor, executor))
     compared, operations = 0, set()
     for seed in range(30 if executor == "jax" else 100 * effort):
         program = Program(seed)

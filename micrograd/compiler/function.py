@@ -51,7 +51,7 @@ from micrograd.optim import one_at_a_time
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph
 
-EXECUTORS = ("numba", "numpy", *DTYPES)
+EXECUTORS = ("llvm", "numba", "numpy", *DTYPES)
 MAX_CALLS = 1000  # remembered calls, which differ in the shapes or types of their arrays
 MANY, MAX_PROGRAMS = 20, 100  # warn when so many shapes are compiled; keep at most so many
 OFTEN, SOON = 10, 60.0  # warn after OFTEN compilations in less than SOON seconds
@@ -130,7 +130,7 @@ class Compiled:
         if prepared is None:
             return self.function(*arguments)
         program, arrays, n = prepared
-        if program.executor != "numba":
+        if program.executor not in ("numba", "llvm"):
             _check_indices(program, arrays)
         try:
             return self._computed(program, arrays, n)

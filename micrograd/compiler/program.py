@@ -217,6 +217,10 @@ class Program:
             from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
             return JaxExecutor(schedule, len(self.shapes), DTYPES[self.executor])
+        if self.executor == "llvm":
+            from micrograd.compiler.run_llvm import LlvmExecutor
+
+            return LlvmExecutor(schedule, self.shapes)
         kind: Any = NumbaRun if self.executor == "numba" else NumPyRun
         return TiledExecutor(schedule, partial(kind, schedule), self.shapes)
 
