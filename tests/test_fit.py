@@ -28,10 +28,10 @@ Y = np.sign(X[:, 0] + 0.5 * X[:, 1])
 JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile each loop
 
 
-@pytest.fixture(scope="module", params=["numpy", "numba", JAX, "eager"])
+@pytest.fixture(scope="module", params=["numpy", "llvm", JAX, "eager"])
 def executor(request):
-    if request.param in ("numba", "jax"):
-        pytest.importorskip(request.param)
+    if request.param in ("llvm", "jax"):
+        pytest.importorskip({"llvm": "llvmlite"}.get(request.param, request.param))
     return request.param
 
 

@@ -39,10 +39,10 @@ class Own(Optimizer):
 JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile each loop
 
 
-@pytest.fixture(scope="module", params=["numpy", "numba", JAX])
+@pytest.fixture(scope="module", params=["numpy", "llvm", JAX])
 def executor(request):
-    if request.param in ("numba", "jax"):
-        pytest.importorskip(request.param)
+    if request.param in ("llvm", "jax"):
+        pytest.importorskip({"llvm": "llvmlite"}.get(request.param, request.param))
     return request.param
 
 

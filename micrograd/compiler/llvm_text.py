@@ -560,10 +560,6 @@ class Code:
                 cpu=found.name, features=found.features, opt=2
             )  # the engine will own it
             module = llvm.parse_assembly(text)
-            options = llvm.create_pipeline_tuning_options(speed_level=2)
-            options.loop_vectorization = options.slp_vectorization = False
-            passes = llvm.create_pass_builder(target, options)
-            passes.getModulePassManager().run(module, passes)
             self._engine = llvm.create_mcjit_compiler(module, target)
             self._engine.finalize_object()
             address = self._engine.get_function_address("run")

@@ -135,10 +135,10 @@ class Plan:
 
     def __init__(
         self, inputs: Sequence[Slots], outputs: Sequence[Slots], widths: Sequence[int],
-        update: Any = None, loss: int = 0,
+        update: Any = None,
     ) -> None:  # fmt: skip
         self.inputs, self.outputs, self.widths = inputs, outputs, widths
-        self.update, self.loss = update, loss
+        self.update = update
         at = FIRST + 2 * len(ARRAYS)
         pairs = [(at + 2 * i, at + 2 * i + 1) for i in range(len(inputs) + len(outputs))]
         self.given, self.returned = pairs[: len(inputs)], pairs[len(inputs) :]
@@ -161,6 +161,7 @@ class _Writer:
         self.text = Text(machine().width)
         self.memory: dict[bool, Array] = {}
         self.tables: Any = None
+        self.text.checked = self.checked if CHECKED else None
         self.found: list[Numbers] = []
         self.known: dict[bytes, int] = {}
         self.size = 0
@@ -183,12 +184,13 @@ class _Writer:
         uniform, lanes, tables, job, n = self.text.function(
             name, uniform="double", lanes="double", tables="i32", job="i64", n="number"
         )
-        self.job, self.tables, self.n = job._replace(length=self.plan.size), tables, n
-        size = self.layout.block * (n if name in ("means", "step") else 1)
+        self.job, self.n = job._replace(length=self.plan.size), n
+        size = (n if name in ("means", "step") else 1) * self.layout.block
         self.memory = {
             False: uniform._replace(length=self.layout.lanes),
             True: lanes._replace(length=size),
         }
+        self.tables = tables._replace(length=self.job.read(self.where("tables") + 1))
         self.arrays = [uniform, lanes, tables, job]
 
     def table(self, numbers: Numbers) -> int:
@@ -201,10 +203,12 @@ class _Writer:
             self.size += len(flat)
         return self.known[key]
 
-    def fail_when(self, condition: Num, status: int) -> None:
-        """Stores a status if the condition is true."""
-        with self.text.when(condition):
-            self.job.write(STATUS, self.text.number(status, "i64"))
+    def checked(self, index: Any, last: Any) -> Any:
+        """The index, or 0 if it is not from 0 to `last`; then the run ends with WRONG_PLACE."""
+        index = self.text.number(index, "i64")
+        is_valid = (index.compared(">=", 0)) & (index.compared("<=", last))
+        self.job.write(STATUS, is_valid.where(self.job.read(STATUS), WRONG_PLACE))
+        return is_valid.where(index, 0)
 
     # ---- what runs around the groups
 
@@ -250,14 +254,17 @@ class _Writer:
         rows, padded = self.array("rows"), job.read(PADDED)
         places = [slot for is_lane, slot in self.schedule.results.tolist() if is_lane]
         total = (n + (width - 1)) >> (width.bit_length() - 1)
+        is_new = job.read(DONE).compared("==", 0) | job.read(HAS_ORDER).compared("==", 1)
+        is_new = is_new | text.number(total, "i64").compared(">", self.layout.tile)
         for begin in text.range(total, step=self.layout.tile):
             blocks = text.minimum(total - begin, self.layout.tile)
             for i in text.range(blocks):
                 block = lanes.part(i * self.layout.block, self.layout.block)
                 here = [arrays[0], block, *arrays[2:]]
-                text.call("load", *here, begin + i)
+                with text.when(is_new):
+                    text.call("load", *here, begin + i)
                 text.call("lanes", *here, 0)
-                for k, slot in enumerate(places):
+                for k, slot in enumerate([] if plan.update else places):
                     at = (begin + i) * width + padded * k
                     rows.write(at, block.read(slot * width, width))
             if width > 1:
@@ -279,11 +286,11 @@ class _Writer:
             return
         with text.when(job.read(STATUS).compared("==", 0)):
             done = job.read(DONE)
-            self.array("losses").write(done, uniform.read(plan.loss))
+            self.array("losses").write(done, uniform.read(plan.update.mean))
             is_finite = uniform.read(plan.update.square) < math.inf
             job.write(STATUS, is_finite.where(0, text.number(NOT_FINITE, "i64")))
             with text.when(is_finite):
-                for old, new in zip(plan.inputs, plan.update.new, strict=True):
+                for old, new in zip(plan.update.kept, plan.update.new, strict=True):
                     self.copy(uniform, new, uniform, old)
                 job.write(DONE, done + 1)
 
@@ -343,8 +350,12 @@ class _Writer:
 
     def array(self, name: str) -> Array:
         """An array of the job."""
-        at = FIRST + 2 * [*ARRAYS].index(name)
+        at = self.where(name)
         return self.job.read(at).array(ARRAYS[name], self.job.read(at + 1))
+
+    def where(self, name: str) -> int:
+        """Where the job has the address and the length of an array."""
+        return FIRST + 2 * [*ARRAYS].index(name)
 
     # ---- numbers at slots
 
@@ -799,6 +810,52 @@ class LlvmExecutor:
     def _compiled(self, is_single: bool) -> Program:
         found = self.programs[is_single] = Program(self.schedule, self.plan, is_single)
         return found
+
+
+class LlvmLoop:
+    """Training steps, all of them inside the machine code; `NumPyLoop` tells the arguments."""
+
+    largest = 2**62
+
+    def __init__(self, update: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+        self.update = update
+        widths = [math.prod(shape) for shape in shapes]
+        self.plan = Plan(update.kept, [*update.kept, update.gradient], widths, update)
+        self.programs: dict[bool, Program] = {}
+
+    def __call__(
+        self, arrays: Sequence[Numbers], n: int, count: int, order: Numbers | None,
+        numbers: Numbers, kept: Sequence[Numbers], gradient: Numbers, losses: Numbers,
+        done: Numbers,
+    ) -> bool:  # fmt: skip
+        """Does steps; returns whether the square of the gradients stays finite."""
+        program = self.programs.get(n == 1) or self._compiled(n == 1)
+        job, plan = program.taken(n), self.plan
+        integers = job.numbers
+        integers[HAS_ORDER] = order is not None
+        order = NO_ORDER if order is None else np.ascontiguousarray(order, np.int64)
+        job.point("order", order)
+        job.point("numbers", numbers)
+        job.point("losses", losses)
+        given = [*kept, *kept, gradient]
+        for (at, _), array in zip(plan.given + plan.returned, given, strict=True):
+            integers[at : at + 2] = address_of(array), array.size
+        try:
+            status = job.run(n, arrays, count)
+        finally:
+            done[0] = integers[DONE]
+        program.put(job)
+        if status != NOT_FINITE:
+            check(status)
+        return status == 0
+
+    def _compiled(self, is_single: bool) -> Program:
+        schedule = self.update.schedule
+        found = self.programs[is_single] = Program(schedule, self.plan, is_single)
+        return found
+
+
+NO_ORDER = np.zeros(1, np.int64)
 
 
 def check(status: int) -> None:

@@ -21,14 +21,14 @@ Arithmetic follows the IEEE standard: the log of a negative number is NaN, and 1
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.run import Run
+from micrograd.compiler.run import Run, TiledExecutor
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 
 Array = npt.NDArray[Any]
@@ -272,6 +272,83 @@ class NumPyRun(Run):
         if stride > 1:
             self._step(np.add, positions, whole + np.arange(self.n), positions)
         return positions
+
+
+class NumPyLoop:
+    """Training steps: the groups of an update, whose numbers are copied in and out in each step.
+
+    Parameters and states get their new numbers only once all of these are known, so a step that is
+    interrupted or refused changes none of them.
+
+    Args:
+        update: an `Update`, see `update.py`.
+        shapes: the shape of each argument, for one example.
+
+    Attributes:
+        largest: the largest number of examples.
+    """
+
+    def __init__(self, update: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+        self.update = update
+        schedule = update.schedule
+        self._executor = TiledExecutor(schedule, partial(NumPyRun, schedule), shapes)
+        self.largest = self._executor.tile
+        parts = update.numbers, update.gradient, *update.kept, *update.new
+        self._numbers, self._gradient, *rest = map(_index, parts)
+        n = len(update.kept)
+        self._kept, self._new = rest[:n], rest[n:]
+
+    def __call__(
+        self, arrays: Sequence[Array], n: int, count: int, order: Array | None, numbers: Array,
+        kept: Sequence[Array], gradient: Array, losses: Array, done: Array,
+    ) -> bool:  # fmt: skip
+        """Does steps, until the square of the gradients is infinite; whether it stays finite.
+
+        Args:
+            arrays: the arguments.
+            n: number of examples in a step.
+            count: number of steps.
+            order: the indices of the examples for each step, of shape (count, n); None for all.
+            numbers: those that all parameters share, with a row for each step.
+            kept: the data of the parameters, and their states, which change.
+            gradient: an array for the gradients of the last step.
+            losses: an array for the mean of each step.
+            done: an array of one number, the number of complete steps.
+        """
+        update, bound = self.update, self._executor.taken(n)
+        uniform = bound.run.uniform
+        if order is None:  # all steps use the same examples
+            bound.load(arrays)
+        for k in range(count):
+            if order is not None:
+                bound.load([a[order[k]] if a.ndim else a for a in arrays])
+            uniform[self._numbers] = numbers[k]
+            for place, outside in zip(self._kept, kept, strict=True):
+                uniform[place] = outside
+            bound.run()
+            gradient[...] = uniform[self._gradient]
+            losses[k] = uniform[update.mean]
+            if not uniform[update.square] < np.inf:
+                return False
+            new = [uniform[place] for place in self._new]
+            try:
+                self._commit(kept, new, done, k)
+            except KeyboardInterrupt:  # no half update
+                self._commit(kept, new, done, k)
+                raise
+        self._executor.bound[n] = bound
+        return True
+
+    def _commit(self, kept: Sequence[Array], new: Sequence[Array], done: Array, k: int) -> None:
+        for outside, numbers in zip(kept, new, strict=True):
+            outside[...] = numbers
+        done[0] = k + 1
+
+
+def _index(slots: Slots) -> Any:
+    # A slice if possible.
+    first, n = slots.item(0), len(slots)
+    return slice(first, first + n) if regular(slots) in ((1,), (0,)) and n else slots
 
 
 def regular(slots: Slots) -> tuple[int, ...] | None:
