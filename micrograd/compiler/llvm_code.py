@@ -34,6 +34,8 @@ from micrograd.compiler.schedule import PRODUCTS, Block, Group, Schedule, Slots
 Numbers = npt.NDArray[Any]
 
 MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
+SERIAL = 500  # with more groups, those with few results become rows of one table
+FEW = 8  # results
 MOST = 32  # the sum of at most this many numbers is written without a loop
 CHECKED = bool(os.environ.get("MICROGRAD_CHECKED"))  # check every access to memory, for tests
 WRONG_INDEX, NOT_FINITE, WRONG_PLACE = 1, 2, 3  # what a run may end with, instead of 0
@@ -52,6 +54,18 @@ FUNCTIONS: dict[str, Callable[..., Num]] = {
     "where is": lambda x, y, a, b: x.compared("==", y).where(a, b),
 }  # fmt: skip
 REDUCTIONS = {"sum": FUNCTIONS["+"], "largest": of.larger, "smallest": of.smaller}
+
+# What a row of a table of single operations can do, and the number of operands if it is not 2.
+ROW_FUNCTIONS: dict[str, Callable[..., Num]] = {
+    **FUNCTIONS, **REDUCTIONS, "sum": lambda x, y, a, b: (x + y) + (a + b),
+    "add product": lambda x, y, z: x + y * z,
+}  # fmt: skip
+ROWS = {op: i for i, op in enumerate(ROW_FUNCTIONS)}
+ARITY = {
+    **dict.fromkeys(("neg", "abs", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid"), 1),
+    "relu": 1, "copy": 1, "sum": 4, "add product": 3, "subtract product": 3,
+    **{op: 4 for op in FUNCTIONS if op.startswith("where")},
+}  # fmt: skip
 
 # The integers of a job: what a run gets and returns. Each array has an address and a length; then
 # come the arrays to copy to uniform slots, those to copy from there, and the arguments, each with
@@ -170,6 +184,7 @@ class _Writer:
         self.text.checked = self.checked if CHECKED else None
         self.found: list[Numbers] = []
         self.known: dict[bytes, int] = {}
+        self.has_rows = False
         self.size = 0
         lanes = [group for group in schedule.lanes if group.op not in MEANS]
         means = [group for group in schedule.lanes if group.op in MEANS]
@@ -179,8 +194,15 @@ class _Writer:
         ):  # fmt: skip
             self.begin(name)
             self.is_vector = name == "lanes" and layout.width > 1
-            for run in _runs(groups):
-                self.add(run)
+            is_serial = not self.is_vector and name != "means" and len(groups) > SERIAL
+            for few, some in itertools.groupby(groups, lambda x: is_serial and _in_rows(x)):  # noqa: B023
+                if few:
+                    self.rows(list(some))
+                else:
+                    for run in _runs(list(some)):
+                        self.add(run)
+        if self.has_rows:
+            self.row_by_row()
         self.load()
         self.step()
         self.run()
@@ -470,6 +492,61 @@ class _Writer:
             found += [self.read(block.lanes, places.at(i, k), 1) for k in range(whole, length)]
             self.write(result.lanes, i + result.slots.item(0), _tree(combine, found))
 
+    # ---- many small groups
+
+    def rows(self, groups: list[Group]) -> None:
+        """Single operations as rows of a table: operation, place of the result, four operands."""
+        self.has_rows = True
+        zero = self.schedule.constants[-2][0]
+        table: list[int] = []
+
+        def row(op: str, *places: int) -> None:
+            table.extend((ROWS[op], *places, *[zero] * (5 - len(places))))
+
+        for group in groups:
+            op = group.op
+            outs, *operands = (
+                (x.slots.ravel() + x.lanes * self.layout.lanes).tolist()
+                for x in (group.result, *group.operands)
+            )
+            if op in FUNCTIONS:
+                for places in zip(outs, *operands, strict=True):
+                    row(op, *places)
+                continue
+            length = group.operands[0].slots.shape[-1]
+            for i, out in enumerate(outs):
+                if op in REDUCTIONS:
+                    total, *rest = operands[0][i * length : (i + 1) * length]
+                    step = 3 if op == "sum" else 1
+                    for k in range(0, len(rest) or 1, step):
+                        row(op, out, total, *(rest[k : k + step] or [total] * (op != "sum")))
+                        total = out
+                    continue
+                _, n_rights, n_lefts = group.result.slots.shape
+                left = (i // (n_rights * n_lefts) * n_lefts + i % n_lefts) * length
+                right = i // n_lefts * length
+                row("*", out, operands[0][left], operands[1][right])
+                for k in range(1, length):
+                    row("add product", out, out, operands[0][left + k], operands[1][right + k])
+        start = self.table(np.array(table, np.int32))
+        uniform, _, tables, job = self.arrays
+        self.text.call("rows", uniform, tables, job, start, len(table) // 6)
+
+    def row_by_row(self) -> None:
+        """The function that runs rows of the table."""
+        memory, tables, self.job, start, count = self.text.function(
+            "rows", memory="double", tables="i32", job="i64", first="number", count="number"
+        )
+        if CHECKED:
+            tables = tables._replace(length=self.job.read(self.where("tables") + 1))
+            memory = memory._replace(length=self.job.read(self.where("memory") + 1))
+        for i in self.text.range(count):
+            at = start + i * 6
+            for k in self.text.cases(tables.read(at), len(ROWS)):
+                op = [*ROWS][k]
+                given = [memory.read(tables.read(at + 2 + j)) for j in range(ARITY.get(op, 2))]
+                memory.write(tables.read(at + 1), ROW_FUNCTIONS[op](*given))
+
     # ---- products
 
     def products(self, group: Group) -> None:
@@ -698,6 +775,11 @@ def _is_elementwise(group: Group) -> bool:
     return group.op in FUNCTIONS or (
         group.op in REDUCTIONS and group.operands[0].slots.shape[1] <= MOST
     )
+
+
+def _in_rows(group: Group) -> bool:
+    is_small = group.op == "dot" and group.operands[0].slots.shape[-1] <= FEW
+    return group.result.slots.size <= FEW and (is_small or _is_elementwise(group))
 
 
 def _combined(op: str, xs: list[Num]) -> Num:

@@ -386,11 +386,16 @@ class Text:
         self.line(f"br label %{end}")
         self._label(end)
 
-    def leave_when(self, condition: Num) -> None:
-        """Ends the function if the condition is true."""
-        with self.when(condition):
-            self.line("ret void")
-            self._label(self._labels("unreachable")[0])
+    def cases(self, index: Num, n: int) -> Iterator[int]:
+        """The cases 0 ... n - 1, of which only that of the index runs."""
+        *labels, end = self._labels(*(f"case{i}_" for i in range(n)), "end")
+        listed = " ".join(f"i64 {i}, label %{label}" for i, label in enumerate(labels))
+        self.line(f"switch i64 {index.name}, label %{end} [{listed}]")
+        for i, label in enumerate(labels):
+            self._label(label)
+            yield i
+            self.line(f"br label %{end}")
+        self._label(end)
 
     def joined(self, numbers: Sequence[Num]) -> Num:
         """The vector of these numbers."""
