@@ -120,7 +120,6 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     found = np.full(n, schedule.constants[-2][0], np.int32)  # the slot of 0
     found[places] = schedule.results[1 : 1 + len(places), 1]
     slots[p.grad.place] = gradient = taken(n)
-    square = taken(1)
     groups = [Group("copy", Block(False, gradient), (Block(False, found),))]
     for i in needed_places:
         op, operands = steps.ops[i], steps.operands[i]
@@ -134,7 +133,7 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
         slots[i] = taken(max(map(len, given)))
         blocks = [Block(False, np.broadcast_to(x, slots[i].shape)) for x in given]
         groups.append(Group(op, Block(False, slots[i]), tuple(blocks)))
-    lists = Block(False, gradient.reshape(1, 1, -1))
+    lists, square = Block(False, gradient.reshape(1, 1, -1)), taken(1)
     groups.append(Group("dot", Block(False, square.reshape(1, 1, 1)), (lists, lists)))
     results = [[False, *square]]
     changed = schedule._replace(
