@@ -6,7 +6,7 @@ from functools import partial, wraps
 
 import numpy as np
 import pytest
-from compiled import assert_close, mlp, rows
+from compiled import assert_close, mlp, rows, skip_without
 
 import micrograd
 from micrograd import Value, no_grad, take
@@ -41,8 +41,7 @@ JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile ea
 
 @pytest.fixture(scope="module", params=["numpy", "llvm", JAX])
 def executor(request):
-    if request.param in ("llvm", "jax"):
-        pytest.importorskip({"llvm": "llvmlite"}.get(request.param, request.param))
+    skip_without(request.param)
     return request.param
 
 

@@ -586,9 +586,7 @@ class _Writer:
                             self.read(left.lanes, a.at(i, x + j, k), width if along == 1 else along)
                             for j in starts
                         ]
-                        ys = [
-                            self.read(right.lanes, b.at(i, r + j, k), along) for j in range(rows)
-                        ]
+                        ys = [self.read(right.lanes, b.at(i, r + j, k), along) for j in range(rows)]
                         return [(p, q) for q in ys for p in xs]
 
                     def last(k, i=i, r=r, x=x, rows=rows, starts=starts):
@@ -623,7 +621,7 @@ class _Writer:
         self, terms: int, step: int, n: int, width: int, factors: Callable[[Any], Any],
         last: Callable[[Any], Any],
     ) -> list[Num]:  # fmt: skip
-        """n sums of products over `terms` indices."""
+        """N sums of products over `terms` indices."""
         turns = terms // step
         parts = max(1, min(8 // n, turns // 2))
         totals = [self.text.number(0.0, "double", width)] * (n * parts)
@@ -718,9 +716,7 @@ class _Writer:
                 slot = entries.at(i, self.indices(numbers, length, lane))
                 at = slot * move + (lane if move > 1 else 0)
                 found.append(self.memory[table.lanes].read(at))
-            self.write(
-                group.result.lanes, i + group.result.slots.item(0), self.text.joined(found)
-            )
+            self.write(group.result.lanes, i + group.result.slots.item(0), self.text.joined(found))
 
     def scatter(self, group: Group) -> None:
         """Adds numbers to entries of tables."""

@@ -568,4 +568,8 @@ class Code:
             self._engine = llvm.create_mcjit_compiler(module, target)
             self._engine.finalize_object()
             address = self._engine.get_function_address("run")
-        self.run = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(address)
+        self._run = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(address)
+
+    def run(self, address: int) -> None:
+        """Calls the function `run` with an address; this object, and so the code, lives on."""
+        self._run(address)

@@ -38,7 +38,7 @@ from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.parameters import Row, shared_row
 from micrograd.compiler.record import Recorded, Shape, recorded
 from micrograd.compiler.run import Executor, TiledExecutor
-from micrograd.compiler.run_numba import NumbaRun
+from micrograd.compiler.run_llvm import LlvmExecutor
 from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import Instructions
@@ -80,7 +80,7 @@ class Program:
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
         shapes: the shape of each argument, for one example.
-        executor: 'numba', 'numpy', or a key of DTYPES.
+        executor: 'llvm', 'numpy', or a key of DTYPES.
         output: the index of the result to differentiate.
         known: the parameters of an earlier program of this function; they keep their order.
 
@@ -218,11 +218,8 @@ class Program:
 
             return JaxExecutor(schedule, len(self.shapes), DTYPES[self.executor])
         if self.executor == "llvm":
-            from micrograd.compiler.run_llvm import LlvmExecutor
-
             return LlvmExecutor(schedule, self.shapes)
-        kind: Any = NumbaRun if self.executor == "numba" else NumPyRun
-        return TiledExecutor(schedule, partial(kind, schedule), self.shapes)
+        return TiledExecutor(schedule, partial(NumPyRun, schedule), self.shapes)
 
 
 def _compiled(found: Recorded, output: int, keep_order: bool) -> tuple[_Code, list[Value], Fused]:

@@ -419,9 +419,7 @@ class JaxLoop:
                 is_finite = jnp.isfinite(square[0])
                 is_done = is_finite & ~wrong
                 gradient = jnp.where(wrong, last, gradient)
-                new = [
-                    jnp.where(is_done, a, b) for a, b in zip(new, (data, *states), strict=True)
-                ]
+                new = [jnp.where(is_done, a, b) for a, b in zip(new, (data, *states), strict=True)]
                 return new, gradient, done + is_done, wrong, is_finite, losses
 
             zeros = jnp.zeros(len(kept[0]))

@@ -18,6 +18,7 @@ import ctypes
 import math
 import weakref
 from collections.abc import Sequence
+from importlib.util import find_spec
 from threading import RLock
 from typing import Any
 
@@ -25,9 +26,19 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler.llvm_code import (
-    ARRAYS, BLOCKS, DONE, FIRST, HAS_ORDER, NOT_FINITE, PADDED, STATUS, WRONG_INDEX, Plan, text_of,
+    ARRAYS,
+    BLOCKS,
+    DONE,
+    FIRST,
+    HAS_ORDER,
+    NOT_FINITE,
+    PADDED,
+    STATUS,
+    WRONG_INDEX,
+    Plan,
+    text_of,
 )  # fmt: skip
-from micrograd.compiler.llvm_text import Code
+from micrograd.compiler.llvm_text import Code, machine
 from micrograd.compiler.schedule import Schedule
 
 Array = npt.NDArray[Any]
@@ -37,6 +48,17 @@ FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 AT = {name: FIRST + 2 * i for i, name in enumerate(ARRAYS)}  # where a job has each array
 
 _compiling = RLock()
+
+
+def why_not() -> str:
+    """Why programs cannot run as machine code here; empty if they can."""
+    if find_spec("llvmlite") is None:
+        return "llvmlite is not installed: pip install llvmlite"
+    try:
+        machine()
+    except Exception as error:  # this llvmlite does not support this processor or this Python
+        return f"llvmlite does not work here: {error}"
+    return ""
 
 
 class Compiled:

@@ -239,7 +239,9 @@ class Training:
                 optimizer.lr = lrs[0]
             if count > 1:
                 first = optimizer.steps + 1  # powers of arrays would have other last bits
-                self._numbers[:count, : self._n_shared] = [*map(optimizer._numbers, range(first, first + count))]
+                self._numbers[:count, : self._n_shared] = [
+                    *map(optimizer._numbers, range(first, first + count))
+                ]
                 if lrs:
                     self._numbers[:count, 0] = lrs
                 self._last = None
