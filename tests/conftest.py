@@ -30,7 +30,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Sets the number of examples; without llvmlite or JAX, skips doctests of files that import it."""
+    """Sets the number of examples; without llvmlite or JAX, skips doctests that import them."""
     settings.load_profile("steady" if config.option.slow else "quick")
     config.addinivalue_line("markers", "slow: a test that runs only with --slow")
     if not all(map(importlib.util.find_spec, ("llvmlite", "jax"))):

@@ -5,7 +5,7 @@ operation on it adds a line to its `Text` and returns another Num, so that a for
 as `exp` below, becomes machine code. Integers of Python are constants: a formula of both folds them
 while it is written.
 
-    >>> text = Text(width=4)
+    >>> text = Text()
     >>> [memory] = text.function("run", memory="double")
     >>> x = memory.read(0, width=4)
     >>> memory.write(4, x * x + 1.0)
@@ -29,7 +29,7 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, reduce
 from threading import RLock
@@ -46,6 +46,22 @@ COMPARED = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq"}
 _llvm = RLock()  # LLVM is used by one thread at a time
 
 
+def _operator(sign: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    def of(x: Num, y: Any) -> Any:
+        is_float = x.kind == "double"
+        if not (is_float or isinstance(y, Num)):  # a place plus 0, or times 1, is the place
+            if (sign, y) in (("+", 0), ("*", 1)):
+                return x
+            if (sign, y) in (("*", 0), ("&", 0)):
+                return 0
+        a, b = x.text.alike(x, y)
+        a, b = (b, a) if swapped else (a, b)
+        op = f"{FLOATS[sign]} contract" if is_float else WHOLES[sign]
+        return x.text.new(a.kind, a.width, f"{op} {a.type} {a.name}, {b.name}")
+
+    return of
+
+
 class Num:
     """A number of the text, of kind 'double', 'i64' or 'i1' (a condition), or a vector of them."""
 
@@ -59,54 +75,12 @@ class Num:
         """Its type in LLVM's language."""
         return _type(self.kind, self.width)
 
-    def _with(self, sign: str, other: Any, swapped: bool = False) -> Any:
-        is_float = self.kind == "double"
-        if not (is_float or isinstance(other, Num)):  # a place plus 0, or times 1, is the place
-            if (sign == "+" and not other) or (sign == "*" and other == 1):
-                return self
-            if sign == "*" and not other:
-                return 0
-        a, b = self.text.alike(self, other)
-        if swapped:
-            a, b = b, a
-        op = f"{FLOATS[sign]} contract" if is_float else WHOLES[sign]
-        return self.text.new(a.kind, a.width, f"{op} {a.type} {a.name}, {b.name}")
-
-    def __add__(self, other: Any) -> Any:
-        return self._with("+", other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._with("+", other)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with("-", other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with("-", other, swapped=True)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with("*", other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._with("*", other)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._with("/", other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._with("/", other, swapped=True)
-
-    def __and__(self, other: Any) -> Any:
-        return self._with("&", other)
-
-    def __or__(self, other: Any) -> Any:
-        return self._with("|", other)
-
-    def __lshift__(self, other: Any) -> Any:
-        return self._with("<<", other)
-
-    def __rshift__(self, other: Any) -> Any:
-        return self._with(">>", other)
+    __add__, __radd__ = _operator("+"), _operator("+")
+    __sub__, __rsub__ = _operator("-"), _operator("-", swapped=True)
+    __mul__, __rmul__ = _operator("*"), _operator("*")
+    __truediv__, __rtruediv__ = _operator("/"), _operator("/", swapped=True)
+    __and__, __or__ = _operator("&"), _operator("|")
+    __lshift__, __rshift__ = _operator("<<"), _operator(">>")
 
     def __neg__(self) -> Num:
         return self.text.new(self.kind, self.width, f"fneg {self.type} {self.name}")
@@ -114,21 +88,18 @@ class Num:
     def __abs__(self) -> Num:
         return self.call("fabs")
 
-    def compared(self, sign: str, other: Any) -> Num:
-        """Whether it is <, <=, >, >= or == the other number; false if one of them is NaN."""
-        a, b = self.text.alike(self, other)
-        order = COMPARED[sign]
-        if a.kind == "double":
-            op = f"fcmp o{order}"
-        else:
-            op = f"icmp {order}" if order == "eq" else f"icmp s{order}"
-        return self.text.new("i1", a.width, f"{op} {a.type} {a.name}, {b.name}")
-
     def __lt__(self, other: Any) -> Num:
         return self.compared("<", other)
 
     def __gt__(self, other: Any) -> Num:
         return self.compared(">", other)
+
+    def compared(self, sign: str, other: Any) -> Num:
+        """Whether it is <, <=, >, >= or == the other number; false if one of them is NaN."""
+        a, b = self.text.alike(self, other)
+        order = COMPARED[sign]
+        kind = "fcmp o" if a.kind == "double" else "icmp s" if order != "eq" else "icmp "
+        return self.text.new("i1", a.width, f"{kind}{order} {a.type} {a.name}, {b.name}")
 
     def is_nan(self) -> Num:
         """Whether it is not a number."""
@@ -251,13 +222,11 @@ class Text:
     """A text in LLVM's language, which grows line by line.
 
     Attributes:
-        width: how many doubles a vector register holds.
         checked: None, or a function of an index and the largest valid one, which writes the check
             and returns an index that is valid.
     """
 
-    def __init__(self, width: int) -> None:
-        self.width = width
+    def __init__(self) -> None:
         self.checked: Any = None
         self.declared: set[str] = set()
         self._lines: list[str] = []
@@ -445,28 +414,27 @@ EXP_SERIES = [1 / math.factorial(n) for n in range(2, 14)]
 LOG_SERIES = [2 / n for n in range(3, 24, 2)]
 
 
-def _power_of_two(exponent: Num) -> Num:
+def _power_of_two(exponent: Num) -> Any:
     """2 ** exponent, for a whole exponent from -1022 to 1023."""
     return (((exponent + ROUNDER).bits() << 52) + (1023 << 52)).cast("bitcast", "double")
 
 
-def _split_exp(x: Num) -> tuple[Num, Num]:
+def _split_exp(x: Num) -> tuple[Any, Any]:
     """(e, k) with exp(x) = (1 + e) 2^k, where k is whole and e is between -0.3 and 0.42."""
     k = (x * 1.4426950408889634 + ROUNDER) - ROUNDER
     rest = (x - k * LOG2) - k * LOG2_REST
     return rest + rest * rest * _series(EXP_SERIES, rest), k
 
 
-def exp(x: Num) -> Num:
+def exp(x: Num) -> Any:
     """The exponential: 0 below -746, infinity above 710."""
     bounded = (x > 710.0).where(710.0, (x < -746.0).where(-746.0, x))
     e, k = _split_exp(bounded)
     half = (k * 0.5 + ROUNDER) - ROUNDER  # 2^k alone may overflow where exp(x) does not
-    found: Num = (e + 1.0) * _power_of_two(half) * _power_of_two(k - half)
-    return found
+    return (e + 1.0) * _power_of_two(half) * _power_of_two(k - half)
 
 
-def tanh(x: Num) -> Num:
+def tanh(x: Num) -> Any:
     """The hyperbolic tangent: with m = exp(-2 |x|) - 1 it is -m / (m + 2), with the sign of x."""
     size = (abs(x) > 20.0).where(20.0, abs(x))
     e, k = _split_exp(size * -2.0)
@@ -475,14 +443,13 @@ def tanh(x: Num) -> Num:
     return (-m / (m + 2.0)).call("copysign", x)
 
 
-def sigmoid(x: Num) -> Num:
+def sigmoid(x: Num) -> Any:
     """1 / (1 + exp(-x)), stable at both ends."""
     e = exp(-abs(x))
-    found: Num = (x < 0.0).where(e, 1.0) / (e + 1.0)
-    return found
+    return (x < 0.0).where(e, 1.0) / (e + 1.0)
 
 
-def log(x: Num) -> Num:
+def log(x: Num) -> Any:
     """The natural logarithm: x = 2^k m with m near 1, log m = 2 artanh s, s = (m - 1) / (m + 1)."""
     denormal = x < 2.2250738585072014e-308
     bits = denormal.where(x * 2.0**54, x).bits()
@@ -501,12 +468,12 @@ def relu(x: Num) -> Num:
     return (x < 0.0).where(0.0, x)
 
 
-def larger(x: Num, y: Num) -> Num:
+def larger(x: Num, y: Num) -> Any:
     """The larger number; NaN if one of them is NaN."""
     return ((x > y) | x.is_nan()).where(x, y)
 
 
-def smaller(x: Num, y: Num) -> Num:
+def smaller(x: Num, y: Num) -> Any:
     """The smaller number; NaN if one of them is NaN."""
     return ((x < y) | x.is_nan()).where(x, y)
 
@@ -547,7 +514,7 @@ def machine() -> Machine:
 class Code:
     """The machine code of a text; it is freed with this object.
 
-    >>> text = Text(width=4)
+    >>> text = Text()
     >>> [numbers] = text.function("run", numbers="double")
     >>> numbers.write(0, numbers.read(0, width=4) * 2.0)
     >>> array = (ctypes.c_double * 4)(1, 2, 3, 4)

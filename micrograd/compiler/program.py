@@ -18,7 +18,7 @@ A program is compiled for examples of one shape.
     9  mean 3
     10  mean 7
     >>> program.schedule.groups
-    [* of 1 in lanes, tanh of 1 in lanes, subtract product of 1 in lanes, 2 means of 1 product]
+    [* of 1 in lanes, tanh of 1 in lanes, * of 1 in lanes, - of 1 in lanes, 2 means of 1 product]
 """
 
 from __future__ import annotations
@@ -132,7 +132,6 @@ class Program:
         self._code = code
         self._units = {not self.is_list: units}  # key: with_gradients; the first schedule clears it
         self.indices = _indices(code.steps, self._places_of_inputs())
-        code.steps.compact()
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
         self.ids = frozenset(map(id, self.parameters))
         self.by_result: dict[int, Program] = {}

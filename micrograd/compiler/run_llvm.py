@@ -26,10 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler.llvm_code import (
-    ARRAYS,
+    AT,
     BLOCKS,
     DONE,
-    FIRST,
     HAS_ORDER,
     NOT_FINITE,
     PADDED,
@@ -45,7 +44,6 @@ Array = npt.NDArray[Any]
 
 LINE = 64  # bytes in a cache line
 FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
-AT = {name: FIRST + 2 * i for i, name in enumerate(ARRAYS)}  # where a job has each array
 
 _compiling = RLock()
 
@@ -93,7 +91,10 @@ class Job:
     Attributes:
         numbers: the integers.
         blocks: how many blocks of lanes the memory has.
+        uniform, rows: for the results of an executor.
     """
+
+    uniform, rows = np.empty(0), np.empty((0, 0))
 
     def __init__(self, compiled: Compiled, blocks: int) -> None:
         layout, schedule, plan = compiled.layout, compiled.schedule, compiled.plan
@@ -117,13 +118,13 @@ class Job:
     def point(self, at: int, array: Array) -> None:
         """Sets the address and the length of an array, which the job keeps."""
         if self._known.get(at) is not array:
-            self.numbers[at : at + 2] = _address(array), array.size
+            self.numbers[at : at + 2] = [_address(array), array.size]
             self._known[at] = array
 
     def run(self, n: int, arguments: Sequence[Array], steps: int = 1) -> int:
         """Runs the code, and returns its status."""
         numbers = self.numbers
-        numbers[STATUS:HAS_ORDER] = 0, 0, steps, n
+        numbers[STATUS:HAS_ORDER] = [0, 0, steps, n]
         copies = []  # are kept until the code has run
         for i, array in enumerate(arguments):
             reference, layout = self._given[i]
@@ -133,14 +134,14 @@ class Job:
         return numbers[STATUS]
 
     def _give(self, i: int, array: Array) -> Array:
-        ((at, _), width), source = self._arguments[i], array
+        (at, width), source = self._arguments[i], array
         is_plain = array.flags.c_contiguous and array.flags.aligned
         if not (is_plain and array.dtype in (FLOAT, INTEGER)):
             source = np.array(array, float, order="C")
         distance = width if array.ndim else 0
-        self.numbers[at : at + 4] = (
+        self.numbers[at : at + 4] = [
             _address(source), source.size, distance, source.dtype == INTEGER,
-        )  # fmt: skip
+        ]  # fmt: skip
         # A copy is used once: the array may change. The array itself is only weakly referenced;
         # meanwhile its numbers stay where they are, because NumPy does not resize such an array.
         known = weakref.ref(array) if source is array else lambda: None
@@ -181,8 +182,8 @@ class LlvmExecutor(_Runner):
         """The results that are uniform or means, and a row of lanes for each remaining result."""
         compiled, plan = self.compiled(n), self.plan
         job = compiled.taken(n)
-        if not hasattr(job, "uniform"):
-            job.uniform, job.rows = np.empty(self._n_uniform), np.empty((0, 0))
+        if not job.uniform.size:
+            job.uniform = np.empty(self._n_uniform)
             job.point(plan.returned[0], job.uniform)
         width = compiled.layout.width
         padded = -(-n // width) * width

@@ -47,16 +47,6 @@ def sigmoid(x: Array, out: Array) -> None:
     np.divide(np.where(x < 0, e, 1.0), 1.0 + e, out=out)
 
 
-def add_product(x: Array, y: Array, z: Array, out: Array) -> None:
-    """Writes x + y z to `out`."""
-    np.add(x, np.multiply(y, z, out), out)
-
-
-def subtract_product(x: Array, y: Array, z: Array, out: Array) -> None:
-    """Writes x - y z to `out`."""
-    np.subtract(x, np.multiply(y, z, out), out)
-
-
 CHOICES = {
     "where <": np.less, "where <=": np.less_equal, "where >": np.greater,
     "where >=": np.greater_equal, "where is": np.equal,
@@ -66,7 +56,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "neg": np.negative, "abs": np.abs, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "maximum": np.maximum, "minimum": np.minimum,
     "copy": np.positive, "relu": np.maximum, "sigmoid": sigmoid,
-    "add product": add_product, "subtract product": subtract_product,
 }  # fmt: skip
 REDUCTIONS = {"sum": np.add, "largest": np.maximum, "smallest": np.minimum}
 

@@ -155,7 +155,7 @@ def _rule(optimizer: Optimizer) -> tuple[Simplified, Any, list[Any], dict[str, A
     shared = [recording.parameter() for _ in optimizer._numbers(1)]
     p, states = _Traced(recording), dict[str, Any]()
 
-    def state(name: str) -> list[Any]:
+    def state(name: str) -> Any:
         if name not in states:
             states[name] = _Traced(recording)
         return states[name].numbers
