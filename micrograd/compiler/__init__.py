@@ -17,8 +17,7 @@ index into memory. The passes, in the order in which they run:
     averages      takes means over lanes, and finds what is needed
     fuse          turns sums of products, and other chains, into single instructions
     schedule      groups instructions that do the same thing at the same time; finds matrix products
-    run           sends a batch through the program, tile by tile
-    run_numpy, run_llvm, run_jax        three ways to run the same program
+    run_numpy, run_llvm, run_jax        three ways to run the same program on a batch
     llvm_text     arithmetic that writes LLVM's language
     llvm_code     a schedule as a text in this language, of which run_llvm makes machine code
 

@@ -27,7 +27,6 @@ import gc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,9 +36,8 @@ from micrograd.compiler.averages import averaged
 from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.parameters import Row, shared_row
 from micrograd.compiler.record import Recorded, Shape, recorded
-from micrograd.compiler.run import Executor, TiledExecutor
 from micrograd.compiler.run_llvm import LlvmExecutor
-from micrograd.compiler.run_numpy import NumPyRun
+from micrograd.compiler.run_numpy import NumPyExecutor
 from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.text import source
@@ -210,15 +208,14 @@ class Program:
         return [range(start, end) for start, end in itertools.pairwise(ends)]
 
     @_collector_at_rest()
-    def _built(self, with_gradients: bool) -> Executor:
+    def _built(self, with_gradients: bool) -> Any:
         schedule = self.schedule if with_gradients else self._schedule(with_gradients=False)
         if self.executor in DTYPES:
             from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
             return JaxExecutor(schedule, len(self.shapes), DTYPES[self.executor])
-        if self.executor == "llvm":
-            return LlvmExecutor(schedule, self.shapes)
-        return TiledExecutor(schedule, partial(NumPyRun, schedule), self.shapes)
+        kind = LlvmExecutor if self.executor == "llvm" else NumPyExecutor
+        return kind(schedule, self.shapes)
 
 
 def _compiled(found: Recorded, output: int, keep_order: bool) -> tuple[_Code, list[Value], Fused]:

@@ -168,7 +168,7 @@ class _Runner:
 
 
 class LlvmExecutor(_Runner):
-    """An executor that runs a schedule on batches of any size; see `TiledExecutor`."""
+    """An executor that runs a schedule on batches of any size; see `NumPyExecutor`."""
 
     def __init__(self, schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> None:
         (n_parameters, _), *_ = schedule.constants  # their slots come next
