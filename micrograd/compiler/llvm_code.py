@@ -582,11 +582,11 @@ class _Writer:
         """For each lane, the index as a whole number; invalid ones are 0, and end the run."""
         for lane in range(index.width):
             number = index.entry(lane)
-            whole = number.cast("fptosi", "i64")
             is_valid = number.compared(">=", 0.0) & number.compared("<", float(length))
+            whole = is_valid.where(number, 0.0).cast("fptosi", "i64")
             is_valid = is_valid & whole.cast("sitofp", "double").compared("==", number)
             self.job.write(STATUS, is_valid.where(self.job.read(STATUS), WRONG_INDEX))
-            yield lane, is_valid.where(whole, 0)
+            yield lane, whole
 
 
 class _Places:

@@ -32,8 +32,9 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, reduce
-from threading import RLock
 from typing import Any, NamedTuple
+
+from micrograd.optim import one_at_a_time
 
 LOG2, LOG2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 ROUNDER = 1.5 * 2.0**52  # adding it puts the nearest whole number into the last bits
@@ -42,8 +43,6 @@ BYTES = {"double": 8, "i64": 8, "i32": 4}
 FLOATS = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 WHOLES = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "<<": "shl", ">>": "ashr"}
 COMPARED = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq"}
-
-_llvm = RLock()  # LLVM is used by one thread at a time
 
 
 def _operator(sign: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
@@ -487,7 +486,8 @@ class Machine(NamedTuple):
     Attributes:
         width: how many doubles a vector register holds.
         tile: how many vectors of sums are in registers at once.
-        features: what else the processor has, in LLVM's words.
+        name: LLVM's name of the processor.
+        features: what it can do, in LLVM's words.
     """
 
     width: int
@@ -501,7 +501,7 @@ def machine() -> Machine:
     """The processor of this computer."""
     import llvmlite.binding as llvm
 
-    with _llvm:
+    with one_at_a_time:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         features = llvm.get_host_cpu_features()
@@ -527,7 +527,7 @@ class Code:
         import llvmlite.binding as llvm
 
         found = machine()
-        with _llvm:
+        with one_at_a_time:  # LLVM is not made for several threads
             target = llvm.Target.from_default_triple().create_target_machine(
                 cpu=found.name, features=found.features, opt=2
             )  # the engine will own it

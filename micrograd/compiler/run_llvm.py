@@ -19,7 +19,6 @@ import math
 import weakref
 from collections.abc import Sequence
 from importlib.util import find_spec
-from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -44,8 +43,6 @@ Array = npt.NDArray[Any]
 
 LINE = 64  # bytes in a cache line
 FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
-
-_compiling = RLock()
 
 
 def why_not() -> str:
@@ -161,9 +158,7 @@ class _Runner:
     def compiled(self, n: int) -> Compiled:
         found = self._compiled.get(n == 1)
         if found is None:
-            with _compiling:
-                found = self._compiled.get(n == 1) or Compiled(self.schedule, self.plan, n == 1)
-                self._compiled[n == 1] = found
+            found = self._compiled[n == 1] = Compiled(self.schedule, self.plan, n == 1)
         return found
 
 
