@@ -791,34 +791,6 @@ class ManySteps(Compiled):
         return fit(self.compiled, self.inputs, self.targets, self.optimizer, steps=count)[-1]
 
 
-class KernelAlone(OneCall):
-    """Only the kernel of a step; the first step also prepares arguments and update.
-
-    Args:
-        workload: the training task.
-        updates: whether the kernel also runs the update rule.
-    """
-
-    def __init__(self, workload, updates=False):
-        super().__init__(workload, "numba")
-        self.updates = updates
-
-    def step(self):
-        """The loss before the step; later calls only run the kernel."""
-        loss = super().step()
-        [training] = self.compiled._cache.trainings.values()
-        [plan] = training._plans.values()
-        runs = [plan.run, *[training._update] * self.updates]
-
-        def run():
-            for each in runs:
-                each()
-            return loss
-
-        self.step = run
-        return loss
-
-
 class InsideJAX(Compiled):
     """The compiled program as a function inside a step that JAX compiles, as in `JAX`."""
 
@@ -970,7 +942,7 @@ class Peer(NamedTuple):
 
 
 TORCH = ("framework", "torch", "torch")
-NUMBA = ("compiled", "numba", "numba")
+LLVM = ("compiled", "llvmlite", "llvmlite")
 CASADI = ("scalar", "casadi", "casadi")
 PEERS = [
     Peer("this package, eager", Eager, "scalar"),
@@ -984,11 +956,9 @@ PEERS = [
     Peer("compiled, NumPy", partial(Compiled, executor="numpy"), "compiled"),
     Peer("compiled, NumPy, one call", partial(OneCall, executor="numpy"), "compiled"),
     Peer("compiled, NumPy, many steps", partial(ManySteps, executor="numpy"), "compiled"),
-    Peer("compiled, numba", partial(Compiled, executor="numba"), *NUMBA),
-    Peer("compiled, numba, one call", partial(OneCall, executor="numba"), *NUMBA),
-    Peer("compiled, numba, many steps", partial(ManySteps, executor="numba"), *NUMBA),
-    Peer("its kernel alone", KernelAlone, *NUMBA),
-    Peer("its kernel and the update", partial(KernelAlone, updates=True), *NUMBA),
+    Peer("compiled, LLVM", partial(Compiled, executor="llvm"), *LLVM),
+    Peer("compiled, LLVM, one call", partial(OneCall, executor="llvm"), *LLVM),
+    Peer("compiled, LLVM, many steps", partial(ManySteps, executor="llvm"), *LLVM),
     Peer("compiled, JAX", partial(Compiled, executor="jax"), "compiled", "jax", "jax"),
     Peer("compiled, JAX, many steps", partial(ManySteps, executor="jax"), "compiled", "jax", "jax"),
     Peer("compiled, in jit of JAX", InsideJAX, "compiled", "jax", "jax"),

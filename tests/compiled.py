@@ -4,10 +4,17 @@ import random
 import re
 
 import numpy as np
+import pytest
 
 import micrograd
 from micrograd import Value
 from micrograd.nn import MLP
+
+
+def skip_without(executor):
+    """Skips the test if the package of this executor is not installed."""
+    if executor in ("llvm", "jax"):
+        pytest.importorskip({"llvm": "llvmlite", "jax": "jax"}[executor])
 
 
 def function_of(text):

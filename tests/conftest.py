@@ -12,6 +12,7 @@ from functools import partial
 
 import browser
 import pytest
+from compiled import skip_without
 from hypothesis import settings
 
 import micrograd
@@ -29,10 +30,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Sets the number of examples; without numba or JAX, skips doctests of files that import it."""
+    """Sets the number of examples; without llvmlite or JAX, skips doctests that import them."""
     settings.load_profile("steady" if config.option.slow else "quick")
     config.addinivalue_line("markers", "slow: a test that runs only with --slow")
-    if not all(map(importlib.util.find_spec, ("numba", "jax"))):
+    if not all(map(importlib.util.find_spec, ("llvmlite", "jax"))):
         config.option.doctest_ignore_import_errors = True
 
 
@@ -73,11 +74,10 @@ def effort(request):
     return 10 if request.config.option.slow else 1
 
 
-@pytest.fixture(scope="module", params=["numpy", "numba"])
+@pytest.fixture(scope="module", params=["numpy", "llvm"])
 def executor(request):
     """Each executor in turn, which `micrograd.compile` uses meanwhile."""
-    if request.param != "numpy":
-        pytest.importorskip(request.param)
+    skip_without(request.param)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(micrograd, "compile", partial(compile, executor=request.param))
         yield request.param

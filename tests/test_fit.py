@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from compiled import mlp, rows
+from compiled import mlp, rows, skip_without
 from sampling import thinned
 
 import micrograd
@@ -28,10 +28,9 @@ Y = np.sign(X[:, 0] + 0.5 * X[:, 1])
 JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile each loop
 
 
-@pytest.fixture(scope="module", params=["numpy", "numba", JAX, "eager"])
+@pytest.fixture(scope="module", params=["numpy", "llvm", JAX, "eager"])
 def executor(request):
-    if request.param in ("numba", "jax"):
-        pytest.importorskip(request.param)
+    skip_without(request.param)
     return request.param
 
 
@@ -390,7 +389,7 @@ def test_long_work_shows_a_bar_on_stderr(executor, capsys, monkeypatch):
 def test_an_eager_loss_needs_the_standard_library_alone():
     code = (
         "import sys\n"
-        "for name in ('numpy', 'tqdm', 'matplotlib', 'numba', 'jax'): sys.modules[name] = None\n"
+        "for name in ('numpy', 'tqdm', 'matplotlib', 'llvmlite', 'jax'): sys.modules[name] = None\n"
         "from micrograd import Value, SGD, fit\n"
         "w = Value(0.0)\n"
         "means = fit(lambda x, y: (w * x - y) ** 2, [1.0], [2.0], SGD([w], lr=0.25), steps=3)\n"

@@ -265,7 +265,7 @@ def test_a_compiled_function_inside_another_one():
 def test_the_executor_is_chosen_or_given():
     w = Value(2.0)
     default = compile(lambda x: w * x)
-    assert (default.executor, bool(default.reason)) in (("numba", False), ("numpy", True))
+    assert (default.executor, bool(default.reason)) in (("llvm", False), ("numpy", True))
 
     @compile(executor="numpy")
     def loss(x):

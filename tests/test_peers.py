@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compiled import skip_without
 from sampling import thinned
 
 import micrograd
@@ -176,16 +177,15 @@ def test_c_of_casadi_takes_the_same_step_as_numpy(peers, workload, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("executor", ["numpy", "numba", "jax"])
+@pytest.mark.parametrize("executor", ["numpy", "llvm", "jax"])
 def test_compiled_programs_take_the_same_step_as_numpy(peers, workload, executor):
-    if executor in ("numba", "jax"):
-        pytest.importorskip(executor, reason=f"{executor} is not installed")
+    skip_without(executor)
     build = peers.partial(peers.Compiled, executor=executor)
     assert_steps_as_by_hand(peers, build, workload)
 
 
 @pytest.mark.parametrize("name", ["this package, eager", "PyTorch, eager", "JAX, jit",
-                                  "compiled, NumPy", "compiled, numba"])  # fmt: skip
+                                  "compiled, NumPy", "compiled, LLVM"])  # fmt: skip
 def test_peers_take_the_same_step_on_single_numbers(peers, name, monkeypatch):
     monkeypatch.setattr(peers, "STEPS", 60)
     [peer] = [peer for peer in peers.PEERS if peer.name == name]

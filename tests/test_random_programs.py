@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from compiled import computed_by_matrices, computed_by_source
+from compiled import computed_by_matrices, computed_by_source, skip_without
 from operations import TABLE
 
 from micrograd import Value, compile, local_derivatives, take, where
@@ -261,12 +261,11 @@ def test_random_graphs_have_the_gradients_of_pytorch(effort, record_property):
 
 
 @pytest.mark.parametrize(
-    "executor", ["numpy", *(pytest.param(e, marks=pytest.mark.slow) for e in ("numba", "jax"))]
+    "executor", ["numpy", *(pytest.param(e, marks=pytest.mark.slow) for e in ("llvm", "jax"))]
 )
 def test_compiled_random_programs_agree_with_eager_mode(executor, effort, record_property):
     """So do both of their sources, run as Python."""
-    if executor != "numpy":
-        pytest.importorskip(executor)
+    skip_without(executor)
     compared, operations = 0, set()
     for seed in range(30 if executor == "jax" else 100 * effort):
         program = Program(seed)

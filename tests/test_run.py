@@ -27,7 +27,7 @@ from micrograd.nn import Linear, Module, Sequential
 pytestmark = pytest.mark.usefixtures("executor")
 JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes a second to compile each program
 ALL_EXECUTORS = pytest.mark.parametrize(
-    "executor", ["numpy", "numba", JAX], indirect=True, scope="module"
+    "executor", ["numpy", "llvm", JAX], indirect=True, scope="module"
 )
 
 

@@ -78,10 +78,11 @@ def test_instructions_and_groups_of_a_loss():
     shown = " ".join(step.op for step in loss.instructions if step.operands)
     assert shown == "* + * - relu * * + * * > where neg * * * + * mean + mean mean +"
     assert list(map(repr, loss.groups)) == [
-        "* of 1",
+        "* of 2",
         "* of 2",
         "1 sum of 2 products in lanes",
-        "subtract product of 1 in lanes",
+        "* of 1 in lanes",
+        "- of 1 in lanes",
         "where > of 1 in lanes",
         "neg of 1 in lanes",
         "relu of 1 in lanes",
@@ -89,8 +90,7 @@ def test_instructions_and_groups_of_a_loss():
         "+ of 1 in lanes",
         "matrix product (2 x lanes) (lanes x 1)",
         "1 mean of 1 product",
-        "+ of 1",
-        "add product of 1",
+        "+ of 2",
     ]
 
 

@@ -6,7 +6,7 @@ from functools import partial, wraps
 
 import numpy as np
 import pytest
-from compiled import assert_close, mlp, rows
+from compiled import assert_close, mlp, rows, skip_without
 
 import micrograd
 from micrograd import Value, no_grad, take
@@ -39,10 +39,9 @@ class Own(Optimizer):
 JAX = pytest.param("jax", marks=pytest.mark.slow)  # takes seconds to compile each loop
 
 
-@pytest.fixture(scope="module", params=["numpy", "numba", JAX])
+@pytest.fixture(scope="module", params=["numpy", "llvm", JAX])
 def executor(request):
-    if request.param in ("numba", "jax"):
-        pytest.importorskip(request.param)
+    skip_without(request.param)
     return request.param
 
 

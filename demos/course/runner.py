@@ -30,7 +30,7 @@ PLAIN = (  # before a report, which brings no styles of its own
     '<meta name="color-scheme" content="light dark">'
     "<style>body { font: 14px sans-serif } pre { white-space: pre-wrap }</style>"
 )
-NOT_HERE = ("numpy", "matplotlib", "tqdm", "pygraphviz", "numba", "jax", "torch", "sklearn")
+NOT_HERE = ("numpy", "matplotlib", "tqdm", "pygraphviz", "llvmlite", "jax", "torch", "sklearn")
 
 post = print  # replaced in `start`
 

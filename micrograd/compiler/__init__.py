@@ -44,10 +44,9 @@ index into memory. The passes, in the order in which they run:
     averages      takes means over lanes, and finds what is needed
     fuse          turns sums of products, and other chains, into single instructions
     schedule      groups instructions that do the same thing at the same time; finds matrix products
-    run           sends a batch through the program, tile by tile
-    run_numpy, run_numba, run_jax       three ways to run the same program
-    kernel        the machine code that run_numba calls: one interpreter for all programs
-    encode        a schedule as the integers that the kernel interprets
+    run_numpy, run_llvm, run_jax        three ways to run the same program on a batch
+    llvm_text     arithmetic that writes LLVM's language
+    llvm_code     a schedule as a text in this language, of which run_llvm makes machine code
 
 Modules around the passes:
 
@@ -60,8 +59,7 @@ Modules around the passes:
     picture       a program as a drawing
     profile       where the time of a step goes
     batch         what a compiled function returns
-    update        an optimizer's rule as a program; training steps in one call of the executor
-    train_numpy, train_numba, train_jax     these steps on each executor
+    update        an optimizer's rule as groups; training steps in one call of the executor
     function      `micrograd.compile`
     training      `micrograd.fit`
 

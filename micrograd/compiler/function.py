@@ -7,9 +7,9 @@ once. The resulting program handles any number of examples. `programs` holds the
 Results and gradients are the same as in eager mode, except for:
 
     last bits       terms are added in a different order; x ** 0.5 is computed as a square root (NaN
-                    at -infinity) and x ** -1 as 1 / x; numba has its own exp and tanh; a zero from
-                    a sum or a relu may have the opposite sign; JAX rewrites some quotients, and
-                    counts numbers nearer to 0 than 2.2e-308 as 0
+                    at -infinity) and x ** -1 as 1 / x; the executor 'llvm' has its own exp, log and
+                    tanh; a zero from a sum or a relu may have the opposite sign; JAX rewrites some
+                    quotients, and counts numbers nearer to 0 than 2.2e-308 as 0
     errors          where eager mode raises an error, such as for the logarithm of -1, the result
                     of that example follows IEEE arithmetic: NaN or infinity
     where, take     alternatives that are not chosen receive the gradient 0, which turns into NaN if
@@ -39,7 +39,7 @@ from micrograd.compiler.parameters import Row, is_recording
 from micrograd.compiler.profile import Profile, profile
 from micrograd.compiler.program import DTYPES, Program, Shapes
 from micrograd.compiler.record import ATTEMPTS, Shape
-from micrograd.compiler.run_numba import why_not
+from micrograd.compiler.run_llvm import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.update import Training, training_of
@@ -52,7 +52,8 @@ from micrograd.optim import one_at_a_time
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph
 
-EXECUTORS = ("numba", "numpy", *DTYPES)
+EXECUTORS = ("llvm", "numpy", *DTYPES)
+SYNONYMS = {"numba": "llvm"}  # of earlier versions
 MAX_CALLS = 1000  # remembered calls, which differ in the shapes or types of their arrays
 MANY, MAX_PROGRAMS = 20, 100  # warn when so many shapes are compiled; keep at most so many
 OFTEN, SOON = 10, 60.0  # warn after OFTEN compilations in less than SOON seconds
@@ -102,6 +103,7 @@ class Compiled:
                 f"compile expects a function, got {type(function).__name__} {function!r:.40}: "
                 "pass the function itself, not its result"
             )
+        executor = SYNONYMS.get(executor, executor)
         if executor not in ("", *EXECUTORS):
             raise ValueError(f"executor {executor!r} is not one of {', '.join(EXECUTORS)}")
         self.function = function
@@ -131,11 +133,11 @@ class Compiled:
         if prepared is None:
             return self.function(*arguments)
         program, arrays, n = prepared
-        if program.executor != "numba":
+        if program.executor != "llvm":
             _check_indices(program, arrays)
         try:
             return self._computed(program, arrays, n)
-        except IndexError:  # from the kernel, which does not say which index was invalid
+        except IndexError:  # from machine code, which does not say which index was invalid
             _check_indices(program, arrays)
             raise
 
@@ -353,25 +355,24 @@ class Compiled:
             raise
 
     def _chosen(self) -> tuple[str, str]:
-        # The executor is chosen when it is first needed, because the choice may import numba.
+        # The executor is chosen when it is first needed, because the choice may import llvmlite.
         if self._cache.executor is None:
-            wait = self._asked_for == "numba"
-            reason = why_not(wait) if self._asked_for in ("", "numba") else ""
+            reason = why_not() if self._asked_for in ("", "llvm") else ""
             if self._asked_for in DTYPES and find_spec("jax") is None:
                 reason = "JAX is not installed: pip install jax"
             if reason and self._asked_for:
                 raise ValueError(reason)
-            self._cache.executor = self._asked_for or ("numpy" if reason else "numba"), reason
+            self._cache.executor = self._asked_for or ("numpy" if reason else "llvm"), reason
         return self._cache.executor
 
     @property
     def executor(self) -> str:
-        """The executor of the programs: 'numba', 'numpy', 'jax' or 'jax-float32'."""
+        """The executor of the programs: 'llvm', 'numpy', 'jax' or 'jax-float32'."""
         return self._chosen()[0]
 
     @property
     def reason(self) -> str:
-        """Why numba was not chosen; empty if it was, or if another executor was requested."""
+        """Why 'llvm' was not chosen; empty if it was, or if another executor was requested."""
         return self._chosen()[1]
 
     def jax(self, *shapes: Shape) -> Callable[..., Any]:
@@ -504,7 +505,7 @@ class _Cache:
         calls: maps the shapes and types of a call's arrays to (program, number of examples).
         trainings: maps a program to its training steps; None if these take several calls.
         by_name: maps (number of positional arguments, names of keywords) to a separate cache.
-        executor: its name, and why it is not numba; None until it is chosen.
+        executor: its name, and why it is not 'llvm'; None until it is chosen.
         times: the times of the latest recompilations, in seconds.
         owner: the object of a method, if it does not support weak references.
     """
@@ -565,12 +566,12 @@ def compile(*function: Any, executor: str = "") -> Any:
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It
             may also use Values from outside; the leaves among them are its parameters.
-        executor: 'numba' (needs the extra `fast`) or 'numpy'. Once per installation, a child
-            process compiles the kernel of numba, which takes about 10 seconds. The default is
-            chosen at the first call and kept until `clear()`: 'numba' if its kernel is ready, else
-            'numpy'. 'jax' (needs the extra `jax`) shares the examples among all devices that JAX
-            finds and computes in float64, whatever JAX is set to; 'jax-float32' computes in
-            float32. JAX compiles the program once for each number of examples.
+        executor: 'llvm' (needs the extra `fast`) makes machine code of the program, once for any
+            number of examples, and once for a single one. 'numpy' needs nothing else. The default
+            is 'llvm' if llvmlite is installed, else 'numpy'; it is chosen at the first call and
+            kept until `clear()`. 'jax' (needs the extra `jax`) shares the examples among all
+            devices that JAX finds and computes in float64, whatever JAX is set to; 'jax-float32'
+            computes in float32. JAX compiles the program once for each number of examples.
 
     Raises:
         TypeError: `function` is not callable. The first call raises one if a parameter is of a

@@ -9,7 +9,6 @@ operands. Some other chains become units too:
     dot             a sum of products, left1 right1 + left2 right2 + ...
     mean            the mean over lanes of such a sum
     sum             x1 + x2 + x3 + ...
-    add product     x + y z, and `subtract product` x - y z
     largest         x1.maximum(x2).maximum(x3) ..., and `smallest`
     where >         a choice and its comparison: for x, y, a and b it is a if x > y, else b
     scatter         the gradient of one entry of a table: the sum of all contributions whose index
@@ -76,9 +75,10 @@ class Fused(NamedTuple):
     >>> for place, unit in units.items():
     ...     print(place, unit.op, unit.operands)
     8 dot ((0, 1), (2, 2))
-    7 add product ((8,), (2,), (2,))
+    9 * ((2,), (2,))
+    7 + ((8,), (9,))
     >>> lanes
-    [False, False, True, True, True, True, True, True, True]
+    [False, False, True, True, True, True, True, True, True, True]
     """
 
     units: dict[int, Unit]
@@ -214,8 +214,7 @@ class _Fusion:
 
     def total(self, tree: _Tree, in_lanes: bool) -> Unit:
         """The unit of a sum: a dot, or the last one of a chain whose other units are its parts."""
-        summed: dict[int, list[Any]] = {1: [], -1: []}  # terms and dots, by sign
-        singles: dict[int, list[Any]] = {1: [], -1: []}  # these are added one by one
+        summed: dict[int, list[Any]] = {1: [], -1: []}  # terms, products and dots, by sign
         uniform: Terms = []
         for i, sign in tree.terms:
             if self.lanes[i] == in_lanes:
@@ -231,24 +230,19 @@ class _Fusion:
             if len(left) > 1:
                 summed[sign].append(Unit("dot", (left, right)))
             else:
-                singles[sign].append(Unit("*", (left, right)))
-        for i, sign in uniform:
-            singles[sign].insert(0, i)
+                summed[sign].append(Unit("*", (left, right)))
         chain: Terms = []
         for sign, terms in summed.items():
             if len(terms) > 2:
                 terms = [Unit("sum", (tuple(self.part(term, in_lanes) for term in terms),))]
-            chain += [(term, sign) for term in terms + singles[sign]]
+            chain += [(term, sign) for term in terms]
+            chain += [(i, sign) for i, other in uniform if other == sign]  # one at most
         (total, sign), *rest = chain
         if sign < 0:
             total = Unit("neg", ((self.part(total, in_lanes),),))
         for term, sign in rest:
-            first = (self.part(total, in_lanes),)
-            if isinstance(term, Unit) and term.op == "*":
-                op = "add product" if sign > 0 else "subtract product"
-                total = Unit(op, (first, *term.operands))
-            else:
-                total = Unit("+" if sign > 0 else "-", (first, (self.part(term, in_lanes),)))
+            operands = (self.part(total, in_lanes),), (self.part(term, in_lanes),)
+            total = Unit("+" if sign > 0 else "-", operands)
         return total if isinstance(total, Unit) else Unit("copy", ((total,),))
 
     def mean(self, whole: int) -> Unit:

@@ -220,8 +220,6 @@ class _Writer:
             return f"where({x} {INFIX[op]} {more[0]}, {more[1]}, {more[2]})"
         if op in INFIX:
             return f"{x} {INFIX[op]} {more[0]}"
-        if op in ("add product", "subtract product"):
-            return f"{x} {'+' if op[0] == 'a' else '-'} {more[0]} * {more[1]}"
         if op in ("neg", "copy"):
             return f"-{x}" if op == "neg" else x
         return f"maximum({x}, 0.0)" if op == "relu" else f"{op}({', '.join(operands)})"

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.run import Bound
 from micrograd.compiler.run_numpy import NumPyRun, Step
 from micrograd.compiler.schedule import Group, Schedule
 
@@ -25,9 +24,9 @@ ROUNDS = 30
 class _Timed(NumPyRun):
     """A run that knows the steps of each group."""
 
-    def __init__(self, schedule: Schedule, n: int) -> None:
+    def __init__(self, *arguments: Any) -> None:
         self.steps_of: list[tuple[Group, list[Step]]] = []
-        super().__init__(schedule, n)
+        super().__init__(*arguments)
 
     def _add(self, group: Group) -> None:
         first = len(self._steps)
@@ -56,7 +55,7 @@ def profile(
     arguments: Sequence[npt.NDArray[Any]],
     n: int,
 ) -> Profile:
-    """The time of each group on these arguments, as in `run.TiledExecutor` but in a single tile.
+    """The time of each group on these arguments, all in a single tile.
 
     >>> from micrograd import Value, compile
     >>> w = Value(2.0)
@@ -67,10 +66,9 @@ def profile(
           0.9 us 29.0%  exp of 1 in lanes
           0.8 us 25.8%  * of 1 in lanes
     """
-    run = _Timed(schedule, n)
-    bound = Bound(schedule, run, [a.shape[a.ndim > 0 :] for a in arguments], n)
-    bound.load(arguments)
-    bound.parameters[...] = parameters
+    run = _Timed(schedule, n, [a.shape[a.ndim > 0 :] for a in arguments])
+    run.load(arguments)
+    run.parameters[...] = parameters
     seconds: list[list[float]] = [[] for _ in run.steps_of]
     for _ in range(ROUNDS):
         for found, (_, steps) in zip(seconds, run.steps_of, strict=True):

@@ -18,7 +18,7 @@ A program is compiled for examples of one shape.
     9  mean 3
     10  mean 7
     >>> program.schedule.groups
-    [* of 1 in lanes, tanh of 1 in lanes, subtract product of 1 in lanes, 2 means of 1 product]
+    [* of 1 in lanes, tanh of 1 in lanes, * of 1 in lanes, - of 1 in lanes, 2 means of 1 product]
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import gc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,9 +37,8 @@ from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.matrices import matrix_source
 from micrograd.compiler.parameters import Row, shared_row
 from micrograd.compiler.record import Recorded, Shape, recorded
-from micrograd.compiler.run import Executor, TiledExecutor
-from micrograd.compiler.run_numba import NumbaRun
-from micrograd.compiler.run_numpy import NumPyRun
+from micrograd.compiler.run_llvm import LlvmExecutor
+from micrograd.compiler.run_numpy import NumPyExecutor
 from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import Instructions
 from micrograd.compiler.text import source
@@ -81,7 +79,7 @@ class Program:
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
         shapes: the shape of each argument, for one example.
-        executor: 'numba', 'numpy', or a key of DTYPES.
+        executor: 'llvm', 'numpy', or a key of DTYPES.
         output: the index of the result to differentiate.
         known: the parameters of an earlier program of this function; they keep their order.
 
@@ -133,7 +131,6 @@ class Program:
         self._code = code
         self._units = {not self.is_list: units}  # key: with_gradients; the first schedule clears it
         self.indices = _indices(code.steps, self._places_of_inputs())
-        code.steps.compact()
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
         self.ids = frozenset(map(id, self.parameters))
         self.by_result: dict[int, Program] = {}
@@ -218,14 +215,14 @@ class Program:
         return [range(start, end) for start, end in itertools.pairwise(ends)]
 
     @_collector_at_rest()
-    def _built(self, with_gradients: bool) -> Executor:
+    def _built(self, with_gradients: bool) -> Any:
         schedule = self.schedule if with_gradients else self._schedule(with_gradients=False)
         if self.executor in DTYPES:
             from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
             return JaxExecutor(schedule, len(self.shapes), DTYPES[self.executor])
-        kind: Any = NumbaRun if self.executor == "numba" else NumPyRun
-        return TiledExecutor(schedule, partial(kind, schedule), self.shapes)
+        kind = LlvmExecutor if self.executor == "llvm" else NumPyExecutor
+        return kind(schedule, self.shapes)
 
 
 def _compiled(found: Recorded, output: int, keep_order: bool) -> tuple[_Code, list[Value], Fused]:

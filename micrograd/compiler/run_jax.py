@@ -42,6 +42,7 @@ Array = Any  # an array of NumPy or JAX
 # Maximum size of the lanes of a tile, in bytes. On a processor, a tile should fit into the cache;
 # on an accelerator, it should be large enough to keep all cores busy.
 CACHE, MEMORY = 2**21, 2**28
+ROWS = 64  # steps in a call with mini-batches: another number would be compiled again
 KEPT = 8  # number of compiled functions to keep, each for a different number of examples
 
 
@@ -54,8 +55,6 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     **{op: getattr(jnp, f.__name__, f) for op, f in run_numpy.FUNCTIONS.items()},
     "relu": lambda x: jnp.maximum(x, 0),
     "sigmoid": lambda x: jnp.where(x < 0, jnp.exp(-abs(x)), 1) / (1 + jnp.exp(-abs(x))),
-    "add product": lambda x, y, z: x + y * z,
-    "subtract product": lambda x, y, z: x - y * z,
     "sum": lambda x: x.sum(-1),
     "largest": lambda x: x.max(-1),
     "smallest": lambda x: x.min(-1),
@@ -66,9 +65,12 @@ class JaxRun:
     """One run of a schedule, on arrays that may be abstract, as they are inside `jax.jit`.
 
     All numbers get the dtype of the parameters. `wrong` counts invalid indices outside the lanes.
+    An update has extra numbers, whose slots come after those of its program.
     """
 
-    def __init__(self, schedule: Schedule, parameters: Array) -> None:
+    def __init__(
+        self, schedule: Schedule, parameters: Array, extra: tuple[int, Array] | None = None
+    ) -> None:
         self.schedule = schedule
         self.dtype = parameters.dtype
         self.wrong = jnp.zeros((), self.dtype)
@@ -79,6 +81,7 @@ class JaxRun:
         self._store(False, 0, parameters[None])
         (first, _), *_ = schedule.constants
         self._store(False, first, np.array([[number for _, number in schedule.constants]]))
+        self._extra = extra
         for group in schedule.before:
             self._add(group)
 
@@ -108,6 +111,10 @@ class JaxRun:
         if means.size:
             self._store(False, self.schedule.means[0], means[None])
         for group in self.schedule.after:
+            if self._extra and group.result.slots.flat[0] > self._extra[0]:
+                first, numbers = self._extra
+                self._store(False, first, numbers[None])
+                self._extra = None
             self._add(group)
         return self._results(False)[0]
 
@@ -289,8 +296,14 @@ class JaxExecutor:
         return found[:-1], [_Row(row, n) for row in rows]
 
 
-def sharded(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple[Any, Any, int]:
-    """A function of all devices for n examples, the shardings of its arguments, and its lanes."""
+def sharded(
+    schedule: Schedule, n_arguments: int, dtype: str, n: int, first_extra: int = 0
+) -> tuple[Any, Any, int]:
+    """A function of all devices for n examples, the shardings of its arguments, and its lanes.
+
+    Its first argument is the array of parameters, or a pair of it and of extra numbers, which begin
+    at slot `first_extra`.
+    """
     mesh = Mesh(np.array(jax.devices()), ("lanes",))
     memory = CACHE if jax.default_backend() == "cpu" else MEMORY
     largest = max(16, memory // (np.dtype(dtype).itemsize * schedule.sizes[1]))
@@ -300,9 +313,13 @@ def sharded(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple[A
     tile = math.ceil(n / (mesh.size * tiles))
     lanes = mesh.size * tiles * tile
 
-    def share(parameters: Array, *arguments: Array) -> tuple[Array, list[Array]]:
+    def share(given: Array, *arguments: Array) -> tuple[Array, list[Array]]:
         # What one device computes.
-        run = JaxRun(schedule, parameters)
+        if first_extra:
+            parameters, extra = given
+            run = JaxRun(schedule, parameters, (first_extra, extra))
+        else:
+            run = JaxRun(schedule, given)
 
         def add_tile(totals: Array, part: Sequence[Array]) -> tuple[Array, Array]:
             lane, *inputs = part
@@ -310,8 +327,8 @@ def sharded(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple[A
             return totals + jnp.append(sums, wrong), results
 
         start = jax.lax.axis_index("lanes") * tiles * tile
-        given = (start + jnp.arange(tiles * tile), *arguments)
-        parts = [a.reshape(tiles, tile, *a.shape[1:]) for a in given]
+        inputs = (start + jnp.arange(tiles * tile), *arguments)
+        parts = [a.reshape(tiles, tile, *a.shape[1:]) for a in inputs]
         first, end = schedule.means
         totals, results = jax.lax.scan(add_tile, jnp.zeros(end - first + 1, run.dtype), parts)
         totals = jax.lax.psum(totals, "lanes")
@@ -324,6 +341,90 @@ def sharded(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple[A
         share, mesh=mesh, in_specs=specs, out_specs=(same, split), check_vma=False
     )
     return function, tuple(NamedSharding(mesh, spec) for spec in specs), lanes
+
+
+class JaxLoop:
+    """Training steps in a loop inside a compiled function; `NumPyLoop` describes the arguments.
+
+    The results of the schedule are the mean, the gradients of the program, the square of all
+    gradients, and then the new data and states, one after the other.
+    """
+
+    def __init__(self, update: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+        self.largest = 2**62 if jax.process_count() == 1 else 0
+        slots = [update.mean, update.square, *update.gradient, *np.concatenate(update.new)]
+        results = np.array([(0, slot) for slot in slots], np.int32)
+        self._schedule = update.schedule._replace(results=results)
+        self._first = update.numbers[0]
+        (self._n_parameters, _), *_ = update.schedule.constants
+        old = update.kept[0]  # data of parameters that the program does not use are extra numbers
+        self._places = np.argsort(old)[: self._n_parameters]
+        self._others = np.flatnonzero(old >= self._n_parameters)
+        self._n_arguments = len(shapes)
+        self._compiled = lru_cache(KEPT)(self._loop)
+
+    def __call__(
+        self, arrays: Sequence[Array], n: int, count: int, order: Array | None, numbers: Array,
+        kept: Sequence[Array], gradient: Array, losses: Array, done: Array,
+    ) -> bool:  # fmt: skip
+        """Does steps, perhaps fewer than `count`; whether the square of the gradients is finite."""
+        if order is not None:
+            count = min(count, ROWS)
+            order = np.resize(order[:count], (ROWS, n))
+        with jax.enable_x64(True):
+            loop = self._compiled(n, order is not None)
+            found = loop(count, numbers, kept, arrays, order)
+            new, slopes, steps, wrong, is_finite, means = jax.tree.map(np.asarray, found)
+
+        def commit() -> None:
+            for old, now in zip(kept, new, strict=True):
+                old[...] = now
+            gradient[...] = slopes
+            losses[: len(means)] = means
+            done[0] = steps
+
+        try:
+            commit()
+        except KeyboardInterrupt:  # no half update
+            commit()
+            raise
+        if wrong:
+            raise IndexError("take got an index that is out of range or not a whole number")
+        return bool(is_finite)
+
+    def _loop(self, n: int, in_order: bool) -> Any:
+        places, others = self._places, self._others
+        compute, _, lanes = sharded(
+            self._schedule, self._n_arguments, "float64", n, first_extra=self._first
+        )
+        real = np.minimum(np.arange(lanes), n - 1)  # copies of the last example fill the lanes
+
+        def examples(array: Any, order: Any, step: Any) -> Any:
+            if not array.ndim:
+                return jnp.full(lanes, array)
+            return array[order[step][real] if in_order else real]
+
+        def loop(count: Any, numbers: Any, kept: Any, arrays: Any, order: Any) -> Any:
+            def step(carry: Any) -> Any:
+                (data, *states), last, done, _, _, losses = carry
+                batch = [examples(array, order, done) for array in arrays]
+                extra = jnp.concatenate([numbers[done], data[others], *states])
+                found, _ = compute((data[places], extra), *batch)
+                mean, square, gradient, *new = jnp.split(
+                    found[:-1], np.cumsum([1, 1, *[len(data)] * (1 + len(kept))])[:-1]
+                )
+                losses, wrong = losses.at[done].set(mean[0]), found[-1] > 0
+                is_finite = jnp.isfinite(square[0])
+                is_done = is_finite & ~wrong
+                gradient = jnp.where(wrong, last, gradient)
+                new = [jnp.where(is_done, a, b) for a, b in zip(new, (data, *states), strict=True)]
+                return new, gradient, done + is_done, wrong, is_finite, losses
+
+            zeros = jnp.zeros(len(kept[0]))
+            start = [*map(jnp.asarray, kept)], zeros, 0, False, True, jnp.zeros(len(numbers))
+            return jax.lax.while_loop(lambda c: (c[2] < count) & ~c[3] & c[4], step, start)
+
+        return jax.jit(loop)
 
 
 def _compiled(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple[Any, int]:

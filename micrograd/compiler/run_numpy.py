@@ -16,23 +16,31 @@ uses the calls with the least overhead: methods (`a.dot(b, out)` takes half the 
 `np.matmul(a, b, out)`, and `a.take` a third of the time of `np.take`), no keyword arguments, and a
 0-dimensional array for a single number.
 
+A batch that does not fit into the processor's cache is split into tiles. The lanes of each tile are
+computed, and their means are added up. Groups that depend on the means run once, at the end.
+
 Arithmetic follows the IEEE standard: the log of a negative number is NaN, and 1 / 0 is infinite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.run import Run
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 
 Array = npt.NDArray[Any]
 Step = Callable[[], Any]
+
+MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
+KEPT = 8  # number of runs to keep, each for a different number of lanes
+LONG = 16  # copying slices beats a gather if the slices have at least this average length
 
 
 def sigmoid(x: Array, out: Array) -> None:
@@ -47,16 +55,6 @@ def sigmoid(x: Array, out: Array) -> None:
     np.divide(np.where(x < 0, e, 1.0), 1.0 + e, out=out)
 
 
-def add_product(x: Array, y: Array, z: Array, out: Array) -> None:
-    """Writes x + y z to `out`."""
-    np.add(x, np.multiply(y, z, out), out)
-
-
-def subtract_product(x: Array, y: Array, z: Array, out: Array) -> None:
-    """Writes x - y z to `out`."""
-    np.subtract(x, np.multiply(y, z, out), out)
-
-
 CHOICES = {
     "where <": np.less, "where <=": np.less_equal, "where >": np.greater,
     "where >=": np.greater_equal, "where is": np.equal,
@@ -66,32 +64,59 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "neg": np.negative, "abs": np.abs, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "maximum": np.maximum, "minimum": np.minimum,
     "copy": np.positive, "relu": np.maximum, "sigmoid": sigmoid,
-    "add product": add_product, "subtract product": subtract_product,
 }  # fmt: skip
 REDUCTIONS = {"sum": np.add, "largest": np.maximum, "smallest": np.minimum}
 
 
-class NumPyRun(Run):
+class NumPyRun:
     """A schedule bound to its memories, for a fixed number of lanes.
+
+    Args:
+        schedule: the schedule.
+        n: the number of lanes, one for each example.
+        shapes: the shape of each argument, for one example; needed by `load`.
+
+    Attributes:
+        uniform: the uniform numbers; those of the parameters come first.
+        rows: the numbers in lanes, of shape (slots, lanes).
+        lanes: the same memory; a single lane has no axis.
+        parameters: the data of the parameters.
+        uniform_results: returns a copy of the results that are uniform or means.
+        lane_results: returns a copy of the other results, with a row of lanes for each.
 
     >>> from micrograd import Value
     >>> from micrograd.compiler.program import Program
     >>> w = Value(2.0)
-    >>> schedule = Program(lambda x: (x * w).tanh(), [()], "numpy").schedule
+    >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
     >>> run = NumPyRun(schedule, 3)
-    >>> run.uniform[0], run.lanes[0] = 2.0, [0.0, 0.5, 1.0]
-    >>> run()
-    >>> run.lanes[schedule.results[-1][1]].round(3)
-    array([0.   , 0.762, 0.964])
+    >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
+    >>> run.until_means()  # x has the mean 3
+    >>> run.after_means()  # w times the mean; `run()` does both
+    >>> run.uniform[schedule.results[:2, 1]]
+    array([6., 3.])
     """
 
-    def __init__(self, schedule: Schedule, n: int) -> None:
-        n_uniform, n_rows = schedule.sizes
-        super().__init__(schedule, np.zeros(n_uniform), np.zeros((n_rows, n)))
-        self.schedule = schedule
-        self.n = n
-        self.memory = {False: self.uniform, True: self.lanes}
+    def __init__(self, schedule: Schedule, n: int, shapes: Sequence[tuple[int, ...]] = ()) -> None:
+        self.schedule, self.n = schedule, n
+        self.uniform, self.rows = (
+            np.zeros(size) for size in (schedule.sizes[0], (schedule.sizes[1], n))
+        )
+        self.lanes = self.rows if n > 1 else self.rows[:, 0]
+        self.rows[schedule.ones] = 1.0
         self.constants = dict(schedule.constants)
+        for slot, number in schedule.constants:
+            self.uniform[slot] = number
+        self.parameters = self.uniform[: schedule.constants[0][0]]
+        is_lane, slots = schedule.results.T
+        self.uniform_results = _copier(self.uniform, slots[is_lane == 0])
+        self.lane_results = _copier(self.rows, slots[is_lane == 1])
+        self._inputs: list[Array] = []
+        first = 0
+        for shape in shapes:
+            last = first + math.prod(shape)
+            self._inputs.append(np.moveaxis(self.rows[first:last].reshape(*shape, n), -1, 0))
+            first = last + 1  # skips a row of ones
+        self.memory = {False: self.uniform, True: self.lanes}
         self.gathered: dict[Any, Array] = {}
         self._steps: list[Step] = []
         for group in (*schedule.before, *schedule.lanes):
@@ -103,6 +128,11 @@ class NumPyRun(Run):
         for group in schedule.after:
             self._add(group)
         self._all = self._until_means + self._steps
+
+    def load(self, arguments: Sequence[Array]) -> None:
+        """Copies the arguments, even read-only ones: other code may write to their memory."""
+        for window, argument in zip(self._inputs, arguments, strict=True):
+            window[...] = argument
 
     @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
     def __call__(self) -> None:
@@ -274,6 +304,157 @@ class NumPyRun(Run):
         return positions
 
 
+class NumPyExecutor:
+    """An executor that runs a schedule on batches of any size.
+
+    Args:
+        schedule: the schedule to run.
+        shapes: the shape of each argument, for one example.
+
+    >>> from micrograd import Value
+    >>> from micrograd.compiler.program import Program
+    >>> w = Value(2.0)
+    >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
+    >>> executor = NumPyExecutor(schedule, shapes=[()])
+    >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
+    (array([6., 3.]), array([[ 2.,  6., 10.]]))
+    """
+
+    def __init__(self, schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> None:
+        self.schedule, self.shapes = schedule, shapes
+        self.bound: dict[int, NumPyRun] = {}
+        self.tile = max(16, MEMORY // (8 * schedule.sizes[1]))  # what fits into the cache
+
+    def __call__(
+        self, parameters: Array, arguments: Sequence[Array], n: int
+    ) -> tuple[Array, Array]:
+        """The results that are uniform or means, and a row of lanes for each remaining result.
+
+        Args:
+            parameters: the data of all parameters.
+            arguments: an array for each argument, whose first axis runs over the examples; an
+                array without axes is the same for all examples.
+            n: the number of examples.
+        """
+        if n > self.tile:
+            return self._in_tiles(parameters, arguments, n)
+        run = self.taken(n)
+        run.load(arguments)
+        run.parameters[...] = parameters
+        run()
+        results = run.uniform_results(), run.lane_results()
+        self.bound[n] = run
+        return results
+
+    def _in_tiles(
+        self, parameters: Array, arguments: Sequence[Array], n: int
+    ) -> tuple[Array, Array]:
+        means = slice(*self.schedule.means)
+        total = np.zeros(means.stop - means.start)
+        rows = []
+        for start in range(0, n, self.tile):
+            size = min(self.tile, n - start)
+            run = self.taken(size)
+            run.load([a[start : start + size] if a.ndim else a for a in arguments])
+            run.parameters[...] = parameters
+            run.until_means()
+            with np.errstate(all="ignore"):
+                total += run.uniform[means] * (size / n)
+            rows.append(run.lane_results())
+            if start + size < n:
+                self.bound[size] = run
+        run.uniform[means] = total
+        run.after_means()
+        results = run.uniform_results(), np.concatenate(rows, axis=1)
+        self.bound[size] = run
+        return results
+
+    def taken(self, n: int) -> NumPyRun:
+        """A run for n lanes; whoever takes it puts it back into `bound`.
+
+        It is removed while in use, so that a call from another thread gets a different one.
+        """
+        if n not in self.bound and len(self.bound) >= KEPT:
+            self.bound.pop(next(iter(self.bound)), None)  # the least recently used
+        return self.bound.pop(n, None) or NumPyRun(self.schedule, n, self.shapes)
+
+
+class NumPyLoop:
+    """Training steps: the groups of an update, whose numbers are copied in and out in each step.
+
+    Parameters and states get their new numbers only once all of these are known, so a step that is
+    interrupted or refused changes none of them.
+
+    Args:
+        update: an `Update`, see `update.py`.
+        shapes: the shape of each argument, for one example.
+
+    Attributes:
+        largest: the largest number of examples.
+    """
+
+    def __init__(self, update: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+        self.update = update
+        self._executor = NumPyExecutor(update.schedule, shapes)
+        self.largest = self._executor.tile
+        parts = update.numbers, update.gradient, *update.kept, *update.new
+        self._numbers, self._gradient, *rest = map(_index, parts)
+        n = len(update.kept)
+        self._kept, self._new = rest[:n], rest[n:]
+
+    def __call__(
+        self, arrays: Sequence[Array], n: int, count: int, order: Array | None, numbers: Array,
+        kept: Sequence[Array], gradient: Array, losses: Array, done: Array,
+    ) -> bool:  # fmt: skip
+        """Does steps, until the square of the gradients is infinite; whether it stays finite.
+
+        Args:
+            arrays: the arguments.
+            n: number of examples in a step.
+            count: number of steps.
+            order: the indices of the examples for each step, of shape (count, n); None for all.
+            numbers: those that all parameters share, with a row for each step.
+            kept: the data of the parameters, and their states, which change.
+            gradient: an array for the gradients of the last step.
+            losses: an array for the mean of each step.
+            done: an array of one number, the number of complete steps.
+        """
+        update, run = self.update, self._executor.taken(n)
+        uniform = run.uniform
+        if order is None:  # all steps use the same examples
+            run.load(arrays)
+        for k in range(count):
+            if order is not None:
+                run.load([a[order[k]] if a.ndim else a for a in arrays])
+            uniform[self._numbers] = numbers[k]
+            for place, outside in zip(self._kept, kept, strict=True):
+                uniform[place] = outside
+            run()
+            gradient[...] = uniform[self._gradient]
+            losses[k] = uniform[update.mean]
+            if not uniform[update.square] < np.inf:
+                return False
+            new = [uniform[place] for place in self._new]
+            try:
+                self._commit(kept, new, done, k)
+            except KeyboardInterrupt:  # no half update
+                self._commit(kept, new, done, k)
+                raise
+        self._executor.bound[n] = run
+        return True
+
+    def _commit(self, kept: Sequence[Array], new: Sequence[Array], done: Array, k: int) -> None:
+        for outside, numbers in zip(kept, new, strict=True):
+            outside[...] = numbers
+        done[0] = k + 1
+
+
+def _index(slots: Slots) -> Any:
+    # A slice if possible.
+    first, n = slots.item(0), len(slots)
+    return slice(first, first + n) if regular(slots) in ((1,), (0,)) and n else slots
+
+
 def regular(slots: Slots) -> tuple[int, ...] | None:
     """The step along each axis if the slots form a regular pattern, else None.
 
@@ -302,3 +483,13 @@ def _check_index(index: Array, length: int) -> None:
         raise IndexError(
             f"take expects a whole number 0 <= index < {length}, got {index[is_wrong][0]:g}"
         )
+
+
+def _copier(memory: Array, slots: Array) -> Callable[[], Array]:
+    ends = [0, *(np.flatnonzero(np.diff(slots) != 1) + 1), len(slots)]
+    stretches = [memory[slots[a] : slots[b - 1] + 1] for a, b in pairwise(ends) if a < b]
+    if len(stretches) == 1:
+        return stretches[0].copy
+    if 0 < LONG * len(stretches) <= len(slots):
+        return partial(np.concatenate, stretches)
+    return partial(memory.take, slots, axis=0)

@@ -5,8 +5,7 @@ where the seed is passed on, or the same product in two closures. `tracing.py` r
 because its recordings are for reading. The recording in this file simplifies each new instruction:
 
     constants           2 * 3 is computed immediately
-    neutral elements    x + 0, x - 0, 1 * x, x / 1, x ** 1 are x; -1 * x is -x, -(-x) is x
-    signs               x + -y is x - y, x - -y is x + y
+    neutral elements    x + 0, x - 0, 1 * x, x / 1, x ** 1 are x, and 0 - x is -x
     equal terms         x + x is 2 * x
     powers              x ** 2 is x * x, x ** 0 is 1, x ** -1 is 1 / x, x ** 0.5 is sqrt(x),
                         x ** -0.5 is 1 / sqrt(x)
@@ -28,17 +27,11 @@ from __future__ import annotations
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, islice
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from micrograd.core import numbers
 from micrograd.core.numbers import Number
 from micrograd.core.tracing import Instruction, Recording, Traced
-
-Array = npt.NDArray[np.int32]
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {  # these compute operations on constants
     "+": operator.add,
@@ -66,8 +59,6 @@ RULES: dict[tuple[str, int, float], Callable[[Any], Any]] = {
     ("-", 1, 0): lambda x: x,
     ("*", 0, 1): lambda x: x,
     ("*", 1, 1): lambda x: x,
-    ("*", 0, -1): lambda x: -x,
-    ("*", 1, -1): lambda x: -x,
     ("/", 1, 1): lambda x: x,
     ("**", 1, 0): lambda x: 1,
     ("**", 1, 1): lambda x: x,
@@ -89,6 +80,7 @@ class Instructions(Sequence[Instruction]):
 
     Attributes:
         ops: the operation of each instruction.
+        operands: the places of each instruction's operands; a place is an index into these lists.
         lanes: for each instruction, 1 if its result can differ from lane to lane, else 0.
         numbers: maps the place of each input and constant to its number.
         tables: maps the place of each index of a `take` to the lengths of its tables.
@@ -108,14 +100,13 @@ class Instructions(Sequence[Instruction]):
         self.lanes = bytearray()
         self.numbers: dict[int, Number] = {}
         self.tables: dict[int, list[int]] = defaultdict(list)
-        self._operands: list[tuple[int, ...]] = []
-        self._compact: tuple[Array, Array] | None = None
+        self.operands: list[tuple[int, ...]] = []
 
     def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
         """Appends an instruction and returns its place."""
         place = len(self.ops)
         self.ops.append(op)
-        self._operands.append(operands)
+        self.operands.append(operands)
         lanes = self.lanes
         if not operands:
             self.numbers[place] = number
@@ -132,22 +123,6 @@ class Instructions(Sequence[Instruction]):
             if op == "take":
                 self.tables[operands[0]].append(len(operands) - 1)
         return place
-
-    @property
-    def operands(self) -> list[tuple[int, ...]]:
-        """The places of each instruction's operands; a place is an index into these lists."""
-        if self._compact is None:
-            return self._operands
-        lengths, flat = self._compact
-        places = iter(flat.tolist())
-        return [tuple(islice(places, length)) for length in lengths.tolist()]
-
-    def compact(self) -> None:
-        """Stores the operands in arrays, which take less memory; no instruction can be added."""
-        if self._compact is None:
-            lengths = np.fromiter(map(len, self._operands), np.int32, len(self))
-            self._compact = lengths, np.fromiter(chain.from_iterable(self._operands), np.int32)
-            self._operands = []
 
     def __len__(self) -> int:
         return len(self.ops)
@@ -194,7 +169,7 @@ class Simplified(Recording):
         self._places: dict[str, dict[Any, int]] = defaultdict(dict)  # keys: op, then operands
         self._numbers: dict[int, Number] = {}  # the constant at each place
         # Apart from x + x and `where`, only operations on one of these places can be simplified.
-        self._notable: set[int] = set()  # constants, negatives, conditions
+        self._notable: set[int] = set()  # constants, conditions
 
     @property
     def instructions(self) -> Instructions:
@@ -241,7 +216,7 @@ class Simplified(Recording):
                 place = self._simpler(op, operands)
             if place is None:
                 place = self._recorded.add(op, operands)
-                if op == "neg" or op in CONDITIONS:
+                if op in CONDITIONS:
                     self._notable.add(place)
             known[key] = place
         return place
@@ -271,7 +246,7 @@ class Simplified(Recording):
         for i, number in enumerate(numbers):
             if number is not None and (op, i, number) in RULES:
                 return self.place(RULES[op, i, number](Traced(self, operands[1 - i])))
-        return self._choice(*operands) if op == "where" else self._without_neg(op, operands)
+        return self._choice(*operands) if op == "where" else None
 
     def _choice(self, condition: int, a: int, b: int) -> int | None:
         number = self._numbers.get(condition)
@@ -281,20 +256,6 @@ class Simplified(Recording):
         if a == b or number is not None:
             return b if a == b or not number else a
         return None
-
-    def _without_neg(self, op: str, operands: tuple[int, ...]) -> int | None:
-        first, last = operands[0], operands[-1]
-        opposite_of_first, opposite_of_last = self._opposite(first), self._opposite(last)
-        if op == "neg":
-            return opposite_of_first
-        if op in ("+", "-") and opposite_of_last is not None:
-            return self.add("-" if op == "+" else "+", (first, opposite_of_last))
-        if op == "+" and opposite_of_first is not None:
-            return self.add("-", (last, opposite_of_first))
-        return None
-
-    def _opposite(self, place: int) -> int | None:
-        return self._recorded.operands[place][0] if self._recorded.ops[place] == "neg" else None
 
     def _numeric(self, op: str, operands: tuple[int, ...]) -> tuple[int, ...]:
         # A condition is only allowed as the first operand of where; elsewhere it becomes 1 or 0.

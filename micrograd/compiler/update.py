@@ -1,19 +1,26 @@
 """Training steps: forward, backward and the optimizer's update in one call of the executor.
 
-The update rules in `optim.py` are plain arithmetic on one parameter. Called with traced numbers,
-as the loss is, a rule becomes a program like any other. Its lanes are the parameters, and the
-numbers that all parameters share, such as the learning rate, are uniform.
+The update rules in `optim.py` are plain arithmetic on one parameter. Called with traced numbers, as
+the loss is, a rule becomes instructions like any others. Each of them is a group over all
+parameters, which runs after the means, so every executor that runs the program can train it too.
 
     >>> from micrograd import Value
+    >>> from micrograd.compiler.program import Program
     >>> from micrograd.optim import SGD
-    >>> rule = recorded_rule(SGD([Value(1.0)], lr=0.1, momentum=0.9))
-    >>> rule.states
+    >>> w, v = Value(1.0), Value(2.0)
+    >>> program = Program(lambda x: w * x + v, [()], "numpy")
+    >>> optimizer = SGD([w, v], lr=0.1, momentum=0.9)
+    >>> update = updating(program.schedule, optimizer, np.arange(2))
+    >>> for group in update.schedule.after[len(program.schedule.after) :]:
+    ...     print(group)  # momentum times v, plus the gradient; p - lr v
+    copy of 2
+    * of 2
+    + of 2
+    * of 2
+    - of 2
+    1 sum of 2 products
+    >>> update.states
     ['v']
-    >>> for group in rule.schedule.groups:  # v, p - lr v, and the mean square of the gradients
-    ...     print(group)
-    add product of 1 in lanes
-    subtract product of 1 in lanes
-    1 mean of 1 product
 
 The numbers are those of `zero_grad()`, `backward()` and `step()`, up to rounding, and so is what
 the optimizer keeps: both can be mixed in any order.
@@ -32,83 +39,167 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd import optim
-from micrograd.compiler.averages import averaged
-from micrograd.compiler.fuse import fused
+from micrograd.compiler.averages import needed
 from micrograd.compiler.parameters import Row
 from micrograd.compiler.program import Program
-from micrograd.compiler.schedule import Schedule, scheduled
-from micrograd.compiler.simplify import Simplified
+from micrograd.compiler.schedule import Block, Group, Schedule, Slots
+from micrograd.compiler.simplify import CONDITIONS, Simplified
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 
 Array = npt.NDArray[Any]
 
 MOST = 1024  # steps in one call
 METHODS = attrgetter("step", "zero_grad", "_update", "_decayed")  # what a step consists of
-TRAINERS = "numpy", "numba", "jax"  # executors with a subclass of Training, in train_*.py
+LOOPS = {"numpy": "NumPyLoop", "llvm": "LlvmLoop", "jax": "JaxLoop"}  # in run_*.py
 
 
-class Rule(NamedTuple):
-    """The update rule of an optimizer as a program.
+class Update(NamedTuple):
+    """A schedule that ends with an optimizer's update of its parameters.
+
+    Each operation of the update rule is a group over all parameters of the optimizer, also over
+    those that the program does not use, whose gradients are 0. Extra numbers come from outside in
+    each step: those that all parameters share, then the data of parameters that the program does
+    not use, then the states.
 
     Attributes:
-        schedule: its groups. Uniform inputs are the numbers that all parameters share; inputs in
-            lanes are the data, the gradient, and the states. The results are the mean square of the
-            gradients, the new data, and the new states.
+        schedule: the groups of the program and of the rule. Its results are those of the program,
+            then the sum of the squares of the gradients.
+        mean: the slot of the mean.
+        square: the slot of that sum.
+        numbers: the slots of the numbers that all parameters share, which come first of all extra
+            ones.
+        constants: the last of these numbers, which never change.
+        kept: the slots of the data, and of each state.
+        new: the slots of their new numbers, in the same order.
+        gradient: the slots of the gradients.
         states: the names of the states.
     """
 
     schedule: Schedule
+    mean: int
+    square: int
+    numbers: Slots
+    constants: list[float]
+    kept: list[Slots]
+    new: list[Slots]
+    gradient: Slots
     states: list[str]
 
 
-def recorded_rule(optimizer: Optimizer) -> Rule:
-    """The rule by which this optimizer updates a parameter, with its current settings."""
-    recording = Simplified()
-    shared = [recording.parameter(0.0) for _ in optimizer._numbers(1)]
-    p = SimpleNamespace(data=recording.input(0.0), grad=recording.input(0.0))
-    inputs = [p.data.place, p.grad.place]
-    squares = p.grad * p.grad
-    states: dict[str, list[Any]] = {}
+def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
+    """The schedule of a program, with the update of an optimizer, with its current settings.
 
-    def state(name: str) -> list[Any]:
+    Args:
+        schedule: the groups of the program; its first results are the mean and the gradients.
+        optimizer: the optimizer.
+        places: for each parameter of the program, its index among those of the optimizer.
+    """
+    recording, p, shared, states = _rule(optimizer)
+    steps, n = recording.instructions, len(optimizer.parameters)
+    data, *new = [recording.place(x) for x in (p.data, *(s.numbers[0] for s in states.values()))]
+    size = schedule.sizes[False]
+
+    def taken(count: int) -> Slots:
+        nonlocal size
+        size += count
+        return np.arange(size - count, size, dtype=np.int32)
+
+    needed_places = needed(steps, [data, *new])
+    constants = [i for i in needed_places if steps.ops[i] == "constant"]
+    numbers = taken(len(shared) + len(constants))
+    others = np.setdiff1d(np.arange(n), places)
+    old = np.empty(n, np.int32)
+    old[places], old[others] = np.arange(len(places)), taken(len(others))
+    slots: dict[int, Slots] = {  # of the result of each instruction
+        **{x.place: numbers[i : i + 1] for i, x in enumerate(shared)},
+        **{i: numbers[len(shared) + k :][:1] for k, i in enumerate(constants)},
+        p.first.place: old,
+    }
+    slots.update({state.first.place: taken(n) for state in states.values()})
+    kept = [old, *(slots[state.first.place] for state in states.values())]
+    found = np.full(n, schedule.constants[-2][0], np.int32)  # the slot of 0
+    found[places] = schedule.results[1 : 1 + len(places), 1]
+    slots[p.grad.place] = gradient = taken(n)
+    groups = [Group("copy", Block(False, gradient), (Block(False, found),))]
+    for i in needed_places:
+        op, operands = steps.ops[i], steps.operands[i]
+        if i in slots or op in CONDITIONS:
+            continue
+        if op == "where":
+            op, operands = f"where {steps.ops[operands[0]]}", (
+                *steps.operands[operands[0]], *operands[1:],
+            )  # fmt: skip
+        given = [slots[k] for k in operands]
+        slots[i] = taken(max(map(len, given)))
+        blocks = [Block(False, np.broadcast_to(x, slots[i].shape)) for x in given]
+        groups.append(Group(op, Block(False, slots[i]), tuple(blocks)))
+    lists, square = Block(False, gradient.reshape(1, 1, -1)), taken(1)
+    groups.append(Group("dot", Block(False, square.reshape(1, 1, 1)), (lists, lists)))
+    results = [[False, *square]]
+    changed = schedule._replace(
+        after=[*schedule.after, *groups],
+        sizes=(size, schedule.sizes[True]),
+        results=np.concatenate([schedule.results, np.array(results, np.int32)]),
+    )
+    return Update(
+        changed, int(schedule.results[0, 1]), int(square[0]), numbers,
+        [float(steps.numbers[i]) for i in constants], kept,
+        [slots[i] for i in (data, *new)], gradient, list(states),
+    )  # fmt: skip
+
+
+def _rule(optimizer: Optimizer) -> tuple[Simplified, Any, list[Any], dict[str, Any]]:
+    # The rule by which the optimizer updates one parameter, recorded with its current settings: the
+    # recording, the parameter, the numbers that all parameters share, and the states by name.
+    recording = Simplified()
+    shared = [recording.parameter() for _ in optimizer._numbers(1)]
+    p, states = _Traced(recording), dict[str, Any]()
+
+    def state(name: str) -> Any:
         if name not in states:
-            states[name] = [recording.input(0.0)]
-            inputs.append(states[name][0].place)
-        return states[name]
+            states[name] = _Traced(recording)
+        return states[name].numbers
 
     tracing = copy.copy(optimizer)
     tracing._now = tuple(shared)
     tracing._parameters = SimpleNamespace(entries=lambda: [(0, p)], state=state)  # type: ignore
     tracing._update_all()
-    uniform = [x.place for x in shared]
-    results = averaged(recording, [squares.place])
-    results += [recording.place(x) for x in (p.data, *(numbers for [numbers] in states.values()))]
-    steps = recording.instructions
-    units = fused(steps, results)
-    return Rule(scheduled(units, steps, [inputs], uniform, results), list(states))
+    return recording, p, shared, states
+
+
+class _Traced:
+    # A parameter, or a state, of which the rule gets traced numbers.
+
+    def __init__(self, recording: Simplified) -> None:
+        self.first = self.data = recording.input(0.0)
+        self.numbers = [self.data]
+        self.grad = recording.input(0.0)
 
 
 class Training:
-    """Steps of a program with an optimizer; a subclass runs them on an executor.
+    """Steps of a program with an optimizer.
 
     The caller holds `one_at_a_time`, so that no parameter moves to another storage meanwhile.
 
     Attributes:
         largest: the largest number of examples in a batch.
         row: the row of the optimizer's parameters.
-        places: the index in this row of each parameter of the program.
-        rule: the update rule, with the settings that the optimizer had.
     """
 
-    largest = 0
-
     def __init__(self, program: Program, optimizer: Optimizer, row: Row, places: Array) -> None:
-        self.program, self.optimizer, self.row, self.places = program, optimizer, row, places
-        self.rule = recorded_rule(optimizer)
+        self.optimizer, self.row = optimizer, row
+        self._update = update = updating(program.schedule, optimizer, places)
+        name = LOOPS[program.executor]
+        module = import_module(f"micrograd.compiler.run_{program.executor}")
+        self._loop = getattr(module, name)(update, program.shapes)
+        self.largest = self._loop.largest
         self._settings = optimizer._checked()  # the first is lr, which may change
         self._methods = METHODS(optimizer)
-        self._states = [optimizer._state(name) for name in self.rule.states]
-        self._numbers = np.zeros((MOST, len(optimizer._numbers(1))))
+        self._kept = [row.data, *map(optimizer._state, update.states)]
+        self._n_shared = len(optimizer._numbers(1))
+        self._numbers = np.zeros((MOST, len(update.numbers)))
+        self._numbers[:, self._n_shared :] = update.constants
+        self._losses, self._done = np.zeros(MOST), np.zeros(1, np.int64)
         self._last: Any = None
 
     def is_for(self, optimizer: Any) -> bool:
@@ -148,12 +239,14 @@ class Training:
                 optimizer.lr = lrs[0]
             if count > 1:
                 first = optimizer.steps + 1  # powers of arrays would have other last bits
-                self._numbers[:count] = [*map(optimizer._numbers, range(first, first + count))]
+                self._numbers[:count, : self._n_shared] = [
+                    *map(optimizer._numbers, range(first, first + count))
+                ]
                 if lrs:
                     self._numbers[:count, 0] = lrs
                 self._last = None
             elif (now := optimizer._numbers(optimizer.steps + 1)) != self._last:
-                self._numbers[0] = self._last = now
+                self._numbers[0, : self._n_shared] = self._last = now
             before, refused = len(means), None
             try:
                 refused = self._steps(arrays, n, count, order, means)
@@ -172,33 +265,33 @@ class Training:
             count, lrs = count - done, lrs[done:]
             order = None if order is None else order[done:]
 
-    def count(
-        self, before: tuple[int, int], done: Array, losses: Array, means: list[float]
-    ) -> None:
-        """Counts steps; may be called again if Ctrl-C interrupts it.
-
-        Args:
-            before: the numbers of means and steps before.
-            done: an array of one number, the number of steps done.
-            losses: their means.
-            means: the list to which these are added.
-        """
-        n, (old, steps) = done.item(), before
-        means[old:] = losses[:n].tolist() if n > 1 else [losses.item(0)] * n  # faster for 1
-        self.optimizer.steps = steps + n
-
     def _steps(
         self, arrays: Sequence[Array], n: int, count: int, order: Array | None, means: list[float]
     ) -> float | None:
         # Does at most `count` steps, counts them, and adds their means to the list. It ends before
         # an update whose gradients have an infinite square, and then returns the mean of that step.
-        raise NotImplementedError
+        before = len(means), self.optimizer.steps
+        self._done[0] = 0
+        given = self._numbers, self._kept, self.row.grad, self._losses, self._done
+        try:
+            is_finite = self._loop(arrays, n, count, order, *given)
+            self._count(before, means)
+        except BaseException:  # Ctrl-C, or an invalid index: earlier steps count
+            self._count(before, means)
+            raise
+        return None if is_finite else self._losses.item(self._done.item())
+
+    def _count(self, before: tuple[int, int], means: list[float]) -> None:
+        # Counts the steps; may be called again if Ctrl-C interrupts it.
+        n, (old, steps) = self._done.item(), before
+        means[old:] = self._losses[:n].tolist()
+        self.optimizer.steps = steps + n
 
 
 def training_of(program: Program, optimizer: Any) -> Training | None:
     """The training steps of a program with an optimizer; None if they take several calls.
 
-    This is so if the executor has no subclass of `Training`, if the optimizer or one of its methods
+    This is so if the executor has no loop, if the optimizer or one of its methods
     is a user's own, and if it does not have all parameters of the program: nothing resets the
     gradients of the others, so they add up from step to step.
 
@@ -212,7 +305,7 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     is_ours = is_ours and all(
         getattr(method, "__globals__", None) is vars(optim) for method in METHODS(optimizer)
     )
-    if program.executor not in TRAINERS or not is_ours:
+    if program.executor not in LOOPS or not is_ours:
         return None
     if program.is_list or not program.has_gradients:
         return None
@@ -227,6 +320,4 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     places = other.indices - row.indices[0]
     if places.min() < 0 or places.max() >= len(parameters.all):
         return None
-    module = import_module(f"micrograd.compiler.train_{program.executor}")
-    found: Training = module.Steps(program, optimizer, row, places)
-    return found
+    return Training(program, optimizer, row, places)

@@ -1,0 +1,695 @@
+"""The text from which LLVM makes machine code for a schedule.
+
+Vectors run over the lanes. The examples of a batch fill blocks of as many lanes as a vector
+register has, and a slot of a block is one vector:
+
+    memory      uniform numbers, then blocks of lanes, each with a vector for every slot
+
+So the code of a group is the same for any number of examples: it runs block by block, and means are
+summed over all blocks at the end. The lanes that fill the last block are copies of the last
+example, and are set to 0 before the sums. With a single example, slots are numbers, and vectors run
+over neighbouring slots, as they do in all uniform groups.
+
+A group becomes a loop nest. The place of an operand is a formula of the loop counters where its
+slots form a regular pattern, and is read from a table elsewhere. Groups of elementwise operations
+on the same slots share one loop, so that numbers between them stay in registers. Thousands of
+groups with few results would take long to compile: they become rows of one table, each with an
+operation, the place of its result and its operands.
+
+The text holds only numbers, and names that are made here.
+
+Source of the tiles: K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication
+(2008), sections 4 and 6.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from micrograd.compiler import llvm_text as llvm
+from micrograd.compiler.fuse import MEANS, SCATTERS
+from micrograd.compiler.llvm_text import Array, Num, Text, machine
+from micrograd.compiler.schedule import PRODUCTS, Block, Group, Schedule
+
+Slots = npt.NDArray[Any]
+
+MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
+SERIAL = 500  # with more groups than this, those with few results become rows of one table
+FEW = 8  # results, or products in a sum
+MOST = 32  # the sum of more numbers has a loop of its own
+CHECKED = bool(os.environ.get("MICROGRAD_CHECKED"))  # check every access to memory, for tests
+
+
+def _where(sign: str) -> Callable[..., Num]:
+    return lambda x, y, a, b: x.compared(sign, y).where(a, b)
+
+
+FUNCTIONS: dict[str, Callable[..., Num]] = {
+    "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y,
+    "/": lambda x, y: x / y, "**": lambda x, y: x.call("pow", y), "neg": lambda x: -x,
+    "abs": lambda x: x.call("fabs"), "exp": llvm.exp, "log": llvm.log, "tanh": llvm.tanh,
+    "sigmoid": llvm.sigmoid, "sqrt": lambda x: x.call("sqrt"), "sin": lambda x: x.call("sin"),
+    "cos": lambda x: x.call("cos"), "relu": llvm.relu, "maximum": llvm.larger,
+    "minimum": llvm.smaller, "copy": lambda x: x, "where is": _where("=="),
+    **{f"where {sign}": _where(sign) for sign in ("<", "<=", ">", ">=")},
+}  # fmt: skip
+REDUCTIONS = {"sum": FUNCTIONS["+"], "largest": llvm.larger, "smallest": llvm.smaller}
+ROWS = FUNCTIONS | REDUCTIONS | {  # what a row of the table can do
+    "sum": lambda x, y, a, b: (x + y) + (a + b), "add product": lambda x, y, z: x + y * z,
+}  # fmt: skip
+ROW = 6  # integers: the operation, the place of the result, those of up to four operands
+
+# A job is a list of integers: what a run gets, and what it returns. For each array it has an
+# address and a length: first the arrays below, then those that are copied to uniform slots, those
+# that are copied from there, and the arguments. For these it also has the distance between
+# examples, and whether the numbers are integers.
+STATUS, DONE, STEPS, N, HAS_ORDER, PADDED, BLOCKS, FIRST = range(8)
+ARRAYS = {"memory": "double", "tables": "i32", "order": "i64", "losses": "double",
+          "numbers": "double", "rows": "double"}  # fmt: skip
+AT = {name: FIRST + 2 * i for i, name in enumerate(ARRAYS)}
+WRONG_INDEX, NOT_FINITE, WRONG_PLACE = 1, 2, 3  # how a run may end; 0 if all is well
+
+
+class Plan:
+    """What a run copies from and to other memory, and where its job says so.
+
+    Args:
+        inputs: slots that are set before the first step, an array for each given array.
+        outputs: slots that are returned after the last step.
+        widths: how many numbers of each argument an example has.
+        update: the update of the parameters after each step, see `update.py`; None without one.
+    """
+
+    def __init__(
+        self, inputs: Sequence[Slots], outputs: Sequence[Slots], widths: Sequence[int],
+        update: Any = None,
+    ) -> None:  # fmt: skip
+        self.inputs, self.outputs, self.widths, self.update = inputs, outputs, widths, update
+        places = itertools.count(FIRST + 2 * len(ARRAYS), 2)
+        self.given, self.returned = ([next(places) for _ in some] for some in (inputs, outputs))
+        first = next(places)
+        self.arguments = [first + 4 * i for i in range(len(widths))]
+        self.size = first + 4 * len(widths)
+
+
+class Layout(NamedTuple):
+    """Where the numbers of a schedule are in memory.
+
+    Attributes:
+        width: lanes in a block; 1 if there is a single example.
+        lanes: where the first block begins; totals of the means are before it.
+        block: the size of a block.
+        tile: the largest number of blocks in memory.
+    """
+
+    width: int
+    lanes: int
+    block: int
+    tile: int
+
+
+def text_of(schedule: Schedule, plan: Plan, is_single: bool) -> tuple[str, Slots, Layout]:
+    """The text for a single example, or for several; the tables that it reads; the layout."""
+    (n_uniform, n_rows), (first, last) = schedule.sizes, schedule.means
+    width = 1 if is_single else machine().width
+    block = (n_rows | 1) * width  # with an odd number of vectors, blocks do not compete for cache
+    tile = 1 if is_single else max(2, MEMORY // (8 * block))
+    layout = Layout(width, -(-(n_uniform + last - first) // 8) * 8, block, tile)
+    writer = _Writer(schedule, plan, layout)
+    return writer.text.finished(), np.concatenate([*writer.found, np.zeros(1, np.int32)]), layout
+
+
+class _Writer:
+    """Writes the functions of a schedule.
+
+    Attributes:
+        memory: for uniform numbers (False) and lanes (True), the array in the current function.
+        tables: the array of all tables in the current function.
+        is_vector: whether numbers are vectors of lanes; else vectors run over neighbouring slots.
+        at: where the current block begins in the lanes.
+    """
+
+    def __init__(self, schedule: Schedule, plan: Plan, layout: Layout) -> None:
+        self.schedule, self.plan, self.layout = schedule, plan, layout
+        self.text = Text()
+        self.text.checked = self.checked if CHECKED else None
+        self.found: list[Slots] = []
+        self.known: dict[bytes, int] = {}
+        means = [group for group in schedule.lanes if group.op in MEANS]
+        lanes = [group for group in schedule.lanes if group.op not in MEANS]
+        phases = {"before": schedule.before, "lanes": lanes, "means": means}
+        for name, groups in (phases | {"after": schedule.after}).items():
+            self.begin(name)
+            self.is_vector = name in ("lanes", "means") and layout.width > 1
+            is_serial = not self.is_vector and len(groups) > SERIAL
+            in_rows = [is_serial and _in_rows(group) for group in groups]
+            for few, pairs in itertools.groupby(zip(in_rows, groups, strict=True), lambda x: x[0]):
+                some = [group for _, group in pairs]
+                for run in [some] if few else _runs(some):
+                    (self.rows if few else self.add)(run)
+        self.row_by_row()
+        self.load()
+        self.step()
+        self.run()
+
+    def begin(self, name: str) -> None:
+        """Begins a function; n is the number of the block, or that of all blocks in memory."""
+        uniform, lanes, tables, job, self.n = self.arrays = self.text.function(
+            name, uniform="double", lanes="double", tables="i32", job="i64", n="number"
+        )
+        self.job, self.at = job._replace(length=self.plan.size), 0
+        self.tables = tables._replace(length=self.job.read(AT["tables"] + 1))
+        length = (self.n if name in ("means", "step") else 1) * self.layout.block
+        uniform = uniform._replace(length=self.layout.lanes)
+        self.memory = {False: uniform, True: lanes._replace(length=length)}
+
+    def table(self, numbers: Slots) -> int:
+        """Where these numbers begin in the table of all places."""
+        flat = np.ascontiguousarray(numbers, np.int32).ravel()
+        if flat.tobytes() not in self.known:
+            self.known[flat.tobytes()] = sum(map(len, self.found))
+            self.found.append(flat)
+        return self.known[flat.tobytes()]
+
+    def checked(self, index: Any, last: Any) -> Any:
+        """The index, or 0 if it is not from 0 to `last`; then the run ends with WRONG_PLACE."""
+        index = self.text.number(index, "i64")
+        is_valid = index.compared(">=", 0) & index.compared("<=", last)
+        self.job.write(STATUS, is_valid.where(self.job.read(STATUS), WRONG_PLACE))
+        return is_valid.where(index, 0)
+
+    # ---- what runs around the groups
+
+    def array(self, name: str) -> Any:
+        """One of the arrays that a job has by name."""
+        return self.job.read(AT[name]).array(ARRAYS[name], self.job.read(AT[name] + 1))
+
+    def load(self) -> None:
+        """Copies the examples of a block into its lanes; the last one is repeated if they end."""
+        self.begin("load")
+        text, job, width, order = self.text, self.job, self.layout.width, self.array("order")
+        n, has_order = job.read(N), job.read(HAS_ORDER).compared("==", 1)
+        start, rows = job.read(DONE) * n, []
+        for lane in range(width):
+            row = text.minimum(self.n * width + lane, n - 1)
+            rows.append(has_order.where(order.read(has_order.where(start + row, 0)), row))
+        slot = 0
+        for at, length in zip(self.plan.arguments, self.plan.widths, strict=True):
+            firsts = [row * job.read(at + 2) for row in rows]
+            for is_whole, kind in enumerate(("double", "i64")):
+                with text.when(job.read(at + 3).compared("==", is_whole)):
+                    array = job.read(at).array(kind, job.read(at + 1))
+                    for column in text.range(length):
+                        numbers = text.joined([array.read(first + column) for first in firsts])
+                        if is_whole:
+                            numbers = numbers.cast("sitofp", "double")
+                        self.memory[True].write((column + slot) * width, numbers)
+            slot += length + 1  # skips a row of ones
+
+    def step(self) -> None:
+        """Computes everything once: before the lanes, tile by tile, after the means."""
+        self.begin("step")
+        text, job, update, layout = self.text, self.job, self.plan.update, self.layout
+        (uniform, lanes), arrays, width = self.memory.values(), self.arrays[:4], layout.width
+        done, n = job.read(DONE), job.read(N)
+        if update:
+            size, numbers = len(update.numbers), self.array("numbers")
+            for i, slot in enumerate(update.numbers.tolist()):
+                uniform.write(slot, numbers.read(done * size + i))
+        text.call("before", *arrays, 0)
+        blocks = (n + (width - 1)) >> (width.bit_length() - 1)
+        is_new = done.compared("==", 0) | job.read(HAS_ORDER).compared("==", 1)
+        is_new = is_new | (blocks > layout.tile)
+        results = (
+            [] if update else [i for in_lanes, i in self.schedule.results.tolist() if in_lanes]
+        )
+        for first in text.range(blocks, step=layout.tile):
+            some = text.minimum(blocks - first, layout.tile)
+            for i in text.range(some):
+                block = lanes.part(i * layout.block, layout.block)
+                here = [arrays[0], block, *arrays[2:]]
+                with text.when(is_new):
+                    text.call("load", *here, i + first)
+                text.call("lanes", *here, 0)
+                for k, slot in enumerate(results):
+                    at = (i + first) * width + job.read(PADDED) * k
+                    self.array("rows").write(at, block.read(slot * width, width))
+            last = (some - 1) * layout.block  # the last block, and how many examples it has
+            rest = (first + some).compared("==", blocks).where(n & (width - 1), 0)
+            with text.when(rest > 0):
+                mask = text.joined([rest > lane for lane in range(width)])
+                for i in text.range(layout.block, step=width):
+                    lanes.write(i + last, mask.where(lanes.read(i + last, width), 0.0))
+            text.call("means", *arrays, some)
+            with text.when(rest > 0):
+                ones = _Places(self, np.array(self.schedule.ones))
+                for i in text.range(len(self.schedule.ones)):
+                    one = text.number(1.0, "double", width)
+                    lanes.write(ones.at(i) * width + last, one)
+            with text.when(blocks > layout.tile):  # add up the tiles
+                for slot in text.range(self.schedule.means[1], start=self.schedule.means[0]):
+                    at, mean = slot + (self.schedule.sizes[0] - self.schedule.means[0]), slot
+                    total = (first > 0).where(uniform.read(at), 0.0) + uniform.read(mean)
+                    uniform.write(at, total)
+                    uniform.write(mean, total)
+        text.call("after", *arrays, 0)
+        if update:
+            with text.when(job.read(STATUS).compared("==", 0)):
+                self.array("losses").write(done, uniform.read(update.mean))
+                is_finite = uniform.read(update.square) < math.inf
+                job.write(STATUS, is_finite.where(0, text.number(NOT_FINITE, "i64")))
+                with text.when(is_finite):
+                    for old, new in zip(update.kept, update.new, strict=True):
+                        self.copy(uniform, new, uniform, old)
+                    job.write(DONE, done + 1)
+
+    def run(self) -> None:
+        """The function that is called from outside."""
+        text, plan, layout = self.text, self.plan, self.layout
+        [job] = text.function("run", job="i64")
+        self.job = job = job._replace(length=plan.size)
+        memory, self.tables = self.array("memory"), self.array("tables")
+        uniform = memory.part(0, layout.lanes)
+        lanes = memory.part(layout.lanes, memory.length - layout.lanes)
+        for at, slots in zip(plan.given, plan.inputs, strict=True):
+            array = job.read(at).array("double", job.read(at + 1))
+            self.copy(array, np.arange(len(slots)), uniform, slots)
+        for _ in text.range(job.read(STEPS)):
+            with text.when(job.read(STATUS).compared("==", 0)):
+                text.call("step", uniform, lanes, self.tables, job, job.read(BLOCKS))
+        for at, slots in zip(plan.returned, plan.outputs, strict=True):
+            array = job.read(at).array("double", job.read(at + 1))
+            self.copy(uniform, slots, array, np.arange(len(slots)))
+
+    def copy(self, source: Array, old: Slots, target: Array, new: Slots) -> None:
+        """Sets target[new] = source[old]."""
+        for length, moves, starts in _stretches([old, new], len(old)):
+            first, last = (_Places(self, slots[starts]) for slots in (old, new))
+            for i in self.text.range(len(starts)):
+                x, y = first.at(i), last.at(i)
+                for j, width in self.pieces(length, machine().width if moves == [1, 1] else 1):
+                    target.write(j * moves[1] + y, source.read(j * moves[0] + x, width))
+
+    # ---- numbers at slots
+
+    def read(self, lanes: bool, slot: Any, width: int = 1, step: int = 1) -> Any:
+        """In lanes, the vector of a slot; else `width` numbers at slots with this step."""
+        memory = self.memory[lanes]
+        if self.is_vector:
+            vector = self.layout.width
+            if lanes:
+                return memory.read(slot * vector + self.at, vector)
+            return memory.read(slot).splat(vector)
+        if step == 0:
+            return memory.read(slot).splat(width)
+        if step == 1:
+            return memory.read(slot, width)
+        return self.text.joined([memory.read(slot + i * step) for i in range(width)])
+
+    def write(self, lanes: bool, slot: Any, numbers: Num) -> None:
+        """Stores a vector in a slot of the lanes, else numbers in neighbouring slots."""
+        width = self.layout.width if lanes and self.is_vector else 1
+        self.memory[lanes].write(slot * width, numbers)
+
+    def blocks(self, carried: list[Any] | None = None) -> Iterator[None]:
+        """A loop over all blocks, for groups that compute means."""
+        step = self.layout.block
+        for at in self.text.range(self.n * step, step=step, carried=carried):
+            self.at = at
+            yield
+        self.at = 0
+
+    def pieces(self, length: int, width: int) -> Iterator[tuple[Any, int]]:
+        """Loops over neighbouring numbers: where each vector begins; the last two may overlap."""
+        width = min(width, 1 << (length.bit_length() - 1))
+        whole = length // width * width
+        for j in self.text.range(whole, step=width, unroll=2):
+            yield j, width
+        if whole < length:
+            yield length - width, width
+
+    def tiles(self, total: int, most: int) -> Iterator[tuple[Any, int]]:
+        """A loop over tiles of the same size: where each begins; the last two may overlap."""
+        count = -(-total // most)
+        size = -(-total // count)
+        for i in self.text.range(count):
+            start = i * size
+            yield self.text.minimum(start, total - size) if count * size > total else start, size
+
+    # ---- groups
+
+    def add(self, run: list[Group]) -> None:
+        """Writes the code of groups that `_runs` put together."""
+        group = run[0]
+        if _is_elementwise(group):
+            self.elementwise(run)
+        elif group.op in PRODUCTS:
+            self.products(group)
+        elif group.op in REDUCTIONS:
+            self.reduction(group)
+        elif group.op == "take":
+            self.take(group)
+        elif group.op in SCATTERS:
+            self.scatter(group)
+        else:
+            raise ValueError(f"there is no code for operation {group.op!r}")
+
+    def elementwise(self, run: list[Group]) -> None:
+        """Groups whose results depend, at each index, on operands at the same index."""
+        made: dict[Any, int] = {}  # the results, and then the operands that are read from memory
+        columns: dict[Any, Slots] = {}
+        for group in run:
+            for key, slots in _columns(group):
+                if key not in made:
+                    columns[key] = slots
+            made[_key(group.result)] = len(made)
+        count = len(run[0].result.slots)
+        if self.is_vector:
+            stretches = [(1, [0] * len(columns), np.arange(count))]
+        else:
+            stretches = _stretches([*columns.values()], count)
+        for length, moves, starts in stretches:
+            places = [
+                _Places(self, slots[starts]) for slots in (*columns.values(), np.arange(count))
+            ]
+            for i in self.text.range(len(starts), unroll=2):
+                *begins, out = [place.at(i) for place in places]
+                for j, width in self.pieces(length, machine().width):
+                    known: dict[Any, Num] = {}
+                    for key, begin, move in zip(columns, begins, moves, strict=True):
+                        known[key] = self.read(key[0], j * move + begin, width, move)
+                    for group in run:
+                        xs = [known[key] for key, _ in _columns(group)]
+                        combine = REDUCTIONS.get(group.op)
+                        found = _tree(combine, xs) if combine else FUNCTIONS[group.op](*xs)
+                        known[_key(group.result)] = found
+                        first = group.result.slots.item(0)
+                        self.write(group.result.lanes, j + out + first, found)
+
+    def reduction(self, group: Group) -> None:
+        """The sum of long lists, or their largest or smallest number."""
+        [block], combine = group.operands, REDUCTIONS[group.op]
+        places, (n, length) = _Places(self, block.slots), block.slots.shape
+        for i in self.text.range(n):
+            found = [self.read(block.lanes, places.at(i, k)) for k in range(4)]
+            whole = length // 4 * 4
+            for k in self.text.range(whole, start=4, step=4, carried=found):
+                for j, x in enumerate(found):
+                    found[j] = combine(x, self.read(block.lanes, places.at(i, k + j)))
+            found += [self.read(block.lanes, places.at(i, k)) for k in range(whole, length)]
+            self.write(group.result.lanes, i + group.result.slots.item(0), _tree(combine, found))
+
+    # ---- products
+
+    def products(self, group: Group) -> None:
+        """Matrix products, in tiles whose sums stay in registers.
+
+        Vectors run over the lanes, else along neighbouring results, or else along the terms of a
+        sum. The numbers of such a vector, and those of the lanes for a mean, are added at the end.
+        """
+        (left, right), result = group.operands, group.result
+        count, n_rights, n_lefts = result.slots.shape
+        is_mean, terms = self.is_vector and group.op == "mean", left.slots.shape[-1]
+        a, b = _Places(self, left.slots), _Places(self, right.slots)
+        if n_lefts == 1 and not self.is_vector:  # a column is computed as a row
+            a, b, left, right, n_rights, n_lefts = b, a, right, left, n_lefts, n_rights
+        widest = machine().width
+        width = along = 1  # of vectors along results, and along terms
+        if not self.is_vector and a.steps[1] == 1 and n_lefts > 1:
+            width = min(widest, 1 << (n_lefts.bit_length() - 1))
+        elif not self.is_vector and a.steps[2] == b.steps[2] == 1 and terms > 3:
+            along = min(widest, 1 << (terms.bit_length() - 1))
+        adds = is_mean or along > 1
+        high = min(n_rights, 4)
+        wide = min(4, widest) if adds else machine().tile // high * width
+        for i in self.text.range(count):
+            for r, rows in self.tiles(n_rights, high):
+                for x, columns in self.tiles(n_lefts, min(wide, -(-n_lefts // width) * width)):
+                    starts = [min(j, columns - width) for j in range(0, columns, width)]
+
+                    def factors(
+                        k: Any, along: int, i: Any = i, r: Any = r, x: Any = x, rows: int = rows,
+                        starts: list[int] = starts,
+                    ) -> list[tuple[Num, Num]]:  # fmt: skip
+                        size = width if width > 1 else along
+                        xs = [self.read(left.lanes, a.at(i, x + j, k), size) for j in starts]
+                        ys = [self.read(right.lanes, b.at(i, r + j, k), along) for j in range(rows)]
+                        return [(p, q) for q in ys for p in xs]
+
+                    sums = self.sums(factors, rows * len(starts), terms, along, width, is_mean)
+                    for j in range(rows):
+                        row = sums[j * len(starts) : (j + 1) * len(starts)]
+                        at = (i * n_rights + (r + j)) * n_lefts + x + result.slots.item(0)
+                        begins = starts
+                        if adds:
+                            row, begins = [self.text.sums(row)], [0]
+                        for start, total in zip(begins, row, strict=True):
+                            total = total * self.share() if is_mean else total
+                            self.write(result.lanes, at + start, total)
+
+    def sums(
+        self, factors: Callable[..., Any], n: int, terms: int, along: int, width: int, is_mean: bool
+    ) -> list[Num]:
+        """Sums of products, n of them, each of `terms` terms."""
+        vector = self.layout.width if self.is_vector else max(width, along)
+        turns = terms // along
+        parts = max(1, min(8 // n, turns // 2))  # sums that do not wait for each other
+        totals = [self.text.number(0.0, "double", vector)] * (n * parts)
+
+        def add(pairs: Sequence[tuple[Num, Num]], part: int = 0) -> None:
+            for i, (x, y) in enumerate(pairs, part * n):
+                totals[i] = totals[i] + x * y
+
+        whole = turns // parts * parts
+        for _ in self.blocks(totals) if is_mean else [None]:
+            for k in self.text.range(
+                whole * along, step=parts * along, carried=totals, unroll=max(1, 32 // len(totals))
+            ):
+                for part in range(parts):
+                    add(factors(k + part * along, along), part)
+            for k in range(whole, turns):
+                add(factors(k * along, along))
+        for k in range(turns * along, terms):  # what does not fill a vector
+            add(
+                [((x * y).first(vector), self.text.number(1.0, "double")) for x, y in factors(k, 1)]
+            )
+        return [_tree(FUNCTIONS["+"], totals[i::n]) for i in range(n)]
+
+    def share(self) -> Any:
+        """One divided by the number of examples."""
+        return 1.0 / self.job.read(N).cast("sitofp", "double")
+
+    # ---- many small groups
+
+    def rows(self, groups: list[Group]) -> None:
+        """Groups as rows of the table."""
+        codes, zero = {op: i for i, op in enumerate(ROWS)}, self.schedule.constants[-2][0]
+        table: list[int] = []
+
+        def row(op: str, *places: int) -> None:
+            table.extend((codes[op], *places, *[zero] * (ROW - 1 - len(places))))
+
+        for group in groups:
+            op, length = group.op, group.operands[0].slots.shape[-1]
+            outs, *operands = (
+                (x.slots.ravel() + x.lanes * self.layout.lanes).tolist()
+                for x in (group.result, *group.operands)
+            )
+            for i, out in enumerate(outs):
+                if op in FUNCTIONS:
+                    row(op, out, *(places[i] for places in operands))
+                elif op in REDUCTIONS:
+                    total, *rest = operands[0][i * length : (i + 1) * length]
+                    step = 3 if op == "sum" else 1
+                    for k in range(0, len(rest) or 1, step):
+                        row(
+                            op,
+                            out,
+                            total,
+                            *(rest[k : k + step] or [zero, total][op != "sum" :][:1]),
+                        )
+                        total = out
+                else:
+                    _, n_rights, n_lefts = group.result.slots.shape
+                    left = (i // (n_rights * n_lefts) * n_lefts + i % n_lefts) * length
+                    pairs = zip(
+                        operands[0][left:], operands[1][i // n_lefts * length :], strict=False
+                    )
+                    row("*", out, *next(pairs))
+                    for _, pair in zip(range(length - 1), pairs, strict=False):
+                        row("add product", out, out, *pair)
+        uniform, _, tables, job, _ = self.arrays
+        self.text.call("rows", uniform, tables, job, self.table(np.array(table)), len(table) // ROW)
+
+    def row_by_row(self) -> None:
+        """The function that runs rows of the table."""
+        memory, tables, job, first, count = self.text.function(
+            "rows", memory="double", tables="i32", job="i64", first="number", count="number"
+        )
+        self.job = job._replace(length=self.plan.size)
+        memory = memory._replace(length=self.job.read(AT["memory"] + 1))
+        tables = tables._replace(length=self.job.read(AT["tables"] + 1))
+        for i in self.text.range(count):
+            at = first + i * ROW
+            for case in self.text.cases(tables.read(at), len(ROWS)):
+                function = [*ROWS.values()][case]
+                arity = function.__code__.co_argcount
+                xs = [memory.read(tables.read(at + 2 + j)) for j in range(arity)]
+                memory.write(tables.read(at + 1), function(*xs))
+
+    # ---- tables of a user's program
+
+    def take(self, group: Group) -> None:
+        """Looks up entries of tables."""
+        (index, table), result = group.operands, group.result
+        n, length = table.slots.shape
+        chosen, entries = _Places(self, index.slots.ravel()), _Places(self, table.slots)
+        for i in self.text.range(n):
+            found = []
+            for lane, entry in self.entries(self.read(index.lanes, chosen.at(i)), length):
+                slot, memory = entries.at(i, entry), self.memory[table.lanes]
+                is_row = self.is_vector and table.lanes
+                found.append(memory.read(slot * self.layout.width + lane if is_row else slot))
+            self.write(result.lanes, i + result.slots.item(0), self.text.joined(found))
+
+    def scatter(self, group: Group) -> None:
+        """Adds numbers to entries of tables, perhaps those of all lanes to the same entry."""
+        (index, added), result = group.operands, group.result
+        (n, length), out = result.slots.shape, result.slots.item(0)
+        indices, places = _Places(self, index.slots), _Places(self, added.slots)
+        is_mean = self.is_vector and group.op == "scatter mean"
+        width = self.layout.width if self.is_vector and not is_mean else 1
+        memory, factor = self.memory[result.lanes], self.share() if is_mean else 1.0
+        for i in self.text.range(n * length):
+            memory.write((i + out) * width, self.text.number(0.0, "double", width))
+        for i in self.text.range(n):
+            for j in self.text.range(index.slots.shape[1]):
+                for _ in self.blocks() if is_mean else [None]:
+                    more = self.read(added.lanes, places.at(i, j)) * factor
+                    numbers = self.read(index.lanes, indices.at(i, j))
+                    for lane, entry in self.entries(numbers, length):
+                        at = (i * length + out + entry) * width + (lane if width > 1 else 0)
+                        memory.write(at, memory.read(at) + more.entry(lane))
+
+    def entries(self, index: Num, length: int) -> Iterator[tuple[int, Num]]:
+        """For each lane, the index as a whole number; invalid ones are 0, and end the run."""
+        for lane in range(index.width):
+            number = index.entry(lane)
+            is_valid = number.compared(">=", 0.0) & number.compared("<", float(length))
+            whole = is_valid.where(number, 0.0).cast("fptosi", "i64")
+            is_valid = is_valid & whole.cast("sitofp", "double").compared("==", number)
+            self.job.write(STATUS, is_valid.where(self.job.read(STATUS), WRONG_INDEX))
+            yield lane, whole
+
+
+class _Places:
+    """The slots of a block as a formula of indices, with a table where there is no formula."""
+
+    def __init__(self, writer: _Writer, slots: Slots) -> None:
+        self.steps: list[int | None] = []
+        rest: Any = slots
+        for axis, size in enumerate(slots.shape):
+            steps = np.diff(rest, axis=axis)
+            is_regular = size < 2 or bool((steps == steps.flat[0]).all())
+            self.steps.append((int(steps.flat[0]) if size > 1 else 0) if is_regular else None)
+            rest = rest[(slice(None),) * axis + (slice(1),)] if is_regular else rest
+        self.first, self.sizes = int(rest.flat[0]) if rest.size else 0, rest.shape
+        self.table = writer.table(rest) if rest.size > 1 else None
+        self.writer = writer
+
+    def at(self, *indices: Any) -> Any:
+        """The slot at these indices."""
+        place: Any = self.first
+        if self.table is not None:
+            at: Any = 0
+            for index, size in zip(indices, self.sizes, strict=True):
+                at = at * size + (index if size > 1 else 0)
+            place = self.writer.tables.read(at + self.table)
+        for index, step in zip(indices, self.steps, strict=True):
+            if step:
+                place = index * step + place
+        return place
+
+
+def _is_elementwise(group: Group) -> bool:
+    is_short = group.op in REDUCTIONS and group.operands[0].slots.shape[1] <= MOST
+    return is_short or group.op in FUNCTIONS
+
+
+def _in_rows(group: Group) -> bool:
+    is_short = group.op == "dot" and group.operands[0].slots.shape[-1] <= FEW
+    return group.result.slots.size <= FEW and (is_short or _is_elementwise(group))
+
+
+def _key(block: Block) -> tuple[bool, bytes]:
+    return block.lanes, block.slots.tobytes()
+
+
+def _columns(group: Group) -> Iterator[tuple[Any, Slots]]:
+    # The operands of an elementwise group: those at each index, and a key for each.
+    for block in group.operands:
+        for slots in block.slots.reshape(len(block.slots), -1).T:
+            yield (block.lanes, slots.tobytes()), slots
+
+
+def _tree(combine: Callable[..., Num], xs: Sequence[Num]) -> Num:
+    while len(xs) > 1:
+        pairs = zip(xs[::2], xs[1::2], strict=False)
+        xs = [*(combine(x, y) for x, y in pairs), *xs[len(xs) // 2 * 2 :]]
+    return xs[0]
+
+
+def _runs(groups: Sequence[Group]) -> Iterator[list[Group]]:
+    # Splits the groups: elementwise ones that can share a loop come together.
+    run: list[Group] = []
+    for group in groups:
+        if run and not _fits(group, run):
+            yield run
+            run = []
+        run.append(group)
+    if run:
+        yield run
+
+
+def _fits(group: Group, run: list[Group]) -> bool:
+    # Whether all it needs from the run is, at each index, a result at the same index.
+    (lanes, slots), made = group.result, {_key(known.result) for known in run}
+    first, end = run[0].result.slots.item(0), slots.item(-1)
+    return (
+        all(map(_is_elementwise, (group, run[0])))
+        and (lanes, slots.shape) == (run[0].result.lanes, run[0].result.slots.shape)
+        and all(
+            key in made or key[0] != lanes or not ((column >= first) & (column <= end)).any()
+            for key, column in _columns(group)
+        )
+    )
+
+
+def _stretches(columns: Sequence[Slots], count: int) -> list[tuple[int, list[int], Slots]]:
+    """Splits indices 0 ... count - 1 into stretches in which each column moves by a fixed step.
+
+    Returns, for each kind of stretch, its length, the step of each column, and where such stretches
+    begin. If they would be short, it returns single indices.
+
+    >>> _stretches([np.array([5, 6, 7, 8, 0, 1, 2, 3]), np.array([9, 9, 9, 9, 8, 8, 8, 8])], 8)
+    [(4, [1, 0], array([0, 4]))]
+    """
+    steps = np.diff(np.reshape(columns, (len(columns), count)), axis=1)
+    changes = np.flatnonzero((np.diff(steps, axis=1) != 0).any(axis=0)) + 1
+    kinds: dict[Any, list[int]] = {}
+    start = 0
+    for last in [*changes.tolist(), count - 1]:
+        if last > start or start == last == count - 1:
+            moves = steps[:, start].tolist() if last > start else [0] * len(columns)
+            kinds.setdefault((last - start + 1, *moves), []).append(start)
+            start = last + 1
+    if 4 * sum(map(len, kinds.values())) > count:
+        return [(1, [0] * len(columns), np.arange(count))] if count else []
+    return [(length, moves, np.array(starts)) for (length, *moves), starts in kinds.items()]

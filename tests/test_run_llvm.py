@@ -1,0 +1,219 @@
+"""Machine code: for any number of examples, made by threads at once, freed with its function."""
+
+import gc
+import os
+import re
+import subprocess
+import sys
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite", reason="llvmlite, the extra 'fast', is not installed")
+
+from compiled import assert_agrees, assert_close, by_batch, mlp, rows
+
+import micrograd
+from micrograd import Value, fit, take
+from micrograd.compiler import llvm_text
+from micrograd.losses import cross_entropy
+from micrograd.optim import Adam
+
+
+@pytest.fixture
+def codes(monkeypatch):
+    """Weak references to all machine code that is made meanwhile."""
+    made, original = [], llvm_text.Code.__init__
+
+    def noted(self, text):
+        original(self, text)
+        made.append(weakref.ref(self))
+
+    monkeypatch.setattr(llvm_text.Code, "__init__", noted)
+    return made
+
+
+def test_numba_is_another_name_for_it():
+    assert micrograd.compile(lambda x: x, executor="numba").executor == "llvm"
+
+
+def test_one_text_serves_all_numbers_of_examples(codes):
+    model, xs = mlp(3, 5, 2), rows(600, 3)
+    loss = micrograd.compile(lambda x, k: cross_entropy(model(x), k), executor="llvm")
+    expected = None
+    for n in (600, 2, 3, 7, 8, 9, 599, 64, 600):
+        found = by_batch(loss(xs[:n], np.arange(n) % 2), model.parameters())
+        expected = expected or found
+        assert_close(found[0], expected[0][:n])
+    assert len(codes) == 1
+    assert_close(found[2], expected[2], scale=1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 31, 100, 5000])
+def test_any_number_of_examples(n):
+    random = np.random.default_rng(n)
+    model = mlp(2, 3, 1, activation="tanh")
+    table = [Value(x) for x in random.normal(size=3)]
+    parameters = [*model.parameters(), *table]
+
+    def loss(x, i):
+        inputs = [x[0] * take(table, i), take(table, 2 - i).maximum(x[1])]
+        return (model(inputs) - x[0]) ** 2 + 0.01 * sum(p * p for p in parameters)
+
+    few = rows(7, 2, seed=n), random.integers(0, 3, 7)
+    index = np.arange(n) % 7
+    compiled = micrograd.compile(loss, executor="llvm")
+    if n < 10:
+        assert_agrees(loss, parameters, *(a[index] for a in few), compiled=compiled, scale=1)
+    else:
+        plain = micrograd.compile(loss, executor="numpy")
+        arguments = [a[index] for a in few]
+        expected = by_batch(plain(*arguments), parameters)
+        for one, other in zip(by_batch(compiled(*arguments), parameters), expected, strict=True):
+            assert_close(one, other, scale=1)
+
+
+def test_code_is_freed_with_its_function(codes):
+    w = Value(2.0)
+
+    def used():
+        loss = micrograd.compile(lambda x: (w * x - 1) ** 2, executor="llvm")
+        batch = loss([1.0, 2.0])
+        batch.backward()
+        fit(loss, np.array([1.0, 2.0]), None, Adam([w]), steps=3)
+        return batch
+
+    batch = used()
+    assert codes
+    assert batch.lanes.tolist() == [1.0, 9.0]
+    del batch
+    gc.collect()
+    assert not any(code() for code in codes)
+
+
+def test_threads_compile_and_run_at_once():
+    models = [mlp(3, 4, 1, seed=i) for i in range(6)]
+    xs = rows(50, 3)
+
+    def computed(model):
+        loss = micrograd.compile(lambda x: model(x) ** 2, executor="llvm")
+        return [loss(xs[:n]).data for n in (50, 1, 20) for _ in range(5)]
+
+    with ThreadPoolExecutor(max_workers=6) as pool:
+        found = list(pool.map(computed, models))
+    for model, numbers in zip(models, found, strict=True):
+        assert_close(numbers, computed(model))
+
+
+def test_threads_share_a_function():
+    w = Value(2.0)
+    loss = micrograd.compile(lambda x: (w * x).tanh(), executor="llvm")
+    xs = rows(400, 1)[:, 0]
+
+    def computed(n):
+        return [loss(xs[:n]).lanes.tolist() for _ in range(20)]
+
+    sizes = [3, 400, 17, 1, 100, 64]
+    with ThreadPoolExecutor(max_workers=6) as pool:
+        found = list(pool.map(computed, sizes))
+    for n, several in zip(sizes, found, strict=True):
+        assert several == computed(n)
+
+
+def test_the_text_holds_no_name_of_the_users(monkeypatch):
+    texts, original = [], llvm_text.Code.__init__
+
+    def noted(self, text):
+        texts.append(text)
+        original(self, text)
+
+    monkeypatch.setattr(llvm_text.Code, "__init__", noted)
+    secret = Value(2.0, label="secret")
+    loss = micrograd.compile(lambda secret_input: secret * secret_input, executor="llvm")
+    loss([1.0, 2.0])
+    assert texts
+    assert not any(re.search("secret", text) for text in texts)
+
+
+def test_an_array_may_change_or_vanish_between_calls():
+    w = Value(2.0)
+    loss = micrograd.compile(lambda x: w * x, executor="llvm")
+    x = np.arange(6.0)
+    assert loss(x).data == 5.0
+    x += 1
+    assert loss(x).data == 7.0
+    del x
+    assert loss(np.full(6, 3.0)).data == 6.0
+    assert loss(np.arange(12.0)[::2]).data == 10.0
+    assert loss(np.arange(6)).data == 5.0
+
+
+def test_a_loop_over_many_small_operations():
+    w = Value(0.5)
+
+    def loss(x):
+        y = Value(x)
+        for i in range(400):
+            y = (y * w + x * (0.1 * i)).tanh() + (y * y + 1).log() / 3
+        return y + sum((w * k).exp() for k in (0.1, 0.2, 0.3))
+
+    compiled = micrograd.compile(loss, executor="llvm")
+    for xs in ([0.25], [0.25, 1.0]):
+        assert_agrees(loss, [w], xs, compiled=compiled, scale=1e3)
+
+
+NARROW = """
+import sys
+sys.path.insert(0, {tests!r})
+import numpy as np
+from llvmlite import binding
+features = binding.get_host_cpu_features()
+hidden = [name for name in features if name.startswith("avx512") or {hides_avx2} and "avx" in name]
+hidden += ["fma", "f16c", "vaes", "vpclmulqdq"] if {hides_avx2} else []
+for name in hidden:
+    features[name] = False
+binding.get_host_cpu_features = lambda: features
+binding.get_host_cpu_name = lambda: "x86-64"
+import micrograd
+from compiled import assert_agrees, mlp, rows
+from micrograd.compiler.llvm_text import machine
+for sizes, n in (((3, 9, 5, 2), 13), ((2, 17, 1), 1), ((2, 4, 1), 2)):
+    model = mlp(*sizes, activation="tanh")
+    f = lambda x: sum(y * y for y in (model(x) if sizes[-1] > 1 else [model(x)]))
+    compiled = micrograd.compile(f, executor="llvm")
+    assert_agrees(f, model.parameters(), rows(n, sizes[0]), compiled=compiled, scale=1)
+print(machine().width)
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="masks features of x86")
+@pytest.mark.parametrize(("hides_avx2", "width"), [(False, "4"), (True, "2")])
+def test_processors_with_narrower_vectors(hides_avx2, width):
+    code = NARROW.format(tests=os.path.dirname(__file__), hides_avx2=hides_avx2)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout.strip() == width, run.stderr
+
+
+def test_a_checked_text_ends_a_run_that_leaves_its_memory():
+    code = (
+        "import numpy as np, micrograd\n"
+        "from micrograd.compiler import llvm_code\n"
+        "w = micrograd.Value(2.0)\n"
+        "f = lambda i: micrograd.take([w, w * 2, w * 3], i)\n"
+        "loss = micrograd.compile(f, executor='llvm')\n"
+        "print(loss(np.array([0, 2])).data)\n"
+        "entries = llvm_code._Writer.entries\n"
+        "def wrong(self, index, length):\n"
+        "    return [(lane, i * 10**6) for lane, i in entries(self, index, length)]\n"
+        "llvm_code._Writer.entries = wrong\n"
+        "loss.clear()\n"
+        "print(loss(np.array([0, 2])).data)\n"
+    )
+    environment = os.environ | {"MICROGRAD_CHECKED": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    assert run.stdout == "4.0\n"
+    assert "used a place outside of its memory" in run.stderr
