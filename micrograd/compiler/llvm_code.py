@@ -145,6 +145,7 @@ class _Writer:
         self.parts: dict[str, list[str]] = {}
         self.found: list[Slots] = []
         self.known: dict[bytes, int] = {}
+        self.size = 0
         means = [group for group in schedule.lanes if group.op in MEANS]
         lanes = [group for group in schedule.lanes if group.op not in MEANS]
         phases = {"before": schedule.before, "lanes": lanes, "means": means}
@@ -186,10 +187,11 @@ class _Writer:
     def table(self, numbers: Slots) -> int:
         """Where these numbers begin in the table of all places."""
         flat = np.ascontiguousarray(numbers, np.int32).ravel()
-        if flat.tobytes() not in self.known:
-            self.known[flat.tobytes()] = sum(map(len, self.found))
+        start = self.known.setdefault(flat.tobytes(), self.size)
+        if start == self.size:
             self.found.append(flat)
-        return self.known[flat.tobytes()]
+            self.size += len(flat)
+        return start
 
     def checked(self, index: Any, last: Any) -> Any:
         """The index, or 0 if it is not from 0 to `last`; then the run ends with WRONG_PLACE."""
