@@ -41,6 +41,7 @@ from micrograd.compiler.schedule import PRODUCTS, Block, Group, Schedule
 Slots = npt.NDArray[Any]
 
 MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
+PART = 64  # loops in a function: LLVM takes much longer for large functions
 SERIAL = 500  # with more groups than this, those with few results become rows of one table
 FEW = 8  # results, or products in a sum
 MOST = 32  # the sum of more numbers has a loop of its own
@@ -140,43 +141,57 @@ class _Writer:
         self.schedule, self.plan, self.layout = schedule, plan, layout
         self.text = Text()
         self.text.checked = self.checked if CHECKED else None
+        self.row_functions: set[str] = set()
+        self.parts: dict[str, list[str]] = {}
         self.found: list[Slots] = []
         self.known: dict[bytes, int] = {}
+        self.size = 0
         means = [group for group in schedule.lanes if group.op in MEANS]
         lanes = [group for group in schedule.lanes if group.op not in MEANS]
         phases = {"before": schedule.before, "lanes": lanes, "means": means}
         for name, groups in (phases | {"after": schedule.after}).items():
-            self.begin(name)
             self.is_vector = name in ("lanes", "means") and layout.width > 1
-            is_serial = not self.is_vector and len(groups) > SERIAL
+            is_serial = name != "means" and len(groups) > SERIAL
+            runs: list[Any] = []
             in_rows = [is_serial and _in_rows(group) for group in groups]
             for few, pairs in itertools.groupby(zip(in_rows, groups, strict=True), lambda x: x[0]):
                 some = [group for _, group in pairs]
                 for run in [some] if few else _runs(some):
-                    (self.rows if few else self.add)(run)
-        self.row_by_row()
+                    runs.append((self.rows if few else self.add, run))
+            self.parts[name] = [f"{name}{i}" for i in range(0, len(runs), PART)]
+            for i, part in enumerate(self.parts[name]):
+                self.begin(part, is_one_block=name != "means")
+                for add, run in runs[i * PART : (i + 1) * PART]:
+                    add(run)
+        for name in sorted(self.row_functions):
+            self.row_by_row(name)
         self.load()
         self.step()
         self.run()
 
-    def begin(self, name: str) -> None:
+    def begin(self, name: str, is_one_block: bool = True) -> None:
         """Begins a function; n is the number of the block, or that of all blocks in memory."""
-        uniform, lanes, tables, job, self.n = self.arrays = self.text.function(
+        *self.arrays, self.n = self.text.function(
             name, uniform="double", lanes="double", tables="i32", job="i64", n="number"
         )
+        self.now_in(*self.arrays, size=(1 if is_one_block else self.n) * self.layout.block)
+
+    def now_in(self, *arrays: Array, size: Any) -> None:
+        """Sets the arrays of the current function; `size` is that of the lanes."""
+        uniform, lanes, tables, job = arrays
         self.job, self.at = job._replace(length=self.plan.size), 0
         self.tables = tables._replace(length=self.job.read(AT["tables"] + 1))
-        length = (self.n if name in ("means", "step") else 1) * self.layout.block
         uniform = uniform._replace(length=self.layout.lanes)
-        self.memory = {False: uniform, True: lanes._replace(length=length)}
+        self.memory = {False: uniform, True: lanes._replace(length=size)}
 
     def table(self, numbers: Slots) -> int:
         """Where these numbers begin in the table of all places."""
         flat = np.ascontiguousarray(numbers, np.int32).ravel()
-        if flat.tobytes() not in self.known:
-            self.known[flat.tobytes()] = sum(map(len, self.found))
+        start = self.known.setdefault(flat.tobytes(), self.size)
+        if start == self.size:
             self.found.append(flat)
-        return self.known[flat.tobytes()]
+            self.size += len(flat)
+        return start
 
     def checked(self, index: Any, last: Any) -> Any:
         """The index, or 0 if it is not from 0 to `last`; then the run ends with WRONG_PLACE."""
@@ -215,15 +230,15 @@ class _Writer:
 
     def step(self) -> None:
         """Computes everything once: before the lanes, tile by tile, after the means."""
-        self.begin("step")
+        self.begin("step", is_one_block=False)
         text, job, update, layout = self.text, self.job, self.plan.update, self.layout
-        (uniform, lanes), arrays, width = self.memory.values(), self.arrays[:4], layout.width
+        (uniform, lanes), arrays, width = self.memory.values(), self.arrays, layout.width
         done, n = job.read(DONE), job.read(N)
         if update:
             size, numbers = len(update.numbers), self.array("numbers")
             for i, slot in enumerate(update.numbers.tolist()):
                 uniform.write(slot, numbers.read(done * size + i))
-        text.call("before", *arrays, 0)
+        self.call_parts("before", arrays)
         blocks = (n + (width - 1)) >> (width.bit_length() - 1)
         is_new = done.compared("==", 0) | job.read(HAS_ORDER).compared("==", 1)
         is_new = is_new | (blocks > layout.tile)
@@ -237,7 +252,7 @@ class _Writer:
                 here = [arrays[0], block, *arrays[2:]]
                 with text.when(is_new):
                     text.call("load", *here, i + first)
-                text.call("lanes", *here, 0)
+                self.call_parts("lanes", here)
                 for k, slot in enumerate(results):
                     at = (i + first) * width + job.read(PADDED) * k
                     self.array("rows").write(at, block.read(slot * width, width))
@@ -247,7 +262,7 @@ class _Writer:
                 mask = text.joined([rest > lane for lane in range(width)])
                 for i in text.range(layout.block, step=width):
                     lanes.write(i + last, mask.where(lanes.read(i + last, width), 0.0))
-            text.call("means", *arrays, some)
+            self.call_parts("means", arrays, some)
             with text.when(rest > 0):
                 ones = _Places(self, np.array(self.schedule.ones))
                 for i in text.range(len(self.schedule.ones)):
@@ -259,7 +274,7 @@ class _Writer:
                     total = (first > 0).where(uniform.read(at), 0.0) + uniform.read(mean)
                     uniform.write(at, total)
                     uniform.write(mean, total)
-        text.call("after", *arrays, 0)
+        self.call_parts("after", arrays)
         if update:
             with text.when(job.read(STATUS).compared("==", 0)):
                 self.array("losses").write(done, uniform.read(update.mean))
@@ -269,6 +284,11 @@ class _Writer:
                     for old, new in zip(update.kept, update.new, strict=True):
                         self.copy(uniform, new, uniform, old)
                     job.write(DONE, done + 1)
+
+    def call_parts(self, name: str, arrays: Sequence[Array], n: Any = 0) -> None:
+        """Calls the functions of some groups, one after the other."""
+        for part in self.parts[name]:
+            self.text.call(part, *arrays, n)
 
     def run(self) -> None:
         """The function that is called from outside."""
@@ -494,13 +514,13 @@ class _Writer:
         table: list[int] = []
 
         def row(op: str, *places: int) -> None:
-            table.extend((codes[op], *places, *[zero] * (ROW - 1 - len(places))))
+            table.extend((codes[op], *places, *[self.row_place(zero, False)] * (5 - len(places))))
 
         for group in groups:
             op, length = group.op, group.operands[0].slots.shape[-1]
             outs, *operands = (
-                (x.slots.ravel() + x.lanes * self.layout.lanes).tolist()
-                for x in (group.result, *group.operands)
+                self.row_place(block.slots.ravel(), block.lanes).tolist()
+                for block in (group.result, *group.operands)
             )
             for i, out in enumerate(outs):
                 if op in FUNCTIONS:
@@ -508,41 +528,53 @@ class _Writer:
                 elif op in REDUCTIONS:
                     total, *rest = operands[0][i * length : (i + 1) * length]
                     step = 3 if op == "sum" else 1
-                    for k in range(0, len(rest) or 1, step):
-                        row(
-                            op,
-                            out,
-                            total,
-                            *(rest[k : k + step] or [zero, total][op != "sum" :][:1]),
-                        )
+                    for k in range(0, len(rest), step):
+                        row(op, out, total, *rest[k : k + step])
                         total = out
                 else:
                     _, n_rights, n_lefts = group.result.slots.shape
                     left = (i // (n_rights * n_lefts) * n_lefts + i % n_lefts) * length
-                    pairs = zip(
-                        operands[0][left:], operands[1][i // n_lefts * length :], strict=False
-                    )
-                    row("*", out, *next(pairs))
-                    for _, pair in zip(range(length - 1), pairs, strict=False):
-                        row("add product", out, out, *pair)
-        uniform, _, tables, job, _ = self.arrays
-        self.text.call("rows", uniform, tables, job, self.table(np.array(table)), len(table) // ROW)
+                    right = i // n_lefts * length
+                    row("*", out, operands[0][left], operands[1][right])
+                    for k in range(1, length):
+                        row("add product", out, out, operands[0][left + k], operands[1][right + k])
+        size, start = len(table) // ROW, self.table(np.array(table))
+        name = "lane_rows" if self.is_vector else "rows"
+        self.row_functions.add(name)
+        self.text.call(name, *self.arrays, start, size)
 
-    def row_by_row(self) -> None:
-        """The function that runs rows of the table."""
-        memory, tables, job, first, count = self.text.function(
-            "rows", memory="double", tables="i32", job="i64", first="number", count="number"
-        )
-        self.job = job._replace(length=self.plan.size)
-        memory = memory._replace(length=self.job.read(AT["memory"] + 1))
-        tables = tables._replace(length=self.job.read(AT["tables"] + 1))
-        for i in self.text.range(count):
-            at = first + i * ROW
-            for case in self.text.cases(tables.read(at), len(ROWS)):
+    def row_place(self, slot: Any, lanes: bool) -> Any:
+        """A slot in the table: if numbers are vectors, a negative place is a uniform number."""
+        if self.is_vector:
+            return slot if lanes else -1 - slot
+        return slot + self.layout.lanes * lanes
+
+    def row_by_row(self, name: str) -> None:
+        """A function that runs rows of the table."""
+        *arrays, self.first, self.count = self.text.function(
+            name, uniform="double", lanes="double", tables="i32", job="i64", first="number",
+            count="number",
+        )  # fmt: skip
+        self.now_in(*arrays, size=self.layout.block)
+        self.is_vector = name == "lane_rows"
+        if not self.is_vector:  # both memories are one, which begins with the uniform numbers
+            length = self.job.read(AT["memory"] + 1)
+            self.memory[False] = self.memory[False]._replace(length=length)
+
+        def number(place: Any) -> Any:
+            if not self.is_vector:
+                return self.memory[False].read(place)
+            is_lane = place.compared(">=", 0)
+            uniform = self.memory[False].read(is_lane.where(0, -1 - place))
+            return is_lane.where(self.read(True, is_lane.where(place, 0)), uniform)
+
+        for i in self.text.range(self.count):
+            at = self.first + i * ROW
+            for case in self.text.cases(self.tables.read(at), len(ROWS)):
                 function = [*ROWS.values()][case]
                 arity = function.__code__.co_argcount
-                xs = [memory.read(tables.read(at + 2 + j)) for j in range(arity)]
-                memory.write(tables.read(at + 1), function(*xs))
+                xs = [number(self.tables.read(at + 2 + j)) for j in range(arity)]
+                self.write(self.is_vector, self.tables.read(at + 1), function(*xs))
 
     # ---- tables of a user's program
 
