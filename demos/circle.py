@@ -23,8 +23,8 @@ better, because tanh bends the lines, or worse, because they learn from a limite
 
 All networks learn at the same time, from the sum of their losses: its gradient with respect to the
 weights of one network is the gradient of that network's own loss. The sum is compiled. On a 2-core
-Intel Xeon the training takes about 20 seconds without llvmlite, and less with it. The pictures take
-20 more, most of them for the animation. Ctrl-C ends the training early and draws what has been
+Intel Xeon the training takes about 20 seconds without llvmlite, and less with it. The pictures
+take 20 more, most of them for the animation. Ctrl-C ends the training early and draws what has been
 learned so far.
 
 There are three pictures. circle.png has a panel for each network. As each step uses a single

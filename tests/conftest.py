@@ -38,10 +38,13 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Skips slow tests without --slow."""
+    """Skips slow tests without --slow, and without llvmlite the doctests that make machine code."""
+    has_llvm = importlib.util.find_spec("llvmlite")
     for item in items:
         if item.get_closest_marker("slow") and not config.option.slow:
             item.add_marker(pytest.mark.skip(reason=SLOW))
+        if not has_llvm and isinstance(item, pytest.DoctestItem) and "llvm" in item.name:
+            item.add_marker(pytest.mark.skip(reason="needs llvmlite"))
 
 
 def pytest_collection_finish():

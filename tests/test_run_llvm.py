@@ -1,6 +1,5 @@
 """Machine code: for any number of examples, made by threads at once, freed with its function."""
 
-import gc
 import os
 import re
 import subprocess
@@ -89,7 +88,6 @@ def test_code_is_freed_with_its_function(codes):
     assert codes
     assert batch.lanes.tolist() == [1.0, 9.0]
     del batch
-    gc.collect()
     assert not any(code() for code in codes)
 
 

@@ -105,7 +105,10 @@ class Job:
         self.numbers = (ctypes.c_int64 * plan.size)()
         self.numbers[BLOCKS] = blocks
         self._address = ctypes.addressof(self.numbers)
-        self._compiled, self._arguments = compiled, [*zip(plan.arguments, plan.widths, strict=True)]
+        self._code, self._arguments = (
+            compiled.code,
+            [*zip(plan.arguments, plan.widths, strict=True)],
+        )
         self._known: dict[int, Any] = {}
         self._given: list[Any] = [(lambda: None, None)] * len(plan.widths)
         self.point(AT["memory"], memory)
@@ -127,7 +130,7 @@ class Job:
             reference, layout = self._given[i]
             if reference() is not array or layout != (array.strides, array.dtype):
                 copies.append(self._give(i, array))
-        self._compiled.code.run(self._address)
+        self._code.run(self._address)
         return numbers[STATUS]
 
     def _give(self, i: int, array: Array) -> Array:
