@@ -1,6 +1,7 @@
 """Machine code: for any number of examples, made by threads at once, freed with its function."""
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -186,7 +187,7 @@ print(machine().width)
 """
 
 
-@pytest.mark.skipif(os.uname().machine != "x86_64", reason="masks features of x86")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="masks features of x86")
 @pytest.mark.parametrize(("hides_avx2", "width"), [(False, "4"), (True, "2")])
 def test_processors_with_narrower_vectors(hides_avx2, width):
     code = NARROW.format(tests=os.path.dirname(__file__), hides_avx2=hides_avx2)

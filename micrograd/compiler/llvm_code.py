@@ -446,7 +446,7 @@ class _Writer:
             width = min(widest, 1 << (n_lefts.bit_length() - 1))
         elif not self.is_vector and a.steps[2] == b.steps[2] == 1 and terms > 3:
             along = min(widest, 1 << (terms.bit_length() - 1))
-        adds = is_mean or along > 1
+        adds, share = is_mean or along > 1, self.share() if is_mean else None
         high = min(n_rights, 4)
         wide = min(4, widest) if adds else machine().tile // high * width
         for i in self.text.range(count):
@@ -471,7 +471,7 @@ class _Writer:
                         if adds:
                             row, begins = [self.text.sums(row)], [0]
                         for start, total in zip(begins, row, strict=True):
-                            total = total * self.share() if is_mean else total
+                            total = total * share if is_mean else total
                             self.write(result.lanes, at + start, total)
 
     def sums(
