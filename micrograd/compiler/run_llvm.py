@@ -56,7 +56,7 @@ def why_not() -> str:
     return ""
 
 
-class Compiled:
+class Binary:
     """The machine code of a schedule, and the jobs that no thread uses at the moment.
 
     Args:
@@ -74,8 +74,11 @@ class Compiled:
     def taken(self, n: int) -> Job:
         """A job for n examples; whoever takes it puts it back with `put`."""
         blocks = min(self.layout.tile, -(-n // self.layout.width))
-        job = self._free.pop() if self._free else None
-        return job if job is not None and job.blocks >= blocks else Job(self, blocks)
+        try:
+            job = self._free.pop()
+        except IndexError:
+            return Job(self, blocks)
+        return job if job.blocks >= blocks else Job(self, blocks)
 
     def put(self, job: Job) -> None:
         """Keeps a job for the next run."""
@@ -93,8 +96,8 @@ class Job:
 
     uniform, rows = np.empty(0), np.empty((0, 0))
 
-    def __init__(self, compiled: Compiled, blocks: int) -> None:
-        layout, schedule, plan = compiled.layout, compiled.schedule, compiled.plan
+    def __init__(self, binary: Binary, blocks: int) -> None:
+        layout, schedule, plan = binary.layout, binary.schedule, binary.plan
         self.blocks = blocks
         memory = np.zeros(layout.lanes + blocks * layout.block + LINE // 8)
         start = -_address(memory) % LINE // 8
@@ -105,14 +108,12 @@ class Job:
         self.numbers = (ctypes.c_int64 * plan.size)()
         self.numbers[BLOCKS] = blocks
         self._address = ctypes.addressof(self.numbers)
-        self._code, self._arguments = (
-            compiled.code,
-            [*zip(plan.arguments, plan.widths, strict=True)],
-        )
+        self._code = binary.code  # not `binary`, which keeps this job
+        self._arguments = [*zip(plan.arguments, plan.widths, strict=True)]
         self._known: dict[int, Any] = {}
         self._given: list[Any] = [(lambda: None, None)] * len(plan.widths)
         self.point(AT["memory"], memory)
-        self.point(AT["tables"], compiled.tables)
+        self.point(AT["tables"], binary.tables)
         self.point(AT["order"], np.zeros(1, np.int64))
 
     def point(self, at: int, array: Array) -> None:
@@ -156,12 +157,12 @@ class _Runner:
 
     def __init__(self, schedule: Schedule, plan: Plan) -> None:
         self.schedule, self.plan = schedule, plan
-        self._compiled: dict[bool, Compiled] = {}
+        self._binaries: dict[bool, Binary] = {}
 
-    def compiled(self, n: int) -> Compiled:
-        found = self._compiled.get(n == 1)
+    def binary(self, n: int) -> Binary:
+        found = self._binaries.get(n == 1)
         if found is None:
-            found = self._compiled[n == 1] = Compiled(self.schedule, self.plan, n == 1)
+            found = self._binaries[n == 1] = Binary(self.schedule, self.plan, n == 1)
         return found
 
 
@@ -178,12 +179,12 @@ class LlvmExecutor(_Runner):
 
     def __call__(self, parameters: Array, arguments: Sequence[Array], n: int) -> tuple[Array, Any]:
         """The results that are uniform or means, and a row of lanes for each remaining result."""
-        compiled, plan = self.compiled(n), self.plan
-        job = compiled.taken(n)
+        binary, plan = self.binary(n), self.plan
+        job = binary.taken(n)
         if not job.uniform.size:
             job.uniform = np.empty(self._n_uniform)
             job.point(plan.returned[0], job.uniform)
-        width = compiled.layout.width
+        width = binary.layout.width
         padded = -(-n // width) * width
         if job.numbers[PADDED] != padded:
             job.rows, job.numbers[PADDED] = np.empty((self._n_rows, padded)), padded
@@ -193,7 +194,7 @@ class LlvmExecutor(_Runner):
         if status:
             raise _error(status)
         found = job.uniform.copy(), job.rows[:, :n].copy()
-        compiled.put(job)
+        binary.put(job)
         return found
 
 
@@ -210,8 +211,8 @@ class LlvmLoop(_Runner):
         kept: Sequence[Array], gradient: Array, losses: Array, done: Array,
     ) -> bool:  # fmt: skip
         """Does steps; returns whether the square of the gradients stays finite."""
-        compiled, plan = self.compiled(n), self.plan
-        job = compiled.taken(n)
+        binary, plan = self.binary(n), self.plan
+        job = binary.taken(n)
         job.numbers[HAS_ORDER] = order is not None
         if order is not None:
             job.point(AT["order"], np.ascontiguousarray(order, np.int64))
@@ -223,7 +224,7 @@ class LlvmLoop(_Runner):
             status = job.run(n, arrays, count)
         finally:
             done[0] = job.numbers[DONE]
-        compiled.put(job)
+        binary.put(job)
         if status in (0, NOT_FINITE):
             return not status
         raise _error(status)
