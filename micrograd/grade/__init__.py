@@ -27,8 +27,8 @@ operation that the class lacks is "not there yet", which is not a failure. A lim
 micrograd shares (a second backward, a very deep graph) is only noted. In-place operators like `+=`
 are not checked: without `__iadd__`, Python computes `a += b` as `a = a + b`.
 
-To add a rule, write a table for it in `rules.toml` (what it says, how to fix it, its points, and the
-program that shows it, under `shown_by`) and its name into `plan()` in `programs.py`.
+To add a rule, write a table for it in `rules.toml` (what it says, how to fix it, its points, and
+the program that shows it, under `shown_by`), and its name into `plan()` in `programs.py`.
 
 For a whole class of students there is `micrograd grade homework/*.py --csv results.csv --html
 report/`, and `report.points()` gives the points of one report (`points.py` explains them). Other
