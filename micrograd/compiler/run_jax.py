@@ -346,8 +346,8 @@ def sharded(
 class JaxLoop:
     """Training steps in a loop inside a compiled function; `NumPyLoop` describes the arguments.
 
-    The results of its schedule are the mean, the sum of the squares of the gradients, the gradients,
-    and then the new data and states, one after the other.
+    The results of its schedule are the mean, the sum of the squares of the gradients, the
+    gradients, and then the new data and states, one after the other.
     """
 
     def __init__(self, update: Any, shapes: Sequence[tuple[int, ...]]) -> None:
