@@ -346,7 +346,7 @@ def sharded(
 class JaxLoop:
     """Training steps in a loop inside a compiled function; `NumPyLoop` describes the arguments.
 
-    The results of the schedule are the mean, the gradients of the program, the square of all
+    The results of its schedule are the mean, the sum of the squares of the gradients, the
     gradients, and then the new data and states, one after the other.
     """
 

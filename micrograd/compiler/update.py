@@ -62,10 +62,9 @@ class Update(NamedTuple):
     not use, then the states.
 
     Attributes:
-        schedule: the groups of the program and of the rule. Its results are those of the program,
-            then the sum of the squares of the gradients.
+        schedule: the groups of the program, and then those of the rule.
         mean: the slot of the mean.
-        square: the slot of that sum.
+        square: the slot of the sum of the squares of the gradients.
         numbers: the slots of the numbers that all parameters share, which come first of all extra
             ones.
         constants: the last of these numbers, which never change.
@@ -104,8 +103,8 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
         size += count
         return np.arange(size - count, size, dtype=np.int32)
 
-    needed_places = needed(steps, [data, *new])
-    constants = [i for i in needed_places if steps.ops[i] == "constant"]
+    used = needed(steps, [data, *new])
+    constants = [i for i in used if steps.ops[i] == "constant"]
     numbers = taken(len(shared) + len(constants))
     others = np.setdiff1d(np.arange(n), places)
     old = np.empty(n, np.int32)
@@ -121,7 +120,7 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     found[places] = schedule.results[1 : 1 + len(places), 1]
     slots[p.grad.place] = gradient = taken(n)
     groups = [Group("copy", Block(False, gradient), (Block(False, found),))]
-    for i in needed_places:
+    for i in used:
         op, operands = steps.ops[i], steps.operands[i]
         if i in slots or op in CONDITIONS:
             continue
@@ -135,12 +134,8 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
         groups.append(Group(op, Block(False, slots[i]), tuple(blocks)))
     lists, square = Block(False, gradient.reshape(1, 1, -1)), taken(1)
     groups.append(Group("dot", Block(False, square.reshape(1, 1, 1)), (lists, lists)))
-    results = [[False, *square]]
-    changed = schedule._replace(
-        after=[*schedule.after, *groups],
-        sizes=(size, schedule.sizes[True]),
-        results=np.concatenate([schedule.results, np.array(results, np.int32)]),
-    )
+    sizes = size, schedule.sizes[True]
+    changed = schedule._replace(after=[*schedule.after, *groups], sizes=sizes)
     return Update(
         changed, int(schedule.results[0, 1]), int(square[0]), numbers,
         [float(steps.numbers[i]) for i in constants], kept,
@@ -291,9 +286,9 @@ class Training:
 def training_of(program: Program, optimizer: Any) -> Training | None:
     """The training steps of a program with an optimizer; None if they take several calls.
 
-    This is so if the executor has no loop, if the optimizer or one of its methods
-    is a user's own, and if it does not have all parameters of the program: nothing resets the
-    gradients of the others, so they add up from step to step.
+    This is so if the executor has no loop, if the optimizer or one of its methods is a user's own,
+    and if it does not have all parameters of the program: nothing resets the gradients of the
+    others, so they add up from step to step.
 
     Raises:
         ValueError: the optimizer has none of the parameters of the program.
