@@ -17,12 +17,13 @@ is given the upstream gradient d loss / d result and the operands, and applies t
                             (local derivative)       (upstream gradient)
 
 It adds with +=, because an operand can reach the loss along several paths and their contributions
-add up. `@operation` (in `core/node.py`) records each result with its operands and its `_backward`.
+add up. An operation returns its `Output`, the result's data and this function. `@operation` (in
+`core/node.py`) makes a node of them, which keeps the function as `_chain_rule`; what you call by
+hand, `node._backward()`, gives it the node's gradient and operands.
 
 Operations never test the type of their data or branch on it; they use only arithmetic, `<`, `>` and
 the functions in `core/numbers.py`. So data may be a float, a fraction (exact gradients), another
-Value (derivatives of derivatives), or a traced number, which records the operations on it. In
-the formulas, a and b are operands.
+Value (derivatives of derivatives), or a traced number, which records the operations on it.
 """
 
 from __future__ import annotations
@@ -44,14 +45,13 @@ class Value(Node):
     """A scalar node of a computational graph.
 
     Attributes:
-        data: the number; Python and NumPy real numbers become floats, other kinds are kept.
+        data: a real number (else a TypeError); Python's and NumPy's become floats.
         grad: d root / d self after `root.backward()`; in leaves it accumulates over several calls.
         label: a name for drawings and messages.
         _prev, _op: the operands and the operation; () and '' for a leaf.
 
     To define your own operation, create `out = Value(data, _children, _op)` and set `out._backward`
-    to a function without arguments that adds to the grad of each operand. Data that is not a real
-    number raises a TypeError.
+    to a function without arguments that adds to the grad of each operand.
 
     >>> x = Value(0.25, label="x")
     >>> [round(f(x).data, 3) for f in (Value.exp, Value.log, Value.sqrt, Value.sin, Value.cos)]
@@ -304,7 +304,7 @@ class Value(Node):
         """
         if self._chain_rule is unrecorded:
             raise RuntimeError("this Value was computed inside no_grad(): compute it outside")
-        # If the root is a fraction, so is the int 1, whose half would otherwise be a float.
+        # A fraction as the root needs a fraction as the seed: half of the int 1 would be a float.
         seed = as_number(gradient, like=self.data if isinstance(self.data, Rational) else 0)
         if seed is NotImplemented:
             raise TypeError(f"backward expects one number as gradient, got {gradient!r:.40}")
@@ -313,7 +313,7 @@ class Value(Node):
             if node._prev:
                 node.grad = 0
             elif type(node.data) is not float or type(node.grad) not in (int, float):
-                node.check_leaf()
+                node.check_leaf()  # someone may have set them to anything
         self.grad += seed
         try:
             for node in reversed(order):
@@ -327,9 +327,8 @@ class Value(Node):
 def topological_order(*roots: Value) -> list[Value]:
     """The roots and all nodes from which they were computed, operands before results.
 
-    A depth-first walk lists each node after its operands: it goes down to the first operand that is
-    not listed yet, and goes up again when all are. It keeps its path in a list, because recursion
-    would overflow Python's call stack on a deep graph. A cycle raises a ValueError.
+    A depth-first walk lists each node after its operands. It keeps its path in a list, because
+    recursion would overflow Python's call stack on a deep graph. A cycle raises a ValueError.
 
     >>> a = Value(2.0)
     >>> b = a * a
@@ -346,7 +345,7 @@ def topological_order(*roots: Value) -> list[Value]:
             for operand in node._prev:
                 if operand in listed:
                     continue
-                if operand._prev:  # go down
+                if operand._prev:  # go down: its operands come first
                     path.append(node)
                     node = operand
                     if len(path) > longest:  # check for a cycle each time the path doubles
@@ -356,7 +355,7 @@ def topological_order(*roots: Value) -> list[Value]:
                     break
                 listed.add(operand)
                 order.append(operand)
-            else:  # go up
+            else:  # go up: all operands are listed
                 listed.add(node)
                 order.append(node)
                 node = path.pop() if path else node

@@ -3,7 +3,8 @@
 A neuron computes activation(w1 x1 + ... + wn xn + b). A layer is a list of neurons with the same
 inputs, and a multi-layer perceptron (MLP) is a sequence of layers. Names, signatures, reprs and the
 order of random numbers match Karpathy's micrograd, so programs written for it print the same
-numbers here. `module.py` has what they share: their parameters, and batches of examples.
+numbers here. `module.py` has what they share: their parameters, and `PerExample`, which makes the
+inputs Values and calls `forward` once for each example.
 
     >>> MLP(2, [3, 1])([1.0, 2.0]).backward()
 
@@ -122,7 +123,7 @@ class MLP(PerExample):
         activations = [activation] * (len(nouts) - 1) + [output]
         self.layers = [
             Layer(n_in, n_out, activation=name)
-            for n_in, n_out, name in zip(sizes, nouts, activations, strict=False)
+            for n_in, n_out, name in zip(sizes[:-1], nouts, activations, strict=True)
         ]
 
     n_out = property(lambda self: len(self.layers[-1].neurons))

@@ -31,11 +31,12 @@ _known_kinds: set[type] = set()  # types of results that are known to be numbers
 
 
 class operation:  # noqa: N801  # a decorator
-    """A decorator that turns a function of numbers into an operation, as in `@operation("+")`.
+    """A decorator that turns a function of nodes into an operation, as in `@operation("+")`.
 
-    `_backward` receives the upstream gradient and the operands, so it does not need the result.
-    Since nodes do not point to their results, there are no reference cycles: the whole graph is
-    freed when the last reference to the loss is dropped. `advice` is for error messages.
+    The function returns its `Output`. `_backward` receives the upstream gradient and the operands,
+    so it does not need the result. Since nodes do not point to their results, there are no
+    reference cycles: the whole graph is freed when the last reference to the loss is dropped.
+    `advice` is for error messages.
     """
 
     def __init__(self, op: str, advice: str = "") -> None:
@@ -50,8 +51,8 @@ class operation:  # noqa: N801  # a decorator
         """Puts the method into the class, `kind`; Python calls this when the class is complete."""
         op, compute = self.op, self.compute
         arity = compute.__code__.co_argcount
-        # A `_backward` that captures nothing is the same for all results: sharing it saves 150
-        # bytes a node. (Defaults of arguments capture, too.)
+        # Computed once on 1.0, only to see whether its `_backward` captures anything. If not, it is
+        # the same for all results, and sharing it saves 150 bytes a node. (Defaults capture, too.)
         _, first = compute(*[SimpleNamespace(data=1.0)] * arity)
         shared = None if first.__closure__ or first.__defaults__ else first
 
@@ -111,13 +112,14 @@ def _checked(node: Any, operate: Callable[..., Any]) -> Any:
             raise TypeError(f"{node._op} gave {got}: expected a number")
         if number is not data:  # a NumPy number or an int
             node.data = number
-            if any(as_number(a.data) is not a.data for a in operands):  # it was assigned to one
+            # If such a number was assigned to an operand, convert it and compute again.
+            if any(as_number(a.data) is not a.data for a in operands):
                 for a in operands:
                     a.data = as_number(a.data)
                 return operate(*operands)
         elif not isinstance(data, Node):
             _known_kinds.add(type(data))
-    if open_blocks and is_paused():
+    if open_blocks and is_paused():  # some block is open: is it one of ours?
         node._op, node._prev, node._chain_rule = "", (), unrecorded
     return node
 
