@@ -313,7 +313,7 @@ class Value(Node):
             if node._prev:
                 node.grad = 0
             elif type(node.data) is not float or type(node.grad) not in (int, float):
-                node.check_leaf()  # someone may have set them to anything
+                node.check_leaf()  # they may have been set to anything
         self.grad += seed
         try:
             for node in reversed(order):
