@@ -484,8 +484,8 @@ def epoch_table():
     """Prints the time of an epoch of 60,000 images in a network of 784-50-10 neurons.
 
     Max Bernstein measured it for the original and for his vectorized micrograd ("Vectorizing ML
-    models for fun"). As in his table, the steps of the rows with one image train on one image each. The images
-    are random: speed does not depend on them. The eager engine runs ten of them.
+    models for fun"), one image a step. The images here are random: speed does not depend on them.
+    The eager engine runs ten of them.
     """
     import numpy as np
 
