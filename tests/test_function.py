@@ -107,11 +107,13 @@ def test_a_keyword_after_a_default():
     assert_close(micrograd.compile(function)([1.0, 2.0], b=5.0).lanes, [6.0, 7.0])
 
 
-def test_a_keyword_only_argument():
+def test_a_keyword_only_argument_is_refused_but_for_values():
     def function(x, *, scale):
         return Value(x) * scale
 
-    assert_close(micrograd.compile(function)([1.0, 2.0], scale=5.0).lanes, [5.0, 10.0])
+    with pytest.raises(TypeError, match="takes scale by keyword alone"):
+        micrograd.compile(function)([1.0, 2.0], scale=5.0)
+    assert micrograd.compile(function)(2.0, scale=Value(5.0)).data == 10.0
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,7 @@ index into memory. The passes, in the order in which they run:
 
 Modules around the passes:
 
-    dependencies  what a function can read from its surroundings
-    guard         checks whether any of that has changed since the function was compiled
+    guard         what a function reads from outside, and whether any of it has changed
     parameters    storage shared by parameters, while `p.data` and `p.grad` work as before
     program       the result of all passes, for examples of one shape
     matrices      a program as NumPy text, a line for each group

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 
 EXECUTORS = ("llvm", "numpy", *DTYPES)
 SYNONYMS = {"numba": "llvm"}  # of earlier versions
-MAX_CALLS = 1000  # remembered calls, which differ in the shapes or types of their arrays
 MANY, MAX_PROGRAMS = 20, 100  # warn when so many shapes are compiled; keep at most so many
 OFTEN, SOON = 10, 60.0  # warn after OFTEN compilations in less than SOON seconds
 
@@ -227,8 +226,6 @@ class Compiled:
         n = _number_of_examples(arrays)
         program = self.program(tuple(a.shape[1:] for a in arrays))
         if all(map(is_, arrays, arguments)):
-            if len(cache.calls) == MAX_CALLS:
-                cache.calls.clear()
             cache.calls[kinds] = program, n
         return program, arrays, n
 
@@ -263,19 +260,16 @@ class Compiled:
         return Batch(n, mean, found, lambda _: (program.row, gradients))
 
     def _called_by_name(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        function = self.function
-        bound = inspect.signature(function).bind(*arguments, **named)
-        if not bound.kwargs:
-            return self(*bound.args)
-        n, names = len(bound.args), tuple(bound.kwargs)  # these cannot be passed by position
-
-        def positional(*values: Any) -> Any:
-            return function(*values[:n], **dict(zip(names, values[n:], strict=True)))
-
-        update_wrapper(positional, function, updated=())  # its guard looks at `__wrapped__`
-        positional.__name__ = self.__name__
-        cache = self._cache.by_name.setdefault((n, names), _Cache())
-        return self._sharing(cache, positional)(*bound.args, *bound.kwargs.values())
+        bound = inspect.signature(self.function).bind(*arguments, **named)
+        if any(map(_has_values, bound.arguments.values())):
+            return self.function(*arguments, **named)
+        bound.apply_defaults()  # of those before the last one given
+        if bound.kwargs:
+            raise TypeError(
+                f"{self.__name__} takes {', '.join(bound.kwargs)} by keyword alone, but arrays go "
+                "by position: remove the `*` among its parameters"
+            )
+        return self(*bound.args)
 
     def _without_gradients(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         parameters = program.row.data.copy()
@@ -470,24 +464,17 @@ class Compiled:
         if owner is None:
             return self
         # A method is compiled separately for each object; its cache lives as long as the object.
+        # Not a WeakKeyDictionary, in which equal objects would share a cache.
         address = id(owner)
         if address not in self._caches:
+            weakref.finalize(owner, self._caches.pop, address, None)
             self._caches[address] = _Cache()
-            try:
-                weakref.finalize(owner, self._caches.pop, address, None)
-            except TypeError:  # an object with slots may not support weak references
-                self._caches[address].owner = owner
         method = self._methods.get(address)
         if method is None:
-            method = self._sharing(self._caches[address], self.function.__get__(owner, kind))
+            method = Compiled(self.function.__get__(owner, kind), self._asked_for)
+            method._cache = self._caches[address]
             self._methods[address] = method
         return method
-
-    def _sharing(self, cache: _Cache, function: Callable[..., Any]) -> Compiled:
-        # Another compiled function, whose programs are in the cache.
-        found = Compiled(function, self._asked_for)
-        found._cache = cache
-        return found
 
     def __reduce__(self) -> Any:
         return Compiled, (self.function, self._asked_for)  # no cache: a copy has its own parameters
@@ -504,16 +491,13 @@ class _Cache:
         programs: maps the shapes of the arguments to a program.
         calls: maps the shapes and types of a call's arrays to (program, number of examples).
         trainings: maps a program to its training steps; None if these take several calls.
-        by_name: maps (number of positional arguments, names of keywords) to a separate cache.
         executor: its name, and why it is not 'llvm'; None until it is chosen.
         times: the times of the latest recompilations, in seconds.
-        owner: the object of a method, if it does not support weak references.
     """
 
     def __init__(self) -> None:
         self.times: deque[float] = deque(maxlen=OFTEN)
         self.executor: tuple[str, str] | None = None
-        self.owner: Any = None
         self.clear()
 
     def clear(self) -> None:
@@ -521,7 +505,6 @@ class _Cache:
         self.programs: dict[Shapes, Program] = {}
         self.calls: dict[Any, tuple[Program, int]] = {}
         self.trainings: dict[Program, Training | None] = {}
-        self.by_name: dict[tuple[int, tuple[str, ...]], _Cache] = {}
 
     def add(self, program: Program) -> None:
         if len(self.programs) == MAX_PROGRAMS:  # discard the oldest
@@ -549,19 +532,20 @@ def compile(*function: Any, executor: str = "") -> Any:
     whether anything else that the function reads has changed since it was recorded. If so, the call
     compiles it again.
 
-    Watched: the globals, closures and defaults of the function, and of all your own functions that
-    it can reach; attributes, class attributes, and items of lists, dicts, sets and arrays, if they
-    are reached through these.
+    Watched are the names that your functions read (globals, closures, defaults), and what is
+    reached through them: attributes and methods of objects, of their classes and of your modules;
+    lists, dicts, sets and tuples; arrays, by content. Not watched, and fixed when the function is
+    recorded, are random numbers, files, the time, numbers read by C code (context variables,
+    tensors of other libraries), generators, labels and gradients of Values (a gradient reads as 0),
+    and whatever code reaches in a roundabout way: code that computes names (`eval`, `globals()`,
+    `vars`, `attrgetter`, `getattr` with a name that is put together), metaclasses, a replaced
+    `__class__` or `__dict__`, weak references, views of dicts and their order, bytearrays, slots
+    filled later, attributes added to a Value later, functions and classes of installed packages,
+    and entries written into `vars(module)` directly.
 
-    Not watched, and fixed when the function is recorded: random numbers, files, the time, numbers
-    read by C code (context variables, tensors of other libraries), generators, names looked up by
-    `eval` or `globals()`, anything read by an object's `repr()` or `str()`, globals of installed
-    packages, entries written into `vars(module)` directly, labels and gradients of Values (a
-    gradient reads as 0), and attributes added to a Value later.
-
-    A number that is replaced by an equal one (0.0 by -0.0, or 1 by 1.0 or True) may count as
-    unchanged; `clear()` forces a new recording. Pass large arrays as arguments: a global array is
-    compared in each call.
+    `clear()` forces a new recording. It is also needed if a number is replaced by an equal one (0.0
+    by -0.0, or 1 by 1.0 or True). Pass large arrays as arguments: a global array is compared in
+    each call.
 
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It

@@ -13,234 +13,333 @@ reads now with what it read then; if something differs, the function is recorded
     >>> guard.holds()
     False
 
-`dependencies.py` finds the things to compare. The comparison must be fast, because it runs before
-every call. Most of it is a single == between lists of lists, which Python evaluates in C. nn.Module
-counts assignments to attributes; while the count stays the same, modules need not be compared.
+One walk finds what to compare, by reading code without running it: bytecode contains the names of
+the globals and attributes that it loads. The walk starts from one function: its globals, its
+closure and its defaults. From there it follows items of containers, elements of arrays, and
+attributes whose names are loaded by any function found so far. Each new function is searched in the
+same way, until nothing new turns up.
+
+The comparison must be fast, because it runs before every call. Most of it is a single == between
+two lists of dicts and lists, which Python evaluates in C. nn.Module counts assignments to
+attributes; while the count stays the same, modules need not be compared.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import chain
+import dis
+import functools
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Sequence
 from operator import attrgetter, call, is_, itemgetter
-from types import BuiltinMethodType, FunctionType
+from types import (
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
-from micrograd.compiler.dependencies import (
-    FROZEN,
-    MUTABLE,
-    NO_ATTRIBUTES,
-    PLAIN,
-    Dependencies,
-    bases_of,
-    elements_of,
-    namespace_of,
-)
+import numpy as np
+
 from micrograd.compiler.parameters import class_of
 from micrograd.engine import Value
 from micrograd.module import Module
 from micrograd.optim import Optimizer
 
-CONTAINERS = {*MUTABLE, *FROZEN}  # without their subclasses
-EQUAL_IF_PARTS_ARE = {*PLAIN, *CONTAINERS, BuiltinMethodType}
+# Objects of these types have no items and no attributes, so there is nothing to follow, and ==
+# compares them fully. Subclasses are not listed: their objects may have attributes.
+PLAIN = {
+    *(int, float, complex, bool, str, bytes, type(None), type(...), range, slice, CodeType),
+    *(set(np.sctypeDict.values()) - {np.object_, np.void}),
+}
+CONTAINERS = (list, dict, set, deque, tuple, frozenset)
+EQUAL_IF_PARTS_ARE = {*PLAIN, *CONTAINERS}
+
+# Bytecode instructions that load something by name, and what they load.
+LOADS = {
+    "LOAD_GLOBAL": "globals",
+    "LOAD_NAME": "globals",
+    "LOAD_ATTR": "attributes",
+    "LOAD_METHOD": "attributes",
+    "LOAD_SUPER_ATTR": "attributes",
+    "IMPORT_FROM": "attributes",
+    "IMPORT_NAME": "modules",
+}
+# Objects of these types call functions, or read attributes, that are not in their `__dict__`.
+PARTS: dict[type, tuple[str, ...]] = {
+    MethodType: ("__func__", "__self__"),
+    functools.partial: ("func", "args", "keywords"),
+    property: ("fget",),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    functools.cached_property: ("func",),
+}
+# Python calls special methods without naming them, so they all count as loaded, except for those
+# that show an object. Methods that create one count only if the class itself is found.
+SHOWING = {"__repr__", "__str__", "__format__"}
+CREATION = {"__new__", "__init__", "__post_init__"}
+# Methods of nn.Module that go through all attributes.
+GO_THROUGH_ALL = {"parameters", "named_parameters", "named_modules", "state_dict", "zero_grad"}
+
+STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+THIS_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 RESULT = object()  # replaces results of operations in comparisons: each run creates new ones
-
-NAMESPACE, CODE = map(attrgetter, ("__dict__", "__code__"))
-CONTENTS = attrgetter("cell_contents", "cell_contents")  # a tuple, as other probes return
-DEFAULTS = attrgetter("__defaults__", "__kwdefaults__")
-
-Probe = Callable[[Any], Any]
+FUNCTION = attrgetter("__code__", "__defaults__", "__kwdefaults__")
+CONTENTS = attrgetter("cell_contents", "cell_contents")  # a tuple, as other reads return
 
 
 class Guard:
-    """A snapshot of what a function reads from outside.
+    """What a function reads from outside, as it is now.
 
     Attributes:
-        reads_optimizer: whether that includes an attribute of an optimizer, such as `lr`.
+        values: the leaves of graphs that it may use: its parameters are among them.
+        reads_optimizer: whether it reads an attribute of an optimizer, such as `lr`.
 
-    >>> guard = Guard(lambda x: alpha * x)
-    >>> alpha = 0.5
-    >>> guard.holds(), 0.5 in Guard(lambda x: alpha * x).numbers
-    (False, True)
+    >>> w, alpha = Value(2.0), 0.5
+    >>> guard = Guard(lambda x: alpha * w * x)
+    >>> guard.values, 0.5 in guard.numbers, guard.holds()
+    ([Value(data=2.0, grad=0)], True, True)
+    >>> alpha = 0.25
+    >>> guard.holds()
+    False
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        found = Dependencies(function)
-        self._functions = found.functions
-        self._codes = [*map(CODE, found.functions)]
-        self._containers: list[Any] = []
-        self._contents: list[Any] = []
-        self._probes: list[Probe] = []
-        self._things: list[Any] = []
-        self._expected: list[Any] = []
-        for thing in found.containers:
-            if isinstance(thing, MUTABLE) and _equality_tells(thing):
-                self._containers.append(thing)
-                self._contents.append(thing.copy())
-                if type(thing) is dict:
-                    self._remember(list, thing)  # the order counts, too
-            else:
-                self._remember(_items, thing)
-        for probe, thing in _probes(found):
-            self._remember(probe, thing)
-        with_attributes = [x for x in found.objects if namespace_of(x) is not NO_ATTRIBUTES]
-        attributes = [_Attributes(thing, found.names_in(thing)) for thing in with_attributes]
-        self._nn_modules = [a for a in attributes if a.are_counted]
-        self._objects = [a for a in attributes if not a.are_counted]
-        self._edits = Module.edits
-        optimizers = [a for a in self._objects if issubclass(a.kind, Optimizer)]
-        self.reads_optimizer = any(a.expected for a in optimizers)
+        walk = _Walk(function)
+        self.values = walk.values
+        self.reads_optimizer = any(part.before for part in walk.of_optimizers)
+        self._parts, self._modules, self._edits = walk.parts, walk.of_modules, Module.edits
+        self._reads = [read for read, _ in walk.reads]
+        self._things = [thing for _, thing in walk.reads]
+        found = [read(thing) for read, thing in walk.reads]
+        self._expected = [x if _equality_tells(x) else _Identical(x) for x in found]
         self._collect()
 
-    def _remember(self, probe: Probe, thing: Any) -> None:
-        result = probe(thing)
-        self._probes.append(probe)
-        self._things.append(thing)
-        self._expected.append(result if _equality_tells(result) else _Identical(result))
-
     def _collect(self) -> None:
-        # Comparing two pairs of lists checks the classes and attributes of many objects at once.
-        # Objects for which == is not enough, such as those with an array, are checked one by one.
-        self._alone = [attributes for attributes in self._objects if attributes.copy is None]
-        together = [attributes for attributes in self._objects if attributes.copy is not None]
-        self._references = [attributes.reference for attributes in together]
-        self._kinds = [attributes.kind for attributes in together]
-        self._copies = [attributes.copy for attributes in together]
+        # Comparing two lists checks many parts at once. Those for which == is not enough, such as
+        # an object with an array among its attributes, are checked one by one.
+        self._alone = [part for part in self._parts if part.copy is None]
+        together = [part for part in self._parts if part.copy is not None]
+        self._holders = [part.holder for part in together]
+        self._copies = [part.copy for part in together]
 
     @property
     def numbers(self) -> list[Any]:
         """The plain numbers that the function reads from variables and attributes."""
-        by_name = [expected for expected in self._expected if isinstance(expected, tuple)]
-        by_name += [attributes.expected for attributes in (*self._objects, *self._nn_modules)]
-        return [x for things in by_name for x in things if isinstance(x, (int, float, complex))]
+        found = [x.things if isinstance(x, _Identical) else x for x in self._expected]
+        found = [things for things in found if isinstance(things, tuple)]
+        parts = (*self._parts, *self._modules)
+        found += [part.before for part in parts if part.names is not None]
+        return [x for things in found for x in things if isinstance(x, (int, float, complex))]
 
     def holds(self) -> bool:
         """Whether everything that the function reads is unchanged."""
         try:
-            if self._containers != self._contents:
-                return False
-            if [*map(CODE, self._functions)] != self._codes:
-                return False
-            if [*map(call, self._probes, self._things)] != self._expected:
+            if [*map(call, self._reads, self._things)] != self._expected:
                 return False
             if self._edits != Module.edits:
                 edits = Module.edits
-                if not all(attributes.hold() for attributes in self._nn_modules):
+                if not all(part.holds() for part in self._modules):
                     return False
                 self._edits = edits
-            for attributes in self._alone:
-                if not attributes.hold():
+            if self._holders != self._copies:  # something changed that may not count
+                if not all(part.holds() for part in self._parts):
                     return False
-            if self._references:
-                things = [reference() for reference in self._references]
-                namespaces = [*map(NAMESPACE, things)]
-                if [*map(type, things)] != self._kinds or namespaces != self._copies:
-                    if not all(attributes.hold() for attributes in self._objects):
-                        return False
-                    self._collect()
+                self._collect()
+                return True
+            return all(part.holds() for part in self._alone)
         except Exception:  # a name has been deleted, or a number has become an array
             return False
-        return True
 
 
-class _Attributes:
-    """The attributes of an object that the function loads by name.
+class _Part:
+    """A container, or the attributes of an object or a class.
 
     Attributes:
-        reference: returns the object; weak, so that a compiled method does not keep it alive.
-        kind: its class, which is compared because users may assign to `__class__`.
-        copy: a copy of all its attributes, if == with the copy detects every change; else None.
-        expected: the names of the loaded attributes, followed by their values.
-        are_counted: whether `Module.edits` counts assignments to them.
+        holder: the container, or the dict of the attributes.
+        names: the names of the attributes that count; None for the items of a container.
+        before: the items, or the attributes that count, each after its name.
+        copy: a copy of the holder, if == with the copy detects every change; else None.
     """
 
-    def __init__(self, thing: Any, names: Collection[str]) -> None:
-        self.reference = _reference(thing)
-        self.kind = class_of(thing)
-        setter: Any = type(thing).__setattr__
-        self.are_counted = setter is Module.__setattr__
-        self._names = names
-        self._remember()
+    def __init__(self, holder: Any, names: Container[str] | None = None) -> None:
+        self.holder, self.names = holder, names
+        self.remember()
 
-    def _remember(self) -> None:
-        thing = self.reference()
-        namespace = namespace_of(thing)
-        can_tell = type(thing) is self.kind and _equality_tells(namespace)
-        self.copy = namespace.copy() if can_tell else None
-        self._all_names = [*namespace]
-        self.expected = self._loaded()
-        loaded = self.expected[: len(self.expected) // 2]
-        self._read = itemgetter(*loaded, loaded[0]) if loaded else _nothing
-        self._values = self._read(namespace)
+    def remember(self) -> None:
+        self.before = self.items()
+        self.copy = self.holder.copy() if _equality_tells(self.holder) else None
 
-    def _loaded(self) -> tuple[Any, ...]:
-        namespace = namespace_of(self.reference())
-        names = [name for name in namespace if name in self._names]
-        return (*names, *(_without_graph(namespace[name]) for name in names))
+    def items(self) -> tuple[Any, ...]:
+        found: Iterable[Any] = _elements_of(self.holder)
+        if self.names is not None:
+            loaded = [name for name in self.holder if name in self.names]
+            found = [*loaded, *(self.holder[name] for name in loaded)]
+        return tuple([RESULT if isinstance(x, Value) and x._prev else x for x in found])
 
-    def hold(self) -> bool:
-        """Whether the loaded attributes are unchanged; others may have changed."""
-        thing = self.reference()
-        if type(thing) is not self.kind and class_of(thing) is not self.kind:
+    def holds(self) -> bool:
+        """Whether what counts is unchanged; other attributes may have changed."""
+        if not _are_same(self.items(), self.before):
             return False
-        namespace = NAMESPACE(thing)
-        if [*namespace] == self._all_names and all(map(is_, self._read(namespace), self._values)):
-            return True
-        if not _are_same(self._loaded(), self.expected):
-            return False
-        self._remember()
+        self.remember()
         return True
 
 
-def _probes(found: Dependencies) -> Iterator[tuple[Probe, Any]]:
-    """Pairs of a function and an argument; the result of each call must not change."""
-    for cell in found.cells:
-        yield CONTENTS, cell
-    for array in found.arrays:
-        yield _content, array
-    for buffer in found.buffers:
-        yield _bytes, buffer
-    for function in found.functions:  # defaults added later are not used: callers pass everything
-        if function.__defaults__ or function.__kwdefaults__:
-            yield DEFAULTS, function
-    for namespace, names in found.namespaces.values():
-        if present := [name for name in names if name in namespace]:
-            yield itemgetter(*present, present[0]), namespace  # a tuple, even for a single name
-        if absent := names.difference(present):  # usually names of built-in functions
-            yield namespace.keys().isdisjoint, absent
-    for thing in found.objects:
-        if namespace_of(thing) is NO_ATTRIBUTES and bases_of(type(thing)):
-            yield _reading(type, thing)
-        if slots := found.slots(thing):
-            yield _reading(attrgetter(*slots, slots[0]), thing)
-    for kind in found.classes:
-        yield from _probes_of_class(found, kind)
+class _AllNames:
+    # Contains every name.
+    def __contains__(self, _: Any) -> bool:
+        return True
 
 
-def _probes_of_class(found: Dependencies, kind: type) -> Iterator[tuple[Probe, Any]]:
-    if not (bases := bases_of(kind)):
-        return
-    names = set(chain.from_iterable(map(found.class_names, bases)))
-    # Attributes are read from the class itself, because it may later override those of its bases.
-    # But some, such as class methods, are new objects on each access: compare these in the base.
-    stable = [n for n in sorted(names) if not _is_computed(kind, n)]
-    yield attrgetter(*(stable or ["__mro__"]), "__mro__"), kind
-    for base in bases:
-        own, loaded = vars(base), found.class_names(base)
-        # Overridden attributes are included, because super() may read them.
-        others = [n for n in loaded if n not in stable or getattr(kind, n) is not own[n]]
-        if others:
-            yield itemgetter(*others, others[0]), own
-        absent = names.difference(loaded, stable)
-        if absent and base is not bases[-1]:
-            yield own.keys().isdisjoint, absent
+class _InClass:
+    # Contains the names in a class that count, given those that code loads.
+    def __init__(self, names: set[str], creates: bool) -> None:
+        self.names, self.left_out = names, SHOWING if creates else SHOWING | CREATION
+
+    def __contains__(self, name: Any) -> bool:
+        return name in self.names or (name.startswith("__") and name not in self.left_out)
+
+
+class _Walk:
+    """Everything that a function can reach through names in its code and in the code that it calls.
+
+    Attributes:
+        values: Values that are leaves.
+        parts: the containers and objects that may change.
+        of_modules, of_optimizers: the parts that are attributes of these.
+        reads: pairs of a function and its argument; the results must not change.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.values: list[Value] = []
+        self.parts: list[_Part] = []
+        self.of_modules: list[_Part] = []
+        self.of_optimizers: list[_Part] = []
+        self.reads: list[tuple[Callable[[Any], Any], Any]] = []
+        self._names: set[str] = set()  # attribute names that code loads
+        self._namespaces: dict[int, tuple[Any, set[str]]] = {}  # of functions; the names they load
+        self._python_modules: list[ModuleType] = []
+        self._objects: list[Any] = []
+        self._classes: dict[type, bool] = {}  # whether code may create objects of the class
+        self._seen: dict[int, Any] = {}  # objects by id, kept so that no id is reused
+        self._waiting: deque[Any] = deque([function])
+        known = None
+        while known != (known := (len(self._seen), len(self._names))):
+            while self._waiting:
+                self._visit(self._waiting.popleft())
+            self._follow_attributes()
+        self._remember()
+
+    def _visit(self, thing: Any) -> None:
+        if type(thing) in PLAIN or id(thing) in self._seen:
+            return
+        self._seen[id(thing)] = thing
+        if isinstance(thing, Value):
+            self._visit_value(thing)
+        elif isinstance(thing, FunctionType):
+            self._visit_function(thing)
+        elif isinstance(thing, ModuleType):
+            self._python_modules += [] if _is_installed(vars(thing).get("__file__")) else [thing]
+        elif isinstance(thing, type):
+            self._classes[thing] = True
+        elif isinstance(thing, np.ndarray):
+            self.reads.append((_content, thing))
+            self._waiting += thing.ravel().tolist() if thing.dtype.hasobject else []
+            self._objects.append(thing)
+        else:
+            self._visit_object(thing)
+
+    def _visit_value(self, value: Value) -> None:
+        if (kind := class_of(value)) is not Value:
+            self._classes.setdefault(kind, False)
+        if not value._prev:
+            self.values.append(value)
+            if vars(value).keys() - {"label"}:  # users may add attributes to Values
+                self._objects.append(value)
+
+    def _visit_function(self, function: FunctionType) -> None:
+        loaded = _loaded(function.__code__)
+        self._names.update(loaded["attributes"])
+        self._waiting.append(vars(function).get("__wrapped__"))
+        cells = [cell for cell in function.__closure__ or () if _is_filled(cell)]
+        self._waiting += [cell.cell_contents for cell in cells]
+        if _is_installed(function.__code__.co_filename):  # perhaps a decorator: it calls user code
+            return
+        self.reads += [(FUNCTION, function), *((CONTENTS, cell) for cell in cells)]
+        self._objects += [function] if vars(function) else []
+        self._waiting += [*(function.__defaults__ or ()), function.__kwdefaults__]
+        self._waiting += [sys.modules.get(name) for name in loaded["modules"]]
+        self._read(function.__globals__, loaded["globals"])
+
+    def _visit_object(self, thing: Any) -> None:
+        if isinstance(thing, CONTAINERS):
+            self._waiting += _elements_of(thing)
+            self.parts += [] if isinstance(thing, (tuple, frozenset)) else [_Part(thing)]
+        self._waiting += [getattr(thing, part, None) for part in PARTS.get(type(thing), ())]
+        self._waiting.append(_namespace_of(thing).get("__wrapped__"))  # of a compiled function
+        if not isinstance(thing, MethodType):  # a new object on each access
+            self._objects.append(thing)
+            if type(thing).__module__ != "micrograd.compiler.function":
+                self._classes.setdefault(type(thing), False)
+
+    def _read(self, namespace: Any, names: Iterable[str]) -> None:
+        _, known = self._namespaces.setdefault(id(namespace), (namespace, set()))
+        self._waiting += [namespace[n] for n in names if n not in known and n in namespace]
+        known.update(names)
+
+    def _follow_attributes(self) -> None:
+        for module in self._python_modules:
+            self._read(vars(module), self._names)
+        for thing in self._objects:
+            namespace, names = _namespace_of(thing), self._names_in(thing)
+            self._waiting += [namespace[name] for name in namespace if name in names]
+            self._waiting += [getattr(thing, name) for name in self._slots(thing)]
+        for kind, creates in self._classes.items():
+            for base in _bases_of(kind):
+                names = _InClass(self._names, creates)
+                self._waiting += [vars(base)[name] for name in vars(base) if name in names]
+
+    def _names_in(self, thing: Any) -> Container[str]:
+        is_whole = isinstance(thing, Module) and not GO_THROUGH_ALL.isdisjoint(self._names)
+        return _AllNames() if is_whole else self._names
+
+    def _slots(self, thing: Any) -> list[str]:
+        if isinstance(thing, (Value, FunctionType)):
+            return []
+        kind: Any = type(thing)
+        return [n for n in _slots_of(kind) if n in self._names and hasattr(thing, n)]
+
+    def _remember(self) -> None:
+        # All names are known now, so what counts can be compared later.
+        for namespace, names in self._namespaces.values():
+            if present := [name for name in names if name in namespace]:
+                self.reads.append((itemgetter(*present, present[0]), namespace))  # a tuple
+            if absent := names.difference(present):  # usually names of built-in functions
+                self.reads.append((namespace.keys().isdisjoint, absent))
+        for thing in self._objects:
+            if slots := self._slots(thing):
+                self.reads.append((attrgetter(*slots, slots[0]), thing))
+            if (namespace := _namespace_of(thing)) is NO_ATTRIBUTES:
+                continue
+            part = _Part(namespace, self._names_in(thing))
+            setter: Any = type(thing).__setattr__
+            is_counted = setter is Module.__setattr__
+            (self.of_modules if is_counted else self.parts).append(part)
+            if isinstance(thing, Optimizer):
+                self.of_optimizers.append(part)
+        for kind, creates in self._classes.items():
+            loaded = _InClass(self._names, creates)
+            self.parts += [_Part(vars(b), loaded) for b in _bases_of(kind) if not _is_library(b)]
 
 
 class _Identical:
-    """Equals a sequence of the same objects; plain numbers and strings only need to be equal."""
+    """Equals a tuple of the same objects; plain numbers and strings only need to be equal."""
 
-    def __init__(self, things: Sequence[Any]) -> None:
+    def __init__(self, things: tuple[Any, ...]) -> None:
         self.things = things
 
     def __eq__(self, others: Any) -> bool:
@@ -260,31 +359,71 @@ def _is_same(a: Any, b: Any) -> bool:
 
 
 def _equality_tells(thing: Any) -> bool:
-    # Whether == detects every replacement inside `thing`. It does not if the class of some object
-    # there defines __eq__: the object could be replaced by an equal one that changes later.
-    waiting, seen = [[thing]], set[int]()
+    # Whether == detects every replacement in a container. It does not if the class of some item
+    # defines __eq__: the item could be replaced by an equal one that changes later.
+    if type(thing) not in EQUAL_IF_PARTS_ARE | {MappingProxyType}:
+        return False
+    items = _elements_of(thing) if isinstance(thing, (*CONTAINERS, MappingProxyType)) else []
+    kinds: Any = set(map(type, items))
+    if any(kind.__eq__ is not object.__eq__ for kind in kinds - EQUAL_IF_PARTS_ARE):
+        return False
+    return not any(isinstance(x, Value) and x._prev for x in items)
+
+
+@functools.lru_cache(maxsize=1000)
+def _loaded(code: CodeType) -> dict[str, dict[str, None]]:
+    # The names that a piece of code loads.
+    names: dict[str, dict[str, None]] = {kind: {} for kind in LOADS.values()}  # ordered sets
+    texts: list[str] = []
+    waiting = [code]
     while waiting:
-        parts = waiting.pop()
-        kinds = set(map(type, parts))  # few, even if there are many parts
-        others: Any = kinds - EQUAL_IF_PARTS_ARE
-        if any(kind.__eq__ is not object.__eq__ for kind in others):
-            return False
-        for part in parts:
-            if isinstance(part, Value):
-                if part._prev:
-                    return False
-            elif type(part) in CONTAINERS and id(part) not in seen:
-                seen.add(id(part))
-                waiting.append(elements_of(part))
-    return True
+        code = waiting.pop()
+        waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+        for step in dis.get_instructions(code):
+            if kind := LOADS.get(step.opname):
+                names[kind][step.argval] = None
+        texts += [c for c in code.co_consts if isinstance(c, str) and c.isidentifier()]
+    if not {"getattr", "hasattr"}.isdisjoint(names["globals"]):
+        names["attributes"].update(dict.fromkeys(texts))
+    return names
 
 
-def _items(container: Any) -> tuple[Any, ...]:
-    return tuple(map(_without_graph, elements_of(container)))
+NO_ATTRIBUTES: dict[str, Any] = {}  # the attributes of an object without a `__dict__`
 
 
-def _without_graph(thing: Any) -> Any:
-    return RESULT if isinstance(thing, Value) and thing._prev else thing
+def _namespace_of(thing: Any) -> dict[str, Any]:
+    # The attributes of an object, without its slots.
+    try:
+        found = vars(thing)
+    except Exception:  # a user's __getattr__ may raise anything
+        return NO_ATTRIBUTES
+    return found if isinstance(found, dict) else NO_ATTRIBUTES
+
+
+def _elements_of(container: Any) -> list[Any]:
+    if isinstance(container, (dict, MappingProxyType)):
+        return [*container, *container.values()]
+    return [*container]
+
+
+def _bases_of(kind: type) -> list[type]:
+    # The classes whose methods are searched: all but Value, and those of the standard library.
+    standard = sys.stdlib_module_names
+    bases = [base for base in kind.__mro__ if base.__module__.partition(".")[0] not in standard]
+    return [base for base in bases if not issubclass(Value, base)]
+
+
+@functools.lru_cache(maxsize=100)
+def _slots_of(kind: type) -> list[str]:
+    members = [item for base in kind.__mro__ for item in vars(base).items()]
+    return [name for name, member in members if type(member) is MemberDescriptorType]
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:  # a variable that has no value yet
+        return False
 
 
 def _content(array: Any) -> tuple[Any, ...]:
@@ -293,29 +432,14 @@ def _content(array: Any) -> tuple[Any, ...]:
     return (*array.shape, array.dtype.str, array.tobytes())
 
 
-def _bytes(buffer: Any) -> tuple[bytes]:
-    return (bytes(memoryview(buffer)),)
+def _is_installed(file: str | None) -> bool:
+    # Whether users do not edit this file: it belongs to Python, to this package, or to a library.
+    known = (STANDARD_LIBRARY, THIS_PACKAGE)
+    return not file or file.startswith(known) or "-packages" + os.sep in file
 
 
-def _reference(thing: Any) -> Callable[[], Any]:
-    try:
-        return weakref.ref(thing)
-    except TypeError:  # a tuple, or an object with slots, may not support weak references
-        return lambda: thing
-
-
-def _reading(read: Probe, thing: Any) -> tuple[Probe, Any]:
-    reference = _reference(thing)
-    if isinstance(reference, weakref.ref):
-        return lambda reference: read(reference()), reference
-    return read, thing
-
-
-def _nothing(_: Any) -> tuple[Any, ...]:
-    return ()
-
-
-def _is_computed(kind: type, name: str) -> bool:
-    # Whether looking up the name in the class runs code or creates a new object.
-    found = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
-    return not isinstance(found, (FunctionType, property)) and hasattr(type(found), "__get__")
+def _is_library(kind: type) -> bool:
+    # Whether users do not edit this class. They may edit those of a notebook, `__main__`, even if
+    # it was started by an installed program.
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return kind.__module__ != "__main__" and bool(file) and _is_installed(file)

@@ -1,8 +1,8 @@
 """The recording of a scalar function and of its backward pass.
 
-First `dependencies.py` finds the leaves that the function can reach. Then the function is called
-with traced numbers (`tracing.py`); during this call the data of those leaves are traced numbers
-too, but only in this thread. Finally `backward()` records the gradients. The leaves that affect the
+First `guard.py` finds the leaves that the function can reach. Then the function is called with
+traced numbers (`tracing.py`); during this call the data of those leaves are traced numbers too, but
+only in this thread. Finally `backward()` records the gradients. The leaves that affect the
 results are the parameters of the function, including any that only decide which result is chosen.
 
     >>> w = Value(2.0, label="w")
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from micrograd.compiler.dependencies import Dependencies
+from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import recorded_as
 from micrograd.compiler.simplify import CONDITIONS, Simplified
 from micrograd.core.naming import distinct
@@ -90,7 +90,7 @@ def recorded(
             of a Value, or creates and keeps new Values on every call.
         TraceError: the function needs the value of a traced number, as `if x > 0` does.
     """
-    candidates = dict.fromkeys([*known, *Dependencies(function).values])
+    candidates = dict.fromkeys([*known, *Guard(function).values])
     before: set[Value] = set()
     new: list[Value] = []
     # Gradients are recorded even inside no_grad(), which matters only when the program runs.
