@@ -55,9 +55,8 @@ class Storage:
 
     Attributes:
         data, grad: arrays with a number for each parameter.
-        not_floats: assigned numbers that are not floats, such as fractions and traced numbers; the
-            keys are ('data' or 'grad', index).
-        is_outdated: whether parameters have moved to another storage.
+        is_outdated: whether one of the parameters has left: to another storage, or because a number
+            was assigned that is not a float.
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> storage = Storage([a, b])
@@ -67,7 +66,6 @@ class Storage:
     """
 
     def __init__(self, values: Sequence[Value]) -> None:
-        self.not_floats: dict[tuple[str, int], Any] = {}
         self.is_outdated = False
         self._values = [weakref.ref(p) for p in values]
         with one_at_a_time, _moving:
@@ -112,28 +110,21 @@ class Redirected:
         return _original(cls)(*arguments, **named)
 
     def __reduce_ex__(self: Any, _: Any) -> Any:
-        # A copy is an ordinary Value, too. Its class may decide how it is made.
-        kind = class_of(self)
-        found: Any = kind.__reduce_ex__(self, 2)
-        if isinstance(found, str):
-            return found
-        make, given, *rest = found
-        if make.__module__ == "copyreg":  # the default, which does not call `__init__`
-            return object.__new__, (kind,), *rest
-        make, *given = (kind if x is type(self) else x for x in (make, *given))
-        return make, tuple(given), *rest
+        # A copy is an ordinary Value, too.
+        _, _, *rest = object.__reduce_ex__(self, 2)
+        return object.__new__, (class_of(self),), *rest
 
     @staticmethod
-    def row_of(parameters: Sequence[Any], rearrange: bool = True) -> Row | None:
+    def row_of(parameters: Sequence[Any]) -> Row | None:
         """The row of these parameters, sorted as in storage; None if some number is not a float.
 
-        If they are not adjacent in storage, `rearrange` moves them to a storage in which they are.
+        If they are not adjacent in storage, they are moved to a storage in which they are.
         """
         try:
             shared_row(parameters)
             in_order = sorted(parameters, key=lambda p: data_slot.__get__(p)[1])
             row = shared_row(in_order)
-            if not row.is_slice and rearrange:
+            if not row.is_slice:
                 Storage(list(dict.fromkeys([*in_order, *row.storage.alive()])))
                 row = shared_row(in_order)
         except (TypeError, AttributeError):  # not Values, or not floats
@@ -170,8 +161,8 @@ class Row:
 
     @property
     def is_current(self) -> bool:
-        """Whether the parameters are still in this storage, and all its numbers are floats."""
-        return not (self.storage.is_outdated or self.storage.not_floats)
+        """Whether the parameters are still in this storage."""
+        return not self.storage.is_outdated
 
     @property
     def data(self) -> Array:
@@ -234,9 +225,6 @@ def shared_row(parameters: Sequence[Value]) -> Row:
         together = [p for storage in storages for p in storage.alive()] + outside
         Storage([*dict.fromkeys(together)])
     storage = _storage_of(parameters[0]) if parameters else Storage([])
-    for (kind, index), number in storage.not_floats.items():
-        if (p := storage._values[index]()) is not None:
-            _as_float(p, number, kind)
     return Row(storage, [data_slot.__get__(p)[1] for p in parameters])
 
 
@@ -324,8 +312,6 @@ def _get(p: Any, kind: str) -> Number:
     if type(found) is not _Place:
         return found if kind == "data" else grad_slot.__get__(p)
     storage, index = found
-    if storage.not_floats and (kind, index) in storage.not_floats:
-        return storage.not_floats[kind, index]
     return getattr(storage, kind).item(index)
 
 
@@ -339,20 +325,20 @@ def _set(p: Any, kind: str, number: Any) -> None:
     if type(found) is _Place and isinstance(known, (float, int)):  # the usual case
         storage, index = found
         getattr(storage, kind)[index] = known
-        if not (storage.is_outdated or storage.not_floats):
+        if not storage.is_outdated:
             return
-    _replaced = _get(p, kind)  # freed only after the lock: its `__del__` may wait for another one
     with _moving:  # another thread may be moving it, and may have copied its old number
         found = data_slot.__get__(p)
-        if type(found) is not _Place:
-            (data_slot if kind == "data" else grad_slot).__set__(p, number)
-            return
-        storage, index = found
-        if isinstance(known, (float, int)):
+        if type(found) is _Place and isinstance(known, (float, int)):
+            storage, index = found
             getattr(storage, kind)[index] = known
-            storage.not_floats.pop((kind, index), None)
-        else:
-            storage.not_floats[kind, index] = number
+            return
+        if type(found) is _Place:  # arrays cannot hold this number
+            storage, index = found
+            storage.is_outdated = True
+            data_slot.__set__(p, storage.data.item(index))
+            grad_slot.__set__(p, storage.grad.item(index))
+        (data_slot if kind == "data" else grad_slot).__set__(p, number)
 
 
 def _as_float(p: Value, number: Any, kind: str = "data") -> float:

@@ -11,13 +11,10 @@
 from __future__ import annotations
 
 import math
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from operator import index
-from threading import current_thread, main_thread
 from typing import Any
 
 from micrograd.core.shapes import check_no_nan, fix_of, plain, shape_of
@@ -49,10 +46,10 @@ def fit(
     Each step does the same as `optimizer.zero_grad()`, `backward()` and `optimizer.step()`. A loss
     that was compiled does many steps in one call of its executor.
 
-    After Ctrl-C, and after any error, the parameters and the optimizer are those after the last
-    complete step, and training can go on with another call. Gradients may be incomplete. A second
-    Ctrl-C does not wait until an update is complete. Work of more than a second shows a progress
-    bar on stderr.
+    After Ctrl-C, and after any error, training can go on with another call. The parameters and the
+    optimizer are those after the last complete step; but if each step takes several calls, Ctrl-C
+    may leave half an update behind. Gradients may be incomplete. Work of more than a second shows a
+    progress bar on stderr.
 
     Args:
         loss: the loss of one example: a function, compiled or not, of an entry of X and of y.
@@ -154,9 +151,8 @@ class _Stretch:
             indices = None if order is None else order[k]
             self.optimizer.zero_grad()
             mean = self.compiled(indices) if self.in_one_call else self.eager(indices)
-            with _ctrl_c_waits():
-                self.optimizer.step()
-                self.means.append(mean)
+            self.optimizer.step()
+            self.means.append(mean)
 
     def compiled(self, indices: Any) -> float:
         batch = self.loss(*(a if indices is None else a[indices] for a in self.examples))
@@ -187,29 +183,6 @@ class _Stretch:
                 self.unused = set() if is_used else self.unused
             total += part.data
         return total
-
-
-@contextmanager
-def _ctrl_c_waits() -> Iterator[None]:
-    # A block that Ctrl-C interrupts only at its end, so that it cannot leave half an update behind.
-    handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler) or current_thread() is not main_thread():  # others are not interrupted
-        yield
-        return
-    pressed: list[Any] = []
-
-    def wait(*arguments: Any) -> None:
-        pressed.append(arguments)
-        if len(pressed) > 1:
-            handler(*arguments)
-
-    signal.signal(signal.SIGINT, wait)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if pressed:
-            handler(*pressed[0])
 
 
 class _Batches:
