@@ -111,8 +111,8 @@ class Redirected:
 
     def __reduce_ex__(self: Any, _: Any) -> Any:
         # A copy is an ordinary Value, too.
-        _, _, *rest = object.__reduce_ex__(self, 2)
-        return object.__new__, (class_of(self),), *rest
+        found: Any = object.__reduce_ex__(self, 2)
+        return object.__new__, (class_of(self),), *found[2:]
 
     @staticmethod
     def row_of(parameters: Sequence[Any]) -> Row | None:
