@@ -12,6 +12,7 @@ Results and gradients are the same as in eager mode, except for:
                     quotients, and counts numbers nearer to 0 than 2.2e-308 as 0
     errors          where eager mode raises an error, such as for the logarithm of -1, the result
                     of that example follows IEEE arithmetic: NaN or infinity
+                    training steps also refuse gradients whose squares overflow
     where, take     alternatives that are not chosen receive the gradient 0, which turns into NaN if
                     their derivative is infinite; eager mode does not differentiate them
     ties            rounding may break a tie between two sums that are equal in eager mode

@@ -141,13 +141,6 @@ class Row:
         indices: the index of each parameter in the storage.
         is_slice: whether they are adjacent; if so, += on `data` or `grad` changes the storage.
         ranks: for each parameter, in the order given to `row_of`, its index in the row.
-
-    >>> a, b = Value(3.0), Value(4.0)
-    >>> row = shared_row([a, b])
-    >>> with row.quietly():
-    ...     row.data *= 1e308
-    >>> a, b
-    (Value(data=inf, grad=0.0), Value(data=inf, grad=0.0))
     """
 
     ranks: Any = slice(None)
@@ -185,10 +178,6 @@ class Row:
         """Sets all gradients, as the setter of `data` does for data."""
         if numbers is not self._views[1]:
             self.storage.grad[self._at] = numbers
-
-    def quietly(self) -> Any:
-        """A context in which numbers overflow without a warning, as floats do."""
-        return np.errstate(all="ignore")
 
 
 def class_of(thing: Any) -> Any:

@@ -195,7 +195,7 @@ class Training:
         self._numbers = np.zeros((MOST, len(update.numbers)))
         self._numbers[:, self._n_shared :] = update.constants
         self._losses, self._done = np.zeros(MOST), np.zeros(1, np.int64)
-        self._last: Any = None
+        self._now: list[tuple[float, ...]] = []
 
     def is_for(self, optimizer: Any) -> bool:
         """Whether it still trains with this optimizer, whose settings may have changed."""
@@ -225,62 +225,33 @@ class Training:
             means: a list.
 
         Raises:
-            ValueError: a gradient is not finite. The parameters are those of the last full step.
+            ValueError: a gradient is not finite, or the sum of their squares overflows. The
+                parameters are those of the last full step.
             IndexError: `take` got an invalid index. The same holds.
         """
-        optimizer = self.optimizer
-        while count:
-            if lrs:
-                optimizer.lr = lrs[0]
-            if count > 1:
-                first = optimizer.steps + 1  # powers of arrays would have other last bits
-                self._numbers[:count, : self._n_shared] = [
-                    *map(optimizer._numbers, range(first, first + count))
-                ]
-                if lrs:
-                    self._numbers[:count, 0] = lrs
-                self._last = None
-            elif (now := optimizer._numbers(optimizer.steps + 1)) != self._last:
-                self._numbers[0, : self._n_shared] = self._last = now
-            before, refused = len(means), None
-            try:
-                refused = self._steps(arrays, n, count, order, means)
-            finally:  # after Ctrl-C, too
-                done = len(means) - before
-                if lrs:
-                    optimizer.lr = lrs[max(0, done - (refused is None))]
-            if done == count:
-                return
-            if refused is not None:
-                with self.row.quietly():  # usually raises: rarely, only squares overflow
-                    optimizer._parameters.check_gradients()
-                optimizer.step()
-                means.append(refused)
-                done += 1
-            count, lrs = count - done, lrs[done:]
-            order = None if order is None else order[done:]
-
-    def _steps(
-        self, arrays: Sequence[Array], n: int, count: int, order: Array | None, means: list[float]
-    ) -> float | None:
-        # Does at most `count` steps, counts them, and adds their means to the list. It ends before
-        # an update whose gradients have an infinite square, and then returns the mean of that step.
-        before = len(means), self.optimizer.steps
+        optimizer, first = self.optimizer, self.optimizer.steps + 1
+        now = [optimizer._numbers(step) for step in range(first, first + count)]
+        if lrs:
+            now = [(lr, *others) for lr, (_, *others) in zip(lrs, now, strict=True)]
+        if now != self._now:  # an assignment takes longer than the comparison
+            self._numbers[:count, : self._n_shared] = self._now = now
         self._done[0] = 0
         given = self._numbers, self._kept, self.row.grad, self._losses, self._done
         try:
             is_finite = self._loop(arrays, n, count, order, *given)
-            self._count(before, means)
-        except BaseException:  # Ctrl-C, or an invalid index: earlier steps count
-            self._count(before, means)
-            raise
-        return None if is_finite else self._losses.item(self._done.item())
-
-    def _count(self, before: tuple[int, int], means: list[float]) -> None:
-        # Counts the steps; may be called again if Ctrl-C interrupts it.
-        n, (old, steps) = self._done.item(), before
-        means[old:] = self._losses[:n].tolist()
-        self.optimizer.steps = steps + n
+        finally:  # after Ctrl-C or an invalid index, earlier steps count
+            done = self._done.item()
+            means += self._losses[:done].tolist()
+            optimizer.steps += done
+            if lrs:
+                optimizer.lr = lrs[min(done, count - 1)]
+        if not is_finite:
+            with optimizer._parameters.quietly():
+                optimizer._parameters.check_gradients()
+            raise ValueError(
+                "the squares of the gradients add up to more than 1.8e308, so no parameter was "
+                "changed: scale the loss, or try a lower learning rate"
+            )
 
 
 def training_of(program: Program, optimizer: Any) -> Training | None:
