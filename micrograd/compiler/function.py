@@ -525,9 +525,10 @@ def compile(*function: Any, executor: str = "") -> Any:
     The compiled function takes arrays whose first axis runs over the examples: (n,) for a number,
     (n, d) for a list of d numbers. A single number is used for every example. It returns a `Batch`:
     `data` is the mean, `lanes` the result for each example, and `backward()` adds the gradients of
-    the mean to the `grad` of each parameter. `source`, `groups`, `instructions` and `draw_dot(f)`
-    show the compiled program, and `jax(...)` returns it as a function for programs written with
-    JAX. Each call copies its arrays. A call with Values just calls the original function.
+    the mean to the `grad` of each parameter. `compile(model)(X).lanes` are a model's outputs for a
+    batch. `source`, `groups`, `instructions` and `draw_dot(f)` show the compiled program, and
+    `jax(...)` returns it as a function for programs written with JAX. Each call copies its arrays.
+    A call with Values just calls the original function.
 
     Results are always up to date: each call reads the current data of the parameters, and checks
     whether anything else that the function reads has changed since it was recorded. If so, the call
