@@ -14,8 +14,8 @@ from typing import Any
 
 from micrograd.core.node import innermost
 from micrograd.derivatives import jvp, local_derivatives
-from micrograd.draw.formulas import TIMES, UNKNOWN, number, partial
-from micrograd.draw.records import Graph
+from micrograd.draw.formulas import TIMES, UNKNOWN, number, partial, shape_text
+from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
@@ -23,6 +23,7 @@ Rules = dict[str, list[list[Piece]]]  # keyed by node: a row for each operand, [
 # Browsers may drop an ordinary space at the end of a piece.
 SPACED_TIMES: Piece = (f"\xa0{TIMES}\xa0", "faint")
 SPACED_DOT: Piece = ("\xa0\N{MIDDLE DOT}\xa0", "faint")
+SPACED_ENTRYWISE: Piece = ("\xa0\N{CIRCLED DOT OPERATOR}\xa0", "faint")
 EQUALS: Piece = ("\xa0=\xa0", "faint")
 
 
@@ -149,33 +150,58 @@ def rules_with_numbers(drawn: Graph, forward: bool, dotted: Collection[Value] = 
 
 
 def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
-    """The chain rule in letters: upstream gradient · local derivative.
+    r"""The chain rule in letters: upstream gradient · local derivative.
+
+    For arrays, ⊙ multiplies entry by entry, Σ adds up what was broadcast, and the two rows of a
+    matrix product P = X @ W are ∂L/∂P · Wᵀ and Xᵀ · ∂L/∂P, with the shapes of the factors.
 
     Raises:
         ValueError: there are several results, so it would be unclear what ∂L stands for.
 
+    >>> from micrograd.arrays import values
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import Value
     >>> y = Value(3.0).tanh()
     >>> rules = rules_with_symbols(graph(y * 2.0), {"v0": "x", "v1": "y", "v3": "L"})
     >>> " ".join(text.strip() for text, _ in rules["v1"][0])
     '∂L/∂y · ∂y/∂x'
+    >>> X, W = values([[1.0, 2.0], [0.0, 1.0]]), values([[3.0], [4.0]])
+    >>> drawn = graph((X @ W).sum(), names={"X": X, "W": W}, level="array")
+    >>> names = {box.name: name for box, name in zip(drawn.nodes, "XWPL", strict=True)}
+    >>> for row in rules_with_symbols(drawn, names)["a2"]:
+    ...     print("".join(text for text, _ in row).replace("\xa0", " "))
+    ∂L/∂P · Wᵀ   (2 × 1) (1 × 2)
+    Xᵀ · ∂L/∂P   (2 × 2) (2 × 1)
     """
     results = [name_of[node.name] for node in drawn.nodes if node.kind == "result"]
     if len(results) > 1:
         raise ValueError(f"edges='symbols' expects one result, got {len(results)}: draw their sum")
-    constants = {node.name for node in drawn.nodes if node.kind == "constant"}
+    box_of = {node.name: node for node in drawn.nodes}
 
-    def row(node: str, operand: str) -> list[Piece]:
-        if operand in constants:
+    def row(node: Box, i: int) -> list[Piece]:
+        operand = box_of[node.operands[i]]
+        if operand.kind == "constant":
             return []
-        local = (partial(name_of[node], name_of[operand]), "local")
-        if name_of[node] == results[0]:  # its gradient is 1
+        upstream = (partial(results[0], name_of[node.name]), "gradient")
+        local = (partial(name_of[node.name], name_of[operand.name]), "local")
+        if name_of[node.name] == results[0]:  # its gradient is 1
             return [local]
-        return [(partial(results[0], name_of[node]), "gradient"), SPACED_DOT, local]
+        if node.level != "array":
+            return [upstream, SPACED_DOT, local]
+        if node.op == "@":
+            other = box_of[node.operands[1 - i]]
+            transposed = (name_of[other.name] + "\N{MODIFIER LETTER CAPITAL T}", "local")
+            factors, shapes = [upstream, transposed], [node.shape, other.shape[::-1]]
+            if i == 1:
+                factors, shapes = factors[::-1], shapes[::-1]
+            texts = "\xa0".join(map(shape_text, shapes))
+            return [factors[0], SPACED_DOT, factors[1], (f"\xa0\xa0\xa0{texts}", "faint")]
+        was_broadcast = operand.shape != node.shape
+        added: list[Piece] = [("\N{N-ARY SUMMATION}\xa0", "faint")] if was_broadcast else []
+        return [*added, upstream, SPACED_ENTRYWISE, local]
 
-    with_rules = (node for node in drawn.nodes if node.has_number)
-    return {node.name: [row(node.name, o) for o in node.operands] for node in with_rules}
+    with_rules = [node for node in drawn.nodes if node.has_ports]
+    return {node.name: [row(node, i) for i in range(len(node.operands))] for node in with_rules}
 
 
 def _known_derivatives(value: Value) -> Sequence[Any]:

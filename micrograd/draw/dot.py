@@ -85,6 +85,12 @@ LEGENDS: dict[str, list[Piece]] = {
     ],
 }
 
+ENTRYWISE: Piece = (
+    "; \N{CIRCLED DOT OPERATOR} entry by entry, \N{N-ARY SUMMATION} of what was broadcast, "
+    "ᵀ transposed",
+    "faint",
+)
+
 
 def draw_dot(
     root: Any,
@@ -217,7 +223,9 @@ def _rules(edges: str, cards: Cards, dotted: Collection[Value]) -> tuple[Rules, 
     # The rows of the chain rule, and their legend.
     forward = cards.rate == "tangent"
     if edges == "symbols":
-        return rules_with_symbols(cards.drawn, cards.name_of), LEGENDS[edges]
+        with_arrays = any(box.level == "array" for box in cards.drawn.nodes)
+        legend = [*LEGENDS[edges], *[ENTRYWISE] * with_arrays]
+        return rules_with_symbols(cards.drawn, cards.name_of), legend
     if edges == "plain":
         return {}, ()
     rules = rules_with_numbers(cards.drawn, forward, dotted)
