@@ -34,7 +34,7 @@ class no_grad(ContextDecorator):  # noqa: N801  # as in PyTorch
 
     def __exit__(self, *_: object) -> None:
         open_blocks.pop()
-        paused.set(paused.get() - 1)
+        paused.set(max(0, paused.get() - 1))  # 0 already in a context where the block did not begin
 
     def __call__(self, function: F) -> F:
         """The function, made to run in such a block; not one that runs in several parts."""
