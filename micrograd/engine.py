@@ -345,7 +345,7 @@ def topological_order(*roots: Value) -> list[Value]:
             for operand in node._prev:
                 if operand in listed:
                     continue
-                if operand._prev:  # go down
+                if operand._prev:  # go down: its operands come first
                     path.append(node)
                     node = operand
                     if len(path) > longest:  # check for a cycle each time the path doubles
@@ -355,7 +355,7 @@ def topological_order(*roots: Value) -> list[Value]:
                     break
                 listed.add(operand)
                 order.append(operand)
-            else:  # go up
+            else:  # go up: all operands are listed
                 listed.add(node)
                 order.append(node)
                 node = path.pop() if path else node
