@@ -29,7 +29,7 @@ from itertools import pairwise
 from typing import Any
 
 from micrograd.core.errors import explained
-from micrograd.core.node import operations, unrecorded
+from micrograd.core.node import Own, of_leaf, operations, unrecorded
 from micrograd.core.numbers import Number, as_number
 from micrograd.core.pause import is_paused
 from micrograd.core.shapes import flat, shape_of
@@ -101,6 +101,12 @@ def _entries(node: Value, upstream: Number, strict: bool) -> dict[Value, tuple[N
     finally:
         for v, grad in before:
             v.grad = grad
+
+
+def is_own_operation(node: Value) -> bool:
+    """Whether a user defined this operation; its name does not tell how to compute it again."""
+    rule = node._chain_rule
+    return isinstance(rule, Own) or (rule is of_leaf and bool(node._prev))
 
 
 def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Any]:
@@ -500,7 +506,7 @@ def recompute(root: Value) -> Value:
             "recompute, outside no_grad(); use detach() for a number that is to stay as it is"
         )
     nodes = [node for node in order if node._prev]
-    if own := [node._op for node in nodes if node.is_own_operation]:
+    if own := [node._op for node in nodes if is_own_operation(node)]:
         raise TypeError(
             f"recompute cannot run the operation {own[0]!r} again, since it is not one of Value's: "
             "rebuild the graph in each step"

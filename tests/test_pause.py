@@ -49,6 +49,16 @@ def test_one_object_can_be_entered_again():
         assert is_recording()
 
 
+def test_blocks_may_end_in_any_order():
+    outer, inner = no_grad(), no_grad()
+    outer.__enter__()
+    inner.__enter__()
+    outer.__exit__()
+    assert not is_recording()
+    inner.__exit__()
+    assert is_recording()
+
+
 def test_a_thread_is_not_paused_by_another():
     seen = []
     with no_grad():

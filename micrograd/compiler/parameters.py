@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.core.node import data_slot, grad_slot
+from micrograd.core.node import Node
 from micrograd.core.numbers import Number, as_number
 from micrograd.engine import Value
 from micrograd.optim import one_at_a_time
@@ -41,6 +41,8 @@ Array = npt.NDArray[np.float64]
 
 # The slots in which a Value keeps its numbers. For a parameter in storage, the slot of `data` holds
 # its place there, so that a single assignment moves both its data and its gradient.
+data_slot: Any = Node.data
+grad_slot: Any = Node.grad
 
 _moving = RLock()  # held while parameters move to other storage
 for lock in (_moving, one_at_a_time):

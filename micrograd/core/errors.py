@@ -24,12 +24,6 @@ def misuse(node: Any) -> TypeError | None:
 
     Data is checked when it is used. A check on assignment would need a __setattr__, which would
     double the cost of creating a node.
-
-    >>> from micrograd.engine import Value
-    >>> p = Value(1.0, label="p")
-    >>> p.data = "3"
-    >>> print(misuse(p))
-    expected a number as the data of 'p', got str '3': use float()
     """
     name = repr(node.label) if node.label else "a Value"
     for attribute, fix in ("data", "use float()"), ("grad", "reset it to 0"):
@@ -55,10 +49,6 @@ def explained(
 
     An arithmetic error has an attribute `graph`: the node that failed, from which its graph can be
     drawn. An operation that failed has no result, so its data is NaN.
-
-    >>> from micrograd.engine import Value
-    >>> print(explained(ValueError("no result"), "f", [Value(1.0), Value(0.0, label="rest")]))
-    f(x, y) with x = 1.0 and y = 0.0 ('rest'): no result
     """
     if reason := next(filter(None, map(misuse, operands)), None):
         return reason
@@ -67,11 +57,9 @@ def explained(
     kinds = (ZeroDivisionError, OverflowError, ArithmeticError, ValueError)
     kind: type[Exception] = next(k for k in kinds if isinstance(error, k))
     names = "xyzuvw"[: len(operands)]
-    symbol, base, exponent = op, "x", names[-1:]
-    if "**" in op:  # the name `**0.5` includes the exponent, and the name `2**` the base
-        before, symbol, after = op.partition("**")
-        base, exponent = before or base, after or exponent
-    formula = f"{base} {symbol} {exponent}"
+    # The name `**0.5` includes the exponent, and the name `2**` the base.
+    base, symbol, exponent = op.partition("**" if "**" in op else op or " ")
+    formula = f"{base or 'x'} {symbol} {exponent or names[-1:]}"
     if op.isidentifier():
         formula = f"{op}({', '.join(names)})"
     known = " and ".join(

@@ -25,49 +25,31 @@ P = ParamSpec("P")
 
 operations: dict[str, Callable[..., Any]] = {}  # the key is the `_op` of the results
 _new = object.__new__
+Value: Any = None  # the class: constants and results are of it, also beside a subclass
 _known_kinds: set[type] = set()  # types of results that are known to be numbers
 
 # ---- 1. Recording
 
 
-class operation:  # noqa: N801  # a decorator
+def operation(
+    op: str, fix: str = ""
+) -> Callable[[Callable[Concatenate[N, P], Output]], Callable[Concatenate[N, ...], N]]:
     """A decorator that turns a function of nodes into an operation, as in `@operation("+")`.
 
     The function returns its `Output`. `_backward` receives the upstream gradient and the operands,
     so it does not need the result. Since nodes do not point to their results, there are no
     reference cycles: the whole graph is freed when the last reference to the loss is dropped.
-    `advice` is for error messages.
+    `fix` is for error messages.
     """
 
-    def __init__(self, op: str, advice: str = "") -> None:
-        self.op, self.advice = op, advice
-
-    def __call__(self, f: Callable[Concatenate[N, P], Output]) -> Callable[Concatenate[N, ...], N]:
-        """The decorator itself, while the body of the class runs and the class does not exist."""
-        self.compute: Callable[..., Output] = f
-        return self  # type: ignore[return-value]
-
-    def __set_name__(self, kind: Any, name: str) -> None:
-        """Puts the method into the class, `kind`; Python calls this when the class is complete."""
-        op, compute = self.op, self.compute
+    def decorator(compute: Callable[..., Output]) -> Any:
         arity = compute.__code__.co_argcount
         # Computed once on 1.0, only to see whether its `_backward` captures anything. If not, it is
         # the same for all results, and sharing it saves 150 bytes a node. (Defaults capture, too.)
         _, first = compute(*[SimpleNamespace(data=1.0)] * arity)
         shared = None if first.__closure__ or first.__defaults__ else first
 
-        # Written twice, because one function for any number of operands is slower.
-        def unary(a: Node) -> Any:
-            try:
-                data, closure = compute(a)
-            except FAILURES as error:
-                raise explained(error, op, (a,)) from None
-            node = _new(kind)
-            node.data, node.grad, node._op = data, 0, op
-            node._prev, node._chain_rule = (a,), shared or closure
-            return node if type(data) is float and not open_blocks else _checked(node, unary)
-
-        def binary(a: Node, b: Any) -> Any:
+        def binary(a: Node, b: Any) -> Any:  # does what `record` does, without the cost of a call
             if not isinstance(b, Node):
                 b = as_operand(b, a, op)
                 if b is NotImplemented:
@@ -76,49 +58,49 @@ class operation:  # noqa: N801  # a decorator
                 data, closure = compute(a, b)
             except FAILURES as error:
                 raise explained(error, op, (a, b)) from None
-            node = _new(kind)
+            node = _new(Value)
             node.data, node.grad, node._op = data, 0, op
             node._prev, node._chain_rule = (a, b), shared or closure
-            return node if type(data) is float and not open_blocks else _checked(node, binary)
+            return node if type(data) is float and not open_blocks else _checked(node, compute)
 
-        advice[op] = self.advice
-        compute.__annotations__["return"] = kind.__name__  # for help()
-        operations[op] = wraps(compute)(unary if arity == 1 else binary)
-        setattr(kind, name, operations[op])
-        kind.kind = kind
+        advice[op] = fix
+        compute.__annotations__["return"] = "Value"  # for help()
+        method = binary if arity == 2 else lambda a: record(op, compute, a, shared=shared)
+        operations[op] = wraps(compute)(method)
+        return operations[op]
+
+    return decorator
 
 
-def record(op: str, compute: Callable[..., Output], *operands: N) -> N:
-    """The result of an operation that is not a method, such as a power with a plain exponent."""
+def record(op: str, compute: Callable[..., Output], *operands: N, shared: Any = None) -> N:
+    """The result of an operation, as a node that remembers its operands and its `_backward`."""
     try:
         data, closure = compute(*operands)
     except FAILURES as error:
         raise explained(error, op, operands) from None
-    node = operands[0].new_leaf(data)
-    node._op, node._prev, node._chain_rule = op, operands, closure
-    return _checked(node, lambda *operands: record(op, compute, *operands))  # type: ignore[no-any-return]
+    node: N = _new(Value)
+    node.data, node.grad, node._op = data, 0, op
+    node._prev, node._chain_rule = operands, shared or closure
+    return node if type(data) is float and not open_blocks else _checked(node, compute)
 
 
-def _checked(node: Any, operate: Callable[..., Any]) -> Any:
+def _checked(node: N, compute: Callable[..., Output]) -> N:
     # Checks a result whose data is not a float, and forgets what was computed under no_grad().
     data, operands = node.data, node._prev
     if type(data) is not float and type(data) not in _known_kinds:
-        number = as_number(data)
-        suspects = [a for a in operands if number is not data or not a._prev]
+        node.data = as_number(data)
+        suspects = [a for a in operands if node.data is not data or not a._prev]
         if error := next(filter(None, map(misuse, suspects)), None):
             raise error
-        if number is NotImplemented:
+        if node.data is NotImplemented:
             got = f"{type(data).__name__} {data!r:.40}"
             raise TypeError(f"{node._op} gave {got}: expected a number")
-        if number is not data:  # a NumPy number or an int
-            node.data = number
-            # If such a number was assigned to an operand, convert it and compute again.
-            if any(as_number(a.data) is not a.data for a in operands):
-                for a in operands:
-                    a.data = as_number(a.data)
-                return operate(*operands)
-        elif not isinstance(data, Node):
-            _known_kinds.add(type(data))
+        if node.data is not data and any(as_number(a.data) is not a.data for a in operands):
+            for a in operands:  # a NumPy number or an int was assigned: convert it
+                a.data = as_number(a.data)
+            return record(node._op, compute, *operands)  # type: ignore[no-any-return]
+        if not isinstance(data, Node):
+            _known_kinds.add(type(node.data))
     if open_blocks and is_paused():  # some block is open: is it one of ours?
         node._op, node._prev, node._chain_rule = "", (), unrecorded
     return node
@@ -131,18 +113,16 @@ def as_operand(x: Any, beside: Node, op: str = "") -> Any:
     """
     if isinstance(x, Node):
         return x
-    if isinstance(beside.data, Node):  # for higher derivatives
-        if beside.data is beside:
-            raise misuse(beside) or RecursionError
-        x = as_operand(x, beside.data, op)
-    elif type(x) is not float:
-        x = as_number(x, like=beside.data)
+    if beside.data is beside:
+        raise misuse(beside) or RecursionError
+    if type(x) is not float:
+        x = as_number(x, like=innermost(beside.data))
     if x is NotImplemented:
         if op.isidentifier():
             raise TypeError(f"{op} expects a Value or a number as its second operand")
         return x
-    node = beside.new_leaf(x)
-    node._chain_rule = constant
+    node = Value(0.0)
+    node.data, node._chain_rule = x, constant
     return node
 
 
@@ -192,7 +172,6 @@ class Node:
     # Slots keep nodes small and fast. A label and a user's own attributes are in __dict__, which is
     # created when needed.
     __slots__ = ("__dict__", "__weakref__", "_chain_rule", "_op", "_prev", "data", "grad")
-    kind: Any  # class Value: constants and results are of this class, also beside a subclass
     label: str = ""
     data: Number
     grad: Number
@@ -200,11 +179,9 @@ class Node:
     _op: str
     _chain_rule: Callable[..., None]
 
-    def new_leaf(self: N, data: Number) -> N:
-        """A leaf with this data, as it is."""
-        leaf: N = self.kind(0.0)
-        leaf.data = data
-        return leaf
+    def __init_subclass__(cls) -> None:
+        global Value
+        Value = Value or cls  # class Value is the first
 
     def check_arguments(self, data: Any, operands: Any) -> None:
         """Raises a TypeError if what the constructor got is not a number, or are not Values."""
@@ -249,13 +226,6 @@ class Node:
     is_constant = property(lambda v: v._chain_rule is constant)
     requires_grad = property(lambda v: v._chain_rule not in (constant, unrecorded))
 
-    @property
-    def is_own_operation(self) -> bool:
-        """Whether a user defined this operation; its name does not tell how to compute it again."""
-        return isinstance(self._chain_rule, Own) or (
-            self._chain_rule is of_leaf and bool(self._prev)
-        )
-
     def item(self) -> float:
         """The number as a float."""
         if type(self.data) is not float and (error := misuse(self)):
@@ -264,7 +234,8 @@ class Node:
 
     def detach(self: N) -> N:
         """A leaf with the same data, from which no gradient flows back to this node."""
-        return self.new_leaf(self.data.detach() if isinstance(self.data, Node) else self.data)
+        leaf: N = Value(self.data.detach() if isinstance(self.data, Node) else self.data)
+        return leaf
 
     def __isub__(self: N, other: Any) -> N:
         """`p -= step` changes a parameter's number inside `no_grad()`; else p is a new node."""
@@ -304,8 +275,6 @@ class Node:
 
 
 numbers.Number.register(Node)  # so that data may be a Value
-data_slot: Any = Node.data  # where a node keeps its numbers; compiled functions move them to arrays
-grad_slot: Any = Node.grad
 
 
 def innermost(x: Any) -> Any:

@@ -265,7 +265,7 @@ def resumed() -> Iterator[None]:
     'neg'
     """
     before = paused.get()
-    paused.set(False)
+    paused.set(0)
     try:
         yield
     finally:

@@ -189,12 +189,11 @@ class GradedClass:
 
     def error_in(self, program: str) -> Any:
         """What `failure` says of the error that a forward pass raises, or None."""
-        try:
-            self.observed(program, backward=False)
-        except BrokenRule:
-            return None
-        except RaisedError as error:
-            return error.args[0]
+        with suppress(BrokenRule):
+            try:
+                self.observed(program, backward=False)
+            except RaisedError as error:
+                return error.args[0]
         return None
 
     def gradients(self, program: str) -> Numbers:

@@ -8,16 +8,16 @@ import math
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Any
 
-from micrograd.grade.causes import grouped
 from micrograd.grade.check import STATUSES, Check
 from micrograd.grade.graded_class import ALIASES, root_of
 from micrograd.grade.points import POINTS, earned
-from micrograd.grade.programs import EXPRESSIONS, OURS
+from micrograd.grade.programs import EXPRESSIONS, OURS, methods_in
+from micrograd.grade.rules import ROWS
 
 WIDTH = 80  # columns of a report
 LINES = 20  # of explained mistakes: the first one must stay visible on a screen of 24 lines
@@ -208,7 +208,63 @@ def _wrapped(text: str) -> str:
     return "\n".join(lines).replace("\xa0", " ")
 
 
-# ---- Drawings
+# ---- 2. Failures with the same cause: one mistake makes many checks fail
+
+
+def grouped(failed: Sequence[Check]) -> tuple[tuple[Check, ...], ...]:
+    """Failed checks, grouped by probable cause; the clearest check of each group comes first."""
+    groups: list[list[Check]] = []
+    for check in failed:
+        group = next((group for group in groups if _has_same_cause(check, group)), [])
+        if not group:
+            groups.append(group)
+        group.append(check)
+    return tuple(tuple(_clearest_first(group)) for group in groups)
+
+
+def _affects(check: Check, what: str) -> bool:
+    return what in ROWS[check.mistake].get("affects", ())  # as rules.toml says
+
+
+def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
+    first, mistake = group[0], group[0].mistake
+    is_beside_number = _affects(later, "numbers")
+    if later.expected == "no error" and _error(later) in map(_error, group):
+        return True
+    if _affects(first, "everything") or (later.place and later.place == first.place):
+        return True
+    if later.mistake == mistake and mistake not in ("value", "derivative", "runs"):
+        return True
+    if later.operation in EXPRESSIONS and later.operation in {check.operation for check in group}:
+        return True
+    if mistake == "result" and methods_in(first.program) & methods_in(later.program):
+        return True
+    is_of_one = _affects(first, "operation") or first.aspect == "inner operand"
+    if first.operation in EXPRESSIONS and is_of_one:
+        needed = later.composed or methods_in(first.operation) & methods_in(later.program)
+        return bool(needed) and (mistake == "runs" or not is_beside_number)
+    if is_beside_number or later.aspect == "value":
+        return False
+    if _affects(first, "reuse"):
+        return later.composed or later.aspect != "gradient"
+    return _affects(first, "gradients") or later.operation == "NumPy"
+
+
+def _error(check: Check) -> str:
+    operator, *_ = check.found.partition("'")  # the operands differ from check to check
+    return operator if "unsupported operand" in operator else check.found
+
+
+def _clearest_first(group: list[Check]) -> list[Check]:
+    # For a node that is used more than once, a + a is clearer than the check that failed first.
+    if not _affects(group[0], "reuse") or group[0].aspect == "gradient":
+        return group
+    same = [check for check in group if check.mistake == group[0].mistake]
+    first = min(same, key=lambda check: check.program.count(";"))
+    return [first, *(check for check in group if check is not first)]
+
+
+# ---- 3. Drawings
 
 
 def svg_of(check: Check) -> str:

@@ -28,7 +28,7 @@ from micrograd.core.node import innermost
 from micrograd.core.pause import is_paused
 from micrograd.core.shapes import flat
 from micrograd.core.tracing import Recording, Traced, resumed
-from micrograd.derivatives import again, contributions, local_derivatives
+from micrograd.derivatives import again, contributions, is_own_operation, local_derivatives
 from micrograd.engine import Value, topological_order
 
 Formula = Any  # a float, a name, or a list [op, formula, ...]
@@ -61,7 +61,7 @@ def recorded_rules(root: Value) -> dict[str, Any]:
     nodes, leaves = [], {}
     for i, value in enumerate(order):
         operands = [position[operand] for operand in value._prev]
-        known = bool(operands) and not value.is_own_operation
+        known = bool(operands) and not is_own_operation(value)
         if not known:
             leaves[i] = as_number(innermost(value.data))
         # x * x has a rule of its own: its operands are the same node
