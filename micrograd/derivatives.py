@@ -532,15 +532,14 @@ def again(op: str, operands: Sequence[Value]) -> Value:
     if op in operations:
         result: Value = operations[op](*operands)
         return result
-    base, _, exponent = op.partition("**")  # the base or the exponent is a plain number in the name
-    number: Any = None
+    exponent: Any = None  # a plain number in the name
     kind: Any
     for kind in (Fraction, float, int):  # the last that can read it
         with suppress(ValueError):
-            number = kind(base.strip("()") or exponent)
-    if number is None:
-        raise ValueError(f"{op!r} is not a power with a plain base or exponent")
-    power: Value = number ** operands[0] if base else operands[0] ** number
+            exponent = kind(op.removeprefix("**"))
+    if exponent is None:
+        raise ValueError(f"{op!r} is not a power with a plain exponent")
+    power: Value = operands[0] ** exponent
     return power
 
 

@@ -148,25 +148,6 @@ class Value(Node):
 
         return record(f"**{n}", compute, self)
 
-    def __rpow__(self, other: Number) -> Value:
-        """The power p = n ** a;  a plain base is part of `_op`, as in `2**`.
-
-        d/da = p log n, which is 0 for n = 0.
-        """
-        n = as_number(other, like=0)
-        if not isinstance(n, Real):
-            return reflected(pow)(self, other)  # type: ignore[no-any-return]
-
-        def compute(a: Value) -> Output:
-            p = power(as_number(n, like=a.data), a.data)
-
-            def _backward(upstream: Number, a: Value) -> None:
-                a.grad += (p * numbers.log(n) if n else 0) * upstream
-
-            return p, _backward
-
-        return record(f"({n})**" if n < 0 else f"{n}**", compute, self)
-
     @operation("neg")
     def __neg__(a: Value) -> Output:
         """The negative -a;  d/da = -1."""
@@ -186,6 +167,7 @@ class Value(Node):
         return abs(a.data), _backward
 
     __rsub__, __rmul__, __rtruediv__ = map(reflected, (sub, mul, truediv))
+    __rpow__ = reflected(pow)
 
     def __radd__(self, other: Number) -> Value:
         """The sum; adding the int 0 creates no node, because Python's sum() starts with 0."""

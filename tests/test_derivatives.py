@@ -522,7 +522,6 @@ OF_ONE = [  # a function of one number, its first three derivatives, points
          EVERYWHERE)
         for b in (2, 0.5, 1)
     ),
-    (lambda a: 0**a, [lambda x: 0] * 3, (0.0, 0.5, 3.0)),
     (lambda a: a.maximum(a), [lambda x: 1, lambda x: 0, lambda x: 0], EVERYWHERE),
     (lambda a: (a * a).maximum(a**2), [lambda x: 2 * x, lambda x: 2, lambda x: 0], EVERYWHERE),
     (lambda a: (a * a).minimum(a**2), [lambda x: 2 * x, lambda x: 2, lambda x: 0], EVERYWHERE),

@@ -215,9 +215,8 @@ def test_the_graph_is_what_was_typed():
     assert (a * a)._prev == (a, a)
     assert (a**2)._op == "**2"
     assert (a**2)._prev == (a,)
-    assert (2**a)._op == "2**"
-    assert ((-0.5) ** Value(2.0))._op == "(-0.5)**"
-    assert (2**a)._prev == (a,)
+    assert (2**a)._op == "**"
+    assert [v.data for v in (2**a)._prev] == [2, 2.0]
     assert (a**b)._op == "**"
     assert (a**b)._prev == (a, b)
     assert a.relu()._op == "ReLU"
@@ -686,11 +685,11 @@ def test_kinds_of_numbers_that_do_not_mix():
         (lambda x: x(0.0) ** -1, ZeroDivisionError,
          "x ** -1 with x = 0.0 ('it'): 0 cannot have a negative exponent; keep the base"),
         (lambda x: 0 ** x(-1.5), ZeroDivisionError,
-         "0 ** x with x = -1.5 ('it'): 0 cannot have a negative exponent; keep the base"),
+         "x ** y with x = 0.0 and y = -1.5 ('it'): 0 cannot have a negative exponent; keep the"),
         (lambda x: (-8) ** x(0.5), ValueError,
-         "(-8) ** x with x = 0.5 ('it'): a fractional exponent, or a derivative with respect to"),
+         "x ** y with x = -8.0 and y = 0.5 ('it'): a fractional exponent, or a derivative with"),
         (lambda x: ((-8) ** x(2.0)).backward(), ValueError,
-         "in the backward pass of (-8) ** x with x = 2.0 ('it'): a fractional exponent, or a"),
+         "in the backward pass of x ** y with x = -8.0 and y = 2.0 ('it'): a fractional exponent"),
         (lambda x: x(0.0) ** Value(-1), ZeroDivisionError,
          "x ** y with x = 0.0 ('it') and y = -1.0: 0 cannot have a negative exponent"),
         (lambda x: x(-8.0) ** Value(0.5), ValueError,
@@ -847,7 +846,7 @@ def test_leaves_and_what_requires_a_gradient():
         (lambda x: x / (x - 2.0), "/", "nan"),
         (lambda x: (x * 1000.0).exp(), "exp", "nan"),
         (lambda x: (x - 3.0) ** 0.5, "**0.5", "nan"),
-        (lambda x: 0.0**-x, "0.0**", "nan"),
+        (lambda x: 0.0**-x, "**", "nan"),
         (lambda x: (x - 2.0).sqrt().backward(), "sqrt", "0.0"),
         (lambda x: local_derivatives((x - 2.0).sqrt()), "sqrt", "0.0"),
     ],

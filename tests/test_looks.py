@@ -191,7 +191,7 @@ def test_symbols_of_the_chain_rule():
 
 def test_a_power_is_written_alike_everywhere():
     x = Value(3.0, label="x")
-    for power, shown in ((x**2, "x²"), (x**-1, "x⁻¹"), (x**0.5, "x^0.5"), (2**x, "2^x")):
+    for power, shown in ((x**2, "x²"), (x**-1, "x⁻¹"), (x**0.5, "x^0.5")):
         assert texts(draw_dot(power))[f"v{len(power._prev)}"][0] == shown
         assert texts(draw_dot(power, formulas=True))["v1"][1].startswith(f"v1 = {shown} = ")
         assert f">{shown}<" in power._repr_html_()

@@ -57,9 +57,8 @@ def explained(
     kinds = (ZeroDivisionError, OverflowError, ArithmeticError, ValueError)
     kind: type[Exception] = next(k for k in kinds if isinstance(error, k))
     names = "xyzuvw"[: len(operands)]
-    # The name `**0.5` includes the exponent, and the name `2**` the base.
-    base, symbol, exponent = op.partition("**" if "**" in op else op or " ")
-    formula = f"{base or 'x'} {symbol} {exponent or names[-1:]}"
+    symbol = "**" if op.startswith("**") else op  # the name `**0.5` includes the exponent
+    formula = f"x {symbol} {op.removeprefix(symbol) or names[-1:]}"
     if op.isidentifier():
         formula = f"{op}({', '.join(names)})"
     known = " and ".join(

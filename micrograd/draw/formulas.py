@@ -67,10 +67,10 @@ def shape_text(shape: Sequence[int]) -> str:
 def sign(op: str) -> str:
     """The sign of an operation in mathematics, instead of the one in Python; a power is that of x.
 
-    >>> sign("*"), sign("**-1"), sign("2**"), sign("relu")
-    ('×', 'x⁻¹', '2^x', 'ReLU')
+    >>> sign("*"), sign("**-1"), sign("**"), sign("relu")
+    ('×', 'x⁻¹', 'x^y', 'ReLU')
     """
-    if op.startswith("**") or op.endswith("**"):
+    if op.startswith("**"):
         return formula(op, ["x", "y"] if op == "**" else ["x"])
     return "ReLU" if op == "relu" else SIGNS.get(op, op)
 
@@ -78,7 +78,7 @@ def sign(op: str) -> str:
 def formula(op: str, operands: Sequence[str]) -> str:
     """One operation on named operands; a negative number after a sign is in brackets.
 
-    >>> formula("*", ["w", "−3"]), formula("**0.5", ["x"]), formula("2**", ["x"])
+    >>> formula("*", ["w", "−3"]), formula("**0.5", ["x"]), formula("**", ["2", "x"])
     ('w × (−3)', 'x^0.5', '2^x')
     """
     first, *others = operands or [""]
@@ -95,8 +95,6 @@ def formula(op: str, operands: Sequence[str]) -> str:
         if exponent.lstrip("-").isdecimal():
             return f"{_bracketed(first)}{exponent.translate(RAISED)}"
         return f"{_bracketed(first)}^{exponent.replace('-', MINUS)}"
-    if op.endswith("**"):
-        return f"{op[:-2].replace('-', MINUS)}^{_bracketed(first)}"
     return f"{sign(op)}({', '.join(operands)})"
 
 

@@ -107,7 +107,6 @@ function operation(op, count, at) {
   if (op === "exp") return [[{name: "e"}, {sup: at(0, 0)}], POWER];
   if (op === "**") return [[...at(0, WHOLE), {sup: at(1, 0)}], POWER];
   if (op.startsWith("**")) return [[...at(0, WHOLE), {sup: op.slice(2).replace("-", "−")}], POWER];
-  if (op.endsWith("**")) return [[op.slice(0, -2), {sup: at(0, 0)}], POWER];
   const inside = Array.from({length: count}, (_, k) => [...(k ? [", "] : []), ...at(k, 0)]);
   return [[op === "ReLU" ? "relu" : op, "(", ...inside.flat(), ")"], WHOLE];
 }
