@@ -273,6 +273,14 @@ def test_the_tables_of_the_eager_engine_are_printed():
     assert re.search(r"^1,000 ( +\d+){6}$", out, re.M)
 
 
+@pytest.mark.slow
+def test_the_table_of_changes_has_a_row_for_each_case():
+    rows = table(only="stale").splitlines()[3:]
+    words = [re.search(r"(\w+) +[\d.]+$", row)[1] for row in rows[:27]]
+    assert words == ["right"] * 25 + ["old"] * 2  # neither the environment nor files are watched
+    assert re.search(r"^old .* 2$", rows[29].rstrip())
+
+
 def test_nonsensical_options_are_refused():
     assert "expected --rounds of at least 1" in table("--rounds", "0", code=2)
     assert "expected --examples of at least 1" in table("--examples", "-1", code=2)
