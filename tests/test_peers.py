@@ -275,10 +275,8 @@ def test_the_tables_of_the_eager_engine_are_printed():
 
 @pytest.mark.slow
 def test_the_table_of_changes_has_a_row_for_each_case():
-    rows = table(only="stale").splitlines()[3:]
-    words = [re.search(r"(\w+) +[\d.]+$", row)[1] for row in rows[:27]]
+    words = re.findall(r"(right|error|old) +[\d.]+$", table(only="stale"), re.M)
     assert words == ["right"] * 25 + ["old"] * 2  # neither the environment nor files are watched
-    assert re.search(r"^old .* 2$", rows[29].rstrip())
 
 
 def test_nonsensical_options_are_refused():
