@@ -5,6 +5,7 @@
     python demos/benchmark.py --only eager --imports sklearn.datasets matplotlib.pyplot
     python demos/benchmark.py --only peers --workloads W1 W2
     python demos/benchmark.py --only epoch
+    python demos/benchmark.py --only stale
     python demos/benchmark.py --only peers --peers jax --examples 1000000
     python demos/benchmark.py --only peers --peers jax --examples 10000000 --accelerator
 
@@ -24,6 +25,10 @@ The tables of the peers measure four workloads, described in `peers.py`, with ev
 installed, all in float64 on the same single core; with --accelerator, JAX uses the accelerator that
 it finds. The first step of each peer is compared with NumPy code written by hand. A peer that
 differs is reported and not timed.
+
+--only stale asks another question: after a change of something that a compiled function reads, such
+as a global number or a layer of the model, does the next call return the right result? The cases
+are in `staleness.py`.
 """
 
 import argparse
@@ -545,7 +550,9 @@ def main():
     """Prints the tables."""
     all_workloads = ["W1", "W2", "W3", "W4"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", choices=["eager", "peers", "epoch"], help="one table")
+    parser.add_argument("--only", choices=["eager", "peers", "epoch", "stale"],
+                        help="one table: of the eager engine, of other packages, of an epoch of "
+                        "MNIST's size, or of what compiled functions notice (all)")  # fmt: skip
     parser.add_argument("--original", metavar="DIR", help="folder with the original package")
     parser.add_argument("--rounds", type=int, help="for the eager engine (15), for the peers (50)")
     parser.add_argument("--largest", type=int, default=1_000_000, help="largest graph (1000000)")
@@ -581,6 +588,10 @@ def main():
         peer_tables(options)
     if options.only in (None, "epoch"):
         epoch_table()
+    if options.only in (None, "stale"):
+        from staleness import stale_table
+
+        stale_table()
 
 
 SERVICES = {"--serve": serve, "--serve-peer": serve_peer, "--serve-peak": serve_peak}

@@ -273,6 +273,12 @@ def test_the_tables_of_the_eager_engine_are_printed():
     assert re.search(r"^1,000 ( +\d+){6}$", out, re.M)
 
 
+@pytest.mark.slow
+def test_the_table_of_changes_has_a_row_for_each_case():
+    words = re.findall(r"(right|error|old) +[\d.]+$", table(only="stale"), re.M)
+    assert words == ["right"] * 25 + ["old"] * 2  # neither the environment nor files are watched
+
+
 def test_nonsensical_options_are_refused():
     assert "expected --rounds of at least 1" in table("--rounds", "0", code=2)
     assert "expected --examples of at least 1" in table("--examples", "-1", code=2)

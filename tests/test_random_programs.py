@@ -3,12 +3,20 @@
 A program grows by random steps and is evaluated meanwhile. A step is skipped if eager mode refuses
 to compute or differentiate it, if its result is outside of -100 to 100, or if rounding would decide
 the result: the maximum of two nearly equal sums, or a division by nearly zero. Ties and zeros of
-round numbers are allowed, because they are exact.
+round numbers are allowed, because they are exact. A fifth of the programs repeat their examples in
+a batch of up to 5,000 lanes. As a command, this file compares more programs than the tests do:
+
+    python tests/test_random_programs.py --programs 10000 --jax 300
 """
 
+# ruff: noqa: T201  # the command prints
+
+import argparse
 import math
 import random
+from collections import Counter
 from collections.abc import Callable
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,12 +25,17 @@ import pytest
 from compiled import computed_by_matrices, computed_by_source, skip_without
 from operations import TABLE
 
-from micrograd import Value, compile, local_derivatives, take, where
+from micrograd import Value, compile, fit, local_derivatives, take, where
+from micrograd.optim import SGD, Adam
 
 LARGEST, STEEPEST = 100, 1e6  # limits for numbers, and for a number times its gradient
 NEAR = 0.01  # this close to a point where a function breaks, only round numbers are allowed
 ROUND = [-2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 1.0, 1.5]
 TOLERANCE = 1e-9
+OPTIMIZERS = [  # an eps of lr, because Adam would enlarge the rounding error of a gradient of 0
+    lambda parameters: SGD(parameters, lr=0.01, momentum=0.9),
+    lambda parameters: Adam(parameters, lr=0.01, eps=0.01),
+]
 
 
 class Operation(NamedTuple):
@@ -140,14 +153,23 @@ class Program:
         self.inputs = [[number(rng) for _ in range(width)] for _ in range(n)]
         self.indices = [rng.randrange(3) for _ in range(n)]
         self.steps = []
+        self.restart()
+        for _ in range(rng.randint(3, 25)):
+            self.grow(rng)
+        self.n_results = rng.choice([1, 1, min(3, len(self.steps))])
+        self.order = list(range(n))  # the example in each lane
+        if seed % 5 == 4:
+            lanes = round(math.exp(rng.uniform(0, math.log(5000))))
+            self.order = [rng.randrange(n) for _ in range(lanes)]
+        self.batch = np.array(self.inputs)[self.order], np.array(self.indices)[self.order]
+
+    def restart(self):
+        """Forgets all results, and takes the parameters as they are now."""
         self.examples = [  # eager nodes, a list for each example
             [i, *self.parameters, *map(Value, xs)]
             for i, xs in zip(self.indices, self.inputs, strict=True)
         ]
         self.is_exact = [all(map(is_round, column)) for column in zip(*self.examples, strict=True)]
-        for _ in range(rng.randint(3, 25)):
-            self.grow(rng)
-        self.n_results = rng.choice([1, 1, min(3, len(self.steps))])
 
     def grow(self, rng):
         """Adds a random step, unless it has to be skipped."""
@@ -160,27 +182,32 @@ class Program:
         ]  # fmt: skip
         start = rng.randrange(99)
         places += [1 + (start + k) % len(self.parameters) for k in range(operation.weights)]
+        step = operation, [0, *places] if "take" in operation.name else places
+        if self.evaluate(*step):
+            self.steps.append(step)
+
+    def evaluate(self, operation, places):
+        """Whether this step can be compared; if so, its results are added to the examples."""
         exact = all(self.is_exact[i] for i in places)
         new = []
         for nodes in self.examples:
             operands = [nodes[i] for i in places]
             gap = operation.break_at(*[v.data for v in operands]) if operation.break_at else 1.0
             if abs(gap) < NEAR and not exact and len(set(places[: operation.compared])) > 1:
-                return
-            index = nodes[:1] if "take" in operation.name else []
+                return False
             try:
-                new.append(as_list(operation.function(*index, *operands)))
+                new.append(as_list(operation.function(*operands)))
                 if gap <= 0:  # backward() would not notice if another branch is chosen
                     local_derivatives(new[-1][0])
             except (ArithmeticError, ValueError):
-                return
+                return False
             if not all(abs(v.data) <= LARGEST for v in new[-1]):
-                return
+                return False
         for nodes, results in zip(self.examples, new, strict=True):
             nodes += results
         for column in zip(*new, strict=True):
             self.is_exact.append(exact and operation.is_exact and all(map(is_round, column)))
-        self.steps.append((operation, [0, *places] if "take" in operation.name else places))
+        return True
 
     def results(self, nodes, in_pytorch=False):
         """The results of the program on Values, traced numbers, or tensors."""
@@ -191,27 +218,64 @@ class Program:
         return nodes[-self.n_results :]
 
     def eager(self, k):
-        """The k-th result for each example, the gradients of its mean, and the scale of errors.
+        """The k-th result in each lane, the gradients of its mean, and the scale of errors.
 
         None if eager mode refuses to differentiate, or if the program is too steep to compare.
         """
         for p in self.parameters:
             p.grad = 0
         results = [nodes[len(nodes) - self.n_results + k] for nodes in self.examples]
+        lanes = Counter(self.order)
         try:
-            (Value(0.0) + sum(results) / len(results)).backward()
+            total = sum(lanes[i] * result for i, result in enumerate(results) if lanes[i])
+            (Value(0.0) + total / len(self.order)).backward()
         except (ArithmeticError, ValueError):
             return None
         nodes = [v for nodes in self.examples for v in nodes[1:]]
         scale = max(1.0, *[abs(v.grad) * max(1.0, abs(v.data)) for v in nodes])
         if not scale < STEEPEST:
             return None
-        return [v.data for v in results], [p.grad for p in self.parameters], scale
+        return [results[i].data for i in self.order], [p.grad for p in self.parameters], scale
+
+    def trained(self, make, steps):
+        """The means and the parameters of so many eager steps, or fewer, and the scale of errors.
+
+        Training ends early where a step could not be compared. Afterwards the parameters are as
+        before.
+        """
+        before = [p.data for p in self.parameters]
+        optimizer, means, after, largest = make(self.parameters), [], before, 1.0
+        for _ in range(steps):
+            self.restart()
+            comparable = all(self.evaluate(*step) for step in self.steps)
+            if not comparable or not (expected := self.eager(0)):
+                break
+            lanes, _, scale = expected
+            optimizer.step()
+            means.append(math.fsum(lanes) / len(lanes))
+            after, largest = [p.data for p in self.parameters], max(largest, scale)
+        self.set_parameters(before)
+        self.restart()
+        for step in self.steps:
+            self.evaluate(*step)
+        return means, after, largest
+
+    def set_parameters(self, numbers):
+        for p, x in zip(self.parameters, numbers, strict=True):
+            p.data, p.grad = x, 0
+
+    def compiled(self, executor):
+        def function(x, index):
+            results = self.results([index, *self.parameters, *map(Value, x)])
+            return results if self.n_results > 1 else results[0]
+
+        return compile(function, executor=executor)
 
     def __str__(self):
         leaves = f"parameters {[p.data for p in self.parameters]}, inputs {self.inputs}"
         steps = [f"{operation.name} of {places}" for operation, places in self.steps]
-        return "\n".join([leaves, f"indices {self.indices}, {self.n_results} results", *steps])
+        sizes = f"indices {self.indices}, {len(self.order)} lanes, {self.n_results} results"
+        return "\n".join([leaves, sizes, *steps])
 
 
 def as_list(results):
@@ -227,10 +291,57 @@ def is_round(x):
     return abs(x) <= LARGEST and x * 2**20 == int(x * 2**20)
 
 
-def assert_close(found, expected, scale, program):
-    assert np.shape(found) == np.shape(expected), program
+def error(found, expected, scale):
+    """The largest difference, relative to the scale of errors; infinite if the shape differs."""
+    if np.shape(found) != np.shape(expected):
+        return math.inf
     difference = np.abs(np.subtract(found, expected)).max()
-    assert difference <= TOLERANCE * scale, f"off by {difference}, scale {scale}:\n{program}"
+    return math.inf if math.isnan(difference) else difference / scale
+
+
+def assert_close(found, expected, scale, program):
+    off = error(found, expected, scale)
+    assert off <= TOLERANCE, f"off by {off} of the scale {scale}:\n{program}"
+
+
+def errors(program, executor, with_single=True, with_training=False):
+    """Pairs: what this executor computes in another way than eager mode, and the error."""
+    compiled = program.compiled(executor)
+    results = compiled(*program.batch)
+    single = compiled(*[a[-1:] for a in program.batch]) if with_single else None
+    for k in range(program.n_results):
+        if (expected := program.eager(k)) is None:
+            continue
+        lanes, slopes, scale = expected
+        result = results[k] if program.n_results > 1 else results
+        program.set_parameters([p.data for p in program.parameters])
+        result.backward()
+        yield "result", error(result.lanes, lanes, scale)
+        yield "mean", error(result.data, math.fsum(lanes) / len(lanes), scale)
+        yield "gradient", error([p.grad for p in program.parameters], slopes, scale)
+        if with_single:
+            one = single[k] if program.n_results > 1 else single
+            yield "single result", error(one.lanes, lanes[-1:], scale)
+        if program.n_results == 1 and executor == "numpy":
+            for computed in computed_by_source, computed_by_matrices:
+                mean, found = computed(compiled, program.parameters, *program.batch)
+                yield "mean", error(mean, math.fsum(lanes) / len(lanes), scale)
+                yield "gradient", error([found[p] for p in program.parameters], slopes, scale)
+    if with_training and program.n_results == 1 and compiled.parameters:
+        for make, in_one_call in zip(OPTIMIZERS, (False, True), strict=True):
+            means, parameters, scale = program.trained(make, 3)
+            if not means:
+                continue
+            before = [p.data for p in program.parameters]
+            optimizer = make(program.parameters)
+            if in_one_call:
+                found = fit(compiled, *program.batch, optimizer, steps=len(means))
+            else:
+                found = [compiled.step(optimizer, *program.batch) for _ in means]
+            after = [p.data for p in program.parameters]
+            program.set_parameters(before)
+            yield "mean in training", error(found, means, scale)
+            yield "trained parameters", error(after, parameters, scale)
 
 
 def test_random_graphs_have_the_gradients_of_pytorch(effort, record_property):
@@ -246,7 +357,7 @@ def test_random_graphs_have_the_gradients_of_pytorch(effort, record_property):
         results = torch.stack([
             program.results([i, *parameters.unbind(), *xs.unbind()], in_pytorch=True)[0]
             for i, xs in zip(program.indices, inputs, strict=True)
-        ])  # fmt: skip
+        ])[program.order]  # fmt: skip
         gradients = torch.zeros_like(parameters)
         if results.requires_grad:
             [gradients] = torch.autograd.grad(results.mean(), [parameters], materialize_grads=True)
@@ -269,36 +380,66 @@ def test_compiled_random_programs_agree_with_eager_mode(executor, effort, record
         program = Program(seed)
         if not program.steps:
             continue
-
-        def function(x, index, program=program):
-            results = program.results([index, *program.parameters, *map(Value, x)])
-            return results if program.n_results > 1 else results[0]
-
-        arguments = np.array(program.inputs), np.array(program.indices)
-        compiled = compile(function, executor=executor)
-        batch = compiled(*arguments)
-        for k in range(program.n_results):
-            if (expected := program.eager(k)) is None:
-                continue
-            lanes, slopes, scale = expected
-            for p in program.parameters:
-                p.grad = 0
-            result = batch[k] if program.n_results > 1 else batch
-            result.backward()
-            assert_close(result.lanes, lanes, scale, program)
-            assert_close(result.data, math.fsum(lanes) / len(lanes), scale, program)
-            assert_close([p.grad for p in program.parameters], slopes, scale, program)
-            single = compiled(*[a[-1:] for a in arguments])
-            one = single[k] if program.n_results > 1 else single
-            assert_close(one.lanes, lanes[-1:], scale, program)
-            if program.n_results == 1 and executor == "numpy":
-                for computed in computed_by_source, computed_by_matrices:
-                    mean, found = computed(compiled, program.parameters, *arguments)
-                    assert_close(mean, math.fsum(lanes) / len(lanes), scale, program)
-                    assert_close([found[p] for p in program.parameters], slopes, scale, program)
-            compared += 1
+        for what, off in errors(program, executor, with_training=seed % 7 == 0):
+            assert off <= TOLERANCE, f"a {what} is off by {off} of the scale:\n{program}"
+            compared += what == "result"
         operations.update(operation.name for operation, _ in program.steps)
     record_property("count", f"{compared:,} results of {seed + 1:,} random programs compared")
     assert compared > 0.8 * seed
     if executor != "jax":
         assert operations == {operation.name for operation in OPERATIONS}
+
+
+def main():
+    """Compares random programs and prints what was compared, also after Ctrl-C."""
+    parser = argparse.ArgumentParser(description="Random programs on all executors against eager.")
+    parser.add_argument("--programs", type=int, default=1000, help="how many (1000)")
+    parser.add_argument("--jax", type=int, default=0, help="how many of them with JAX, too (0)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first program (0)")
+    options = parser.parse_args()
+    wanted = {"numpy": options.programs, "llvm": options.programs, "jax": options.jax}
+    packages = {"numpy": "numpy", "llvm": "llvmlite", "jax": "jax"}
+    wanted = {name: n for name, n in wanted.items() if n and find_spec(packages[name])}
+    counts = {name: Counter() for name in wanted}
+    largest = {name: Counter() for name in wanted}
+    complete, refused, lanes, operations = Counter(), Counter(), [], Counter()
+    try:
+        for i in range(options.programs):
+            program = Program(options.seed + i)
+            lanes.append(len(program.order))
+            operations.update(operation.name for operation, _ in program.steps)
+            if not program.steps:
+                refused["no step of it can be compared"] += 1
+                continue
+            unfit = sum(program.eager(k) is None for k in range(program.n_results))
+            refused["results that are too steep, or that eager mode does not differentiate"] += (
+                unfit
+            )
+            for name in [name for name, n in wanted.items() if i < n]:
+                try:
+                    for what, off in errors(program, name, i % 7 == 0, i % 7 == 0):
+                        counts[name][what] += 1
+                        largest[name][what] = max(largest[name][what], off)
+                        if off > TOLERANCE:
+                            print(f"{name}, {what} off by {off}, seed {options.seed + i}:")
+                            print(program, flush=True)
+                    complete[name] += 1
+                except Exception as wrong:
+                    refused[f"{name}: {type(wrong).__name__}: {str(wrong)[:200]}"] += 1
+    except KeyboardInterrupt:
+        print("ended early by Ctrl-C")
+    print(f"{len(lanes):,} programs, {min(lanes)} to {max(lanes):,} lanes (more than 35 in "
+          f"{sum(n > 35 for n in lanes):,}), {operations.total():,} steps of {len(operations)} of "
+          f"{len(OPERATIONS)} operations")  # fmt: skip
+    print("compared with eager mode, and the largest error relative to the largest number or")
+    print(f"contribution in the program{'':3}" + "".join(f"{name:>20}" for name in counts))
+    print(f"{'programs':30}" + "".join(f"{complete[name]:>11,}{'':9}" for name in counts))
+    for what in dict.fromkeys(what for count in counts.values() for what in count):
+        cells = [f"{counts[name][what]:,}{largest[name][what]:>9.0e}" for name in counts]
+        print(f"{what:30}" + "".join(f"{cell:>20}" for cell in cells))
+    for reason, n in refused.items():
+        print(f"left out: {n:,} {reason}")
+
+
+if __name__ == "__main__":
+    main()
