@@ -23,10 +23,10 @@ The comparison must be fast, because it runs before every call. Most of it is a 
 two lists of dicts and lists, which Python evaluates in C. nn.Module counts assignments to
 attributes; while the count stays the same, modules need not be compared.
 
-Of 27 changes such as a user makes, 25 give the right result in the next call, here and with
-torch.compile; environment variables and files are not noticed. jax.jit and equinox's filter_jit ask
-for arguments instead, and keep the old result. A call takes 4 microseconds, check included, with
-torch.compile 11 (2 cores of an AMD EPYC; `demos/benchmark.py --only stale`).
+Of 27 changes such as a user makes, the next call gives the right result after 25; environment
+variables and files are not noticed. torch.compile notices 25, too. jax.jit and equinox's filter_jit
+ask for arguments instead, and keep the old result. A call takes 4 microseconds, check included;
+with torch.compile 11 (2 cores of an AMD EPYC; `demos/benchmark.py --only stale`).
 """
 
 from __future__ import annotations
