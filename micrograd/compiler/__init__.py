@@ -54,8 +54,7 @@ Modules around the passes:
     guard         checks whether any of that has changed since the function was compiled
     parameters    storage shared by parameters, while `p.data` and `p.grad` work as before
     program       the result of all passes, for examples of one shape
-    matrices      a program as NumPy text, a line for each group
-    text          a program as Python text, number by number
+    text          a program as Python text, number by number, or a line for each group
     picture       a program as a drawing
     profile       where the time of a step goes
     batch         what a compiled function returns

@@ -34,14 +34,13 @@ import numpy.typing as npt
 
 from micrograd.compiler.averages import averaged
 from micrograd.compiler.fuse import Fused, fused
-from micrograd.compiler.matrices import matrix_source
 from micrograd.compiler.parameters import Row, shared_row
 from micrograd.compiler.record import Recorded, Shape, recorded
 from micrograd.compiler.run_llvm import LlvmExecutor
 from micrograd.compiler.run_numpy import NumPyExecutor
 from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
 from micrograd.compiler.simplify import Instructions
-from micrograd.compiler.text import source
+from micrograd.compiler.text import matrix_source, scalar_source
 from micrograd.engine import Value
 from micrograd.optim import one_at_a_time
 
@@ -193,7 +192,7 @@ class Program:
         first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
         labels = {i: p.label for i, p in zip(places, self.parameters, strict=True)}
         inputs = list(itertools.chain(*self._names.values()))
-        return source(steps, inputs, labels, first, gradients, name)
+        return scalar_source(steps, inputs, labels, first, gradients, name)
 
     @property
     def schedule(self) -> Schedule:
