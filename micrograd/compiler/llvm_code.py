@@ -61,10 +61,8 @@ FUNCTIONS: dict[str, Callable[..., Num]] = {
     "minimum": llvm.smaller, "copy": lambda x: x, "where is": _where("=="),
     **{f"where {sign}": _where(sign) for sign in ("<", "<=", ">", ">=")},
 }  # fmt: skip
-REDUCTIONS = {"sum": FUNCTIONS["+"], "largest": llvm.larger, "smallest": llvm.smaller}
-ROWS = FUNCTIONS | REDUCTIONS | {  # what a row of the table can do
-    "sum": lambda x, y, a, b: (x + y) + (a + b), "add product": lambda x, y, z: x + y * z,
-}  # fmt: skip
+REDUCTIONS = {"sum": "+", "largest": "maximum", "smallest": "minimum"}  # of many numbers
+ROWS = FUNCTIONS | {"add product": lambda x, y, z: x + y * z}  # what a row of the table can do
 ROW = 6  # integers: the operation, the place of the result, those of up to four operands
 
 # A job is a list of integers: what a run gets, and what it returns. For each array it has an
@@ -407,15 +405,17 @@ class _Writer:
                         known[key] = self.read(key[0], j * move + begin, width, move)
                     for group in run:
                         xs = [known[key] for key, _ in _columns(group)]
-                        combine = REDUCTIONS.get(group.op)
-                        found = _tree(combine, xs) if combine else FUNCTIONS[group.op](*xs)
+                        if group.op in REDUCTIONS:
+                            found = _tree(FUNCTIONS[REDUCTIONS[group.op]], xs)
+                        else:
+                            found = FUNCTIONS[group.op](*xs)
                         known[_key(group.result)] = found
                         first = group.result.slots.item(0)
                         self.write(group.result.lanes, j + out + first, found)
 
     def reduction(self, group: Group) -> None:
         """The sum of long lists, or their largest or smallest number."""
-        [block], combine = group.operands, REDUCTIONS[group.op]
+        [block], combine = group.operands, FUNCTIONS[REDUCTIONS[group.op]]
         places, (n, length) = _Places(self, block.slots), block.slots.shape
         for i in self.text.range(n):
             found = [self.read(block.lanes, places.at(i, k)) for k in range(4)]
@@ -446,61 +446,42 @@ class _Writer:
             width = min(widest, 1 << (n_lefts.bit_length() - 1))
         elif not self.is_vector and a.steps[2] == b.steps[2] == 1 and terms > 3:
             along = min(widest, 1 << (terms.bit_length() - 1))
-        adds, share = is_mean or along > 1, self.share() if is_mean else None
+        adds, share = is_mean or along > 1, self.share() if is_mean else 1.0
+        vector = self.layout.width if self.is_vector else max(width, along)
         high = min(n_rights, 4)
         wide = min(4, widest) if adds else machine().tile // high * width
         for i in self.text.range(count):
             for r, rows in self.tiles(n_rights, high):
                 for x, columns in self.tiles(n_lefts, min(wide, -(-n_lefts // width) * width)):
                     starts = [min(j, columns - width) for j in range(0, columns, width)]
-
-                    def factors(
-                        k: Any, along: int, i: Any = i, r: Any = r, x: Any = x, rows: int = rows,
-                        starts: list[int] = starts,
-                    ) -> list[tuple[Num, Num]]:  # fmt: skip
-                        size = width if width > 1 else along
-                        xs = [self.read(left.lanes, a.at(i, x + j, k), size) for j in starts]
-                        ys = [self.read(right.lanes, b.at(i, r + j, k), along) for j in range(rows)]
-                        return [(p, q) for q in ys for p in xs]
-
-                    sums = self.sums(factors, rows * len(starts), terms, along, width, is_mean)
+                    sums = [self.text.number(0.0, "double", vector)] * (rows * len(starts))
+                    for _ in self.blocks(sums) if is_mean else [None]:
+                        for k, size in self.terms(terms, along, sums):
+                            xs = [
+                                self.read(left.lanes, a.at(i, x + j, k), max(width, size))
+                                for j in starts
+                            ]
+                            ys = [
+                                self.read(right.lanes, b.at(i, r + j, k), size) for j in range(rows)
+                            ]
+                            for s, (q, p) in enumerate(itertools.product(ys, xs)):
+                                sums[s] = sums[s] + (p * q).first(vector)
                     for j in range(rows):
-                        row = sums[j * len(starts) : (j + 1) * len(starts)]
-                        at = (i * n_rights + (r + j)) * n_lefts + x + result.slots.item(0)
-                        begins = starts
+                        row, begins = sums[j * len(starts) : (j + 1) * len(starts)], starts
                         if adds:
-                            row, begins = [self.text.sums(row)], [0]
+                            row, begins = [self.text.joined([y.total() * share for y in row])], [0]
+                        at = (i * n_rights + (r + j)) * n_lefts + x + result.slots.item(0)
                         for start, total in zip(begins, row, strict=True):
-                            total = total * share if is_mean else total
                             self.write(result.lanes, at + start, total)
 
-    def sums(
-        self, factors: Callable[..., Any], n: int, terms: int, along: int, width: int, is_mean: bool
-    ) -> list[Num]:
-        """Sums of products, n of them, each of `terms` terms."""
-        vector = self.layout.width if self.is_vector else max(width, along)
-        turns = terms // along
-        parts = max(1, min(8 // n, turns // 2))  # sums that do not wait for each other
-        totals = [self.text.number(0.0, "double", vector)] * (n * parts)
-
-        def add(pairs: Sequence[tuple[Num, Num]], part: int = 0) -> None:
-            for i, (x, y) in enumerate(pairs, part * n):
-                totals[i] = totals[i] + x * y
-
-        whole = turns // parts * parts
-        for _ in self.blocks(totals) if is_mean else [None]:
-            for k in self.text.range(
-                whole * along, step=parts * along, carried=totals, unroll=max(1, 32 // len(totals))
-            ):
-                for part in range(parts):
-                    add(factors(k + part * along, along), part)
-            for k in range(whole, turns):
-                add(factors(k * along, along))
-        for k in range(turns * along, terms):  # what does not fill a vector
-            add(
-                [((x * y).first(vector), self.text.number(1.0, "double")) for x, y in factors(k, 1)]
-            )
-        return [_tree(FUNCTIONS["+"], totals[i::n]) for i in range(n)]
+    def terms(self, length: int, along: int, sums: list[Any]) -> Iterator[tuple[Any, int]]:
+        """Loops over the terms of sums: where each vector begins, and its width."""
+        whole = length // along * along
+        turns = max(1, 32 // len(sums))
+        for k in self.text.range(whole, step=along, carried=sums, unroll=turns):
+            yield k, along
+        for k in range(whole, length):  # what does not fill a vector
+            yield k, 1
 
     def share(self) -> Any:
         """One divided by the number of examples."""
@@ -527,9 +508,8 @@ class _Writer:
                     row(op, out, *(places[i] for places in operands))
                 elif op in REDUCTIONS:
                     total, *rest = operands[0][i * length : (i + 1) * length]
-                    step = 3 if op == "sum" else 1
-                    for k in range(0, len(rest), step):
-                        row(op, out, total, *rest[k : k + step])
+                    for place in rest:
+                        row(REDUCTIONS[op], out, total, place)
                         total = out
                 else:
                     _, n_rights, n_lefts = group.result.slots.shape

@@ -155,21 +155,21 @@ class Num:
         return self.text.new(self.kind, 1, f"extractelement {self.type} {self.name}, i64 {i}")
 
     def first(self, width: int) -> Num:
-        """The vector of this number, and then zeros."""
-        if width == 1:
+        """The vector of this number, and then zeros; a vector of this width stays as it is."""
+        if width == self.width:
             return self
         kind = _type(self.kind, width)
         line = f"insertelement {kind} zeroinitializer, {self.type} {self.name}, i64 0"
         return self.text.new(self.kind, width, line)
 
-    def chosen(self, other: Num, positions: Sequence[int]) -> Num:
-        """The vector of the numbers at these positions of both vectors, one after the other."""
-        if len(positions) == 1:
-            return self.entry(positions[0])
-        listed = ", ".join(f"i32 {i}" for i in positions)
-        mask = f"<{len(positions)} x i32> <{listed}>"
-        line = f"shufflevector {self.type} {self.name}, {other.type} {other.name}, {mask}"
-        return self.text.new(self.kind, len(positions), line)
+    def total(self) -> Num:
+        """The sum of the numbers of the vector, added in any order."""
+        if self.width == 1:
+            return self
+        name = f"@llvm.vector.reduce.fadd.v{self.width}f64"
+        self.text.declared.add(f"declare double {name}(double, {self.type})")
+        line = f"call reassoc double {name}(double 0.0, {self.type} {self.name})"
+        return self.text.new(self.kind, 1, line)
 
     def array(self, kind: str, length: Any) -> Array:
         """The array that begins at this address."""
@@ -379,23 +379,6 @@ class Text:
     def minimum(self, a: Any, b: Any) -> Any:
         """The smaller one of two whole numbers."""
         return (a < b).where(a, b) if isinstance(a, Num) else (b > a).where(a, b)
-
-    def sums(self, vectors: Sequence[Num]) -> Num:
-        """The vector of the sums of up to `width` vectors."""
-        part, width = list(vectors), vectors[0].width
-        part += part[-1:] * (2 ** (len(part) - 1).bit_length() - len(part))
-        size = len(part)
-        while len(part) > 1:  # adjacent numbers are added repeatedly
-            even, odd = range(0, 2 * width, 2), range(1, 2 * width, 2)
-            part = [
-                x.chosen(y, even) + x.chosen(y, odd)
-                for x, y in zip(part[::2], part[1::2], strict=True)
-            ]
-        [total] = part
-        while total.width > size:
-            even, odd = range(0, total.width, 2), range(1, total.width, 2)
-            total = total.chosen(total, even) + total.chosen(total, odd)
-        return total if len(vectors) == size else total.chosen(total, range(len(vectors)))
 
 
 def _type(kind: str, width: int) -> str:

@@ -40,7 +40,7 @@ or a vector. It reads like the program that one would write by hand, forward and
         v2 = tanh(v1)
         v3 = v2 * v2
         v4 = 1.0 - v3
-        v5 = (x @ v4.T / n).ravel()
+        v5 = (v4 @ x.T / n).ravel()
         v6 = vstack([v2, v3]).mean(1)
         v7 = 1.0 - v6[1]
         return v6[0], concatenate([v5, [v7]])
