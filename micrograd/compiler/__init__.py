@@ -39,9 +39,8 @@ A lane is one example of the batch. A place is an index into the list of instruc
 index into memory. The passes, in the order in which they run:
 
     record        calls the function with traced numbers, which record every operation on them
-    simplify      removes duplicates and no-ops while the instructions are recorded, and notes which
-                  of them run in every lane and which run once
-    averages      takes means over lanes, and finds what is needed
+    simplify      removes duplicates and no-ops while the instructions are recorded, notes which of
+                  them run in every lane and which run once, and takes means over lanes
     fuse          turns sums of products, and other chains, into single instructions
     schedule      groups instructions that do the same thing at the same time; finds matrix products
     run_numpy, run_llvm, run_jax        three ways to run the same program on a batch

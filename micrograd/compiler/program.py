@@ -32,14 +32,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.averages import averaged
 from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.parameters import Row, shared_row
 from micrograd.compiler.record import Recorded, Shape, recorded
 from micrograd.compiler.run_llvm import LlvmExecutor
 from micrograd.compiler.run_numpy import NumPyExecutor
 from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
-from micrograd.compiler.simplify import Instructions
+from micrograd.compiler.simplify import Instructions, averaged
 from micrograd.compiler.text import matrix_source, scalar_source
 from micrograd.engine import Value
 from micrograd.optim import one_at_a_time

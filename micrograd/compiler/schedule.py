@@ -257,7 +257,6 @@ class _Layout:
         self.slot: dict[int, int] = {}
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
-        self.all_slots: Slots = np.zeros(0, np.int32)
         self.take_slots(parameters, False)
         for argument in inputs:
             self.take_slots(argument, True)
@@ -280,13 +279,7 @@ class _Layout:
         if lanes:  # add a row of ones after them
             self.ones.add(self.size[True])
             self.size[True] += 1
-        return self.adjacent(first, len(places))
-
-    def adjacent(self, first: int, n: int) -> Slots:
-        """These n slots, as a view of one array that all blocks share."""
-        if first + n > len(self.all_slots):
-            self.all_slots = np.arange(2 * (first + n), dtype=np.int32)
-        return self.all_slots[first : first + n]
+        return np.arange(first, first + len(places), dtype=np.int32)
 
     def slots_of(self, places: Places, lanes: bool = True, last: int = 0) -> list[int]:
         slots = []
@@ -337,11 +330,8 @@ class _Layout:
 
     def singles(self, places: Sequence[int]) -> Block:
         """The block of one operand, or one result, for each of G units; its shape is (G,)."""
-        if len(places) == 1:
-            slots = self.adjacent(self.slot[places[0]], 1)
-        else:
-            slots = np.array([self.slot[place] for place in places], np.int32)
-        return Block(self.lanes[places[0]], slots)
+        slots = [self.slot[place] for place in places]
+        return Block(self.lanes[places[0]], np.array(slots, np.int32))
 
     def block(self, lists: Sequence[Places], shape: tuple[int, ...], filler: Any = None) -> Block:
         """The block of these lists, one after the other, in an array with one more axis."""
@@ -381,8 +371,8 @@ class _Layout:
                 singles.append(place)  # the same sum in a different order of additions
         sizes: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
         for lefts, rights in grids(place_of):
-            lefts.sort(key=self.last_if_one)
-            rights.sort(key=self.last_if_one)
+            for some in (lefts, rights):
+                some.sort(key=lambda places: (places == (ONE,), self.slots_of(places)))
             grid = [place_of[left, right] for right, left in product(rights, lefts)]
             sizes[len(rights), len(lefts)].append(grid)
         # A grid with one row or column is often too little work for a call of its own. If there are
@@ -399,9 +389,6 @@ class _Layout:
         if len(sizes) > 1:
             order.sort(key=lambda size: self.order(sizes[size][0][0]))
         return [self.grid(sizes[size], *size) for size in order]
-
-    def last_if_one(self, places: Places) -> tuple[bool, list[int]]:
-        return places == (ONE,), self.slots_of(places)
 
     def grid(self, found: list[list[int]], n_rights: int, n_lefts: int) -> Group:
         """One group for all grids of a size, each of which lists places row by row."""

@@ -1,4 +1,4 @@
-"""A recording without duplicates or no-ops.
+"""A recording without duplicates or no-ops, and its means over lanes.
 
 The closures of `backward()` do work that a program can skip: 0 + x where a gradient starts, 1 * x
 where the seed is passed on, or the same product in two closures. `tracing.py` records all of it,
@@ -13,6 +13,10 @@ because its recordings are for reading. The recording in this file simplifies ea
     duplicates          the same operation on the same operands is recorded once
 
 It never turns x * 0 into 0, because the eager result is NaN if x is infinite or NaN.
+
+A lane is one example of the batch. Instructions that depend only on parameters and constants are
+uniform: they run once. All others run in every lane. The result of a program and the gradients of
+its parameters are means over lanes, which `averaged` adds to the recording.
 
     >>> from micrograd.engine import Value
     >>> recording = Simplified()
@@ -266,3 +270,70 @@ class Simplified(Recording):
         if self._recorded.ops[place] not in CONDITIONS:
             return place
         return self.add("where", (place, self._constant(1), self._constant(0)))
+
+
+def averaged(recording: Simplified, places: Sequence[int]) -> list[int]:
+    """Adds the means over lanes of these results to the recording, and returns their places.
+
+    A mean moves inwards past a uniform operand u:
+
+        mean(u + x) = u + mean(x)        mean(u x) = u mean(x)        mean(x / u) = mean(x) / u
+
+    So a penalty on the weights and all of its derivatives are computed once, outside the lanes.
+
+    >>> recording = Simplified()
+    >>> p, x = recording.parameter(2.0), recording.input(3.0)
+    >>> [mean] = averaged(recording, [(x.tanh() + p * p).place])
+    >>> [recording.instructions[i].op for i in needed(recording.instructions, [mean])]
+    ['input', 'input', 'tanh', '*', 'mean', '+']
+    """
+    steps = recording.instructions
+    lanes, operands_of = steps.lanes, steps.operands
+
+    def moves_inwards(place: int) -> bool:
+        op, operands = steps.ops[place], operands_of[place]
+        if op in ("+", "-", "*"):
+            return not all(lanes[i] for i in operands)
+        return op == "neg" or (op == "/" and not lanes[operands[1]])
+
+    wanted: set[int] = set()
+    waiting = list(places)
+    while waiting:
+        place = waiting.pop()
+        if place not in wanted and lanes[place] and moves_inwards(place):
+            waiting += operands_of[place]
+        wanted.add(place)
+    mean: dict[int, int] = {}
+    for place in sorted(wanted):
+        if not lanes[place]:
+            mean[place] = place
+        elif moves_inwards(place):
+            operands = tuple(mean[i] for i in operands_of[place])
+            mean[place] = recording.add(steps.ops[place], operands)
+        else:
+            mean[place] = recording.add("mean", (place,))
+    return [mean[place] for place in places]
+
+
+def uses(operands: Sequence[tuple[int, ...]], results: Sequence[int]) -> list[int]:
+    """How often each instruction is used, either as a result or by another needed instruction.
+
+    >>> recording = Simplified()
+    >>> x = recording.input(3.0)
+    >>> _, y = x.exp(), x.sin()
+    >>> uses(recording.instructions.operands, [y.place])
+    [1, 0, 1]
+    """
+    found = [0] * len(operands)
+    for place in results:
+        found[place] += 1
+    for place in range(len(found) - 1, -1, -1):  # visit each instruction after all that use it
+        if found[place]:
+            for i in operands[place]:
+                found[i] += 1
+    return found
+
+
+def needed(steps: Instructions, results: Sequence[int]) -> list[int]:
+    """The places of all instructions that the results depend on, in order."""
+    return [place for place, n in enumerate(uses(steps.operands, results)) if n]

@@ -58,9 +58,8 @@ from typing import Any
 
 import numpy as np
 
-from micrograd.compiler.averages import uses
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
-from micrograd.compiler.simplify import Instructions
+from micrograd.compiler.simplify import Instructions, uses
 from micrograd.core.naming import distinct
 
 Expression = tuple[str, int]  # a text and its rank: how tightly its outermost operation binds
