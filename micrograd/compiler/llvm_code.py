@@ -238,8 +238,6 @@ class _Writer:
                 uniform.write(slot, numbers.read(done * size + i))
         self.call_parts("before", arrays)
         blocks = (n + (width - 1)) >> (width.bit_length() - 1)
-        is_new = done.compared("==", 0) | job.read(HAS_ORDER).compared("==", 1)
-        is_new = is_new | (blocks > layout.tile)
         results = (
             [] if update else [i for in_lanes, i in self.schedule.results.tolist() if in_lanes]
         )
@@ -248,8 +246,7 @@ class _Writer:
             for i in text.range(some):
                 block = lanes.part(i * layout.block, layout.block)
                 here = [arrays[0], block, *arrays[2:]]
-                with text.when(is_new):
-                    text.call("load", *here, i + first)
+                text.call("load", *here, i + first)
                 self.call_parts("lanes", here)
                 for k, slot in enumerate(results):
                     at = (i + first) * width + job.read(PADDED) * k
