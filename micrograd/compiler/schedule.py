@@ -26,7 +26,6 @@ The gradients of weights form grids too: every input is multiplied by every upst
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain, product
@@ -81,8 +80,8 @@ class Group(NamedTuple):
         several, n_rights, n_lefts = shape
         is_mean, length = self.op == "mean", self.operands[0].slots.shape[-1]
         if (n_rights, n_lefts) == (1, 1):
-            kind = "mean" if is_mean else "sum"
-            return f"{_counted(math.prod(shape), kind)} of {_counted(length, 'product')}{where}"
+            kind = ("mean" if is_mean else "sum") + "s" * (several > 1)
+            return f"{several} {kind} of {length} product{'s' * (length > 1)}{where}"
         inner = str(length)
         if is_mean:
             inner = f"({length} lanes)" if length > 1 else "lanes"
@@ -91,10 +90,6 @@ class Group(NamedTuple):
         product = f"matrix product ({n_lefts} x {inner}) ({inner} x {columns})"
         product += "" if is_column else where
         return f"{several} times {product}" if several > 1 else product
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'s' * (n != 1)}"
 
 
 class Schedule(NamedTuple):
@@ -146,7 +141,6 @@ PRODUCTS = ("dot", "mean")
 ZERO = -2  # stands for an input that is 0 in every lane, as ONE stands for 1
 LONG = {*PRODUCTS, "sum", "largest", "smallest"}  # operations on lists of any length
 LISTS = {*LONG, *SCATTERS, "take"}  # operations on lists
-FEW = 2  # with at most this many sizes of thin grids (one row or column), each size gets a call
 
 
 def scheduled(
@@ -346,8 +340,7 @@ class _Layout:
 
     def group(self, members: list[int]) -> Group:
         """A group of G units: lists of K operands have shape (G, K), single operands (G,)."""
-        if len(members) > 1:
-            members.sort(key=self.order)
+        members.sort(key=self.order)
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
         operands = zip(*[self.units[place].operands for place in members], strict=True)
         blocks = [
@@ -361,33 +354,20 @@ class _Layout:
 
     def products(self, members: list[int]) -> list[Group]:
         """The groups of dots and means of products, one for each size of grid."""
-        if len(members) == 1:
-            return [self.grid([members], 1, 1)]
         place_of: dict[tuple[Places, Places], int] = {}
-        singles = []
+        sizes: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
         for place in members:
             left, right = self.units[place].operands
             if place_of.setdefault((left, right), place) != place:
-                singles.append(place)  # the same sum in a different order of additions
-        sizes: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
+                sizes[1, 1].append([place])  # the same sum in a different order of additions
         for lefts, rights in grids(place_of):
             for some in (lefts, rights):
                 some.sort(key=lambda places: (places == (ONE,), self.slots_of(places)))
             grid = [place_of[left, right] for right, left in product(rights, lefts)]
             sizes[len(rights), len(lefts)].append(grid)
-        # A grid with one row or column is often too little work for a call of its own. If there are
-        # many sizes of such grids, one call with padded lists is faster.
-        thin = [size for size in sizes if 1 in size]
-        for size in thin if len(thin) > FEW else ():
-            singles += chain.from_iterable(sizes.pop(size))
-        if singles:
-            sizes[1, 1] += [[place] for place in singles]
         for found in sizes.values():
-            if len(found) > 1:
-                found.sort(key=lambda grid: self.order(grid[0]))
-        order = [*sizes]
-        if len(sizes) > 1:
-            order.sort(key=lambda size: self.order(sizes[size][0][0]))
+            found.sort(key=lambda grid: self.order(grid[0]))
+        order = sorted(sizes, key=lambda size: self.order(sizes[size][0][0]))
         return [self.grid(sizes[size], *size) for size in order]
 
     def grid(self, found: list[list[int]], n_rights: int, n_lefts: int) -> Group:
