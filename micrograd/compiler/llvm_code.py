@@ -70,8 +70,7 @@ ROW = 6  # integers: the operation, the place of the result, those of up to four
 # that are copied from there, and the arguments. For these it also has the distance between
 # examples, and whether the numbers are integers.
 STATUS, DONE, STEPS, N, HAS_ORDER, PADDED, BLOCKS, FIRST = range(8)
-ARRAYS = {"memory": "double", "tables": "i32", "order": "i64", "losses": "double",
-          "numbers": "double", "rows": "double"}  # fmt: skip
+ARRAYS = ("memory", "tables", "order", "losses", "numbers", "rows")
 AT = {name: FIRST + 2 * i for i, name in enumerate(ARRAYS)}
 WRONG_INDEX, NOT_FINITE, WRONG_PLACE = 1, 2, 3  # how a run may end; 0 if all is well
 
@@ -149,18 +148,13 @@ class _Writer:
         phases = {"before": schedule.before, "lanes": lanes, "means": means}
         for name, groups in (phases | {"after": schedule.after}).items():
             self.is_vector = name in ("lanes", "means") and layout.width > 1
-            is_serial = name != "means" and len(groups) > SERIAL
-            runs: list[Any] = []
-            in_rows = [is_serial and _in_rows(group) for group in groups]
-            for few, pairs in itertools.groupby(zip(in_rows, groups, strict=True), lambda x: x[0]):
-                some = [group for _, group in pairs]
-                for run in [some] if few else _runs(some):
-                    runs.append((self.rows if few else self.add, run))
+            self.is_serial = name != "means" and len(groups) > SERIAL
+            runs = self.runs(groups)
             self.parts[name] = [f"{name}{i}" for i in range(0, len(runs), PART)]
             for i, part in enumerate(self.parts[name]):
                 self.begin(part, is_one_block=name != "means")
-                for add, run in runs[i * PART : (i + 1) * PART]:
-                    add(run)
+                for run in runs[i * PART : (i + 1) * PART]:
+                    self.add(run)
         for name in sorted(self.row_functions):
             self.row_by_row(name)
         self.load()
@@ -200,14 +194,19 @@ class _Writer:
 
     # ---- what runs around the groups
 
-    def array(self, name: str) -> Any:
-        """One of the arrays that a job has by name."""
-        return self.job.read(AT[name]).array(ARRAYS[name], self.job.read(AT[name] + 1))
+    def array(self, at: int, kind: str = "double") -> Array:
+        """One of the arrays of a job."""
+        return self.job.read(at).array(kind, self.job.read(at + 1))
 
     def load(self) -> None:
         """Copies the examples of a block into its lanes; the last one is repeated if they end."""
         self.begin("load")
-        text, job, width, order = self.text, self.job, self.layout.width, self.array("order")
+        text, job, width, order = (
+            self.text,
+            self.job,
+            self.layout.width,
+            self.array(AT["order"], "i64"),
+        )
         n, has_order = job.read(N), job.read(HAS_ORDER).compared("==", 1)
         start, rows = job.read(DONE) * n, []
         for lane in range(width):
@@ -218,7 +217,7 @@ class _Writer:
             firsts = [row * job.read(at + 2) for row in rows]
             for is_whole, kind in enumerate(("double", "i64")):
                 with text.when(job.read(at + 3).compared("==", is_whole)):
-                    array = job.read(at).array(kind, job.read(at + 1))
+                    array = self.array(at, kind)
                     for column in text.range(length):
                         numbers = text.joined([array.read(first + column) for first in firsts])
                         if is_whole:
@@ -233,11 +232,14 @@ class _Writer:
         (uniform, lanes), arrays, width = self.memory.values(), self.arrays, layout.width
         done, n = job.read(DONE), job.read(N)
         if update:
-            size, numbers = len(update.numbers), self.array("numbers")
+            size, numbers = len(update.numbers), self.array(AT["numbers"])
             for i, slot in enumerate(update.numbers.tolist()):
                 uniform.write(slot, numbers.read(done * size + i))
         self.call_parts("before", arrays)
-        blocks = (n + (width - 1)) >> (width.bit_length() - 1)
+        blocks, surplus = (n + (width - 1)) >> (width.bit_length() - 1), n & (width - 1)
+        # Examples stay in the lanes, except in those of the last block that are set to 0 below.
+        is_new = done.compared("==", 0) | job.read(HAS_ORDER).compared("==", 1)
+        is_new = is_new | (blocks > layout.tile) | (surplus > 0)
         results = (
             [] if update else [i for in_lanes, i in self.schedule.results.tolist() if in_lanes]
         )
@@ -246,13 +248,14 @@ class _Writer:
             for i in text.range(some):
                 block = lanes.part(i * layout.block, layout.block)
                 here = [arrays[0], block, *arrays[2:]]
-                text.call("load", *here, i + first)
+                with text.when(is_new):
+                    text.call("load", *here, i + first)
                 self.call_parts("lanes", here)
                 for k, slot in enumerate(results):
                     at = (i + first) * width + job.read(PADDED) * k
-                    self.array("rows").write(at, block.read(slot * width, width))
+                    self.array(AT["rows"]).write(at, block.read(slot * width, width))
             last = (some - 1) * layout.block  # the last block, and how many examples it has
-            rest = (first + some).compared("==", blocks).where(n & (width - 1), 0)
+            rest = (first + some).compared("==", blocks).where(surplus, 0)
             with text.when(rest > 0):
                 mask = text.joined([rest > lane for lane in range(width)])
                 for i in text.range(layout.block, step=width):
@@ -272,7 +275,7 @@ class _Writer:
         self.call_parts("after", arrays)
         if update:
             with text.when(job.read(STATUS).compared("==", 0)):
-                self.array("losses").write(done, uniform.read(update.mean))
+                self.array(AT["losses"]).write(done, uniform.read(update.mean))
                 is_finite = uniform.read(update.square) < math.inf
                 job.write(STATUS, is_finite.where(0, text.number(NOT_FINITE, "i64")))
                 with text.when(is_finite):
@@ -290,18 +293,16 @@ class _Writer:
         text, plan, layout = self.text, self.plan, self.layout
         [job] = text.function("run", job="i64")
         self.job = job = job._replace(length=plan.size)
-        memory, self.tables = self.array("memory"), self.array("tables")
+        memory, self.tables = self.array(AT["memory"]), self.array(AT["tables"], "i32")
         uniform = memory.part(0, layout.lanes)
         lanes = memory.part(layout.lanes, memory.length - layout.lanes)
         for at, slots in zip(plan.given, plan.inputs, strict=True):
-            array = job.read(at).array("double", job.read(at + 1))
-            self.copy(array, np.arange(len(slots)), uniform, slots)
+            self.copy(self.array(at), np.arange(len(slots)), uniform, slots)
         for _ in text.range(job.read(STEPS)):
             with text.when(job.read(STATUS).compared("==", 0)):
                 text.call("step", uniform, lanes, self.tables, job, job.read(BLOCKS))
         for at, slots in zip(plan.returned, plan.outputs, strict=True):
-            array = job.read(at).array("double", job.read(at + 1))
-            self.copy(uniform, slots, array, np.arange(len(slots)))
+            self.copy(uniform, slots, self.array(at), np.arange(len(slots)))
 
     def copy(self, source: Array, old: Slots, target: Array, new: Slots) -> None:
         """Sets target[new] = source[old]."""
@@ -360,10 +361,43 @@ class _Writer:
 
     # ---- groups
 
+    def runs(self, groups: Sequence[Group]) -> list[list[Group]]:
+        """The groups in order; those that can share a loop, or a part of the table, as one."""
+        found: list[list[Group]] = []
+        for group in groups:
+            if found and self.fits(group, found[-1]):
+                found[-1].append(group)
+            else:
+                found.append([group])
+        return found
+
+    def fits(self, group: Group, run: list[Group]) -> bool:
+        """Whether all it needs from the run is, at each index, a result at the same index."""
+        if self.in_rows(group) or self.in_rows(run[0]):
+            return self.in_rows(group) and self.in_rows(run[0])
+        (lanes, slots), made = group.result, {_key(known.result) for known in run}
+        first, end = run[0].result.slots.item(0), slots.item(-1)
+        return (
+            all(map(_is_elementwise, (group, run[0])))
+            and (lanes, slots.shape) == (run[0].result.lanes, run[0].result.slots.shape)
+            and all(
+                key in made or key[0] != lanes or not ((column >= first) & (column <= end)).any()
+                for key, column in _columns(group)
+            )
+        )
+
+    def in_rows(self, group: Group) -> bool:
+        """Whether the group becomes rows of the table."""
+        is_short = group.op == "dot" and group.operands[0].slots.shape[-1] <= FEW
+        is_small = group.result.slots.size <= FEW and (is_short or _is_elementwise(group))
+        return self.is_serial and is_small
+
     def add(self, run: list[Group]) -> None:
-        """Writes the code of groups that `_runs` put together."""
+        """Writes the code of groups that `runs` put together."""
         group = run[0]
-        if _is_elementwise(group):
+        if self.in_rows(group):
+            self.rows(run)
+        elif _is_elementwise(group):
             self.elementwise(run)
         elif group.op in PRODUCTS:
             self.products(group)
@@ -632,11 +666,6 @@ def _is_elementwise(group: Group) -> bool:
     return is_short or group.op in FUNCTIONS
 
 
-def _in_rows(group: Group) -> bool:
-    is_short = group.op == "dot" and group.operands[0].slots.shape[-1] <= FEW
-    return group.result.slots.size <= FEW and (is_short or _is_elementwise(group))
-
-
 def _key(block: Block) -> tuple[bool, bytes]:
     return block.lanes, block.slots.tobytes()
 
@@ -653,32 +682,6 @@ def _tree(combine: Callable[..., Num], xs: Sequence[Num]) -> Num:
         pairs = zip(xs[::2], xs[1::2], strict=False)
         xs = [*(combine(x, y) for x, y in pairs), *xs[len(xs) // 2 * 2 :]]
     return xs[0]
-
-
-def _runs(groups: Sequence[Group]) -> Iterator[list[Group]]:
-    # Splits the groups: elementwise ones that can share a loop come together.
-    run: list[Group] = []
-    for group in groups:
-        if run and not _fits(group, run):
-            yield run
-            run = []
-        run.append(group)
-    if run:
-        yield run
-
-
-def _fits(group: Group, run: list[Group]) -> bool:
-    # Whether all it needs from the run is, at each index, a result at the same index.
-    (lanes, slots), made = group.result, {_key(known.result) for known in run}
-    first, end = run[0].result.slots.item(0), slots.item(-1)
-    return (
-        all(map(_is_elementwise, (group, run[0])))
-        and (lanes, slots.shape) == (run[0].result.lanes, run[0].result.slots.shape)
-        and all(
-            key in made or key[0] != lanes or not ((column >= first) & (column <= end)).any()
-            for key, column in _columns(group)
-        )
-    )
 
 
 def _stretches(columns: Sequence[Slots], count: int) -> list[tuple[int, list[int], Slots]]:

@@ -141,6 +141,7 @@ PRODUCTS = ("dot", "mean")
 ZERO = -2  # stands for an input that is 0 in every lane, as ONE stands for 1
 LONG = {*PRODUCTS, "sum", "largest", "smallest"}  # operations on lists of any length
 LISTS = {*LONG, *SCATTERS, "take"}  # operations on lists
+FEW = 2  # with at most this many sizes of thin grids (one row or column), each size gets a call
 
 
 def scheduled(
@@ -365,6 +366,11 @@ class _Layout:
                 some.sort(key=lambda places: (places == (ONE,), self.slots_of(places)))
             grid = [place_of[left, right] for right, left in product(rights, lefts)]
             sizes[len(rights), len(lefts)].append(grid)
+        # A grid with one row or column is often too little work for a call of its own. If there are
+        # many sizes of such grids, one call with padded lists is faster.
+        thin = [size for size in sizes if 1 in size and size != (1, 1)]
+        for size in thin if len(thin) > FEW else ():
+            sizes[1, 1] += [[place] for grid in sizes.pop(size) for place in grid]
         for found in sizes.values():
             found.sort(key=lambda grid: self.order(grid[0]))
         order = sorted(sizes, key=lambda size: self.order(sizes[size][0][0]))
