@@ -109,12 +109,10 @@ class Num:
         if not (isinstance(a, Num) or isinstance(b, Num)):
             a = self.text.number(a, "double" if isinstance(a, float) else "i64", self.width)
         a, b = self.text.alike(a, b)
-        if a.width > self.width:
-            return self.splat(a.width).where(a, b)
-        if a.width < self.width:
-            a, b = a.splat(self.width), b.splat(self.width)
-        line = f"select {self.type} {self.name}, {a.type} {a.name}, {b.type} {b.name}"
-        return self.text.new(a.kind, a.width, line)
+        width = max(self.width, a.width)
+        choice, a, b = (x.splat(width) for x in (self, a, b))
+        line = f"select {choice.type} {choice.name}, {a.type} {a.name}, {b.type} {b.name}"
+        return self.text.new(a.kind, width, line)
 
     def call(self, function: str, *others: Any) -> Num:
         """The result of one of LLVM's own functions."""

@@ -323,11 +323,6 @@ class _Layout:
         """A sort key: units in the same group are sorted by the slots of their operands."""
         return [self.slots_of(operands) for operands in self.units[place].operands], place
 
-    def singles(self, places: Sequence[int]) -> Block:
-        """The block of one operand, or one result, for each of G units; its shape is (G,)."""
-        slots = [self.slot[place] for place in places]
-        return Block(self.lanes[places[0]], np.array(slots, np.int32))
-
     def block(self, lists: Sequence[Places], shape: tuple[int, ...], filler: Any = None) -> Block:
         """The block of these lists, one after the other, in an array with one more axis."""
         length = max(map(len, lists))
@@ -344,14 +339,12 @@ class _Layout:
         members.sort(key=self.order)
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
         operands = zip(*[self.units[place].operands for place in members], strict=True)
-        blocks = [
-            self.block(lists, (len(members),), ZERO if unit.op == "sum" else None)
-            if unit.op in LONG or (unit.op == "take" and q == 1)
-            else self.singles([place for (place,) in lists])
-            for q, lists in enumerate(operands)
-        ]
-        self.take_slots(members, lanes)
-        return Group(unit.op, self.singles(members), tuple(blocks))
+        blocks = []
+        for q, lists in enumerate(operands):
+            block = self.block(lists, (len(members),), ZERO if unit.op == "sum" else None)
+            is_single = unit.op not in LONG and not (unit.op == "take" and q == 1)
+            blocks.append(Block(block.lanes, block.slots[:, 0]) if is_single else block)
+        return Group(unit.op, Block(lanes, self.take_slots(members, lanes)), tuple(blocks))
 
     def products(self, members: list[int]) -> list[Group]:
         """The groups of dots and means of products, one for each size of grid."""

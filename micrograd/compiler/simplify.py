@@ -38,19 +38,10 @@ from micrograd.core.numbers import Number
 from micrograd.core.tracing import Instruction, Recording, Traced
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {  # these compute operations on constants
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "**": numbers.power,
-    "neg": operator.neg,
-    "abs": abs,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "is": operator.eq,
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "**": numbers.power, "neg": operator.neg, "abs": abs, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge, "is": operator.eq,
+}  # fmt: skip
 NAMED = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "maximum", "minimum")
 FUNCTIONS.update({name: getattr(numbers, name) for name in (*NAMED, "where")})
 CONDITIONS = ("<", "<=", ">", ">=", "is")
