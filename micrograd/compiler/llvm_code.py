@@ -394,31 +394,24 @@ class _Writer:
 
     def add(self, run: list[Group]) -> None:
         """Writes the code of groups that `runs` put together."""
-        group = run[0]
+        group, special = run[0], {
+            **dict.fromkeys(PRODUCTS, self.products), **dict.fromkeys(SCATTERS, self.scatter),
+            **dict.fromkeys(REDUCTIONS, self.reduction), "take": self.take,
+        }  # fmt: skip
         if self.in_rows(group):
             self.rows(run)
         elif _is_elementwise(group):
             self.elementwise(run)
-        elif group.op in PRODUCTS:
-            self.products(group)
-        elif group.op in REDUCTIONS:
-            self.reduction(group)
-        elif group.op == "take":
-            self.take(group)
-        elif group.op in SCATTERS:
-            self.scatter(group)
         else:
-            raise ValueError(f"there is no code for operation {group.op!r}")
+            special[group.op](group)
 
     def elementwise(self, run: list[Group]) -> None:
         """Groups whose results depend, at each index, on operands at the same index."""
-        made: dict[Any, int] = {}  # the results, and then the operands that are read from memory
-        columns: dict[Any, Slots] = {}
+        made: set[Any] = set()  # the results
+        columns: dict[Any, Slots] = {}  # the operands that are read from memory
         for group in run:
-            for key, slots in _columns(group):
-                if key not in made:
-                    columns[key] = slots
-            made[_key(group.result)] = len(made)
+            columns.update({key: x for key, x in _columns(group) if key not in made})
+            made.add(_key(group.result))
         count = len(run[0].result.slots)
         if self.is_vector:
             stretches = [(1, [0] * len(columns), np.arange(count))]
@@ -449,13 +442,10 @@ class _Writer:
         [block], combine = group.operands, FUNCTIONS[REDUCTIONS[group.op]]
         places, (n, length) = _Places(self, block.slots), block.slots.shape
         for i in self.text.range(n):
-            found = [self.read(block.lanes, places.at(i, k)) for k in range(4)]
-            whole = length // 4 * 4
-            for k in self.text.range(whole, start=4, step=4, carried=found):
-                for j, x in enumerate(found):
-                    found[j] = combine(x, self.read(block.lanes, places.at(i, k + j)))
-            found += [self.read(block.lanes, places.at(i, k)) for k in range(whole, length)]
-            self.write(group.result.lanes, i + group.result.slots.item(0), _tree(combine, found))
+            total = [self.read(block.lanes, places.at(i, 0))]
+            for k in self.text.range(length, start=1, carried=total):
+                total[0] = combine(total[0], self.read(block.lanes, places.at(i, k)))
+            self.write(group.result.lanes, i + group.result.slots.item(0), total[0])
 
     # ---- products
 
