@@ -94,12 +94,6 @@ class Program:
     >>> mean, gradients, _ = program.with_gradients(program.row.data, examples, 2)
     >>> mean, gradients
     (4.0, array([2.]))
-    >>> print(program.scalar_source("y", with_gradients=False), end="")
-    def program(parameters, inputs):
-        [w] = parameters
-        [x] = inputs
-        y = w * x
-        return [y]
     """
 
     @_collector_at_rest()

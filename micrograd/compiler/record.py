@@ -49,15 +49,6 @@ class Recorded(NamedTuple):
         gradients: the places of the gradients of one result, one gradient for each parameter.
         is_list: whether the function returns a list.
         have_graphs: for each result, whether it was computed outside no_grad().
-
-    >>> w, b = Value(2.0), Value(1.0)
-    >>> found = recorded(lambda x: [w * x, w + b], [()])
-    >>> found.arguments, found.places  # x, then w and b
-    ({'x': ['x']}, [1, 3])
-    >>> found.parameters == [w, b], found.is_list
-    (True, True)
-    >>> [found.recording.instructions[i].op for i in found.results]
-    ['*', '+']
     """
 
     recording: Simplified

@@ -190,13 +190,7 @@ class Simplified(Recording):
         return self._number(number.place if type(number) is Traced else self._constant(number))
 
     def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
-        """The place of the simplified result of an operation on the results at these places.
-
-        >>> recording = Simplified()
-        >>> x, one = recording.input(3.0), recording.constant(1)
-        >>> recording.add("*", (one.place, x.place))
-        0
-        """
+        """The place of the simplified result of an operation on the results at these places."""
         key = operands
         if op in ("+", "*"):  # commutative: both orders have the same key
             a, b = operands
@@ -307,14 +301,7 @@ def averaged(recording: Simplified, places: Sequence[int]) -> list[int]:
 
 
 def uses(operands: Sequence[tuple[int, ...]], results: Sequence[int]) -> list[int]:
-    """How often each instruction is used, either as a result or by another needed instruction.
-
-    >>> recording = Simplified()
-    >>> x = recording.input(3.0)
-    >>> _, y = x.exp(), x.sin()
-    >>> uses(recording.instructions.operands, [y.place])
-    [1, 0, 1]
-    """
+    """How often each instruction is used, either as a result or by another needed instruction."""
     found = [0] * len(operands)
     for place in results:
         found[place] += 1
