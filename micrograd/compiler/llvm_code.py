@@ -512,18 +512,14 @@ class _Writer:
 
     def rows(self, groups: list[Group]) -> None:
         """Groups as rows of the table."""
-        codes, zero = {op: i for i, op in enumerate(ROWS)}, self.schedule.constants[-2][0]
-        table: list[int] = []
+        codes, table = {op: i for i, op in enumerate(ROWS)}, list[int]()
 
         def row(op: str, *places: int) -> None:
-            table.extend((codes[op], *places, *[self.row_place(zero, False)] * (5 - len(places))))
+            table.extend((codes[op], *places, *[0] * (ROW - 1 - len(places))))
 
         for group in groups:
             op, length = group.op, group.operands[0].slots.shape[-1]
-            outs, *operands = (
-                self.row_place(block.slots.ravel(), block.lanes).tolist()
-                for block in (group.result, *group.operands)
-            )
+            outs, *operands = map(self.row_places, (group.result, *group.operands))
             for i, out in enumerate(outs):
                 if op in FUNCTIONS:
                     row(op, out, *(places[i] for places in operands))
@@ -544,11 +540,12 @@ class _Writer:
         self.row_functions.add(name)
         self.text.call(name, *self.arrays, start, size)
 
-    def row_place(self, slot: Any, lanes: bool) -> Any:
-        """A slot in the table: if numbers are vectors, a negative place is a uniform number."""
+    def row_places(self, block: Block) -> list[int]:
+        """Slots in the table: if numbers are vectors, a negative place is a uniform number."""
+        slots, lanes = block.slots.ravel(), block.lanes
         if self.is_vector:
-            return slot if lanes else -1 - slot
-        return slot + self.layout.lanes * lanes
+            return (slots if lanes else -1 - slots).tolist()
+        return (slots + self.layout.lanes * lanes).tolist()
 
     def row_by_row(self, name: str) -> None:
         """A function that runs rows of the table."""

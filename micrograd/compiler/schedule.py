@@ -140,7 +140,6 @@ class Schedule(NamedTuple):
 PRODUCTS = ("dot", "mean")
 ZERO = -2  # stands for an input that is 0 in every lane, as ONE stands for 1
 LONG = {*PRODUCTS, "sum", "largest", "smallest"}  # operations on lists of any length
-LISTS = {*LONG, *SCATTERS, "take"}  # operations on lists
 FEW = 2  # with at most this many sizes of thin grids (one row or column), each size gets a call
 
 
@@ -310,11 +309,9 @@ class _Layout:
     def kind(self, place: int) -> tuple[Any, ...]:
         """A key that is equal for units that can be in the same group."""
         op, operands, size = self.units[place]
-        if op not in LISTS:
-            return (op, *[self.lanes[i] for (i,) in operands])
         if op in SCATTERS:
             operands = operands[:2]
-        lengths = [len(some) for some in operands]
+        lengths = list(map(len, operands))
         if op in LONG:
             lengths = [_magnitude(lengths[0])]
         return op, size, *lengths, *map(self.in_lanes, operands)

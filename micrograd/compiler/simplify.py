@@ -229,7 +229,9 @@ class Simplified(Recording):
                 return self._constant(FUNCTIONS[op](*numbers))
             except (ArithmeticError, ValueError):
                 return None  # the executor decides whether this gives inf or NaN
-        numeric = self._numeric(op, operands)
+        # A condition is only allowed as the first operand of where; elsewhere it becomes 1 or 0.
+        start = 1 if op == "where" else 0
+        numeric = (*operands[:start], *map(self._number, operands[start:]))
         if numeric != operands:
             return self.add(op, numeric)
         for i, number in enumerate(numbers):
@@ -245,11 +247,6 @@ class Simplified(Recording):
         if a == b or number is not None:
             return b if a == b or not number else a
         return None
-
-    def _numeric(self, op: str, operands: tuple[int, ...]) -> tuple[int, ...]:
-        # A condition is only allowed as the first operand of where; elsewhere it becomes 1 or 0.
-        start = 1 if op == "where" else 0
-        return (*operands[:start], *map(self._number, operands[start:]))
 
     def _number(self, place: int) -> int:
         if self._recorded.ops[place] not in CONDITIONS:
