@@ -429,11 +429,7 @@ class _Writer:
                         known[key] = self.read(key[0], j * move + begin, width, move)
                     for group in run:
                         xs = [known[key] for key, _ in _columns(group)]
-                        if group.op in REDUCTIONS:
-                            found = _tree(FUNCTIONS[REDUCTIONS[group.op]], xs)
-                        else:
-                            found = FUNCTIONS[group.op](*xs)
-                        known[_key(group.result)] = found
+                        known[_key(group.result)] = found = _computed(group.op, xs)
                         first = group.result.slots.item(0)
                         self.write(group.result.lanes, j + out + first, found)
 
@@ -664,7 +660,10 @@ def _columns(group: Group) -> Iterator[tuple[Any, Slots]]:
             yield (block.lanes, slots.tobytes()), slots
 
 
-def _tree(combine: Callable[..., Num], xs: Sequence[Num]) -> Num:
+def _computed(op: str, xs: Sequence[Num]) -> Num:
+    if op not in REDUCTIONS:
+        return FUNCTIONS[op](*xs)
+    combine = FUNCTIONS[REDUCTIONS[op]]
     while len(xs) > 1:
         pairs = zip(xs[::2], xs[1::2], strict=False)
         xs = [*(combine(x, y) for x, y in pairs), *xs[len(xs) // 2 * 2 :]]

@@ -221,13 +221,11 @@ def scalar_source(
         if not count or place in known:
             continue
         op, operands = steps.ops[place], steps.operands[place]
-        is_number = op == "constant"
-        found = (
-            simple(repr(float(steps.numbers[place])))
-            if is_number
-            else operation(op, [known[i] for i in operands])
-        )
-        is_short = is_number or (count == 1 and len(found[0]) <= SHORT)
+        if operands:
+            found = operation(op, [known[i] for i in operands])
+        else:
+            found = simple(repr(float(steps.numbers[place])))
+        is_short = not operands or (count == 1 and len(found[0]) <= SHORT)
         if not is_short or place in name_of:
             variable = name_of.get(place) or next(variables)
             lines.append(assignment(variable, found[0]))
