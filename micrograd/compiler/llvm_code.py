@@ -486,7 +486,7 @@ class _Writer:
                     for j in range(rows):
                         row, begins = sums[j * len(starts) : (j + 1) * len(starts)], starts
                         if adds:
-                            row, begins = [self.text.joined([y.total() * share for y in row])], [0]
+                            row, begins = [self.text.sums(row) * share], [0]
                         at = (i * n_rights + (r + j)) * n_lefts + x + result.slots.item(0)
                         for start, total in zip(begins, row, strict=True):
                             self.write(result.lanes, at + start, total)
