@@ -62,7 +62,9 @@ FUNCTIONS: dict[str, Callable[..., Num]] = {
     **{f"where {sign}": _where(sign) for sign in ("<", "<=", ">", ">=")},
 }  # fmt: skip
 REDUCTIONS = {"sum": "+", "largest": "maximum", "smallest": "minimum"}  # of many numbers
-ROWS = FUNCTIONS | {"add product": lambda x, y, z: x + y * z}  # what a row of the table can do
+ROWS = FUNCTIONS | {  # what a row of the table can do
+    "add three": lambda x, y, a, b: (x + y) + (a + b), "add product": lambda x, y, z: x + y * z,
+}  # fmt: skip
 ROW = 6  # integers: the operation, the place of the result, those of up to four operands
 
 # A job is a list of integers: what a run gets, and what it returns. For each array it has an
@@ -509,9 +511,10 @@ class _Writer:
     def rows(self, groups: list[Group]) -> None:
         """Groups as rows of the table."""
         codes, table = {op: i for i, op in enumerate(ROWS)}, list[int]()
+        [zero] = self.row_places(Block(False, np.array(self.schedule.constants[-2][0])))
 
         def row(op: str, *places: int) -> None:
-            table.extend((codes[op], *places, *[0] * (ROW - 1 - len(places))))
+            table.extend((codes[op], *places, *[zero] * (ROW - 1 - len(places))))
 
         for group in groups:
             op, length = group.op, group.operands[0].slots.shape[-1]
@@ -521,8 +524,9 @@ class _Writer:
                     row(op, out, *(places[i] for places in operands))
                 elif op in REDUCTIONS:
                     total, *rest = operands[0][i * length : (i + 1) * length]
-                    for place in rest:
-                        row(REDUCTIONS[op], out, total, place)
+                    name, step = ("add three", 3) if op == "sum" else (REDUCTIONS[op], 1)
+                    for k in range(0, len(rest), step):
+                        row(name, out, total, *rest[k : k + step])
                         total = out
                 else:
                     _, n_rights, n_lefts = group.result.slots.shape
