@@ -375,8 +375,9 @@ class _Writer:
 
     def fits(self, group: Group, run: list[Group]) -> bool:
         """Whether all it needs from the run is, at each index, a result at the same index."""
-        if self.in_rows(group) or self.in_rows(run[0]):
-            return self.in_rows(group) and self.in_rows(run[0])
+        in_rows = self.in_rows(group), self.in_rows(run[0])
+        if any(in_rows):
+            return all(in_rows)
         (lanes, slots), made = group.result, {_key(known.result) for known in run}
         first, end = run[0].result.slots.item(0), slots.item(-1)
         return (

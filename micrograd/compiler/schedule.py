@@ -333,7 +333,8 @@ class _Layout:
 
     def group(self, members: list[int]) -> Group:
         """A group of G units: lists of K operands have shape (G, K), single operands (G,)."""
-        members.sort(key=self.order)
+        if len(members) > 1:
+            members.sort(key=self.order)
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
         operands = zip(*[self.units[place].operands for place in members], strict=True)
         blocks = []
