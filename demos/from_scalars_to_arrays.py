@@ -40,11 +40,11 @@ from micrograd import (
     where,
 )
 from micrograd.arrays import data_of, grad_of, values
-from micrograd.compiler.averages import averaged, needed
 from micrograd.compiler.fuse import fused
 from micrograd.compiler.record import recorded
 from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.schedule import order_of_use, scheduled
+from micrograd.compiler.simplify import averaged, needed
 from micrograd.core.tracing import TraceError
 from micrograd.datasets import batches, moons
 from micrograd.losses import hinge

@@ -149,6 +149,14 @@ def test_an_array_may_change_or_vanish_between_calls():
     assert loss(np.arange(6)).data == 5.0
 
 
+def test_steps_with_a_computed_index_and_a_number_of_examples_that_fills_no_vector():
+    table = [Value(x) for x in (0.0, 1.0, 2.0)]
+    loss = micrograd.compile(lambda i: (take(table, i - 1) - 2) ** 2, executor="llvm")
+    losses = fit(loss, np.array([1.0, 2.0, 3.0]), None, Adam(table), steps=4)
+    assert losses[0] == pytest.approx(5 / 3)
+    assert losses == sorted(losses, reverse=True)
+
+
 def test_a_loop_over_many_small_operations():
     w = Value(0.5)
 

@@ -39,9 +39,8 @@ A lane is one example of the batch. A place is an index into the list of instruc
 index into memory. The passes, in the order in which they run:
 
     record        calls the function with traced numbers, which record every operation on them
-    simplify      removes duplicates and no-ops while the instructions are recorded, and notes which
-                  of them run in every lane and which run once
-    averages      takes means over lanes, and finds what is needed
+    simplify      removes duplicates and no-ops while the instructions are recorded, notes which of
+                  them run in every lane and which run once, and takes means over lanes
     fuse          turns sums of products, and other chains, into single instructions
     schedule      groups instructions that do the same thing at the same time; finds matrix products
     run_numpy, run_llvm, run_jax        three ways to run the same program on a batch
@@ -53,8 +52,7 @@ Modules around the passes:
     guard         what a function reads from outside, and whether any of it has changed
     parameters    storage shared by parameters, while `p.data` and `p.grad` work as before
     program       the result of all passes, for examples of one shape
-    matrices      a program as NumPy text, a line for each group
-    text          a program as Python text, number by number
+    text          a program as Python text, number by number, or a line for each group
     picture       a program as a drawing
     profile       where the time of a step goes
     batch         what a compiled function returns

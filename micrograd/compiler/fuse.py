@@ -34,8 +34,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from micrograd.compiler.averages import uses
-from micrograd.compiler.simplify import CONDITIONS, Instructions
+from micrograd.compiler.simplify import CONDITIONS, Instructions, uses
 
 ONE = -1  # the place of an input that is 1 in every lane
 SUMS = ("+", "-", "neg")

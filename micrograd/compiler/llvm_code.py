@@ -61,9 +61,9 @@ FUNCTIONS: dict[str, Callable[..., Num]] = {
     "minimum": llvm.smaller, "copy": lambda x: x, "where is": _where("=="),
     **{f"where {sign}": _where(sign) for sign in ("<", "<=", ">", ">=")},
 }  # fmt: skip
-REDUCTIONS = {"sum": FUNCTIONS["+"], "largest": llvm.larger, "smallest": llvm.smaller}
-ROWS = FUNCTIONS | REDUCTIONS | {  # what a row of the table can do
-    "sum": lambda x, y, a, b: (x + y) + (a + b), "add product": lambda x, y, z: x + y * z,
+REDUCTIONS = {"sum": "+", "largest": "maximum", "smallest": "minimum"}  # of many numbers
+ROWS = FUNCTIONS | {  # what a row of the table can do
+    "add three": lambda x, y, a, b: (x + y) + (a + b), "add product": lambda x, y, z: x + y * z,
 }  # fmt: skip
 ROW = 6  # integers: the operation, the place of the result, those of up to four operands
 
@@ -72,8 +72,7 @@ ROW = 6  # integers: the operation, the place of the result, those of up to four
 # that are copied from there, and the arguments. For these it also has the distance between
 # examples, and whether the numbers are integers.
 STATUS, DONE, STEPS, N, HAS_ORDER, PADDED, BLOCKS, FIRST = range(8)
-ARRAYS = {"memory": "double", "tables": "i32", "order": "i64", "losses": "double",
-          "numbers": "double", "rows": "double"}  # fmt: skip
+ARRAYS = ("memory", "tables", "order", "losses", "numbers", "rows")
 AT = {name: FIRST + 2 * i for i, name in enumerate(ARRAYS)}
 WRONG_INDEX, NOT_FINITE, WRONG_PLACE = 1, 2, 3  # how a run may end; 0 if all is well
 
@@ -151,18 +150,13 @@ class _Writer:
         phases = {"before": schedule.before, "lanes": lanes, "means": means}
         for name, groups in (phases | {"after": schedule.after}).items():
             self.is_vector = name in ("lanes", "means") and layout.width > 1
-            is_serial = name != "means" and len(groups) > SERIAL
-            runs: list[Any] = []
-            in_rows = [is_serial and _in_rows(group) for group in groups]
-            for few, pairs in itertools.groupby(zip(in_rows, groups, strict=True), lambda x: x[0]):
-                some = [group for _, group in pairs]
-                for run in [some] if few else _runs(some):
-                    runs.append((self.rows if few else self.add, run))
+            self.is_serial = name != "means" and len(groups) > SERIAL
+            runs = self.runs(groups)
             self.parts[name] = [f"{name}{i}" for i in range(0, len(runs), PART)]
             for i, part in enumerate(self.parts[name]):
                 self.begin(part, is_one_block=name != "means")
-                for add, run in runs[i * PART : (i + 1) * PART]:
-                    add(run)
+                for run in runs[i * PART : (i + 1) * PART]:
+                    self.add(run)
         for name in sorted(self.row_functions):
             self.row_by_row(name)
         self.load()
@@ -202,14 +196,19 @@ class _Writer:
 
     # ---- what runs around the groups
 
-    def array(self, name: str) -> Any:
-        """One of the arrays that a job has by name."""
-        return self.job.read(AT[name]).array(ARRAYS[name], self.job.read(AT[name] + 1))
+    def array(self, at: int, kind: str = "double") -> Array:
+        """One of the arrays of a job."""
+        return self.job.read(at).array(kind, self.job.read(at + 1))
 
     def load(self) -> None:
         """Copies the examples of a block into its lanes; the last one is repeated if they end."""
         self.begin("load")
-        text, job, width, order = self.text, self.job, self.layout.width, self.array("order")
+        text, job, width, order = (
+            self.text,
+            self.job,
+            self.layout.width,
+            self.array(AT["order"], "i64"),
+        )
         n, has_order = job.read(N), job.read(HAS_ORDER).compared("==", 1)
         start, rows = job.read(DONE) * n, []
         for lane in range(width):
@@ -220,7 +219,7 @@ class _Writer:
             firsts = [row * job.read(at + 2) for row in rows]
             for is_whole, kind in enumerate(("double", "i64")):
                 with text.when(job.read(at + 3).compared("==", is_whole)):
-                    array = job.read(at).array(kind, job.read(at + 1))
+                    array = self.array(at, kind)
                     for column in text.range(length):
                         numbers = text.joined([array.read(first + column) for first in firsts])
                         if is_whole:
@@ -235,13 +234,14 @@ class _Writer:
         (uniform, lanes), arrays, width = self.memory.values(), self.arrays, layout.width
         done, n = job.read(DONE), job.read(N)
         if update:
-            size, numbers = len(update.numbers), self.array("numbers")
+            size, numbers = len(update.numbers), self.array(AT["numbers"])
             for i, slot in enumerate(update.numbers.tolist()):
                 uniform.write(slot, numbers.read(done * size + i))
         self.call_parts("before", arrays)
-        blocks = (n + (width - 1)) >> (width.bit_length() - 1)
+        blocks, surplus = (n + (width - 1)) >> (width.bit_length() - 1), n & (width - 1)
+        # Examples stay in the lanes, except in those of the last block that are set to 0 below.
         is_new = done.compared("==", 0) | job.read(HAS_ORDER).compared("==", 1)
-        is_new = is_new | (blocks > layout.tile)
+        is_new = is_new | (blocks > layout.tile) | (surplus > 0)
         results = (
             [] if update else [i for in_lanes, i in self.schedule.results.tolist() if in_lanes]
         )
@@ -255,9 +255,9 @@ class _Writer:
                 self.call_parts("lanes", here)
                 for k, slot in enumerate(results):
                     at = (i + first) * width + job.read(PADDED) * k
-                    self.array("rows").write(at, block.read(slot * width, width))
+                    self.array(AT["rows"]).write(at, block.read(slot * width, width))
             last = (some - 1) * layout.block  # the last block, and how many examples it has
-            rest = (first + some).compared("==", blocks).where(n & (width - 1), 0)
+            rest = (first + some).compared("==", blocks).where(surplus, 0)
             with text.when(rest > 0):
                 mask = text.joined([rest > lane for lane in range(width)])
                 for i in text.range(layout.block, step=width):
@@ -277,7 +277,7 @@ class _Writer:
         self.call_parts("after", arrays)
         if update:
             with text.when(job.read(STATUS).compared("==", 0)):
-                self.array("losses").write(done, uniform.read(update.mean))
+                self.array(AT["losses"]).write(done, uniform.read(update.mean))
                 is_finite = uniform.read(update.square) < math.inf
                 job.write(STATUS, is_finite.where(0, text.number(NOT_FINITE, "i64")))
                 with text.when(is_finite):
@@ -295,18 +295,16 @@ class _Writer:
         text, plan, layout = self.text, self.plan, self.layout
         [job] = text.function("run", job="i64")
         self.job = job = job._replace(length=plan.size)
-        memory, self.tables = self.array("memory"), self.array("tables")
+        memory, self.tables = self.array(AT["memory"]), self.array(AT["tables"], "i32")
         uniform = memory.part(0, layout.lanes)
         lanes = memory.part(layout.lanes, memory.length - layout.lanes)
         for at, slots in zip(plan.given, plan.inputs, strict=True):
-            array = job.read(at).array("double", job.read(at + 1))
-            self.copy(array, np.arange(len(slots)), uniform, slots)
+            self.copy(self.array(at), np.arange(len(slots)), uniform, slots)
         for _ in text.range(job.read(STEPS)):
             with text.when(job.read(STATUS).compared("==", 0)):
                 text.call("step", uniform, lanes, self.tables, job, job.read(BLOCKS))
         for at, slots in zip(plan.returned, plan.outputs, strict=True):
-            array = job.read(at).array("double", job.read(at + 1))
-            self.copy(uniform, slots, array, np.arange(len(slots)))
+            self.copy(uniform, slots, self.array(at), np.arange(len(slots)))
 
     def copy(self, source: Array, old: Slots, target: Array, new: Slots) -> None:
         """Sets target[new] = source[old]."""
@@ -365,31 +363,58 @@ class _Writer:
 
     # ---- groups
 
+    def runs(self, groups: Sequence[Group]) -> list[list[Group]]:
+        """The groups in order; those that can share a loop, or a part of the table, as one."""
+        found: list[list[Group]] = []
+        for group in groups:
+            if found and self.fits(group, found[-1]):
+                found[-1].append(group)
+            else:
+                found.append([group])
+        return found
+
+    def fits(self, group: Group, run: list[Group]) -> bool:
+        """Whether all it needs from the run is, at each index, a result at the same index."""
+        in_rows = self.in_rows(group), self.in_rows(run[0])
+        if any(in_rows):
+            return all(in_rows)
+        (lanes, slots), made = group.result, {_key(known.result) for known in run}
+        first, end = run[0].result.slots.item(0), slots.item(-1)
+        return (
+            all(map(_is_elementwise, (group, run[0])))
+            and (lanes, slots.shape) == (run[0].result.lanes, run[0].result.slots.shape)
+            and all(
+                key in made or key[0] != lanes or not ((column >= first) & (column <= end)).any()
+                for key, column in _columns(group)
+            )
+        )
+
+    def in_rows(self, group: Group) -> bool:
+        """Whether the group becomes rows of the table."""
+        is_short = group.op == "dot" and group.operands[0].slots.shape[-1] <= FEW
+        is_small = group.result.slots.size <= FEW and (is_short or _is_elementwise(group))
+        return self.is_serial and is_small
+
     def add(self, run: list[Group]) -> None:
-        """Writes the code of groups that `_runs` put together."""
-        group = run[0]
-        if _is_elementwise(group):
+        """Writes the code of groups that `runs` put together."""
+        group, special = run[0], {
+            **dict.fromkeys(PRODUCTS, self.products), **dict.fromkeys(SCATTERS, self.scatter),
+            **dict.fromkeys(REDUCTIONS, self.reduction), "take": self.take,
+        }  # fmt: skip
+        if self.in_rows(group):
+            self.rows(run)
+        elif _is_elementwise(group):
             self.elementwise(run)
-        elif group.op in PRODUCTS:
-            self.products(group)
-        elif group.op in REDUCTIONS:
-            self.reduction(group)
-        elif group.op == "take":
-            self.take(group)
-        elif group.op in SCATTERS:
-            self.scatter(group)
         else:
-            raise ValueError(f"there is no code for operation {group.op!r}")
+            special[group.op](group)
 
     def elementwise(self, run: list[Group]) -> None:
         """Groups whose results depend, at each index, on operands at the same index."""
-        made: dict[Any, int] = {}  # the results, and then the operands that are read from memory
-        columns: dict[Any, Slots] = {}
+        made: set[Any] = set()  # the results
+        columns: dict[Any, Slots] = {}  # the operands that are read from memory
         for group in run:
-            for key, slots in _columns(group):
-                if key not in made:
-                    columns[key] = slots
-            made[_key(group.result)] = len(made)
+            columns.update({key: x for key, x in _columns(group) if key not in made})
+            made.add(_key(group.result))
         count = len(run[0].result.slots)
         if self.is_vector:
             stretches = [(1, [0] * len(columns), np.arange(count))]
@@ -407,24 +432,19 @@ class _Writer:
                         known[key] = self.read(key[0], j * move + begin, width, move)
                     for group in run:
                         xs = [known[key] for key, _ in _columns(group)]
-                        combine = REDUCTIONS.get(group.op)
-                        found = _tree(combine, xs) if combine else FUNCTIONS[group.op](*xs)
-                        known[_key(group.result)] = found
+                        known[_key(group.result)] = found = _computed(group.op, xs)
                         first = group.result.slots.item(0)
                         self.write(group.result.lanes, j + out + first, found)
 
     def reduction(self, group: Group) -> None:
         """The sum of long lists, or their largest or smallest number."""
-        [block], combine = group.operands, REDUCTIONS[group.op]
+        [block], combine = group.operands, FUNCTIONS[REDUCTIONS[group.op]]
         places, (n, length) = _Places(self, block.slots), block.slots.shape
         for i in self.text.range(n):
-            found = [self.read(block.lanes, places.at(i, k)) for k in range(4)]
-            whole = length // 4 * 4
-            for k in self.text.range(whole, start=4, step=4, carried=found):
-                for j, x in enumerate(found):
-                    found[j] = combine(x, self.read(block.lanes, places.at(i, k + j)))
-            found += [self.read(block.lanes, places.at(i, k)) for k in range(whole, length)]
-            self.write(group.result.lanes, i + group.result.slots.item(0), _tree(combine, found))
+            total = [self.read(block.lanes, places.at(i, 0))]
+            for k in self.text.range(length, start=1, carried=total):
+                total[0] = combine(total[0], self.read(block.lanes, places.at(i, k)))
+            self.write(group.result.lanes, i + group.result.slots.item(0), total[0])
 
     # ---- products
 
@@ -446,61 +466,50 @@ class _Writer:
             width = min(widest, 1 << (n_lefts.bit_length() - 1))
         elif not self.is_vector and a.steps[2] == b.steps[2] == 1 and terms > 3:
             along = min(widest, 1 << (terms.bit_length() - 1))
-        adds, share = is_mean or along > 1, self.share() if is_mean else None
+        adds, share = is_mean or along > 1, self.share() if is_mean else 1.0
+        vector = self.layout.width if self.is_vector else max(width, along)
         high = min(n_rights, 4)
         wide = min(4, widest) if adds else machine().tile // high * width
         for i in self.text.range(count):
             for r, rows in self.tiles(n_rights, high):
                 for x, columns in self.tiles(n_lefts, min(wide, -(-n_lefts // width) * width)):
                     starts = [min(j, columns - width) for j in range(0, columns, width)]
-
-                    def factors(
-                        k: Any, along: int, i: Any = i, r: Any = r, x: Any = x, rows: int = rows,
-                        starts: list[int] = starts,
-                    ) -> list[tuple[Num, Num]]:  # fmt: skip
-                        size = width if width > 1 else along
-                        xs = [self.read(left.lanes, a.at(i, x + j, k), size) for j in starts]
-                        ys = [self.read(right.lanes, b.at(i, r + j, k), along) for j in range(rows)]
-                        return [(p, q) for q in ys for p in xs]
-
-                    sums = self.sums(factors, rows * len(starts), terms, along, width, is_mean)
+                    n = rows * len(starts)
+                    parts = max(1, min(8 // n, terms // along // 2))  # do not wait for each other
+                    sums = [self.text.number(0.0, "double", vector)] * (n * parts)
+                    for _ in self.blocks(sums) if is_mean else [None]:
+                        for k, size, part in self.terms(terms, along, sums, parts):
+                            xs = [
+                                self.read(left.lanes, a.at(i, x + j, k), max(width, size))
+                                for j in starts
+                            ]
+                            ys = [
+                                self.read(right.lanes, b.at(i, r + j, k), size) for j in range(rows)
+                            ]
+                            for s, (q, p) in enumerate(itertools.product(ys, xs), part * n):
+                                sums[s] = sums[s] + (p * q).first(vector)
+                    sums = [_computed("sum", sums[s::n]) for s in range(n)]
                     for j in range(rows):
-                        row = sums[j * len(starts) : (j + 1) * len(starts)]
-                        at = (i * n_rights + (r + j)) * n_lefts + x + result.slots.item(0)
-                        begins = starts
+                        row, begins = sums[j * len(starts) : (j + 1) * len(starts)], starts
                         if adds:
-                            row, begins = [self.text.sums(row)], [0]
+                            row, begins = [self.text.sums(row) * share], [0]
+                        at = (i * n_rights + (r + j)) * n_lefts + x + result.slots.item(0)
                         for start, total in zip(begins, row, strict=True):
-                            total = total * share if is_mean else total
                             self.write(result.lanes, at + start, total)
 
-    def sums(
-        self, factors: Callable[..., Any], n: int, terms: int, along: int, width: int, is_mean: bool
-    ) -> list[Num]:
-        """Sums of products, n of them, each of `terms` terms."""
-        vector = self.layout.width if self.is_vector else max(width, along)
-        turns = terms // along
-        parts = max(1, min(8 // n, turns // 2))  # sums that do not wait for each other
-        totals = [self.text.number(0.0, "double", vector)] * (n * parts)
-
-        def add(pairs: Sequence[tuple[Num, Num]], part: int = 0) -> None:
-            for i, (x, y) in enumerate(pairs, part * n):
-                totals[i] = totals[i] + x * y
-
-        whole = turns // parts * parts
-        for _ in self.blocks(totals) if is_mean else [None]:
-            for k in self.text.range(
-                whole * along, step=parts * along, carried=totals, unroll=max(1, 32 // len(totals))
-            ):
-                for part in range(parts):
-                    add(factors(k + part * along, along), part)
-            for k in range(whole, turns):
-                add(factors(k * along, along))
-        for k in range(turns * along, terms):  # what does not fill a vector
-            add(
-                [((x * y).first(vector), self.text.number(1.0, "double")) for x, y in factors(k, 1)]
-            )
-        return [_tree(FUNCTIONS["+"], totals[i::n]) for i in range(n)]
+    def terms(
+        self, length: int, along: int, sums: list[Any], parts: int
+    ) -> Iterator[tuple[Any, int, int]]:
+        """Loops over the terms of sums: where each vector begins, its width, and which part."""
+        step, whole = parts * along, length // along * along
+        end, turns = length // step * step, max(1, 32 // len(sums))
+        for k in self.text.range(end, step=step, carried=sums, unroll=turns):
+            for part in range(parts):
+                yield k + part * along, along, part
+        for k in range(end, whole, along):
+            yield k, along, 0
+        for k in range(whole, length):  # what does not fill a vector
+            yield k, 1, 0
 
     def share(self) -> Any:
         """One divided by the number of examples."""
@@ -510,26 +519,23 @@ class _Writer:
 
     def rows(self, groups: list[Group]) -> None:
         """Groups as rows of the table."""
-        codes, zero = {op: i for i, op in enumerate(ROWS)}, self.schedule.constants[-2][0]
-        table: list[int] = []
+        codes, table = {op: i for i, op in enumerate(ROWS)}, list[int]()
+        [zero] = self.row_places(Block(False, np.array(self.schedule.constants[-2][0])))
 
         def row(op: str, *places: int) -> None:
-            table.extend((codes[op], *places, *[self.row_place(zero, False)] * (5 - len(places))))
+            table.extend((codes[op], *places, *[zero] * (ROW - 1 - len(places))))
 
         for group in groups:
             op, length = group.op, group.operands[0].slots.shape[-1]
-            outs, *operands = (
-                self.row_place(block.slots.ravel(), block.lanes).tolist()
-                for block in (group.result, *group.operands)
-            )
+            outs, *operands = map(self.row_places, (group.result, *group.operands))
             for i, out in enumerate(outs):
                 if op in FUNCTIONS:
                     row(op, out, *(places[i] for places in operands))
                 elif op in REDUCTIONS:
                     total, *rest = operands[0][i * length : (i + 1) * length]
-                    step = 3 if op == "sum" else 1
+                    name, step = ("add three", 3) if op == "sum" else (REDUCTIONS[op], 1)
                     for k in range(0, len(rest), step):
-                        row(op, out, total, *rest[k : k + step])
+                        row(name, out, total, *rest[k : k + step])
                         total = out
                 else:
                     _, n_rights, n_lefts = group.result.slots.shape
@@ -543,11 +549,12 @@ class _Writer:
         self.row_functions.add(name)
         self.text.call(name, *self.arrays, start, size)
 
-    def row_place(self, slot: Any, lanes: bool) -> Any:
-        """A slot in the table: if numbers are vectors, a negative place is a uniform number."""
+    def row_places(self, block: Block) -> list[int]:
+        """Slots in the table: if numbers are vectors, a negative place is a uniform number."""
+        slots, lanes = block.slots.ravel(), block.lanes
         if self.is_vector:
-            return slot if lanes else -1 - slot
-        return slot + self.layout.lanes * lanes
+            return (slots if lanes else -1 - slots).tolist()
+        return (slots + self.layout.lanes * lanes).tolist()
 
     def row_by_row(self, name: str) -> None:
         """A function that runs rows of the table."""
@@ -655,11 +662,6 @@ def _is_elementwise(group: Group) -> bool:
     return is_short or group.op in FUNCTIONS
 
 
-def _in_rows(group: Group) -> bool:
-    is_short = group.op == "dot" and group.operands[0].slots.shape[-1] <= FEW
-    return group.result.slots.size <= FEW and (is_short or _is_elementwise(group))
-
-
 def _key(block: Block) -> tuple[bool, bytes]:
     return block.lanes, block.slots.tobytes()
 
@@ -671,37 +673,14 @@ def _columns(group: Group) -> Iterator[tuple[Any, Slots]]:
             yield (block.lanes, slots.tobytes()), slots
 
 
-def _tree(combine: Callable[..., Num], xs: Sequence[Num]) -> Num:
+def _computed(op: str, xs: Sequence[Num]) -> Num:
+    if op not in REDUCTIONS:
+        return FUNCTIONS[op](*xs)
+    combine = FUNCTIONS[REDUCTIONS[op]]
     while len(xs) > 1:
         pairs = zip(xs[::2], xs[1::2], strict=False)
         xs = [*(combine(x, y) for x, y in pairs), *xs[len(xs) // 2 * 2 :]]
     return xs[0]
-
-
-def _runs(groups: Sequence[Group]) -> Iterator[list[Group]]:
-    # Splits the groups: elementwise ones that can share a loop come together.
-    run: list[Group] = []
-    for group in groups:
-        if run and not _fits(group, run):
-            yield run
-            run = []
-        run.append(group)
-    if run:
-        yield run
-
-
-def _fits(group: Group, run: list[Group]) -> bool:
-    # Whether all it needs from the run is, at each index, a result at the same index.
-    (lanes, slots), made = group.result, {_key(known.result) for known in run}
-    first, end = run[0].result.slots.item(0), slots.item(-1)
-    return (
-        all(map(_is_elementwise, (group, run[0])))
-        and (lanes, slots.shape) == (run[0].result.lanes, run[0].result.slots.shape)
-        and all(
-            key in made or key[0] != lanes or not ((column >= first) & (column <= end)).any()
-            for key, column in _columns(group)
-        )
-    )
 
 
 def _stretches(columns: Sequence[Slots], count: int) -> list[tuple[int, list[int], Slots]]:

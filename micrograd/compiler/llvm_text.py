@@ -109,12 +109,10 @@ class Num:
         if not (isinstance(a, Num) or isinstance(b, Num)):
             a = self.text.number(a, "double" if isinstance(a, float) else "i64", self.width)
         a, b = self.text.alike(a, b)
-        if a.width > self.width:
-            return self.splat(a.width).where(a, b)
-        if a.width < self.width:
-            a, b = a.splat(self.width), b.splat(self.width)
-        line = f"select {self.type} {self.name}, {a.type} {a.name}, {b.type} {b.name}"
-        return self.text.new(a.kind, a.width, line)
+        width = max(self.width, a.width)
+        choice, a, b = (x.splat(width) for x in (self, a, b))
+        line = f"select {choice.type} {choice.name}, {a.type} {a.name}, {b.type} {b.name}"
+        return self.text.new(a.kind, width, line)
 
     def call(self, function: str, *others: Any) -> Num:
         """The result of one of LLVM's own functions."""
@@ -155,8 +153,8 @@ class Num:
         return self.text.new(self.kind, 1, f"extractelement {self.type} {self.name}, i64 {i}")
 
     def first(self, width: int) -> Num:
-        """The vector of this number, and then zeros."""
-        if width == 1:
+        """The vector of this number, and then zeros; a vector of this width stays as it is."""
+        if width == self.width:
             return self
         kind = _type(self.kind, width)
         line = f"insertelement {kind} zeroinitializer, {self.type} {self.name}, i64 0"
@@ -166,9 +164,9 @@ class Num:
         """The vector of the numbers at these positions of both vectors, one after the other."""
         if len(positions) == 1:
             return self.entry(positions[0])
-        listed = ", ".join(f"i32 {i}" for i in positions)
-        mask = f"<{len(positions)} x i32> <{listed}>"
-        line = f"shufflevector {self.type} {self.name}, {other.type} {other.name}, {mask}"
+        mask = ", ".join(f"i32 {i}" for i in positions)
+        line = f"shufflevector {self.type} {self.name}, {other.type} {other.name}, "
+        line += f"<{len(positions)} x i32> <{mask}>"
         return self.text.new(self.kind, len(positions), line)
 
     def array(self, kind: str, length: Any) -> Array:
@@ -381,21 +379,15 @@ class Text:
         return (a < b).where(a, b) if isinstance(a, Num) else (b > a).where(a, b)
 
     def sums(self, vectors: Sequence[Num]) -> Num:
-        """The vector of the sums of up to `width` vectors."""
-        part, width = list(vectors), vectors[0].width
-        part += part[-1:] * (2 ** (len(part) - 1).bit_length() - len(part))
-        size = len(part)
-        while len(part) > 1:  # adjacent numbers are added repeatedly
-            even, odd = range(0, 2 * width, 2), range(1, 2 * width, 2)
-            part = [
-                x.chosen(y, even) + x.chosen(y, odd)
-                for x, y in zip(part[::2], part[1::2], strict=True)
-            ]
-        [total] = part
-        while total.width > size:
-            even, odd = range(0, total.width, 2), range(1, total.width, 2)
-            total = total.chosen(total, even) + total.chosen(total, odd)
-        return total if len(vectors) == size else total.chosen(total, range(len(vectors)))
+        """The vector of the sums of a few vectors: neighbouring numbers are added repeatedly."""
+        part, n = list(vectors), 1 << (len(vectors) - 1).bit_length()
+        part += part[-1:] * (n - len(part))
+        while len(part) > 1 or part[0].width > n:
+            pairs = [*zip(part[::2], part[1::2], strict=False)] or [(part[0], part[0])]
+            end = part[0].width * min(2, len(part))
+            even, odd = range(0, end, 2), range(1, end, 2)
+            part = [x.chosen(y, even) + x.chosen(y, odd) for x, y in pairs]
+        return part[0].chosen(part[0], range(len(vectors)))
 
 
 def _type(kind: str, width: int) -> str:

@@ -27,21 +27,19 @@ import gc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.averages import averaged
-from micrograd.compiler.fuse import Fused, fused
-from micrograd.compiler.matrices import matrix_source
+from micrograd.compiler.fuse import fused
 from micrograd.compiler.parameters import Row, shared_row
-from micrograd.compiler.record import Recorded, Shape, recorded
+from micrograd.compiler.record import Shape, recorded
 from micrograd.compiler.run_llvm import LlvmExecutor
 from micrograd.compiler.run_numpy import NumPyExecutor
 from micrograd.compiler.schedule import Schedule, order_of_use, scheduled
-from micrograd.compiler.simplify import Instructions
-from micrograd.compiler.text import source
+from micrograd.compiler.simplify import averaged
+from micrograd.compiler.text import matrix_source, scalar_source
 from micrograd.engine import Value
 from micrograd.optim import one_at_a_time
 
@@ -64,15 +62,6 @@ def _collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-class _Code(NamedTuple):
-    # The instructions, the places (indices) of the parameters, and two lists of wanted places:
-    # without gradients, all results; with gradients, the mean of one result, the gradients of this
-    # mean, and the result itself.
-    steps: Instructions
-    parameters: list[int]
-    wanted: tuple[list[int], list[int]]
-
-
 class Program:
     """A function compiled for examples of one shape; its arguments are arrays of examples.
 
@@ -86,7 +75,8 @@ class Program:
     Attributes:
         shapes: the shape of each argument, for one example.
         widths: maps the name of each argument to its number of values.
-        parameters: the parameters of the function, which `recorded` finds.
+        instructions: the recording, simplified and with means over lanes.
+        parameters: the parameters of the function, in the order in which the units use them.
         ids: their ids.
         n_results: how many Values the function returns.
         is_list: whether it returns them in a list.
@@ -104,12 +94,6 @@ class Program:
     >>> mean, gradients, _ = program.with_gradients(program.row.data, examples, 2)
     >>> mean, gradients
     (4.0, array([2.]))
-    >>> print(program.scalar_source("y", with_gradients=False), end="")
-    def program(parameters, inputs):
-        [w] = parameters
-        [x] = inputs
-        y = w * x
-        return [y]
     """
 
     @_collector_at_rest()
@@ -127,21 +111,24 @@ class Program:
         self.widths = {name: len(names) for name, names in found.arguments.items()}
         self.is_list, self.n_results = found.is_list, len(found.results)
         self.have_graphs = found.have_graphs
-        code, self.parameters, units = _compiled(found, output, keep_order=bool(known))
-        self._code = code
+        result = found.results[output]
+        mean, *means = averaged(found.recording, [result, *found.gradients])
+        self.instructions = steps = found.recording.instructions
+        units = fused(steps, found.results if found.is_list else [mean, *means, result])
+        order = order_of_use(units, found.places)
+        if known:  # they keep their order
+            order = list(range(len(found.places)))
+        self.parameters = [found.parameters[i] for i in order]
+        self._places = [found.places[i] for i in order]
+        self._wanted = found.results, [mean, *(means[i] for i in order), result]
         self._units = {not self.is_list: units}  # key: with_gradients; the first schedule clears it
-        self.indices = _indices(code.steps, self._places_of_inputs())
+        self.indices = self._found_indices()
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
         self.ids = frozenset(map(id, self.parameters))
         self.by_result: dict[int, Program] = {}
         self._row = shared_row(self.parameters)
         self._executors: dict[bool, Any] = {}
-        self._whole_schedule: Schedule | None = None
-
-    @property
-    def instructions(self) -> Instructions:
-        """The recording, simplified and with means over lanes."""
-        return self._code.steps
+        self._schedules: dict[bool, Schedule] = {}
 
     @property
     def row(self) -> Row:
@@ -152,7 +139,7 @@ class Program:
 
     def results(self, parameters: Array, arguments: Sequence[Array], n: int) -> Array:
         """The results for all examples, with a row for each result."""
-        forward = self.executor_for(with_gradients=False)
+        forward = self._executors.get(False) or self.executor_for(with_gradients=False)
         uniform, rows = forward(parameters, arguments, n)
         if len(rows) == self.n_results:
             return np.asarray(rows)
@@ -171,52 +158,15 @@ class Program:
         gradients = found[1 : 1 + len(self.parameters)]
         return found.item(0), gradients, rows[0] if len(rows) else None
 
+    @_collector_at_rest()
     def executor_for(self, with_gradients: bool) -> Any:
         """The executor of the results alone, or of one result with its gradients."""
-        found = self._executors.get(with_gradients)
-        if found is None:
-            with one_at_a_time:
-                found = self._executors.get(with_gradients) or self._built(with_gradients)
-                self._executors[with_gradients] = found
-        return found
-
-    def source(self, name: str = "f") -> str:
-        """The program as NumPy text at the level of matrices: a function called `name`."""
-        whole = not self.is_list
-        schedule = self.schedule if whole else self.executor_for(with_gradients=False).schedule
-        return matrix_source(schedule, self.widths, len(self.parameters), name, whole)
-
-    def scalar_source(self, name: str = "result", with_gradients: bool = True) -> str:
-        """The program as Python text, number by number; its result is called `name`."""
-        steps, places, wanted = self._code
-        results = wanted[with_gradients]
-        first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
-        labels = {i: p.label for i, p in zip(places, self.parameters, strict=True)}
-        inputs = list(itertools.chain(*self._names.values()))
-        return source(steps, inputs, labels, first, gradients, name)
-
-    @property
-    def schedule(self) -> Schedule:
-        """The groups of the forward and backward pass."""
         with one_at_a_time:
-            if self._whole_schedule is None:
-                self._whole_schedule = self._schedule(with_gradients=True)
-            return self._whole_schedule
+            if with_gradients not in self._executors:
+                self._executors[with_gradients] = self._built(self.schedule_for(with_gradients))
+            return self._executors[with_gradients]
 
-    def _schedule(self, with_gradients: bool) -> Schedule:
-        steps, places, wanted = self._code
-        results = wanted[with_gradients]
-        units = self._units.get(with_gradients) or fused(steps, results)
-        self._units.clear()
-        return scheduled(units, steps, self._places_of_inputs(), places, results)
-
-    def _places_of_inputs(self) -> list[range]:
-        ends = itertools.accumulate(self.widths.values(), initial=0)
-        return [range(start, end) for start, end in itertools.pairwise(ends)]
-
-    @_collector_at_rest()
-    def _built(self, with_gradients: bool) -> Any:
-        schedule = self.schedule if with_gradients else self._schedule(with_gradients=False)
+    def _built(self, schedule: Schedule) -> Any:
         if self.executor in DTYPES:
             from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
@@ -224,29 +174,49 @@ class Program:
         kind = LlvmExecutor if self.executor == "llvm" else NumPyExecutor
         return kind(schedule, self.shapes)
 
+    @property
+    def schedule(self) -> Schedule:
+        """The groups of the forward and backward pass."""
+        return self.schedule_for(with_gradients=True)
 
-def _compiled(found: Recorded, output: int, keep_order: bool) -> tuple[_Code, list[Value], Fused]:
-    # Returns the instructions with means over lanes, the parameters in the order in which the units
-    # use them, and the units.
-    result, places = found.results[output], found.places
-    mean, *means = averaged(found.recording, [result, *found.gradients])
-    steps = found.recording.instructions
-    units = fused(steps, found.results if found.is_list else [mean, *means, result])
-    order = list(range(len(places))) if keep_order else order_of_use(units, places)
-    wanted = found.results, [mean, *(means[i] for i in order), result]
-    code = _Code(steps, [places[i] for i in order], wanted)
-    return code, [found.parameters[i] for i in order], units
+    def schedule_for(self, with_gradients: bool) -> Schedule:
+        """The groups of the results alone, or of one result with its gradients."""
+        with one_at_a_time:
+            if with_gradients not in self._schedules:
+                steps, wanted = self.instructions, self._wanted[with_gradients]
+                units = self._units.get(with_gradients) or fused(steps, wanted)
+                self._units.clear()
+                inputs = self._places_of_inputs()
+                self._schedules[with_gradients] = scheduled(
+                    units, steps, inputs, self._places, wanted
+                )
+            return self._schedules[with_gradients]
 
+    def source(self, name: str = "f") -> str:
+        """The program as NumPy text at the level of matrices: a function called `name`."""
+        schedule, n = self.schedule_for(not self.is_list), len(self.parameters)
+        return matrix_source(schedule, self.widths, n, name, is_mean=not self.is_list)
 
-def _indices(steps: Instructions, inputs: Sequence[range]) -> list[tuple[int, Any, int]]:
-    # For inputs that are used as indices, the argument, its columns, and the length of the table.
-    lengths = {index: min(found) for index, found in steps.tables.items()}
-    found = []
-    for argument, places in enumerate(inputs):
-        length_of = {i: lengths[place] for i, place in enumerate(places) if place in lengths}
-        for length in sorted(set(length_of.values())):
-            columns: Any = [i for i in length_of if length_of[i] == length]
-            if columns == list(range(columns[0], columns[-1] + 1)):  # a slice is read as a view
-                columns = slice(columns[0], columns[-1] + 1)
-            found.append((argument, columns, length))
-    return found
+    def scalar_source(self, name: str = "result", with_gradients: bool = True) -> str:
+        """The program as Python text, number by number; its result is called `name`."""
+        results = self._wanted[with_gradients]
+        first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
+        labels = {i: p.label for i, p in zip(self._places, self.parameters, strict=True)}
+        inputs = list(itertools.chain(*self._names.values()))
+        return scalar_source(self.instructions, inputs, labels, first, gradients, name)
+
+    def _places_of_inputs(self) -> list[range]:
+        ends = itertools.accumulate(self.widths.values(), initial=0)
+        return [range(start, end) for start, end in itertools.pairwise(ends)]
+
+    def _found_indices(self) -> list[tuple[int, Any, int]]:
+        lengths = {index: min(found) for index, found in self.instructions.tables.items()}
+        found = []
+        for argument, places in enumerate(self._places_of_inputs()):
+            length_of = {i: lengths[place] for i, place in enumerate(places) if place in lengths}
+            for length in sorted(set(length_of.values())):
+                columns: Any = [i for i in length_of if length_of[i] == length]
+                if columns == list(range(columns[0], columns[-1] + 1)):  # read as a view
+                    columns = slice(columns[0], columns[-1] + 1)
+                found.append((argument, columns, length))
+        return found

@@ -49,15 +49,6 @@ class Recorded(NamedTuple):
         gradients: the places of the gradients of one result, one gradient for each parameter.
         is_list: whether the function returns a list.
         have_graphs: for each result, whether it was computed outside no_grad().
-
-    >>> w, b = Value(2.0), Value(1.0)
-    >>> found = recorded(lambda x: [w * x, w + b], [()])
-    >>> found.arguments, found.places  # x, then w and b
-    ({'x': ['x']}, [1, 3])
-    >>> found.parameters == [w, b], found.is_list
-    (True, True)
-    >>> [found.recording.instructions[i].op for i in found.results]
-    ['*', '+']
     """
 
     recording: Simplified
@@ -139,8 +130,12 @@ def _attempt(
         nodes = topological_order(*results)
         _check_all_is_new(nodes, before)
         outcomes = [recording.place(v.data) for v in results]
-        in_graph = [v for v in nodes if v in candidates]
-        parameters = _parameters(recording, nodes, in_graph, numbers, known)
+        used = dict.fromkeys(v for v in nodes if v in candidates)
+        # Parameters outside the graph may decide between results, or be read as `p.data`.
+        if outside := [p for p in numbers if p not in used]:
+            places = _used(recording, nodes)
+            used.update(dict.fromkeys(p for p in outside if numbers[p].place in places))
+        parameters = [*dict.fromkeys([*(p for p in known if p in used), *used])]
         # Values that were not computed from a traced number.
         others = [v for v in nodes if not (isinstance(v.data, Traced) or v.is_constant)]
         _go_backward(results[output], candidates, others)
@@ -155,22 +150,6 @@ def _attempt(
             have_graphs=list(map(_has_graph, results)),
         )
     return found, list(map(weakref.ref, others))
-
-
-def _parameters(
-    recording: Simplified,
-    nodes: Sequence[Value],
-    in_graph: Sequence[Value],
-    numbers: Mapping[Value, Number],
-    known: Sequence[Value],
-) -> list[Value]:
-    # The candidates that the results depend on; `numbers` holds the data of those that were read.
-    found = set(in_graph)
-    # Parameters outside the graph may decide between results, or be read as `p.data`.
-    outside = [p for p in numbers if p not in found]
-    used = _used(recording, nodes) if outside else ()
-    found.update(p for p in outside if numbers[p].place in used)
-    return [p for p in dict.fromkeys([*known, *in_graph, *outside]) if p in found]
 
 
 def _used(recording: Simplified, nodes: Sequence[Value]) -> set[int]:

@@ -19,25 +19,15 @@ import math
 import weakref
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.llvm_code import (
-    AT,
-    BLOCKS,
-    DONE,
-    HAS_ORDER,
-    NOT_FINITE,
-    PADDED,
-    STATUS,
-    WRONG_INDEX,
-    Plan,
-    text_of,
-)  # fmt: skip
+from micrograd.compiler import llvm_code
+from micrograd.compiler.llvm_code import AT, STATUS, Layout, Plan
 from micrograd.compiler.llvm_text import Code, machine
-from micrograd.compiler.schedule import Schedule
+from micrograd.compiler.schedule import Schedule, Slots
 
 Array = npt.NDArray[Any]
 
@@ -56,33 +46,13 @@ def why_not() -> str:
     return ""
 
 
-class Binary:
-    """The machine code of a schedule, and the jobs that no thread uses at the moment.
+class Binary(NamedTuple):
+    """Machine code, the tables that it reads, where its numbers are, and the jobs not in use."""
 
-    Args:
-        schedule: the schedule.
-        plan: what a job consists of.
-        is_single: whether there is one example; the code for several does not depend on how many.
-    """
-
-    def __init__(self, schedule: Schedule, plan: Plan, is_single: bool) -> None:
-        self.schedule, self.plan = schedule, plan
-        text, self.tables, self.layout = text_of(schedule, plan, is_single)
-        self.code = Code(text)
-        self._free: list[Job] = []
-
-    def taken(self, n: int) -> Job:
-        """A job for n examples; whoever takes it puts it back with `put`."""
-        blocks = min(self.layout.tile, -(-n // self.layout.width))
-        try:
-            job = self._free.pop()
-        except IndexError:
-            return Job(self, blocks)
-        return job if job.blocks >= blocks else Job(self, blocks)
-
-    def put(self, job: Job) -> None:
-        """Keeps a job for the next run."""
-        self._free.append(job)
+    code: Code
+    tables: Slots
+    layout: Layout
+    free: list[Job]
 
 
 class Job:
@@ -90,15 +60,15 @@ class Job:
 
     Attributes:
         numbers: the integers.
-        blocks: how many blocks of lanes the memory has.
+        blocks, width: how many blocks of lanes the memory has, and how many lanes are in each.
         uniform, rows: for the results of an executor.
     """
 
     uniform, rows = np.empty(0), np.empty((0, 0))
 
-    def __init__(self, binary: Binary, blocks: int) -> None:
-        layout, schedule, plan = binary.layout, binary.schedule, binary.plan
-        self.blocks = blocks
+    def __init__(self, schedule: Schedule, plan: Plan, binary: Binary, blocks: int) -> None:
+        layout = binary.layout
+        self.blocks, self.width = blocks, layout.width
         memory = np.zeros(layout.lanes + blocks * layout.block + LINE // 8)
         start = -_address(memory) % LINE // 8
         memory = memory[start : len(memory) - LINE // 8 + start]
@@ -106,9 +76,9 @@ class Job:
             memory[slot] = number
         memory[layout.lanes :].reshape(blocks, -1, layout.width)[:, schedule.ones] = 1.0
         self.numbers = (ctypes.c_int64 * plan.size)()
-        self.numbers[BLOCKS] = blocks
+        self.numbers[llvm_code.BLOCKS] = blocks
         self._address = ctypes.addressof(self.numbers)
-        self._code = binary.code  # not `binary`, which keeps this job
+        self._code = binary.code  # not `binary`, whose list may hold this job
         self._arguments = [*zip(plan.arguments, plan.widths, strict=True)]
         self._known: dict[int, Any] = {}
         self._given: list[Any] = [(lambda: None, None)] * len(plan.widths)
@@ -125,7 +95,7 @@ class Job:
     def run(self, n: int, arguments: Sequence[Array], steps: int = 1) -> int:
         """Runs the code, and returns its status."""
         numbers = self.numbers
-        numbers[STATUS:HAS_ORDER] = [0, 0, steps, n]
+        numbers[STATUS : llvm_code.HAS_ORDER] = [0, 0, steps, n]
         copies = []  # are kept until the code has run
         for i, array in enumerate(arguments):
             reference, layout = self._given[i]
@@ -151,7 +121,8 @@ class Job:
 
 
 class _Runner:
-    # A schedule, compiled when it is first needed for one example, or for several.
+    # A schedule, compiled when it is first needed for one example, or for several: the code for
+    # several does not depend on how many.
 
     largest = 2**62
 
@@ -159,11 +130,22 @@ class _Runner:
         self.schedule, self.plan = schedule, plan
         self._binaries: dict[bool, Binary] = {}
 
-    def binary(self, n: int) -> Binary:
-        found = self._binaries.get(n == 1)
-        if found is None:
-            found = self._binaries[n == 1] = Binary(self.schedule, self.plan, n == 1)
-        return found
+    def taken(self, n: int) -> Job:
+        """A job for n examples; `put` puts it back, unless an error has ended its run."""
+        binary = self._binaries.get(n == 1)
+        if binary is None:
+            text, tables, layout = llvm_code.text_of(self.schedule, self.plan, n == 1)
+            binary = self._binaries[n == 1] = Binary(Code(text), tables, layout, [])
+        blocks = min(binary.layout.tile, -(-n // binary.layout.width))
+        try:
+            job = binary.free.pop()
+        except IndexError:
+            return Job(self.schedule, self.plan, binary, blocks)
+        return job if job.blocks >= blocks else Job(self.schedule, self.plan, binary, blocks)
+
+    def put(self, job: Job, n: int) -> None:
+        """Keeps a job for the next run."""
+        self._binaries[n == 1].free.append(job)
 
 
 class LlvmExecutor(_Runner):
@@ -179,22 +161,20 @@ class LlvmExecutor(_Runner):
 
     def __call__(self, parameters: Array, arguments: Sequence[Array], n: int) -> tuple[Array, Any]:
         """The results that are uniform or means, and a row of lanes for each remaining result."""
-        binary, plan = self.binary(n), self.plan
-        job = binary.taken(n)
+        job, plan = self.taken(n), self.plan
         if not job.uniform.size:
             job.uniform = np.empty(self._n_uniform)
             job.point(plan.returned[0], job.uniform)
-        width = binary.layout.width
-        padded = -(-n // width) * width
-        if job.numbers[PADDED] != padded:
-            job.rows, job.numbers[PADDED] = np.empty((self._n_rows, padded)), padded
+        padded = -(-n // job.width) * job.width
+        if job.numbers[llvm_code.PADDED] != padded:
+            job.rows, job.numbers[llvm_code.PADDED] = np.empty((self._n_rows, padded)), padded
             job.point(AT["rows"], job.rows)
         job.point(plan.given[0], np.ascontiguousarray(parameters))
         status = job.run(n, arguments)
         if status:
             raise _error(status)
         found = job.uniform.copy(), job.rows[:, :n].copy()
-        binary.put(job)
+        self.put(job, n)
         return found
 
 
@@ -211,9 +191,8 @@ class LlvmLoop(_Runner):
         kept: Sequence[Array], gradient: Array, losses: Array, done: Array,
     ) -> bool:  # fmt: skip
         """Does steps; returns whether the square of the gradients stays finite."""
-        binary, plan = self.binary(n), self.plan
-        job = binary.taken(n)
-        job.numbers[HAS_ORDER] = order is not None
+        job, plan = self.taken(n), self.plan
+        job.numbers[llvm_code.HAS_ORDER] = order is not None
         if order is not None:
             job.point(AT["order"], np.ascontiguousarray(order, np.int64))
         job.point(AT["numbers"], numbers)
@@ -223,9 +202,9 @@ class LlvmLoop(_Runner):
         try:
             status = job.run(n, arrays, count)
         finally:
-            done[0] = job.numbers[DONE]
-        binary.put(job)
-        if status in (0, NOT_FINITE):
+            done[0] = job.numbers[llvm_code.DONE]
+        self.put(job, n)
+        if status in (0, llvm_code.NOT_FINITE):
             return not status
         raise _error(status)
 
@@ -237,6 +216,6 @@ def _address(array: Any) -> int:
 
 
 def _error(status: int) -> Exception:
-    if status == WRONG_INDEX:
+    if status == llvm_code.WRONG_INDEX:
         return IndexError("take got an index that is out of range or not a whole number")
     return RuntimeError("the compiled program used a place outside of its memory")

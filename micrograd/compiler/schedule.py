@@ -26,7 +26,6 @@ The gradients of weights form grids too: every input is multiplied by every upst
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain, product
@@ -81,8 +80,8 @@ class Group(NamedTuple):
         several, n_rights, n_lefts = shape
         is_mean, length = self.op == "mean", self.operands[0].slots.shape[-1]
         if (n_rights, n_lefts) == (1, 1):
-            kind = "mean" if is_mean else "sum"
-            return f"{_counted(math.prod(shape), kind)} of {_counted(length, 'product')}{where}"
+            kind = ("mean" if is_mean else "sum") + "s" * (several > 1)
+            return f"{several} {kind} of {length} product{'s' * (length > 1)}{where}"
         inner = str(length)
         if is_mean:
             inner = f"({length} lanes)" if length > 1 else "lanes"
@@ -91,10 +90,6 @@ class Group(NamedTuple):
         product = f"matrix product ({n_lefts} x {inner}) ({inner} x {columns})"
         product += "" if is_column else where
         return f"{several} times {product}" if several > 1 else product
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'s' * (n != 1)}"
 
 
 class Schedule(NamedTuple):
@@ -145,7 +140,6 @@ class Schedule(NamedTuple):
 PRODUCTS = ("dot", "mean")
 ZERO = -2  # stands for an input that is 0 in every lane, as ONE stands for 1
 LONG = {*PRODUCTS, "sum", "largest", "smallest"}  # operations on lists of any length
-LISTS = {*LONG, *SCATTERS, "take"}  # operations on lists
 FEW = 2  # with at most this many sizes of thin grids (one row or column), each size gets a call
 
 
@@ -257,7 +251,6 @@ class _Layout:
         self.slot: dict[int, int] = {}
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
-        self.all_slots: Slots = np.zeros(0, np.int32)
         self.take_slots(parameters, False)
         for argument in inputs:
             self.take_slots(argument, True)
@@ -280,13 +273,7 @@ class _Layout:
         if lanes:  # add a row of ones after them
             self.ones.add(self.size[True])
             self.size[True] += 1
-        return self.adjacent(first, len(places))
-
-    def adjacent(self, first: int, n: int) -> Slots:
-        """These n slots, as a view of one array that all blocks share."""
-        if first + n > len(self.all_slots):
-            self.all_slots = np.arange(2 * (first + n), dtype=np.int32)
-        return self.all_slots[first : first + n]
+        return np.arange(first, first + len(places), dtype=np.int32)
 
     def slots_of(self, places: Places, lanes: bool = True, last: int = 0) -> list[int]:
         slots = []
@@ -322,11 +309,9 @@ class _Layout:
     def kind(self, place: int) -> tuple[Any, ...]:
         """A key that is equal for units that can be in the same group."""
         op, operands, size = self.units[place]
-        if op not in LISTS:
-            return (op, *[self.lanes[i] for (i,) in operands])
         if op in SCATTERS:
             operands = operands[:2]
-        lengths = [len(some) for some in operands]
+        lengths = list(map(len, operands))
         if op in LONG:
             lengths = [_magnitude(lengths[0])]
         return op, size, *lengths, *map(self.in_lanes, operands)
@@ -334,14 +319,6 @@ class _Layout:
     def order(self, place: int) -> tuple[Any, ...]:
         """A sort key: units in the same group are sorted by the slots of their operands."""
         return [self.slots_of(operands) for operands in self.units[place].operands], place
-
-    def singles(self, places: Sequence[int]) -> Block:
-        """The block of one operand, or one result, for each of G units; its shape is (G,)."""
-        if len(places) == 1:
-            slots = self.adjacent(self.slot[places[0]], 1)
-        else:
-            slots = np.array([self.slot[place] for place in places], np.int32)
-        return Block(self.lanes[places[0]], slots)
 
     def block(self, lists: Sequence[Places], shape: tuple[int, ...], filler: Any = None) -> Block:
         """The block of these lists, one after the other, in an array with one more axis."""
@@ -360,48 +337,35 @@ class _Layout:
             members.sort(key=self.order)
         unit, lanes = self.units[members[0]], self.lanes[members[0]]
         operands = zip(*[self.units[place].operands for place in members], strict=True)
-        blocks = [
-            self.block(lists, (len(members),), ZERO if unit.op == "sum" else None)
-            if unit.op in LONG or (unit.op == "take" and q == 1)
-            else self.singles([place for (place,) in lists])
-            for q, lists in enumerate(operands)
-        ]
-        self.take_slots(members, lanes)
-        return Group(unit.op, self.singles(members), tuple(blocks))
+        blocks = []
+        for q, lists in enumerate(operands):
+            block = self.block(lists, (len(members),), ZERO if unit.op == "sum" else None)
+            is_single = unit.op not in LONG and not (unit.op == "take" and q == 1)
+            blocks.append(Block(block.lanes, block.slots[:, 0]) if is_single else block)
+        return Group(unit.op, Block(lanes, self.take_slots(members, lanes)), tuple(blocks))
 
     def products(self, members: list[int]) -> list[Group]:
         """The groups of dots and means of products, one for each size of grid."""
-        if len(members) == 1:
-            return [self.grid([members], 1, 1)]
         place_of: dict[tuple[Places, Places], int] = {}
-        singles = []
+        sizes: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
         for place in members:
             left, right = self.units[place].operands
             if place_of.setdefault((left, right), place) != place:
-                singles.append(place)  # the same sum in a different order of additions
-        sizes: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
+                sizes[1, 1].append([place])  # the same sum in a different order of additions
         for lefts, rights in grids(place_of):
-            lefts.sort(key=self.last_if_one)
-            rights.sort(key=self.last_if_one)
+            for some in (lefts, rights):
+                some.sort(key=lambda places: (places == (ONE,), self.slots_of(places)))
             grid = [place_of[left, right] for right, left in product(rights, lefts)]
             sizes[len(rights), len(lefts)].append(grid)
         # A grid with one row or column is often too little work for a call of its own. If there are
         # many sizes of such grids, one call with padded lists is faster.
-        thin = [size for size in sizes if 1 in size]
+        thin = [size for size in sizes if 1 in size and size != (1, 1)]
         for size in thin if len(thin) > FEW else ():
-            singles += chain.from_iterable(sizes.pop(size))
-        if singles:
-            sizes[1, 1] += [[place] for place in singles]
+            sizes[1, 1] += [[place] for grid in sizes.pop(size) for place in grid]
         for found in sizes.values():
-            if len(found) > 1:
-                found.sort(key=lambda grid: self.order(grid[0]))
-        order = [*sizes]
-        if len(sizes) > 1:
-            order.sort(key=lambda size: self.order(sizes[size][0][0]))
+            found.sort(key=lambda grid: self.order(grid[0]))
+        order = sorted(sizes, key=lambda size: self.order(sizes[size][0][0]))
         return [self.grid(sizes[size], *size) for size in order]
-
-    def last_if_one(self, places: Places) -> tuple[bool, list[int]]:
-        return places == (ONE,), self.slots_of(places)
 
     def grid(self, found: list[list[int]], n_rights: int, n_lefts: int) -> Group:
         """One group for all grids of a size, each of which lists places row by row."""

@@ -1,4 +1,4 @@
-"""A recording without duplicates or no-ops.
+"""A recording without duplicates or no-ops, and its means over lanes.
 
 The closures of `backward()` do work that a program can skip: 0 + x where a gradient starts, 1 * x
 where the seed is passed on, or the same product in two closures. `tracing.py` records all of it,
@@ -13,6 +13,10 @@ because its recordings are for reading. The recording in this file simplifies ea
     duplicates          the same operation on the same operands is recorded once
 
 It never turns x * 0 into 0, because the eager result is NaN if x is infinite or NaN.
+
+A lane is one example of the batch. Instructions that depend only on parameters and constants are
+uniform: they run once. All others run in every lane. The result of a program and the gradients of
+its parameters are means over lanes, which `averaged` adds to the recording.
 
     >>> from micrograd.engine import Value
     >>> recording = Simplified()
@@ -34,19 +38,10 @@ from micrograd.core.numbers import Number
 from micrograd.core.tracing import Instruction, Recording, Traced
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {  # these compute operations on constants
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "**": numbers.power,
-    "neg": operator.neg,
-    "abs": abs,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "is": operator.eq,
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "**": numbers.power, "neg": operator.neg, "abs": abs, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge, "is": operator.eq,
+}  # fmt: skip
 NAMED = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "maximum", "minimum")
 FUNCTIONS.update({name: getattr(numbers, name) for name in (*NAMED, "where")})
 CONDITIONS = ("<", "<=", ">", ">=", "is")
@@ -195,13 +190,7 @@ class Simplified(Recording):
         return self._number(number.place if type(number) is Traced else self._constant(number))
 
     def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
-        """The place of the simplified result of an operation on the results at these places.
-
-        >>> recording = Simplified()
-        >>> x, one = recording.input(3.0), recording.constant(1)
-        >>> recording.add("*", (one.place, x.place))
-        0
-        """
+        """The place of the simplified result of an operation on the results at these places."""
         key = operands
         if op in ("+", "*"):  # commutative: both orders have the same key
             a, b = operands
@@ -240,7 +229,9 @@ class Simplified(Recording):
                 return self._constant(FUNCTIONS[op](*numbers))
             except (ArithmeticError, ValueError):
                 return None  # the executor decides whether this gives inf or NaN
-        numeric = self._numeric(op, operands)
+        # A condition is only allowed as the first operand of where; elsewhere it becomes 1 or 0.
+        start = 1 if op == "where" else 0
+        numeric = (*operands[:start], *map(self._number, operands[start:]))
         if numeric != operands:
             return self.add(op, numeric)
         for i, number in enumerate(numbers):
@@ -257,12 +248,67 @@ class Simplified(Recording):
             return b if a == b or not number else a
         return None
 
-    def _numeric(self, op: str, operands: tuple[int, ...]) -> tuple[int, ...]:
-        # A condition is only allowed as the first operand of where; elsewhere it becomes 1 or 0.
-        start = 1 if op == "where" else 0
-        return (*operands[:start], *map(self._number, operands[start:]))
-
     def _number(self, place: int) -> int:
         if self._recorded.ops[place] not in CONDITIONS:
             return place
         return self.add("where", (place, self._constant(1), self._constant(0)))
+
+
+def averaged(recording: Simplified, places: Sequence[int]) -> list[int]:
+    """Adds the means over lanes of these results to the recording, and returns their places.
+
+    A mean moves inwards past a uniform operand u:
+
+        mean(u + x) = u + mean(x)        mean(u x) = u mean(x)        mean(x / u) = mean(x) / u
+
+    So a penalty on the weights and all of its derivatives are computed once, outside the lanes.
+
+    >>> recording = Simplified()
+    >>> p, x = recording.parameter(2.0), recording.input(3.0)
+    >>> [mean] = averaged(recording, [(x.tanh() + p * p).place])
+    >>> [recording.instructions[i].op for i in needed(recording.instructions, [mean])]
+    ['input', 'input', 'tanh', '*', 'mean', '+']
+    """
+    steps = recording.instructions
+    lanes, operands_of = steps.lanes, steps.operands
+
+    def moves_inwards(place: int) -> bool:
+        op, operands = steps.ops[place], operands_of[place]
+        if op in ("+", "-", "*"):
+            return not all(lanes[i] for i in operands)
+        return op == "neg" or (op == "/" and not lanes[operands[1]])
+
+    wanted: set[int] = set()
+    waiting = list(places)
+    while waiting:
+        place = waiting.pop()
+        if place not in wanted and lanes[place] and moves_inwards(place):
+            waiting += operands_of[place]
+        wanted.add(place)
+    mean: dict[int, int] = {}
+    for place in sorted(wanted):
+        if not lanes[place]:
+            mean[place] = place
+        elif moves_inwards(place):
+            operands = tuple(mean[i] for i in operands_of[place])
+            mean[place] = recording.add(steps.ops[place], operands)
+        else:
+            mean[place] = recording.add("mean", (place,))
+    return [mean[place] for place in places]
+
+
+def uses(operands: Sequence[tuple[int, ...]], results: Sequence[int]) -> list[int]:
+    """How often each instruction is used, either as a result or by another needed instruction."""
+    found = [0] * len(operands)
+    for place in results:
+        found[place] += 1
+    for place in range(len(found) - 1, -1, -1):  # visit each instruction after all that use it
+        if found[place]:
+            for i in operands[place]:
+                found[i] += 1
+    return found
+
+
+def needed(steps: Instructions, results: Sequence[int]) -> list[int]:
+    """The places of all instructions that the results depend on, in order."""
+    return [place for place, n in enumerate(uses(steps.operands, results)) if n]

@@ -39,11 +39,10 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd import optim
-from micrograd.compiler.averages import needed
 from micrograd.compiler.parameters import Row
 from micrograd.compiler.program import Program
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
-from micrograd.compiler.simplify import CONDITIONS, Simplified
+from micrograd.compiler.simplify import CONDITIONS, Simplified, needed
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 
 Array = npt.NDArray[Any]
