@@ -28,7 +28,7 @@ import sysconfig
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import count, islice
@@ -36,6 +36,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from micrograd import core, engine
 from micrograd.draw.foreign import LOOKED_FOR, is_foreign
+from micrograd.draw.formulas import sign
 from micrograd.engine import Value
 
 P = ParamSpec("P")
@@ -49,6 +50,7 @@ LIBRARIES = tuple(
     {sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 )
 HIDDEN, PLACE, CALL = range(3)  # what a frame is: nothing, a place in the source, or a call as well
+OPERATORS = {ast.MatMult: "@", ast.Mult: "*", ast.Add: "+", ast.Sub: "-", ast.Div: "/"}
 GENERIC = ("forward", "__call__", "call")  # names that say nothing: the object is what is called
 
 
@@ -80,7 +82,7 @@ class Call:
 
     @property
     def owner(self) -> Any:
-        """The object whose method it is, or None."""
+        """The object whose method it is; None if there is none, or if it no longer exists."""
         return self._self and self._self()
 
     @property
@@ -116,9 +118,18 @@ def path_of(node: Any) -> list[Call]:
 _of_others: dict[int, Any] = {}  # nodes that cannot have attributes, of the last run
 
 
+def _kept(node: Any) -> Any:
+    # Not by getattr: an object of another engine may answer to every name.
+    return getattr(node, "__dict__", {})
+
+
 def noted(node: Any) -> tuple[Call | None, Place | None, int]:
     """The innermost call in which a node was made, the place in it, and its number, or -1."""
-    if number := getattr(node, "_called_as", 0):
+    if isinstance(node, Value):
+        node = getattr(node, "_copy_of", node)
+    is_ours = isinstance(node, Value)
+    number = getattr(node, "_called_as", 0) if is_ours else _kept(node).get("_called_as", 0)
+    if number:
         return *node._called_in, number
     if id(node) in _of_others:
         _, note, number = _of_others[id(node)]
@@ -198,7 +209,8 @@ class Watch:
         operands = self._operands.get(kind)
         if operands is None:
             operands = self._operands[kind] = self._operands_in(result, kind)
-        if operands and getattr(result, operands, None) and noted(result)[2] < 0:
+        is_new = bool(operands) and noted(result)[2] < 0
+        if is_new and (getattr(result, operands, None) or frame.f_code is DETACH):
             note = self._around(frame)
             note = self._notes.setdefault(note, note)  # shared: the collector visits every tuple
             number = next(self._numbers)
@@ -264,6 +276,7 @@ class Watch:
         return around, places[0]
 
 
+DETACH = Value.detach.__code__  # makes a leaf that is no input
 GENERATOR = 0x20 | 0x80 | 0x200  # flags of code: a generator, a coroutine, or both
 
 
@@ -326,6 +339,27 @@ def parsed(code: types.CodeType, instruction: int) -> ast.expr | None:
         return ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
     except (SyntaxError, ValueError):
         return None
+
+
+def written_as(code: types.CodeType, instruction: int) -> str:
+    """What is written at a place: '@' for `X @ W`, 'mean' for `P.mean()`, or ''."""
+    expression = parsed(code, instruction)
+    if isinstance(expression, ast.BinOp):
+        return sign(OPERATORS.get(type(expression.op), ""))
+    return (_called(code, instruction) or ("",))[-1]
+
+
+def owners(nodes: Iterable[Any]) -> Iterator[Any]:
+    """The objects whose methods the outermost calls were, such as a model."""
+    seen: set[int] = set()
+    for call in dict.fromkeys(noted(node)[0] for node in nodes):
+        outermost = None
+        while call is not None:
+            outermost = call if call.owner is not None else outermost
+            call = call.parent
+        if outermost is not None and id(outermost.owner) not in seen:
+            seen.add(id(outermost.owner))
+            yield outermost.owner
 
 
 def roles(call: Call) -> Iterator[str]:

@@ -68,6 +68,13 @@ class Names:
         others = {label for value, label in self.label_of.items() if value not in paths}
         self._distinct = len(set(short)) == len(short) and others.isdisjoint(short)
 
+    def add_parameters_of(self, thing: Any) -> None:
+        """Gives the Values that an object keeps in its attributes their paths as names."""
+        for path, value in _kept(thing):
+            if not (value._prev or value in self.label_of):
+                self.label_of[value] = f"{type(thing).__name__}.{path}"
+                self.parameters.add(value)
+
     def short(self, label: str) -> str:
         """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.
 
@@ -131,6 +138,31 @@ def _named(thing: Any, name: str) -> Iterator[tuple[str, Value, str]]:
     elif isinstance(thing, (list, tuple)):
         for i, entry in enumerate(thing):
             yield from _named(entry, f"{name}[{i}]")
+
+
+def _kept(thing: Any) -> Iterator[tuple[str, Value]]:
+    # The Values in the attributes of any object, with their paths.
+    seen: dict[int, Any] = {}  # by id; kept, so that nothing else gets this id
+    waiting = [("", thing)]
+    while waiting:
+        path, thing = waiting.pop()
+        if isinstance(thing, Value):
+            yield path, thing
+            continue
+        if id(thing) in seen:
+            continue
+        seen[id(thing)] = thing
+        inside: list[tuple[str, Any]] = []
+        if is_array(thing):
+            thing = thing.tolist() if str(thing.dtype) == "object" else []
+        if isinstance(thing, (list, tuple)):
+            inside = [(f"{path}[{i}]", entry) for i, entry in enumerate(thing)]
+        elif isinstance(thing, dict):
+            inside = [(f"{path}[{key!r}]", entry) for key, entry in thing.items()]
+        elif not isinstance(thing, type):
+            attributes = getattr(thing, "__dict__", {}).items()
+            inside = [(f"{path}.{key}".lstrip("."), entry) for key, entry in attributes]
+        waiting += reversed(inside)
 
 
 def _arrays(thing: Any, name: str) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,188 @@
+"""Drawings by calls: what the boxes are, and that they are few enough to read."""
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from micrograd import Module, Value, calls, draw_dot, values
+from micrograd.draw.graph import hierarchy_of, readable
+from micrograd.losses import cross_entropy
+from micrograd.nn import Linear
+
+
+class Neuron:
+    """As in the lecture."""
+
+    def __init__(self, n_in):
+        self.w = [Value(random.uniform(-1, 1)) for _ in range(n_in)]
+        self.b = Value(random.uniform(-1, 1))
+
+    def __call__(self, x):
+        return sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b).tanh()
+
+
+class Layer:
+    def __init__(self, n_in, n_out):
+        self.neurons = [Neuron(n_in) for _ in range(n_out)]
+
+    def __call__(self, x):
+        outs = [n(x) for n in self.neurons]
+        return outs[0] if len(outs) == 1 else outs
+
+
+class MLP:
+    def __init__(self, n_in, n_outs):
+        sizes = [n_in, *n_outs]
+        self.layers = [Layer(*pair) for pair in pairwise(sizes)]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Net(Module):
+    def __init__(self):
+        self.fc1, self.fc2 = Linear(2, 3), Linear(3, 2)
+
+    def __call__(self, X):
+        return self.fc2(self.fc1(X).relu())
+
+
+def mean_loss(net, X, y):
+    return sum(cross_entropy(row, t) for row, t in zip(net(X), y, strict=True)) / len(y)
+
+
+def classified(n):
+    return calls(mean_loss, Net(), [[random.random()] * 2 for _ in range(n)], [0, 1] * (n // 2))
+
+
+def spring(steps=100):
+    x, v = Value(1.0, label="x"), Value(0.0)
+    k = Value(2.0, label="k")
+    for _ in range(steps):
+        v = v - k * x * 0.05
+        x = x + v * 0.05
+    return x
+
+
+def recurrent(xs):
+    W = [[Value(random.random()) for _ in range(4)] for _ in range(4)]
+    h = [Value(0.0)] * 4
+    for x in xs:
+        h = [(sum(w * hj for w, hj in zip(row, h, strict=True)) + x).tanh() for row in W]
+    return sum(h)
+
+
+def newton():
+    c = Value(2.0, label="c")
+
+    def f(x):
+        return x * x - c
+
+    def df(x):
+        return 2 * x
+
+    x = Value(1.0, label="start")
+    for _ in range(5):
+        x = x - f(x) / df(x)
+    return x
+
+
+def matrices():
+    X = values([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    W = values([[1.0], [2.0]])
+    return ((X @ W - 1.0) ** 2).mean()
+
+
+PROGRAMS = {
+    "the lecture's network": lambda: calls(MLP(3, [4, 4, 1]), [2.0, 3.0, -1.0]),
+    "10 points": lambda: classified(10),
+    "64 points": lambda: classified(64),
+    "a recurrent network": lambda: calls(recurrent, [0.5] * 6),
+    "a spring": lambda: calls(spring),
+    "Newton's method": lambda: calls(newton),
+    "matrices": lambda: calls(matrices),
+}
+
+
+def titles(result, **options):
+    return [
+        box.short or box.op for box in readable([result], None, options.get("level"), ())[0].nodes
+    ]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_first_view_and_every_box_have_at_most_25_cards(name):
+    result = PROGRAMS[name]()
+    tree = hierarchy_of([result])
+    assert 1 < len(tree.view(tree.first_view()).nodes) <= 25
+    assert all(tree.members(k) <= 25 for k in range(len(tree.parts)))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_node_is_drawn_if_all_boxes_are_open(name):
+    tree = hierarchy_of([PROGRAMS[name]()])
+    everything = tree.view(range(len(tree.parts)))
+    assert {box.name for box in everything.nodes} == {box.name for box in tree.drawn.nodes}
+    place = {box.name: i for i, box in enumerate(everything.nodes)}
+    assert all(place[o] < place[box.name] for box in everything.nodes for o in box.operands)
+
+
+def test_a_network_shows_its_layers_and_each_layer_its_neurons():
+    model = MLP(3, [4, 4, 1])
+    y = calls(model, [2.0, 3.0, -1.0])
+    assert titles(y) == ["layers[0]", "layers[1]", "layers[2]"]
+    inside = titles(y, level="layers[0]")
+    assert inside == [f"neurons[{i}]" for i in range(4)]
+
+
+def test_a_larger_batch_gives_the_same_picture():
+    for n in (10, 64):
+        assert titles(classified(n), level="Net")[-3:] == ["fc1", "ReLU", "fc2"]
+
+
+def test_a_simulation_is_a_loop_of_steps():
+    y = calls(spring, 10)
+    shown = titles(y)
+    assert [title for title in shown if title.startswith("step")] == [
+        f"step {k}" for k in range(1, 11)
+    ]
+    assert "k" in shown
+
+
+def test_steps_contain_the_functions_called_in_them():
+    assert {"f 2", "df 2", "−", "/"} <= {t.replace("-", "−") for t in titles(
+        calls(newton), level="step 2")}  # fmt: skip
+
+
+def test_matrices_are_named_as_in_the_source():
+    assert [t for t in titles(calls(matrices)) if len(t) < 5][-4:] == ["@", "−", "x²", "mean"]
+
+
+def test_a_level_is_a_depth_or_a_function():
+    model = MLP(3, [2, 1])
+    y = calls(model, [2.0, 3.0, -1.0])
+    assert "cluster_b0" in draw_dot(y, level=1).source
+    assert "neurons[1]" in draw_dot(y, level="layers[0]").source
+    with pytest.raises(ValueError, match="not a function that was called: expected a depth"):
+        draw_dot(y, level="attention")
+    with pytest.raises(ValueError, match="needs calls"):
+        draw_dot(Value(1.0) + 1.0, level="attention")
+    assert len(titles(y, level="op")) > 25  # the levels of any graph are still there
+
+
+def test_parameters_are_in_the_box_that_alone_uses_them():
+    model = MLP(2, [2, 1])
+    y = calls(model, [1.0, 2.0])
+    inside = titles(y, level="neurons[0]")
+    assert "L0.n0.b" in inside
+    assert "L0.n0.w" in inside
+
+
+def test_inputs_have_names():
+    x = [Value(1.0), Value(2.0)]
+    model = MLP(2, [2, 1])
+    shown = titles(calls(model, x))
+    assert shown[:2] == ["x₁", "x₂"]
