@@ -137,6 +137,11 @@ def noted(node: Any) -> tuple[Call | None, Place | None, int]:
     return None, None, -1
 
 
+def is_called(nodes: Iterable[Any]) -> bool:
+    """Whether some of the nodes were made while `calls` was watching."""
+    return any(noted(node)[2] > 0 for node in nodes)
+
+
 @overload
 def calls() -> Watch: ...
 @overload

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from micrograd.draw.calls import noted, owners
+from micrograd.draw.calls import is_called, owners
 from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.draw.hierarchy import MOST, Hierarchy
 from micrograd.draw.levels import at_level, with_rest
@@ -170,7 +170,7 @@ def readable(
     ('neuron', ["179 nodes, drawn neuron by neuron: level='op' draws each operation"])
     """
     if level not in LEVELS and (called := hierarchy_of(results, names, parameters)):
-        drawn = called.view(called.first_view()) if level is None else called.at_level(level)
+        drawn = called.at_level(level)
         if not _fits(drawn):
             raise ValueError(f"level {level!r} would draw {len(drawn.nodes)} cards: choose fewer")
         n = len(called.operands)
@@ -219,8 +219,7 @@ def hierarchy_of(
     results: Sequence[Any], names: Mapping[str, Any] | None = None, parameters: Any = ()
 ) -> Hierarchy | None:
     """The boxes of a graph, if the calls that made it were noted."""
-    order = topological_order(*roots_of(results))
-    if not any(noted(value)[2] > 0 for value in order if value._prev):
+    if not is_called(topological_order(*roots_of(results))):
         return None
     return Hierarchy(graph(*results, names=names, parameters=parameters))
 

@@ -406,23 +406,54 @@ class Hierarchy:
             opened.add(least)
             count += self.members(least) - 1
 
-    def at_level(self, level: int | str) -> Graph:
-        """The view with all boxes open down to a depth, or the inside of a function."""
+    def opened(self, level: int | str | None = None) -> set[int]:
+        """The open boxes: of the first view, down to a depth, or around and with a function.
+
+        Raises:
+            ValueError: no function of this name was called.
+        """
+        if level is None:
+            return self.first_view()
         if isinstance(level, int):
-            return self.view([k for k in range(len(self.parts)) if len(self.path(k)) <= level])
-        named = [
+            return {k for k in range(len(self.parts)) if len(self.path(k)) <= level}
+        return {*self.path(self.named(level))}
+
+    def named(self, function: str) -> int:
+        """The index of the first box with this name, a call rather than a stack of calls."""
+        found = [
             k
             for k, part in enumerate(self.parts)
-            if part.label == level or (part.call and part.call.name == level)
+            if part.label == function or (part.call and part.call.name == function)
         ]
-        if named:  # a call rather than a stack of calls
-            k = min(named, key=lambda k: self.parts[k].kind != "call")
-            return self.view(self.path(k), only=k)
-        names = dict.fromkeys(part.call.name for part in self.parts if part.call)
-        raise ValueError(
-            f"level {level!r} is not a function that was called: "
-            f"expected a depth such as 1, or one of {', '.join(names)}"
-        )
+        if not found:
+            names = dict.fromkeys(part.call.name for part in self.parts if part.call)
+            raise ValueError(
+                f"level {function!r} is not a function that was called: "
+                f"expected a depth such as 1, or one of {', '.join(names)}"
+            )
+        return min(found, key=lambda k: self.parts[k].kind != "call")
+
+    def at_level(self, level: int | str | None) -> Graph:
+        """The view at a depth, or the inside of a function; by default the first view."""
+        only = self.named(level) if isinstance(level, str) else -1
+        return self.view(self.opened(level), only)
+
+    def outputs(self) -> dict[int, set[int]]:
+        """For each box, by its id, the nodes inside that are used outside, or are results."""
+        found: dict[int, set[int]] = defaultdict(set)
+        around: dict[int, list[int]] = {k: self.path(k) for k in {*self.box_of}}
+        for i, operands in enumerate(self.operands):
+            mine = around[self.box_of[i]]
+            for o in operands:
+                if self.box_of[o] != self.box_of[i]:
+                    for k in around[self.box_of[o]]:
+                        if k in mine:
+                            break
+                        found[id(self.parts[k])].add(o)
+        for result in self.drawn.results:
+            for k in around[self.box_of[int(result[1:])]]:
+                found[id(self.parts[k])].add(int(result[1:]))
+        return found
 
     def path(self, index: int) -> list[int]:
         """The box, the box around it, and so on."""
