@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from micrograd import Module, Value, calls, draw_dot, values
+from micrograd import Module, Value, calls, draw_dot, mermaid, values
 from micrograd.draw.graph import hierarchy_of, readable
 from micrograd.losses import cross_entropy
 from micrograd.nn import Linear
@@ -186,3 +186,42 @@ def test_inputs_have_names():
     model = MLP(2, [2, 1])
     shown = titles(calls(model, x))
     assert shown[:2] == ["x₁", "x₂"]
+
+
+def test_mermaid_has_a_subgraph_for_each_open_box():
+    model = MLP(2, [2, 1])
+    y = calls(model, [1.0, 2.0])
+    text = mermaid(y, level=1)
+    assert 'subgraph b0["layers#91;0#93;"]' in text
+    assert text.count("subgraph") == text.count("\n    end\n") == 2
+    assert "neurons#91;1#93;" in text
+    assert len(mermaid(y, level="op")) > len(text)
+    with pytest.raises(ValueError, match="needs calls"):
+        mermaid(Value(1.0) + 1.0, level=1)
+
+
+def test_other_engines_are_drawn_by_calls():
+    class Other:
+        __slots__ = ("_children", "_local_grads", "data", "grad")
+
+        def __init__(self, data, children=(), slopes=()):
+            self.data, self.grad, self._children, self._local_grads = data, 0, children, slopes
+
+        def __add__(self, other):
+            return Other(self.data + other.data, (self, other), (1, 1))
+
+        def __mul__(self, other):
+            return Other(self.data * other.data, (self, other), (other.data, self.data))
+
+    def linear(w, x):
+        total = w[0] * x[0]
+        for wi, xi in zip(w[1:], x[1:], strict=True):
+            total = total + wi * xi
+        return total
+
+    def model(x):
+        hidden = [linear(x, x), linear(x, x)]
+        return linear(hidden, hidden)
+
+    result = calls(model, [Other(0.5)] * 9)
+    assert draw_dot(result).source.count("linear") >= 2

@@ -129,6 +129,8 @@ class Cards:
         """The rows of a card: a word, a number as text, and the name of the number's colour."""
         if box.kind == "constant":
             return [("", self._data(box), "ink")]
+        if box.level == "call" and len(box.data) == 1:
+            box = replace(box, level="op", data=box.data[0], grad=box.grad[0])
         if not (self.numbers and box.has_ports):
             return []
         colour = "gradient" if self.rate == "grad" else "ink"
@@ -209,9 +211,8 @@ class Cards:
     def _outputs(self, box: Box, colours: Mapping[str, str]) -> str:
         # What a box computes: a single number with its gradient, or a strip of values.
         if len(box.data) == 1:
-            one = replace(box, level="op", data=box.data[0], grad=box.grad[0])
             return "&#160; ".join(
-                _text(f"{word} {text}", colours[colour]) for word, text, colour in self.rows(one)
+                _text(f"{word} {text}", colours[colour]) for word, text, colour in self.rows(box)
             )
         strongest = largest(box.data)
         cells = [

@@ -176,10 +176,7 @@ def readable(
         n = len(called.operands)
         return drawn, [f"{n:,} nodes, drawn by calls: level='...' opens a function"] * (n > MOST)
     if level not in (None, *LEVELS):
-        raise ValueError(
-            f"level {level!r} is not one of {', '.join(LEVELS)}. A depth or the name of a function "
-            "needs calls: result = micrograd.calls(function, *arguments)"
-        )
+        raise unknown_level(level, LEVELS)
 
     def at(level: str) -> Graph:
         return graph(*results, names=names, level=level, parameters=parameters)
@@ -213,6 +210,14 @@ def readable(
         return best, [f"too large for level '{level}': drawn at level '{best.level}'"]
     caption = f"{len(first.nodes):,} nodes, drawn {best.level} by {best.level}"
     return best, [caption + ": level='op' draws each operation" * _fits(first)]
+
+
+def unknown_level(level: Any, known: Sequence[str]) -> ValueError:
+    """The error for a level of a graph whose program was not run by `calls`."""
+    return ValueError(
+        f"level {level!r} is not one of {', '.join(known)}. A depth or the name of a function "
+        "needs calls: result = micrograd.calls(function, *arguments)"
+    )
 
 
 def hierarchy_of(

@@ -25,7 +25,7 @@ from micrograd.core.naming import distinct
 from micrograd.draw.calls import is_called
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
-from micrograd.draw.graph import graph
+from micrograd.draw.graph import graph, unknown_level
 from micrograd.draw.records import Graph
 from micrograd.engine import Value
 from micrograd.pages.boxes import boxes_of, boxes_of_calls
@@ -95,10 +95,7 @@ def explain(
     loss, names, parameters = as_ours(loss, names, parameters)
     drawn = graph(loss, names=names, parameters=list(parameters))
     if not is_called(drawn.values) and level not in (None, *LEVELS):
-        raise ValueError(
-            f"level {level!r} is not one of {', '.join(LEVELS)}. A depth or the name of a function "
-            "needs calls: loss = micrograd.calls(function, *arguments)"
-        )
+        raise unknown_level(level, LEVELS)
     n = len(drawn.nodes)
     most, fix = LARGEST, "explain the loss of fewer examples"
     if level == "op":

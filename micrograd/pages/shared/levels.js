@@ -25,6 +25,13 @@ export class Levels {
     return found;
   }
 
+  // The innermost box around node i that is open, with all boxes around it, or -1.
+  innerOpen(i, open) {
+    const path = this.around(this.boxOf[i]).reverse();
+    const closed = path.findIndex(j => !open.has(j));
+    return path[(closed < 0 ? path.length : closed) - 1] ?? -1;
+  }
+
   // The boxes to open for a level: "op" opens all, "neuron" all but neurons, "layer" none; and
   // without a level, the deepest of these that fits into `most` cards.
   opened(level, most = 40) {

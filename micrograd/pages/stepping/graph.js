@@ -6,7 +6,7 @@ import {counted, number, signed} from "../shared/numbers.js";
 import {LEAST, MARGIN} from "../shared/pane.js";
 import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
-import {MOST_CARDS, MOST_OPENED, open, page} from "./state.js";
+import {MOST_AT_ONCE, MOST_OPENED, open, page} from "./state.js";
 import {describe, isTold, itemName} from "./words.js";
 
 let shownAt = -1; // the step on display
@@ -127,10 +127,10 @@ export function fold(change) {
   const before = model.steps.list.slice(0, at + 1).reduce((sum, {nodes}) => sum + nodes.length, 0);
   const boxes = new Set(page.open);
   change(boxes);
-  if (model.open && model.levels.count(boxes) > MOST_CARDS) {
-    // what is opened stays in sight; the boxes beside it close
-    const opened = [...boxes].filter(j => !page.open.has(j)).flatMap(j => model.levels.around(j));
-    if (opened.length) for (const j of boxes) if (!opened.includes(j)) boxes.delete(j);
+  const opened = [...boxes].filter(j => !page.open.has(j));
+  if (model.open && opened.length && model.levels.count(boxes) > MOST_AT_ONCE) {
+    const kept = opened.flatMap(j => model.levels.around(j)); // the boxes beside it close
+    for (const j of boxes) if (!kept.includes(j)) boxes.delete(j);
   }
   if (model.levels.count(boxes) > MOST_OPENED) return;
   open(boxes);
@@ -142,6 +142,8 @@ export function fold(change) {
     if (run <= before && (phase === "end" || step.phase !== "end")) same = k;
   });
   transport.goTo(same);
+  const inside = [...model.view.items.values()].filter(({nodes}) => opened.includes(model.levels.innerOpen(nodes[0], boxes)));
+  if (model.open && inside.length && !page.stage.fits()) page.stage.lookAt(inside.map(({name}) => name));
 }
 
 const boxesShown = () => [...page.model.view.items.values()].filter(({box}) => box !== undefined);

@@ -8,6 +8,7 @@ import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 
 export const MOST_CARDS = 40;
+export const MOST_AT_ONCE = 25; // cards, if the boxes are calls: then boxes beside an opened one close
 export const MOST_ROWS = 200;
 export const MOST_OPENED = 300; // cards
 
