@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from micrograd import Module, Value, calls, draw_dot, mermaid, values
+from micrograd import Module, Value, calls, draw_dot, explain, mermaid, values
 from micrograd.draw.graph import hierarchy_of, readable
 from micrograd.losses import cross_entropy
 from micrograd.nn import Linear
@@ -225,3 +225,56 @@ def test_other_engines_are_drawn_by_calls():
 
     result = calls(model, [Other(0.5)] * 9)
     assert draw_dot(result).source.count("linear") >= 2
+
+
+# ---- the page
+
+
+def unfold(page, name):
+    page.locator(f'#graph [aria-label="Unfold {name}"]').first.dispatch_event("click")
+
+
+def names_on(page):
+    return [
+        card.get_attribute("aria-label").removeprefix("Unfold ")
+        for card in page.locator('#graph [aria-label^="Unfold "]').all()
+    ]
+
+
+def test_the_page_opens_by_calls_and_one_step_is_a_box(opened, tmp_path):
+    model = MLP(3, [4, 4, 1])
+    explain(calls(model, [2.0, 3.0, -1.0])).save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html") as page:
+        assert names_on(page) == ["layers[0]", "layers[1]", "layers[2]"]
+        steps = int(page.locator("#slider").get_attribute("max"))
+        assert steps == 3 + 1 + 3 + 1  # forward, seed, backward, end
+        page.keyboard.press("End")
+        assert "0.0" not in page.locator("#alarm").text_content()
+        unfold(page, "layers[1]")
+        assert "neurons[3]" in names_on(page)
+        text = page.locator("body").inner_text()
+        assert "v1" not in text.split()
+
+
+def test_an_opened_box_is_shown_alone_if_there_are_too_many_cards(opened, tmp_path):
+    model = MLP(3, [9, 9, 9, 1])
+    y = calls(model, [2.0, 3.0, -1.0])
+    explain(y).save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html") as page:
+        for layer in range(3):
+            unfold(page, f"layers[{layer}]")
+        assert "neurons[8]" in names_on(page)
+        assert "all after" in names_on(page)
+        assert len(names_on(page)) <= 25
+        data = page.evaluate("page.model.steps.d.at(-1)")
+        assert data == pytest.approx(y.item(), rel=1e-12)
+        unfold(page, "all after")  # back
+        assert "all after" not in names_on(page)
+
+
+def test_a_page_opens_a_function_by_name(opened, tmp_path):
+    explain(calls(newton), level="step 2").save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html") as page:
+        assert {"f 2", "df 2"} <= {*names_on(page)}
+    with pytest.raises(ValueError, match="not a function that was called"):
+        explain(calls(newton), level="attention")

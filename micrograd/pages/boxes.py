@@ -35,16 +35,20 @@ THINGS = {"layer": "layers", "neuron": "neurons", "call": "examples"}
 Box = dict[str, Any]
 
 
-def boxes_of_calls(drawn: Graph, level: str | int | None = None) -> tuple[Any, ...]:
+def boxes_of_calls(
+    drawn: Graph, level: str | int | None = None, language: str = "en"
+) -> tuple[Any, ...]:
     """The boxes of a graph whose program was watched by `calls`; see `draw/hierarchy.py`.
 
     Args:
         drawn: the graph at level 'op'.
         level: a depth, or the name of a function that is opened; by default stacks are, as far as
             there is room.
+        language: a column of texts.toml.
 
     Returns:
-        The same three as from `boxes_of`, and the indices of the boxes that are open at first.
+        The same three as from `boxes_of`, and the indices of the boxes that are open at first. The
+        last two boxes stand for what is before and after a box when only its inside is shown.
     """
     tree = Hierarchy(drawn)
     outputs = tree.outputs()
@@ -60,6 +64,9 @@ def boxes_of_calls(drawn: Graph, level: str | int | None = None) -> tuple[Any, .
         {"label": part.label, "kind": part.kind, "about": part.about, "parent": part.parent}
         for part in tree.parts
     ]
+    for place in ("before", "after"):
+        label = texts_of(language)[f"box.{place}"]
+        boxes.append({"label": label, "kind": "outside", "about": "", "parent": -1})
     return boxes, tree.box_of, label_of, sorted(tree.opened(level))
 
 

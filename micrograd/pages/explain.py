@@ -133,7 +133,8 @@ def _graph_data(
     # What the page needs to know about a graph.
     nodes, opened = drawn.nodes, None  # the page decides what is open
     if is_called(drawn.values):
-        boxes, box_of, label_of, opened = boxes_of_calls(drawn, None if level in LEVELS else level)
+        asked = None if level in LEVELS else level
+        boxes, box_of, label_of, opened = boxes_of_calls(drawn, asked, language)
     else:
         boxes, box_of, label_of = boxes_of(loss, nodes, names, language)
     kinds = [

@@ -6,7 +6,7 @@ import {counted, number, signed} from "../shared/numbers.js";
 import {LEAST, MARGIN} from "../shared/pane.js";
 import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
-import {MOST_AT_ONCE, MOST_OPENED, open, page} from "./state.js";
+import {MOST_OPENED, open, page} from "./state.js";
 import {describe, isTold, itemName} from "./words.js";
 
 let shownAt = -1; // the step on display
@@ -127,9 +127,13 @@ export function fold(change) {
   const before = model.steps.list.slice(0, at + 1).reduce((sum, {nodes}) => sum + nodes.length, 0);
   const boxes = new Set(page.open);
   change(boxes);
-  const opened = [...boxes].filter(j => !page.open.has(j));
-  if (model.open && opened.length && model.levels.count(boxes) > MOST_AT_ONCE) {
-    const kept = opened.flatMap(j => model.levels.around(j)); // the boxes beside it close
+  const opened = [...boxes].find(j => !page.open.has(j));
+  if (model.boxes[opened]?.kind === "outside") {
+    boxes.delete(opened);
+    boxes.delete(model.view.focus);
+  } else if (opened !== undefined && model.view.focus >= 0) {
+    // what is opened comes into focus: the boxes beside it close
+    const kept = model.levels.around(opened);
     for (const j of boxes) if (!kept.includes(j)) boxes.delete(j);
   }
   if (model.levels.count(boxes) > MOST_OPENED) return;
@@ -142,15 +146,16 @@ export function fold(change) {
     if (run <= before && (phase === "end" || step.phase !== "end")) same = k;
   });
   transport.goTo(same);
-  const inside = [...model.view.items.values()].filter(({nodes}) => opened.includes(model.levels.innerOpen(nodes[0], boxes)));
-  if (model.open && inside.length && !page.stage.fits()) page.stage.lookAt(inside.map(({name}) => name));
 }
 
-const boxesShown = () => [...page.model.view.items.values()].filter(({box}) => box !== undefined);
+const boxesShown = () =>
+  [...page.model.view.items.values()].filter(({box}) => box !== undefined && page.model.boxes[box].kind !== "outside");
 
 export function unfold() {
   const {view, steps} = page.model;
-  const box = view.items.get(steps.list[page.transport.at()].item)?.box ?? boxesShown()[0]?.box;
+  const shown = boxesShown();
+  const item = view.items.get(steps.list[page.transport.at()].item);
+  const box = (shown.includes(item) ? item : shown[0])?.box;
   if (box !== undefined) fold(boxes => boxes.add(box));
 }
 

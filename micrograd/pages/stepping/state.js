@@ -8,7 +8,7 @@ import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 
 export const MOST_CARDS = 40;
-export const MOST_AT_ONCE = 25; // cards, if the boxes are calls: then boxes beside an opened one close
+export const MOST_AT_ONCE = 25; // cards, if the boxes are calls: then only the innermost open box is shown
 export const MOST_ROWS = 200;
 export const MOST_OPENED = 300; // cards
 
@@ -117,7 +117,9 @@ export function usuallyOpen({levels, open}) {
 }
 
 function view() {
-  page.model.view = page.model.levels.view(page.open);
+  const {levels, open} = page.model;
+  const isFull = open && levels.count(page.open) > MOST_AT_ONCE;
+  page.model.view = levels.view(page.open, isFull ? levels.innermost(page.open) : -1);
   compute();
 }
 
