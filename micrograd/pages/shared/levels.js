@@ -49,8 +49,7 @@ export class Levels {
   // The number of cards.
   count(open) {
     return this.folded(open).reduce(
-      (sum, outer, j) =>
-        sum + (outer < 0 ? this.direct[j] : Number(outer === j && this.boxes[j].kind !== "outside")),
+      (sum, outer, j) => sum + (outer < 0 ? this.direct[j] : Number(outer === j && this.boxes[j].kind !== "outside")),
       this.outside,
     );
   }
