@@ -8,7 +8,7 @@ import pytest
 from micrograd import Module, Value, calls, draw_dot, explain, mermaid, values
 from micrograd.draw.graph import hierarchy_of, readable
 from micrograd.losses import cross_entropy
-from micrograd.nn import Linear
+from micrograd.nn import Activation, Linear, Sequential
 
 
 class Neuron:
@@ -278,3 +278,17 @@ def test_a_page_opens_a_function_by_name(opened, tmp_path):
         assert {"f 2", "df 2"} <= {*names_on(page)}
     with pytest.raises(ValueError, match="not a function that was called"):
         explain(calls(newton), level="attention")
+
+
+def test_a_stack_of_different_things_does_not_claim_that_they_are_equal():
+    class Model(Module):
+        def __init__(self):
+            self.mlp = Sequential(Linear(2, 3), Activation("relu"), Linear(3, 1))
+
+        def __call__(self, x):
+            return self.mlp(x)[0] + self.mlp(x)[0]
+
+    model = Model()
+    shown = draw_dot(calls(model, [1.0, 2.0]), level=1).source
+    assert "3 × Linear" not in shown
+    assert titles(calls(model, [1.0, 2.0]))

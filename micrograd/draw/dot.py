@@ -262,7 +262,9 @@ def _room(drawn: Graph, wide: bool) -> dict[str, str]:
 def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: str = "") -> None:
     # The cards in a frame, and the frames in it.
     frames = {box.name for box in cards.drawn.frames}
-    for box in cards.drawn.nodes:
+    nodes = cards.drawn.nodes
+    # Graphviz places the members of a frame from below, if arrows go to the right
+    for box in reversed(nodes) if frame and side == "w" else nodes:
         if (box.parent if box.parent in frames else "") != frame:
             continue
         # keeps neurons in the order of their layer

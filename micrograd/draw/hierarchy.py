@@ -165,10 +165,11 @@ class Hierarchy:
         n = len(members)
         stack = Part("", "stack", members, where, self._number(members[0]))
         if len(parts) == n:
-            labels = Counter(part.label for part in parts)
-            kinds = Counter(part.call.kind for part in parts if part.call)
-            [[stack.label, _]] = (labels if len(labels) == 1 or not kinds else kinds).most_common(1)
-            stack.about = f"{n:,} {TIMES} {stack.label}"
+            labels = dict.fromkeys(part.label for part in parts)
+            kinds = dict.fromkeys(part.call.kind for part in parts if part.call)
+            alike = next((names for names in (labels, kinds) if len(names) == 1), None)
+            stack.label = ", ".join(alike or [*kinds][:3] or [*labels][:3])
+            stack.about = f"{n:,} {TIMES} {stack.label}" if alike else counted(n, "call")
             in_model = [next(roles(part.call), "") if part.call else "" for part in parts]
             distinct = all(in_model) and len(set(in_model)) == n
             for k, part in enumerate(parts):
