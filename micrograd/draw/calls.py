@@ -252,7 +252,7 @@ class Watch:
 
     def _around(self, frame: types.FrameType) -> tuple[Call | None, Place | None]:
         # The innermost call and the place in it. Calls that are not yet known are created.
-        new: list[tuple[types.FrameType, Place | None]] = []  # the innermost first
+        new: list[types.FrameType] = []  # the innermost first
         places: list[Place | None] = []  # of the node, then of each new call
         place: Place | None = None
         around: Call | None = None
@@ -272,12 +272,12 @@ class Watch:
                 if (known := self._frames.get(below)) is not None:
                     around = known
                     break
-                new.append((below, None))
+                new.append(below)
             below = below.f_back
         places.append(place)
-        for k in range(len(new) - 1, -1, -1):
-            call = Call(new[k][0], places[k + 1], around, next(self._numbers))
-            around = self._frames[new[k][0]] = call
+        for running, called_at in reversed(list(zip(new, places[1:], strict=False))):
+            call = Call(running, called_at, around, next(self._numbers))
+            around = self._frames[running] = call
         return around, places[0]
 
 
