@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from micrograd import Module, Value, calls, draw_dot, explain, mermaid, values
-from micrograd.draw.graph import hierarchy_of, readable
+from micrograd.draw.graph import graph, hierarchy_of, readable
 from micrograd.losses import cross_entropy
 from micrograd.nn import Activation, Linear, Sequential
 
@@ -292,3 +292,11 @@ def test_a_stack_of_different_things_does_not_claim_that_they_are_equal():
     shown = draw_dot(calls(model, [1.0, 2.0]), level=1).source
     assert "3 × Linear" not in shown
     assert titles(calls(model, [1.0, 2.0]))
+
+
+def test_parameters_of_any_model_have_names_without_calls():
+    model = MLP(2, [2, 1])  # the lecture's, without parameters()
+    y = model([1.0, 2.0])
+    found = {box.label: box.kind for box in graph(y, names={"model": model}).nodes}
+    assert found["model.layers[0].neurons[1].w[1]"] == "parameter"
+    assert found["model.layers[1].neurons[0].b"] == "parameter"

@@ -43,7 +43,7 @@ def graph(
 ) -> Graph:
     """The records of all nodes that lead to the results.
 
-    A leaf is a constant if it was a plain number beside an operator, a parameter if a Module in
+    A leaf is a constant if it was a plain number beside an operator, a parameter if a model in
     `names` owns it or it is among `parameters`, and otherwise an input.
 
     Args:

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 from micrograd.engine import Value
 
 LETTERS = {"layers": "L", "modules": "M", "neurons": "n", "weight": "w", "bias": "b"}
+DEEPEST = 8  # objects inside objects: a model may refer to anything
 PATH = re.compile(r"\w+(\[\w+\])*(\.\w+(\[\w+\])*)+")
 
 
@@ -27,7 +29,7 @@ class Names:
         label_of: the name of each Value: that of a variable, else its place in a model, list or
             array. A list with results of operations gives no names: it may well be a topological
             order, in which every Value would be called topo[7] or so.
-        parameters: the Values that a Module owns, or that the user declared to be parameters.
+        parameters: the Values that a model owns, or that the user declared to be parameters.
         arrays: pairs of a name and an array of numbers or Values.
 
     Args:
@@ -138,6 +140,15 @@ def _named(thing: Any, name: str) -> Iterator[tuple[str, Value, str]]:
     elif isinstance(thing, (list, tuple)):
         for i, entry in enumerate(thing):
             yield from _named(entry, f"{name}[{i}]")
+    elif _is_model(thing):
+        yield from ((f"{name}.{path}", v, path) for path, v in _kept(thing) if not v._prev)
+
+
+def _is_model(thing: Any) -> bool:
+    # Not a Module, but an object with parameters(), or in the form of the lecture's classes.
+    if callable(getattr(type(thing), "parameters", None)):
+        return hasattr(thing, "__dict__")
+    return not {"w", "neurons", "layers"}.isdisjoint(getattr(thing, "__dict__", ()))
 
 
 def _kept(thing: Any) -> Iterator[tuple[str, Value]]:
@@ -159,7 +170,7 @@ def _kept(thing: Any) -> Iterator[tuple[str, Value]]:
             inside = [(f"{path}[{i}]", entry) for i, entry in enumerate(thing)]
         elif isinstance(thing, dict):
             inside = [(f"{path}[{key!r}]", entry) for key, entry in thing.items()]
-        elif not isinstance(thing, type):
+        elif not isinstance(thing, (type, ModuleType)) and path.count(".") < DEEPEST:
             attributes = getattr(thing, "__dict__", {}).items()
             inside = [(f"{path}.{key}".lstrip("."), entry) for key, entry in attributes]
         waiting += reversed(inside)
