@@ -300,3 +300,8 @@ def test_parameters_of_any_model_have_names_without_calls():
     found = {box.label: box.kind for box in graph(y, names={"model": model}).nodes}
     assert found["model.layers[0].neurons[1].w[1]"] == "parameter"
     assert found["model.layers[1].neurons[0].b"] == "parameter"
+
+
+def test_a_product_of_matrices_opens_into_its_sums():
+    y = calls(matrices)
+    assert [t for t in titles(y, level="@") if t.startswith("@")] == ["@ 1", "@ 2", "@ 3"]

@@ -340,7 +340,7 @@ class Hierarchy:
     def _finish(self) -> None:
         waiting = [(self._root, -1)]
         for part, index in waiting:
-            part.members = self._cut(part.members)
+            part.members = self._cut(self._by_sum(part) if part.kind == "vector" else part.members)
             for member in part.members:
                 if isinstance(member, Part):
                     member.parent = index
@@ -354,6 +354,25 @@ class Hierarchy:
             while box >= 0:
                 self.parts[box].nodes.append(i)
                 box = self.parts[box].parent
+
+    def _by_sum(self, vector: Part) -> list[Any]:
+        # In a vector of sums, the operations of each sum are a box.
+        ops = [m for m in vector.members if not self._is_leaf(m)]
+        if any(isinstance(m, Part) for m in ops):
+            return vector.members
+        inside = set(ops)
+        output_of: dict[int, int] = {}
+        for i in sorted(ops, reverse=True):
+            output = output_of.setdefault(i, i)
+            output_of.update((o, output) for o in self.operands[i] if o in inside)
+        sums: dict[int, list[int]] = defaultdict(list)
+        for i in ops:
+            sums[output_of[i]].append(i)
+        if not 1 < len(sums) < len(ops):
+            return vector.members
+        rest = [m for m in vector.members if self._is_leaf(m)]
+        numbered = enumerate(sums.values(), 1)
+        return rest + [Part(f"{vector.label} {k}", "vector", some) for k, some in numbered]
 
     def _cut(self, members: list[Any]) -> list[Any]:
         if len(members) <= MOST:
