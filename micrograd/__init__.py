@@ -40,6 +40,7 @@ if _typing.TYPE_CHECKING:
     from micrograd.draw import draw_dot as draw_dot
     from micrograd.draw import draw_network as draw_network
     from micrograd.draw import mermaid as mermaid
+    from micrograd.draw.calls import calls as calls
     from micrograd.nn import MLP as MLP
     from micrograd.nn import Layer as Layer
     from micrograd.nn import Linear as Linear
@@ -60,6 +61,7 @@ _names_in = {  # the same names, which are loaded on first use
     "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives "
     "recompute sum_over_paths vjp",
     "draw": "draw_dot draw_network mermaid",
+    "draw.calls": "calls",
     "engine": "Value no_grad topological_order where",
     "nn": "Layer Linear MLP Module Neuron Sequential",
     "optim": "Adam AdamW SGD",

@@ -12,6 +12,7 @@ import html
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from micrograd.draw.chain_rule import Piece
@@ -23,6 +24,7 @@ from micrograd.engine import Value
 
 NUMBER_WIDTH = 36  # points: the minimum width of a number's cell
 WORD_WIDTH = 26  # points: the minimum width of the words "data" and "grad"
+STRIP_CELLS = 16  # values that a box shows as shades
 LONGEST_LINE = 80  # characters in a line of a caption
 END_OF_LINE = '<BR ALIGN="LEFT"/>'
 STRIP, INK = LIGHT["soft"], LIGHT["ink"]
@@ -127,6 +129,8 @@ class Cards:
         """The rows of a card: a word, a number as text, and the name of the number's colour."""
         if box.kind == "constant":
             return [("", self._data(box), "ink")]
+        if box.level == "call" and len(box.data) == 1:
+            box = replace(box, level="op", data=box.data[0], grad=box.grad[0])
         if not (self.numbers and box.has_ports):
             return []
         colour = "gradient" if self.rate == "grad" else "ink"
@@ -192,6 +196,8 @@ class Cards:
             details = [*box.details, counted(box.examples, "example") * (box.examples > 1)]
             texts = [_title(title, ink), *(_text(line, ink) for line in details if line)]
             lines = [[_tag("TD", text)] for text in texts]
+            if self.numbers and box.level == "call" and box.data:
+                lines.append([_tag("TD", self._outputs(box, colours))])
             return _tag("TD", _table(lines, CELLPADDING=1), CELLPADDING=6)
         rows = [[_tag("TD", _title(title, ink), ALIGN="LEFT", COLSPAN=2)]]
         rows = rows if title else []
@@ -201,6 +207,23 @@ class Cards:
             rows.append([words, _tag("TD", shown, ALIGN="RIGHT", WIDTH=NUMBER_WIDTH)])
         # The numbers have their own table: in the card's, the strip would have to share its rows.
         return _tag("TD", _table(rows, CELLPADDING=1), CELLPADDING=4) if rows else ""
+
+    def _outputs(self, box: Box, colours: Mapping[str, str]) -> str:
+        # What a box computes: a single number with its gradient, or a strip of values.
+        if len(box.data) == 1:
+            return "&#160; ".join(
+                _text(f"{word} {text}", colours[colour]) for word, text, colour in self.rows(box)
+            )
+        strongest = largest(box.data)
+        cells = [
+            _tag("TD", "", BGCOLOR=shade(x, strongest), WIDTH=7, HEIGHT=9, FIXEDSIZE="TRUE")
+            for x in box.data[:STRIP_CELLS]
+        ]
+        more = len(box.data) - STRIP_CELLS
+        cells += [_tag("TD", _text(f" … {len(box.data):,}", colours["faint"]))] * (more > 0)
+        width = 8 * min(len(box.data), STRIP_CELLS) + 8 * len(f"{len(box.data):,}  ") * (more > 0)
+        look = {"CELLBORDER": 1, "COLOR": LIGHT["soft"], "FIXEDSIZE": "TRUE"}
+        return _table([cells], **look, WIDTH=width + 2, HEIGHT=16)
 
 
 def _sign(box: Box) -> str:

@@ -98,7 +98,7 @@ def draw_dot(
     rankdir: str = "LR",
     names: Mapping[str, Any] | None = None,
     edges: str = "plain",
-    level: str | None = None,
+    level: str | int | None = None,
     tangents: Mapping[Value, Any] | None = None,
     *,
     parameters: Any = (),
@@ -136,8 +136,10 @@ def draw_dot(
             output, with lines for its weights; 'layer' for one card per layer; or 'array' for one
             card per array of Values. By default, a graph of up to 100 nodes is drawn at level 'op',
             and a larger one at the first higher level that is small enough, if it has neurons or
-            arrays. A drawing of more than 2000 cards or 4000 arrows is always replaced by one at a
-            higher level. The caption says so.
+            arrays. If the program was run by `micrograd.calls`, there is a card for each call of
+            its functions, at most 25 at first; a number is the depth down to which all boxes are
+            open, and the name of a function opens this function. A drawing of more than 2000 cards
+            or 4000 arrows is always replaced by one at a higher level. The caption says so.
         tangents: the tangents of some leaves, as in `jvp`, for a picture of forward mode. The cards
             show tangents instead of gradients, and the chain rule of an operand is local derivative
             times tangent of the operand = contribution; the contributions of all arrows that enter
@@ -201,13 +203,7 @@ def draw_dot(
         node_attr={"shape": "plain", **FONT},
         edge_attr={"color": EDGE, "arrowsize": "0.6", "tailport": leave},
     )
-    for box in drawn.nodes:
-        # keeps neurons in the order of their layer
-        attributes = {"ordering": "in"} if box.level == "neuron" else {}
-        if box.label and box.short != box.label:
-            attributes["tooltip"] = box.label
-        text = cards.html(box, rules.get(box.name, ()), side)
-        dot.node(box.name, f"<{text}>", **attributes)
+    _add_cards(dot, cards, rules, side)
     _add_arrows(dot, cards, rules, side, far, edges == "symbols")
     return dot
 
@@ -269,6 +265,27 @@ def _room(drawn: Graph, wide: bool) -> dict[str, str]:
     if not fan:
         return {"ranksep": "0.5"}
     return {"ranksep": f"{max(1.0 * wide, 0.5 + 0.07 * min(20, fan)):g}", "splines": "polyline"}
+
+
+def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: str = "") -> None:
+    # The cards in a frame, and the frames in it.
+    frames = {box.name for box in cards.drawn.frames}
+    nodes = cards.drawn.nodes
+    # Graphviz places the members of a frame from below, if arrows go to the right
+    for box in reversed(nodes) if frame and side == "w" else nodes:
+        if (box.parent if box.parent in frames else "") != frame:
+            continue
+        # keeps neurons in the order of their layer
+        attributes = {"ordering": "in"} if box.level == "neuron" else {}
+        if box.label and box.short != box.label:
+            attributes["tooltip"] = box.label
+        text = cards.html(box, rules.get(box.name, ()), side)
+        dot.node(box.name, f"<{text}>", **attributes)
+    for box in cards.drawn.frames:
+        if box.parent == frame:
+            with dot.subgraph(name=f"cluster_{box.name}") as inner:
+                inner.attr(label=caption([box.short]), color=EDGE, style="rounded")
+                _add_cards(inner, cards, rules, side, box.name)
 
 
 def _add_arrows(

@@ -164,6 +164,7 @@ def _leaf(node: Any) -> Value:
         return Value(node)  # a plain number among the operands
     label = getattr(node, "label", "")
     copy = Value(_found(node, "data"), label=label if isinstance(label, str) else "")
+    copy._copy_of = node  # type: ignore[attr-defined]  # it knows the calls that made it
     grad = as_number(_found(node, "grad"))
     copy.grad = 0 if grad is NotImplemented else grad
     return copy

@@ -23,7 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from micrograd.draw.calls import is_called, owners
 from micrograd.draw.foreign import LOOKED_FOR
+from micrograd.draw.hierarchy import MOST, Hierarchy
 from micrograd.draw.levels import at_level, with_rest
 from micrograd.draw.names import Names, is_array
 from micrograd.draw.records import LEVELS, Box, Graph
@@ -41,7 +43,7 @@ def graph(
 ) -> Graph:
     """The records of all nodes that lead to the results.
 
-    A leaf is a constant if it was a plain number beside an operator, a parameter if a Module in
+    A leaf is a constant if it was a plain number beside an operator, a parameter if a model in
     `names` owns it or it is among `parameters`, and otherwise an input.
 
     Args:
@@ -71,6 +73,8 @@ def graph(
     if level not in LEVELS:
         raise ValueError(f"level {level!r} is not one of {', '.join(LEVELS)}")
     order = topological_order(*roots)
+    for owner in owners(order):
+        named.add_parameters_of(owner)
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
 
     def kind(value: Value) -> str:
@@ -138,18 +142,23 @@ def _not_a_value(root: Any) -> TypeError:
 
 
 def readable(
-    results: Sequence[Any], names: Mapping[str, Any] | None, level: str | None, parameters: Any
+    results: Sequence[Any],
+    names: Mapping[str, Any] | None,
+    level: str | int | None,
+    parameters: Any,
 ) -> tuple[Graph, list[str]]:
     """The graph as detailed as a reader can still follow, and captions that say what was chosen.
 
-    By default, a graph of up to 100 nodes is drawn operation by operation, and a larger one neuron
-    by neuron, layer by layer or array by array: the first of these that is small enough. A level
-    that the caller chooses is used unless the graph is too large to lay out.
+    A graph whose program was watched by `calls` is drawn by its functions, with at most 25 cards.
+    By default, any other graph of up to 100 nodes is drawn operation by operation, and a larger one
+    neuron by neuron, layer by layer or array by array: the first of these that is small enough. A
+    level that the caller chooses is used unless the graph is too large to lay out.
 
     Args:
         results: Values, or arrays of Values.
         names: as in `graph`.
-        level: the level that the caller chose, or None.
+        level: the level that the caller chose, or None; of a graph with calls, a depth or the name
+            of a function.
         parameters: as in `graph`.
 
     Raises:
@@ -160,6 +169,14 @@ def readable(
     >>> drawn.level, captions
     ('neuron', ["179 nodes, drawn neuron by neuron: level='op' draws each operation"])
     """
+    if level not in LEVELS and (called := hierarchy_of(results, names, parameters)):
+        drawn = called.at_level(level)
+        if not _fits(drawn):
+            raise ValueError(f"level {level!r} would draw {len(drawn.nodes)} cards: choose fewer")
+        n = len(called.operands)
+        return drawn, [f"{n:,} nodes, drawn by calls: level='...' opens a function"] * (n > MOST)
+    if level not in (None, *LEVELS):
+        raise unknown_level(level, LEVELS)
 
     def at(level: str) -> Graph:
         return graph(*results, names=names, level=level, parameters=parameters)
@@ -167,7 +184,7 @@ def readable(
     def is_small(drawn: Graph) -> bool:
         return _fits(drawn) if level else len(drawn.nodes) <= READABLE
 
-    tried = [at(level or "op")]
+    tried = [at(str(level or "op"))]
     for coarser in LEVELS[LEVELS.index(tried[0].level) + 1 :]:
         if is_small(tried[-1]):
             break
@@ -193,6 +210,23 @@ def readable(
         return best, [f"too large for level '{level}': drawn at level '{best.level}'"]
     caption = f"{len(first.nodes):,} nodes, drawn {best.level} by {best.level}"
     return best, [caption + ": level='op' draws each operation" * _fits(first)]
+
+
+def unknown_level(level: Any, known: Sequence[str]) -> ValueError:
+    """The error for a level of a graph whose program was not run by `calls`."""
+    return ValueError(
+        f"level {level!r} is not one of {', '.join(known)}. A depth or the name of a function "
+        "needs calls: result = micrograd.calls(function, *arguments)"
+    )
+
+
+def hierarchy_of(
+    results: Sequence[Any], names: Mapping[str, Any] | None = None, parameters: Any = ()
+) -> Hierarchy | None:
+    """The boxes of a graph, if the calls that made it were noted."""
+    if not is_called(topological_order(*roots_of(results))):
+        return None
+    return Hierarchy(graph(*results, names=names, parameters=parameters))
 
 
 def _arrows(drawn: Graph) -> int:

@@ -9,7 +9,7 @@ from micrograd.draw.cards import Cards
 from micrograd.draw.dot import results_of
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
-from micrograd.draw.graph import graph
+from micrograd.draw.graph import graph, hierarchy_of, unknown_level
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.tokens import COLOURS, LIGHT
 from micrograd.engine import Value
@@ -28,6 +28,7 @@ def mermaid(
     root: Value | Sequence[Value],
     rankdir: str = "LR",
     names: Mapping[str, Any] | None = None,
+    level: str | int | None = None,
     *,
     parameters: Any = (),
 ) -> str:
@@ -39,11 +40,14 @@ def mermaid(
         root: a Value, or a list of Values.
         rankdir: the direction of the arrows.
         names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
+        level: of a program that was run by `micrograd.calls`, the depth down to which boxes are
+            open, or the name of the function to open; 'op' draws each operation.
         parameters: Values that are parameters although no model owns them.
 
     Raises:
         TypeError: the root is not a Value.
-        ValueError: the graph has more than 500 arrows, which Mermaid refuses to draw.
+        ValueError: the graph has more than 500 arrows, which Mermaid refuses to draw, or the level
+            is unknown.
 
     >>> x = Value(3.0)
     >>> print(mermaid(x / 2, names={"x": x}).split("classDef")[0])
@@ -56,7 +60,14 @@ def mermaid(
     <BLANKLINE>
     """
     root, names, parameters = as_ours(root, names, parameters)
-    drawn = graph(*results_of(root, rankdir), names=names, parameters=parameters)
+    results = results_of(root, rankdir)
+    called = hierarchy_of(results, names, parameters) if level != "op" else None
+    if called:
+        drawn = called.at_level(level)
+    elif level in (None, "op"):
+        drawn = graph(*results, names=names, parameters=parameters)
+    else:
+        raise unknown_level(level, ["op"])
     arrows = sum(len(box.operands) for box in drawn.nodes)
     if arrows > MOST_ARROWS:
         raise ValueError(
@@ -64,13 +75,27 @@ def mermaid(
             "draw_dot, or draw a part of the graph"
         )
     cards = Cards(drawn)
-    lines = [*(_box(box, cards) for box in drawn.nodes), *_arrows(drawn), *_classes(drawn)]
+    lines = [*_boxes(cards), *_arrows(drawn), *_classes(drawn)]
     return "\n    ".join([f"flowchart {rankdir}", *lines]) + "\n"
+
+
+def _boxes(cards: Cards, frame: str = "") -> Iterator[str]:
+    # The cards in a frame, and the frames in it.
+    frames = {box.name for box in cards.drawn.frames}
+    for box in cards.drawn.nodes:
+        if (box.parent if box.parent in frames else "") == frame:
+            yield _box(box, cards)
+    for box in cards.drawn.frames:
+        if box.parent == frame:
+            yield f'subgraph {box.name}["{_for_mermaid(box.short)}"]'
+            yield from _boxes(cards, box.name)
+            yield "end"
 
 
 def _box(box: Box, cards: Cards) -> str:
     head = " ".join(filter(None, [sign(box.op), cards.title(box)]))
-    lines = [head, *(f"{word} {number}".strip() for word, number, _ in cards.rows(box))]
+    rows = (f"{word} {number}".strip() for word, number, _ in cards.rows(box))
+    lines = [head, *box.details, *rows]
     left, right = BRACKETS[box.kind]
     shown = "<br>".join(_for_mermaid(line) for line in lines if line)
     return f'{box.name}{left}"{shown}"{right}'

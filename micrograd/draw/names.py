@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 from micrograd.engine import Value
 
 LETTERS = {"layers": "L", "modules": "M", "neurons": "n", "weight": "w", "bias": "b"}
+DEEPEST = 8  # objects inside objects: a model may refer to anything
 PATH = re.compile(r"\w+(\[\w+\])*(\.\w+(\[\w+\])*)+")
 
 
@@ -27,7 +29,7 @@ class Names:
         label_of: the name of each Value: that of a variable, else its place in a model, list or
             array. A list with results of operations gives no names: it may well be a topological
             order, in which every Value would be called topo[7] or so.
-        parameters: the Values that a Module owns, or that the user declared to be parameters.
+        parameters: the Values that a model owns, or that the user declared to be parameters.
         arrays: pairs of a name and an array of numbers or Values.
 
     Args:
@@ -67,6 +69,13 @@ class Names:
         short = [_abbreviated(path) for path in paths.values()]
         others = {label for value, label in self.label_of.items() if value not in paths}
         self._distinct = len(set(short)) == len(short) and others.isdisjoint(short)
+
+    def add_parameters_of(self, thing: Any) -> None:
+        """Gives the Values that an object keeps in its attributes their paths as names."""
+        for path, value in _kept(thing):
+            if not (value._prev or value in self.label_of):
+                self.label_of[value] = f"{type(thing).__name__}.{path}"
+                self.parameters.add(value)
 
     def short(self, label: str) -> str:
         """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.
@@ -131,6 +140,40 @@ def _named(thing: Any, name: str) -> Iterator[tuple[str, Value, str]]:
     elif isinstance(thing, (list, tuple)):
         for i, entry in enumerate(thing):
             yield from _named(entry, f"{name}[{i}]")
+    elif _is_model(thing):
+        yield from ((f"{name}.{path}", v, path) for path, v in _kept(thing) if not v._prev)
+
+
+def _is_model(thing: Any) -> bool:
+    # Not a Module, but an object with parameters(), or in the form of the lecture's classes.
+    if callable(getattr(type(thing), "parameters", None)):
+        return hasattr(thing, "__dict__")
+    return not {"w", "neurons", "layers"}.isdisjoint(getattr(thing, "__dict__", ()))
+
+
+def _kept(thing: Any) -> Iterator[tuple[str, Value]]:
+    # The Values in the attributes of any object, with their paths.
+    seen: dict[int, Any] = {}  # by id; kept, so that nothing else gets this id
+    waiting = [("", thing)]
+    while waiting:
+        path, thing = waiting.pop()
+        if isinstance(thing, Value):
+            yield path, thing
+            continue
+        if id(thing) in seen:
+            continue
+        seen[id(thing)] = thing
+        inside: list[tuple[str, Any]] = []
+        if is_array(thing):
+            thing = thing.tolist() if str(thing.dtype) == "object" else []
+        if isinstance(thing, (list, tuple)):
+            inside = [(f"{path}[{i}]", entry) for i, entry in enumerate(thing)]
+        elif isinstance(thing, dict):
+            inside = [(f"{path}[{key!r}]", entry) for key, entry in thing.items()]
+        elif not isinstance(thing, (type, ModuleType)) and path.count(".") < DEEPEST:
+            attributes = getattr(thing, "__dict__", {}).items()
+            inside = [(f"{path}.{key}".lstrip("."), entry) for key, entry in attributes]
+        waiting += reversed(inside)
 
 
 def _arrays(thing: Any, name: str) -> Iterator[tuple[str, Any]]:

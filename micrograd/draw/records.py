@@ -26,20 +26,21 @@ class Box:
             'model.layers[0].neurons[1]', else ''.
         short: what its card is called, such as 'L0.n1', or ''.
         kind: 'input', 'parameter' or 'constant' for a leaf, else 'operation' or 'result'.
-        level: 'op' for a Value; else the level at which such a box stands for many Values; 'rest'
-            for many nodes that belong to no neuron, layer or array.
+        level: 'op' for a Value; else the level at which such a box stands for many Values; 'call'
+            for what is computed in a call of a function, or in several; 'rest' for many nodes that
+            belong to no neuron, layer or array.
         op: the operation as in `_op`, or the activation; '' for a leaf.
         operands: names of the boxes that it uses, in order; `x * x` lists the same name twice. A
             layer or a rest lists each once; a layer that feeds itself is among its own operands.
-        data, grad: numbers of any kind, of a neuron's output; an array has tuples; a layer and a
-            rest have None.
+        data, grad: numbers of any kind, of a neuron's output; an array has tuples, and a call has
+            those of its outputs; a layer and a rest have None.
         parent: name of the box around it at the next level: of a neuron's layer.
         nodes: names of the Values inside; a neuron's output is the last, and an array's elements
             are the first.
         weights: of a neuron, the weight of each operand.
         shape: of an array.
         n_in, n_out, examples: numbers of inputs and outputs of a layer, and of its calls.
-        details: further lines on the card of a layer or a rest.
+        details: further lines on the card of a layer, a call or a rest.
 
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.engine import Value
@@ -81,7 +82,7 @@ class Box:
     @property
     def has_ports(self) -> bool:
         """Whether it shows which operand is which; a layer or a rest lists each once."""
-        return self.level not in ("layer", "rest")
+        return self.level not in ("layer", "rest", "call")
 
     @property
     def has_gradient(self) -> bool:
@@ -101,13 +102,15 @@ class Graph:
         results: the names of the boxes of the results.
         values: the Values in topological order, at every level; two graphs may be equal without
             sharing them.
-        level: one of LEVELS.
+        level: one of LEVELS, or 'calls'.
+        frames: the opened boxes around nodes, each after the frame around it.
     """
 
     nodes: tuple[Box, ...]
     results: tuple[str, ...]
     values: tuple[Value, ...] = field(compare=False, repr=False)
     level: str = "op"
+    frames: tuple[Box, ...] = ()
 
     @property
     def value_of(self) -> dict[str, Value]:
@@ -132,6 +135,8 @@ class Graph:
         >>> graph(y).has_gradients
         True
         """
+        if self.level == "calls":  # it may show only a part
+            return any(value._prev and value.grad != 0 for value in self.values)
         shown = [box for box in self.nodes if box.grad is not None]
         return any(box.has_gradient for box in [box for box in shown if box.operands] or shown)
 

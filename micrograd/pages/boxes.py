@@ -22,7 +22,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from micrograd.draw.graph import graph
+from micrograd.draw.hierarchy import Hierarchy
 from micrograd.draw.records import Box as Node
+from micrograd.draw.records import Graph
 from micrograd.engine import Value
 from micrograd.pages.texts import texts_of
 
@@ -31,6 +33,41 @@ PARTS = 10
 THINGS = {"layer": "layers", "neuron": "neurons", "call": "examples"}
 
 Box = dict[str, Any]
+
+
+def boxes_of_calls(
+    drawn: Graph, level: str | int | None = None, language: str = "en"
+) -> tuple[Any, ...]:
+    """The boxes of a graph whose program was watched by `calls`; see `draw/hierarchy.py`.
+
+    Args:
+        drawn: the graph at level 'op'.
+        level: a depth, or the name of a function that is opened; by default stacks are, as far as
+            there is room.
+        language: a column of texts.toml.
+
+    Returns:
+        The same three as from `boxes_of`, and the indices of the boxes that are open at first. The
+        last two boxes stand for what is before and after a box when only its inside is shown.
+    """
+    tree = Hierarchy(drawn)
+    outputs = tree.outputs()
+    label_of = dict(tree.label_of)
+    for part in reversed(tree.parts):  # an outer box names its outputs last
+        if part.kind in ("leaves", "part", "vector"):
+            continue
+        mine = [i for i in part.nodes if i in outputs[id(part)]]
+        for k, i in enumerate(mine, 1):
+            label_of[i] = part.label + (f"[{k}]" if len(mine) > 1 else "")
+    label_of |= {int(result[1:]): "loss" for result in drawn.results[:1] if drawn.values[1:]}
+    boxes = [
+        {"label": part.label, "kind": part.kind, "about": part.about, "parent": part.parent}
+        for part in tree.parts
+    ]
+    for place in ("before", "after"):
+        label = texts_of(language)[f"box.{place}"]
+        boxes.append({"label": label, "kind": "outside", "about": "", "parent": -1})
+    return boxes, tree.box_of, label_of, sorted(tree.opened(level))
 
 
 def boxes_of(

@@ -17,17 +17,18 @@ import html
 import inspect
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from micrograd.core.naming import distinct
+from micrograd.draw.calls import is_called
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
-from micrograd.draw.graph import graph
-from micrograd.draw.records import Box as Node
-from micrograd.engine import Value, topological_order
-from micrograd.pages.boxes import boxes_of
+from micrograd.draw.graph import graph, unknown_level
+from micrograd.draw.records import Graph
+from micrograd.engine import Value
+from micrograd.pages.boxes import boxes_of, boxes_of_calls
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.pieces import recorded_rules
 from micrograd.pages.texts import texts_of
@@ -42,7 +43,7 @@ def explain(
     loss: Value,
     names: Mapping[str, Any] | None = None,
     title: str | None = None,
-    level: str | None = None,
+    level: str | int | None = None,
     rankdir: str = "LR",
     learning_rate: float = 0.1,
     parameters: Iterable[Value] = (),
@@ -70,7 +71,8 @@ def explain(
             v₁, ... after its place in topological order, as in `graph()`.
         title: title of the page and of the browser window.
         level: what is unfolded at first: 'op', 'neuron' or 'layer'; by default as much as fits
-            into 40 cards.
+            into 40 cards. If the program was run by `micrograd.calls`, a depth or the name of a
+            function, as in `draw_dot`.
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
         learning_rate: the learning rate for the steps of gradient descent.
         parameters: leaves that are parameters although no module in `names` owns them.
@@ -85,24 +87,25 @@ def explain(
     >>> a, b = Value(2.0), Value(3.0)
     >>> page = explain(a * b, names={"a": a, "b": b})
     """
-    if level not in (None, *LEVELS):
-        raise ValueError(f"level {level!r} is not one of {', '.join(LEVELS)}")
     if rankdir not in ("LR", "TB"):
         raise ValueError(f"rankdir {rankdir!r} is not 'LR' (to the right) or 'TB' (downwards)")
     rate = float(learning_rate)
     if not (rate > 0 and math.isfinite(rate)):
         raise ValueError(f"learning_rate expects a positive number, got {learning_rate!r}")
     loss, names, parameters = as_ours(loss, names, parameters)
-    nodes = graph(loss, names=names, parameters=list(parameters)).nodes
+    drawn = graph(loss, names=names, parameters=list(parameters))
+    if not is_called(drawn.values) and level not in (None, *LEVELS):
+        raise unknown_level(level, LEVELS)
+    n = len(drawn.nodes)
     most, fix = LARGEST, "explain the loss of fewer examples"
     if level == "op":
         most, fix = UNFOLDED, "leave the level out, and unfold on the page what you want to see"
-    if len(nodes) > most:
-        raise ValueError(f"expected a graph of at most {most:,} nodes, got {len(nodes):,}: {fix}")
+    if n > most:
+        raise ValueError(f"expected a graph of at most {most:,} nodes, got {n:,}: {fix}")
     title = str(title or texts_of(language)["explain.title"])
     data = {
         "title": title,
-        "graph": _graph_data(loss, names, nodes, language),
+        "graph": _graph_data(loss, names, drawn, language, level),
         "example": _example(),
         "level": level,
         "down": rankdir == "TB",
@@ -116,21 +119,26 @@ def explain(
         title=html.escape(title),
         data=as_json(data),
     )
-    about = f"page of {len(nodes)} node{'s' * (len(nodes) != 1)}"
+    about = f"page of {n} node{'s' * (n != 1)}"
     return Page(page, about, title, height=760)
 
 
 def _graph_data(
     loss: Value,
     names: Mapping[str, Any] | None,
-    nodes: Sequence[Node],
+    drawn: Graph,
     language: str = "en",
+    level: str | int | None = None,
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
-    order = topological_order(loss)
-    boxes, box_of, label_of = boxes_of(loss, nodes, names, language)
+    nodes, opened = drawn.nodes, None  # the page decides what is open
+    if is_called(drawn.values):
+        asked = None if level in LEVELS else level
+        boxes, box_of, label_of, opened = boxes_of_calls(drawn, asked, language)
+    else:
+        boxes, box_of, label_of = boxes_of(loss, nodes, names, language)
     kinds = [
-        "p" if node.kind == "input" and i in label_of else KINDS[node.kind]
+        "p" if node.kind == "input" and i in label_of and opened is None else KINDS[node.kind]
         for i, node in enumerate(nodes)
     ]
     texts = [n.short or n.label or label_of.get(i, n.name) for i, n in enumerate(nodes)]
@@ -147,7 +155,8 @@ def _graph_data(
         },
         "boxes": boxes,
         "boxOf": box_of,
-        "code": _code(order),
+        "open": opened,
+        "code": _code(drawn.values),
         "result": loss.item() if math.isfinite(loss.item()) else None,
     }
 
@@ -171,4 +180,4 @@ def _example() -> dict[str, Any]:
     m = p * q
     r = m + q
     named = {"a": a, "p": p, "q": q, "m": m, "r": r}
-    return _graph_data(r, named, graph(r, names=named).nodes)
+    return _graph_data(r, named, graph(r, names=named))

@@ -20,11 +20,13 @@ const ROW = 18;
 const DIGIT = 8.3;
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
-// As much of the text as there is room for, at so many pixels for a letter.
+// As much of the text as there is room for, at so many pixels for a letter; a number at its end is kept.
 const fitted = (text, room, letter = 7.3) => {
   const letters = [...text];
   const most = Math.max(1, Math.floor(room / letter));
-  return letters.length <= most ? text : `${letters.slice(0, most - 1).join("")}…`;
+  if (letters.length <= most) return text;
+  const [end] = / \d{1,4}$/.exec(text) ?? [""];
+  return `${letters.slice(0, Math.max(1, most - 1 - end.length)).join("")}…${end}`;
 };
 // The room for lines of parts [class, text], at so many pixels for a letter.
 const sizeOf = (lines, letter) => {

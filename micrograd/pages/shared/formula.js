@@ -20,8 +20,9 @@ function nameInMath(text) {
 }
 
 // The names of all nodes: {name(i), inMath(i, rank), isFormula(i)}, as a text, as pieces, and whether it
-// is a formula: a node without a label is called by its formula if this is short, else v₅ after its place.
-export function namesOf(graph, labels, kinds) {
+// is a formula: a node without a label is called by its formula if this is short, else v₅ after its place,
+// or whatever `other` gives.
+export function namesOf(graph, labels, kinds, other = i => inline(nameInMath(`v${i}`))) {
   const names = new Map(),
     formulas = new Map(),
     taken = new Set(Object.values(labels));
@@ -30,7 +31,7 @@ export function namesOf(graph, labels, kinds) {
     names.set(+i, short === label || taken.has(short) ? label : short);
     taken.add(short);
   }
-  const name = i => names.get(i) ?? inline(nameInMath(`v${i}`));
+  const name = i => names.get(i) ?? other(i);
   const inMath = (i, rank = 0) => {
     if (!formulas.has(i)) return nameInMath(name(i));
     return bracketed(formulas.get(i), rank);

@@ -28,7 +28,7 @@ export class Levels {
   // The boxes to open for a level: "op" opens all, "neuron" all but neurons, "layer" none; and
   // without a level, the deepest of these that fits into `most` cards.
   opened(level, most = 40) {
-    const all = this.boxes.map((_, j) => j),
+    const all = this.boxes.map((_, j) => j).filter(j => this.boxes[j].kind !== "outside"),
       neuron = j => ["neuron", "call"].includes(this.boxes[j].kind);
     const levels = {op: all, neuron: all.filter(j => !neuron(j)), layer: []};
     if (level) return new Set(levels[level]);
@@ -49,7 +49,7 @@ export class Levels {
   // The number of cards.
   count(open) {
     return this.folded(open).reduce(
-      (sum, outer, j) => sum + (outer < 0 ? this.direct[j] : Number(outer === j)),
+      (sum, outer, j) => sum + (outer < 0 ? this.direct[j] : Number(outer === j && this.boxes[j].kind !== "outside")),
       this.outside,
     );
   }
@@ -60,12 +60,36 @@ export class Levels {
     return this.boxOf.map((j, i) => names[j] || `v${i}`);
   }
 
+  // The names, as from `outermost`, if only the inside of box `focus` is shown.
+  focused(names, focus) {
+    const {nodes} = this.graph,
+      within = this.boxes.map((_, j) => this.around(j).includes(focus)),
+      inside = this.boxOf.map(j => j >= 0 && within[j]),
+      leads = inside.slice(),
+      direct = new Set();
+    for (let i = nodes.length - 1; i >= 0; i--) {
+      if (!leads[i]) continue;
+      for (const o of nodes[i].slice(1)) {
+        leads[o] = true;
+        if (inside[i]) direct.add(names[o]);
+      }
+    }
+    const [before, after] = [2, 1].map(k => `b${this.boxes.length - k}`);
+    return names.map((name, i) => (inside[i] || direct.has(name) ? name : leads[i] ? before : after));
+  }
+
+  // The innermost of the open boxes.
+  innermost(open) {
+    return [...open].reduce((deepest, j) => (deepest < 0 || this.depth[j] >= this.depth[deepest] ? j : deepest), -1);
+  }
+
   // What is visible: the items by name, in an order in which operands come first; the arrows between
   // them, each with the edges [node, number of the operand] that it stands for; and the frames of
   // opened boxes.
-  view(open) {
+  view(open, focus = -1) {
     const {graph} = this,
-      itemOf = this.outermost(open),
+      names = this.outermost(open),
+      itemOf = focus < 0 ? names : this.focused(names, focus),
       items = new Map();
     itemOf.forEach((name, i) => {
       let item = items.get(name);
@@ -94,9 +118,16 @@ export class Levels {
     used.add(graph.root);
     for (const i of used) items.get(itemOf[i]).outputs.push(i);
     const order = sorted([...items.values()], [...arrows.values()]);
-    const frames = [...open].filter(j => items.size && this.around(j).every(k => open.has(k)));
+    const isShown = j => focus < 0 || this.around(j).includes(focus);
+    const frames = [...open].filter(j => items.size && isShown(j) && this.around(j).every(k => open.has(k)));
     const inOrder = new Map(order.map(item => [item.name, item]));
-    return {items: inOrder, arrows: [...arrows.values()], itemOf, frames, levels: this};
+    // with a focus, only the arrows of its inside, and what leads to what leads there
+    const isInside = name => this.around(inOrder.get(name).box ?? this.boxOf[inOrder.get(name).node]).includes(focus);
+    const [before, after] = [2, 1].map(k => `b${this.boxes.length - k}`);
+    const shown = [...arrows.values()].filter(
+      ({from, to}) => focus < 0 || isInside(from) || isInside(to) || (from === before && to !== after),
+    );
+    return {items: inOrder, arrows: shown, itemOf, frames, focus, levels: this};
   }
 }
 

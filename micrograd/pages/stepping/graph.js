@@ -127,6 +127,15 @@ export function fold(change) {
   const before = model.steps.list.slice(0, at + 1).reduce((sum, {nodes}) => sum + nodes.length, 0);
   const boxes = new Set(page.open);
   change(boxes);
+  const opened = [...boxes].find(j => !page.open.has(j));
+  if (model.boxes[opened]?.kind === "outside") {
+    boxes.delete(opened);
+    boxes.delete(model.view.focus);
+  } else if (opened !== undefined && model.view.focus >= 0) {
+    // what is opened comes into focus: the boxes beside it close
+    const kept = model.levels.around(opened);
+    for (const j of boxes) if (!kept.includes(j)) boxes.delete(j);
+  }
   if (model.levels.count(boxes) > MOST_OPENED) return;
   open(boxes);
   // the last step of the new list at which no more operations have run than now
@@ -139,11 +148,14 @@ export function fold(change) {
   transport.goTo(same);
 }
 
-const boxesShown = () => [...page.model.view.items.values()].filter(({box}) => box !== undefined);
+const boxesShown = () =>
+  [...page.model.view.items.values()].filter(({box}) => box !== undefined && page.model.boxes[box].kind !== "outside");
 
 export function unfold() {
   const {view, steps} = page.model;
-  const box = view.items.get(steps.list[page.transport.at()].item)?.box ?? boxesShown()[0]?.box;
+  const shown = boxesShown();
+  const item = view.items.get(steps.list[page.transport.at()].item);
+  const box = (shown.includes(item) ? item : shown[0])?.box;
   if (box !== undefined) fold(boxes => boxes.add(box));
 }
 

@@ -8,6 +8,7 @@ import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 
 export const MOST_CARDS = 40;
+export const MOST_AT_ONCE = 25; // cards, if the boxes are calls: then only the innermost open box is shown
 export const MOST_ROWS = 200;
 export const MOST_OPENED = 300; // cards
 
@@ -44,7 +45,7 @@ const KEPT = ["model", "mistake", "victim", "descent", "lesson"];
 
 export function loaded(data) {
   const graph = new Graph(data);
-  const names = namesOf(graph, data.labels, data.kinds);
+  const names = namesOf(graph, data.labels, data.kinds, data.open ? inBoxes(graph, data) : undefined);
   const fixed = new Uint8Array(graph.nodes.length); // leaves of user-defined operations
   for (let i = graph.root; i >= 0; i--)
     if (fixed[i] || !graph.isKnown(i)) for (const o of graph.operands(i)) fixed[o] = 1;
@@ -74,6 +75,20 @@ export function loaded(data) {
   };
 }
 
+// The names of nodes in the boxes of calls: query ×₃ is the third product in the box of query.
+function inBoxes(graph, {boxes, boxOf}) {
+  const counts = new Map();
+  const names = graph.nodes.map((_, i) => {
+    let j = boxOf[i];
+    while (j >= 0 && !["call", "step"].includes(boxes[j].kind)) j = boxes[j].parent;
+    const sign = graph.isLeaf(i) ? "" : graph.rule(i).sign;
+    const name = [j < 0 ? "" : boxes[j].label, sign].join(" ").trim();
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    return name + String(counts.get(name)).replace(/\d/g, digit => "₀₁₂₃₄₅₆₇₈₉"[digit]);
+  });
+  return i => names[i];
+}
+
 // ---- What depends on what
 
 // Takes a graph as the one on display, as it looks at first.
@@ -95,13 +110,16 @@ export function open(boxes) {
   for (const draw of panels.boxes) draw();
 }
 
-export function usuallyOpen({levels}) {
+export function usuallyOpen({levels, open}) {
+  if (open && !["op", "neuron", "layer"].includes(given.level)) return new Set(open); // boxes of calls
   const asked = levels.opened(given.level, MOST_CARDS);
   return levels.count(asked) > 400 ? levels.opened(null, MOST_CARDS) : asked;
 }
 
 function view() {
-  page.model.view = page.model.levels.view(page.open);
+  const {levels, open} = page.model;
+  const isFull = open && levels.count(page.open) > MOST_AT_ONCE;
+  page.model.view = levels.view(page.open, isFull ? levels.innermost(page.open) : -1);
   compute();
 }
 

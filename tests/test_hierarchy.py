@@ -1,0 +1,307 @@
+"""Drawings by calls: what the boxes are, and that they are few enough to read."""
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from micrograd import Module, Value, calls, draw_dot, explain, mermaid, values
+from micrograd.draw.graph import graph, hierarchy_of, readable
+from micrograd.losses import cross_entropy
+from micrograd.nn import Activation, Linear, Sequential
+
+
+class Neuron:
+    """As in the lecture."""
+
+    def __init__(self, n_in):
+        self.w = [Value(random.uniform(-1, 1)) for _ in range(n_in)]
+        self.b = Value(random.uniform(-1, 1))
+
+    def __call__(self, x):
+        return sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b).tanh()
+
+
+class Layer:
+    def __init__(self, n_in, n_out):
+        self.neurons = [Neuron(n_in) for _ in range(n_out)]
+
+    def __call__(self, x):
+        outs = [n(x) for n in self.neurons]
+        return outs[0] if len(outs) == 1 else outs
+
+
+class MLP:
+    def __init__(self, n_in, n_outs):
+        sizes = [n_in, *n_outs]
+        self.layers = [Layer(*pair) for pair in pairwise(sizes)]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Net(Module):
+    def __init__(self):
+        self.fc1, self.fc2 = Linear(2, 3), Linear(3, 2)
+
+    def __call__(self, X):
+        return self.fc2(self.fc1(X).relu())
+
+
+def mean_loss(net, X, y):
+    return sum(cross_entropy(row, t) for row, t in zip(net(X), y, strict=True)) / len(y)
+
+
+def classified(n):
+    return calls(mean_loss, Net(), [[random.random()] * 2 for _ in range(n)], [0, 1] * (n // 2))
+
+
+def spring(steps=100):
+    x, v = Value(1.0, label="x"), Value(0.0)
+    k = Value(2.0, label="k")
+    for _ in range(steps):
+        v = v - k * x * 0.05
+        x = x + v * 0.05
+    return x
+
+
+def recurrent(xs):
+    W = [[Value(random.random()) for _ in range(4)] for _ in range(4)]
+    h = [Value(0.0)] * 4
+    for x in xs:
+        h = [(sum(w * hj for w, hj in zip(row, h, strict=True)) + x).tanh() for row in W]
+    return sum(h)
+
+
+def newton():
+    c = Value(2.0, label="c")
+
+    def f(x):
+        return x * x - c
+
+    def df(x):
+        return 2 * x
+
+    x = Value(1.0, label="start")
+    for _ in range(5):
+        x = x - f(x) / df(x)
+    return x
+
+
+def matrices():
+    X = values([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    W = values([[1.0], [2.0]])
+    return ((X @ W - 1.0) ** 2).mean()
+
+
+PROGRAMS = {
+    "the lecture's network": lambda: calls(MLP(3, [4, 4, 1]), [2.0, 3.0, -1.0]),
+    "10 points": lambda: classified(10),
+    "64 points": lambda: classified(64),
+    "a recurrent network": lambda: calls(recurrent, [0.5] * 6),
+    "a spring": lambda: calls(spring),
+    "Newton's method": lambda: calls(newton),
+    "matrices": lambda: calls(matrices),
+}
+
+
+def titles(result, **options):
+    return [
+        box.short or box.op for box in readable([result], None, options.get("level"), ())[0].nodes
+    ]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_first_view_and_every_box_have_at_most_25_cards(name):
+    result = PROGRAMS[name]()
+    tree = hierarchy_of([result])
+    assert 1 < len(tree.view(tree.first_view()).nodes) <= 25
+    assert all(tree.members(k) <= 25 for k in range(len(tree.parts)))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_node_is_drawn_if_all_boxes_are_open(name):
+    tree = hierarchy_of([PROGRAMS[name]()])
+    everything = tree.view(range(len(tree.parts)))
+    assert {box.name for box in everything.nodes} == {box.name for box in tree.drawn.nodes}
+    place = {box.name: i for i, box in enumerate(everything.nodes)}
+    assert all(place[o] < place[box.name] for box in everything.nodes for o in box.operands)
+
+
+def test_a_network_shows_its_layers_and_each_layer_its_neurons():
+    model = MLP(3, [4, 4, 1])
+    y = calls(model, [2.0, 3.0, -1.0])
+    assert titles(y) == ["layers[0]", "layers[1]", "layers[2]"]
+    inside = titles(y, level="layers[0]")
+    assert inside == [f"neurons[{i}]" for i in range(4)]
+
+
+def test_a_larger_batch_gives_the_same_picture():
+    for n in (10, 64):
+        assert titles(classified(n), level="Net")[-3:] == ["fc1", "ReLU", "fc2"]
+
+
+def test_a_simulation_is_a_loop_of_steps():
+    y = calls(spring, 10)
+    shown = titles(y)
+    assert [title for title in shown if title.startswith("step")] == [
+        f"step {k}" for k in range(1, 11)
+    ]
+    assert "k" in shown
+
+
+def test_steps_contain_the_functions_called_in_them():
+    assert {"f 2", "df 2", "−", "/"} <= {t.replace("-", "−") for t in titles(
+        calls(newton), level="step 2")}  # fmt: skip
+
+
+def test_matrices_are_named_as_in_the_source():
+    assert [t for t in titles(calls(matrices)) if len(t) < 5][-4:] == ["@", "−", "x²", "mean"]
+
+
+def test_a_level_is_a_depth_or_a_function():
+    model = MLP(3, [2, 1])
+    y = calls(model, [2.0, 3.0, -1.0])
+    assert "cluster_b0" in draw_dot(y, level=1).source
+    assert "neurons[1]" in draw_dot(y, level="layers[0]").source
+    with pytest.raises(ValueError, match="not a function that was called: expected a depth"):
+        draw_dot(y, level="attention")
+    with pytest.raises(ValueError, match="needs calls"):
+        draw_dot(Value(1.0) + 1.0, level="attention")
+    assert len(titles(y, level="op")) > 25  # the levels of any graph are still there
+
+
+def test_parameters_are_in_the_box_that_alone_uses_them():
+    model = MLP(2, [2, 1])
+    y = calls(model, [1.0, 2.0])
+    inside = titles(y, level="neurons[0]")
+    assert "L0.n0.b" in inside
+    assert "L0.n0.w" in inside
+
+
+def test_inputs_have_names():
+    x = [Value(1.0), Value(2.0)]
+    model = MLP(2, [2, 1])
+    shown = titles(calls(model, x))
+    assert shown[:2] == ["x₁", "x₂"]
+
+
+def test_mermaid_has_a_subgraph_for_each_open_box():
+    model = MLP(2, [2, 1])
+    y = calls(model, [1.0, 2.0])
+    text = mermaid(y, level=1)
+    assert 'subgraph b0["layers#91;0#93;"]' in text
+    assert text.count("subgraph") == text.count("\n    end\n") == 2
+    assert "neurons#91;1#93;" in text
+    assert len(mermaid(y, level="op")) > len(text)
+    with pytest.raises(ValueError, match="needs calls"):
+        mermaid(Value(1.0) + 1.0, level=1)
+
+
+def test_other_engines_are_drawn_by_calls():
+    class Other:
+        __slots__ = ("_children", "_local_grads", "data", "grad")
+
+        def __init__(self, data, children=(), slopes=()):
+            self.data, self.grad, self._children, self._local_grads = data, 0, children, slopes
+
+        def __add__(self, other):
+            return Other(self.data + other.data, (self, other), (1, 1))
+
+        def __mul__(self, other):
+            return Other(self.data * other.data, (self, other), (other.data, self.data))
+
+    def linear(w, x):
+        total = w[0] * x[0]
+        for wi, xi in zip(w[1:], x[1:], strict=True):
+            total = total + wi * xi
+        return total
+
+    def model(x):
+        hidden = [linear(x, x), linear(x, x)]
+        return linear(hidden, hidden)
+
+    result = calls(model, [Other(0.5)] * 9)
+    assert draw_dot(result).source.count("linear") >= 2
+
+
+# ---- the page
+
+
+def unfold(page, name):
+    page.locator(f'#graph [aria-label="Unfold {name}"]').first.dispatch_event("click")
+
+
+def names_on(page):
+    return [
+        card.get_attribute("aria-label").removeprefix("Unfold ")
+        for card in page.locator('#graph [aria-label^="Unfold "]').all()
+    ]
+
+
+def test_the_page_opens_by_calls_and_one_step_is_a_box(opened, tmp_path):
+    model = MLP(3, [4, 4, 1])
+    explain(calls(model, [2.0, 3.0, -1.0])).save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html") as page:
+        assert names_on(page) == ["layers[0]", "layers[1]", "layers[2]"]
+        steps = int(page.locator("#slider").get_attribute("max"))
+        assert steps == 3 + 1 + 3 + 1  # forward, seed, backward, end
+        page.keyboard.press("End")
+        assert "0.0" not in page.locator("#alarm").text_content()
+        unfold(page, "layers[1]")
+        assert "neurons[3]" in names_on(page)
+        text = page.locator("body").inner_text()
+        assert "v1" not in text.split()
+
+
+def test_an_opened_box_is_shown_alone_if_there_are_too_many_cards(opened, tmp_path):
+    model = MLP(3, [9, 9, 9, 1])
+    y = calls(model, [2.0, 3.0, -1.0])
+    explain(y).save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html") as page:
+        for layer in range(3):
+            unfold(page, f"layers[{layer}]")
+        assert "neurons[8]" in names_on(page)
+        assert "all after" in names_on(page)
+        assert len(names_on(page)) <= 25
+        data = page.evaluate("page.model.steps.d.at(-1)")
+        assert data == pytest.approx(y.item(), rel=1e-12)
+        unfold(page, "all after")  # back
+        assert "all after" not in names_on(page)
+
+
+def test_a_page_opens_a_function_by_name(opened, tmp_path):
+    explain(calls(newton), level="step 2").save(tmp_path / "page.html")
+    with opened(tmp_path / "page.html") as page:
+        assert {"f 2", "df 2"} <= {*names_on(page)}
+    with pytest.raises(ValueError, match="not a function that was called"):
+        explain(calls(newton), level="attention")
+
+
+def test_a_stack_of_different_things_does_not_claim_that_they_are_equal():
+    class Model(Module):
+        def __init__(self):
+            self.mlp = Sequential(Linear(2, 3), Activation("relu"), Linear(3, 1))
+
+        def __call__(self, x):
+            return self.mlp(x)[0] + self.mlp(x)[0]
+
+    model = Model()
+    shown = draw_dot(calls(model, [1.0, 2.0]), level=1).source
+    assert "3 × Linear" not in shown
+    assert titles(calls(model, [1.0, 2.0]))
+
+
+def test_parameters_of_any_model_have_names_without_calls():
+    model = MLP(2, [2, 1])  # the lecture's, without parameters()
+    y = model([1.0, 2.0])
+    found = {box.label: box.kind for box in graph(y, names={"model": model}).nodes}
+    assert found["model.layers[0].neurons[1].w[1]"] == "parameter"
+    assert found["model.layers[1].neurons[0].b"] == "parameter"
+
+
+def test_a_product_of_matrices_opens_into_its_sums():
+    y = calls(matrices)
+    assert [t for t in titles(y, level="@") if t.startswith("@")] == ["@ 1", "@ 2", "@ 3"]
