@@ -32,6 +32,7 @@ from micrograd.draw.records import Box, Graph
 MOST = 25  # members of a box, and cards of the first view
 ALONE = 4  # leaves without names are drawn one by one if there are at most this many
 PARTS = 10
+CHAIN = 6  # members of a stack that is open at first
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 INDICES = re.compile(r"(\[\w+\])+$")
 
@@ -408,7 +409,10 @@ class Hierarchy:
         return len(self.parts[index].members)
 
     def first_view(self) -> set[int]:
-        """The boxes that are open at first: stacks side by side, as far as there is room."""
+        """The boxes that are open at first: stacks of a few members that lead to each other.
+
+        The layers of a network stand side by side; its calls for ten examples are one box.
+        """
         count = len(self._root.members)
         opened: set[int] = set()
         if len(self.operands) <= MOST:
@@ -419,12 +423,19 @@ class Hierarchy:
                 for k, part in enumerate(self.parts)
                 if k not in opened and (part.parent < 0 or part.parent in opened)
             ]
-            stacks = [k for k in shown if self.parts[k].kind in ("stack", "loop")]
+            stacks = [k for k in shown if self._is_chain(self.parts[k])]
             least = min(stacks, key=self.members, default=-1)
             if least < 0 or count - 1 + self.members(least) > MOST:
                 return opened
             opened.add(least)
             count += self.members(least) - 1
+
+    def _is_chain(self, part: Part) -> bool:
+        # Whether it is a stack of a few boxes, and some member uses what another one computes.
+        if part.kind not in ("stack", "loop") or len(part.members) > CHAIN:
+            return False
+        of = {i: k for k, m in enumerate(part.members) if isinstance(m, Part) for i in m.nodes}
+        return any(of.get(o, k) != k for i, k in of.items() for o in self.operands[i])
 
     def opened(self, level: int | str | None = None) -> set[int]:
         """The open boxes: of the first view, down to a depth, or around and with a function.
