@@ -356,7 +356,10 @@ class JaxLoop:
         results = np.array([(0, slot) for slot in slots], np.int32)
         self._schedule = update.schedule._replace(results=results)
         self._first = update.numbers[0]
-        self._places = np.argsort(update.kept[0])
+        (self._n_parameters, _), *_ = update.schedule.constants
+        old = update.kept[0]  # data of parameters that the program does not use are extra numbers
+        self._places = np.argsort(old)[: self._n_parameters]
+        self._others = np.flatnonzero(old >= self._n_parameters)
         self._n_arguments = len(shapes)
         self._compiled = lru_cache(KEPT)(self._loop)
 
@@ -390,7 +393,7 @@ class JaxLoop:
         return bool(is_finite)
 
     def _loop(self, n: int, in_order: bool) -> Any:
-        places = self._places
+        places, others = self._places, self._others
         compute, _, lanes = sharded(
             self._schedule, self._n_arguments, "float64", n, first_extra=self._first
         )
@@ -405,7 +408,7 @@ class JaxLoop:
             def step(carry: Any) -> Any:
                 (data, *states), last, done, _, _, losses = carry
                 batch = [examples(array, order, done) for array in arrays]
-                extra = jnp.concatenate([numbers[done], *states])
+                extra = jnp.concatenate([numbers[done], data[others], *states])
                 found, _ = compute((data[places], extra), *batch)
                 mean, square, gradient, *new = jnp.split(
                     found[:-1], np.cumsum([1, 1, *[len(data)] * (1 + len(kept))])[:-1]

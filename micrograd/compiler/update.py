@@ -55,8 +55,10 @@ LOOPS = {"numpy": "NumPyLoop", "llvm": "LlvmLoop", "jax": "JaxLoop"}  # in run_*
 class Update(NamedTuple):
     """A schedule that ends with an optimizer's update of its parameters.
 
-    Each operation of the update rule is a group over all parameters. Extra numbers come from
-    outside in each step: those that all parameters share, then the states.
+    Each operation of the update rule is a group over all parameters of the optimizer, also over
+    those that the program does not use, whose gradients are 0. Extra numbers come from outside in
+    each step: those that all parameters share, then the data of parameters that the program does
+    not use, then the states.
 
     Attributes:
         schedule: the groups of the program, and then those of the rule.
@@ -88,7 +90,7 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     Args:
         schedule: the groups of the program; its first results are the mean and the gradients.
         optimizer: the optimizer.
-        places: for each parameter of the program, its index in the row of the optimizer.
+        places: for each parameter of the program, its index among those of the optimizer.
     """
     recording, p, shared, states = _rule(optimizer)
     steps, n = recording.instructions, len(optimizer.parameters)
@@ -103,7 +105,9 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     used = needed(steps, [data, *new])
     constants = [i for i in used if steps.ops[i] == "constant"]
     numbers = taken(len(shared) + len(constants))
-    old = np.argsort(places).astype(np.int32)
+    others = np.setdiff1d(np.arange(n), places)
+    old = np.empty(n, np.int32)
+    old[places], old[others] = np.arange(len(places)), taken(len(others))
     slots: dict[int, Slots] = {  # of the result of each instruction
         **{x.place: numbers[i : i + 1] for i, x in enumerate(shared)},
         **{i: numbers[len(shared) + k :][:1] for k, i in enumerate(constants)},
@@ -111,9 +115,10 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     }
     slots.update({state.first.place: taken(n) for state in states.values()})
     kept = [old, *(slots[state.first.place] for state in states.values())]
+    found = np.full(n, schedule.constants[-2][0], np.int32)  # the slot of 0
+    found[places] = schedule.results[1 : 1 + len(places), 1]
     slots[p.grad.place] = gradient = taken(n)
-    found = Block(False, schedule.results[1 : 1 + n, 1][old])
-    groups = [Group("copy", Block(False, gradient), (found,))]
+    groups = [Group("copy", Block(False, gradient), (Block(False, found),))]
     for i in used:
         op, operands = steps.ops[i], steps.operands[i]
         if i in slots or op in CONDITIONS:
@@ -252,7 +257,8 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     """The training steps of a program with an optimizer; None if they take several calls.
 
     This is so if the executor has no loop, if the optimizer or one of its methods is a user's own,
-    and if it has other parameters than the program.
+    and if it does not have all parameters of the program: nothing resets the gradients of the
+    others, so they add up from step to step.
 
     Raises:
         ValueError: the optimizer has none of the parameters of the program.
@@ -269,8 +275,6 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     if program.is_list or not program.has_gradients:
         return None
     parameters = optimizer._parameters
-    if program.ids != set(map(id, parameters.all)):
-        return None
     for _ in range(3):  # finding one row may move the parameters of the other
         parameters.find_row()
         row, other = parameters.row, program.row
@@ -278,4 +282,7 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
             break
     if row is None or not row.is_slice:
         return None
-    return Training(program, optimizer, row, other.indices - row.indices[0])
+    places = other.indices - row.indices[0]
+    if places.min() < 0 or places.max() >= len(parameters.all):
+        return None
+    return Training(program, optimizer, row, places)
