@@ -224,7 +224,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing(executor, bad):
                 loss.step(optimizer, [1.0], [bad])
             assert optimizer.steps == 1
             assert not math.isfinite(b.grad)
-            with pytest.raises(ValueError, match="squares of the gradients.*no parameter was"):
+            with pytest.raises(ValueError, match=r"squares of the gradients.*no parameter was"):
                 loss.step(optimizer, [1.0], [1e200])
         loss.step(optimizer, [1.0], [3.0])
         found.append(numbers_of(optimizer).tolist())
