@@ -198,13 +198,14 @@ def linked(page, pages):
 
 def entries(address, page):
     """What the search finds in a page: address, title and text of each section."""
-    title = re.search(r"<title>(.*?)</title>", page)[1]
+    title = re.search(r"<title>(.*?)( API documentation)?</title>", page)[1]
     body = page.partition("<main")[2]
     body = re.sub(r"<(script|style|nav|math)\b.*?</\1>", " ", body, flags=re.S)
     parts = re.split(r'<(?:h[1-3]|section|div) id="([^"]+)"', body)
     for place, text in zip(parts[1::2], parts[2::2], strict=True):
         words = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text.partition(">")[2])))
-        yield f"{address}#{place}", f"{place} · {title}", words[:2000]
+        if place not in ("arguments", "attributes", "raises", "returns"):
+            yield f"{address}#{place}", f"{place.replace('-', ' ')} · {title}", words[:2000]
 
 
 def build(out, course=False):
@@ -230,7 +231,9 @@ def build(out, course=False):
 
         write_whole(out / "live" / "course.html", builder.course().encode())
         pages["Course"] = "<h1>Course</h1>" + live("live/course.html")
-    teaching = [title for title in pages if title not in guide]
+    contributing = (ROOT / ".github" / "CONTRIBUTING.md").read_text("utf-8")
+    pages["Contributing"] = rendered(contributing)
+    teaching = [title for title in pages if title not in [*guide, "Contributing"]]
     pages |= {path.name: demo(path) for path in demos}
     modules = reference(out / "reference")
 
@@ -245,7 +248,11 @@ def build(out, course=False):
     groups = {
         "Guide": {title: addresses[title] for title in guide},
         "Learn": {title: addresses[title] for title in teaching},
-        "Reference": {"All modules": "reference/micrograd.html", "Demos": "demos.html"},
+        "Reference": {
+            "All modules": "reference/micrograd.html",
+            "Demos": "demos.html",
+            "Contributing": "contributing.html",
+        },
     }
     items = [f'<li><a href="{slug(path.name)}">{path.name}</a></li>' for path in demos]
     pages["Demos"] = f"<h1>Demos</h1><ul>{''.join(items)}</ul>"

@@ -2,8 +2,12 @@ const pages = {{index}};
 const box = document.querySelector("input[name=q]"), list = document.getElementById("found");
 function find() {
   const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const score = ([, title, text]) => words.length && words.every(w => `${title} ${text}`.toLowerCase().includes(w))
-    ? 1 + 9 * words.filter(w => title.toLowerCase().includes(w)).length - title.length / 100 : 0;
+  const score = ([address, title, text]) => {
+    const name = title.split(" · ")[0].toLowerCase();
+    if (!words.length || !words.every(w => `${title} ${text}`.toLowerCase().includes(w))) return 0;
+    const named = words.filter(w => name.includes(w)).length + 2 * (name === words.join(" "));
+    return 100 + 10 * named + 5 * !/^reference|-py/.test(address) - name.length / 10;
+  };
   const found = pages.map(page => [score(page), page]).filter(([s]) => s > 0).sort(([a], [b]) => b - a).slice(0, 30);
   document.getElementById("count").textContent = !words.length ? "" : found.length ? "" : "Nothing has all these words.";
   list.replaceChildren(...found.map(([, [address, title, text]]) => {
