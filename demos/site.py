@@ -1,0 +1,315 @@
+"""Builds the site: README, gallery, notebooks, demos, and the reference of all modules.
+
+    python demos/site.py -o site/
+    python demos/site.py -o site/ --course
+
+The site needs no server and loads nothing from elsewhere. Whatever a code block of the README or of
+site/gallery.md saves is made when the site is built and shown below the block. pdoc makes the
+reference, because Sphinx needs generated stubs and a configuration, takes indented formulas for
+errors, and gave 100 warnings where pdoc gives none.
+`--course` also builds the course, which needs Node.js and takes a minute.
+
+Needs pip install -e ".[site]".
+"""
+
+import argparse
+import base64
+import doctest
+import html
+import importlib.util
+import os
+import pkgutil
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import micrograd
+from micrograd.core.files import write_whole
+from micrograd.draw import tokens
+from micrograd.pages.page import as_json, html_page
+
+try:
+    import nbformat
+    import pdoc
+    from latex2mathml.converter import convert
+    from markdown_it import MarkdownIt
+    from mdit_py_plugins.anchors import anchors_plugin
+    from mdit_py_plugins.dollarmath import dollarmath_plugin
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import get_lexer_by_name
+except ImportError as missing:
+    raise SystemExit(f'site.py needs {missing.name}: pip install -e ".[site]"') from missing
+
+ROOT = Path(__file__).resolve().parent.parent
+DEMOS = ROOT / "demos"
+PARTS = DEMOS / "site"
+POLICY = (  # files of the site itself are all that a page can load
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src 'self' file: data:; frame-src 'self' file:; base-uri 'none'; form-action 'self' file:"
+)
+# Modules that cannot be imported here
+UNAVAILABLE = [] if importlib.util.find_spec("jax") else ["compiler.run_jax"]
+
+
+def coloured(code, language, _=""):
+    """HTML of code, with a class for each kind of word."""
+    known = {"py": "python", "python": "pycon" if ">>>" in code else "python"}
+    lexer = get_lexer_by_name(known.get(language, "text"))
+    return highlight(code, lexer, HtmlFormatter(nowrap=True))
+
+
+def formula(tex, options):
+    """MathML, which browsers show without a script."""
+    if options["display_mode"]:
+        return f'<div class="wide" tabindex="0">{convert(tex, display="block")}</div>'
+    return convert(tex)
+
+
+markdown = (
+    MarkdownIt("gfm-like", {"html": True, "linkify": False, "highlight": coloured})
+    .use(anchors_plugin, max_level=3)
+    .use(dollarmath_plugin, renderer=formula, double_inline=True)
+)
+
+
+def run(document):
+    """Runs the examples of a document in the current folder.
+
+    Raises:
+        SystemExit: an example printed something else than is written there.
+    """
+    if doctest.testfile(str(document), module_relative=False).failed:
+        sys.exit(f"expected {document.name} to print what it says: see above")
+
+
+def rendered(text, is_run=False):
+    """HTML of Markdown; if it was run, with the pages and pictures that its code saves."""
+    page = markdown.render(text)
+
+    def shown(block):
+        names = dict.fromkeys(re.findall(r"[\w-]+\.(?:html|svg)", re.sub("<.*?>", "", block[0])))
+        return block[0] + "".join(live(f"live/{name}") for name in names if "save" in block[0])
+
+    if is_run:
+        page = re.sub(r"<pre>.*?</pre>", shown, page, flags=re.S)
+    page = page.replace("<table>", '<div class="wide" tabindex="0"><table>')
+    return reachable(page).replace("</table>", "</table></div>").replace("<th></th>", "<td></td>")
+
+
+def reachable(page):
+    """The page, in which one can scroll wide code with the keyboard."""
+    page = page.replace("<pre>", '<pre tabindex="0">')
+    return page.replace('<div class="attr', '<div tabindex="0" class="attr')
+
+
+def live(address):
+    """A page in a frame, or a picture."""
+    name = Path(address).stem.replace("_", " ")
+    if address.endswith(".html"):
+        return f'<iframe src="{address}" title="{name}" loading="lazy"></iframe>'
+    return f'<p><img src="{address}" alt="{name}"></p>'
+
+
+def slug(title):
+    """The address of a page with this title."""
+    return re.sub(r"\W+", "-", title.lower()).strip("-") + ".html"
+
+
+def readme():
+    """Pages by title: the README up to its second section on the first page, then the sections."""
+    first, *sections = re.split(r"^(?=## )", (ROOT / "README.md").read_text("utf-8"), flags=re.M)
+    training = re.search(r"^## A page that trains.*?(?=^## )", gallery_text(), re.M | re.S)[0]
+    # Where the README has pictures of the two pages, the site has the pages themselves.
+    first = re.sub(r"^\|.*?^$", "", first, flags=re.M | re.S)
+    yield "Start", rendered(first + sections[0] + training + "".join(sections[1:2]), True)
+    for section in sections[2:]:
+        title, _, text = section.removeprefix("## ").partition("\n")
+        yield title, rendered(f"# {title}\n{text}", True)
+
+
+def gallery_text():
+    """The text of the gallery."""
+    return (PARTS / "gallery.md").read_text("utf-8")
+
+
+def notebook(path):
+    """HTML of the texts, code and outputs of a notebook."""
+    parts = []
+    for cell in nbformat.read(path, as_version=4).cells:
+        is_code = cell.cell_type == "code"
+        parts.append(rendered(f"```python\n{cell.source}\n```" if is_code else cell.source))
+        parts += map(output, cell.get("outputs", ()))
+    return "\n".join(parts)
+
+
+def output(result):
+    """HTML of what a cell printed or drew."""
+    data = result.get("data", {"text/plain": result.get("text", "")})
+    if "image/svg+xml" in data:
+        svg = base64.b64encode(data["image/svg+xml"].encode()).decode()
+        return f'<p><img src="data:image/svg+xml;base64,{svg}" alt="result"></p>'
+    if "image/png" in data:
+        return f'<p><img src="data:image/png;base64,{data["image/png"].strip()}" alt="result"></p>'
+    return f'<pre class="output" tabindex="0">{html.escape(data.get("text/plain", ""))}</pre>'
+
+
+def demo(path):
+    """HTML of a demo: its code."""
+    return rendered(f"# {path.name}\n\n```python\n{path.read_text('utf-8')}```")
+
+
+def reference(folder):
+    """Writes a page for each module of the package."""
+    for name in micrograd.__all__:  # loaded on first use, but pdoc does not ask the module
+        setattr(micrograd, name, getattr(micrograd, name))
+    modules = [m.name for m in pkgutil.walk_packages(micrograd.__path__, "micrograd.")]
+    without = [f"!micrograd.{name}" for name in ("__main__", *UNAVAILABLE)]
+    with tempfile.TemporaryDirectory() as templates:
+        shutil.copytree(PARTS / "templates", templates, dirs_exist_ok=True)
+        dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {tokens.css(tokens.DARK)} }} }}"
+        css = f":root {{ {tokens.css(tokens.LIGHT)} }} {dark}"
+        with open(Path(templates, "custom.css"), "a", encoding="utf-8") as file:
+            file.write(css)
+        pdoc.render.configure(docformat="google", search=False, template_directory=Path(templates))
+        pdoc.pdoc("micrograd", *modules, *without, output_directory=folder)
+    Path(folder, "index.html").unlink()  # leads to the package, from where all modules are linked
+    for path in folder.rglob("*.html"):  # what pdoc leaves out for those who do not see the page
+        page = reachable(re.sub(r"<(/?)h[56]", r"<\1h2", path.read_text("utf-8")))
+        page = re.sub(r'(class="headerlink" href="#(.*?)")', r'\1 aria-label="link to \2"', page)
+        page = re.sub(r'<a href="[^"]*#_[^"]*">(.*?)</a>', r"\1", page)  # private: not on a page
+        path.write_text(page, "utf-8")
+    files = [path.relative_to(folder).with_suffix("") for path in folder.rglob("*.html")]
+    return [".".join(path.parts) for path in files]
+
+
+def linked(page, pages):
+    """The page; where its text names a file that has a page here, with a link to it."""
+
+    def link(code):
+        address = pages.get(code[1])
+        return f'<a href="{address}">{code[0]}</a>' if address else code[0]
+
+    return re.sub(r"<code>([\w./]+)</code>(?!</a>)", link, page)
+
+
+def entries(address, page):
+    """What the search finds in a page: address, title and text of each section."""
+    title = re.search(r"<title>(.*?)( API documentation)?</title>", page)[1]
+    body = page.partition("<main")[2]
+    body = re.sub(r"<(script|style|nav|math)\b.*?</\1>", " ", body, flags=re.S)
+    parts = re.split(r'<(?:h[1-3]|section|div) id="([^"]+)"', body)
+    for place, text in zip(parts[1::2], parts[2::2], strict=True):
+        words = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text.partition(">")[2])))
+        if place not in ("arguments", "attributes", "raises", "returns"):
+            yield f"{address}#{place}", f"{place.replace('-', ' ')} · {title}", words[:2000]
+
+
+def build(out, course=False):
+    """Writes the site to a folder."""
+    (out / "live").mkdir(parents=True, exist_ok=True)
+    shutil.copytree(DEMOS / "gallery", out / "demos" / "gallery", dirs_exist_ok=True)
+    before = Path.cwd()
+    os.chdir(out / "live")
+    try:
+        run(ROOT / "README.md")
+        run(PARTS / "gallery.md")
+    finally:
+        os.chdir(before)
+
+    notebooks = sorted(DEMOS.glob("*.ipynb"))
+    demos = sorted(p for p in DEMOS.glob("*.py") if p.with_suffix(".ipynb") not in notebooks)
+    pages = dict(readme()) | {"Gallery": rendered(gallery_text(), True)}
+    guide = list(pages)
+    pages |= {path.stem.replace("_", " ").capitalize(): notebook(path) for path in notebooks}
+    pages["Answers"] = rendered((DEMOS / "solutions.md").read_text("utf-8"))
+    if course:
+        import course as builder
+
+        write_whole(out / "live" / "course.html", builder.course().encode())
+        pages["Course"] = "<h1>Course</h1>" + live("live/course.html")
+    contributing = (ROOT / ".github" / "CONTRIBUTING.md").read_text("utf-8")
+    pages["Contributing"] = rendered(contributing)
+    teaching = [title for title in pages if title not in [*guide, "Contributing"]]
+    pages |= {path.name: demo(path) for path in demos}
+    modules = reference(out / "reference")
+
+    addresses = {title: "index.html" if title == "Start" else slug(title) for title in pages}
+    named = {f"demos/{path.name}": slug(path.name) for path in demos}
+    named |= {f"demos/{p.name}": slug(p.stem.replace("_", " ")) for p in notebooks}
+    named |= {"demos/solutions.md": "answers.html"}
+    for module in modules:
+        file = f"reference/{module.replace('.', '/')}.html"
+        named |= {f"{module.replace('.', '/')}{end}": file for end in (".py", "/")}
+        named[module] = file
+    groups = {
+        "Guide": {title: addresses[title] for title in guide},
+        "Learn": {title: addresses[title] for title in teaching},
+        "Reference": {
+            "All modules": "reference/micrograd.html",
+            "Demos": "demos.html",
+            "Contributing": "contributing.html",
+        },
+    }
+    items = [f'<li><a href="{slug(path.name)}">{path.name}</a></li>' for path in demos]
+    pages["Demos"] = f"<h1>Demos</h1><ul>{''.join(items)}</ul>"
+    addresses["Demos"] = "demos.html"
+    for title, body in pages.items():
+        write(out, addresses[title], title, linked(body, named), groups)
+
+    index = [
+        entry
+        for path in sorted(out.rglob("*.html"))
+        if path.parent.name != "live"
+        for entry in entries(path.relative_to(out).as_posix(), path.read_text("utf-8"))
+    ]
+    found = '<h1>Search</h1><p id="count" role="status"></p><ul id="found"></ul>'
+    script = (PARTS / "search.js").read_text("utf-8").replace("{{index}}", as_json(index))
+    write(out, "search.html", "Search", found, groups, script)
+
+
+def write(out, address, title, body, groups, script=""):
+    """Writes one page, with links to all others."""
+
+    def item(name, target):
+        current = ' aria-current="page"' * (target == address)
+        return f'<li><a href="{target}"{current}>{html.escape(name)}</a></li>'
+
+    links = "\n".join(
+        f"<h2>{group}</h2><ul>{''.join(item(*pair) for pair in pages.items())}</ul>"
+        for group, pages in groups.items()
+    )
+    page = html_page(
+        "site",
+        folder=PARTS,
+        policy=POLICY,
+        title=html.escape(f"{title} · micrograd" if title != "Start" else "micrograd"),
+        links=links,
+        body=body,
+        more=script,
+    )
+    write_whole(out / address, page.encode())
+
+
+def main():
+    """Builds the site and says how large it is."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("-o", "--out", default="site", type=Path, help="the folder to write")
+    parser.add_argument("--course", action="store_true", help="with the course (needs Node.js)")
+    options = parser.parse_args()
+    with warnings.catch_warnings(action="error"):  # pdoc warns of names that it cannot find
+        # Types of generated methods are then shown as they are written.
+        warnings.filterwarnings("ignore", "Error parsing type annotation")
+        # Some packages list all their modules, others only the names that users import.
+        warnings.filterwarnings("ignore", "The module specification .* has already been added")
+        build(options.out.resolve(), options.course)
+    files = [path for path in options.out.rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files) / 1e6
+    print(f"{options.out}: {len(files)} files, {size:.1f} MB; open {options.out}/index.html")
+
+
+if __name__ == "__main__":
+    main()

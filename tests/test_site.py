@@ -1,0 +1,95 @@
+"""The site: it builds without a warning, its links lead somewhere, and it loads nothing else."""
+
+import html
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DEMOS = Path(__file__).parent.parent / "demos"
+NEEDED = ("pdoc", "markdown_it", "mdit_py_plugins", "latex2mathml", "nbformat")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not all(map(importlib.util.find_spec, NEEDED)), reason="pip install -e '.[site]'"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of a built site."""
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, DEMOS / "site.py", "-o", out]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""  # no warning
+    return out
+
+
+def pages(site):
+    """The text of the site's own pages, by path; those in `live` are tested elsewhere."""
+    return {p: p.read_text("utf-8") for p in site.rglob("*.html") if p.parent.name != "live"}
+
+
+def test_the_first_page_has_a_live_stepping_page_and_a_live_training_page(site):
+    first = (site / "index.html").read_text("utf-8")
+    assert re.findall(r'<iframe src="([^"]+)"', first) == ["live/neuron.html", "live/training.html"]
+    assert "pip install" in first
+
+
+def test_a_page_for_each_notebook_and_demo_and_module(site):
+    names = {path.relative_to(site).as_posix() for path in pages(site)}
+    assert {"lecture.html", "gallery.html", "circle-py.html", "search.html"} <= names
+    assert {"reference/micrograd/engine.html", "reference/micrograd/draw/dot.html"} <= names
+
+
+def test_links_and_pictures_and_frames_lead_to_what_exists(site):
+    texts = pages(site)
+    for path, text in texts.items():
+        text = re.sub(r"<(script|pre)\b.*?</\1>", "", text, flags=re.S)
+        for address in re.findall(r'\b(?:href|src|srcset)="([^"]*)"', text):
+            if re.match(r"https?:|data:", address):
+                continue
+            file, _, place = html.unescape(address).partition("#")
+            target = (path.parent / file).resolve() if file else path
+            assert target.is_file(), (path.name, address)
+            if place:
+                assert f'id="{place}"' in texts[target], (path.name, address)
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    for path, text in pages(site).items():
+        assert not re.findall(r'<(?:img|script|iframe|link|source)[^>]*"(?:https?:)?//', text), path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_a_phone_and_are_accessible(site, chromium, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    size = {"width": 390, "height": 800}
+    context = chromium.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
+    for name in ("index", "gallery", "lecture", "the-tour", "search", "reference/micrograd/engine"):
+        page = context.new_page()
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        found = axe.run(page, options={"iframes": False}).response["violations"]
+        assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found] == [], name
+        page.close()
+    context.close()
+
+
+def test_the_search_finds_names_and_asks_for_no_other_site(site, chromium):
+    page = chromium.new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "index.html").as_uri())
+    page.get_by_label("Search this site").fill("cross_entropy")
+    page.keyboard.press("Enter")
+    page.locator("#found a", has_text="cross_entropy").first.click()
+    page.wait_for_url("**/reference/micrograd/losses.html#cross_entropy")
+    page.close()
+    assert [url for url in asked if not url.startswith((site.as_uri(), "data:", "blob:"))] == []
