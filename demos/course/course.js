@@ -10,6 +10,10 @@ import {element, paragraphs, textOf, words} from "./texts.js";
 
 const CHAPTERS = ["slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary"];
 const FREE = "free";
+const MARKS = {  // what shows that a program has the part of a chapter
+  slope: "def slope", value: "class Value", byhand: "def by_hand", order: "def topological_order",
+  backward: "def backward", neuron: "class Neuron", network: "def training_step", boundary: "moons(",
+};
 const SLOW = 10;  // seconds until a run is called slow
 
 const at = (id) => document.getElementById(id);
@@ -43,16 +47,12 @@ function say(text, look = "") {
 function open(chapter) {
   state.chapter = chapter;
   document.body.classList.toggle("free", chapter === FREE);
-  if (chapter === FREE) {
-    editor.open(state.free || textOf("free.start"));
-  } else {
-    editor.open(state.text);
-    if (!state.opened.includes(chapter)) {
-      state.opened.push(chapter);
-      const start = textOf(`${chapter}.start`);
-      editor.append(editor.text.trim() ? `\n\n${start}\n` : `${start}\n`);
-      if (state.opened.length > 1) editor.showLast(start.trim().split("\n").length - 2);
-    }
+  const text = chapter === FREE ? state.free || textOf("free.start") : state.text;
+  if (text !== editor.text) editor.open(text);
+  if (chapter !== FREE && !begun(chapter)) {
+    const start = textOf(`${chapter}.start`), first = !text.trim();
+    editor.append(first ? `${start}\n` : `\n\n${start}\n`);
+    if (!first) editor.showLast(start.trim().split("\n").length - 2);
   }
   keep();
   finding = null;
@@ -61,6 +61,12 @@ function open(chapter) {
   lesson();
   chapters();
   controls();
+}
+
+// Whether the program has the part of a chapter, at least its heading.
+function begun(chapter) {
+  const [heading] = textOf(`${chapter}.start`).match(/^# .*/m);
+  return editor.text.includes(MARKS[chapter]) || editor.text.includes(heading);
 }
 
 function lesson() {
@@ -103,7 +109,8 @@ function controls() {
   at("run").disabled = !python.ready || running !== null;
   at("stop").disabled = running === null;
   at("hint").disabled = !finding || hints === STAGES.length;
-  at("import").disabled = at("export").disabled = running !== null;
+  at("export").disabled = running !== null;
+  at("import").disabled = !python.ready || running !== null;
   at("next").disabled = running !== null || chapter === FREE;
   at("run").classList.toggle("main", !(done && !finding));
   at("next").classList.toggle("main", done && !finding && chapter !== FREE);
@@ -116,7 +123,17 @@ async function run() {
   if (!python.ready || running) return;
   keep();
   const {chapter} = state;
-  running = chapter;
+  const request = {chapter, text: editor.text};
+  if (chapter === FREE) request.engine = state.text;
+  const result = await answered(request);
+  if (result) judge(chapter, result);
+  controls();
+  chapters();
+}
+
+// Python's answer to a request that runs a program; null if it was stopped.
+async function answered(request) {
+  running = state.chapter;
   program = "";
   finding = null;
   results.clear();
@@ -129,15 +146,11 @@ async function run() {
     const seconds = Math.round((performance.now() - begun) / 1000);
     if (seconds >= SLOW) say(textOf("slow", {seconds}));
   }, 1000);
-  const request = {chapter, text: editor.text};
-  if (chapter === FREE) request.engine = state.text;
   if (python.waiting) await python.waiting.promise;  // it draws the pictures of the chapter
   const result = running && await python.ask(request);
   clearInterval(clock);
   running = null;
-  if (result) judge(chapter, result);
-  controls();
-  chapters();
+  return result;
 }
 
 function judge(chapter, result) {
@@ -230,14 +243,31 @@ async function importFile(file) {
     say(textOf("too-large", {name: file.name}), "bad");
     return;
   }
-  editor.replace(text.replace(/\r\n?/g, "\n"));
+  const [, program, chapter] = text.replace(/\r\n?/g, "\n").match(EXPORTED);
+  editor.replace(program);
+  if (state.chapter !== FREE) await carryOn(CHAPTERS[chapter - 1]);
   say(textOf("imported", {name: file.name}));
+}
+
+// An export ends with the chapter that is open. Which ones are done, the program itself shows.
+const EXPORTED = /^(.*?)(?:# micrograd course: chapter ([1-8]) is open\n*)?$/s;
+const progressLine = () => `# micrograd course: chapter ${CHAPTERS.indexOf(state.chapter) + 1} is open\n`;
+
+// Goes to the chapter of an export, or to the one after the last that the program has done.
+async function carryOn(chapter) {
+  keep();
+  state.done = await answered({survey: editor.text}) || [];
+  const last = CHAPTERS.findLastIndex((name) => state.done.includes(name));
+  open(chapter || (last < 0 ? state.chapter : CHAPTERS[Math.min(last + 1, CHAPTERS.length - 1)]));
 }
 
 at("run").addEventListener("click", run);
 at("stop").addEventListener("click", stop);
 at("hint").addEventListener("click", hint);
-at("export").addEventListener("click", () => download(state.chapter === FREE ? "program.py" : "my_engine.py", editor.text));
+at("export").addEventListener("click", () => {
+  if (state.chapter === FREE) download("program.py", editor.text);
+  else download("my_engine.py", editor.text.replace(/\n?$/, `\n${progressLine()}`));
+});
 at("import").addEventListener("click", () => at("file").click());
 at("file").addEventListener("change", ({target}) => { importFile(target.files[0]); target.value = ""; });
 at("next").addEventListener("click", () => {
