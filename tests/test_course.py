@@ -14,7 +14,6 @@ from pathlib import Path
 
 import firefox
 import pytest
-from course_answers import ANSWERS, edited
 from demo_scripts import DEMOS, load
 from wrong_engines import MISTAKES, RIGHT, class_of
 
@@ -23,6 +22,7 @@ from micrograd.grade.report import drawing
 from micrograd.grade.rules import RULES
 
 PARTS = DEMOS / "course"
+ANSWERS, edited = load("course/answers").ANSWERS, load("course/answers").edited
 CHAPTERS = list(ANSWERS)
 
 
@@ -428,6 +428,9 @@ def test_a_learner_goes_from_the_first_task_to_the_last(learner):
             learner.press("Hint")
             assert stage in learner.told("verdict")
         assert learner.button("Hint").is_disabled()
+        assert "One solution" not in learner.told("verdict")
+        learner.press("Solution")
+        assert "One solution" in learner.told("verdict")
         for old, new in edits:
             learner.type(old, new)
         assert learner.run().startswith("Right."), learner.told("verdict")
@@ -454,6 +457,31 @@ def test_a_learner_goes_from_the_first_task_to_the_last(learner):
     learner.run()
     assert "a deep chain would overflow the stack of the\n" in learner.told("printed")
     assert "no mistake found" in learner.told("printed")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_each_chapter_can_be_entered_and_reset(learner, chapter):
+    learner.press(
+        learner.page.evaluate("name => `${CHAPTERS.indexOf(name) + 1} ${TEXTS[name]}`", chapter)
+    )
+    lacking = CHAPTERS.index(chapter) > 1  # the page opens with the start of chapter 1
+    assert ("does not have yet: Value" in learner.told("status")) == lacking
+    if chapter == "order":
+        assert "NameError" in learner.run()
+        assert "does not have yet: Value" in learner.told("status")
+    learner.press("Start here")
+    learner.wait()
+    start = learner.page.evaluate("editor.text")
+    assert learner.done() == CHAPTERS[: CHAPTERS.index(chapter)]
+    for old, new in ANSWERS[chapter]:
+        learner.type(old, new)
+    assert learner.run().startswith("Right."), learner.told("verdict")
+    learner.press("Start here")  # now the program is kept
+    learner.wait()
+    learner.press("Reset chapter")
+    assert learner.page.evaluate("editor.text").split() == start.split()
+    assert chapter not in learner.done()
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ function open(chapter) {
   keep();
   finding = null;
   results.clear();
-  say(textOf(python.ready ? "ready" : "starting"));
+  say(missing() || textOf(python.ready ? "ready" : "starting"));
   lesson();
   chapters();
   controls();
@@ -65,8 +65,52 @@ function open(chapter) {
 
 // Whether the program has the part of a chapter, at least its heading.
 function begun(chapter) {
-  const [heading] = textOf(`${chapter}.start`).match(/^# .*/m);
-  return editor.text.includes(MARKS[chapter]) || editor.text.includes(heading);
+  return editor.text.includes(MARKS[chapter]) || editor.text.includes(headingOf(chapter));
+}
+
+const headingOf = (chapter) => textOf(`${chapter}.start`).match(/^# .*/m)[0];
+
+// The chapters before this one that the program does not have.
+function missing() {
+  const before = CHAPTERS.slice(0, Math.max(0, CHAPTERS.indexOf(state.chapter)));
+  const names = before.filter((name) => !editor.text.includes(MARKS[name])).map((name) => textOf(name));
+  return names.length ? textOf("missing", {names: names.join(", ")}) : "";
+}
+
+// Keeps the program if it has done the chapters before this one, otherwise gives one that has.
+async function startHere() {
+  const {chapter} = state, before = CHAPTERS.slice(0, CHAPTERS.indexOf(chapter));
+  state.done = await answered({survey: editor.text}) || state.done;
+  const isOwn = before.every((name) => state.done.includes(name));
+  if (!isOwn) {
+    editor.replace(textOf(`${chapter}.before`));
+    state.done = before;
+    keep();
+  }
+  open(chapter);
+  say(textOf(isOwn ? "started.own" : "started"));
+}
+
+// The part of a chapter in a program: from its heading to the next one.
+function partOf(chapter, text) {
+  const starts = CHAPTERS.map((name) => text.indexOf(headingOf(name))).filter((at) => at >= 0);
+  const from = text.indexOf(headingOf(chapter));
+  return from < 0 ? "" : text.slice(from, Math.min(...starts.filter((at) => at > from), text.length));
+}
+
+// Backward and Neuron are written into the class of chapter 2: it goes back with them.
+function reset() {
+  const {chapter} = state, fresh = `${textOf(`${chapter}.before`)}\n\n${textOf(`${chapter}.start`)}\n`;
+  const parts = ["backward", "neuron"].includes(chapter) ? ["value", chapter] : [chapter];
+  let {text} = editor;
+  for (const part of parts) {
+    const old = partOf(part, text), [gap] = old.match(/\s*$/);
+    if (old) text = text.replace(old, () => partOf(part, fresh).trimEnd() + gap);
+  }
+  editor.replace(text);
+  state.done = state.done.filter((name) => name !== chapter);
+  open(chapter);
+  say(textOf("reset.done"));
 }
 
 function lesson() {
@@ -108,6 +152,8 @@ function controls() {
   const {chapter} = state, done = state.done.includes(chapter);
   at("run").disabled = !python.ready || running !== null;
   at("stop").disabled = running === null;
+  at("start").disabled = at("reset").disabled = !python.ready || running !== null || chapter === FREE;
+  at("solution").hidden = !finding || hints < STAGES.length;
   at("hint").disabled = !finding || hints === STAGES.length;
   at("export").disabled = running !== null;
   at("import").disabled = !python.ready || running !== null;
@@ -156,7 +202,7 @@ async function answered(request) {
 function judge(chapter, result) {
   say(textOf("ran"));
   if (result.error) {
-    say(textOf("failed"), "bad");
+    say(result.error.kind === "NameError" && missing() || textOf("failed"), "bad");
     editor.mark(result.error.line);
     results.error(result.error);
     if (result.error.kind === "MemoryError") again(textOf("memory"));
@@ -203,7 +249,7 @@ const hear = {
   progress,
   ready() {
     progress(1);
-    if (at("status").className !== "bad") say(textOf("ready"));
+    if (at("status").className !== "bad") say(missing() || textOf("ready"));
     controls();
   },
   stage({checking}) {
@@ -264,6 +310,12 @@ async function carryOn(chapter) {
 at("run").addEventListener("click", run);
 at("stop").addEventListener("click", stop);
 at("hint").addEventListener("click", hint);
+at("solution").addEventListener("click", () => {
+  results.solution(textOf(`${state.chapter}.solution`));
+  at("solution").hidden = true;
+});
+at("start").addEventListener("click", startHere);
+at("reset").addEventListener("click", reset);
 at("export").addEventListener("click", () => {
   if (state.chapter === FREE) download("program.py", editor.text);
   else download("my_engine.py", editor.text.replace(/\n?$/, `\n${progressLine()}`));
