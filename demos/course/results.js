@@ -66,6 +66,8 @@ export class Results {
 
   hint(stage, text) {
     this.hints.append(element("li", {}, element("b", {}, textOf(`hint.${stage}`)), " ", ...words(text)));
+    this.verdict.scrollTop = this.hints.lastChild.offsetTop - this.verdict.offsetTop - 8;
+    this.verdict.scrollIntoView({block: "nearest"});
   }
 }
 
