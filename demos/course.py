@@ -20,6 +20,7 @@ import gzip
 import hashlib
 import html
 import json
+import runpy
 import shutil
 import subprocess
 import sys
@@ -178,7 +179,7 @@ def course(cache=CACHE, language="en"):
         language=language,
         title=html.escape(table["title"]),
         noscript=html.escape(table["noscript"]),
-        texts=as_json(table),
+        texts=as_json(table | solutions(table)),
         files="\n".join(map(packed, files, files.values())),
         worker=(PARTS / "worker.js").read_text(encoding="utf-8"),
         editor_css=editor["lib/codemirror.css"].decode(),
@@ -193,6 +194,18 @@ def texts(language):
         ValueError: a text has no such language.
     """
     return texts_of(language, PARTS / "texts.toml")
+
+
+def solutions(table):
+    """For each chapter, a program that has done those before it, and what completes the chapter."""
+    answers = runpy.run_path(str(PARTS / "answers.py"))
+    made, program = {}, ""
+    for chapter, edits in answers["ANSWERS"].items():
+        made[f"{chapter}.before"] = program
+        made[f"{chapter}.solution"] = "\n\n".join(new.strip("\n") for _, new in edits)
+        start = table[f"{chapter}.start"]
+        program = answers["edited"](f"{program}\n\n{start}\n" if program else f"{start}\n", edits)
+    return made
 
 
 def packed(name, data):

@@ -10,6 +10,10 @@ import {element, paragraphs, textOf, words} from "./texts.js";
 
 const CHAPTERS = ["slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary"];
 const FREE = "free";
+const MARKS = {  // what shows that a program has the part of a chapter
+  slope: "def slope", value: "class Value", byhand: "def by_hand", order: "def topological_order",
+  backward: "def backward", neuron: "class Neuron", network: "def training_step", boundary: "moons(",
+};
 const SLOW = 10;  // seconds until a run is called slow
 
 const at = (id) => document.getElementById(id);
@@ -43,24 +47,70 @@ function say(text, look = "") {
 function open(chapter) {
   state.chapter = chapter;
   document.body.classList.toggle("free", chapter === FREE);
-  if (chapter === FREE) {
-    editor.open(state.free || textOf("free.start"));
-  } else {
-    editor.open(state.text);
-    if (!state.opened.includes(chapter)) {
-      state.opened.push(chapter);
-      const start = textOf(`${chapter}.start`);
-      editor.append(editor.text.trim() ? `\n\n${start}\n` : `${start}\n`);
-      if (state.opened.length > 1) editor.showLast(start.trim().split("\n").length - 2);
-    }
+  const text = chapter === FREE ? state.free || textOf("free.start") : state.text;
+  if (text !== editor.text) editor.open(text);
+  if (chapter !== FREE && !begun(chapter)) {
+    const start = textOf(`${chapter}.start`), first = !text.trim();
+    editor.append(first ? `${start}\n` : `\n\n${start}\n`);
+    if (!first) editor.showLast(start.trim().split("\n").length - 2);
   }
   keep();
   finding = null;
   results.clear();
-  say(textOf(python.ready ? "ready" : "starting"));
+  say(missing() || textOf(python.ready ? "ready" : "starting"));
   lesson();
   chapters();
   controls();
+}
+
+// Whether the program has the part of a chapter, at least its heading.
+function begun(chapter) {
+  return editor.text.includes(MARKS[chapter]) || editor.text.includes(headingOf(chapter));
+}
+
+const headingOf = (chapter) => textOf(`${chapter}.start`).match(/^# .*/m)[0];
+
+// The chapters before this one that the program does not have.
+function missing() {
+  const before = CHAPTERS.slice(0, Math.max(0, CHAPTERS.indexOf(state.chapter)));
+  const names = before.filter((name) => !editor.text.includes(MARKS[name])).map((name) => textOf(name));
+  return names.length ? textOf("missing", {names: names.join(", ")}) : "";
+}
+
+// Keeps the program if it has done the chapters before this one, otherwise gives one that has.
+async function startHere() {
+  const {chapter} = state, before = CHAPTERS.slice(0, CHAPTERS.indexOf(chapter));
+  state.done = await answered({survey: editor.text}) || state.done;
+  const isOwn = before.every((name) => state.done.includes(name));
+  if (!isOwn) {
+    editor.replace(textOf(`${chapter}.before`));
+    state.done = before;
+    keep();
+  }
+  open(chapter);
+  say(textOf(isOwn ? "started.own" : "started"));
+}
+
+// The part of a chapter in a program: from its heading to the next one.
+function partOf(chapter, text) {
+  const starts = CHAPTERS.map((name) => text.indexOf(headingOf(name))).filter((at) => at >= 0);
+  const from = text.indexOf(headingOf(chapter));
+  return from < 0 ? "" : text.slice(from, Math.min(...starts.filter((at) => at > from), text.length));
+}
+
+// Backward and Neuron are written into the class of chapter 2: it goes back with them.
+function reset() {
+  const {chapter} = state, fresh = `${textOf(`${chapter}.before`)}\n\n${textOf(`${chapter}.start`)}\n`;
+  const parts = ["backward", "neuron"].includes(chapter) ? ["value", chapter] : [chapter];
+  let {text} = editor;
+  for (const part of parts) {
+    const old = partOf(part, text), [gap] = old.match(/\s*$/);
+    if (old) text = text.replace(old, () => partOf(part, fresh).trimEnd() + gap);
+  }
+  editor.replace(text);
+  state.done = state.done.filter((name) => name !== chapter);
+  open(chapter);
+  say(textOf("reset.done"));
 }
 
 function lesson() {
@@ -102,8 +152,11 @@ function controls() {
   const {chapter} = state, done = state.done.includes(chapter);
   at("run").disabled = !python.ready || running !== null;
   at("stop").disabled = running === null;
+  at("start").disabled = at("reset").disabled = !python.ready || running !== null || chapter === FREE;
+  at("solution").hidden = !finding || hints < STAGES.length;
   at("hint").disabled = !finding || hints === STAGES.length;
-  at("import").disabled = at("export").disabled = running !== null;
+  at("export").disabled = running !== null;
+  at("import").disabled = !python.ready || running !== null;
   at("next").disabled = running !== null || chapter === FREE;
   at("run").classList.toggle("main", !(done && !finding));
   at("next").classList.toggle("main", done && !finding && chapter !== FREE);
@@ -116,7 +169,17 @@ async function run() {
   if (!python.ready || running) return;
   keep();
   const {chapter} = state;
-  running = chapter;
+  const request = {chapter, text: editor.text};
+  if (chapter === FREE) request.engine = state.text;
+  const result = await answered(request);
+  if (result) judge(chapter, result);
+  controls();
+  chapters();
+}
+
+// Python's answer to a request that runs a program; null if it was stopped.
+async function answered(request) {
+  running = state.chapter;
   program = "";
   finding = null;
   results.clear();
@@ -129,21 +192,17 @@ async function run() {
     const seconds = Math.round((performance.now() - begun) / 1000);
     if (seconds >= SLOW) say(textOf("slow", {seconds}));
   }, 1000);
-  const request = {chapter, text: editor.text};
-  if (chapter === FREE) request.engine = state.text;
   if (python.waiting) await python.waiting.promise;  // it draws the pictures of the chapter
   const result = running && await python.ask(request);
   clearInterval(clock);
   running = null;
-  if (result) judge(chapter, result);
-  controls();
-  chapters();
+  return result;
 }
 
 function judge(chapter, result) {
   say(textOf("ran"));
   if (result.error) {
-    say(textOf("failed"), "bad");
+    say(result.error.kind === "NameError" && missing() || textOf("failed"), "bad");
     editor.mark(result.error.line);
     results.error(result.error);
     if (result.error.kind === "MemoryError") again(textOf("memory"));
@@ -190,7 +249,7 @@ const hear = {
   progress,
   ready() {
     progress(1);
-    if (at("status").className !== "bad") say(textOf("ready"));
+    if (at("status").className !== "bad") say(missing() || textOf("ready"));
     controls();
   },
   stage({checking}) {
@@ -230,14 +289,37 @@ async function importFile(file) {
     say(textOf("too-large", {name: file.name}), "bad");
     return;
   }
-  editor.replace(text.replace(/\r\n?/g, "\n"));
+  const [, program, chapter] = text.replace(/\r\n?/g, "\n").match(EXPORTED);
+  editor.replace(program);
+  if (state.chapter !== FREE) await carryOn(CHAPTERS[chapter - 1]);
   say(textOf("imported", {name: file.name}));
+}
+
+// An export ends with the chapter that is open. Which ones are done, the program itself shows.
+const EXPORTED = /^(.*?)(?:# micrograd course: chapter ([1-8]) is open\n*)?$/s;
+const progressLine = () => `# micrograd course: chapter ${CHAPTERS.indexOf(state.chapter) + 1} is open\n`;
+
+// Goes to the chapter of an export, or to the one after the last that the program has done.
+async function carryOn(chapter) {
+  keep();
+  state.done = await answered({survey: editor.text}) || [];
+  const last = CHAPTERS.findLastIndex((name) => state.done.includes(name));
+  open(chapter || (last < 0 ? state.chapter : CHAPTERS[Math.min(last + 1, CHAPTERS.length - 1)]));
 }
 
 at("run").addEventListener("click", run);
 at("stop").addEventListener("click", stop);
 at("hint").addEventListener("click", hint);
-at("export").addEventListener("click", () => download(state.chapter === FREE ? "program.py" : "my_engine.py", editor.text));
+at("solution").addEventListener("click", () => {
+  results.solution(textOf(`${state.chapter}.solution`));
+  at("solution").hidden = true;
+});
+at("start").addEventListener("click", startHere);
+at("reset").addEventListener("click", reset);
+at("export").addEventListener("click", () => {
+  if (state.chapter === FREE) download("program.py", editor.text);
+  else download("my_engine.py", editor.text.replace(/\n?$/, `\n${progressLine()}`));
+});
 at("import").addEventListener("click", () => at("file").click());
 at("file").addEventListener("change", ({target}) => { importFile(target.files[0]); target.value = ""; });
 at("next").addEventListener("click", () => {

@@ -60,8 +60,14 @@ export class Results {
     this.tell("bad", ...parts, this.hints);
   }
 
+  solution(program) {
+    this.hints.after(element("p", {}, textOf("solution.is")), element("pre", {class: "code"}, program));
+  }
+
   hint(stage, text) {
     this.hints.append(element("li", {}, element("b", {}, textOf(`hint.${stage}`)), " ", ...words(text)));
+    this.verdict.scrollTop = this.hints.lastChild.offsetTop - this.verdict.offsetTop - 8;
+    this.verdict.scrollIntoView({block: "nearest"});
   }
 }
 

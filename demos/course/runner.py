@@ -12,6 +12,7 @@ import linecache
 import sys
 import time
 import traceback
+from contextlib import suppress
 from types import ModuleType
 
 import tasks
@@ -64,12 +65,14 @@ def start(draw, send, texts):
 
 
 def answer(request):
-    """The answer to a request: the pictures of a chapter, or what came of running a program."""
+    """The answer to a request: pictures, the chapters a program has done, or what a run gives."""
     asked = json.loads(request)
     if "pictures" in asked:
         return json.dumps(
             [as_shown(one) | {"key": key} for key, one in pictures_of(asked["pictures"])]
         )
+    if "survey" in asked:
+        return json.dumps(chapters_done(asked["survey"]))
     result = run(asked["chapter"], asked["text"], asked.get("engine"))
     sys.stdout.flush()
     return json.dumps(result)
@@ -101,14 +104,32 @@ def run(chapter, text, engine=None):
         if chapter == "free":
             return {}
         sys.stdout.mute()
-        finding = tasks.first_finding(
-            chapter, vars(module), lambda program: post("stage", {"checking": program})
-        )
+        finding = tasks.first_finding(chapter, vars(module), checking)
         if finding is None and chapter == tasks.CHAPTERS[-1]:
             show_network(module.model, module.X, module.y)
         return {"finding": as_json(finding, text)} if finding else {}
     except BaseException as error:
         return {"error": described(error, file)}
+
+
+def chapters_done(text):
+    """The chapters that a program has done. One that ends with an error counts up to there."""
+    sys.stdout.begin()
+    sys.stdout.mute()
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    with suppress(Exception, SystemExit):
+        exec(compile(text, FILE, "exec"), vars(module))
+    done = []
+    for chapter in tasks.CHAPTERS:
+        with suppress(Exception, SystemExit):
+            if not tasks.first_finding(chapter, vars(module), checking):
+                done.append(chapter)
+    return done
+
+
+def checking(program):
+    """Tells the page which program is compared."""
+    post("stage", {"checking": program})
 
 
 def _is_text(statement):

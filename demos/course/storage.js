@@ -3,13 +3,13 @@
 import {element} from "./texts.js";
 
 export const KEY = "micrograd-course";
-const EMPTY = {text: "", free: "", chapter: "slope", opened: [], done: []};
+const EMPTY = {text: "", free: "", chapter: "slope"};
 
 export function stored() {
   try {
-    return {...EMPTY, ...JSON.parse(localStorage.getItem(KEY))};
+    return {...EMPTY, done: [], ...JSON.parse(localStorage.getItem(KEY))};
   } catch {
-    return {...EMPTY};
+    return {...EMPTY, done: []};
   }
 }
 

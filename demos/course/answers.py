@@ -1,4 +1,4 @@
-"""What a learner types into the course, chapter by chapter: edits of the text, old -> new."""
+"""One solution of each chapter: edits of the program, old -> new. The page offers them."""
 
 ADD = """
     def __add__(self, other):
