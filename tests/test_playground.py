@@ -755,6 +755,81 @@ def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
         assert text.replace("−", "-").endswith(f"grad {model.a.grad:.4g}")
 
 
+# ---- Copy as Python
+
+
+def script_of(page, package):
+    page.get_by_role("button", name=f"Copy as Python: {package}").click()
+    drawn(page)
+    return page.input_value("#details textarea")
+
+
+def ours(script):
+    names = {}
+    exec(script, names)
+    return [p.data for p in names["model"].parameters()]
+
+
+def theirs(script):
+    """The parameters of PyTorch's model in the page's order, neuron by neuron."""
+    import torch
+
+    names, default = {}, torch.get_default_dtype()
+    try:
+        exec(script, names)
+    finally:
+        torch.set_default_dtype(default)
+    rows = [torch.cat([layer.weight, layer.bias[:, None]], 1).ravel() for layer in names["linear"]]
+    return torch.cat(rows).tolist()
+
+
+@pytest.mark.parametrize("package", ["micrograd", "PyTorch"])
+@pytest.mark.parametrize(
+    ("sizes", "activation", "loss", "optimizer"),
+    [
+        ((2, [3, 1]), "tanh", binary_cross_entropy, lambda p: SGD(p, lr=0.3, weight_decay=0.01)),
+        ((2, [3, 3, 1]), "relu", hinge, lambda p: SGD(p, lr=0.05, momentum=0.8)),
+        ((2, [1]), "linear", squared_error, lambda p: Adam(p, lr=0.05, betas=(0.8, 0.95))),
+        ((2, [3, 3]), "sigmoid", cross_entropy, lambda p: AdamW(p, lr=0.05, weight_decay=0.1)),
+    ],
+)
+def test_copied_scripts_give_the_numbers_of_the_page(
+    tmp_path, opened, package, sizes, activation, loss, optimizer
+):
+    if package == "PyTorch":
+        pytest.importorskip("torch")
+    random.seed(5)
+    model = MLP(*sizes, activation=activation)
+    X, labels = blobs(12, classes=max(2, sizes[1][-1]))
+    page = playground(model, X, labels, loss=loss, optimizer=optimizer(model.parameters()))
+    with opened(saved(page, tmp_path)) as shown:
+        script = script_of(shown, package)
+        shown.evaluate("page.train(101)")
+        found = shown.evaluate("page.numbers()")
+    expected = (ours if package == "micrograd" else theirs)(script)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_copied_script_prints_the_losses_of_the_page_and_says_what_differs(ready, opened, capsys):
+    with opened(ready) as page:
+        page.evaluate("page.train(40)")
+        script = script_of(page, "micrograd").replace("range(40, 40 + 101)", "range(40, 51)")
+        page.evaluate("page.train(10)")
+        at_50 = re.search(r"loss (\S+)", page.text_content("#figures"))[1]
+        assert "# 20 test points of the page are not used here." in script
+        page.select_option("#optimizer", "Adam")
+        page.select_option("#batch", "10")
+        page.evaluate("page.train(1)")
+        other = script_of(page, "PyTorch")
+        assert "10 random points" in other
+        assert "without its memory" in other
+        page.click("#clear")
+        drawn(page)
+        assert page.locator("textarea").count() == 0
+    ours(script)
+    assert capsys.readouterr().out.endswith(f"step 50: loss {at_50}\n")
+
+
 # ---- how it looks
 
 

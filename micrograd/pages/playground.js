@@ -177,9 +177,16 @@ function live(data) {
   // ---- The parts of the page
 
   $("playback").remove();
-  for (const id of ["training", "details", "data-panel", "hint"]) $(id).hidden = false;
+  for (const id of ["training", "details", "data-panel", "hint", "more"]) $(id).hidden = false;
   // Without layers there are none to change; Reset goes back to the weights from Python.
-  for (const part of [$("layers"), $("activation-field"), $("seed").parentNode, $("shown"), $("key-lines")])
+  for (const part of [
+    $("layers"),
+    $("activation-field"),
+    $("seed").parentNode,
+    $("shown"),
+    $("key-lines"),
+    $("scripts"),
+  ])
     part.hidden = isFixed;
   if (isFixed) $("network").textContent = "{{net.fixed}}";
   if (isFixed) $("about").textContent = "{{net.fixed.press}}";
@@ -236,10 +243,16 @@ function live(data) {
     controls.show();
     ask();
   };
+  const showScript = script => () => {
+    clock.pause();
+    chooseMore({kind: "script", script});
+  };
   const controls = makeControls({
     experiment,
     onChange: change,
     presses: {
+      micrograd: showScript("micrograd"),
+      pytorch: showScript("PyTorch"),
       train,
       "one-step": oneStep,
       undo,

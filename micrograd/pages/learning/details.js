@@ -6,6 +6,7 @@ import {word} from "../shared/glossary.js";
 import {inFormula, number} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
 import {OPTIMIZERS} from "./optimizers.js";
+import {hasScript, scriptOf} from "./script.js";
 import {predicted} from "./training.js";
 
 const NUDGE = 0.01;
@@ -68,7 +69,8 @@ export function makeDetails(place, {experiment, attention, clock, onChoose, onWe
     const held = place.contains(focus) ? focus.getAttribute("aria-label") : null;
     let parts;
     if (chosen.kind === "table" && clock.isRunning() && ++frames % 10) return;
-    if (chosen.kind === "weight" && trained.length) parts = weightDetail(chosen.weight);
+    if (chosen.kind === "script") parts = scriptDetail(chosen.script);
+    else if (chosen.kind === "weight" && trained.length) parts = weightDetail(chosen.weight);
     else if (chosen.kind === "table" && trained.length) parts = tableDetail();
     else if (chosen.point !== undefined) parts = pointDetail(chosen.point);
     else if (place.dataset.shown === String(training.p.length)) return;
@@ -115,6 +117,19 @@ export function makeDetails(place, {experiment, attention, clock, onChoose, onWe
     const names = ["{{term.weight}}", "data", "{{term.gradient}}", ...memory, "{{weights.next}}"];
     const table = make("table", "", row("th", ...names), ...rows);
     return [head("{{weights.title}}", filled("{{weights.step}}", {optimizer})), make("div", "scroll", table)];
+  }
+
+  // The whole experiment as a script, to take away. (A frame of a notebook has no other way to copy.)
+  function scriptDetail(script) {
+    const top = head(filled("{{script.name}}", {package: script}));
+    if (!hasScript(experiment)) return [top, paragraph("{{script.none}}")];
+    const area = make("textarea", {readonly: "", spellcheck: "false", "aria-label": "{{script.code}}"});
+    area.value = scriptOf(experiment, script);
+    const copy = button("{{script.press}}", () => {
+      area.select();
+      if (document.execCommand("copy")) copy.textContent = "{{script.copied}}";
+    });
+    return [top, make("div", "row", make("span", "faint", "{{script.about}}"), copy), area];
   }
 
   function weightDetail(weight) {
