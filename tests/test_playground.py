@@ -830,6 +830,80 @@ def test_a_copied_script_prints_the_losses_of_the_page_and_says_what_differs(rea
     assert capsys.readouterr().out.endswith(f"step 50: loss {at_50}\n")
 
 
+# ---- Lessons: predict, then see
+
+RIGHT = {  # what is to be predicted, by the words of the answer
+    "weight": ["stays", "turns", "without turning", "all points are wrong", "grows"],
+    "rate": ["Twice", "a little", "as far as it can", "rises", "as far as it can"],
+    "few": ["Both", "rises", "7 of 10", "Nearly as small", "Smaller"],
+}
+
+
+@pytest.mark.parametrize("lesson", RIGHT)
+def test_a_lesson_goes_on_after_each_answer_and_then_gives_the_network_back(ready, opened, lesson):
+    with opened(ready) as page:
+        page.evaluate("page.train(3)")
+        before = page.evaluate("page.numbers()")
+        page.select_option("#lessons", lesson)
+        for answer in RIGHT[lesson]:
+            assert page.locator("#lesson button", has_text="Next").count() == 0
+            asked = page.evaluate("page.numbers()")
+            page.keyboard.press("ArrowRight")
+            page.evaluate("page.train(1)")
+            assert page.evaluate("page.numbers()") == asked  # the answer comes first
+            page.locator("#lesson button", has_text=answer).click()
+            assert "That is what happened." in page.inner_text("#lesson")
+            assert "{" not in page.inner_text("#lesson")
+            page.locator("#lesson .main").click()
+        drawn(page)
+        assert not page.is_visible("#lesson")
+        assert page.evaluate("page.numbers()") == before
+        page.click("#undo")
+        assert page.evaluate("page.state().training.steps") == 2
+
+
+def test_what_the_lessons_say_is_what_the_page_does(ready, opened):
+    def seen(page, lesson):
+        """The losses, test losses, accuracies and test accuracies at each question and answer."""
+        page.select_option("#lessons", lesson)
+        found = []
+        for answer in RIGHT[lesson]:
+            for press in (f"#lesson button:has-text('{answer}')", "#lesson .main"):
+                found.append(
+                    page.evaluate(
+                        "(({curves: c}) => [c.loss, c.testLoss, c.accuracy, c.testAccuracy]"
+                        ".map(list => list.at(-1)))(page.state())"
+                    )
+                )
+                page.click(press)
+        return list(zip(found[::2], found[1::2], strict=True))
+
+    with opened(ready) as page:
+        _, _, _, flipped, grown = seen(page, "weight")
+        assert (flipped[0][2], flipped[1][2]) == (1, 0)
+        assert grown[0][2] == grown[1][2] == 1
+        assert grown[1][0] < grown[0][0]
+        _, slow, fast, blown, back = [[a[0], b[0]] for a, b in seen(page, "rate")]
+        assert 1.5 < slow[1] < slow[0] == fast[0] == blown[0]
+        assert fast[1] == pytest.approx(back[1], rel=0.01) == pytest.approx(0.094, abs=0.001)
+        assert blown[1] == back[0] > 1000
+        both, over, sure, many, pulled = seen(page, "few")
+        assert both[1][0] < both[0][0]
+        assert both[1][1] < both[0][1]
+        assert over[1][0] < 0.05
+        assert over[1][1] > 2 * over[0][1]
+        assert [x[3] for x in (*over, *sure)] == pytest.approx([0.7] * 4)
+        assert many[1][1] < 0.1
+        assert 0.7 < pulled[1][1] < 0.9
+        assert pulled[1][0] > over[1][0]
+
+
+def test_a_page_that_cannot_teach_offers_no_lessons(tmp_path, opened):
+    with opened(saved(playground(Pair(), X, Y), tmp_path)) as page:
+        assert not page.is_visible("#lessons")
+        assert not page.is_visible("#scripts")
+
+
 # ---- how it looks
 
 
