@@ -361,6 +361,35 @@ def test_buttons_and_keys_train_and_undo(ready, opened):
         assert page.input_value("#rate") == "0.5"
 
 
+def test_lines_say_how_their_weights_moved_until_something_changes(ready, opened):
+    record = """() => {
+      window.texts = [];
+      const write = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        if (this.canvas.parentNode.id === "network") texts.push(text);
+        write.call(this, text, ...place);
+      };
+    }"""
+    with opened(ready, hash="#net=") as page:
+        before = page.evaluate("page.numbers()")
+        page.evaluate(record)
+        page.click("#one-step")
+        drawn(page)
+        after = page.evaluate("page.numbers()")
+        moves = [f"{before[i]:.3g} → {after[i]:.3g}".replace("-", "−") for i in (0, 1)]
+        assert sorted(page.evaluate("texts")) == sorted(moves)
+        page.evaluate("texts.length = 0")
+        page.click("#show-gradients")
+        drawn(page)
+        assert page.evaluate("texts") == []
+        page.click("#show-weights")
+        drawn(page)
+        page.evaluate("texts.length = 0")
+        page.click("#again")
+        drawn(page)
+        assert page.evaluate("texts") == []
+
+
 def test_the_page_tells_what_a_step_did(ready, opened):
     with opened(ready) as page:
         before, losses = page.evaluate("page.numbers()"), "page.state().curves.loss"

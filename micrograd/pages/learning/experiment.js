@@ -182,6 +182,7 @@ export class Experiment {
     const place = lines.reduce((most, i) => (far(i) > far(most) ? i : most), lines[0]);
     this.moved = {
       weight: this.weightAt(place),
+      weights: before,
       before: before[place],
       after: p[place],
       gradient: G[place],
