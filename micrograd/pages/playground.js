@@ -356,6 +356,7 @@ function live(data) {
   // For tests and for the console of the browser.
   return {
     numbers: () => [...experiment.training.p],
+    alongStep: shares => experiment.alongStep(shares),
     geometry: pictures.geometry,
     network,
     train: count => {

@@ -5,7 +5,7 @@ import {decimals, percent} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {prepared, theme, ticks} from "./canvas.js";
 
-const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}"};
+const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}", slice: "{{curve.slice}}"};
 
 // A curve of the page, and what it says of the present: numbers of the training points, and of others or null,
 // for which `both` is the text.

@@ -191,6 +191,19 @@ export class Experiment {
     };
   }
 
+  // The losses on the straight way of the last single step: at 0 before it, at 1 after it, then beyond.
+  alongStep(shares) {
+    const {p} = this.training,
+      after = p.slice(),
+      before = this.moved.weights;
+    const losses = shares.map(share => {
+      for (let i = 0; i < p.length; i++) p[i] = before[i] + share * (after[i] - before[i]);
+      return this.training.judged(this.trained, this.loss.threshold).loss;
+    });
+    p.set(after);
+    return losses;
+  }
+
   // Adds the present to the curves; of long curves every other number is dropped.
   note() {
     const {training, curves} = this;
