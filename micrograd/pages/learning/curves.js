@@ -78,7 +78,7 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   };
   for (const {numbers, colour, dashed} of lines) {
     context.setLineDash(dashed ? [4, 3] : []);
-    if (now < steps.length - 1) trace(numbers, steps.length - 1, theme.hairline, 1.5);
+    if (now < steps.length - 1) trace(numbers, steps.length - 1, theme.frame, 1.5);
     trace(numbers, now, colour, 2);
     context.setLineDash([]);
     if (numbers[now] === null || numbers[now] === undefined) continue;
