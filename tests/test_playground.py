@@ -361,6 +361,66 @@ def test_buttons_and_keys_train_and_undo(ready, opened):
         assert page.input_value("#rate") == "0.5"
 
 
+def test_lines_say_how_their_weights_moved_until_something_changes(ready, opened):
+    record = """() => {
+      window.texts = [];
+      const write = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        if (this.canvas.parentNode.id === "network") texts.push(text);
+        write.call(this, text, ...place);
+      };
+    }"""
+    with opened(ready, hash="#net=") as page:
+        before = page.evaluate("page.numbers()")
+        page.evaluate(record)
+        page.click("#one-step")
+        drawn(page)
+        after = page.evaluate("page.numbers()")
+        moves = [f"{before[i]:.3g} → {after[i]:.3g}".replace("-", "−") for i in (0, 1)]
+        assert sorted(page.evaluate("texts")) == sorted(moves)
+        page.evaluate("texts.length = 0")
+        page.click("#show-gradients")
+        drawn(page)
+        assert page.evaluate("texts") == []
+        page.click("#show-weights")
+        drawn(page)
+        page.evaluate("texts.length = 0")
+        page.click("#again")
+        drawn(page)
+        assert page.evaluate("texts") == []
+
+
+def test_the_loss_along_the_last_step_is_that_of_the_engine(tmp_path, opened):
+    model = mlp(2, [3, 1], activation="tanh")
+    optimizer = SGD(model.parameters(), lr=0.5)
+
+    def loss_at(numbers):
+        for p, number in zip(model.parameters(), numbers, strict=True):
+            p.data = number
+        losses = [binary_cross_entropy(model(x), k) for x, k in zip(X, Y, strict=True)]
+        return sum(losses).data / len(X)
+
+    with opened(saved(playground(model, X, Y, optimizer=optimizer), tmp_path)) as page:
+        page.get_by_role("button", name="the last step").click()
+        drawn(page)
+        assert "Press One step" in page.inner_text("#details")
+        before = page.evaluate("page.numbers()")
+        page.click("#one-step")
+        drawn(page)
+        after = page.evaluate("page.numbers()")
+        assert page.get_attribute("#slice", "aria-label").endswith(f"{loss_at(after):.3f}")
+        found = page.evaluate("page.alongStep([0, 0.5, 1, 2])")
+        assert page.evaluate("page.numbers()") == after  # looking changes nothing
+        page.click("#undo")
+        drawn(page)
+        assert "Press One step" in page.inner_text("#details")
+    ways = [
+        [b + share * (a - b) for b, a in zip(before, after, strict=True)]
+        for share in (0, 0.5, 1, 2)
+    ]
+    assert found == pytest.approx(list(map(loss_at, ways)), rel=1e-9)
+
+
 def test_the_page_tells_what_a_step_did(ready, opened):
     with opened(ready) as page:
         before, losses = page.evaluate("page.numbers()"), "page.state().curves.loss"
@@ -753,6 +813,155 @@ def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
             "aria-label"
         )
         assert text.replace("−", "-").endswith(f"grad {model.a.grad:.4g}")
+
+
+# ---- Copy as Python
+
+
+def script_of(page, package):
+    page.get_by_role("button", name=f"Copy as Python: {package}").click()
+    drawn(page)
+    return page.input_value("#details textarea")
+
+
+def ours(script):
+    names = {}
+    exec(script, names)
+    return [p.data for p in names["model"].parameters()]
+
+
+def theirs(script):
+    """The parameters of PyTorch's model in the page's order, neuron by neuron."""
+    import torch
+
+    names, default = {}, torch.get_default_dtype()
+    try:
+        exec(script, names)
+    finally:
+        torch.set_default_dtype(default)
+    rows = [torch.cat([layer.weight, layer.bias[:, None]], 1).ravel() for layer in names["linear"]]
+    return torch.cat(rows).tolist()
+
+
+@pytest.mark.parametrize("package", ["micrograd", "PyTorch"])
+@pytest.mark.parametrize(
+    ("sizes", "activation", "loss", "optimizer"),
+    [
+        ((2, [3, 1]), "tanh", binary_cross_entropy, lambda p: SGD(p, lr=0.3, weight_decay=0.01)),
+        ((2, [3, 3, 1]), "relu", hinge, lambda p: SGD(p, lr=0.05, momentum=0.8)),
+        ((2, [1]), "linear", squared_error, lambda p: Adam(p, lr=0.05, betas=(0.8, 0.95))),
+        ((2, [3, 3]), "sigmoid", cross_entropy, lambda p: AdamW(p, lr=0.05, weight_decay=0.1)),
+    ],
+)
+def test_copied_scripts_give_the_numbers_of_the_page(
+    tmp_path, opened, package, sizes, activation, loss, optimizer
+):
+    if package == "PyTorch":
+        pytest.importorskip("torch")
+    random.seed(5)
+    model = MLP(*sizes, activation=activation)
+    X, labels = blobs(12, classes=max(2, sizes[1][-1]))
+    page = playground(model, X, labels, loss=loss, optimizer=optimizer(model.parameters()))
+    with opened(saved(page, tmp_path)) as shown:
+        script = script_of(shown, package)
+        shown.evaluate("page.train(101)")
+        found = shown.evaluate("page.numbers()")
+    expected = (ours if package == "micrograd" else theirs)(script)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_copied_script_prints_the_losses_of_the_page_and_says_what_differs(ready, opened, capsys):
+    with opened(ready) as page:
+        page.evaluate("page.train(40)")
+        script = script_of(page, "micrograd").replace("range(40, 40 + 101)", "range(40, 51)")
+        page.evaluate("page.train(10)")
+        at_50 = re.search(r"loss (\S+)", page.text_content("#figures"))[1]
+        assert "# 20 test points of the page are not used here." in script
+        page.select_option("#optimizer", "Adam")
+        page.select_option("#batch", "10")
+        page.evaluate("page.train(1)")
+        other = script_of(page, "PyTorch")
+        assert "10 random points" in other
+        assert "without its memory" in other
+        page.click("#clear")
+        drawn(page)
+        assert page.locator("textarea").count() == 0
+    ours(script)
+    assert capsys.readouterr().out.endswith(f"step 50: loss {at_50}\n")
+
+
+# ---- Lessons: predict, then see
+
+RIGHT = {  # what is to be predicted, by the words of the answer
+    "weight": ["stays", "turns", "without turning", "all points are wrong", "grows"],
+    "rate": ["Twice", "a little", "as far as it can", "rises", "as far as it can"],
+    "few": ["Both", "rises", "7 of 10", "Nearly as small", "Smaller"],
+}
+
+
+@pytest.mark.parametrize("lesson", RIGHT)
+def test_a_lesson_goes_on_after_each_answer_and_then_gives_the_network_back(ready, opened, lesson):
+    with opened(ready) as page:
+        page.evaluate("page.train(3)")
+        before = page.evaluate("page.numbers()")
+        page.select_option("#lessons", lesson)
+        for answer in RIGHT[lesson]:
+            assert page.locator("#lesson button", has_text="Next").count() == 0
+            asked = page.evaluate("page.numbers()")
+            page.keyboard.press("ArrowRight")
+            page.evaluate("page.train(1)")
+            assert page.evaluate("page.numbers()") == asked  # the answer comes first
+            page.locator("#lesson button", has_text=answer).click()
+            assert "That is what happened." in page.inner_text("#lesson")
+            assert "{" not in page.inner_text("#lesson")
+            page.locator("#lesson .main").click()
+        drawn(page)
+        assert not page.is_visible("#lesson")
+        assert page.evaluate("page.numbers()") == before
+        page.click("#undo")
+        assert page.evaluate("page.state().training.steps") == 2
+
+
+def test_what_the_lessons_say_is_what_the_page_does(ready, opened):
+    def seen(page, lesson):
+        """The losses, test losses, accuracies and test accuracies at each question and answer."""
+        page.select_option("#lessons", lesson)
+        found = []
+        for answer in RIGHT[lesson]:
+            for press in (f"#lesson button:has-text('{answer}')", "#lesson .main"):
+                found.append(
+                    page.evaluate(
+                        "(({curves: c}) => [c.loss, c.testLoss, c.accuracy, c.testAccuracy]"
+                        ".map(list => list.at(-1)))(page.state())"
+                    )
+                )
+                page.click(press)
+        return list(zip(found[::2], found[1::2], strict=True))
+
+    with opened(ready) as page:
+        _, _, _, flipped, grown = seen(page, "weight")
+        assert (flipped[0][2], flipped[1][2]) == (1, 0)
+        assert grown[0][2] == grown[1][2] == 1
+        assert grown[1][0] < grown[0][0]
+        _, slow, fast, blown, back = [[a[0], b[0]] for a, b in seen(page, "rate")]
+        assert 1.5 < slow[1] < slow[0] == fast[0] == blown[0]
+        assert fast[1] == pytest.approx(back[1], rel=0.01) == pytest.approx(0.094, abs=0.001)
+        assert blown[1] == back[0] > 1000
+        both, over, sure, many, pulled = seen(page, "few")
+        assert both[1][0] < both[0][0]
+        assert both[1][1] < both[0][1]
+        assert over[1][0] < 0.05
+        assert over[1][1] > 2 * over[0][1]
+        assert [x[3] for x in (*over, *sure)] == pytest.approx([0.7] * 4)
+        assert many[1][1] < 0.1
+        assert 0.7 < pulled[1][1] < 0.9
+        assert pulled[1][0] > over[1][0]
+
+
+def test_a_page_that_cannot_teach_offers_no_lessons(tmp_path, opened):
+    with opened(saved(playground(Pair(), X, Y), tmp_path)) as page:
+        assert not page.is_visible("#lessons")
+        assert not page.is_visible("#scripts")
 
 
 # ---- how it looks

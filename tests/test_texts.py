@@ -384,6 +384,8 @@ def test_the_page_of_training_in_another_language(loud, opened, tmp_path):
         neuron = [press("[aria-label^=L1]"), *[press("#opened-forward")] * 12, press("#close")]
         found |= read(shown, press("#details button"), press("#next-point"), *neuron)
         found |= read(shown, press("#more-layers"), press("#clear"), press("#train"))
+        shown.select_option("#lessons", "few")
+        found |= read(shown, press("#lesson .row + p + .row button"), press("#lesson .main"))
         assert found <= CODE
     slope = Value(0.5, label="w")
     playground(lambda x: slope * x[0], X, Y, language="xx").save(path)

@@ -12,6 +12,7 @@ import {makeControls} from "./learning/controls.js";
 import {makeDetails} from "./learning/details.js";
 import {Experiment} from "./learning/experiment.js";
 import {makeHand} from "./learning/hand.js";
+import {makeLessons} from "./learning/lessons.js";
 import {asAddress, fromAddress} from "./learning/link.js";
 import {makeNetwork} from "./learning/network.js";
 import {OPTIMIZERS} from "./learning/optimizers.js";
@@ -58,6 +59,7 @@ function live(data) {
     controls.show();
   }
   function undo() {
+    if (lessons.isAsking()) return;
     clock.pause();
     experiment.undo();
     showAgain();
@@ -78,6 +80,7 @@ function live(data) {
     },
   });
   function canTrain() {
+    if (lessons.isAsking()) return false; // the answer comes first
     if (experiment.trained.length) return true;
     experiment.trouble = "{{train.none}}";
     ask();
@@ -177,9 +180,16 @@ function live(data) {
   // ---- The parts of the page
 
   $("playback").remove();
-  for (const id of ["training", "details", "data-panel", "hint"]) $(id).hidden = false;
+  for (const id of ["training", "details", "data-panel", "hint", "more"]) $(id).hidden = false;
   // Without layers there are none to change; Reset goes back to the weights from Python.
-  for (const part of [$("layers"), $("activation-field"), $("seed").parentNode, $("shown"), $("key-lines")])
+  for (const part of [
+    $("layers"),
+    $("activation-field"),
+    $("seed").parentNode,
+    $("shown"),
+    $("key-lines"),
+    $("scripts"),
+  ])
     part.hidden = isFixed;
   if (isFixed) $("network").textContent = "{{net.fixed}}";
   if (isFixed) $("about").textContent = "{{net.fixed.press}}";
@@ -236,10 +246,16 @@ function live(data) {
     controls.show();
     ask();
   };
+  const showScript = script => () => {
+    clock.pause();
+    chooseMore({kind: "script", script});
+  };
   const controls = makeControls({
     experiment,
     onChange: change,
     presses: {
+      micrograd: showScript("micrograd"),
+      pytorch: showScript("PyTorch"),
       train,
       "one-step": oneStep,
       undo,
@@ -287,6 +303,15 @@ function live(data) {
     },
   });
 
+  const lessons = makeLessons({
+    experiment,
+    onChange: () => {
+      clock.pause();
+      attention.chosen = {};
+      showAgain();
+    },
+  });
+
   // ---- Keys: left and right step everywhere except in text fields, space plays, Escape closes
 
   const close = () => choose({});
@@ -313,6 +338,7 @@ function live(data) {
   // Another link in the same window. (What the page itself writes into its address is not such an event.)
   addEventListener("hashchange", event => {
     clock.pause();
+    lessons.leave();
     begin(new URL(event.newURL).hash);
     showAgain();
   });
@@ -330,6 +356,7 @@ function live(data) {
   // For tests and for the console of the browser.
   return {
     numbers: () => [...experiment.training.p],
+    alongStep: shares => experiment.alongStep(shares),
     geometry: pictures.geometry,
     network,
     train: count => {

@@ -30,6 +30,7 @@ from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.pieces import piece
+from micrograd.pages.scripts import LOSSES, call_of, scripts
 from micrograd.pages.texts import texts_of
 from micrograd.pages.updates import recorded_update
 
@@ -95,6 +96,7 @@ def playground(
         "examples": [[*x, max(0, k)] for x, k in zip(points, labels, strict=True)] or None,
         "optimizer": optimizer and _optimizer(optimizer, parameters),
         **_updates(optimizer),
+        "scripts": scripts(),
     }
     sizes = "-".join(map(str, shown.get("sizes", ())))
     trained = sizes or f"a model of {len(parameters)} parameters"
@@ -196,6 +198,7 @@ def _loss(loss: Callable[..., Value], outputs: int, signs: bool) -> dict[str, An
         "targets": targets,
         "threshold": sum(targets) / 2 if is_squared else 0.0,  # a score above it is class 1
         "classes": [behind(target) for target in targets],
+        "code": LOSSES.get(loss),
     }
 
 
@@ -260,4 +263,6 @@ def _updates(given: Optimizer | None) -> dict[str, Any]:
         "AdamW": AdamW(p, betas=betas, eps=eps),
     }
     rules = {name: recorded_update(optimizer) for name, optimizer in offered.items()}
+    for name, rule in rules.items():
+        rule["code"] = call_of(offered[name])
     return {"optimizers": rules, "fixed": {"momentum": momentum, "betas": list(betas)}}

@@ -5,7 +5,7 @@ import {decimals, percent} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {prepared, theme, ticks} from "./canvas.js";
 
-const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}"};
+const CURVES = {loss: "{{curve.loss}}", accuracy: "{{curve.accuracy}}", slice: "{{curve.slice}}"};
 
 // A curve of the page, and what it says of the present: numbers of the training points, and of others or null,
 // for which `both` is the text.
@@ -78,7 +78,7 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   };
   for (const {numbers, colour, dashed} of lines) {
     context.setLineDash(dashed ? [4, 3] : []);
-    if (now < steps.length - 1) trace(numbers, steps.length - 1, theme.hairline, 1.5);
+    if (now < steps.length - 1) trace(numbers, steps.length - 1, theme.frame, 1.5);
     trace(numbers, now, colour, 2);
     context.setLineDash([]);
     if (numbers[now] === null || numbers[now] === undefined) continue;

@@ -5,10 +5,13 @@ import {button, make, strong} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
 import {inFormula, number} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
+import {showCurve} from "./curves.js";
 import {OPTIMIZERS} from "./optimizers.js";
+import {hasScript, scriptOf} from "./script.js";
 import {predicted} from "./training.js";
 
 const NUDGE = 0.01;
+const SHARES = Array.from({length: 61}, (_, i) => i / 20); // of the last step, and on to three times as far
 // Words of the field in gaps of sentences, by their names in words.js.
 const TERMS = Object.entries(JSON.parse("{{term.*}}"));
 
@@ -68,7 +71,9 @@ export function makeDetails(place, {experiment, attention, clock, onChoose, onWe
     const held = place.contains(focus) ? focus.getAttribute("aria-label") : null;
     let parts;
     if (chosen.kind === "table" && clock.isRunning() && ++frames % 10) return;
-    if (chosen.kind === "weight" && trained.length) parts = weightDetail(chosen.weight);
+    if (chosen.kind === "slice") parts = sliceDetail();
+    else if (chosen.kind === "script") parts = scriptDetail(chosen.script);
+    else if (chosen.kind === "weight" && trained.length) parts = weightDetail(chosen.weight);
     else if (chosen.kind === "table" && trained.length) parts = tableDetail();
     else if (chosen.point !== undefined) parts = pointDetail(chosen.point);
     else if (place.dataset.shown === String(training.p.length)) return;
@@ -78,11 +83,13 @@ export function makeDetails(place, {experiment, attention, clock, onChoose, onWe
     const top = place.querySelector(".scroll")?.scrollTop ?? 0;
     place.replaceChildren(...parts);
     place.querySelector(".scroll")?.scrollTo(0, top);
+    if (chosen.kind === "slice" && experiment.moved) drawSlice();
     if (held) [...place.querySelectorAll("[aria-label]")].find(e => e.ariaLabel === held)?.focus();
   }
 
   function introduction() {
     const step = (name, kind, text, values = {}) => make("li", "", strong(`${name} `, kind), ...sentence(text, values));
+    const last = button("{{how.last}}", () => onChoose({...attention.chosen, kind: "slice", slice: true}));
     const all = button("{{how.all}}", () => onChoose({...attention.chosen, kind: "table", table: true}));
     return [
       make("h2", "", "{{how.title}}"),
@@ -93,7 +100,7 @@ export function makeDetails(place, {experiment, attention, clock, onChoose, onWe
         step("{{how.backward.name}}", "gradient", "{{how.backward}}", {n: experiment.training.p.length}),
         step("{{how.step.name}}", "", "{{how.step}}"),
       ),
-      make("p", "faint", ...partsOf("{{how.press}}", {all})),
+      make("p", "faint", ...partsOf("{{how.press}}", {all, last})),
     ];
   }
 
@@ -115,6 +122,34 @@ export function makeDetails(place, {experiment, attention, clock, onChoose, onWe
     const names = ["{{term.weight}}", "data", "{{term.gradient}}", ...memory, "{{weights.next}}"];
     const table = make("table", "", row("th", ...names), ...rows);
     return [head("{{weights.title}}", filled("{{weights.step}}", {optimizer})), make("div", "scroll", table)];
+  }
+
+  // The loss on the way of the last step, and where it would be had the step been longer.
+  function sliceDetail() {
+    const top = head("{{slice.title}}");
+    if (!experiment.moved) return [top, paragraph("{{slice.none}}")];
+    const figure = make("figure", "", make("span", {id: "slice-now", class: "number"}));
+    figure.append(make("canvas", {id: "slice", role: "img"}));
+    return [top, figure, make("p", "faint", "{{slice.about}}")];
+  }
+  function drawSlice() {
+    const steps = SHARES,
+      main = experiment.alongStep(SHARES);
+    const now = SHARES.indexOf(1); // where the step ended
+    showCurve("slice", {steps, unit: "{{curve.step}}", main, other: null, now, height: 130, both: ""});
+  }
+
+  // The whole experiment as a script, to take away. (A frame of a notebook has no other way to copy.)
+  function scriptDetail(script) {
+    const top = head(filled("{{script.name}}", {package: script}));
+    if (!hasScript(experiment)) return [top, paragraph("{{script.none}}")];
+    const area = make("textarea", {readonly: "", spellcheck: "false", "aria-label": "{{script.code}}"});
+    area.value = scriptOf(experiment, script);
+    const copy = button("{{script.press}}", () => {
+      area.select();
+      if (document.execCommand("copy")) copy.textContent = "{{script.copied}}";
+    });
+    return [top, make("div", "row", make("span", "faint", "{{script.about}}"), copy), area];
   }
 
   function weightDetail(weight) {

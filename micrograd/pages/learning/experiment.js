@@ -182,12 +182,26 @@ export class Experiment {
     const place = lines.reduce((most, i) => (far(i) > far(most) ? i : most), lines[0]);
     this.moved = {
       weight: this.weightAt(place),
+      weights: before,
       before: before[place],
       after: p[place],
       gradient: G[place],
       losses: [lossBefore, this.curves.loss.at(-1)],
       isPlain: settings.optimizer === "SGD" && !settings.decay, // learning rate × gradient, nothing else
     };
+  }
+
+  // The losses on the straight way of the last single step: at 0 before it, at 1 after it, then beyond.
+  alongStep(shares) {
+    const {p} = this.training,
+      after = p.slice(),
+      before = this.moved.weights;
+    const losses = shares.map(share => {
+      for (let i = 0; i < p.length; i++) p[i] = before[i] + share * (after[i] - before[i]);
+      return this.training.judged(this.trained, this.loss.threshold).loss;
+    });
+    p.set(after);
+    return losses;
   }
 
   // Adds the present to the curves; of long curves every other number is dropped.

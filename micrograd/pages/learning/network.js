@@ -6,6 +6,7 @@ import {filled} from "../shared/texts.js";
 import {INPUTS} from "./assembly.js";
 import {prepared, stretch, theme} from "./canvas.js";
 
+const MOST_MOVES = 12; // lines with the move of their weight; of more lines only the marked one has it
 const SAID = {output: "{{net.below.output}}", gradient: "{{net.below.gradient}}"}; // below a neuron
 
 export const thickest = (isGradient, most) =>
@@ -72,8 +73,9 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
   // sizes; called(layer, index): the name of a neuron; hue: "weights" or "gradients"; number(layer, index,
   // input): the one that the line shows, NaN if it is not known; most: that of a thick line; map(layer, index): an
   // image or null; below(layer, index): [{text, kind}] to write below a neuron; chosen: {layer, index,
-  // input}, which the other lines step back for; marked: a line to draw in black; height: in pixels.
-  function draw({sizes, called, hue, number, most, map, below, chosen, marked = null, height}) {
+  // input}, which the other lines step back for; marked: a line to draw in black; moves(layer, index,
+  // input): how the weight of a line moved, in words, or null; height: in pixels.
+  function draw({sizes, called, hue, number, most, map, below, chosen, marked = null, moves = null, height}) {
     if (shape !== sizes.join()) {
       build(sizes, called);
       shape = sizes.join();
@@ -131,6 +133,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
       context.lineWidth = thick;
       if (found) context.stroke(found.path);
     }
+    if (moves) writeMoves(context, marked, moves);
     sizes.forEach((size, layer) => {
       heads[layer].style.left = `${x(layer)}px`;
       const isOuter = layer === 0 || layer === sizes.length - 1;
@@ -164,6 +167,35 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
         );
       }
     });
+  }
+
+  // The moves of weights, each on its line where there is room for it; of many lines, that of the marked one.
+  function writeMoves(context, marked, moves) {
+    const written = [],
+      isMarked = line => marked && isSame(line, marked);
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (const line of [...lines.filter(isMarked), ...(lines.length > MOST_MOVES ? [] : lines)]) {
+      const {from, to} = line,
+        text = moves(line.layer, line.index, line.input),
+        half = context.measureText(text).width / 2 + 4;
+      const places = [0.5, 0.4, 0.6, 0.3, 0.7].map(at => [
+        from[0] + at * (to[0] - from[0]),
+        from[1] + at * at * (3 - 2 * at) * (to[1] - from[1]), // nearly on the curve
+      ]);
+      const isFree = ([x, y]) =>
+        x - half > from[0] &&
+        x + half < to[0] &&
+        written.every(other => Math.abs(other.x - x) > half + other.half || Math.abs(other.y - y) > 18);
+      const place = places.find(isFree);
+      if (!place || written.some(other => other.line === line)) continue;
+      const [x, y] = place;
+      written.push({line, x, y, half});
+      context.fillStyle = theme.panel;
+      context.fillRect(x - half, y - 9, 2 * half, 18);
+      context.fillStyle = theme.ink;
+      context.fillText(text, x, y);
+    }
   }
 
   // What the lines show: on the two buttons, in the key, and in words.

@@ -111,8 +111,15 @@ export function makePictures({experiment, attention, clock, network}) {
       },
       chosen: chosen.kind === "weight" ? chosen.weight : chosen.kind === "neuron" ? chosen.neuron : null,
       marked: moved?.weight,
+      moves: moved && !isGradient ? (layer, i, j) => moveOf(moved.weights, model.layers[layer - 1][i].first + j) : null,
     });
     $("about").textContent = isGradient ? thickest(true, most) : "{{net.maps}}";
+  }
+
+  // A weight before and after the last step.
+  function moveOf(before, place) {
+    const [from, to] = [before[place], experiment.training.p[place]].map(x => number(+x.toPrecision(3)));
+    return `${from} → ${to}`;
   }
 
   return {draw, geometry: () => geometry};

@@ -1,0 +1,145 @@
+// Lessons: five questions each, about what is going to happen; the answer lets it happen.
+// Their words are lesson.NAME.1.ask, .a, .b, .c and .why in texts.toml.
+
+import {$, button, make, strong} from "../shared/elements.js";
+import {decimals, number, percent} from "../shared/numbers.js";
+import {filled} from "../shared/texts.js";
+
+const TOLD = JSON.parse("{{lesson.*}}");
+const GROUND = ["plane", "training", "inside", "details", "data-panel"]; // what waits for the answer
+
+// Two classes, left and right of x1 = 0.
+const POINTS = [-1.2, -0.9, -0.7, -0.4, 0.4, 0.7, 0.9, 1.2].map((x, i) => {
+  return {x, y: [0.6, -0.7, 0.2, -0.3][i % 4], label: Number(x > 0), test: false};
+});
+const one = {points: POINTS, hidden: []}; // a single neuron
+const few = {hidden: [8, 8], activation: "tanh"};
+const moons = {data: "moons", size: 20, share: 0.5, noise: 0.2, sample: 1, seed: 11, rate: 0.3};
+const rate = (rate, loss = "squared error") => ({rate, loss});
+
+// The questions: {state, trained, weights, rate, train, right}. A question begins with a state, as an address
+// has it, and `trained` steps from there. The answer sets `weights` or `rate`, then trains so many steps.
+const LESSONS = {
+  weight: [
+    {state: {...one, weights: [1, 0, 0]}, weights: [3, 0, 0], right: "c"},
+    {state: {...one, weights: [1, 0, 0]}, weights: [1, 1, 0], right: "b"},
+    {state: {...one, weights: [1, 1, 0]}, weights: [1, 1, 1], right: "a"},
+    {state: {...one, weights: [1, 0, 0]}, weights: [-1, 0, 0], right: "b"},
+    {state: {...one, weights: [1, 0, 0], settings: rate(1, "cross-entropy")}, train: 1, right: "a"},
+  ],
+  rate: [
+    {state: {...one, weights: [-0.5, 0.5, 0], settings: rate(0.1)}, rate: 0.2, train: 1, right: "a"},
+    {state: {...one, weights: [-0.5, 0.5, 0], settings: rate(0.01)}, train: 10, right: "b"},
+    {state: {...one, weights: [-0.5, 0.5, 0], settings: rate(0.3)}, train: 10, right: "a"},
+    {state: {...one, weights: [-0.5, 0.5, 0], settings: rate(2)}, train: 5, right: "c"},
+    {state: {...one, weights: [-0.5, 0.5, 0], settings: rate(2)}, trained: 5, rate: 0.3, train: 50, right: "a"},
+  ],
+  few: [
+    {state: {...few, settings: moons}, train: 10, right: "b"},
+    {state: {...few, settings: moons}, trained: 10, train: 90, right: "c"},
+    {state: {...few, settings: moons}, trained: 100, train: 900, right: "b"},
+    {state: {...few, settings: {...moons, size: 400}}, train: 500, right: "a"},
+    {state: {...few, settings: {...moons, decay: 0.03}}, train: 500, right: "a"},
+  ],
+};
+
+// Whether the page has what the lessons need: an MLP with one score, and the usual losses.
+const canTeach = ({isFixed, outputs, activations, data}) =>
+  !isFixed &&
+  outputs === 1 &&
+  activations.at(-1) === "linear" &&
+  ["cross-entropy", "squared error"].every(name => data.losses.some(loss => loss.name === name));
+
+//   onChange()  the experiment is another one: show it
+// Returns isAsking(), and leave().
+export function makeLessons({experiment, onChange}) {
+  let lesson = "",
+    at = 0,
+    asking = false,
+    before = null;
+
+  const text = part => TOLD[`${lesson}.${at + 1}.${part}`];
+  const figures = () => {
+    const {curves, training} = experiment;
+    const [loss, test] = [curves.loss, curves.testLoss].map(list => decimals(list.at(-1)));
+    return {loss, test, share: percent(curves.accuracy.at(-1)), w: number(training.p[0])};
+  };
+  const train = count => {
+    for (let i = 0; i < count; i++) experiment.step();
+  };
+  function wait(isAsking) {
+    asking = isAsking;
+    for (const id of GROUND) $(id).inert = asking;
+  }
+
+  function ask() {
+    const {state, trained = 0} = LESSONS[lesson][at];
+    experiment.begin({settings: {}, ...state}, true);
+    train(trained);
+    wait(true);
+    const from = figures();
+    experiment.training.backward(experiment.trained);
+    from.g = number(experiment.training.G[0]);
+    const answers = ["a", "b", "c"].map(name => button(text(name), () => answer(name, from)));
+    show(make("p", "", filled(text("ask"), from)), make("div", "row", ...answers));
+    if (at) answers[0].focus();
+    onChange();
+  }
+  function answer(name, from) {
+    const step = LESSONS[lesson][at],
+      {settings, training} = experiment;
+    if (step.rate) settings.rate = step.rate;
+    if (step.weights) training.p.set(step.weights);
+    train(step.train ?? 0);
+    experiment.note();
+    wait(false);
+    const to = Object.fromEntries(Object.entries(figures()).map(([key, said]) => [`${key}2`, said]));
+    const verdict = name === step.right ? strong("{{lesson.right}}") : strong("{{lesson.wrong}}", "wrong");
+    const isLast = at === LESSONS[lesson].length - 1;
+    const next = isLast ? button("{{lesson.end}}", leave) : button("{{lesson.next}}", () => go(1));
+    next.className = "main";
+    show(
+      make("p", "", filled(text("ask"), from)),
+      make("p", "", filled("{{lesson.predicted}} ", {answer: text(name)}), verdict),
+      make("p", "", filled(text("why"), {...from, ...to})),
+      make("div", "row", next),
+    );
+    onChange();
+    next.focus();
+  }
+  function go(by) {
+    at += by;
+    ask();
+  }
+  function show(...parts) {
+    const title = filled("{{lesson.at}}", {title: TOLD[`${lesson}.title`], n: at + 1, of: LESSONS[lesson].length});
+    const top = make("div", "row", make("h2", "", title), button("×", leave, "{{lesson.leave}}"));
+    $("lesson").replaceChildren(top, ...parts);
+    $("lesson").hidden = false;
+    $("sentence").hidden = true;
+  }
+  // Back to what there was before the lesson.
+  function leave() {
+    if (!before) return;
+    const {kept, undone} = before;
+    before = null;
+    $("lesson").hidden = true;
+    $("sentence").hidden = false;
+    $("lessons").value = "";
+    wait(false);
+    experiment.undone = [...undone, kept];
+    experiment.undo();
+    onChange();
+  }
+
+  $("lessons").append(...Object.keys(LESSONS).map(name => new Option(TOLD[`${name}.title`], name)));
+  $("lessons").hidden = !canTeach(experiment);
+  $("lessons").addEventListener("change", ({target}) => {
+    if (!target.value) return leave();
+    before ??= {kept: experiment.kept(), undone: experiment.undone};
+    lesson = target.value;
+    at = 0;
+    ask();
+  });
+  return {isAsking: () => asking, leave};
+}
