@@ -191,6 +191,20 @@ def test_where_hides_infinite_and_undefined_numbers_of_the_other_branch(function
     assert_agrees(lambda x: function(w + x), [w], xs[:1])
 
 
+@ALL_EXECUTORS
+@pytest.mark.parametrize("others", [(0.0, 3.0, 0.0), (0.0, -0.0, 0.0), (0.0, 0.0, 0.0)])
+def test_where_with_different_constants(others):
+    ws = [Value(0.5), Value(-1.0), Value(2.0)]
+
+    def chosen(x):
+        pairs = zip(ws, others, strict=True)
+        return sum(where(x > 0, w, other) * w for w, other in pairs)
+
+    assert_agrees(chosen, ws, [1.0, -1.0, 2.0], scale=1)
+    lanes = micrograd.compile(lambda x: [where(x > 0, x, other) for other in others])([-1.0]).lanes
+    assert list(map(str, lanes[0])) == list(map(str, others))
+
+
 def test_where_passes_no_gradient_to_the_other_branch_even_if_it_is_infinite():
     w = Value(1.0)
     batch = micrograd.compile(lambda x: where(x > 0, w, w * x / 0.0))([1.0, 2.0])

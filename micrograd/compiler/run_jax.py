@@ -176,10 +176,7 @@ class JaxRun:
         return jnp.einsum("...lk,n...rk->n...rl", left[0], right)  # weights times inputs
 
     def _mean(self, group: Group) -> Array:
-        # The sums run over the lanes and along the lists: both become the first axis.
-        lists = map(self._counted, group.operands)
-        left, right = (jnp.moveaxis(x, -1, 1).reshape(-1, *x.shape[1:-1]) for x in lists)
-        return jnp.einsum("n...l,n...r->...rl", left, right)
+        return jnp.einsum("n...lk,n...rk->...rl", *map(self._counted, group.operands))
 
     def _take(self, group: Group) -> Array:
         index, table = map(self._at, group.operands)
@@ -219,10 +216,8 @@ def _picked(array: Array, places: Slots) -> Array:
     order = sorted(range(len(loops)), key=lambda i: -loops[i][1])
     for i in order:
         size, step = loops[i] if loops[i][1] else (1, array.shape[-1])
-        missing = size * step - array.shape[-1]  # if this is negative, `pad` cuts off the end
-        widths = [(0, 0, 0)] * (array.ndim - 1) + [(0, missing, 0)]
-        array = jax.lax.pad(array, jnp.zeros((), array.dtype), widths)
-        array = array.reshape(*array.shape[:-1], size, step)
+        widths = [(0, 0)] * (array.ndim - 1) + [(0, step)]  # the last step may end early
+        array = jnp.pad(array, widths)[..., : size * step].reshape(*array.shape[:-1], size, step)
     array = array[..., 0].transpose(0, *(np.argsort(order) + 1))
     return jnp.broadcast_to(array, (n, *(size for size, _ in loops))).reshape(n, *places.shape)
 
@@ -373,7 +368,7 @@ class JaxLoop:
         with jax.enable_x64(True):
             loop = self._compiled(n, order is not None)
             found = loop(count, numbers, kept, arrays, order)
-            new, slopes, means, steps, wrong, is_finite = jax.tree.map(np.asarray, found)
+            new, slopes, means, steps, is_finite, wrong = jax.tree.map(np.asarray, found)
         run_numpy.commit([*kept, gradient, losses], [*new, slopes, means], done, steps)
         if wrong:
             raise IndexError(WRONG_INDEX)
@@ -393,21 +388,19 @@ class JaxLoop:
 
         def loop(count: Any, numbers: Any, kept: Any, arrays: Any, order: Any) -> Any:
             def step(carry: Any) -> Any:
-                (data, *states), _, losses, done, _, _ = carry
+                (data, *states), last, losses, done, _, _ = carry
                 rows = [a[order[done]] if in_order and a.ndim else a for a in arrays]
                 given = jnp.concatenate([data[used], numbers[done], data[unused], *states])
                 found, _ = compute(given, *(filled(a, lanes) for a in rows))
                 ends = np.cumsum([1, 1, *[len(data)] * (1 + len(kept))])
-                mean, square, gradient, *new, wrong = jnp.split(found, ends)
-                losses, wrong, is_finite = (
-                    losses.at[done].set(mean[0]), wrong[0] > 0, jnp.isfinite(square[0]),
-                )  # fmt: skip
-                is_done = is_finite & ~wrong
+                [mean], [square], gradient, *new, [wrong] = jnp.split(found, ends)
+                is_finite, wrong = jnp.isfinite(square), wrong > 0
+                is_done, gradient = is_finite & ~wrong, jnp.where(wrong, last, gradient)
                 new = [jnp.where(is_done, a, b) for a, b in zip(new, (data, *states), strict=True)]
-                return new, gradient, losses, done + is_done, wrong, is_finite
+                return new, gradient, losses.at[done].set(mean), done + is_done, is_finite, wrong
 
             zeros = jnp.zeros(len(kept[0])), jnp.zeros(len(numbers))
-            start = [*map(jnp.asarray, kept)], *zeros, 0, False, True
-            return jax.lax.while_loop(lambda c: (c[3] < count) & ~c[4] & c[5], step, start)
+            start = [*map(jnp.asarray, kept)], *zeros, 0, True, False
+            return jax.lax.while_loop(lambda c: (c[3] < count) & c[4] & ~c[5], step, start)
 
         return jax.jit(loop)

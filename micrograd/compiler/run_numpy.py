@@ -100,12 +100,14 @@ class NumPyRun:
         self.lanes = rows if n > 1 else rows[:, 0]
         self.memory = {False: self.uniform, True: self.lanes}
         rows[schedule.ones] = 1.0
-        self.constants = dict(schedule.constants)
-        self.uniform[[*self.constants]] = [*self.constants.values()]
+        for slot, number in schedule.constants:
+            self.uniform[slot] = number
         self.parameters = self.uniform[: schedule.constants[0][0]]
-        is_lane, slots = schedule.results.T
-        self.uniform_results: Callable[[], Any] = partial(self.uniform.take, slots[is_lane == 0])
-        self.lane_results: Callable[[], Any] = partial(rows.take, slots[is_lane == 1], axis=0)
+        is_lane, slots = schedule.results.T.astype(np.intp)
+        self.uniform_results: Step = partial(
+            self.uniform.take, slots[is_lane == 0], 0, None, "clip"
+        )
+        self.lane_results: Step = partial(rows.take, slots[is_lane == 1], 0, None, "clip")
         self._inputs: list[Array] = []
         first = 0
         for shape in shapes:
@@ -197,11 +199,12 @@ class NumPyRun:
         """
         out = self._view(group.result).view(np.int64)
         x, y, a, b = (self._operand(block, out.ndim) for block in group.operands)
-        a, b, other = a.view(np.int64), b.view(np.int64), group.operands[3]
+        a, b, (in_lanes, slots) = a.view(np.int64), b.view(np.int64), group.operands[3]
         c = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.int64)
         self._step(CHOICES[group.op], x, y, c)
-        is_constant = not other.lanes and self.constants.keys() >= set(other.slots.flat)
-        if is_constant and not b.any():  # no bit is set, not even the sign bit of -0.0
+        # Unlike -0.0, these have no bit set.
+        zeros = {slot for slot, number in self.schedule.constants if str(number) == "0.0"}
+        if not in_lanes and zeros >= set(slots.flat):
             self._step(np.multiply, c, a, out)
         else:
             difference = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.int64)
@@ -358,10 +361,8 @@ class NumPyLoop:
         self.update = update
         self._executor = NumPyExecutor(update.schedule, shapes)
         self.largest = self._executor.tile
-        parts = update.numbers, update.gradient, *update.kept, *update.new
-        self._numbers, self._gradient, *rest = map(_index, parts)
-        n = len(update.kept)
-        self._kept, self._new = rest[:n], rest[n:]
+        self._numbers, self._gradient = _index(update.numbers), _index(update.gradient)
+        self._kept, self._new = [*map(_index, update.kept)], [*map(_index, update.new)]
 
     @np.errstate(all="ignore")
     def __call__(
@@ -414,8 +415,8 @@ def commit(kept: Sequence[Array], new: Sequence[Array], done: Array, count: int)
 
 def _index(slots: Slots) -> Any:
     # A slice if possible.
-    first, n = slots.item(0), len(slots)
-    return slice(first, first + n) if regular(slots) in ((1,), (0,)) and n else slots
+    adjacent = range(slots[0], slots[0] + len(slots))
+    return slice(adjacent.start, adjacent.stop) if slots.tolist() == [*adjacent] else slots
 
 
 def regular(slots: Slots) -> tuple[int, ...] | None:
