@@ -332,8 +332,8 @@ for name, sizes in (("attention", [13]), ("relu", [1, 3, 403])):
 [program] = compiled.programs.values()
 executor = program._executors[True]
 with jax.enable_x64(True):
-    function, lanes = executor.compiled(403)
-    arguments = program.row.data, *(run_jax._padded(a, 403, lanes) for a in examples(403))
+    function, _, lanes = executor.compiled(403)
+    arguments = program.row.data, *(run_jax.filled(a, lanes) for a in examples(403))
     found, rows = function(*arguments)
     text = function.lower(*arguments).compile()
 shardings = text.input_shardings[0]

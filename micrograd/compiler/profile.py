@@ -15,23 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.run_numpy import NumPyRun, Step
+from micrograd.compiler.run_numpy import NumPyRun
 from micrograd.compiler.schedule import Group, Schedule
 
 ROUNDS = 30
-
-
-class _Timed(NumPyRun):
-    """A run that knows the steps of each group."""
-
-    def __init__(self, *arguments: Any) -> None:
-        self.steps_of: list[tuple[Group, list[Step]]] = []
-        super().__init__(*arguments)
-
-    def _add(self, group: Group) -> None:
-        first = len(self._steps)
-        super()._add(group)
-        self.steps_of.append((group, self._steps[first:]))
 
 
 @dataclass(frozen=True)
@@ -66,7 +53,7 @@ def profile(
           0.9 us 29.0%  exp of 1 in lanes
           0.8 us 25.8%  * of 1 in lanes
     """
-    run = _Timed(schedule, n, [a.shape[a.ndim > 0 :] for a in arguments])
+    run = NumPyRun(schedule, n, [a.shape[a.ndim > 0 :] for a in arguments])
     run.load(arguments)
     run.parameters[...] = parameters
     seconds: list[list[float]] = [[] for _ in run.steps_of]

@@ -23,8 +23,9 @@ derivative rule and never asks JAX to differentiate.
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -44,6 +45,7 @@ Array = Any  # an array of NumPy or JAX
 CACHE, MEMORY = 2**21, 2**28
 ROWS = 64  # steps in a call with mini-batches: another number would be compiled again
 KEPT = 8  # number of compiled functions to keep, each for a different number of examples
+WRONG_INDEX = "take got an index that is out of range or not a whole number"
 
 
 def _choice(compare: Callable[..., Array]) -> Callable[..., Array]:
@@ -64,59 +66,54 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
 class JaxRun:
     """One run of a schedule, on arrays that may be abstract, as they are inside `jax.jit`.
 
-    All numbers get the dtype of the parameters. `wrong` counts invalid indices outside the lanes.
-    An update has extra numbers, whose slots come after those of its program.
+    Args:
+        schedule: the schedule.
+        numbers: the data of the parameters, whose dtype all numbers get, and then those that an
+            update gets from outside.
+        first: the slot of the first of the latter.
     """
 
-    def __init__(
-        self, schedule: Schedule, parameters: Array, extra: tuple[int, Array] | None = None
-    ) -> None:
-        self.schedule = schedule
-        self.dtype = parameters.dtype
-        self.wrong = jnp.zeros((), self.dtype)
+    def __init__(self, schedule: Schedule, numbers: Array, first: int = 0) -> None:
+        self.schedule, self.dtype = schedule, numbers.dtype
         self._n, self._mask = 1, None
         # For each memory: the first slot of each array, and the arrays, of shape (lanes, slots).
-        self._starts: dict[bool, list[int]] = {False: [], True: []}
-        self._arrays: dict[bool, list[Array]] = {False: [], True: []}
-        self._store(False, 0, parameters[None])
-        (first, _), *_ = schedule.constants
-        self._store(False, first, np.array([[number for _, number in schedule.constants]]))
-        self._extra = extra
+        self._memory: dict[bool, tuple[list[int], list[Array]]] = {False: ([], []), True: ([], [])}
+        self._sums: list[Array] = []
+        self._wrong = {False: jnp.zeros(1, self.dtype)}  # the number of invalid indices
+        (end, _), *_ = schedule.constants
+        self._store(False, 0, numbers[None, :end])
+        self._store(False, end, np.array([[number for _, number in schedule.constants]]))
+        if first:
+            self._store(False, first, numbers[None, end:])
         for group in schedule.before:
             self._add(group)
 
     def lanes(
         self, arguments: Sequence[Array], n: int, mask: Array | None = None
-    ) -> tuple[Array, Array, Array]:
-        """Sums over n lanes for the means, results in lanes, and the number of invalid indices.
+    ) -> tuple[Array, Array]:
+        """Sums over n lanes, for the means and of invalid indices; and the results in lanes.
 
-        If there is a mask, only the lanes where it is true count in the sums.
+        If there is a mask, only the lanes where it is true count in the means.
         """
-        outside, self.wrong = self.wrong, jnp.zeros((), self.dtype)
         self._n, self._mask = n, mask
-        self._starts[True], self._arrays[True] = [], []
+        self._memory[True], self._sums = ([], []), []
+        self._wrong[True] = jnp.zeros(1, self.dtype)
         first = 0
         for a in arguments:
-            width = math.prod(a.shape[1:])
-            rows = a.reshape(len(a) if a.ndim else 1, width)
-            self._store(True, first, jnp.broadcast_to(rows, (n, width)))
-            first += width + 1
+            rows = filled(a, n).reshape(n, -1)
+            self._store(True, first, rows)
+            first += rows.shape[1] + 1
         self._store(True, first, np.zeros((n, 1)))  # what shorter sums are padded with
-        sums = [found for group in self.schedule.lanes for found in self._add(group)]
-        inside, self.wrong = self.wrong, outside
-        return jnp.concatenate([*sums, jnp.zeros(0, self.dtype)]), self._results(True), inside
-
-    def after(self, means: Array) -> Array:
-        """The results that are uniform or means."""
-        if means.size:
-            self._store(False, self.schedule.means[0], means[None])
-        for group in self.schedule.after:
-            if self._extra and group.result.slots.flat[0] > self._extra[0]:
-                first, numbers = self._extra
-                self._store(False, first, numbers[None])
-                self._extra = None
+        for group in self.schedule.lanes:
             self._add(group)
-        return self._results(False)[0]
+        return jnp.concatenate([*self._sums, self._wrong[True]]), self._results(True)
+
+    def after(self, sums: Array, n: int) -> Array:
+        """The results that are uniform or means, and the number of invalid indices."""
+        self._store(False, self.schedule.means[0], sums[None, :-1] / n)
+        for group in self.schedule.after:
+            self._add(group)
+        return jnp.append(self._results(False)[0], sums[-1] + self._wrong[False])
 
     def _results(self, lanes: bool) -> Array:
         is_lane, slots = self.schedule.results.T
@@ -125,28 +122,29 @@ class JaxRun:
     # ---- memory
 
     def _store(self, lanes: bool, first: int, array: Array) -> None:
-        self._starts[lanes].append(first)
-        self._arrays[lanes].append(jnp.asarray(array, self.dtype))
+        starts, arrays = self._memory[lanes]
+        i = bisect(starts, first)
+        starts.insert(i, first)
+        arrays.insert(i, jnp.asarray(array, self.dtype))
         if lanes:  # the next slot is 1 in all lanes
-            self._starts[lanes].append(first + array.shape[1])
-            self._arrays[lanes].append(jnp.ones((len(array), 1), self.dtype))
+            starts.append(first + array.shape[1])
+            arrays.append(jnp.ones((len(array), 1), self.dtype))
 
-    def _at(self, block: Block, part: Any = ...) -> Array:
-        # The numbers of a block, or of a part of it: an axis for the lanes, then axes of the block.
-        slots = block.slots[part]
-        starts, arrays = self._starts[block.lanes], self._arrays[block.lanes]
-        if not slots.size:
-            return jnp.zeros((len(arrays[0]), *slots.shape), self.dtype)
-        owner = np.searchsorted(starts, slots, "right") - 1
-        needed = np.unique(owner)
+    def _at(self, block: Block) -> Array:
+        # The numbers of a block: an axis for the lanes, then the axes of the block.
+        starts, arrays = self._memory[block.lanes]
+        if not block.slots.size:
+            return jnp.zeros((len(arrays[0]), 0), self.dtype)
+        owner = np.searchsorted(starts, block.slots, "right") - 1
+        needed, owner = np.unique(owner, return_inverse=True)
         widths = [arrays[i].shape[1] for i in needed]
         moved = np.cumsum([0, *widths[:-1]]) - np.take(starts, needed)
         array = jnp.concatenate([arrays[i] for i in needed], axis=1)
-        return _picked(array, slots + moved[np.searchsorted(needed, owner)])
+        return _picked(array, block.slots + moved[owner.reshape(block.slots.shape)])
 
-    def _counted(self, block: Block, part: Any = ...) -> Array:
+    def _counted(self, block: Block) -> Array:
         # The numbers in all lanes; 0 instead of any number, even NaN, in lanes that do not count.
-        numbers = self._at(block, part)
+        numbers = self._at(block)
         numbers = jnp.broadcast_to(numbers, (self._n, *numbers.shape[1:]))
         if self._mask is None:
             return numbers
@@ -154,8 +152,7 @@ class JaxRun:
 
     # ---- groups
 
-    def _add(self, group: Group) -> list[Array]:
-        # Computes a group. Sums for means are returned: other lanes contribute to them, too.
+    def _add(self, group: Group) -> None:
         special = {
             "dot": self._dot, "mean": self._mean, "take": self._take,
             "scatter": self._scatter, "scatter mean": self._scatter,
@@ -164,48 +161,52 @@ class JaxRun:
             found = special[group.op](group)
         else:
             found = FUNCTIONS[group.op](*map(self._at, group.operands))
-        if group.op in MEANS:
-            return [found.ravel()]
-        slots, n = group.result.slots, self._n if group.result.lanes else 1
-        rows = jnp.broadcast_to(found, (n, *slots.shape)).reshape(n, -1)
-        self._store(group.result.lanes, int(slots.flat[0]), rows)
-        return []
+        lanes, slots = group.result
+        if group.op in MEANS:  # only sums: other lanes contribute to the means, too
+            self._sums.append(found.ravel())
+        else:
+            shape = (self._n if lanes else 1, *slots.shape)
+            rows = jnp.broadcast_to(found, shape).reshape(shape[0], -1)
+            self._store(lanes, int(slots.flat[0]), rows)
 
     def _dot(self, group: Group) -> Array:
-        left, right = group.operands
-        if left.lanes or left.slots.shape[1] == right.slots.shape[1] == 1:
-            return (self._at(left)[:, :, None] * self._at(right)[:, :, :, None]).sum(-1)
-        # Weights times the inputs in all lanes.
-        return jnp.einsum("...lk,n...rk->n...rl", self._at(left)[0], self._at(right))
+        left, right = map(self._at, group.operands)
+        if group.operands[0].lanes:
+            return (left[:, :, None] * right[:, :, :, None]).sum(-1)
+        return jnp.einsum("...lk,n...rk->n...rl", left[0], right)  # weights times inputs
 
     def _mean(self, group: Group) -> Array:
-        left, right = group.operands
-        if left.slots.shape[1] == right.slots.shape[1] == 1:
-            return (self._counted(left) * self._counted(right)).sum((0, -1))[..., None]
-        lists = self._counted(left), self._counted(right)
         # The sums run over the lanes and along the lists: both become the first axis.
-        a, b = (jnp.moveaxis(x, -1, 1).reshape(-1, *x.shape[1:-1]) for x in lists)
-        return jnp.einsum("n...l,n...r->...rl", a, b)
+        lists = map(self._counted, group.operands)
+        left, right = (jnp.moveaxis(x, -1, 1).reshape(-1, *x.shape[1:-1]) for x in lists)
+        return jnp.einsum("n...l,n...r->...rl", left, right)
 
     def _take(self, group: Group) -> Array:
         index, table = map(self._at, group.operands)
         is_valid = (index >= 0) & (index < table.shape[-1]) & (index == jnp.floor(index))
-        self.wrong += (~is_valid).sum(dtype=self.dtype)
+        self._wrong[group.result.lanes] += (~is_valid).sum(dtype=self.dtype)
         place = jnp.where(is_valid, index, 0).astype(int)[..., None]
         return jnp.where(is_valid, jnp.take_along_axis(table, place, -1)[..., 0], jnp.nan)
 
     def _scatter(self, group: Group) -> Array:
         index, contributions = group.operands
-        is_mean = group.op in MEANS
+        is_mean = group.op in MEANS  # then all lanes share one table
         n = self._n if is_mean or group.result.lanes else 1
         shape = (n, *index.slots.shape)
         lane, table, _ = np.ogrid[tuple(map(slice, shape))]
         place = jnp.broadcast_to(self._at(index), shape).astype(int)
-        if is_mean:
-            zeros = jnp.zeros(group.result.slots.shape, self.dtype)
-            return zeros.at[table, place].add(self._counted(contributions))
-        zeros = jnp.zeros((n, *group.result.slots.shape), self.dtype)
-        return zeros.at[lane, table, place].add(self._at(contributions))
+        numbers = (self._counted if is_mean else self._at)(contributions)
+        zeros = jnp.zeros((n, *group.result.slots.shape)[is_mean:], self.dtype)
+        return zeros.at[(lane, table, place)[is_mean:]].add(numbers)
+
+
+def filled(a: Array, n: int) -> Array:
+    """The examples of an argument for n lanes; surplus lanes get copies of the last example.
+
+    Other numbers might be invalid indices there.
+    """
+    rows = a if a.ndim else a[None]
+    return rows if len(rows) == n else rows[np.minimum(np.arange(n), len(rows) - 1)]
 
 
 def _picked(array: Array, places: Slots) -> Array:
@@ -260,8 +261,8 @@ def pure(schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> Callable[...,
             raise ValueError(f"expected arrays of shapes {expected}, got {found}")
         n = max([len(a) for a in arrays if a.ndim], default=1)
         run = JaxRun(schedule, parameters.astype(jnp.result_type(float, parameters)))
-        sums, *_ = run.lanes(arrays, n)
-        uniform = run.after(sums / n)
+        sums, _ = run.lanes(arrays, n)
+        uniform = run.after(sums, n)
         return uniform[0], uniform[1 : 1 + n_parameters]
 
     return function
@@ -276,33 +277,44 @@ class JaxExecutor:
         dtype: 'float64' or 'float32'.
 
     Attributes:
-        compiled: maps a number of examples to the compiled function, and to the number of lanes
-            that it expects: a multiple of the number of devices. Surplus lanes do not count.
+        compiled: maps a number of examples to the compiled function, the shardings of its
+            arguments, and the number of lanes that it expects.
     """
 
     def __init__(self, schedule: Schedule, n_arguments: int, dtype: str) -> None:
-        self.schedule = schedule
-        self.dtype = dtype
-        self.compiled = lru_cache(KEPT)(partial(_compiled, schedule, n_arguments, dtype))
+        self.schedule, self.dtype = schedule, dtype
 
-    def __call__(self, parameters: Array, arguments: Sequence[Array], n: int) -> tuple[Array, Any]:
+        def compiled(n: int) -> tuple[Any, Any, int]:
+            function, shardings, lanes = sharded(schedule, n_arguments, dtype, n)
+            return jax.jit(function, in_shardings=shardings), shardings, lanes
+
+        self.compiled = lru_cache(KEPT)(compiled)
+
+    def __call__(
+        self, parameters: Array, arguments: Sequence[Array], n: int
+    ) -> tuple[Array, list[Array]]:
         """The results that are uniform or means, and a row of lanes for each remaining result."""
         with jax.enable_x64(self.dtype == "float64"):
-            function, lanes = self.compiled(n)
-            uniform, rows = function(parameters, *(_padded(a, n, lanes) for a in arguments))
+            function, shardings, lanes = self.compiled(n)
+            given: Any = parameters, *(filled(a, lanes) for a in arguments)
+            if jax.process_count() > 1:  # each has all examples, and places its share
+                given = jax.device_put(given, shardings)
+            uniform, rows = function(*given)
             found = np.asarray(uniform)  # waits for the devices
+            if jax.process_count() > 1:
+                rows = process_allgather(rows, tiled=True)
         if found[-1]:
-            raise IndexError("take got an index that is out of range or not a whole number")
-        return found[:-1], [_Row(row, n) for row in rows]
+            raise IndexError(WRONG_INDEX)
+        return found[:-1], [np.array(row, float)[:n] for row in rows]
 
 
 def sharded(
-    schedule: Schedule, n_arguments: int, dtype: str, n: int, first_extra: int = 0
+    schedule: Schedule, n_arguments: int, dtype: str, n: int, first: int = 0
 ) -> tuple[Any, Any, int]:
     """A function of all devices for n examples, the shardings of its arguments, and its lanes.
 
-    Its first argument is the array of parameters, or a pair of it and of extra numbers, which begin
-    at slot `first_extra`.
+    Its arguments are the `numbers` of `JaxRun` and the examples. There may be more lanes than
+    examples, because each device and each tile gets equally many; surplus lanes do not count.
     """
     mesh = Mesh(np.array(jax.devices()), ("lanes",))
     memory = CACHE if jax.default_backend() == "cpu" else MEMORY
@@ -313,26 +325,21 @@ def sharded(
     tile = math.ceil(n / (mesh.size * tiles))
     lanes = mesh.size * tiles * tile
 
-    def share(given: Array, *arguments: Array) -> tuple[Array, list[Array]]:
+    def share(numbers: Array, *arguments: Array) -> tuple[Array, list[Array]]:
         # What one device computes.
-        if first_extra:
-            parameters, extra = given
-            run = JaxRun(schedule, parameters, (first_extra, extra))
-        else:
-            run = JaxRun(schedule, given)
+        run = JaxRun(schedule, numbers, first)
 
         def add_tile(totals: Array, part: Sequence[Array]) -> tuple[Array, Array]:
             lane, *inputs = part
-            sums, results, wrong = run.lanes(inputs, tile, None if lanes == n else lane < n)
-            return totals + jnp.append(sums, wrong), results
+            sums, results = run.lanes(inputs, tile, None if lanes == n else lane < n)
+            return totals + sums, results
 
         start = jax.lax.axis_index("lanes") * tiles * tile
         inputs = (start + jnp.arange(tiles * tile), *arguments)
         parts = [a.reshape(tiles, tile, *a.shape[1:]) for a in inputs]
-        first, end = schedule.means
-        totals, results = jax.lax.scan(add_tile, jnp.zeros(end - first + 1, run.dtype), parts)
-        totals = jax.lax.psum(totals, "lanes")
-        uniform = jnp.append(run.after(totals[:-1] / n), totals[-1] + run.wrong)
+        zeros = jnp.zeros(schedule.means[1] - schedule.means[0] + 1, run.dtype)
+        sums, results = jax.lax.scan(add_tile, zeros, parts)
+        uniform = run.after(jax.lax.psum(sums, "lanes"), n)
         return uniform, list(results.reshape(tiles * tile, -1).T)
 
     same, split = PartitionSpec(), PartitionSpec("lanes")
@@ -352,15 +359,7 @@ class JaxLoop:
 
     def __init__(self, update: Any, shapes: Sequence[tuple[int, ...]]) -> None:
         self.largest = 2**62 if jax.process_count() == 1 else 0
-        slots = [update.mean, update.square, *update.gradient, *np.concatenate(update.new)]
-        results = np.array([(0, slot) for slot in slots], np.int32)
-        self._schedule = update.schedule._replace(results=results)
-        self._first = update.numbers[0]
-        (self._n_parameters, _), *_ = update.schedule.constants
-        old = update.kept[0]  # data of parameters that the program does not use are extra numbers
-        self._places = np.argsort(old)[: self._n_parameters]
-        self._others = np.flatnonzero(old >= self._n_parameters)
-        self._n_arguments = len(shapes)
+        self._update, self._n_arguments = update, len(shapes)
         self._compiled = lru_cache(KEPT)(self._loop)
 
     def __call__(
@@ -374,89 +373,41 @@ class JaxLoop:
         with jax.enable_x64(True):
             loop = self._compiled(n, order is not None)
             found = loop(count, numbers, kept, arrays, order)
-            new, slopes, steps, wrong, is_finite, means = jax.tree.map(np.asarray, found)
-
-        def commit() -> None:
-            for old, now in zip(kept, new, strict=True):
-                old[...] = now
-            gradient[...] = slopes
-            losses[: len(means)] = means
-            done[0] = steps
-
-        try:
-            commit()
-        except KeyboardInterrupt:  # no half update
-            commit()
-            raise
+            new, slopes, means, steps, wrong, is_finite = jax.tree.map(np.asarray, found)
+        run_numpy.commit([*kept, gradient, losses], [*new, slopes, means], done, steps)
         if wrong:
-            raise IndexError("take got an index that is out of range or not a whole number")
+            raise IndexError(WRONG_INDEX)
         return bool(is_finite)
 
     def _loop(self, n: int, in_order: bool) -> Any:
-        places, others = self._places, self._others
+        update = self._update
+        slots = [update.mean, update.square, *update.gradient, *np.concatenate(update.new)]
+        results = np.array([(0, slot) for slot in slots], np.int32)
+        schedule = update.schedule._replace(results=results)
         compute, _, lanes = sharded(
-            self._schedule, self._n_arguments, "float64", n, first_extra=self._first
+            schedule, self._n_arguments, "float64", n, first=update.numbers[0]
         )
-        real = np.minimum(np.arange(lanes), n - 1)  # copies of the last example fill the lanes
-
-        def examples(array: Any, order: Any, step: Any) -> Any:
-            if not array.ndim:
-                return jnp.full(lanes, array)
-            return array[order[step][real] if in_order else real]
+        (n_parameters, _), *_ = schedule.constants
+        # The data of parameters that the program does not use are the second of the extra numbers.
+        used, unused = np.split(np.argsort(update.kept[0]), [n_parameters])
 
         def loop(count: Any, numbers: Any, kept: Any, arrays: Any, order: Any) -> Any:
             def step(carry: Any) -> Any:
-                (data, *states), last, done, _, _, losses = carry
-                batch = [examples(array, order, done) for array in arrays]
-                extra = jnp.concatenate([numbers[done], data[others], *states])
-                found, _ = compute((data[places], extra), *batch)
-                mean, square, gradient, *new = jnp.split(
-                    found[:-1], np.cumsum([1, 1, *[len(data)] * (1 + len(kept))])[:-1]
-                )
-                losses, wrong = losses.at[done].set(mean[0]), found[-1] > 0
-                is_finite = jnp.isfinite(square[0])
+                (data, *states), _, losses, done, _, _ = carry
+                rows = [a[order[done]] if in_order and a.ndim else a for a in arrays]
+                given = jnp.concatenate([data[used], numbers[done], data[unused], *states])
+                found, _ = compute(given, *(filled(a, lanes) for a in rows))
+                ends = np.cumsum([1, 1, *[len(data)] * (1 + len(kept))])
+                mean, square, gradient, *new, wrong = jnp.split(found, ends)
+                losses, wrong, is_finite = (
+                    losses.at[done].set(mean[0]), wrong[0] > 0, jnp.isfinite(square[0]),
+                )  # fmt: skip
                 is_done = is_finite & ~wrong
-                gradient = jnp.where(wrong, last, gradient)
                 new = [jnp.where(is_done, a, b) for a, b in zip(new, (data, *states), strict=True)]
-                return new, gradient, done + is_done, wrong, is_finite, losses
+                return new, gradient, losses, done + is_done, wrong, is_finite
 
-            zeros = jnp.zeros(len(kept[0]))
-            start = [*map(jnp.asarray, kept)], zeros, 0, False, True, jnp.zeros(len(numbers))
-            return jax.lax.while_loop(lambda c: (c[2] < count) & ~c[3] & c[4], step, start)
+            zeros = jnp.zeros(len(kept[0])), jnp.zeros(len(numbers))
+            start = [*map(jnp.asarray, kept)], *zeros, 0, False, True
+            return jax.lax.while_loop(lambda c: (c[3] < count) & ~c[4] & c[5], step, start)
 
         return jax.jit(loop)
-
-
-def _compiled(schedule: Schedule, n_arguments: int, dtype: str, n: int) -> tuple[Any, int]:
-    function, shardings, lanes = sharded(schedule, n_arguments, dtype, n)
-    jitted = jax.jit(function, in_shardings=shardings)
-    if jax.process_count() == 1:
-        return jitted, lanes
-
-    def of_all_processes(*arrays: Array) -> Any:  # each has all examples, and places its share
-        pairs = zip(arrays, shardings, strict=True)
-        return jitted(*(jax.make_array_from_callback(a.shape, s, a.__getitem__) for a, s in pairs))
-
-    return of_all_processes, lanes
-
-
-def _padded(a: Array, n: int, lanes: int) -> Array:
-    if not a.ndim:
-        return np.full(lanes, a)
-    # Copies of a real example: for other numbers, an index might be invalid.
-    return a if lanes == n else np.concatenate([a, np.repeat(a[-1:], lanes - n, axis=0)])
-
-
-class _Row:
-    # A row of lanes, which stays on the devices until it is needed.
-
-    def __init__(self, row: Array, n: int) -> None:
-        self._row, self._n = row, n
-
-    def __call__(self) -> Array:
-        row = self._row
-        whole = row if row.is_fully_addressable else process_allgather(row, tiled=True)
-        return np.array(whole, float)[: self._n]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.asarray(self(), dtype)

@@ -27,7 +27,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,6 @@ Step = Callable[[], Any]
 
 MEMORY = 2**20  # maximum size of the lanes of a tile, in bytes
 KEPT = 8  # number of runs to keep, each for a different number of lanes
-LONG = 16  # copying slices beats a gather if the slices have at least this average length
 
 
 def sigmoid(x: Array, out: Array) -> None:
@@ -78,9 +76,10 @@ class NumPyRun:
 
     Attributes:
         uniform: the uniform numbers; those of the parameters come first.
-        rows: the numbers in lanes, of shape (slots, lanes).
-        lanes: the same memory; a single lane has no axis.
+        lanes: the numbers in lanes, of shape (slots, lanes); a single lane has no axis.
         parameters: the data of the parameters.
+        steps_of: each group, and its steps.
+        until_means, after_means: all steps, in two lists.
         uniform_results: returns a copy of the results that are uniform or means.
         lane_results: returns a copy of the other results, with a row of lanes for each.
 
@@ -90,72 +89,53 @@ class NumPyRun:
     >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
     >>> run = NumPyRun(schedule, 3)
     >>> run.uniform[0], run.lanes[0] = 2.0, [1.0, 3.0, 5.0]
-    >>> run.until_means()  # x has the mean 3
-    >>> run.after_means()  # w times the mean; `run()` does both
-    >>> run.uniform[schedule.results[:2, 1]]
+    >>> run()
+    >>> run.uniform[schedule.results[:2, 1]]  # the mean of w * x, and its derivative
     array([6., 3.])
     """
 
     def __init__(self, schedule: Schedule, n: int, shapes: Sequence[tuple[int, ...]] = ()) -> None:
         self.schedule, self.n = schedule, n
-        self.uniform, self.rows = (
-            np.zeros(size) for size in (schedule.sizes[0], (schedule.sizes[1], n))
-        )
-        self.lanes = self.rows if n > 1 else self.rows[:, 0]
-        self.rows[schedule.ones] = 1.0
+        self.uniform, rows = np.zeros(schedule.sizes[0]), np.zeros((schedule.sizes[1], n))
+        self.lanes = rows if n > 1 else rows[:, 0]
+        self.memory = {False: self.uniform, True: self.lanes}
+        rows[schedule.ones] = 1.0
         self.constants = dict(schedule.constants)
-        for slot, number in schedule.constants:
-            self.uniform[slot] = number
+        self.uniform[[*self.constants]] = [*self.constants.values()]
         self.parameters = self.uniform[: schedule.constants[0][0]]
         is_lane, slots = schedule.results.T
-        self.uniform_results = _copier(self.uniform, slots[is_lane == 0])
-        self.lane_results = _copier(self.rows, slots[is_lane == 1])
+        self.uniform_results: Callable[[], Any] = partial(self.uniform.take, slots[is_lane == 0])
+        self.lane_results: Callable[[], Any] = partial(rows.take, slots[is_lane == 1], axis=0)
         self._inputs: list[Array] = []
         first = 0
         for shape in shapes:
             last = first + math.prod(shape)
-            self._inputs.append(np.moveaxis(self.rows[first:last].reshape(*shape, n), -1, 0))
+            self._inputs.append(np.moveaxis(rows[first:last].reshape(*shape, n), -1, 0))
             first = last + 1  # skips a row of ones
-        self.memory = {False: self.uniform, True: self.lanes}
         self.gathered: dict[Any, Array] = {}
-        self._steps: list[Step] = []
-        for group in (*schedule.before, *schedule.lanes):
-            self._add(group)
+        self.steps_of: list[tuple[Group, list[Step]]] = []
+        self.until_means = self._added([*schedule.before, *schedule.lanes])
         if n > 1:
             means = self.uniform[slice(*schedule.means)]
-            self._step(np.multiply, means, np.array(1 / n), means)
-        self._until_means, self._steps = self._steps, []
-        for group in schedule.after:
-            self._add(group)
-        self._all = self._until_means + self._steps
+            self.until_means.append(partial(np.multiply, means, np.array(1 / n), means))
+        self.after_means = self._added(schedule.after)
 
     def load(self, arguments: Sequence[Array]) -> None:
         """Copies the arguments, even read-only ones: other code may write to their memory."""
         for window, argument in zip(self._inputs, arguments, strict=True):
             window[...] = argument
 
-    @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
     def __call__(self) -> None:
-        """Computes everything; it enters one such context instead of two."""
-        for step in self._all:
+        """Computes everything."""
+        for step in self.until_means:
             step()
-
-    @np.errstate(all="ignore")
-    def until_means(self) -> None:
-        """Computes the uniform groups, the lanes, and their means."""
-        for step in self._until_means:
-            step()
-
-    @np.errstate(all="ignore")
-    def after_means(self) -> None:
-        """Computes the groups that depend on the means."""
-        for step in self._steps:
+        for step in self.after_means:
             step()
 
     # ---- views
 
     def _step(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
-        self._steps.append(partial(function, *arguments, **named))
+        self.steps_of[-1][1].append(partial(function, *arguments, **named))
 
     def _view(self, block: Block) -> Array:
         """The numbers of a block, in the shape of its slots plus a last axis for the lanes."""
@@ -166,8 +146,6 @@ class NumPyRun:
             row, *lane = memory.strides
             strides = [row * step for step in steps] + lane
             return np.ndarray(shape, float, memory, row * slots.item(0), strides)
-        if not block.lanes and self.constants.keys() >= set(slots.flat):
-            return self.uniform[slots]  # a copy is enough: constants do not change
         key = (block.lanes, slots.shape, slots.tobytes())
         if key not in self.gathered:
             self.gathered[key] = np.empty(shape)
@@ -179,19 +157,22 @@ class NumPyRun:
         if not block.lanes and block.slots.size == 1:
             return self.uniform[block.slots.item(0), ...]
         view = self._view(block)
-        if not block.lanes and not any(view.strides):
-            return view.reshape(-1)[0, ...]  # the same number everywhere: no axes needed
         return view if view.ndim == dimensions else view[..., None]
 
     # ---- groups
 
-    def _add(self, group: Group) -> None:
+    def _added(self, groups: Sequence[Group]) -> list[Step]:
+        """The steps of these groups."""
         special = {
             "dot": self._dot, "mean": self._mean, "take": self._take, "scatter": self._scatter,
             "scatter mean": self._scatter, **dict.fromkeys(REDUCTIONS, self._reduce),
             **dict.fromkeys(CHOICES, self._where),
         }  # fmt: skip
-        special.get(group.op, self._elementwise)(group)
+        first = len(self.steps_of)
+        for group in groups:
+            self.steps_of.append((group, []))
+            special.get(group.op, self._elementwise)(group)
+        return [step for _, steps in self.steps_of[first:] for step in steps]
 
     def _elementwise(self, group: Group) -> None:
         out = self._view(group.result)
@@ -207,10 +188,7 @@ class NumPyRun:
     def _reduce(self, group: Group) -> None:
         function = REDUCTIONS[group.op]
         numbers, out = self._view(group.operands[0]), self._view(group.result)
-        if numbers.shape[1] == 2:  # two numbers need no reduction
-            self._step(function, numbers[:, 0], numbers[:, 1], out=out)
-        else:
-            self._step(function.reduce, numbers, 1, None, out)
+        self._step(function.reduce, numbers, 1, None, out)
 
     def _where(self, group: Group) -> None:
         """Computes b + c (a - b) on the bits, as integers: with floats, 0 times infinity is NaN.
@@ -220,12 +198,10 @@ class NumPyRun:
         out = self._view(group.result).view(np.int64)
         x, y, a, b = (self._operand(block, out.ndim) for block in group.operands)
         a, b, other = a.view(np.int64), b.view(np.int64), group.operands[3]
-        truth = np.empty(np.broadcast_shapes(x.shape, y.shape), bool)
-        self._step(CHOICES[group.op], x, y, truth)
-        c = np.zeros(truth.shape, np.int64)
-        self._step(np.copyto, c, truth)
+        c = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.int64)
+        self._step(CHOICES[group.op], x, y, c)
         is_constant = not other.lanes and self.constants.keys() >= set(other.slots.flat)
-        if is_constant and not b.any():  # b has no bit set, not even the sign bit of -0.0
+        if is_constant and not b.any():  # no bit is set, not even the sign bit of -0.0
             self._step(np.multiply, c, a, out)
         else:
             difference = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.int64)
@@ -259,9 +235,7 @@ class NumPyRun:
     def _along_lanes(self, block: Block) -> Array:
         """A matrix with a row for each list: the numbers of the list in all lanes."""
         numbers = self._view(block)
-        if self.n == 1:
-            return numbers
-        if not block.lanes:
+        if numbers.ndim == block.slots.ndim:  # uniform, or a single lane
             numbers = np.broadcast_to(numbers[..., None], (*numbers.shape, self.n))
         whole = numbers.reshape(*numbers.shape[:-2], -1)
         if not np.may_share_memory(whole, numbers):  # no view, but a copy
@@ -293,14 +267,12 @@ class NumPyRun:
             self._step(_check_index, numbers, length)  # inputs are checked when the call starts
         positions, whole = np.zeros(shape, np.intp), np.zeros(shape, np.intp)
         self._step(np.copyto, positions, numbers, casting="unsafe")
-        if n_tables > 1:
-            starts = length * np.arange(n_tables).reshape(-1, *[1] * (len(shape) - 1))
-            self._step(np.add, positions, whole + starts, positions)
-        slots = table.slots.ravel().astype(np.intp)
+        starts = length * np.arange(n_tables).reshape(-1, *[1] * (len(shape) - 1))
+        self._step(np.add, positions, whole + starts, positions)
         stride = self.n if table.lanes else 1
-        self._step((slots * stride).take, positions, None, positions, "clip")
-        if stride > 1:
-            self._step(np.add, positions, whole + np.arange(self.n), positions)
+        slots = table.slots.ravel().astype(np.intp) * stride
+        self._step(slots.take, positions, None, positions, "clip")
+        self._step(np.add, positions, whole + np.arange(stride), positions)
         return positions
 
 
@@ -325,6 +297,7 @@ class NumPyExecutor:
         self.bound: dict[int, NumPyRun] = {}
         self.tile = max(16, MEMORY // (8 * schedule.sizes[1]))  # what fits into the cache
 
+    @np.errstate(all="ignore")  # 1 / 0 is infinite, without a warning
     def __call__(
         self, parameters: Array, arguments: Sequence[Array], n: int
     ) -> tuple[Array, Array]:
@@ -336,37 +309,25 @@ class NumPyExecutor:
                 array without axes is the same for all examples.
             n: the number of examples.
         """
-        if n > self.tile:
-            return self._in_tiles(parameters, arguments, n)
-        run = self.taken(n)
-        run.load(arguments)
-        run.parameters[...] = parameters
-        run()
-        results = run.uniform_results(), run.lane_results()
-        self.bound[n] = run
-        return results
-
-    def _in_tiles(
-        self, parameters: Array, arguments: Sequence[Array], n: int
-    ) -> tuple[Array, Array]:
         means = slice(*self.schedule.means)
-        total = np.zeros(means.stop - means.start)
+        total: Any = 0.0
+        runs: dict[int, NumPyRun] = {}
         rows = []
         for start in range(0, n, self.tile):
             size = min(self.tile, n - start)
-            run = self.taken(size)
-            run.load([a[start : start + size] if a.ndim else a for a in arguments])
+            run = runs[size] = runs.get(size) or self.taken(size)
+            of_tile = slice(start, start + size)
+            run.load(arguments if size == n else [a[of_tile] if a.ndim else a for a in arguments])
             run.parameters[...] = parameters
-            run.until_means()
-            with np.errstate(all="ignore"):
-                total += run.uniform[means] * (size / n)
+            for step in run.until_means:
+                step()
+            if size < n:  # the tiles so far
+                total = run.uniform[means] = total + run.uniform[means] * (size / n)
             rows.append(run.lane_results())
-            if start + size < n:
-                self.bound[size] = run
-        run.uniform[means] = total
-        run.after_means()
-        results = run.uniform_results(), np.concatenate(rows, axis=1)
-        self.bound[size] = run
+        for step in run.after_means:
+            step()
+        results = run.uniform_results(), rows[0] if size == n else np.concatenate(rows, axis=1)
+        self.bound.update(runs)
         return results
 
     def taken(self, n: int) -> NumPyRun:
@@ -402,6 +363,7 @@ class NumPyLoop:
         n = len(update.kept)
         self._kept, self._new = rest[:n], rest[n:]
 
+    @np.errstate(all="ignore")
     def __call__(
         self, arrays: Sequence[Array], n: int, count: int, order: Array | None, numbers: Array,
         kept: Sequence[Array], gradient: Array, losses: Array, done: Array,
@@ -434,19 +396,20 @@ class NumPyLoop:
             losses[k] = uniform[update.mean]
             if not uniform[update.square] < np.inf:
                 return False
-            new = [uniform[place] for place in self._new]
-            try:
-                self._commit(kept, new, done, k)
-            except KeyboardInterrupt:  # no half update
-                self._commit(kept, new, done, k)
-                raise
+            commit(kept, [uniform[place] for place in self._new], done, k + 1)
         self._executor.bound[n] = run
         return True
 
-    def _commit(self, kept: Sequence[Array], new: Sequence[Array], done: Array, k: int) -> None:
-        for outside, numbers in zip(kept, new, strict=True):
-            outside[...] = numbers
-        done[0] = k + 1
+
+def commit(kept: Sequence[Array], new: Sequence[Array], done: Array, count: int) -> None:
+    """Stores new numbers, and how many steps are done; Ctrl-C waits until all of it is stored."""
+    try:
+        for old, numbers in zip(kept, new, strict=True):
+            old[...] = numbers
+        done[0] = count
+    except KeyboardInterrupt:
+        commit(kept, new, done, count)
+        raise
 
 
 def _index(slots: Slots) -> Any:
@@ -461,20 +424,13 @@ def regular(slots: Slots) -> tuple[int, ...] | None:
     >>> regular(np.array([[3, 4], [6, 7]])), regular(np.array([3, 4, 6]))
     ((3, 1), None)
     """
-    if slots.size == 1:
-        return (0,) * slots.ndim
-    first, n = slots.item(0), slots.size
-    if slots.shape[-1] == n:  # the usual case
-        step = slots.item(1) - first
-        expected = range(first, first + n * step, step) if step else [first] * n
-        is_regular = slots.ravel().tolist() == [*expected]
-        return (0,) * (slots.ndim - 1) + (step,) if is_regular else None
-    steps: list[int] = []
-    grid: Any = first
-    for axis, size in enumerate(slots.shape):
-        steps.append(slots.take(1, axis).item(0) - first if size > 1 else 0)
-        grid = np.add.outer(grid, steps[-1] * np.arange(size))
-    return tuple(steps) if (slots == grid).all() else None
+    numbers = slots.ravel().tolist()
+    steps, expected, distance = [], numbers[:1], len(numbers)
+    for size in slots.shape:
+        distance //= size
+        steps.append(numbers[distance] - numbers[0] if size > 1 else 0)
+        expected = [slot + steps[-1] * i for slot in expected for i in range(size)]
+    return tuple(steps) if numbers == expected else None
 
 
 def _check_index(index: Array, length: int) -> None:
@@ -483,13 +439,3 @@ def _check_index(index: Array, length: int) -> None:
         raise IndexError(
             f"take expects a whole number 0 <= index < {length}, got {index[is_wrong][0]:g}"
         )
-
-
-def _copier(memory: Array, slots: Array) -> Callable[[], Array]:
-    ends = [0, *(np.flatnonzero(np.diff(slots) != 1) + 1), len(slots)]
-    stretches = [memory[slots[a] : slots[b - 1] + 1] for a, b in pairwise(ends) if a < b]
-    if len(stretches) == 1:
-        return stretches[0].copy
-    if 0 < LONG * len(stretches) <= len(slots):
-        return partial(np.concatenate, stretches)
-    return partial(memory.take, slots, axis=0)
