@@ -193,7 +193,8 @@ class Program:
         for nodes in self.examples:
             operands = [nodes[i] for i in places]
             gap = operation.break_at(*[v.data for v in operands]) if operation.break_at else 1.0
-            if abs(gap) < NEAR and not exact and len(set(places[: operation.compared])) > 1:
+            is_itself = operation.arity > 1 and len(set(places[: operation.compared])) == 1
+            if abs(gap) < NEAR and not exact and not is_itself:
                 return False
             try:
                 new.append(as_list(operation.function(*operands)))
