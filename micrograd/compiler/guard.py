@@ -24,9 +24,8 @@ two lists of dicts and lists, which Python evaluates in C. nn.Module counts assi
 attributes; while the count stays the same, modules need not be compared.
 
 Of 27 changes such as a user makes, the next call gives the right result after 25; environment
-variables and files are not noticed. torch.compile notices 25, too. jax.jit and equinox's filter_jit
-ask for arguments instead, and keep the old result. A call takes 4 microseconds, check included;
-with torch.compile 11 (2 cores of an AMD EPYC; `demos/benchmark.py --only stale`).
+variables and files are not noticed. torch.compile notices 25, too; jax.jit and equinox's filter_jit
+ask for arguments instead. A call takes 4 microseconds (`demos/benchmark.py --only stale`).
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ from micrograd.engine import Value
 from micrograd.module import Module
 from micrograd.optim import Optimizer
 
-# Objects of these types have no items and no attributes, so there is nothing to follow, and ==
-# compares them fully. Subclasses are not listed: their objects may have attributes.
+# Objects of these types have no items and no attributes, and == compares them fully. Subclasses are
+# not listed: their objects may have attributes.
 PLAIN = {
     *(int, float, complex, bool, str, bytes, type(None), type(...), range, slice, CodeType),
     *(set(np.sctypeDict.values()) - {np.object_, np.void}),
@@ -125,8 +124,7 @@ class Guard:
         self._collect()
 
     def _collect(self) -> None:
-        # Comparing two lists checks many parts at once. Those for which == is not enough, such as
-        # an object with an array among its attributes, are checked one by one.
+        # Comparing two lists checks many parts at once; others, with an array, say, go one by one.
         self._alone = [part for part in self._parts if part.copy is None]
         together = [part for part in self._parts if part.copy is not None]
         self._holders = [part.holder for part in together]
@@ -178,6 +176,8 @@ class _Part:
     def remember(self) -> None:
         self.before = self.items()
         self.copy = self.holder.copy() if _equality_tells(self.holder) else None
+        every = _elements_of(self.holder)  # must not keep a graph alive
+        self._every = [] if any(isinstance(x, Value) and x._prev for x in every) else every
 
     def items(self) -> tuple[Any, ...]:
         found: Iterable[Any] = _elements_of(self.holder)
@@ -188,6 +188,9 @@ class _Part:
 
     def holds(self) -> bool:
         """Whether what counts is unchanged; other attributes may have changed."""
+        now = _elements_of(self.holder)
+        if len(now) == len(self._every) and all(map(is_, now, self._every)):  # the usual case
+            return True
         if not _are_same(self.items(), self.before):
             return False
         self.remember()
@@ -195,7 +198,6 @@ class _Part:
 
 
 class _AllNames:
-    # Contains every name.
     def __contains__(self, _: Any) -> bool:
         return True
 
@@ -323,7 +325,7 @@ class _Walk:
         for namespace, names in self._namespaces.values():
             if present := [name for name in names if name in namespace]:
                 self.reads.append((itemgetter(*present, present[0]), namespace))  # a tuple
-            if absent := names.difference(present):  # usually names of built-in functions
+            if absent := names.difference(present):  # usually built-in functions
                 self.reads.append((namespace.keys().isdisjoint, absent))
         for thing in self._objects:
             if slots := self._slots(thing):
@@ -397,8 +399,7 @@ NO_ATTRIBUTES: dict[str, Any] = {}  # the attributes of an object without a `__d
 
 
 def _namespace_of(thing: Any) -> dict[str, Any]:
-    # The attributes of an object, without its slots.
-    try:
+    try:  # the attributes of an object, without its slots
         found = vars(thing)
     except Exception:  # a user's __getattr__ may raise anything
         return NO_ATTRIBUTES
@@ -444,7 +445,6 @@ def _is_installed(file: str | None) -> bool:
 
 
 def _is_library(kind: type) -> bool:
-    # Whether users do not edit this class. They may edit those of a notebook, `__main__`, even if
-    # it was started by an installed program.
+    # Whether users do not edit this class; `__main__` may be a notebook that a library started.
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return kind.__module__ != "__main__" and bool(file) and _is_installed(file)
