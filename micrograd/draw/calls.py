@@ -286,7 +286,7 @@ GENERATOR = 0x20 | 0x80 | 0x200  # flags of code: a generator, a coroutine, or b
 
 
 def _methods(kind: type) -> set[types.CodeType]:
-    # The code of the operations of a class of nodes, which are nobody's boxes.
+    # The code of the operations of a class of nodes: they get no boxes.
     found = set()
     for base in kind.__mro__:
         for method in vars(base).values():
