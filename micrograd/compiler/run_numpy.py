@@ -190,6 +190,8 @@ class NumPyRun:
     def _reduce(self, group: Group) -> None:
         function = REDUCTIONS[group.op]
         numbers, out = self._view(group.operands[0]), self._view(group.result)
+        if numbers.strides[1] < 0:  # NumPy before 2.2 finds a wrong maximum backwards
+            numbers = numbers[:, ::-1]
         self._step(function.reduce, numbers, 1, None, out)
 
     def _where(self, group: Group) -> None:
