@@ -363,6 +363,8 @@ def _in_range(name: str, number: Any, below: float = math.inf) -> Any:
     # The number, not as one of NumPy's: these would make the parameters NumPy's numbers, too.
     try:
         is_inside = 0 <= number < below
+        if is_inside and type(number) in (int, float):  # the usual case, in each step
+            return number
     except TypeError:
         fix = "convert it with float()" if isinstance(number, str) else "pass one, for example 0.1"
         raise TypeError(f"{name} expects a number in [0, {below}), got {number!r}: {fix}") from None
@@ -412,16 +414,14 @@ class Parameters:
     def entries(self) -> Iterator[tuple[Any, Any]]:
         """Pairs (index into `state(name)`, parameter), or a single pair (all indices, row).
 
-        For the row, both the parameter and `state(name)[indices]` are copies, so a rule may use old
+        For the row, both the data and `state(name)[indices]` are copies, so a rule may use old
         numbers after it has changed them: the new ones are stored when the rule has ended.
         """
         if self.row is None:
             yield from enumerate(self.all)
             return
-        import numpy as np  # was imported before there were rows
-
-        copied = SimpleNamespace(data=self.row.data.copy(), grad=self.row.grad.copy())
-        yield np.arange(len(self.all)), copied
+        copied = SimpleNamespace(data=self.row.data.copy(), grad=self.row.grad)
+        yield self.row.every, copied
         self.row.data, self.row.grad = copied.data, copied.grad
 
     def state(self, name: str) -> Any:

@@ -62,6 +62,7 @@ PLAIN = {
 }
 CONTAINERS = (list, dict, set, deque, tuple, frozenset)
 EQUAL_IF_PARTS_ARE = {*PLAIN, *CONTAINERS}
+KNOWN_EQUALITY = (object.__eq__, tuple.__eq__)  # the latter of named tuples
 
 # Bytecode instructions that load something by name, and what they load.
 LOADS = {
@@ -92,7 +93,7 @@ GO_THROUGH_ALL = {"parameters", "named_parameters", "named_modules", "state_dict
 STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 THIS_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 RESULT = object()  # replaces results of operations in comparisons: each run creates new ones
-FUNCTION = attrgetter("__code__", "__defaults__", "__kwdefaults__")
+CODE, DEFAULTS = attrgetter("__code__"), attrgetter("__defaults__", "__kwdefaults__")
 CONTENTS = attrgetter("cell_contents", "cell_contents")  # a tuple, as other reads return
 
 
@@ -117,6 +118,7 @@ class Guard:
         self.values = walk.values
         self.reads_optimizer = any(part.before for part in walk.of_optimizers)
         self._parts, self._modules, self._edits = walk.parts, walk.of_modules, Module.edits
+        self._functions, self._codes = walk.functions, [*map(CODE, walk.functions)]
         self._reads = [read for read, _ in walk.reads]
         self._things = [thing for _, thing in walk.reads]
         found = [read(thing) for read, thing in walk.reads]
@@ -142,6 +144,8 @@ class Guard:
     def holds(self) -> bool:
         """Whether everything that the function reads is unchanged."""
         try:
+            if [*map(CODE, self._functions)] != self._codes:
+                return False
             if [*map(call, self._reads, self._things)] != self._expected:
                 return False
             if self._edits != Module.edits:
@@ -218,6 +222,7 @@ class _Walk:
         values: Values that are leaves.
         parts: the containers and objects that may change.
         of_modules, of_optimizers: the parts that are attributes of these.
+        functions: the functions, whose code must not change.
         reads: pairs of a function and its argument; the results must not change.
     """
 
@@ -226,6 +231,7 @@ class _Walk:
         self.parts: list[_Part] = []
         self.of_modules: list[_Part] = []
         self.of_optimizers: list[_Part] = []
+        self.functions: list[FunctionType] = []
         self.reads: list[tuple[Callable[[Any], Any], Any]] = []
         self._names: set[str] = set()  # attribute names that code loads
         self._namespaces: dict[int, tuple[Any, set[str]]] = {}  # of functions; the names they load
@@ -276,9 +282,12 @@ class _Walk:
         self._waiting += [cell.cell_contents for cell in cells]
         if _is_installed(function.__code__.co_filename):  # perhaps a decorator: it calls user code
             return
-        self.reads += [(FUNCTION, function), *((CONTENTS, cell) for cell in cells)]
+        self.functions.append(function)
+        self.reads += [(CONTENTS, cell) for cell in cells]
         self._objects += [function] if vars(function) else []
-        self._waiting += [*(function.__defaults__ or ()), function.__kwdefaults__]
+        if any(defaults := DEFAULTS(function)):
+            self.reads.append((DEFAULTS, function))
+            self._waiting += [*(defaults[0] or ()), defaults[1]]
         self._waiting += [sys.modules.get(name) for name in loaded["modules"]]
         self._read(function.__globals__, loaded["globals"])
 
@@ -372,7 +381,7 @@ def _equality_tells(thing: Any) -> bool:
         return False
     items = _elements_of(thing) if isinstance(thing, (*CONTAINERS, MappingProxyType)) else []
     kinds: Any = set(map(type, items))
-    if any(kind.__eq__ is not object.__eq__ for kind in kinds - EQUAL_IF_PARTS_ARE):
+    if any(kind.__eq__ not in KNOWN_EQUALITY for kind in kinds - EQUAL_IF_PARTS_ARE):
         return False
     return not any(isinstance(x, Value) and x._prev for x in items)
 

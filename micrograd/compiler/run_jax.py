@@ -352,16 +352,14 @@ class JaxLoop:
     gradients, and then the new data and states, one after the other.
     """
 
-    def __init__(self, update: Any, shapes: Sequence[tuple[int, ...]]) -> None:
-        self.largest = 2**62 if jax.process_count() == 1 else 0
+    def __init__(self, update: Any, memory: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+        self.largest, self.memory = 2**62 if jax.process_count() == 1 else 0, memory
         self._update, self._n_arguments = update, len(shapes)
         self._compiled = lru_cache(KEPT)(self._loop)
 
-    def __call__(
-        self, arrays: Sequence[Array], n: int, count: int, order: Array | None, numbers: Array,
-        kept: Sequence[Array], gradient: Array, losses: Array, done: Array,
-    ) -> bool:  # fmt: skip
+    def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
         """Does steps, perhaps fewer than `count`; whether the square of the gradients is finite."""
+        numbers, kept, gradient, losses, done = self.memory
         if order is not None:
             count = min(count, ROWS)
             order = np.resize(order[:count], (ROWS, n))

@@ -17,7 +17,7 @@ from __future__ import annotations
 import ctypes
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -126,8 +126,8 @@ class _Runner:
 
     largest = 2**62
 
-    def __init__(self, schedule: Schedule, plan: Plan) -> None:
-        self.schedule, self.plan = schedule, plan
+    def __init__(self, schedule: Schedule, plan: Plan, outside: Mapping[int, Array]) -> None:
+        self.schedule, self.plan, self.outside = schedule, plan, outside
         self._binaries: dict[bool, Binary] = {}
 
     def taken(self, n: int) -> Job:
@@ -138,10 +138,14 @@ class _Runner:
             binary = self._binaries[n == 1] = Binary(Code(text), tables, layout, [])
         blocks = min(binary.layout.tile, -(-n // binary.layout.width))
         try:
-            job = binary.free.pop()
+            job: Job | None = binary.free.pop()
         except IndexError:
-            return Job(self.schedule, self.plan, binary, blocks)
-        return job if job.blocks >= blocks else Job(self.schedule, self.plan, binary, blocks)
+            job = None
+        if job is None or job.blocks < blocks:
+            job = Job(self.schedule, self.plan, binary, blocks)
+            for at, array in self.outside.items():
+                job.point(at, array)
+        return job
 
     def put(self, job: Job, n: int) -> None:
         """Keeps a job for the next run."""
@@ -157,7 +161,7 @@ class LlvmExecutor(_Runner):
         self._n_rows, uniform = int(is_lane.sum()), slots[is_lane == 0]
         self._n_uniform = len(uniform)
         widths = [math.prod(shape) for shape in shapes]
-        super().__init__(schedule, Plan([np.arange(n_parameters)], [uniform], widths))
+        super().__init__(schedule, Plan([np.arange(n_parameters)], [uniform], widths), {})
 
     def __call__(self, parameters: Array, arguments: Sequence[Array], n: int) -> tuple[Array, Any]:
         """The results that are uniform or means, and a row of lanes for each remaining result."""
@@ -181,28 +185,24 @@ class LlvmExecutor(_Runner):
 class LlvmLoop(_Runner):
     """Training steps, all of them inside the machine code; `NumPyLoop` describes the arguments."""
 
-    def __init__(self, update: Any, shapes: Sequence[tuple[int, ...]]) -> None:
-        widths = [math.prod(shape) for shape in shapes]
-        outputs = [*update.kept, update.gradient]
-        super().__init__(update.schedule, Plan(update.kept, outputs, widths, update))
+    def __init__(self, update: Any, memory: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+        widths, self.done = [math.prod(shape) for shape in shapes], memory.done
+        plan = Plan(update.kept, [*update.kept, update.gradient], widths, update)
+        arrays = [*memory.kept, *memory.kept, memory.gradient]
+        outside = {AT["numbers"]: memory.numbers, AT["losses"]: memory.losses}
+        outside.update(zip(plan.given + plan.returned, arrays, strict=True))
+        super().__init__(update.schedule, plan, outside)
 
-    def __call__(
-        self, arrays: Sequence[Array], n: int, count: int, order: Array | None, numbers: Array,
-        kept: Sequence[Array], gradient: Array, losses: Array, done: Array,
-    ) -> bool:  # fmt: skip
+    def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
         """Does steps; returns whether the square of the gradients stays finite."""
-        job, plan = self.taken(n), self.plan
+        job = self.taken(n)
         job.numbers[llvm_code.HAS_ORDER] = order is not None
         if order is not None:
             job.point(AT["order"], np.ascontiguousarray(order, np.int64))
-        job.point(AT["numbers"], numbers)
-        job.point(AT["losses"], losses)
-        for at, array in zip(plan.given + plan.returned, [*kept, *kept, gradient], strict=True):
-            job.point(at, array)
         try:
             status = job.run(n, arrays, count)
         finally:
-            done[0] = job.numbers[llvm_code.DONE]
+            self.done[0] = job.numbers[llvm_code.DONE]
         self.put(job, n)
         if status in (0, llvm_code.NOT_FINITE):
             return not status

@@ -353,24 +353,22 @@ class NumPyLoop:
 
     Args:
         update: an `Update`, see `update.py`.
+        memory: the arrays that the steps work on, a `Memory` of the same file.
         shapes: the shape of each argument, for one example.
 
     Attributes:
         largest: the largest number of examples.
     """
 
-    def __init__(self, update: Any, shapes: Sequence[tuple[int, ...]]) -> None:
-        self.update = update
+    def __init__(self, update: Any, memory: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+        self.update, self.memory = update, memory
         self._executor = NumPyExecutor(update.schedule, shapes)
         self.largest = self._executor.tile
         self._numbers, self._gradient = _index(update.numbers), _index(update.gradient)
         self._kept, self._new = [*map(_index, update.kept)], [*map(_index, update.new)]
 
     @np.errstate(all="ignore")
-    def __call__(
-        self, arrays: Sequence[Array], n: int, count: int, order: Array | None, numbers: Array,
-        kept: Sequence[Array], gradient: Array, losses: Array, done: Array,
-    ) -> bool:  # fmt: skip
+    def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
         """Does steps, until the square of the gradients is infinite; whether it stays finite.
 
         Args:
@@ -378,12 +376,8 @@ class NumPyLoop:
             n: number of examples in a step.
             count: number of steps.
             order: the indices of the examples for each step, of shape (count, n); None for all.
-            numbers: those that all parameters share, with a row for each step.
-            kept: the data of the parameters, and their states, which change.
-            gradient: an array for the gradients of the last step.
-            losses: an array for the mean of each step.
-            done: an array of one number, the number of complete steps.
         """
+        numbers, kept, gradient, losses, done = self.memory
         update, run = self.update, self._executor.taken(n)
         uniform = run.uniform
         if order is None:  # all steps use the same examples

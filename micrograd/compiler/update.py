@@ -170,6 +170,24 @@ class _Traced:
         self.grad = recording.input(0.0)
 
 
+class Memory(NamedTuple):
+    """The arrays that all steps of a training work on.
+
+    Attributes:
+        numbers: those that all parameters share, with a row for each step.
+        kept: the data of the parameters, and their states, which change.
+        gradient: the gradients of the last step.
+        losses: the mean of each step.
+        done: one number, of the complete steps.
+    """
+
+    numbers: Array
+    kept: list[Array]
+    gradient: Array
+    losses: Array
+    done: Array
+
+
 class Training:
     """Steps of a program with an optimizer.
 
@@ -183,18 +201,17 @@ class Training:
     def __init__(self, program: Program, optimizer: Optimizer, row: Row, places: Array) -> None:
         self.optimizer, self.row = optimizer, row
         self._update = update = updating(program.schedule, optimizer, places)
-        name = LOOPS[program.executor]
-        module = import_module(f"micrograd.compiler.run_{program.executor}")
-        self._loop = getattr(module, name)(update, program.shapes)
-        self.largest = self._loop.largest
         self._settings = optimizer._checked()  # the first is lr, which may change
         self._methods = METHODS(optimizer)
-        self._kept = [row.data, *map(optimizer._state, update.states)]
         self._n_shared = len(optimizer._numbers(1))
-        self._numbers = np.zeros((MOST, len(update.numbers)))
-        self._numbers[:, self._n_shared :] = update.constants
-        self._losses, self._done = np.zeros(MOST), np.zeros(1, np.int64)
+        numbers = np.zeros((MOST, len(update.numbers)))
+        numbers[:, self._n_shared :] = update.constants
+        kept = [row.data, *map(optimizer._state, update.states)]
+        self._memory = Memory(numbers, kept, row.grad, np.zeros(MOST), np.zeros(1, np.int64))
         self._now: list[tuple[float, ...]] = []
+        module = import_module(f"micrograd.compiler.run_{program.executor}")
+        self._loop = getattr(module, LOOPS[program.executor])(update, self._memory, program.shapes)
+        self.largest = self._loop.largest
 
     def is_for(self, optimizer: Any) -> bool:
         """Whether it still trains with this optimizer, whose settings may have changed."""
@@ -228,19 +245,18 @@ class Training:
                 parameters are those of the last full step.
             IndexError: `take` got an invalid index. The same holds.
         """
-        optimizer, first = self.optimizer, self.optimizer.steps + 1
+        optimizer, memory, first = self.optimizer, self._memory, self.optimizer.steps + 1
         now = [optimizer._numbers(step) for step in range(first, first + count)]
         if lrs:
             now = [(lr, *others) for lr, (_, *others) in zip(lrs, now, strict=True)]
         if now != self._now:  # an assignment takes longer than the comparison
-            self._numbers[:count, : self._n_shared] = self._now = now
-        self._done[0] = 0
-        given = self._numbers, self._kept, self.row.grad, self._losses, self._done
+            memory.numbers[:count, : self._n_shared] = self._now = now
+        memory.done[0] = 0
         try:
-            is_finite = self._loop(arrays, n, count, order, *given)
+            is_finite = self._loop(arrays, n, count, order)
         finally:  # after Ctrl-C or an invalid index, earlier steps count
-            done = self._done.item()
-            means += self._losses[:done].tolist()
+            done = memory.done.item()
+            means += memory.losses[:done].tolist()
             optimizer.steps += done
             if lrs:
                 optimizer.lr = lrs[min(done, count - 1)]
