@@ -82,7 +82,7 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
     try:
         entries = _entries(node, upstream, strict)
     except (ArithmeticError, ValueError) as error:
-        raise explained(error, node._op, node._prev, "derivatives", node) from error
+        raise explained(error, node._op, node._prev, "derivatives") from error
     share = {v: shares(entries[v], node._prev.count(v)) for v in entries}
     return tuple(next(share[v]) for v in node._prev)
 

@@ -303,7 +303,7 @@ class Value(Node):
                     node._chain_rule(node.grad, *node._prev)
         except FAILURES as error:
             # A variable for the new error would be a reference cycle through its traceback.
-            raise explained(error, node._op, node._prev, "backward pass", node)  # noqa: B904
+            raise explained(error, node._op, node._prev, "backward pass")  # noqa: B904
 
 
 def topological_order(*roots: Value) -> list[Value]:

@@ -20,8 +20,6 @@ from random_graphs import POINT, SMOOTH, STEPS, build
 
 from micrograd import take
 from micrograd.core import node as nodes
-from micrograd.derivatives import local_derivatives
-from micrograd.draw import draw_dot
 from micrograd.engine import Value, no_grad, topological_order, where
 
 
@@ -834,69 +832,6 @@ def test_leaves_and_what_requires_a_gradient():
     for name in ("is_leaf", "requires_grad"):
         with pytest.raises(AttributeError):
             setattr(x, name, True)
-
-
-# ---- the graph of an error
-
-
-@pytest.mark.parametrize(
-    ("operation", "op", "data"),
-    [
-        (lambda x: (x - 2.0).log(), "log", "nan"),
-        (lambda x: x / (x - 2.0), "/", "nan"),
-        (lambda x: (x * 1000.0).exp(), "exp", "nan"),
-        (lambda x: (x - 3.0) ** 0.5, "**0.5", "nan"),
-        (lambda x: 0.0**-x, "**", "nan"),
-        (lambda x: (x - 2.0).sqrt().backward(), "sqrt", "0.0"),
-        (lambda x: local_derivatives((x - 2.0).sqrt()), "sqrt", "0.0"),
-    ],
-)
-def test_an_arithmetic_error_carries_the_graph_up_to_the_operation_that_failed(operation, op, data):
-    x = Value(2.0, label="x")
-    with pytest.raises((ArithmeticError, ValueError)) as caught:
-        operation(x)
-    node = caught.value.graph
-    assert (node._op, str(node.data)) == (op, data)
-    assert x in topological_order(node)
-    text = draw_dot(node, edges="derivatives").source
-    assert ">x<" in text
-    assert "no derivative known" in text
-    with pytest.raises((ArithmeticError, ValueError)):  # it has no derivative
-        node.backward()
-
-
-@pytest.mark.parametrize("operation", [Value.log, lambda x: x.sqrt().backward()])
-def test_an_error_keeps_its_graph_no_longer_than_itself(operation):
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        try:
-            operation(Value(1.0) * 0.0)
-        except ValueError as error:
-            node = weakref.ref(error.graph)
-        except ZeroDivisionError as error:
-            node = weakref.ref(error.graph)
-        assert node() is None
-    finally:
-        if before:
-            gc.enable()
-
-
-def test_an_error_leaves_its_process_without_its_graph():
-    for operation in (Value.log, lambda x: x.sqrt().backward()):
-        with pytest.raises((ArithmeticError, ValueError)) as caught:
-            operation(Value(1.0) * 0.0)
-        for found in (pickle.loads(pickle.dumps(caught.value)), copy.deepcopy(caught.value)):
-            assert (type(found), str(found)) == (type(caught.value), str(caught.value))
-            assert not hasattr(found, "graph")
-
-
-def test_an_error_that_is_no_failed_arithmetic_has_no_graph():
-    x = Value(1.0)
-    x.data = "a text"
-    with pytest.raises(TypeError) as caught:
-        _ = x * 2.0
-    assert not hasattr(caught.value, "graph")
 
 
 def test_a_node_without_its_operands_is_a_leaf():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,14 +41,8 @@ def misuse(node: Any) -> TypeError | None:
     return None
 
 
-def explained(
-    error: Exception, op: str, operands: Sequence[Any], when: str = "", node: Any = None
-) -> Exception:
-    """An error of the same kind, whose message names the operation, its operands and the fix.
-
-    An arithmetic error has an attribute `graph`: the node that failed, from which its graph can be
-    drawn. An operation that failed has no result, so its data is NaN.
-    """
+def explained(error: Exception, op: str, operands: Sequence[Any], when: str = "") -> Exception:
+    """An error of the same kind, whose message names the operation, its operands and the fix."""
     if reason := next(filter(None, map(misuse, operands)), None):
         return reason
     if isinstance(error, (TypeError, RecursionError)):
@@ -67,17 +60,4 @@ def explained(
     )
     why = advice.get(f"{symbol} {kind.__name__}") or advice.get(op) or error
     place = f"in the {when} of " if when else ""
-    raised = kind(f"{place}{formula} with {known}: {why}")
-    vars(raised)["graph"] = node or _failed(op, operands, str(raised))
-    # A graph cannot be pickled, but the error can be, without it: another process may raise it.
-    vars(raised)["__reduce_ex__"] = lambda _, parts=(kind, raised.args): parts
-    return raised
-
-
-def _failed(op: str, operands: Sequence[Any], message: str) -> Any:
-    def _backward(upstream: Any, *operands: Any) -> None:
-        raise ValueError(message)  # the text alone: the error itself would be a reference cycle
-
-    node = operands[0].detach()  # a plain Value
-    node.data, node._prev, node._op, node._chain_rule = math.nan, tuple(operands), op, _backward
-    return node
+    return kind(f"{place}{formula} with {known}: {why}")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import wraps
 from operator import ge, gt, le, lt
 from types import SimpleNamespace
-from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from typing import Any, Concatenate, NoReturn, TypeVar
 
 from micrograd.core.errors import FAILURES, advice, explained, misuse
 from micrograd.core.numbers import Number, as_number
@@ -21,7 +21,6 @@ from micrograd.core.pause import is_paused, open_blocks
 
 Output = tuple[Number, Any]  # the data of a result, and its _backward
 N = TypeVar("N", bound="Node")
-P = ParamSpec("P")
 
 operations: dict[str, Callable[..., Any]] = {}  # the key is the `_op` of the results
 _new = object.__new__
@@ -33,7 +32,7 @@ _known_kinds: set[type] = set()  # types of results that are known to be numbers
 
 def operation(
     op: str, fix: str = ""
-) -> Callable[[Callable[Concatenate[N, P], Output]], Callable[Concatenate[N, ...], N]]:
+) -> Callable[[Callable[Concatenate[N, ...], Output]], Callable[Concatenate[N, ...], N]]:
     """A decorator that turns a function of nodes into an operation, as in `@operation("+")`.
 
     The function returns its `Output`. `_backward` receives the upstream gradient and the operands,

@@ -69,9 +69,8 @@ def _sigmoid(x: float) -> float:
     return (e if x < 0 else 1.0) / (1.0 + e)
 
 
-exp, log = _function("exp", math.exp), _function("log", math.log)
-sqrt, tanh = _function("sqrt", math.sqrt), _function("tanh", math.tanh)
-sin, cos = _function("sin", math.sin), _function("cos", math.cos)
+OF_MATH = math.exp, math.log, math.sqrt, math.tanh, math.sin, math.cos
+exp, log, sqrt, tanh, sin, cos = (_function(f.__name__, f) for f in OF_MATH)
 sigmoid = _function("sigmoid", _sigmoid)
 
 
@@ -104,10 +103,6 @@ def power(x: Number, y: Number) -> Number:
 
     Raises ValueError if x is negative and y not an integer (Python would return a complex number),
     and TypeError if x is a fraction and y not an integer (Python would return a float).
-
-    >>> from fractions import Fraction
-    >>> power(Fraction(2, 3), -2)
-    Fraction(9, 4)
     """
     z = x**y
     if isinstance(z, complex):
