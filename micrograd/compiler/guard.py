@@ -62,7 +62,6 @@ PLAIN = {
 }
 CONTAINERS = (list, dict, set, deque, tuple, frozenset)
 EQUAL_IF_PARTS_ARE = {*PLAIN, *CONTAINERS}
-KNOWN_EQUALITY = (object.__eq__, tuple.__eq__)  # the latter of named tuples
 
 # Bytecode instructions that load something by name, and what they load.
 LOADS = {
@@ -103,14 +102,6 @@ class Guard:
     Attributes:
         values: the leaves of graphs that it may use: its parameters are among them.
         reads_optimizer: whether it reads an attribute of an optimizer, such as `lr`.
-
-    >>> w, alpha = Value(2.0), 0.5
-    >>> guard = Guard(lambda x: alpha * w * x)
-    >>> guard.values, 0.5 in guard.numbers, guard.holds()
-    ([Value(data=2.0, grad=0)], True, True)
-    >>> alpha = 0.25
-    >>> guard.holds()
-    False
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -381,7 +372,7 @@ def _equality_tells(thing: Any) -> bool:
         return False
     items = _elements_of(thing) if isinstance(thing, (*CONTAINERS, MappingProxyType)) else []
     kinds: Any = set(map(type, items))
-    if any(kind.__eq__ not in KNOWN_EQUALITY for kind in kinds - EQUAL_IF_PARTS_ARE):
+    if any(kind.__eq__ not in (object.__eq__, tuple.__eq__) for kind in kinds - EQUAL_IF_PARTS_ARE):
         return False
     return not any(isinstance(x, Value) and x._prev for x in items)
 
