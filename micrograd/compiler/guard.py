@@ -141,15 +141,15 @@ class Guard:
                 return False
             if self._edits != Module.edits:
                 edits = Module.edits
-                if not all(part.holds() for part in self._modules):
+                if not all(map(_Part.holds, self._modules)):
                     return False
                 self._edits = edits
             if self._holders != self._copies:  # something changed that may not count
-                if not all(part.holds() for part in self._parts):
+                if not all(map(_Part.holds, self._parts)):
                     return False
                 self._collect()
                 return True
-            return all(part.holds() for part in self._alone)
+            return all(map(_Part.holds, self._alone))
         except Exception:  # a name has been deleted, or a number has become an array
             return False
 
