@@ -123,6 +123,8 @@ class JaxRun:
 
     def _store(self, lanes: bool, first: int, array: Array) -> None:
         starts, arrays = self._memory[lanes]
+        if not (lanes or array.shape[1]):  # no means, say: another array begins at this slot
+            return
         i = bisect(starts, first)
         starts.insert(i, first)
         arrays.insert(i, jnp.asarray(array, self.dtype))
