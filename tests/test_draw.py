@@ -291,14 +291,12 @@ def test_clear_errors():
         draw_dot(y, names=["y"])
 
 
-def test_a_graph_too_large_to_lay_out_is_refused_at_once():
+def test_a_graph_too_large_to_lay_out_is_drawn_by_its_parts():
     x = Value(1.0)
     for _ in range(LARGEST):
         x = -x
-    with pytest.raises(
-        ValueError, match=f"at most {LARGEST} nodes, but the graph has {LARGEST + 1}: draw"
-    ):
-        draw_dot(x)
+    assert draw_dot(x).source.count("\tb") < 50
+    assert "too large for level" in draw_dot(x, level="op").source
 
 
 def tangle(size):
@@ -468,11 +466,10 @@ def test_an_operation_without_a_name_can_be_drawn(op, label):
     assert ">6<" in drawing
 
 
-def test_too_many_arrows_are_refused_at_once():
+def test_too_many_arrows_are_drawn_by_parts():
     leaves = [Value(1.0) for _ in range(100)]
     root = Value(1.0, [Value(1.0, leaves, "f") for _ in range(100)], "g")
-    with pytest.raises(ValueError, match="at most 4000 arrows, but the graph has 10100: draw a"):
-        draw_dot(root)
+    assert draw_dot(root).source.count(" -> ") < 150
 
 
 # ---- neurons, layers and networks
@@ -594,28 +591,21 @@ def training_loss(examples, model):
     return sum((model([i / examples, 0.5]) - 1.0).relu() for i in range(examples))
 
 
-@pytest.mark.parametrize(
-    ("examples", "level", "first"),
-    [(2, "op", "v0"), (8, "neuron", "n0"), pytest.param(30, "layer", "l0", marks=pytest.mark.slow)],
-)
-def test_a_large_graph_is_drawn_at_the_next_level_and_says_so(examples, level, first):
+@pytest.mark.parametrize(("examples", "first"), [(2, "v0"), (8, "b0")])
+def test_a_graph_too_large_for_its_level_is_drawn_by_parts_and_says_so(examples, first):
     model = MLP(2, [16, 16, 1])
     loss = training_loss(examples, model)
     loss.backward()
-    looks = {"edges": "derivatives" if level == "op" else "plain"}
+    looks = {"edges": "derivatives" if examples == 2 else "plain"}
     dot = draw_dot(loss, names={"model": model}, level="op", **looks)
-    caption = f"too large for level 'op': drawn at level '{level}'"
-    assert (caption in dot.source.replace("&#x27;", "'")) is (level != "op")
+    caption = "too large for level 'op': drawn by parts"
+    assert (caption in dot.source.replace("&#x27;", "'")) is (examples == 8)
     assert f"\t{first} [" in dot.source
 
 
-@pytest.mark.slow
-def test_a_graph_that_is_too_large_at_every_level_is_refused():
+def test_a_level_that_does_not_exist():
     model = MLP(2, [2, 1])
-    outputs = [model([1.0, 2.0]) + p * p for p in Linear(100, 20).parameters()]
-    with pytest.raises(ValueError, match=r"has \d+ even at level 'layer': draw a part"):
-        draw_dot(outputs)
-    with pytest.raises(ValueError, match="level 'neurons' is not one of op, neuron, layer"):
+    with pytest.raises(ValueError, match="level 'neurons' is not a function that was called"):
         draw_dot(model([1.0, 2.0]), level="neurons")
     x = Value(1.0)
     assert "no neurons of micrograd.nn in this graph" in draw_dot(x * x, level="layer").source

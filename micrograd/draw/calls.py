@@ -367,7 +367,7 @@ def owners(nodes: Iterable[Any]) -> Iterator[Any]:
             yield outermost.owner
 
 
-def roles(call: Call) -> Iterator[str]:
+def roles(call: Any) -> Iterator[str]:
     """Where the object of a call is in the object that called it: 'layers[0]', or nothing."""
     around = call.parent
     while around is not None and around.owner is call.owner:

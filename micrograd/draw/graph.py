@@ -26,7 +26,7 @@ from typing import Any
 from micrograd.draw.calls import is_called, owners
 from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.draw.hierarchy import MOST, Hierarchy
-from micrograd.draw.levels import at_level, with_rest
+from micrograd.draw.levels import at_level
 from micrograd.draw.names import Names, is_array
 from micrograd.draw.records import LEVELS, Box, Graph
 from micrograd.engine import Value, topological_order
@@ -75,6 +75,8 @@ def graph(
     order = topological_order(*roots)
     for owner in owners(order):
         named.add_parameters_of(owner)
+    modules = {id(note[0]): note[0] for v in order if (note := getattr(v, "_made_by", None))}
+    named.parameters.update(*(module.parameters() for module in modules.values()))
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
 
     def kind(value: Value) -> str:
@@ -100,8 +102,8 @@ def graph(
             grad=value.grad,
         )
         nodes.append(node)
-    drawn = Graph(tuple(nodes), tuple(name_of[root] for root in roots), tuple(order))
-    return at_level(drawn, named, level)
+    drawn = Graph(tuple(nodes), tuple(name_of[r] for r in roots), tuple(order), named=named)
+    return at_level(drawn, level)
 
 
 def roots_of(results: Sequence[Any]) -> dict[Value, None]:
@@ -149,92 +151,60 @@ def readable(
 ) -> tuple[Graph, list[str]]:
     """The graph as detailed as a reader can still follow, and captions that say what was chosen.
 
-    A graph whose program was watched by `calls` is drawn by its functions, with at most 25 cards.
-    By default, any other graph of up to 100 nodes is drawn operation by operation, and a larger one
-    neuron by neuron, layer by layer or array by array: the first of these that is small enough. A
-    level that the caller chooses is used unless the graph is too large to lay out.
+    By default, a graph whose program was watched by `calls` is drawn by its functions, with at most
+    25 cards. Any other graph of up to 100 nodes is drawn operation by operation, and a larger one
+    neuron by neuron, layer by layer or array by array: the first of these with at most 100 cards.
+    If none has, or if a network was called for several examples, it is drawn by its parts, with at
+    most 25 cards. A level that the caller chooses is used
+    unless the graph is too large to lay out.
 
     Args:
         results: Values, or arrays of Values.
         names: as in `graph`.
-        level: the level that the caller chose, or None; of a graph with calls, a depth or the name
-            of a function.
+        level: the level that the caller chose, or None: one of LEVELS, a depth, or the name of a
+            function or part.
         parameters: as in `graph`.
 
     Raises:
-        ValueError: the level is unknown, or the graph is too large at every level.
+        ValueError: the level is unknown.
 
     >>> from micrograd.nn import MLP
     >>> drawn, captions = readable([MLP(2, [16, 1])([1.0, 2.0])], None, None, ())
     >>> drawn.level, captions
     ('neuron', ["179 nodes, drawn neuron by neuron: level='op' draws each operation"])
     """
-    if level not in LEVELS and (called := hierarchy_of(results, names, parameters)):
-        drawn = called.at_level(level)
-        if not _fits(drawn):
-            raise ValueError(f"level {level!r} would draw {len(drawn.nodes)} cards: choose fewer")
-        n = len(called.operands)
-        return drawn, [f"{n:,} nodes, drawn by calls: level='...' opens a function"] * (n > MOST)
-    if level not in (None, *LEVELS):
-        raise unknown_level(level, LEVELS)
-
-    def at(level: str) -> Graph:
-        return graph(*results, names=names, level=level, parameters=parameters)
-
-    def is_small(drawn: Graph) -> bool:
-        return _fits(drawn) if level else len(drawn.nodes) <= READABLE
-
-    tried = [at(str(level or "op"))]
-    for coarser in LEVELS[LEVELS.index(tried[0].level) + 1 :]:
-        if is_small(tried[-1]):
-            break
-        tried.append(at(coarser))
-        if coarser == "layer" and tried[-1].is_grouped and not is_small(tried[-1]):
-            tried.append(with_rest(tried[-1]))
-    first, best = tried[0], min(tried, key=lambda drawn: len(drawn.nodes))
-    if not _fits(best):
-        even = f" even at level '{best.level}'" if best.is_grouped else ""
-        limit, found = f"{LARGEST} nodes", len(best.nodes)
-        if found <= LARGEST:
-            limit, found = f"{2 * LARGEST} arrows", _arrows(best)
-        raise ValueError(
-            f"a drawing has at most {limit}, but the graph has {found}{even}: draw a part of it, "
-            "such as the loss of a single example, or a smaller network"
-        )
-    if level not in (None, "op") and not first.is_grouped:
-        what = "arrays of Values" if level == "array" else "neurons of micrograd.nn"
-        return best, [f"no {what} in this graph"]
-    if best is first:
-        return best, []
-    if level:
-        return best, [f"too large for level '{level}': drawn at level '{best.level}'"]
-    caption = f"{len(first.nodes):,} nodes, drawn {best.level} by {best.level}"
-    return best, [caption + ": level='op' draws each operation" * _fits(first)]
+    whole = graph(*results, names=names, parameters=parameters)
+    n = f"{len(whole.values):,} nodes, drawn"
+    how = "by calls: level='...' opens a function" if is_called(whole.values) else "by parts"
+    caption = f"{n} {how}"
+    if level in LEVELS:
+        drawn = at_level(whole, level)
+        if _fits(drawn):
+            what = "arrays of Values" if level == "array" else "neurons of micrograd.nn"
+            is_missing = level != "op" and not drawn.is_grouped
+            return drawn, [f"no {what} in this graph"] * is_missing
+        caption = f"too large for level '{level}': drawn by parts"
+    elif level is None and not is_called(whole.values):
+        for each in LEVELS:
+            drawn = at_level(whole, each)
+            is_small = len(drawn.nodes) <= READABLE and (each == "op" or drawn.is_grouped)
+            if is_small and (each in ("op", "array") or not _has_examples(whole)):
+                hint = ": level='op' draws each operation" * _fits(whole)
+                return drawn, [f"{n} {each} by {each}{hint}"] * (each != "op")
+    drawn = Hierarchy(whole).at_level(None if level in LEVELS else level)
+    if not _fits(drawn):
+        raise ValueError(f"level {level!r} would draw {len(drawn.nodes)} cards: choose fewer")
+    return drawn, [caption] * (len(whole.values) > MOST)
 
 
-def unknown_level(level: Any, known: Sequence[str]) -> ValueError:
-    """The error for a level of a graph whose program was not run by `calls`."""
-    return ValueError(
-        f"level {level!r} is not one of {', '.join(known)}. A depth or the name of a function "
-        "needs calls: result = micrograd.calls(function, *arguments)"
-    )
-
-
-def hierarchy_of(
-    results: Sequence[Any], names: Mapping[str, Any] | None = None, parameters: Any = ()
-) -> Hierarchy | None:
-    """The boxes of a graph, if the calls that made it were noted."""
-    if not is_called(topological_order(*roots_of(results))):
-        return None
-    return Hierarchy(graph(*results, names=names, parameters=parameters))
-
-
-def _arrows(drawn: Graph) -> int:
-    return sum(len(node.operands) for node in drawn.nodes)
+def _has_examples(whole: Graph) -> bool:
+    # Whether a layer was called for several examples.
+    return any(box.examples > 1 for box in at_level(whole, "layer").nodes if box.operands)
 
 
 def _fits(drawn: Graph) -> bool:
-    return len(drawn.nodes) <= LARGEST and _arrows(drawn) <= 2 * LARGEST
+    arrows = sum(len(node.operands) for node in drawn.nodes)
+    return len(drawn.nodes) <= LARGEST and arrows <= 2 * LARGEST
 
 
 # ---- orders

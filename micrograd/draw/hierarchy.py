@@ -25,13 +25,17 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from micrograd.draw.calls import Call, noted, roles, written_as
+from micrograd.draw.calls import Call, is_called, noted, roles, written_as
 from micrograd.draw.formulas import counted, sign
+from micrograd.draw.modules import Made, parts_of
 from micrograd.draw.records import Box, Graph
 
 MOST = 25  # members of a box, and cards of the first view
+MANY = 20  # operations that are no iteration
+SMALL = 16  # operations of a neuron that are drawn one by one
 ALONE = 4  # leaves without names are drawn one by one if there are at most this many
 PARTS = 10
+LARGEST = 400  # cards that a level may open
 CHAIN = 6  # members of a stack that is open at first
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 INDICES = re.compile(r"(\[\w+\])+$")
@@ -55,10 +59,15 @@ class Part:
     members: list[Any] = field(default_factory=list)
     place: Any = None
     number: int = 0
-    call: Call | None = None
+    call: Call | Made | None = None
     nodes: list[int] = field(default_factory=list)
     parent: int = -1
     about: str = ""
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether it is shown member by member, because it has too many of them."""
+        return self.kind in ("stack", "loop") and len(self.members) > MOST
 
 
 class Hierarchy:
@@ -77,35 +86,49 @@ class Hierarchy:
         self.drawn = drawn
         place = {value: i for i, value in enumerate(drawn.values)}
         self.operands = [[place[o] for o in value._prev] for value in drawn.values]
-        self._notes = [noted(value) for value in drawn.values]
-        self._root = Part("", "root")
-        self._add_calls()
-        self._arrange()
+        self._notes: list[Any] = [noted(value) for value in drawn.values]
+        labels: dict[int, str] = {}
+        self.is_called = is_called(drawn.values)
+        if not self.is_called:
+            self._notes, labels = parts_of(drawn.values, drawn.named)
+        self._root = self._arranged()
+        if not self.is_called and len(self._root.members) > MANY:  # perhaps an iteration
+            exact = self._root, self._notes
+            self._notes = parts_of(drawn.values, drawn.named, depth=2).notes
+            if not any(isinstance(m, Part) and m.kind == "loop" for m in self._arranged().members):
+                self._root, self._notes = exact
         self._sink_leaves()
         inputs = [i for i, node in enumerate(drawn.nodes) if node.kind == "input"]
         unnamed = [i for i in inputs if not drawn.nodes[i].label]
         x = "x" if len(unnamed) == 1 else "x{}"
         self.label_of = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
+        self.label_of |= {i: name for i, name in labels.items() if not drawn.nodes[i].label}
         self.parts: list[Part] = []
         self.box_of = [-1] * len(drawn.values)
         self._finish()
 
     # ---- 1. Boxes for calls
 
+    def _arranged(self) -> Part:
+        self._root = Part("", "root")
+        self._add_calls()
+        self._arrange()
+        return self._root
+
     def _add_calls(self) -> None:
-        part_of: dict[Call | None, Part] = {None: self._root}
+        part_of: dict[Call | Made | None, Part] = {None: self._root}
         for i, operands in enumerate(self.operands):
             if not operands:
                 continue
-            call: Call | None = self._notes[i][0]
+            call: Any = self._notes[i][0]
             new = []
             while call not in part_of:
                 new.append(call)
-                call = call.parent  # type: ignore[union-attr]
+                call = call.parent
             part = part_of[call]
             for call in reversed(new):
-                assert call is not None
                 inner = Part(call.name, "call", [], call.place, call.number, call)
+                inner.about = getattr(call, "about", "")
                 part_of[call] = inner
                 part.members.append(inner)
                 part = inner
@@ -127,7 +150,8 @@ class Hierarchy:
             part = waiting.pop()
             self._unwrap(part)
             part.members.sort(key=self._number)
-            self._stack(part)
+            if not (isinstance(part.call, Made) and len(part.nodes) <= SMALL):
+                self._stack(part)
             if len(part.members) > 1:
                 self._find_loops(part)
             if len(part.members) == 1 and isinstance(part.members[0], Part):
@@ -187,7 +211,7 @@ class Hierarchy:
         inside = set(members)
         used = {o for i in members for o in self.operands[i] if o in inside}
         vector.label = sign(op)
-        if others and vector.place:
+        if others and isinstance(vector.place, tuple):
             vector.label = written_as(*vector.place) or vector.label
         elif used and op == "+":
             vector.label = "sum"
@@ -321,7 +345,8 @@ class Hierarchy:
             self._root.members = list(range(len(self.operands)))
 
     def _add_leaves(self, box: Part, label: str, leaves: list[int]) -> None:
-        if len(leaves) == 1:
+        is_small = isinstance(box.call, Made) and len(box.nodes) <= SMALL
+        if len(leaves) == 1 or (is_small and not any(isinstance(m, Part) for m in box.members)):
             box.members[:0] = leaves
             return
         part = Part(label, "leaves", sorted(leaves))
@@ -341,7 +366,8 @@ class Hierarchy:
     def _finish(self) -> None:
         waiting = [(self._root, -1)]
         for part, index in waiting:
-            part.members = self._cut(self._by_sum(part) if part.kind == "vector" else part.members)
+            if not part.is_paged:
+                part.members = self._cut(self._by_sum(part))
             for member in part.members:
                 if isinstance(member, Part):
                     member.parent = index
@@ -358,6 +384,8 @@ class Hierarchy:
 
     def _by_sum(self, vector: Part) -> list[Any]:
         # In a vector of sums, the operations of each sum are a box.
+        if vector.kind != "vector":
+            return vector.members
         ops = [m for m in vector.members if not self._is_leaf(m)]
         if any(isinstance(m, Part) for m in ops):
             return vector.members
@@ -406,7 +434,8 @@ class Hierarchy:
 
     def members(self, index: int) -> int:
         """The number of cards in an opened box."""
-        return len(self.parts[index].members)
+        part = self.parts[index]
+        return 1 if part.is_paged else len(part.members)
 
     def first_view(self) -> set[int]:
         """The boxes that are open at first: stacks of a few members that lead to each other.
@@ -431,11 +460,23 @@ class Hierarchy:
             count += self.members(least) - 1
 
     def _is_chain(self, part: Part) -> bool:
-        # Whether it is a stack of a few boxes, and some member uses what another one computes.
+        # Whether it is a stack of a few boxes, and some member uses what another one computes; or
+        # a layer of neurons.
+        if part.kind == "call" and isinstance(part.call, Made):
+            return any(isinstance(m, Part) and m.kind == "call" for m in part.members)
         if part.kind not in ("stack", "loop") or len(part.members) > CHAIN:
             return False
-        of = {i: k for k, m in enumerate(part.members) if isinstance(m, Part) for i in m.nodes}
+        boxes = [m for m in part.members if isinstance(m, Part) and m.kind != "leaves"]
+        of = {i: k for k, m in enumerate(boxes) for i in m.nodes}
         return any(of.get(o, k) != k for i, k in of.items() for o in self.operands[i])
+
+    def _cards(self, opened: Collection[int]) -> int:
+        shown = [k for k in opened if {*self.path(k)} <= {*opened}]
+        return len(self._root.members) + sum(self.members(k) - 1 for k in shown)
+
+    def _has_boxes(self, index: int) -> bool:
+        inside = [m for m in self.parts[index].members if isinstance(m, Part)]
+        return any(part.kind in ("call", "stack", "part") for part in inside)
 
     def opened(self, level: int | str | None = None) -> set[int]:
         """The open boxes: of the first view, down to a depth, or around and with a function.
@@ -445,8 +486,13 @@ class Hierarchy:
         """
         if level is None:
             return self.first_view()
+        paged = {k for k, part in enumerate(self.parts) if part.is_paged}
+        every = {*range(len(self.parts))} - paged
+        if level in ("op", "neuron", "layer"):
+            some = {k for k in every if level == "op" or (level == "neuron" and self._has_boxes(k))}
+            return some if self._cards(some) <= LARGEST else self.first_view()
         if isinstance(level, int):
-            return {k for k in range(len(self.parts)) if len(self.path(k)) <= level}
+            return {k for k in every if len(self.path(k)) <= level}
         return {*self.path(self.named(level))}
 
     def named(self, function: str) -> int:
@@ -458,9 +504,10 @@ class Hierarchy:
         ]
         if not found:
             names = dict.fromkeys(part.call.name for part in self.parts if part.call)
+            known = ", ".join(["op", "neuron", "layer", "array", *names])
             raise ValueError(
-                f"level {function!r} is not a function that was called: "
-                f"expected a depth such as 1, or one of {', '.join(names)}"
+                f"level {function!r} is not a function that was called, nor another part of the "
+                f"graph: expected a depth such as 1, or one of {known}"
             )
         return min(found, key=lambda k: self.parts[k].kind != "call")
 

@@ -9,18 +9,17 @@ such as those of a loss, stay as they are.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from micrograd.draw.formulas import counted, sign
+from micrograd.draw.modules import NeuronCall, between, label_of, neuron_calls
 from micrograd.draw.names import Names, is_array
 from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value
 from micrograd.nn import neurons_of
 
-SHOWN = 4  # the box of the rest lists at most this many kinds of operations
 LOOSE = 8  # at most this many parameters or inputs outside arrays are drawn one by one
 OPS = {  # NumPy's names for operations, and ours
     **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "matmul": "@"},
@@ -30,13 +29,11 @@ OPS = {  # NumPy's names for operations, and ours
 }
 
 
-def at_level(drawn: Graph, named: Names, level: str) -> Graph:
+def at_level(drawn: Graph, level: str) -> Graph:
     """The same graph with a single box for each neuron, layer or array.
 
     Args:
         drawn: the graph at level 'op'.
-        named: the names of Values and arrays; a module's name is taken from those of its
-            parameters.
         level: one of LEVELS.
 
     >>> from micrograd.draw.graph import graph
@@ -49,6 +46,7 @@ def at_level(drawn: Graph, named: Names, level: str) -> Graph:
     a2  @ ('a0', 'a1')
     v12  sum ('a2',)
     """
+    named = drawn.named
     if level == "op":
         return drawn
     if level == "array":
@@ -56,7 +54,7 @@ def at_level(drawn: Graph, named: Names, level: str) -> Graph:
     node_of = dict(zip(drawn.values, drawn.nodes, strict=True))
     results = {value for value, node in node_of.items() if node.name in drawn.results}
     members: dict[int, list[_Pair]] = {}  # of each module: its calls and their boxes
-    for i, call in enumerate(_neuron_calls(drawn.values, results)):
+    for i, call in enumerate(neuron_calls(drawn.values, results)):
         module = id(call.note[0])
         layer = f"l{[*members, module].index(module)}"
         box = _neuron_box(f"n{i}", call, layer, node_of, named)
@@ -108,83 +106,10 @@ def _operands_first(boxes: Mapping[str, Box], results: Iterable[str]) -> list[Bo
 # ---- 1. Neurons
 
 
-@dataclass
-class _NeuronCall:
-    # One call of a neuron. An `nn.Activation` belongs to the neuron before it if nothing else uses
-    # that neuron's output.
-    note: tuple[Any, ...]  # module and inputs; all results of one call share the same tuple
-    path: str  # from the module to the neuron: '.neurons[0]'
-    weights: list[Value]
-    parameters: list[Value]
-    activation: str
-    inside: list[Value]  # its operations; the last one is the output
-
-
-def _neuron_calls(order: Sequence[Value], roots: Collection[Value]) -> list[_NeuronCall]:
-    position = {value: i for i, value in enumerate(order)}
-    users = Counter(operand for value in order for operand in set(value._prev))
-    known: dict[int, dict[Value, _NeuronCall]] = {}  # of each module: its neurons by parameter
-    calls: dict[Value, _NeuronCall] = {}  # keys: the outputs
-    for value in order:
-        note = getattr(value, "_made_by", None)
-        if note is None or not value._prev:
-            continue
-        module = id(note[0])
-        if module not in known:
-            known[module] = _neurons_by_parameter(note)
-        inputs = set(note[1:])
-        inside, entering = _between([value], (inputs | known[module].keys()).__contains__)
-        inside = sorted([*inside, value], key=position.__getitem__)
-        neuron = next((known[module][v] for v in entering if v in known[module]), None)
-        if (
-            neuron
-            and entering.keys() == inputs.union(neuron.parameters)
-            and not any(p._prev for p in neuron.parameters)  # what computes a weight stays in sight
-        ):
-            calls[value] = replace(neuron, note=note, inside=inside)
-        if not known[module] and len(entering) == 1:  # the module is an Activation
-            (before,) = entering
-            linear = before in calls and calls[before].activation == "linear"
-            if linear and users[before] == 1 and before not in roots:
-                calls[value] = call = calls.pop(before)
-                call.inside += inside
-                call.activation = value._op.lower()
-    return list(calls.values())
-
-
-def _neurons_by_parameter(note: tuple[Any, ...]) -> dict[Value, _NeuronCall]:
-    found = {}
-    for path, weights, bias, activation in neurons_of(note[0]):
-        parameters = weights if bias is None else [*weights, bias]
-        neuron = _NeuronCall(note, path, weights, parameters, activation, [])
-        found.update(dict.fromkeys(parameters, neuron))
-    return found
-
-
-def _between(
-    outputs: Sequence[Value], is_end: Callable[[Value], bool]
-) -> tuple[list[Value], dict[Value, None]]:
-    # The operations that lead to the outputs, and the ends that they use.
-    inside: list[Value] = []
-    entering: dict[Value, None] = {}
-    seen, waiting = set(outputs), list(outputs)
-    while waiting:
-        for operand in waiting.pop()._prev:
-            if operand in seen:
-                continue
-            seen.add(operand)
-            if is_end(operand):
-                entering[operand] = None
-            elif operand._prev:
-                inside.append(operand)
-                waiting.append(operand)
-    return inside, entering
-
-
 def _neuron_box(
-    name: str, call: _NeuronCall, layer: str, node_of: Mapping[Value, Box], named: Names
+    name: str, call: NeuronCall, layer: str, node_of: Mapping[Value, Box], named: Names
 ) -> Box:
-    output, module = node_of[call.inside[-1]], _label(call.note[0], named)
+    output, module = node_of[call.inside[-1]], label_of(call.note[0], named)
     path = module and module + call.path
     return replace(
         output,
@@ -200,19 +125,10 @@ def _neuron_box(
     )
 
 
-def _label(module: Any, named: Names) -> str:
-    # 'model.layers[1]' if its parameter '.neurons[0].b' is called 'model.layers[1].neurons[0].b'
-    for path, parameter in module.named_parameters():
-        label = named.label_of.get(parameter, "")
-        if label.endswith(f".{path}"):
-            return label.removesuffix(f".{path}")
-    return ""
-
-
 # ---- 2. Layers
 
 
-_Pair = tuple[Box, _NeuronCall]
+_Pair = tuple[Box, NeuronCall]
 
 
 def _with_layers(drawn: Graph, members: Mapping[str, Sequence[_Pair]], named: Names) -> Graph:
@@ -237,7 +153,7 @@ def _with_layers(drawn: Graph, members: Mapping[str, Sequence[_Pair]], named: Na
 def _layer_box(name: str, members: Sequence[_Pair], named: Names) -> Box:
     neurons, calls = zip(*members, strict=True)
     module = calls[0].note[0]
-    kind, label = type(module).__name__, _label(module, named)
+    kind, label = type(module).__name__, label_of(module, named)
     activations = dict.fromkeys(call.activation for call in calls)
     n_in, n_out = len(calls[0].weights), len(neurons_of(module))
     shown = ", ".join(map(sign, activations))
@@ -273,44 +189,6 @@ def _inputs_of_layers(drawn: Graph) -> dict[tuple[str, ...], dict[str, None]]:
         if node.kind == "input" and node.name not in drawn.results and layers.issuperset(users):
             found.setdefault(users, {})[node.name] = None
     return found
-
-
-def with_rest(drawn: Graph) -> Graph:
-    """The graph of layers with one box for all operations that do not lead to a layer.
-
-    These are the operations of the loss: a few for each example, and more if there is a penalty on
-    the parameters. In a graph of 40,000 nodes they would hide the layers. Leaves that only these
-    operations use also belong to the box; results do not.
-
-    >>> from micrograd.draw.graph import graph
-    >>> from micrograd.nn import Neuron
-    >>> y = (Neuron(1)([2.0]) - 1.0) ** 2 / 2.0
-    >>> [box.short or box.name for box in with_rest(graph(y, level="layer")).nodes]
-    ['1 input', 'Neuron', '2 operations', 'v9', 'v10']
-    """
-    by_name = {node.name: node for node in drawn.nodes}
-    layers = [node.name for node in drawn.nodes if node.level != "op"]
-    to_layers = {box.name for box in _operands_first(by_name, layers)}
-    of_results = {o for name in drawn.results for o in by_name[name].operands}
-    outside = to_layers | set(drawn.results)
-    plain = [node for node in drawn.nodes if node.name not in outside]
-    members = [node for node in plain if node.operands or node.name not in of_results]
-    inside = {node.name for node in members}
-    ops = Counter(sign(node.op) for node in members if node.operands)
-    leaves = Counter(node.kind for node in members if not node.operands)
-    most = ",  ".join(f"{n:,} {op}" for op, n in ops.most_common(SHOWN))
-    operands = [o for n in members for o in n.operands if o not in inside]
-    rest = _rest(
-        "r0",
-        counted(sum(ops.values()), "operation"),
-        members,
-        operands=tuple(operands),
-        details=(
-            most + ", ..." * (len(ops) > SHOWN),
-            *(counted(n, kind) for kind, n in leaves.items()),
-        ),
-    )
-    return folded(drawn, [rest] if members else [], drawn.level)
 
 
 def _rest(name: str, label: str, members: Iterable[Box], **about: Any) -> Box:
@@ -422,7 +300,7 @@ class _ArrayView:
             is_leaf = not value._prev and not value.is_constant
             return is_leaf or value in self.first_of or self._name(value) in names
 
-        inside, entering = _between(elements, is_end)
+        inside, entering = between(elements, is_end)
         return dict.fromkeys(map(self._name, entering)), inside
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from micrograd.draw.calls import is_called
 from micrograd.draw.cards import Cards
 from micrograd.draw.dot import results_of
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
-from micrograd.draw.graph import graph, hierarchy_of, unknown_level
+from micrograd.draw.graph import graph
+from micrograd.draw.hierarchy import Hierarchy
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.tokens import COLOURS, LIGHT
 from micrograd.engine import Value
@@ -40,8 +42,8 @@ def mermaid(
         root: a Value, or a list of Values.
         rankdir: the direction of the arrows.
         names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
-        level: of a program that was run by `micrograd.calls`, the depth down to which boxes are
-            open, or the name of the function to open; 'op' draws each operation.
+        level: the depth down to which boxes are open, or the name of a part to open, such as a
+            function in a program that was run by `micrograd.calls`; 'op' draws each operation.
         parameters: Values that are parameters although no model owns them.
 
     Raises:
@@ -61,13 +63,9 @@ def mermaid(
     """
     root, names, parameters = as_ours(root, names, parameters)
     results = results_of(root, rankdir)
-    called = hierarchy_of(results, names, parameters) if level != "op" else None
-    if called:
-        drawn = called.at_level(level)
-    elif level in (None, "op"):
-        drawn = graph(*results, names=names, parameters=parameters)
-    else:
-        raise unknown_level(level, ["op"])
+    drawn = graph(*results, names=names, parameters=parameters)
+    if level != "op" and (level is not None or is_called(drawn.values)):
+        drawn = Hierarchy(drawn).at_level(level)
     arrows = sum(len(box.operands) for box in drawn.nodes)
     if arrows > MOST_ARROWS:
         raise ValueError(

@@ -104,6 +104,7 @@ class Graph:
             sharing them.
         level: one of LEVELS, or 'calls'.
         frames: the opened boxes around nodes, each after the frame around it.
+        named: the names of Values and arrays.
     """
 
     nodes: tuple[Box, ...]
@@ -111,6 +112,7 @@ class Graph:
     values: tuple[Value, ...] = field(compare=False, repr=False)
     level: str = "op"
     frames: tuple[Box, ...] = ()
+    named: Any = field(default=None, compare=False, repr=False)
 
     @property
     def value_of(self) -> dict[str, Value]:

@@ -25,17 +25,16 @@ from micrograd.core.naming import distinct
 from micrograd.draw.calls import is_called
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
-from micrograd.draw.graph import graph, unknown_level
+from micrograd.draw.graph import graph
 from micrograd.draw.records import Graph
 from micrograd.engine import Value
-from micrograd.pages.boxes import boxes_of, boxes_of_calls
+from micrograd.pages.boxes import boxes_of
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.pieces import recorded_rules
 from micrograd.pages.texts import texts_of
 
 LARGEST = 50_000  # nodes
 UNFOLDED = 400  # nodes: the most that are drawn at once, if the reader asks for all
-LEVELS = ("op", "neuron", "layer")
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 
 
@@ -71,8 +70,8 @@ def explain(
             v₁, ... after its place in topological order, as in `graph()`.
         title: title of the page and of the browser window.
         level: what is unfolded at first: 'op', 'neuron' or 'layer'; by default as much as fits
-            into 40 cards. If the program was run by `micrograd.calls`, a depth or the name of a
-            function, as in `draw_dot`.
+            into 25 cards. Or a depth, or the name of a part: of a function, if the program was run
+            by `micrograd.calls`, as in `draw_dot`.
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
         learning_rate: the learning rate for the steps of gradient descent.
         parameters: leaves that are parameters although no module in `names` owns them.
@@ -94,8 +93,6 @@ def explain(
         raise ValueError(f"learning_rate expects a positive number, got {learning_rate!r}")
     loss, names, parameters = as_ours(loss, names, parameters)
     drawn = graph(loss, names=names, parameters=list(parameters))
-    if not is_called(drawn.values) and level not in (None, *LEVELS):
-        raise unknown_level(level, LEVELS)
     n = len(drawn.nodes)
     most, fix = LARGEST, "explain the loss of fewer examples"
     if level == "op":
@@ -105,9 +102,8 @@ def explain(
     title = str(title or texts_of(language)["explain.title"])
     data = {
         "title": title,
-        "graph": _graph_data(loss, names, drawn, language, level),
+        "graph": _graph_data(loss, drawn, language, level),
         "example": _example(),
-        "level": level,
         "down": rankdir == "TB",
         "learningRate": rate,
     }
@@ -125,22 +121,13 @@ def explain(
 
 def _graph_data(
     loss: Value,
-    names: Mapping[str, Any] | None,
     drawn: Graph,
     language: str = "en",
     level: str | int | None = None,
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
-    nodes, opened = drawn.nodes, None  # the page decides what is open
-    if is_called(drawn.values):
-        asked = None if level in LEVELS else level
-        boxes, box_of, label_of, opened = boxes_of_calls(drawn, asked, language)
-    else:
-        boxes, box_of, label_of = boxes_of(loss, nodes, names, language)
-    kinds = [
-        "p" if node.kind == "input" and i in label_of and opened is None else KINDS[node.kind]
-        for i, node in enumerate(nodes)
-    ]
+    nodes = drawn.nodes
+    boxes, box_of, label_of, opened = boxes_of(drawn, level, language)
     texts = [n.short or n.label or label_of.get(i, n.name) for i, n in enumerate(nodes)]
     labels = distinct(texts, "{} ({})")
     recorded = recorded_rules(loss)
@@ -148,7 +135,7 @@ def _graph_data(
         rule["sign"] = sign(rule["op"])
     return {
         **recorded,
-        "kinds": "".join(kinds),
+        "kinds": "".join(KINDS[node.kind] for node in nodes),
         "labels": {i: text for i, text in enumerate(labels) if text != f"v{i}"},
         "paths": {
             i: node.label for i, node in enumerate(nodes) if node.label not in ("", labels[i])
@@ -156,6 +143,7 @@ def _graph_data(
         "boxes": boxes,
         "boxOf": box_of,
         "open": opened,
+        "byBox": is_called(drawn.values),  # names of nodes tell in which box they are
         "code": _code(drawn.values),
         "result": loss.item() if math.isfinite(loss.item()) else None,
     }
@@ -180,4 +168,4 @@ def _example() -> dict[str, Any]:
     m = p * q
     r = m + q
     named = {"a": a, "p": p, "q": q, "m": m, "r": r}
-    return _graph_data(r, named, graph(r, names=named))
+    return _graph_data(r, graph(r, names=named))

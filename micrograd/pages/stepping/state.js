@@ -45,7 +45,7 @@ const KEPT = ["model", "mistake", "victim", "descent", "lesson"];
 
 export function loaded(data) {
   const graph = new Graph(data);
-  const names = namesOf(graph, data.labels, data.kinds, data.open ? inBoxes(graph, data) : undefined);
+  const names = namesOf(graph, data.labels, data.kinds, data.byBox ? inBoxes(graph, data) : undefined);
   const fixed = new Uint8Array(graph.nodes.length); // leaves of user-defined operations
   for (let i = graph.root; i >= 0; i--)
     if (fixed[i] || !graph.isKnown(i)) for (const o of graph.operands(i)) fixed[o] = 1;
@@ -117,8 +117,8 @@ export function usuallyOpen({levels, open}) {
 }
 
 function view() {
-  const {levels, open} = page.model;
-  const isFull = open && levels.count(page.open) > MOST_AT_ONCE;
+  const {levels, boxes} = page.model;
+  const isFull = boxes.at(-1)?.kind === "outside" && levels.count(page.open) > MOST_AT_ONCE;
   page.model.view = levels.view(page.open, isFull ? levels.innermost(page.open) : -1);
   compute();
 }
