@@ -195,6 +195,8 @@ class Hierarchy:
             alike = next((names for names in (labels, kinds) if len(names) == 1), None)
             stack.label = ", ".join(alike or [*kinds][:3] or [*labels][:3])
             stack.about = f"{n:,} {TIMES} {stack.label}" if alike else counted(n, "call")
+            if not self.is_called:
+                stack.about = counted(n, "example")
             in_model = [next(roles(part.call), "") if part.call else "" for part in parts]
             distinct = all(in_model) and len(set(in_model)) == n
             for k, part in enumerate(parts):
