@@ -12,9 +12,15 @@
 
 import {make} from "./elements.js";
 import {curve, freePlace, hull, layered, overlap, pathLength, pathPoint} from "./layout.js";
+import {round} from "./numbers.js";
 import {LEAST, MARGIN, Pane} from "./pane.js";
 
-const WIDTH = 148;
+// The width of cards, and the room for labels between two ranks: as much as there is. If the drawing would
+// be too wide, the second; but not less room than labels need, if one has to pan anyway.
+const SIZES = [
+  {width: 148, gaps: [150, 112, 86, 66, 86]},
+  {width: 112, gaps: [66, 48, 32, 48]},
+];
 const STRIP = 24;
 const ROW = 18;
 const DIGIT = 8.3;
@@ -52,10 +58,21 @@ function beside(card, changed) {
 const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // The size of a card.
-function cardSize({kind, about = [], data = true}) {
+function cardSize({kind, about = [], rows = 2}, width) {
   if (kind === "constant") return {width: 66, height: 30};
-  if (kind === "box") return {width: 150, height: 34 + 16 * about.length + (data ? 2 * ROW : 0)};
-  return {width: WIDTH, height: 14 + 3 * ROW};
+  if (kind === "box") return {width, height: 34 + 16 * about.length + rows * ROW};
+  return {width, height: 14 + 3 * ROW};
+}
+
+// Values as bars above and below a line, as the data of a path.
+function bars(values, room) {
+  const largest = Math.max(...values.map(x => (Number.isFinite(x) ? Math.abs(x) : 0))) || 1;
+  const width = Math.min(9, room / values.length);
+  const bar = (x, k) => {
+    const height = Number.isFinite(x) ? (x / largest) * 7 : 0;
+    return `M${round(room - (values.length - k) * width)} .5v${-round(height) || -0.5}h${width * 0.8}V.5z`;
+  };
+  return values.map(bar).join("");
 }
 
 export class Stage extends Pane {
@@ -81,16 +98,19 @@ export class Stage extends Pane {
     const items = [...view.items.values()],
       place = new Map(items.map((item, k) => [item.name, k]));
     this.about = items.map(describe);
-    const sizes = this.about.map(cardSize);
     const arrows = view.arrows.map(arrow => ({...arrow, from: place.get(arrow.from), to: place.get(arrow.to)}));
-    // as much room for labels between the ranks as there is; but not less than needed, if one has to
-    // pan anyway
-    this.layout = layered(sizes, arrows, {
-      down: this.down,
-      gaps: this.down ? [72] : this.large ? [66] : [150, 112, 86, 66, 86],
-      room: (size.width - 2 * MARGIN) / LEAST,
-      beside: this.down ? 10 : 18,
-    });
+    const room = (size.width - 2 * MARGIN) / LEAST;
+    let sizes;
+    for (const {width, gaps} of SIZES) {
+      sizes = this.about.map(about => cardSize(about, width));
+      this.layout = layered(sizes, arrows, {
+        down: this.down,
+        gaps: this.down ? [60] : this.large ? [66] : gaps,
+        room,
+        beside: this.down ? 8 : 18,
+      });
+      if (this.layout.width <= room) break;
+    }
     items.forEach((item, k) => {
       const card = this.drawCard(item, this.about[k], this.layout.centres[k], sizes[k]);
       this.cards.set(item.name, card);
@@ -109,8 +129,9 @@ export class Stage extends Pane {
     const leaf = kind === "input" || kind === "parameter";
     const free = leaf && !fixed;
     const group = make("g", {class: `card ${kind}${free ? " free" : ""}`, transform: `translate(${left} ${top})`});
+    group.addEventListener("focus", () => group.matches(":focus-visible") && this.lookAt([item.name]));
     const box = {left, top, right: left + width, bottom: top + height};
-    const card = {item, kind, group, width, height, box};
+    const card = {item, kind, group, width, height, box, bars: {}};
     const add = (tag, attributes, ...contents) => {
       group.append(make(tag, attributes, ...contents));
       return group.lastChild;
@@ -155,11 +176,20 @@ export class Stage extends Pane {
       });
     }
     if (leaf) line += 3; // room below the buttons
-    if (about.data !== false) {
-      card.word = text("word", inner, (line += ROW), "data");
-      card.data = text("value data", width - 9, line, "", "end");
-      text("word", inner, (line += ROW), "grad");
-      card.grad = text("value grad", width - 9, line, "", "end");
+    const {rows = 2} = about;
+    for (const key of ["data", "grad", "back"].slice(0, rows)) {
+      const label = text("word", inner, (line += ROW), key === "back" ? "{{card.back}}" : key);
+      if (key === "data") card.word = label;
+      card[key] = text(`value ${key}`, width - 9, line, "", "end");
+      if (kind === "box")
+        card.bars[key] = add("path", {class: `bars ${key}`, transform: `translate(${inner + 37} ${line - 5})`});
+    }
+    if (kind === "box" && rows) {
+      const values = add("rect", {class: "values", y: 34 + 16 * about.about.length, width, height: rows * ROW});
+      values.addEventListener("click", event => {
+        this.callbacks.onValues?.(item.box);
+        event.stopPropagation();
+      });
     }
     if (leaf) this.makeKnob(card, group, item, fixed);
     else if (kind !== "box") group.setAttribute("role", "img");
@@ -245,8 +275,12 @@ export class Stage extends Pane {
     this.svg.classList.toggle("backward", picture.backward);
     for (const [name, card] of this.cards) {
       const state = picture.cards.get(name) ?? {};
-      const put = (element, text, fresh) => {
+      const put = (key, fresh = false) => {
+        const element = card[key];
         if (!element) return;
+        const value = state[key] ?? "·";
+        const text = typeof value === "string" ? value : "";
+        card.bars[key]?.setAttribute("d", text ? "" : bars(value, card.width - 57));
         if (element.textContent !== text) element.textContent = text;
         // a long number is set closer, never cut off
         const left = {constant: 0, operation: STRIP + 6, result: STRIP + 6}[card.kind] ?? 10;
@@ -256,8 +290,9 @@ export class Stage extends Pane {
         element.classList.toggle("fresh", Boolean(fresh));
       };
       if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : "data";
-      put(card.data, state.data ?? "·", state.fresh === "data");
-      put(card.grad, state.grad ?? "·", state.fresh === "grad");
+      put("data", state.fresh === "data");
+      put("grad", state.fresh === "grad");
+      put("back");
       if (card.word) beside(card, Boolean(state.before));
       for (const key of ["now", "given", "later", "picked", "wrong"])
         card.group.classList.toggle(key, Boolean(state[key]));

@@ -9,6 +9,7 @@ import {round} from "./numbers.js";
 
 export const LEAST = 0.92; // the smallest zoom: letters of 12 pixels stay 11 pixels high
 const LARGEST = 2.5;
+export const PHONE = 500; // pixels: what is narrower than this
 export const MARGIN = 14;
 
 export class Pane {
@@ -43,13 +44,19 @@ export class Pane {
   // The whole drawing, where its letters can be read; else as much of it as there is room for.
   fit(most = 1.25) {
     const {width, height} = this.size;
-    const k = Math.min((width - 2 * MARGIN) / this.layout.width, (height - 2 * MARGIN) / this.layout.height);
-    this.k = Math.max(LEAST, Math.min(most, k));
+    const across = (width - 2 * MARGIN) / this.layout.width;
+    const k = Math.min(across, (height - 2 * MARGIN) / this.layout.height);
+    this.k = Math.max(this.least(across), Math.min(most, k));
     this.moveTo(this.layout.width / 2, this.layout.height / 2);
   }
 
+  // The smallest zoom to begin with: on a phone, a drawing fits across, and one can zoom in.
+  least(across) {
+    return this.size.width < PHONE ? Math.max(0.5, Math.min(LEAST, across)) : LEAST;
+  }
+
   zoom(factor, at = {x: this.size.width / 2, y: this.size.height / 2}) {
-    const k = Math.max(LEAST, Math.min(LARGEST, this.k * factor)),
+    const k = Math.max(Math.min(LEAST, this.k), Math.min(LARGEST, this.k * factor)),
       grown = k / this.k;
     this.x = at.x - (at.x - this.x) * grown;
     this.y = at.y - (at.y - this.y) * grown;

@@ -15,14 +15,8 @@ export class Steps {
     this.victim = victim;
     this.last = null;
     this.d = graph.forward(leaves);
-    const inner = item => item.nodes.filter(i => !graph.isLeaf(i));
-    const order = [...view.items.values()].flatMap(inner);
-    // If boxes lead to each other in a circle, the nodes go in their own order.
-    const place = new Int32Array(graph.nodes.length);
-    order.forEach((i, k) => {
-      place[i] = k;
-    });
-    if (order.some(i => graph.nodes[i].some((o, k) => k && place[o] > place[i]))) order.sort((a, b) => a - b);
+    view.order ??= inRuns(graph, view); // the same for all numbers
+    const {order} = view;
     const backward = mistake === "order" ? preorder(graph) : order.slice().reverse();
     this.list = [{phase: "start", item: null, nodes: [], pass: 0}, ...this.runs(order, "forward")];
     for (let pass = 0; pass < (mistake === "twice" ? 2 : 1); pass++)
@@ -119,10 +113,51 @@ export class Steps {
     return {at, d, g, known, seeded, done, changes};
   }
 
+  // What an item has passed back in a state: for each node outside it that it uses, its contribution. Empty
+  // if it has not run; also with a mistake, which may have passed on other numbers than the final ones.
+  passed(item, {g, done}) {
+    const {graph, view, d} = this;
+    const sums = new Map();
+    if (this.mistake || !item.nodes.every(i => done[i] || graph.isLeaf(i))) return sums;
+    for (const i of item.nodes)
+      for (let k = 1; k < graph.nodes[i].length; k++) {
+        const operand = graph.nodes[i][k];
+        if (view.itemOf[operand] !== item.name)
+          sums.set(operand, (sums.get(operand) ?? 0) + graph.share(i, k - 1, d, g));
+      }
+    return sums;
+  }
+
   // The gradients after the last step.
   gradients() {
     return this.state(this.count - 1).g;
   }
+}
+
+// The operations, operands first. An item runs as far as it can before another one goes on, also if items
+// lead to each other in a circle.
+function inRuns({nodes}, {items, itemOf}) {
+  const ready = new Map([...items.keys()].map(name => [name, []]));
+  const users = nodes.map(() => []);
+  const waitsFor = new Int32Array(nodes.length);
+  const order = [];
+  nodes.forEach(([, ...operands], i) => {
+    for (const o of operands)
+      if (nodes[o].length > 1) {
+        waitsFor[i]++;
+        users[o].push(i);
+      }
+    if (operands.length && !waitsFor[i]) ready.get(itemOf[i]).push(i);
+  });
+  const next = () => [...ready.values()].find(queue => queue.length);
+  for (let queue = next(); queue; queue = next()) {
+    for (const i of queue) {
+      order.push(i);
+      for (const user of users[i]) if (!--waitsFor[user]) ready.get(itemOf[user]).push(user);
+    }
+    queue.length = 0;
+  }
+  return order;
 }
 
 // The operations as they are first reached from the result: each node, then its operands.

@@ -7,7 +7,7 @@ import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {withButtons} from "./meaning.js";
 import {page} from "./state.js";
-import {asText, isTold, localRule, sumOf, whatFor, whyBackwards, whyMultiplied} from "./words.js";
+import {asText, isTold, localRule, sumOf, whatFor, whatIsLocal, whyBackwards, whyMultiplied} from "./words.js";
 
 const PHASES = JSON.parse("{{phase.*}}");
 
@@ -96,7 +96,10 @@ function showChains({step, chains, state, hidden}) {
   const note = text => $("chains").append(withButtons(make("p", "note"), text));
   if (chains.length > most) note(filled("{{list.rest}}", {n: chains.length - most}));
   if (step.phase === "seed" && !step.pass) note(whyBackwards(model));
-  if (step === model.steps.list[model.steps.seedAt + 2] && first && !page.mistake && !hidden.size)
-    note(whyMultiplied(model, first));
+  const afterSeed = model.steps.list.indexOf(step) - model.steps.seedAt;
+  if (first && !page.mistake && !hidden.size && !step.pass) {
+    if (afterSeed === 1) note(whatIsLocal(model, first));
+    if (afterSeed === 2) note(whyMultiplied(model, first));
+  }
   if (step.phase === "end" && !page.lesson) note(whatFor(model));
 }

@@ -37,7 +37,8 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
     const {label, about} = boxes[item.box];
     const [first, ...others] = about.split(" · ");
     const lines = [[first, ...others.slice(0, 1)].join(", "), ...others.slice(1)];
-    return {kind: "box", title: label, full: label, about: lines, data: item.outputs.length === 1};
+    const rows = boxes[item.box].kind === "outside" ? 0 : computed({graph}, item).length ? 3 : 2;
+    return {kind: "box", title: label, full: label, about: lines, rows};
   }
   const i = item.node;
   const sign = graph.isLeaf(i) ? "" : graph.rule(i).sign;
@@ -54,7 +55,9 @@ export function told(model, at) {
     item = view.items.get(step.item);
   const found = {phase: step.phase, step, state, sentence: "", equation: null, chains: []};
   if (step.phase === "start") {
-    found.sentence = filled(graph.isLeaf(graph.root) ? "{{say.start.leaf}}" : "{{say.start}}", {result});
+    found.sentence = filled(graph.isLeaf(graph.root) ? "{{say.start.leaf}}" : "{{say.start}} {{say.rounded}}", {
+      result,
+    });
   } else if (step.phase === "forward" && item.box === undefined) {
     const i = item.node;
     const operands = firstFew([...new Set(graph.operands(i).map(o => named(model, o)))]);
@@ -94,7 +97,21 @@ export function told(model, at) {
       found.sentence += ` ${filled(way, {name: model.name(leaf), result, ...numbers})}`;
     }
   }
+  if (step.phase === "forward") found.sentence += meansNow(model, at);
   return found;
+}
+
+// What an operation does, said where it first runs.
+const OPERATIONS = JSON.parse("{{op.*}}");
+function meansNow({graph, boxes, steps, view}, at) {
+  const called = ({phase, item}) => {
+    if (phase !== "forward") return "";
+    const {box, node} = view.items.get(item);
+    return box === undefined ? graph.rule(node).op : boxes[box].label.toLowerCase();
+  };
+  const name = called(steps.list[at]);
+  const isFirst = Object.hasOwn(OPERATIONS, name) && steps.list.findIndex(step => called(step) === name) === at;
+  return isFirst ? ` ${OPERATIONS[name]}` : "";
 }
 
 const named = (model, i) => (model.kinds[i] === "c" ? number(model.steps.d[i]) : model.name(i));
@@ -148,7 +165,8 @@ export function sumOf(model, chain, state) {
   const single = more ? "{{sum.far}}" : "{{sum.first}}",
     numbers = {before: number(before), share: inFormula(share), after: number(after)};
   const sum = filled(isLost ? "{{sum.lost}}" : isAdded ? "{{sum.added}}" : single, numbers);
-  return more ? filled("{{sum.more}}", {sum}) : sum;
+  if (more) return filled("{{sum.more}}", {sum});
+  return model.users[node].length === 1 ? filled("{{sum.once}}", {sum}) : sum;
 }
 
 // Whether uses of this node have not contributed yet.
@@ -165,6 +183,8 @@ export function localRule({graph, inMath, kinds, steps}, {giver, edge}) {
 }
 
 export const whyBackwards = ({leaves}) => filled("{{why.backwards}}", {n: counted(leaves.length)});
+
+export const whatIsLocal = ({name}, {node, giver}) => filled("{{why.local}}", {x: name(node), y: name(giver)});
 
 export function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
   const [x, y, result] = [node, giver, graph.root].map(name);
