@@ -23,6 +23,7 @@ const SIZES = [
 ];
 const STRIP = 24;
 const ROW = 18;
+const LABEL = 31; // room for "data" and "grad"
 const DIGIT = 8.3;
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
@@ -147,7 +148,7 @@ export class Stage extends Pane {
       return card;
     }
     if (kind === "result") add("rect", {class: "inner", x: 3.5, y: 3.5, width: width - 7, height: height - 7, rx: 4});
-    const inner = leaf || kind === "box" ? 10 : STRIP + 6;
+    const inner = leaf || kind === "box" ? 10 : STRIP + 4;
     if (sign) {
       const d = `M7 1h${STRIP - 7}v${height - 2}H7a6 6 0 0 1-6-6V7a6 6 0 0 1 6-6z`;
       add("path", {class: "strip", d});
@@ -158,14 +159,14 @@ export class Stage extends Pane {
       mark.classList.toggle("word", letters > 1);
     }
     let line = 19;
-    const beside = free ? 52 : kind === "box" ? 34 : 6; // its buttons
-    text("name", inner, line, fitted(title, width - inner - beside, 8.4));
+    const beside = free ? 52 : kind === "box" ? 32 : 6; // its buttons
+    text("name", inner, line, fitted(title, width - inner - beside, 7.7));
     for (const words of about.about ?? []) text("word", inner, (line += 16), fitted(words, width - 2 * inner, 6.4));
     if (kind === "box") {
       const unfold = () => this.callbacks.onUnfold?.(item.box);
       const button = make("rect", {width: 22, height: 20, rx: 5});
-      const plus = make("path", {d: "M6 10h10M11 5v10"});
-      add("g", {class: "unfold", transform: `translate(${width - 28} 6)`}, button, plus);
+      const mark = make("path", {d: about.isAround ? "M6 10h10" : "M6 10h10M11 5v10"});
+      add("g", {class: "unfold", transform: `translate(${width - 28} 6)`}, button, mark);
       group.setAttribute("role", "button");
       group.setAttribute("tabindex", "0");
       group.addEventListener("click", unfold);
@@ -180,9 +181,9 @@ export class Stage extends Pane {
     for (const key of ["data", "grad", "back"].slice(0, rows)) {
       const label = text("word", inner, (line += ROW), key === "back" ? "{{card.back}}" : key);
       if (key === "data") card.word = label;
-      card[key] = text(`value ${key}`, width - 9, line, "", "end");
+      card[key] = text(`value ${key}`, width - 7, line, "", "end");
       if (kind === "box")
-        card.bars[key] = add("path", {class: `bars ${key}`, transform: `translate(${inner + 37} ${line - 5})`});
+        card.bars[key] = add("path", {class: `bars ${key}`, transform: `translate(${inner + LABEL} ${line - 5})`});
     }
     if (kind === "box" && rows) {
       const values = add("rect", {class: "values", y: 34 + 16 * about.about.length, width, height: rows * ROW});
@@ -280,11 +281,11 @@ export class Stage extends Pane {
         if (!element) return;
         const value = state[key] ?? "·";
         const text = typeof value === "string" ? value : "";
-        card.bars[key]?.setAttribute("d", text ? "" : bars(value, card.width - 57));
+        card.bars[key]?.setAttribute("d", text ? "" : bars(value, card.width - 17 - LABEL));
         if (element.textContent !== text) element.textContent = text;
         // a long number is set closer, never cut off
-        const left = {constant: 0, operation: STRIP + 6, result: STRIP + 6}[card.kind] ?? 10;
-        const room = card.width - left - (card.kind === "constant" ? 8 : 37 + 9);
+        const left = {constant: 0, operation: STRIP + 4, result: STRIP + 4}[card.kind] ?? 10;
+        const room = card.width - left - (card.kind === "constant" ? 8 : LABEL + 7);
         if (text.length * DIGIT > room + 4) element.setAttribute("textLength", room);
         else element.removeAttribute("textLength");
         element.classList.toggle("fresh", Boolean(fresh));

@@ -47,7 +47,8 @@ export class Steps {
     return found;
   }
 
-  // The state after step `at`; and the changes of this step, in order. The last state is kept, to go on from.
+  // The state after step `at`; and the changes of this step, in order, apart from those inside an item. The
+  // last state is kept, to go on from.
   state(at) {
     if (this.last?.at === at) return this.last;
     const before = this.last && this.last.at < at ? this.last : this.beginning();
@@ -70,7 +71,7 @@ export class Steps {
       changes = [];
     const [g, known, seeded, done] = ["g", "known", "seeded", "done"].map(key => before[key].slice());
     for (let k = before.at + 1; k <= at; k++) {
-      const {phase, nodes} = this.list[k],
+      const {phase, item, nodes} = this.list[k],
         tell = k === at;
       if (phase === "forward")
         for (const i of nodes) {
@@ -93,7 +94,7 @@ export class Steps {
               before = g[operand];
             const share = wrong ? upstream : graph.share(i, j, d, g, upstream);
             g[operand] = this.mistake === "assign" ? share : before + share;
-            if (tell)
+            if (tell && this.view.itemOf[operand] !== item)
               changes.push({
                 kind: "grad",
                 giver: i,
@@ -180,9 +181,9 @@ function preorder(graph) {
 export function throughBox(graph, d, nodes, output) {
   const g = new Float64Array(graph.nodes.length);
   g[output] = 1;
-  for (const i of nodes.slice().sort((a, b) => b - a))
-    graph.operands(i).forEach((operand, j) => {
-      g[operand] += graph.share(i, j, d, g);
-    });
+  for (let at = nodes.length - 1; at >= 0; at--) {
+    const i = nodes[at];
+    for (let k = 1; k < graph.nodes[i].length; k++) g[graph.nodes[i][k]] += graph.share(i, k - 1, d, g);
+  }
   return g;
 }

@@ -109,6 +109,7 @@ export function showTour(at) {
   stop = at;
   for (const [id] of TOUR) $(id).classList.remove("toured");
   $("tour").hidden = !TOUR[at];
+  $("meaning").hidden = !TOUR[at] && page.model.view.focus >= 0;
   try {
     localStorage.setItem(TOURED, "yes");
   } catch {
@@ -116,7 +117,6 @@ export function showTour(at) {
   }
   if (!TOUR[at]) return page.transport.goTo(before);
   const [id, text, step] = TOUR[at];
-  $(id).hidden = false;
   $(id).classList.add("toured");
   $("tour").querySelector("p").textContent = text;
   $("tour").querySelector("span").textContent = filled("{{steps.count}}", {at: at + 1, last: TOUR.length});
