@@ -19,7 +19,7 @@ import {LEAST, MARGIN, Pane} from "./pane.js";
 // be too wide, the second; but not less room than labels need, if one has to pan anyway.
 const SIZES = [
   {width: 148, gaps: [150, 112, 86, 66, 86]},
-  {width: 112, gaps: [66, 48, 32, 48]},
+  {width: 112, gaps: [66, 48, 28, 48]},
 ];
 const STRIP = 24;
 const ROW = 18;

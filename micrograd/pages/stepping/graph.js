@@ -94,7 +94,7 @@ export function resize() {
   const presenting = isPresenting();
   const width = document.documentElement.clientWidth;
   const free = innerHeight - $("meaning").offsetHeight;
-  const room = presenting ? free - 70 : width < 700 ? 0.42 * innerHeight : Math.max(332, free - 372); // what happens now stays in sight
+  const room = presenting ? free - 70 : width < 700 ? 0.42 * innerHeight : Math.max(332, free - 392); // what happens now stays in sight
   const {width: wide, height: high} = stage.layout;
   const across = (stage.size.width - 2 * MARGIN) / wide;
   const k = Math.max(stage.least(across), Math.min(mostZoom(), across, (room - 2 * MARGIN) / high));
