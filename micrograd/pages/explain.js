@@ -15,7 +15,9 @@ import {
   PACE,
   drawAgain,
   drawGraph,
+  find,
   isPresenting,
+  listBoxes,
   mostZoom,
   present,
   resize,
@@ -46,7 +48,7 @@ const parts = [
   showDrawer,
   keepAddress,
 ];
-panels.graph.push(showFormula, showOrigin, listLeaves);
+panels.graph.push(showFormula, showOrigin, listLeaves, listBoxes);
 panels.boxes.push(drawGraph);
 
 function showStep(at) {
@@ -84,6 +86,10 @@ function listenToMenu() {
   listen("save", savePicture);
   listen("round", () => showTour(0));
   listen("present", () => present(!isPresenting()));
+  $("finding").addEventListener("submit", event => {
+    event.preventDefault();
+    find();
+  });
   document.addEventListener("keydown", event => {
     if (event.key === "Escape" && isPresenting()) present(false);
     const by = {PageUp: -1, PageDown: 1}[event.key]; // on a leaf they turn it

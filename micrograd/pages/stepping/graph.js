@@ -150,6 +150,25 @@ export function unfoldBox(j) {
   else showValues(j);
 }
 
+// The names of boxes that can be found, without the numbers of members.
+export function listBoxes() {
+  const {boxes} = page.model;
+  const names = new Set(boxes.filter(isProgram).map(({label}) => label.replace(/ \d+$/, "")));
+  $("labels").replaceChildren(...[...names].sort().map(value => make("option", {value})));
+  $("finding").hidden = names.size < 4;
+}
+const isProgram = ({kind}) => kind !== "outside" && kind !== "leaves";
+
+// Opens the next box whose name begins as the text that was typed.
+export function find() {
+  const {boxes, levels, view} = page.model;
+  const text = $("find").value.trim().toLowerCase();
+  const isAlike = j => isProgram(boxes[j]) && boxes[j].label.toLowerCase().startsWith(text);
+  const alike = [...boxes.keys()].filter(j => text && isAlike(j));
+  if (!alike.length) return;
+  showBoxes(levels.complete(levels.around(alike[(alike.indexOf(view.focus) + 1) % alike.length])));
+}
+
 // Closes a box with all that is open in it; of a stack, the stack.
 function fold(j) {
   const {levels, boxes} = page.model;
