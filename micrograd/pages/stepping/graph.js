@@ -3,7 +3,6 @@
 import {$, make, press} from "../shared/elements.js";
 import {WORDS} from "../shared/glossary.js";
 import {counted, number, signed} from "../shared/numbers.js";
-import {MARGIN} from "../shared/pane.js";
 import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
 import {MOST_OPENED, open, page} from "./state.js";
@@ -95,9 +94,7 @@ export function resize() {
   const width = document.documentElement.clientWidth;
   const free = innerHeight - $("meaning").offsetHeight;
   const room = presenting ? free - 70 : width < 700 ? 0.42 * innerHeight : Math.max(332, free - 392); // what happens now stays in sight
-  const {width: wide, height: high} = stage.layout;
-  const across = (stage.size.width - 2 * MARGIN) / wide;
-  const k = Math.max(stage.least(across), Math.min(mostZoom(), across, (room - 2 * MARGIN) / high));
+  const k = stage.fitting(mostZoom(), {width: stage.size.width, height: room});
   const needed = stage.needs(k).height + (presenting ? 0 : 26); // room for notes below the cards
   stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
   stage.fit(mostZoom());

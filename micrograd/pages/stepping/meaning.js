@@ -90,18 +90,13 @@ const TOUR = [
   ["now", "{{tour.added}}", ({seedAt}) => seedAt + 1],
   ["tools", "{{tour.tools}}", ({count}) => count - 1],
 ];
-const TOURED = "micrograd toured";
+const ADDED = 4; // the part with an example
 let stop = -1;
 let before = 0; // the step at which it began
 
 export function makeTour() {
   $("tourNext").addEventListener("click", () => showTour(stop + 1));
   $("tourEnd").addEventListener("click", () => showTour(TOUR.length));
-  try {
-    if (!localStorage.getItem(TOURED)) $("round").classList.add("main");
-  } catch {
-    // not allowed in a frame
-  }
 }
 
 export function showTour(at) {
@@ -110,19 +105,16 @@ export function showTour(at) {
   for (const [id] of TOUR) $(id).classList.remove("toured");
   $("tour").hidden = !TOUR[at];
   $("meaning").hidden = !TOUR[at] && page.model.view.focus >= 0;
-  try {
-    localStorage.setItem(TOURED, "yes");
-  } catch {
-    // not allowed in a frame
-  }
+  $("round").classList.remove("main");
+  $(TOUR[at] ? "tourNext" : "round").focus({preventScroll: true});
   if (!TOUR[at]) return page.transport.goTo(before);
   const [id, text, step] = TOUR[at];
   $(id).classList.add("toured");
   $("tour").querySelector("p").textContent = text;
   $("tour").querySelector("span").textContent = filled("{{steps.count}}", {at: at + 1, last: TOUR.length});
   $("tourNext").textContent = at === TOUR.length - 1 ? "{{tour.end}}" : "{{tour.next}}";
-  $("twice").toggleAttribute("hidden", text !== TOUR[4][1]);
-  if (text === TOUR[4][1]) drawTwice();
+  $("twice").toggleAttribute("hidden", at !== ADDED);
+  if (at === ADDED) drawTwice();
   page.transport.pause();
   page.transport.goTo(step(page.model.steps));
   besides($(id));
