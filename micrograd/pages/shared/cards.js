@@ -53,7 +53,6 @@ function beside(card, changed) {
   else if (share < 1)
     both.forEach((element, k) => {
       element.setAttribute("textLength", lengths[k] * share);
-      element.setAttribute("lengthAdjust", "spacingAndGlyphs");
     });
 }
 const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -138,7 +137,7 @@ export class Stage extends Pane {
       return group.lastChild;
     };
     const text = (className, x, y, content = "", anchor = "start") =>
-      add("text", {class: className, x, y, "text-anchor": anchor}, content);
+      add("text", {class: className, x, y, "text-anchor": anchor, lengthAdjust: "spacingAndGlyphs"}, content);
     const rx = {input: 16, parameter: 2, constant: 15, box: 4}[kind] ?? 7;
     if (full && full !== title) add("title", {}, full);
     if (kind === "box") add("rect", {class: "behind", x: 4, y: -5, width: width - 8, height: 12, rx});
@@ -160,7 +159,7 @@ export class Stage extends Pane {
     }
     let line = 19;
     const beside = free ? 52 : kind === "box" ? 32 : 6; // its buttons
-    text("name", inner, line, fitted(title, width - inner - beside, 7.7));
+    text("name", inner, line, fitted(title, width - inner - beside, about.isAround ? 7 : 7.7));
     for (const words of about.about ?? []) text("word", inner, (line += 16), fitted(words, width - 2 * inner, 6.4));
     if (kind === "box") {
       const unfold = () => this.callbacks.onUnfold?.(item.box);

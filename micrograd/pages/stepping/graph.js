@@ -40,11 +40,9 @@ function pictureAt({at, state, chains, hidden, nudge}) {
     const card = picture.cards.get(item.name);
     if (hidden.has(i)) card[picture.backward ? "grad" : "data"] = "?";
     card.picked = isNode && i === picked && (chosen || nudging);
-    const about = describe(model, item);
-    const onBox = about.isAround ? "{{card.out}}" : "{{card.unfold}}";
-    const spoken = isNode ? (kinds[i] === "c" ? "{{card.constant}}" : "{{card.spoken}}") : onBox;
-    const values = {name: itemName(model, item), inside: model.boxes[view.focus]?.label};
-    card.spoken = filled(spoken, {...values, kind: WORDS[about.kind], data: card.data, gradient: card.grad});
+    const spoken = isNode ? (kinds[i] === "c" ? "{{card.constant}}" : "{{card.spoken}}") : "{{card.unfold}}";
+    const kind = WORDS[describe(model, item).kind];
+    card.spoken = filled(spoken, {name: itemName(model, item), kind, data: card.data, gradient: card.grad});
     card.wrong = wrongNodes.has(i);
     if (state.known[i] && number(from[i]) !== number(to[i]))
       Object.assign(card, {before: number(from[i]), data: number(to[i])});
