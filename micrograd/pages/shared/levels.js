@@ -107,10 +107,11 @@ export class Levels {
     return all;
   }
 
-  // The boxes to open for box j, beside those that are open if there is room.
+  // The boxes to open for box j, beside those that are open if there is room; else it comes into focus.
   opening(j, open) {
-    const all = this.complete(new Set(open).add(j));
-    return this.focus(all) < 0 ? all : this.complete(this.around(j));
+    const kept = this.focus(open) < 0 ? [...open] : this.around(j);
+    const all = this.complete([...kept, j]);
+    return this.focus(all) < 0 ? all : this.complete([...kept.filter(k => this.depth[k] <= this.depth[j]), j]);
   }
 
   // The boxes to open for another member of the stack around a box: the same place in it, as far as it
