@@ -1,5 +1,6 @@
 """The stepping page computes what the engine computes, and shows one moment at a time."""
 
+import json
 import random
 import re
 import sys
@@ -10,13 +11,14 @@ from hypothesis import given
 from operations import TABLE
 from random_graphs import POINT, SMOOTH, STEPS, build
 
-from micrograd import MLP, Value, explain, no_grad, topological_order
+from micrograd import MLP, Value, calls, explain, no_grad, topological_order
 from micrograd.core import numbers
 from micrograd.core.node import operation, operations
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.graph import graph
 from micrograd.draw.hierarchy import MOST
 from micrograd.pages.boxes import boxes_of
+from micrograd.pages.page import as_json
 from micrograd.pages.pieces import recorded_rules
 
 HOSTILE = [
@@ -503,18 +505,102 @@ def test_a_folded_neuron_obeys_the_chain_rule(shown):
             assert False not in chains
 
 
-def test_40_000_nodes_open_by_levels(shown):
+def test_40_000_nodes_open_as_a_loop(shown):
     y = Value(1.0, label="x")
     for _ in range(13_500):
         y = (y + 1.0).tanh()
     assert len(topological_order(y)) > 40_000
     with shown(y) as page:
         assert len(cards(page)) <= 40
-        for _ in range(4):
-            page.get_by_role("button", name="Unfold", exact=True).click()
+        page.get_by_role("button", name="Unfold", exact=True).click()  # one step of a loop
         assert "tanh" in page.locator("#graph .sign").all_text_contents()
         step_to(page, -1)
         compared(page, y)
+
+
+# ---- stacks, member by member
+
+
+def paged(page):
+    """The page of explain(), with stacks of more than four boxes shown one member at a time."""
+    found = re.search(r'(?<=id="data">)(.*?)(?=</script>)', page.html, re.S)[0]
+    data = json.loads(found)
+    boxes = data["graph"]["boxes"]
+    for j, box in enumerate(boxes):
+        members = [k for k, inner in enumerate(boxes) if inner["parent"] == j]
+        if box["kind"] == "stack" and len(members) > 4:
+            box |= {"members": members, "at": members[0]}
+    page.html = page.html.replace(found, as_json(data))
+    return page
+
+
+def largest_of(rows):
+    """The sum over rows of a number made from the row's softmax."""
+
+    def softmax(row):
+        powers = [x.exp() for x in row]
+        return [x / sum(powers) for x in powers]
+
+    def largest(row):
+        a, b = softmax(row)
+        return (a * b + a).tanh()
+
+    return sum(largest(row) for row in rows)
+
+
+def test_a_stack_is_shown_one_member_at_a_time(opened, tmp_path):
+    rows = [[Value(float(k), label=f"a{k}"), Value(1.0, label=f"b{k}")] for k in range(1, 7)]
+    loss = calls(largest_of, rows)
+    path = tmp_path / "page.html"
+    paged(explain(loss)).save(path)
+    with opened(path) as page:
+        page.get_by_role("button", name="Unfold largest").press("Enter")
+        which = page.get_by_role("spinbutton", name="Which largest")
+        assert which.input_value() == "1"
+        assert "of 6" in page.locator("#folds").inner_text()
+        page.get_by_role("button", name="Unfold softmax").press("Enter")
+        assert "exp" in cards(page)
+        page.get_by_role("button", name="Next largest").click()  # the same place in the second
+        assert page.locator("#folds b").inner_text() == "softmax"
+        page.keyboard.press("PageDown")
+        assert which.input_value() == "3"
+        assert "a₃" in cards(page)
+        assert "a₂" not in cards(page)
+        which.fill("6")
+        page.keyboard.press("Enter")
+        assert "a₆" in cards(page)
+        step_to(page, -1)
+        compared(page, loss)
+        until(page, "location.hash.includes(`step=${page.transport.at()}&open`)")
+        address, again = page.evaluate("location.hash"), cards(page)
+        page.get_by_role("button", name="Whole graph").click()
+        assert page.locator(".pager").count() == 0
+        page.get_by_role("combobox", name="Find a box").fill("soft")
+        for member in ("1", "2"):
+            page.keyboard.press("Enter")
+            assert page.locator("#folds b").inner_text() == "softmax"
+            assert which.input_value() == member
+    with opened(path, hash=address) as page:
+        assert cards(page) == again
+
+
+def test_a_box_of_many_values_shows_them_with_what_came_and_what_went_back(shown):
+    w = [Value(x, label=f"w{k}") for k, x in enumerate((2.0, -1.0, 0.5))]
+
+    def doubled(some):
+        return [x * 2.0 * x for x in some]
+
+    loss = calls(lambda: sum(x * (k + 1.0) for k, x in enumerate(doubled(w))))
+    with shown(loss, of={"level": 0}) as page:
+        page.get_by_role("button", name="Values").click()
+        values = page.locator("#values tr")
+        assert values.nth(1).locator("td").all_inner_texts() == ["·"] * 3
+        step_to(page, -1)
+        rows = [row.locator("td").all_inner_texts() for row in values.all()]
+        assert rows[1] == ["8", "2", "0.5"]
+        assert rows[2] == ["1", "2", "3"]
+        assert rows[4] == ["8", "−8", "6"]  # to each w: 4 w k
+        assert page.locator("#graph .bars[d*=v]").count() == 7  # 3 and 3 of vectors, 1 of the sum
 
 
 # ---- readers of all kinds
@@ -541,13 +627,16 @@ def test_letters_can_be_read_and_nothing_needs_sideways_scrolling(shown, width, 
         with shown(root, names, width=width, height=height) as page:
             step_to(page, -2)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            if width < 500:  # more than three cards begin fitted across, and can be enlarged
+                for _ in range(4):
+                    page.get_by_role("button", name="Larger").click()
             smallest = page.evaluate(
                 "Math.min(...[...document.querySelectorAll('#graph text')].map(text =>"
                 " parseFloat(getComputedStyle(text).fontSize) * page.stage.k))"
             )
             assert smallest >= 11
             overlaps = page.evaluate(  # numbers stay inside their cards, beside the words
-                "[...page.stage.cards.values()].some(({data, width}) => data &&"
+                "[...page.stage.cards.values()].some(({data, width}) => data?.textContent &&"
                 " data.getBBox().x < 20 || data?.getBBox().x + data?.getBBox().width > width)"
             )
             assert not overlaps
@@ -571,6 +660,9 @@ def test_a_finger_pans_and_steps_on_a_phone(shown):
     with shown(*network(), width=390, height=844, has_touch=True, is_mobile=True) as page:
         page.get_by_role("button", name="Step forward").tap()
         assert page.locator("#count").inner_text().startswith("1 of")
+        assert page.evaluate("page.stage.needs(page.stage.k).width <= page.stage.size.width + 1")
+        for _ in range(3):
+            page.get_by_role("button", name="Larger").tap()
         assert page.locator("#map").is_visible()
         page.evaluate(
             """() => { window.before = page.stage.x; page.stage.svg.setPointerCapture = () => {};
@@ -613,9 +705,21 @@ def test_the_picture_is_saved_as_svg(opened, tmp_path):
 def test_presenter_embedded_tour_and_words(shown):
     with shown(*neuron()) as page:
         page.get_by_role("button", name="Show me round").click()
-        for _ in range(5):
+        parts = ["meaning", "picture", "now", "now", "now", "tools"]
+        for explained in parts:  # it covers nothing of what it explains
             assert page.locator("#tour p").inner_text().endswith(".")
+            tour, part = (page.locator(f"#{name}").bounding_box() for name in ("tour", explained))
+            assert (
+                tour["y"] + tour["height"] <= part["y"]
+                or part["y"] + part["height"] <= tour["y"]
+                or tour["x"] + tour["width"] <= part["x"]
+                or part["x"] + part["width"] <= tour["x"]
+            )
+            if page.locator("#twice").is_visible():  # a number that is used twice
+                assert page.locator("#twice .label").count() == 2
+                assert "3 + 3 = 6" in page.locator("#tour p").inner_text()
             page.locator("#tourNext").click()
+        assert page.evaluate("page.transport.at()") == 0
         assert page.locator("#tour").is_hidden()
         page.mouse.move(0, 0)  # what was below the tour would be reported later
         page.locator("#legend dfn").first.focus()

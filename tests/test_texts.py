@@ -342,7 +342,7 @@ def test_the_stepping_page_in_another_language(loud, opened, tmp_path):
         with opened(path, width=1600) as shown:
             count = shown.evaluate("page.model.steps.count")
             steps = [f"page.transport.goTo({k})" for k in range(count)]
-            tour = ["$('round').click()"] + ["$('tourNext').click()"] * 5
+            tour = ["$('round').click()"] + ["$('tourNext').click()"] * 6
             panels = [f"$('tabs').children[{k}].click()" for k in range(5)]
             mistakes = [
                 action

@@ -8,19 +8,23 @@ import {readAddress} from "./shared/address.js";
 import {Stage} from "./shared/cards.js";
 import {$} from "./shared/elements.js";
 import {WORDS, explainWords} from "./shared/glossary.js";
+import {PHONE} from "./shared/pane.js";
 import {makeTransport} from "./shared/transport.js";
 import {PANELS, makeTabs, showDrawer, writeTranscript} from "./stepping/drawer.js";
 import {
   PACE,
   drawAgain,
   drawGraph,
-  fold,
+  find,
   isPresenting,
+  listBoxes,
   mostZoom,
   present,
   resize,
   showGraph,
+  turnMember,
   unfold,
+  unfoldBox,
 } from "./stepping/graph.js";
 import {makeLegend, makeTour, showFormula, showOrigin, showTour} from "./stepping/meaning.js";
 import {makeMistakes, showMistake} from "./stepping/mistakes.js";
@@ -29,11 +33,13 @@ import {askQuestion, hiddenAt, predict} from "./stepping/predict.js";
 import {keepAddress, savePicture, takeAddress} from "./stepping/sending.js";
 import {given, loaded, page, panels, redraw, show, take, turn, undo} from "./stepping/state.js";
 import {listLeaves, listenToTools, nudgeAt, pickLeaf, showDescent, showNudge, showTools} from "./stepping/trying.js";
+import {drawValues, showValues} from "./stepping/values.js";
 import {told} from "./stepping/words.js";
 
 const parts = [
   showNow,
   showGraph,
+  drawValues,
   askQuestion,
   showNudge,
   showDescent,
@@ -42,7 +48,7 @@ const parts = [
   showDrawer,
   keepAddress,
 ];
-panels.graph.push(showFormula, showOrigin, listLeaves);
+panels.graph.push(showFormula, showOrigin, listLeaves, listBoxes);
 panels.boxes.push(drawGraph);
 
 function showStep(at) {
@@ -54,7 +60,7 @@ function showStep(at) {
 function makeStage() {
   page.stage = new Stage($("graph"), {
     map: $("map"),
-    isDown: () => given.down || $("frame").clientWidth < 500, // on a phone the arrows go down
+    isDown: () => given.down || $("frame").clientWidth < PHONE, // on a phone the arrows go down
     onTurn: turn,
     onPick: pickLeaf,
     onType: leaf => {
@@ -62,7 +68,8 @@ function makeStage() {
       $("value").focus();
       $("value").select();
     },
-    onUnfold: j => fold(boxes => boxes.add(j)),
+    onUnfold: unfoldBox,
+    onValues: showValues,
   });
   page.transport = makeTransport({count: () => page.model.steps.count, pace: PACE, show: showStep});
 }
@@ -75,11 +82,19 @@ function listenToMenu() {
   listen("larger", () => stage.zoom(1.2));
   listen("fit", () => stage.fit(mostZoom()));
   listen("unfold", unfold);
+  listen("openValues", () => showValues());
   listen("save", savePicture);
   listen("round", () => showTour(0));
   listen("present", () => present(!isPresenting()));
+  $("finding").addEventListener("submit", event => {
+    event.preventDefault();
+    find();
+  });
   document.addEventListener("keydown", event => {
     if (event.key === "Escape" && isPresenting()) present(false);
+    const by = {PageUp: -1, PageDown: 1}[event.key]; // on a leaf they turn it
+    if (by && !event.defaultPrevented && !event.target.matches("input, select") && turnMember(by))
+      event.preventDefault();
     if (event.key === "z" && (event.ctrlKey || event.metaKey) && !event.target.matches("input")) {
       event.preventDefault();
       undo();

@@ -12,11 +12,18 @@
 
 import {make} from "./elements.js";
 import {curve, freePlace, hull, layered, overlap, pathLength, pathPoint} from "./layout.js";
+import {round} from "./numbers.js";
 import {LEAST, MARGIN, Pane} from "./pane.js";
 
-const WIDTH = 148;
+// The width of cards, and the room for labels between two ranks: as much as there is. If the drawing would
+// be too wide, the second; but not less room than labels need, if one has to pan anyway.
+const SIZES = [
+  {width: 148, gaps: [150, 112, 86, 66, 86]},
+  {width: 112, gaps: [66, 48, 28, 48]},
+];
 const STRIP = 24;
 const ROW = 18;
+const LABEL = 31; // room for "data" and "grad"
 const DIGIT = 8.3;
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
@@ -46,16 +53,26 @@ function beside(card, changed) {
   else if (share < 1)
     both.forEach((element, k) => {
       element.setAttribute("textLength", lengths[k] * share);
-      element.setAttribute("lengthAdjust", "spacingAndGlyphs");
     });
 }
 const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // The size of a card.
-function cardSize({kind, about = [], data = true}) {
+function cardSize({kind, about = [], rows = 2}, width) {
   if (kind === "constant") return {width: 66, height: 30};
-  if (kind === "box") return {width: 150, height: 34 + 16 * about.length + (data ? 2 * ROW : 0)};
-  return {width: WIDTH, height: 14 + 3 * ROW};
+  if (kind === "box") return {width, height: 34 + 16 * about.length + rows * ROW};
+  return {width, height: 14 + 3 * ROW};
+}
+
+// Values as bars above and below a line, as the data of a path.
+function bars(values, room) {
+  const largest = Math.max(...values.map(x => (Number.isFinite(x) ? Math.abs(x) : 0))) || 1;
+  const width = Math.min(9, room / values.length);
+  const bar = (x, k) => {
+    const height = Number.isFinite(x) ? (x / largest) * 7 : 0;
+    return `M${round(room - (values.length - k) * width)} .5v${-round(height) || -0.5}h${width * 0.8}V.5z`;
+  };
+  return values.map(bar).join("");
 }
 
 export class Stage extends Pane {
@@ -81,16 +98,19 @@ export class Stage extends Pane {
     const items = [...view.items.values()],
       place = new Map(items.map((item, k) => [item.name, k]));
     this.about = items.map(describe);
-    const sizes = this.about.map(cardSize);
     const arrows = view.arrows.map(arrow => ({...arrow, from: place.get(arrow.from), to: place.get(arrow.to)}));
-    // as much room for labels between the ranks as there is; but not less than needed, if one has to
-    // pan anyway
-    this.layout = layered(sizes, arrows, {
-      down: this.down,
-      gaps: this.down ? [72] : this.large ? [66] : [150, 112, 86, 66, 86],
-      room: (size.width - 2 * MARGIN) / LEAST,
-      beside: this.down ? 10 : 18,
-    });
+    const room = (size.width - 2 * MARGIN) / LEAST;
+    let sizes;
+    for (const {width, gaps} of SIZES) {
+      sizes = this.about.map(about => cardSize(about, width));
+      this.layout = layered(sizes, arrows, {
+        down: this.down,
+        gaps: this.down ? [60] : this.large ? [66] : gaps,
+        room,
+        beside: this.down ? 8 : 18,
+      });
+      if (this.layout.width <= room) break;
+    }
     items.forEach((item, k) => {
       const card = this.drawCard(item, this.about[k], this.layout.centres[k], sizes[k]);
       this.cards.set(item.name, card);
@@ -109,14 +129,15 @@ export class Stage extends Pane {
     const leaf = kind === "input" || kind === "parameter";
     const free = leaf && !fixed;
     const group = make("g", {class: `card ${kind}${free ? " free" : ""}`, transform: `translate(${left} ${top})`});
+    group.addEventListener("focus", () => group.matches(":focus-visible") && this.lookAt([item.name]));
     const box = {left, top, right: left + width, bottom: top + height};
-    const card = {item, kind, group, width, height, box};
+    const card = {item, kind, group, width, height, box, bars: {}};
     const add = (tag, attributes, ...contents) => {
       group.append(make(tag, attributes, ...contents));
       return group.lastChild;
     };
     const text = (className, x, y, content = "", anchor = "start") =>
-      add("text", {class: className, x, y, "text-anchor": anchor}, content);
+      add("text", {class: className, x, y, "text-anchor": anchor, lengthAdjust: "spacingAndGlyphs"}, content);
     const rx = {input: 16, parameter: 2, constant: 15, box: 4}[kind] ?? 7;
     if (full && full !== title) add("title", {}, full);
     if (kind === "box") add("rect", {class: "behind", x: 4, y: -5, width: width - 8, height: 12, rx});
@@ -126,7 +147,7 @@ export class Stage extends Pane {
       return card;
     }
     if (kind === "result") add("rect", {class: "inner", x: 3.5, y: 3.5, width: width - 7, height: height - 7, rx: 4});
-    const inner = leaf || kind === "box" ? 10 : STRIP + 6;
+    const inner = leaf || kind === "box" ? 10 : STRIP + 4;
     if (sign) {
       const d = `M7 1h${STRIP - 7}v${height - 2}H7a6 6 0 0 1-6-6V7a6 6 0 0 1 6-6z`;
       add("path", {class: "strip", d});
@@ -137,14 +158,14 @@ export class Stage extends Pane {
       mark.classList.toggle("word", letters > 1);
     }
     let line = 19;
-    const beside = free ? 52 : kind === "box" ? 34 : 6; // its buttons
-    text("name", inner, line, fitted(title, width - inner - beside, 8.4));
+    const beside = free ? 52 : kind === "box" ? 32 : 6; // its buttons
+    text("name", inner, line, fitted(title, width - inner - beside, about.isAround ? 7 : 7.7));
     for (const words of about.about ?? []) text("word", inner, (line += 16), fitted(words, width - 2 * inner, 6.4));
     if (kind === "box") {
       const unfold = () => this.callbacks.onUnfold?.(item.box);
       const button = make("rect", {width: 22, height: 20, rx: 5});
-      const plus = make("path", {d: "M6 10h10M11 5v10"});
-      add("g", {class: "unfold", transform: `translate(${width - 28} 6)`}, button, plus);
+      const mark = make("path", {d: about.isAround ? "M6 10h10" : "M6 10h10M11 5v10"});
+      add("g", {class: "unfold", transform: `translate(${width - 28} 6)`}, button, mark);
       group.setAttribute("role", "button");
       group.setAttribute("tabindex", "0");
       group.addEventListener("click", unfold);
@@ -155,11 +176,20 @@ export class Stage extends Pane {
       });
     }
     if (leaf) line += 3; // room below the buttons
-    if (about.data !== false) {
-      card.word = text("word", inner, (line += ROW), "data");
-      card.data = text("value data", width - 9, line, "", "end");
-      text("word", inner, (line += ROW), "grad");
-      card.grad = text("value grad", width - 9, line, "", "end");
+    const {rows = 2} = about;
+    for (const key of ["data", "grad", "back"].slice(0, rows)) {
+      const label = text("word", inner, (line += ROW), key === "back" ? "{{card.back}}" : key);
+      if (key === "data") card.word = label;
+      card[key] = text(`value ${key}`, width - 7, line, "", "end");
+      if (kind === "box")
+        card.bars[key] = add("path", {class: `bars ${key}`, transform: `translate(${inner + LABEL} ${line - 5})`});
+    }
+    if (kind === "box" && rows) {
+      const values = add("rect", {class: "values", y: 34 + 16 * about.about.length, width, height: rows * ROW});
+      values.addEventListener("click", event => {
+        this.callbacks.onValues?.(item.box);
+        event.stopPropagation();
+      });
     }
     if (leaf) this.makeKnob(card, group, item, fixed);
     else if (kind !== "box") group.setAttribute("role", "img");
@@ -245,19 +275,24 @@ export class Stage extends Pane {
     this.svg.classList.toggle("backward", picture.backward);
     for (const [name, card] of this.cards) {
       const state = picture.cards.get(name) ?? {};
-      const put = (element, text, fresh) => {
+      const put = (key, fresh = false) => {
+        const element = card[key];
         if (!element) return;
+        const value = state[key] ?? "·";
+        const text = typeof value === "string" ? value : "";
+        card.bars[key]?.setAttribute("d", text ? "" : bars(value, card.width - 17 - LABEL));
         if (element.textContent !== text) element.textContent = text;
         // a long number is set closer, never cut off
-        const left = {constant: 0, operation: STRIP + 6, result: STRIP + 6}[card.kind] ?? 10;
-        const room = card.width - left - (card.kind === "constant" ? 8 : 37 + 9);
+        const left = {constant: 0, operation: STRIP + 4, result: STRIP + 4}[card.kind] ?? 10;
+        const room = card.width - left - (card.kind === "constant" ? 8 : LABEL + 7);
         if (text.length * DIGIT > room + 4) element.setAttribute("textLength", room);
         else element.removeAttribute("textLength");
         element.classList.toggle("fresh", Boolean(fresh));
       };
       if (card.word) card.word.textContent = state.before ? `${state.before}\u2009→` : "data";
-      put(card.data, state.data ?? "·", state.fresh === "data");
-      put(card.grad, state.grad ?? "·", state.fresh === "grad");
+      put("data", state.fresh === "data");
+      put("grad", state.fresh === "grad");
+      put("back");
       if (card.word) beside(card, Boolean(state.before));
       for (const key of ["now", "given", "later", "picked", "wrong"])
         card.group.classList.toggle(key, Boolean(state[key]));

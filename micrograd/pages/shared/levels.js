@@ -1,8 +1,11 @@
 // Boxes that fold and unfold: which cards and arrows are visible. Pure functions.
 //
 // A graph is that of program.js with boxes: `boxes[j]` is {label, kind, about, parent} and
-// `boxOf[i]` is the innermost box of node i, or -1. An item is what is drawn as one card: a node, or
-// a folded box.
+// `boxOf[i]` is the innermost box of node i, or -1. A long stack also has `members`, its boxes, which
+// are shown one at a time, and `at`, the first to show. An item is what is drawn as one card: a node,
+// or a folded box.
+
+export const MOST_AT_ONCE = 25; // cards, if the boxes are calls: then only the innermost open box is shown
 
 export class Levels {
   constructor(graph, boxes = [], boxOf = graph.nodes.map(() => -1)) {
@@ -10,8 +13,10 @@ export class Levels {
     this.boxes = boxes;
     this.boxOf = boxOf;
     this.depth = [];
+    this.inner = boxes.map(() => []); // the boxes in each box itself
     boxes.forEach(({parent}, j) => {
       this.depth[j] = parent < 0 ? 0 : this.depth[parent] + 1;
+      this.inner[parent]?.push(j);
     });
     this.direct = boxes.map(() => 0); // nodes in each box itself
     this.outside = 0; // nodes in no box
@@ -23,18 +28,6 @@ export class Levels {
     const found = [];
     for (; j >= 0; j = this.boxes[j].parent) found.push(j);
     return found;
-  }
-
-  // The boxes to open for a level: "op" opens all, "neuron" all but neurons, "layer" none; and
-  // without a level, the deepest of these that fits into `most` cards.
-  opened(level, most = 40) {
-    const all = this.boxes.map((_, j) => j).filter(j => this.boxes[j].kind !== "outside"),
-      neuron = j => ["neuron", "call"].includes(this.boxes[j].kind);
-    const levels = {op: all, neuron: all.filter(j => !neuron(j)), layer: []};
-    if (level) return new Set(levels[level]);
-    return Object.values(levels)
-      .map(boxes => new Set(boxes))
-      .find(open => !open.size || this.count(open) <= most);
   }
 
   // For each box, the outermost folded box around it (or itself), or -1 if it is open.
@@ -52,6 +45,12 @@ export class Levels {
       (sum, outer, j) => sum + (outer < 0 ? this.direct[j] : Number(outer === j && this.boxes[j].kind !== "outside")),
       this.outside,
     );
+  }
+
+  // The number of cards, apart from those around the focus.
+  size(open) {
+    const focus = this.focus(open);
+    return focus < 0 ? this.count(open) : this.direct[focus] + this.inner[focus].length;
   }
 
   // For each node, the name of the item that shows it: "v3", or "b1" for a box.
@@ -78,16 +77,53 @@ export class Levels {
     return names.map((name, i) => (inside[i] || direct.has(name) ? name : leads[i] ? before : after));
   }
 
-  // The innermost of the open boxes.
-  innermost(open) {
+  // The open box whose inside alone is shown, or -1 if there is room for all. The last two boxes stand for
+  // what is around it.
+  focus(open) {
+    const isFull = [...open].some(j => this.boxes[j].members) || this.count(open) > MOST_AT_ONCE;
+    if (!isFull || this.boxes.at(-1)?.kind !== "outside") return -1;
     return [...open].reduce((deepest, j) => (deepest < 0 || this.depth[j] >= this.depth[deepest] ? j : deepest), -1);
+  }
+
+  // The open boxes, and of each open stack the member to show.
+  complete(open) {
+    const all = new Set(open);
+    for (const j of all) {
+      const {members, at} = this.boxes[j];
+      if (members && !members.some(k => all.has(k))) all.add(members.includes(at) ? at : members[0]);
+    }
+    return all;
+  }
+
+  // The boxes to open for box j, beside those that are open if there is room; else it comes into focus.
+  opening(j, open) {
+    const kept = this.focus(open) < 0 ? [...open] : this.around(j);
+    const all = this.complete([...kept, j]);
+    return this.focus(all) < 0 ? all : this.complete([...kept.filter(k => this.depth[k] <= this.depth[j]), j]);
+  }
+
+  // The boxes to open for another member of the stack around a box: the same place in it, as far as it
+  // is built alike.
+  turning(stack, k, open) {
+    const {members} = this.boxes[stack];
+    const path = this.around(this.focus(open)).reverse();
+    let to = members[k];
+    const found = [...this.around(to)];
+    for (const j of path.slice(path.indexOf(stack) + 2)) {
+      const place = this.inner[this.boxes[j].parent].indexOf(j);
+      to = this.inner[to][place];
+      if (this.boxes[to]?.kind !== this.boxes[j].kind) break;
+      found.push(to);
+    }
+    return this.complete(found);
   }
 
   // What is visible: the items by name, in an order in which operands come first; the arrows between
   // them, each with the edges [node, number of the operand] that it stands for; and the frames of
   // opened boxes.
-  view(open, focus = -1) {
+  view(open) {
     const {graph} = this,
+      focus = this.focus(open),
       names = this.outermost(open),
       itemOf = focus < 0 ? names : this.focused(names, focus),
       items = new Map();

@@ -9,6 +9,7 @@ import {round} from "./numbers.js";
 
 export const LEAST = 0.92; // the smallest zoom: letters of 12 pixels stay 11 pixels high
 const LARGEST = 2.5;
+export const PHONE = 500; // pixels: what is narrower than this
 export const MARGIN = 14;
 
 export class Pane {
@@ -40,16 +41,21 @@ export class Pane {
     return needed.width <= width + 1 && needed.height <= height + 1;
   }
 
-  // The whole drawing, where its letters can be read; else as much of it as there is room for.
+  // The zoom for the whole drawing, where its letters can be read; on a phone it fits across, and one can
+  // zoom in.
+  fitting(most, {width, height}) {
+    const across = (width - 2 * MARGIN) / this.layout.width;
+    const least = width < PHONE ? Math.max(0.5, Math.min(LEAST, across)) : LEAST;
+    return Math.max(least, Math.min(most, across, (height - 2 * MARGIN) / this.layout.height));
+  }
+
   fit(most = 1.25) {
-    const {width, height} = this.size;
-    const k = Math.min((width - 2 * MARGIN) / this.layout.width, (height - 2 * MARGIN) / this.layout.height);
-    this.k = Math.max(LEAST, Math.min(most, k));
+    this.k = this.fitting(most, this.size);
     this.moveTo(this.layout.width / 2, this.layout.height / 2);
   }
 
   zoom(factor, at = {x: this.size.width / 2, y: this.size.height / 2}) {
-    const k = Math.max(LEAST, Math.min(LARGEST, this.k * factor)),
+    const k = Math.max(Math.min(LEAST, this.k), Math.min(LARGEST, this.k * factor)),
       grown = k / this.k;
     this.x = at.x - (at.x - this.x) * grown;
     this.y = at.y - (at.y - this.y) * grown;
@@ -188,7 +194,7 @@ export class Pane {
     const [x, y] = [-this.x / this.k, -this.y / this.k];
     const values = {x, y, width: width / this.k, height: height / this.k};
     for (const [key, value] of Object.entries(values)) seen?.setAttribute(key, value);
-    // in a corner in which it covers nothing that matters now
+    // in the corner in which it covers nothing that matters now
     const [w, h] = ["width", "height"].map(side => +this.map.getAttribute(side) + 10);
     const busy = (this.picture?.focus ?? [])
       .map(name => this.cards.get(name)?.box)
@@ -199,20 +205,11 @@ export class Pane {
         top: box.top * this.k + this.y,
         bottom: box.bottom * this.k + this.y,
       }));
-    const corners = [
-      [1, 1],
-      [0, 1],
-      [1, 0],
-      [0, 0],
-    ];
-    const [right, low] =
-      corners.find(([right, low]) => {
-        const [x, y] = [right ? width - w : 0, low ? height - h : 0];
-        const corner = {left: x, right: x + w, top: y, bottom: y + h};
-        return busy.every(other => !overlap(corner, other));
-      }) ?? corners[0];
-    const side = isFar => (isFar ? "4px" : "auto");
-    this.map.style.inset = `${side(!low)} ${side(right)} ${side(low)} ${side(!right)}`;
+    const isFree = left =>
+      busy.every(other => !overlap({left, right: left + w, top: height - h, bottom: height}, other));
+    const isRight = isFree(width - w) || !isFree(0);
+    const [right, left] = isRight ? ["4px", "auto"] : ["auto", "4px"];
+    this.map.style.inset = `auto ${right} 4px ${left}`;
   }
 
   listenToMap() {

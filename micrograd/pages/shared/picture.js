@@ -23,6 +23,13 @@ export function pictureOf(steps, at, before, isConstant) {
       given: backward && item.nodes.some(n => done[n]),
     };
     cards.set(item.name, card);
+    const {outputs} = item;
+    if (item.box !== undefined && view.levels.boxes[item.box].kind !== "outside") {
+      const back = [...steps.passed(item, steps.state(at))].flatMap(([o, x]) => (isConstant(o) ? [] : x));
+      card.back = back.length > 1 ? back : back.map(number)[0];
+      if (outputs.every(o => known[o])) card.data = outputs.map(o => d[o]);
+      if (outputs.every(o => seeded[o])) card.grad = outputs.map(o => g[o]);
+    }
     if (i < 0) continue;
     const fresh = changed.has(i) ? (backward ? "grad" : "data") : "";
     const [data, grad] = [known[i] ? number(d[i]) : "·", seeded[i] ? number(g[i]) : "·"];

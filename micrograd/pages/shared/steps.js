@@ -15,14 +15,8 @@ export class Steps {
     this.victim = victim;
     this.last = null;
     this.d = graph.forward(leaves);
-    const inner = item => item.nodes.filter(i => !graph.isLeaf(i));
-    const order = [...view.items.values()].flatMap(inner);
-    // If boxes lead to each other in a circle, the nodes go in their own order.
-    const place = new Int32Array(graph.nodes.length);
-    order.forEach((i, k) => {
-      place[i] = k;
-    });
-    if (order.some(i => graph.nodes[i].some((o, k) => k && place[o] > place[i]))) order.sort((a, b) => a - b);
+    view.order ??= inRuns(graph, view); // the same for all numbers
+    const {order} = view;
     const backward = mistake === "order" ? preorder(graph) : order.slice().reverse();
     this.list = [{phase: "start", item: null, nodes: [], pass: 0}, ...this.runs(order, "forward")];
     for (let pass = 0; pass < (mistake === "twice" ? 2 : 1); pass++)
@@ -53,7 +47,8 @@ export class Steps {
     return found;
   }
 
-  // The state after step `at`; and the changes of this step, in order. The last state is kept, to go on from.
+  // The state after step `at`; and the changes of this step, in order, apart from those inside an item. The
+  // last state is kept, to go on from.
   state(at) {
     if (this.last?.at === at) return this.last;
     const before = this.last && this.last.at < at ? this.last : this.beginning();
@@ -76,7 +71,7 @@ export class Steps {
       changes = [];
     const [g, known, seeded, done] = ["g", "known", "seeded", "done"].map(key => before[key].slice());
     for (let k = before.at + 1; k <= at; k++) {
-      const {phase, nodes} = this.list[k],
+      const {phase, item, nodes} = this.list[k],
         tell = k === at;
       if (phase === "forward")
         for (const i of nodes) {
@@ -99,7 +94,7 @@ export class Steps {
               before = g[operand];
             const share = wrong ? upstream : graph.share(i, j, d, g, upstream);
             g[operand] = this.mistake === "assign" ? share : before + share;
-            if (tell)
+            if (tell && this.view.itemOf[operand] !== item)
               changes.push({
                 kind: "grad",
                 giver: i,
@@ -119,10 +114,51 @@ export class Steps {
     return {at, d, g, known, seeded, done, changes};
   }
 
+  // What an item has passed back in a state: for each node outside it that it uses, its contribution. Empty
+  // if it has not run; also with a mistake, which may have passed on other numbers than the final ones.
+  passed(item, {g, done}) {
+    const {graph, view, d} = this;
+    const sums = new Map();
+    if (this.mistake || !item.nodes.every(i => done[i] || graph.isLeaf(i))) return sums;
+    for (const i of item.nodes)
+      for (let k = 1; k < graph.nodes[i].length; k++) {
+        const operand = graph.nodes[i][k];
+        if (view.itemOf[operand] !== item.name)
+          sums.set(operand, (sums.get(operand) ?? 0) + graph.share(i, k - 1, d, g));
+      }
+    return sums;
+  }
+
   // The gradients after the last step.
   gradients() {
     return this.state(this.count - 1).g;
   }
+}
+
+// The operations, operands first. An item runs as far as it can before another one goes on, also if items
+// lead to each other in a circle.
+function inRuns({nodes}, {items, itemOf}) {
+  const ready = new Map([...items.keys()].map(name => [name, []]));
+  const users = nodes.map(() => []);
+  const waitsFor = new Int32Array(nodes.length);
+  const order = [];
+  nodes.forEach(([, ...operands], i) => {
+    for (const o of operands)
+      if (nodes[o].length > 1) {
+        waitsFor[i]++;
+        users[o].push(i);
+      }
+    if (operands.length && !waitsFor[i]) ready.get(itemOf[i]).push(i);
+  });
+  const next = () => [...ready.values()].find(queue => queue.length);
+  for (let queue = next(); queue; queue = next()) {
+    for (const i of queue) {
+      order.push(i);
+      for (const user of users[i]) if (!--waitsFor[user]) ready.get(itemOf[user]).push(user);
+    }
+    queue.length = 0;
+  }
+  return order;
 }
 
 // The operations as they are first reached from the result: each node, then its operands.
@@ -145,9 +181,9 @@ function preorder(graph) {
 export function throughBox(graph, d, nodes, output) {
   const g = new Float64Array(graph.nodes.length);
   g[output] = 1;
-  for (const i of nodes.slice().sort((a, b) => b - a))
-    graph.operands(i).forEach((operand, j) => {
-      g[operand] += graph.share(i, j, d, g);
-    });
+  for (let at = nodes.length - 1; at >= 0; at--) {
+    const i = nodes[at];
+    for (let k = 1; k < graph.nodes[i].length; k++) g[graph.nodes[i][k]] += graph.share(i, k - 1, d, g);
+  }
   return g;
 }

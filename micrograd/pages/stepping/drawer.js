@@ -7,7 +7,7 @@ import {counted, inFormula, number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {hiddenAt} from "./predict.js";
 import {MOST_ROWS, page, redraw} from "./state.js";
-import {asText, callName, describe, itemName, told} from "./words.js";
+import {asText, callName, describe, firstFew, itemName, told} from "./words.js";
 
 export const PANELS = ["mistakes", "table", "transcript", "paths", "code"];
 
@@ -43,7 +43,8 @@ function showTable() {
   const rows = items.slice(0, MOST_ROWS).map(item => {
     const card = stage.picture.cards.get(item.name);
     const {kind, full} = describe(model, item);
-    const cells = [itemName(model, item), about(item, kind), card.data ?? "", card.grad ?? ""];
+    const [data, grad] = [card.data, card.grad].map((x = "") => (typeof x === "string" ? x : firstFew(x.map(number))));
+    const cells = [itemName(model, item), about(item, kind), data, grad];
     const line = make("tr", "", ...cells.map(text => make("td", "", text)));
     line.firstChild.title = full;
     line.classList.toggle("now", card.now);

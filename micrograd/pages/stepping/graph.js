@@ -3,10 +3,10 @@
 import {$, make, press} from "../shared/elements.js";
 import {WORDS} from "../shared/glossary.js";
 import {counted, number, signed} from "../shared/numbers.js";
-import {LEAST, MARGIN} from "../shared/pane.js";
 import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
 import {MOST_OPENED, open, page} from "./state.js";
+import {showValues} from "./values.js";
 import {describe, isTold, itemName} from "./words.js";
 
 let shownAt = -1; // the step on display
@@ -17,6 +17,7 @@ export function drawGraph() {
   shownAt = -1;
   page.stage.draw(page.model.view, item => describe(page.model, item));
   showFolds();
+  $("meaning").hidden = page.model.view.focus >= 0; // inside a box there is more room for its graph
   resize();
 }
 
@@ -48,7 +49,7 @@ function pictureAt({at, state, chains, hidden, nudge}) {
   }
   view.arrows.forEach((arrow, k) => {
     const shown = picture.arrows[k];
-    if (shown.now && picture.backward) shown.label = arrowLabel(arrow, chains, hidden);
+    if (shown.now && picture.backward) shown.label = arrowLabel(model, arrow, chains, hidden);
   });
   const result = picture.cards.get(view.itemOf[graph.root]);
   if (nudge) result.badge = badge(nudge);
@@ -66,8 +67,7 @@ const badge = ({predicted, actual}) => [
   ],
 ];
 
-function arrowLabel(arrow, chains, hidden) {
-  const {graph, kinds} = page.model;
+export function arrowLabel({graph, kinds}, arrow, chains, hidden) {
   const onto = arrow.edges.map(([giver, k]) => graph.nodes[giver][k + 1]);
   const nodes = new Set(onto.filter(i => kinds[i] !== "c"));
   if (!nodes.size) return null;
@@ -91,10 +91,8 @@ export function resize() {
   const presenting = isPresenting();
   const width = document.documentElement.clientWidth;
   const free = innerHeight - $("meaning").offsetHeight;
-  const room = presenting ? free - 70 : width < 700 ? 0.42 * innerHeight : Math.max(332, free - 372); // what happens now stays in sight
-  const {width: wide, height: high} = stage.layout;
-  const fitting = Math.min((stage.size.width - 2 * MARGIN) / wide, (room - 2 * MARGIN) / high);
-  const k = Math.max(LEAST, Math.min(mostZoom(), fitting));
+  const room = presenting ? free - 70 : width < 700 ? 0.42 * innerHeight : Math.max(332, free - 392); // what happens now stays in sight
+  const k = stage.fitting(mostZoom(), {width: stage.size.width, height: room});
   const needed = stage.needs(k).height + (presenting ? 0 : 26); // room for notes below the cards
   stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
   stage.fit(mostZoom());
@@ -119,24 +117,13 @@ export function present(on) {
 
 // ---- Its boxes
 
-// Unfolds or folds boxes in place, and stays at the moment that is shown.
-export function fold(change) {
+// Opens these boxes alone, and stays at the moment that is shown.
+export function showBoxes(boxes) {
   const {model, transport} = page;
   const at = transport.at();
   const {phase} = model.steps.list[at];
   const before = model.steps.list.slice(0, at + 1).reduce((sum, {nodes}) => sum + nodes.length, 0);
-  const boxes = new Set(page.open);
-  change(boxes);
-  const opened = [...boxes].find(j => !page.open.has(j));
-  if (model.boxes[opened]?.kind === "outside") {
-    boxes.delete(opened);
-    boxes.delete(model.view.focus);
-  } else if (opened !== undefined && model.view.focus >= 0) {
-    // what is opened comes into focus: the boxes beside it close
-    const kept = model.levels.around(opened);
-    for (const j of boxes) if (!kept.includes(j)) boxes.delete(j);
-  }
-  if (model.levels.count(boxes) > MOST_OPENED) return;
+  const focused = document.activeElement?.getAttribute("aria-label");
   open(boxes);
   // the last step of the new list at which no more operations have run than now
   let same = 0;
@@ -146,6 +133,43 @@ export function fold(change) {
     if (run <= before && (phase === "end" || step.phase !== "end")) same = k;
   });
   transport.goTo(same);
+  const again = [...$("folds").querySelectorAll("[aria-label]")];
+  again.find(element => element.getAttribute("aria-label") === focused)?.focus();
+}
+
+export function unfoldBox(j) {
+  const {levels, boxes, view} = page.model;
+  if (boxes[j].kind === "outside") return fold(view.focus);
+  const opened = levels.opening(j, page.open);
+  if (levels.size(opened) <= MOST_OPENED) showBoxes(opened);
+  else showValues(j);
+}
+
+// The names of boxes that can be found, without the numbers of members.
+export function listBoxes() {
+  const {boxes} = page.model;
+  const names = new Set(boxes.filter(isProgram).map(({label}) => label.replace(/ \d+$/, "")));
+  $("labels").replaceChildren(...[...names].sort().map(value => make("option", {value})));
+  $("finding").hidden = names.size < 4;
+}
+const isProgram = ({kind}) => kind !== "outside" && kind !== "leaves";
+
+// Opens the next box whose name begins as the text that was typed.
+export function find() {
+  const {boxes, levels, view} = page.model;
+  const text = $("find").value.trim().toLowerCase();
+  const isAlike = j => isProgram(boxes[j]) && boxes[j].label.toLowerCase().startsWith(text);
+  const alike = [...boxes.keys()].filter(j => text && isAlike(j));
+  if (!alike.length) return;
+  showBoxes(levels.complete(levels.around(alike[(alike.indexOf(view.focus) + 1) % alike.length])));
+}
+
+// Closes a box with all that is open in it; of a stack, the stack.
+function fold(j) {
+  const {levels, boxes} = page.model;
+  const {parent} = boxes[j];
+  const outer = boxes[parent]?.members ? parent : j;
+  showBoxes(new Set([...page.open].filter(k => !levels.around(k).includes(outer))));
 }
 
 const boxesShown = () =>
@@ -156,17 +180,71 @@ export function unfold() {
   const shown = boxesShown();
   const item = view.items.get(steps.list[page.transport.at()].item);
   const box = (shown.includes(item) ? item : shown[0])?.box;
-  if (box !== undefined) fold(boxes => boxes.add(box));
+  if (box !== undefined) unfoldBox(box);
 }
 
+// The way to what is shown, outermost first; if several boxes are open side by side, what folds them.
 function showFolds() {
   const {levels, boxes, view} = page.model;
-  // the innermost ones first, and not more than a line of them
-  const opened = [...view.frames].sort((a, b) => levels.depth[b] - levels.depth[a]);
-  const foldButton = (text, change) => make("button", {class: "fold", click: () => fold(change)}, text);
+  const button = (text, click) => make("button", {class: "fold", click}, text);
+  const crumb = j => {
+    const {label, parent} = boxes[j];
+    if (boxes[parent]?.members) return pager(parent, j);
+    return j === view.focus ? make("b", "", label) : button(label, () => showBoxes(levels.complete(levels.around(j))));
+  };
+  const frames = [...view.frames].sort((a, b) => levels.depth[a] - levels.depth[b]);
+  const all = button(view.focus < 0 ? "{{fold.all}}" : "{{fold.whole}}", () => showBoxes(new Set()));
   $("folds").replaceChildren(
-    ...opened.slice(0, 3).map(j => foldButton(filled("{{fold.one}}", {name: boxes[j].label}), some => some.delete(j))),
-    ...(opened.length > 1 ? [foldButton("{{fold.all}}", some => some.clear())] : []),
+    ...(view.focus >= 0
+      ? [
+          all,
+          ...levels
+            .around(view.focus)
+            .reverse()
+            .flatMap(j => ["›", crumb(j)]),
+        ]
+      : frames.slice(-3).map(j => button(filled("{{fold.one}}", {name: boxes[j].label}), () => fold(j)))),
+    ...(view.focus < 0 && frames.length > 1 ? [all] : []),
   );
   $("unfold").hidden = !boxesShown().length;
+}
+
+// "‹ 3 of 100 ›": which member of a stack is shown, or which iteration of a loop.
+function pager(stack, member) {
+  const {levels, boxes} = page.model;
+  const {members, label} = boxes[stack];
+  const at = members.indexOf(member);
+  const go = k => members[k] !== undefined && showBoxes(levels.turning(stack, k, page.open));
+  const step = (sign, by, key) => {
+    const name = filled(key, {name: label});
+    return make(
+      "button",
+      {"aria-label": name, "aria-disabled": members[at + by] === undefined, click: () => go(at + by)},
+      sign,
+    );
+  };
+  const about = {
+    type: "number",
+    min: 1,
+    max: members.length,
+    value: at + 1,
+    "aria-label": filled("{{pager.which}}", {name: label}),
+  };
+  const field = make("input", {...about, change: () => go(Math.round(+field.value) - 1)});
+  const total = filled("{{pager.of}}", {n: counted(members.length)});
+  return make(
+    "span",
+    {class: "pager", role: "group", "aria-label": label},
+    step("‹", -1, "{{pager.before}}"),
+    field,
+    total,
+    step("›", 1, "{{pager.after}}"),
+  );
+}
+
+// To the member before or after the one that is shown, of the innermost stack.
+export function turnMember(by) {
+  const [pager] = [...$("folds").querySelectorAll(".pager")].slice(-1);
+  pager?.querySelectorAll("button")[(by + 1) / 2].click();
+  return pager !== undefined;
 }

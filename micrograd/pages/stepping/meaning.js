@@ -1,12 +1,16 @@
-// The formula and its meaning, words, the legend, and a tour of five sentences.
+// The formula and its meaning, words, the legend, and a tour.
 
+import {Stage} from "../shared/cards.js";
 import {$, make} from "../shared/elements.js";
 import {formulaOf, written} from "../shared/formula.js";
 import {termOf} from "../shared/glossary.js";
 import {number} from "../shared/numbers.js";
+import {pictureOf} from "../shared/picture.js";
+import {Steps} from "../shared/steps.js";
 import {filled, partsOf} from "../shared/texts.js";
-import {MOST_CARDS, page} from "./state.js";
-import {callName} from "./words.js";
+import {arrowLabel} from "./graph.js";
+import {MOST_CARDS, given, loaded, page} from "./state.js";
+import {callName, describe, told} from "./words.js";
 
 export function showFormula() {
   const {graph, inMath, isFormula, labels, users, leaves} = page.model;
@@ -60,54 +64,94 @@ export function makeLegend() {
   const shape = (kind, name = kind) => {
     const group = make("g", kind, rectangle("outline", 2, 2, {input: 6, parameter: 1}[kind] ?? 3));
     if (kind === "result") group.append(rectangle("inner", 4.5, 4.5, 1.5));
+    if (name === "given") group.append(make("path", {class: "strip", d: "M3 3h7v10h-7z"}));
     const icon = make("svg", {viewBox: "0 0 26 16", class: "stage shape"}, group);
     return make("span", "key", icon, termOf(name));
   };
+  const state = (kind, name = kind) => shape(`card ${kind}`, name);
   const colour = (kind, name) => make("span", `key ${kind}`, termOf(name));
   const group = (...keys) => make("span", "keys", ...keys);
   $("legend").append(
     group(shape("input"), shape("parameter"), shape("operation"), shape("result")),
-    group(colour("ink", "data"), colour("gradient", "gradient"), colour("", "dot")),
-    group(shape("card now", "now")),
+    group(colour("ink", "data"), colour("gradient", "gradient"), state("later", "dot")),
+    group(state("now"), state("given"), state("picked")),
   );
 }
 
 // ---- The tour
 
-// A part of the page, and what is said of it.
+// A part of the page, what is said of it, and the step at which it is said.
+/** @type {[string, string, (steps: any) => number][]} */
 const TOUR = [
-  ["meaning", "{{tour.meaning}}"],
-  ["picture", "{{tour.picture}}"],
-  ["transport", "{{tour.transport}}"],
-  ["now", "{{tour.now}}"],
-  ["tools", "{{tour.tools}}"],
+  ["meaning", "{{tour.meaning}}", () => 0],
+  ["picture", "{{tour.picture}}", () => 0],
+  ["now", "{{tour.forward}}", () => 1],
+  ["now", "{{tour.backward}}", ({seedAt}) => seedAt + 1],
+  ["now", "{{tour.added}}", ({seedAt}) => seedAt + 1],
+  ["tools", "{{tour.tools}}", ({count}) => count - 1],
 ];
-const TOURED = "micrograd toured";
-let stop = 0;
+const ADDED = 4; // the part with an example
+let stop = -1;
+let before = 0; // the step at which it began
 
 export function makeTour() {
   $("tourNext").addEventListener("click", () => showTour(stop + 1));
   $("tourEnd").addEventListener("click", () => showTour(TOUR.length));
-  try {
-    if (!localStorage.getItem(TOURED)) $("round").classList.add("main");
-  } catch {
-    // not allowed in a frame
-  }
 }
 
 export function showTour(at) {
+  if (!TOUR[stop]) before = page.transport.at();
   stop = at;
   for (const [id] of TOUR) $(id).classList.remove("toured");
   $("tour").hidden = !TOUR[at];
-  try {
-    localStorage.setItem(TOURED, "yes");
-  } catch {
-    // not allowed in a frame
-  }
-  if (!TOUR[at]) return;
-  const [id, text] = TOUR[at];
+  $("meaning").hidden = !TOUR[at] && page.model.view.focus >= 0;
+  $("round").classList.remove("main");
+  $(TOUR[at] ? "tourNext" : "round").focus({preventScroll: true});
+  if (!TOUR[at]) return page.transport.goTo(before);
+  const [id, text, step] = TOUR[at];
   $(id).classList.add("toured");
   $("tour").querySelector("p").textContent = text;
   $("tour").querySelector("span").textContent = filled("{{steps.count}}", {at: at + 1, last: TOUR.length});
   $("tourNext").textContent = at === TOUR.length - 1 ? "{{tour.end}}" : "{{tour.next}}";
+  $("twice").toggleAttribute("hidden", at !== ADDED);
+  if (at === ADDED) drawTwice();
+  page.transport.pause();
+  page.transport.goTo(step(page.model.steps));
+  besides($(id));
+}
+
+// Puts the tour where it covers nothing of what it explains: beside it, below it, or above it.
+function besides(explained) {
+  const {offsetWidth: width, offsetHeight: height, style} = $("tour");
+  explained.scrollIntoView({block: "nearest"});
+  const {left, right, top, bottom} = explained.getBoundingClientRect();
+  const isFree = [right + width < innerWidth, left > width, bottom + height + 10 < innerHeight];
+  const places = [
+    [right + 6, top],
+    [left - width - 6, top],
+    [left, bottom + 10],
+    [left, top - height - 10],
+  ];
+  const [x, y] = places[isFree.includes(true) ? isFree.indexOf(true) : 3];
+  style.left = `${Math.max(6, Math.min(x, innerWidth - width - 6))}px`;
+  style.top = `${Math.max(6, Math.min(y, innerHeight - height - 6))}px`;
+}
+
+// The first operation of the example, a × a, at its backward step: a number that is used twice.
+function drawTwice() {
+  const {nodes, ...example} = given.example;
+  const model = loaded({...example, nodes: nodes.slice(0, 2), kinds: "ir", boxes: [], boxOf: [-1, -1]});
+  model.fixed.fill(1); // there is nothing to turn here
+  model.view = model.levels.view(new Set());
+  model.steps = new Steps(model.graph, model.view, model.numbers);
+  const at = model.steps.seedAt + 1;
+  const picture = pictureOf(model.steps, at, at, () => false);
+  const {chains} = told(model, at);
+  model.view.arrows.forEach((arrow, k) => {
+    picture.arrows[k].label = arrowLabel(model, arrow, chains, new Set());
+  });
+  const stage = new Stage($("twice"), {});
+  stage.draw(model.view, item => describe(model, item));
+  stage.fit(1);
+  stage.show(picture);
 }

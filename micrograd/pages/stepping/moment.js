@@ -7,7 +7,7 @@ import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {withButtons} from "./meaning.js";
 import {page} from "./state.js";
-import {asText, isTold, localRule, sumOf, whatFor, whyBackwards, whyMultiplied} from "./words.js";
+import {asText, isTold, localRule, sumOf, whatFor, whatIsLocal, whyBackwards, whyMultiplied} from "./words.js";
 
 const PHASES = JSON.parse("{{phase.*}}");
 
@@ -68,6 +68,13 @@ function showChains({step, chains, state, hidden}) {
   const sign = text => make("span", "sign", text);
   const most = chains[0]?.giver < 0 ? 3 : 6;
   const first = chains.find(isTold); // only its factors are named: the others are below it
+  const note = text => $("chains").append(withButtons(make("p", "note"), text));
+  const afterSeed = model.steps.list.indexOf(step) - model.steps.seedAt;
+  if (step.phase === "seed" && !step.pass) note(whyBackwards(model));
+  if (first && !page.mistake && !hidden.size) {
+    if (afterSeed === 1) note(whatIsLocal(model, first));
+    if (afterSeed === 2) note(whyMultiplied(model, first));
+  }
   for (const chain of chains.slice(0, most)) {
     const isHidden = hidden.has(chain.node);
     const use = chain.use ? make("small", "", ` ${chain.use}`) : "";
@@ -93,10 +100,6 @@ function showChains({step, chains, state, hidden}) {
     if (!isHidden) row.append(make("span", "sum", sumOf(model, chain, state)));
     $("chains").append(row);
   }
-  const note = text => $("chains").append(withButtons(make("p", "note"), text));
   if (chains.length > most) note(filled("{{list.rest}}", {n: chains.length - most}));
-  if (step.phase === "seed" && !step.pass) note(whyBackwards(model));
-  if (step === model.steps.list[model.steps.seedAt + 2] && first && !page.mistake && !hidden.size)
-    note(whyMultiplied(model, first));
   if (step.phase === "end" && !page.lesson) note(whatFor(model));
 }

@@ -35,8 +35,8 @@ export function takeAddress() {
   }
   if (+state.get("rate") > 0) page.rate = +state.get("rate");
   const opened = state.get("open")?.split(".").filter(Boolean).map(Number);
-  if (opened) page.open = new Set(opened.filter(j => boxes[j]));
-  if (levels.count(page.open) > MOST_OPENED) page.open = usuallyOpen(model);
+  if (opened) page.open = levels.complete(opened.filter(j => boxes[j]));
+  if (levels.size(page.open) > MOST_OPENED) page.open = usuallyOpen(model);
   if (state.has("leaf") && leaves.includes(+state.get("leaf"))) page.picked = +state.get("leaf");
   if (state.has("nudge")) Object.assign(page, {nudging: true, delta: +state.get("nudge") || 0});
   if (Object.hasOwn(MISTAKES, `${state.get("mistake")}.why`)) {

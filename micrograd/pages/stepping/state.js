@@ -8,7 +8,6 @@ import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 
 export const MOST_CARDS = 40;
-export const MOST_AT_ONCE = 25; // cards, if the boxes are calls: then only the innermost open box is shown
 export const MOST_ROWS = 200;
 export const MOST_OPENED = 300; // cards
 
@@ -34,6 +33,7 @@ export const page = {
   asking: false, // predict
   answered: new Set(), // which numbers of which step have been found
   panel: "", // of the drawer
+  values: -1, // the box whose values are shown
 };
 
 // The functions that draw another graph, and other boxes of it. (Another step is drawn by the transport.)
@@ -110,16 +110,10 @@ export function open(boxes) {
   for (const draw of panels.boxes) draw();
 }
 
-export function usuallyOpen({levels, open}) {
-  if (open && !["op", "neuron", "layer"].includes(given.level)) return new Set(open); // boxes of calls
-  const asked = levels.opened(given.level, MOST_CARDS);
-  return levels.count(asked) > 400 ? levels.opened(null, MOST_CARDS) : asked;
-}
+export const usuallyOpen = ({levels, open}) => levels.complete(open);
 
 function view() {
-  const {levels, boxes} = page.model;
-  const isFull = boxes.at(-1)?.kind === "outside" && levels.count(page.open) > MOST_AT_ONCE;
-  page.model.view = levels.view(page.open, isFull ? levels.innermost(page.open) : -1);
+  page.model.view = page.model.levels.view(page.open);
   compute();
 }
 

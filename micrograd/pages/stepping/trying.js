@@ -5,7 +5,7 @@ import {$, make, press, strong} from "../shared/elements.js";
 import {counted, inFormula, number, signed} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {withButtons} from "./meaning.js";
-import {compute, page, pick, redraw, remember, setLeaf, turn, undo} from "./state.js";
+import {compute, page, pick, recompute, redraw, remember, setLeaf, turn, undo} from "./state.js";
 import {firstFew, movingKind, waiting} from "./words.js";
 
 const MOST_LEAVES = 1000;
@@ -23,6 +23,14 @@ export function listenToTools() {
   listen("rate", () => +$("rate").value > 0 && (page.rate = +$("rate").value), "input");
   listen("oneStep", oneStep);
   listen("undo", undo);
+  listen("reset", reset);
+}
+
+function reset() {
+  remember("reset");
+  page.model.numbers = new Map(page.model.initial);
+  Object.assign(page, {mistake: "", nudging: false, descent: [], lesson: null});
+  recompute();
 }
 
 // ---- Leaves

@@ -37,7 +37,10 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
     const {label, about} = boxes[item.box];
     const [first, ...others] = about.split(" · ");
     const lines = [[first, ...others.slice(0, 1)].join(", "), ...others.slice(1)];
-    return {kind: "box", title: label, full: label, about: lines, data: item.outputs.length === 1};
+    const isAround = boxes[item.box].kind === "outside";
+    const rows = isAround ? 0 : computed({graph}, item).length ? 3 : 2;
+    if (item.outputs.includes(graph.root)) lines.push(`= ${name(graph.root)}`);
+    return {kind: "box", title: label, full: label, about: lines.filter(Boolean), rows, isAround};
   }
   const i = item.node;
   const sign = graph.isLeaf(i) ? "" : graph.rule(i).sign;
@@ -47,14 +50,16 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
 // Everything about step `at`: {phase, sentence, equation, chains, state}. The equation is two lists of
 // pieces, with names and with numbers, and the result; a chain is the chain rule for one operand.
 export function told(model, at) {
-  const {graph, steps, view} = model,
+  const {graph, steps, view, boxes} = model,
     step = steps.list[at],
     state = steps.state(at);
   const result = model.name(graph.root),
     item = view.items.get(step.item);
   const found = {phase: step.phase, step, state, sentence: "", equation: null, chains: []};
   if (step.phase === "start") {
-    found.sentence = filled(graph.isLeaf(graph.root) ? "{{say.start.leaf}}" : "{{say.start}}", {result});
+    found.sentence = filled(graph.isLeaf(graph.root) ? "{{say.start.leaf}}" : "{{say.start}} {{say.rounded}}", {
+      result,
+    });
   } else if (step.phase === "forward" && item.box === undefined) {
     const i = item.node;
     const operands = firstFew([...new Set(graph.operands(i).map(o => named(model, o)))]);
@@ -66,6 +71,9 @@ export function told(model, at) {
       numbers: formulaOf(graph, i, {stop: () => true, called: callNumber(model)}),
       result: number(steps.d[i]),
     };
+  } else if (step.phase === "forward" && boxes[item.box].kind === "outside") {
+    const inside = boxes[view.focus].label;
+    found.sentence = filled("{{say.around}}", {inside, count: counted(computed(model, item).length)});
   } else if (step.phase === "forward") {
     const n = item.outputs.length,
       count = counted(computed(model, item).length);
@@ -94,13 +102,27 @@ export function told(model, at) {
       found.sentence += ` ${filled(way, {name: model.name(leaf), result, ...numbers})}`;
     }
   }
+  if (step.phase === "forward") found.sentence += meansNow(model, at);
   return found;
+}
+
+// What an operation does, said where it first runs.
+const OPERATIONS = JSON.parse("{{op.*}}");
+function meansNow({graph, boxes, steps, view}, at) {
+  const called = ({phase, item}) => {
+    if (phase !== "forward") return "";
+    const {box, node} = view.items.get(item);
+    return box === undefined ? graph.rule(node).op : boxes[box].label.toLowerCase();
+  };
+  const name = called(steps.list[at]);
+  const isFirst = Object.hasOwn(OPERATIONS, name) && steps.list.findIndex(step => called(step) === name) === at;
+  return isFirst ? ` ${OPERATIONS[name]}` : "";
 }
 
 const named = (model, i) => (model.kinds[i] === "c" ? number(model.steps.d[i]) : model.name(i));
 
 // The chain rule for each operand that receives a gradient from this item.
-function chains(model, item, {changes, d}) {
+function chains(model, item, {changes, d, g}) {
   const {graph} = model,
     found = [];
   const own = changes.filter(({node}) => model.kinds[node] !== "c");
@@ -113,11 +135,9 @@ function chains(model, item, {changes, d}) {
     });
   }
   // of a folded box: what leaves it, as one sum for each node
-  const members = new Set(item.nodes),
-    output = item.outputs.length === 1 ? item.outputs[0] : -1,
-    sums = new Map();
+  const output = item.outputs.length === 1 ? item.outputs[0] : -1;
+  const sums = new Map();
   for (const change of own) {
-    if (members.has(change.node)) continue;
     const before = sums.get(change.node);
     if (before) {
       before.share += change.share;
@@ -126,11 +146,10 @@ function chains(model, item, {changes, d}) {
   }
   found.push(...sums.values());
   if (output < 0) return found;
-  const upstream = changes.find(({giver}) => giver === output)?.upstream ?? NaN;
   const local = throughBox(graph, d, computed(model, item), output);
   for (const chain of found) {
-    Object.assign(chain, {local: local[chain.node], upstream});
-    chain.explained = Math.abs(chain.local * upstream - chain.share) <= 1e-9 * Math.max(1, Math.abs(chain.share));
+    Object.assign(chain, {local: local[chain.node], upstream: g[output]});
+    chain.explained = Math.abs(chain.local * g[output] - chain.share) <= 1e-9 * Math.max(1, Math.abs(chain.share));
   }
   return found;
 }
@@ -148,7 +167,8 @@ export function sumOf(model, chain, state) {
   const single = more ? "{{sum.far}}" : "{{sum.first}}",
     numbers = {before: number(before), share: inFormula(share), after: number(after)};
   const sum = filled(isLost ? "{{sum.lost}}" : isAdded ? "{{sum.added}}" : single, numbers);
-  return more ? filled("{{sum.more}}", {sum}) : sum;
+  if (more) return filled("{{sum.more}}", {sum});
+  return model.users[node].length === 1 ? filled("{{sum.once}}", {sum}) : sum;
 }
 
 // Whether uses of this node have not contributed yet.
@@ -165,6 +185,8 @@ export function localRule({graph, inMath, kinds, steps}, {giver, edge}) {
 }
 
 export const whyBackwards = ({leaves}) => filled("{{why.backwards}}", {n: counted(leaves.length)});
+
+export const whatIsLocal = ({name}, {node, giver}) => filled("{{why.local}}", {x: name(node), y: name(giver)});
 
 export function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
   const [x, y, result] = [node, giver, graph.root].map(name);
