@@ -465,7 +465,7 @@ class Hierarchy:
         # Whether it is a stack of a few boxes, and some member uses what another one computes; or
         # a layer of neurons.
         if part.kind == "call" and isinstance(part.call, Made):
-            return any(isinstance(m, Part) and m.kind == "call" for m in part.members)
+            return self.has_boxes(part)
         if part.kind not in ("stack", "loop") or len(part.members) > CHAIN:
             return False
         boxes = [m for m in part.members if isinstance(m, Part) and m.kind != "leaves"]
@@ -476,9 +476,10 @@ class Hierarchy:
         shown = [k for k in opened if {*self.path(k)} <= {*opened}]
         return len(self._root.members) + sum(self.members(k) - 1 for k in shown)
 
-    def _has_boxes(self, index: int) -> bool:
-        inside = [m for m in self.parts[index].members if isinstance(m, Part)]
-        return any(part.kind in ("call", "stack", "part") for part in inside)
+    def has_boxes(self, part: Part) -> bool:
+        """Whether there are other boxes than vectors and leaves in it."""
+        inside = [m for m in part.members if isinstance(m, Part)]
+        return any(inner.kind in ("call", "stack", "part") for inner in inside)
 
     def opened(self, level: int | str | None = None) -> set[int]:
         """The open boxes: of the first view, down to a depth, or around and with a function.
@@ -491,7 +492,11 @@ class Hierarchy:
         paged = {k for k, part in enumerate(self.parts) if part.is_paged}
         every = {*range(len(self.parts))} - paged
         if level in ("op", "neuron", "layer"):
-            some = {k for k in every if level == "op" or (level == "neuron" and self._has_boxes(k))}
+            some = {
+                k
+                for k in every
+                if level == "op" or (level == "neuron" and self.has_boxes(self.parts[k]))
+            }
             return some if self._cards(some) <= LARGEST else self.first_view()
         if isinstance(level, int):
             return {k for k in every if len(self.path(k)) <= level}

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from micrograd.draw.hierarchy import Hierarchy
+from micrograd.draw.modules import Made
 from micrograd.draw.records import Graph
 from micrograd.pages.texts import texts_of
 
@@ -44,7 +45,8 @@ def boxes_of(
     outputs = tree.outputs()
     label_of = dict(tree.label_of)
     for part in reversed(tree.parts):  # an outer box names its outputs last
-        if part.kind in ("leaves", "part", "vector"):
+        is_layer = isinstance(part.call, Made) and part.kind == "call" and tree.has_boxes(part)
+        if part.kind in ("leaves", "part", "vector") or is_layer:
             continue
         mine = [i for i in part.nodes if i in outputs[id(part)]]
         for k, i in enumerate(mine, 1):
