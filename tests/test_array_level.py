@@ -221,6 +221,9 @@ def test_the_chain_rule_of_a_matrix_product_in_letters():
     text = draw_dot(L, names=locals(), level="array", edges="symbols").source
     for piece in ("∂L/∂P", "Wᵀ", "Xᵀ", "(2 × 3)\xa0(3 × 1)", "∑", "⊙"):
         assert piece in text.replace("&#160;", "\xa0")
+    numbers = draw_dot(L, names=locals(), level="array", edges="derivatives").source
+    found = [f"{x:.4g}".replace("-", "\N{MINUS SIGN}") for x in W.grad.ravel()]
+    assert f"[{'; '.join(found)}]" in numbers.replace("\xa0", " ").replace("&#160;", " ")
     # what the letters say
     assert np.allclose(W.grad.astype(float), X.data.T.astype(float) @ P.grad.astype(float))
     assert np.allclose(X.grad.astype(float), P.grad.astype(float) @ W.data.T.astype(float))

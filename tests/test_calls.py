@@ -97,21 +97,17 @@ def test_generators_and_threads_are_watched():
     assert sum(names(v)[-2:] == ["squares", "square"] for v in of_squares) == 2
 
 
-def test_it_works_while_the_program_is_traced_as_by_coverage():
-    lines = []
-
-    def trace(frame, event, argument):
-        lines.append(frame.f_lineno)
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
+def test_it_works_under_coverage():
+    coverage = pytest.importorskip("coverage")
+    plain = names(calls(square, Value(3.0)))
+    measured = coverage.Coverage(data_file=None)
+    measured.start()
     try:
         y = calls(square, Value(3.0))
     finally:
-        sys.settrace(before)
-    assert names(y) == ["square"]
-    assert lines
+        measured.stop()
+    assert names(y) == plain == ["square"]
+    assert __file__ in measured.get_data().measured_files()
 
 
 def test_another_profiler_is_an_error_before_the_program_runs():

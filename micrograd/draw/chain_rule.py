@@ -24,6 +24,7 @@ Rules = dict[str, list[list[Piece]]]  # keyed by node: a row for each operand, [
 SPACED_TIMES: Piece = (f"\xa0{TIMES}\xa0", "faint")
 SPACED_DOT: Piece = ("\xa0\N{MIDDLE DOT}\xa0", "faint")
 SPACED_ENTRYWISE: Piece = ("\xa0\N{CIRCLED DOT OPERATOR}\xa0", "faint")
+FITS = 3  # rows and columns of a matrix that is shown in numbers
 EQUALS: Piece = ("\xa0=\xa0", "faint")
 
 
@@ -100,7 +101,8 @@ def rules_with_numbers(drawn: Graph, forward: bool, dotted: Collection[Value] = 
     For the operands in `dotted`, there are dots instead of the gradients, as for `misfits`.
 
     The second factor is the gradient of the node (upstream) or, in forward mode, the tangent of the
-    operand. Constants and boxes of many numbers have no rule.
+    operand. Constants have no rule, nor have boxes of many numbers, but for products of small
+    matrices.
 
     >>> from micrograd.draw.graph import graph
     >>> x = Value(3.0)
@@ -135,8 +137,13 @@ def rules_with_numbers(drawn: Graph, forward: bool, dotted: Collection[Value] = 
         ]
 
     rules: Rules = {}
+    box_of = {node.name: node for node in drawn.nodes}
     for node in drawn.nodes:
         local: Sequence[Any]
+        if node.op == "@" and known and not forward:
+            factors = [box_of[operand] for operand in node.operands]
+            rules[node.name] = [_of_matrices(node, factors, i) for i in range(len(factors))]
+            continue
         if node.level == "neuron":
             inside = [drawn.values[int(name[1:])] for name in node.nodes]
             local = _through(inside, [value_of.get(operand) for operand in node.operands])
@@ -147,6 +154,43 @@ def rules_with_numbers(drawn: Graph, forward: bool, dotted: Collection[Value] = 
         pairs = zip(local, node.operands, strict=True)
         rules[node.name] = [row(d, operand, node.name) for d, operand in pairs]
     return rules
+
+
+def _of_matrices(node: Box, factors: Sequence[Box], i: int) -> list[Piece]:
+    # The chain rule of P = X @ W in numbers: upstream times W transposed, X transposed times it.
+    if factors[i].kind == "constant" or len(factors) < 2 or len(factors[1 - i].shape) > 2:
+        return []
+    upstream, other = (
+        _matrix(node.grad, node.shape),
+        _matrix(factors[1 - i].data, factors[1 - i].shape),
+    )
+    turned = [list(column) for column in zip(*other, strict=True)]
+    left, right = (upstream, turned) if i == 0 else (turned, upstream)
+    if max(map(len, (left, right, *left, *right))) > FITS or not (left and right):
+        return []
+    product = [
+        [
+            sum(a * b for a, b in zip(row, column, strict=True))
+            for column in zip(*right, strict=True)
+        ]
+        for row in left
+    ]
+    kinds = ("gradient", "local") if i == 0 else ("local", "gradient")
+    texts = [
+        (_matrix_text(matrix), kind) for matrix, kind in zip((left, right), kinds, strict=True)
+    ]
+    return [texts[0], SPACED_DOT, texts[1], EQUALS, (_matrix_text(product), "share")]
+
+
+def _matrix(entries: Any, shape: Sequence[int]) -> list[list[Any]]:
+    # The rows of a matrix, from its entries; a vector is a column.
+    width = shape[1] if len(shape) == 2 else 1
+    numbers = [innermost(x) for x in entries or ()]
+    return [numbers[start : start + width] for start in range(0, len(numbers), width)]
+
+
+def _matrix_text(rows: Sequence[Sequence[Any]]) -> str:
+    return f"[{'; '.join(' '.join(map(number, row)) for row in rows)}]".replace(" ", "\xa0")
 
 
 def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:

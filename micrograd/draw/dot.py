@@ -131,7 +131,8 @@ def draw_dot(
             or a leaf has accumulated other gradients, there are dots instead, and the caption says
             what to call. Before a backward pass, there are only local derivatives.
             The local derivative of a neuron is d output / d input. An arrow into a layer or an
-            array stands for many numbers and shows none.
+            array stands for many numbers and shows none, but into a product of matrices of up to
+            3 rows and columns.
         level: 'op'; 'neuron' for one card per call of a neuron of `micrograd.nn`, shaded by its
             output, with lines for its weights; 'layer' for one card per layer; or 'array' for one
             card per array of Values. By default, a graph of up to 100 nodes is drawn at level 'op',

@@ -282,7 +282,10 @@ class _ArrayView:
             return dict.fromkeys(self._name(v) for v in values if v in self.node_of)
         name, label = f"c{len(self.constants)}", self.label_of.get(id(thing), "")
         if is_array(thing) and thing.ndim:
-            box = Box(name, label, label, "constant", "array", grad=(), shape=thing.shape)
+            data = tuple(thing.ravel().tolist())
+            box = Box(
+                name, label, label, "constant", "array", data=data, grad=(), shape=thing.shape
+            )
         elif isinstance(thing, (int, float)):
             box = Box(name, kind="constant", data=thing, grad=0)
         else:
