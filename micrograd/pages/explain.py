@@ -34,6 +34,7 @@ from micrograd.pages.pieces import recorded_rules
 from micrograd.pages.texts import texts_of
 
 LARGEST = 50_000  # nodes
+LARGE = 100  # nodes: fewer are called by their formulas
 UNFOLDED = 400  # nodes: the most that are drawn at once, if the reader asks for all
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 
@@ -143,7 +144,8 @@ def _graph_data(
         "boxes": boxes,
         "boxOf": box_of,
         "open": opened,
-        "byBox": is_called(drawn.values),  # names of nodes tell in which box they are
+        # in a large graph, the names of nodes tell in which box they are
+        "byBox": is_called(drawn.values) or len(nodes) > LARGE,
         "code": _code(drawn.values),
         "result": loss.item() if math.isfinite(loss.item()) else None,
     }
