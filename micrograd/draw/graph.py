@@ -185,10 +185,9 @@ def readable(
             return drawn, [f"no {what} in this graph"] * is_missing
         caption = f"too large for level '{level}': drawn by parts"
     elif level is None and not is_called(whole.values):
-        for each in LEVELS:
+        for each in ("op", "array") if _has_examples(whole) else LEVELS:
             drawn = at_level(whole, each)
-            is_small = len(drawn.nodes) <= READABLE and (each == "op" or drawn.is_grouped)
-            if is_small and (each in ("op", "array") or not _has_examples(whole)):
+            if len(drawn.nodes) <= READABLE and (each == "op" or drawn.is_grouped):
                 hint = ": level='op' draws each operation" * _fits(whole)
                 return drawn, [f"{n} {each} by {each}{hint}"] * (each != "op")
     drawn = Hierarchy(whole).at_level(None if level in LEVELS else level)
@@ -198,8 +197,9 @@ def readable(
 
 
 def _has_examples(whole: Graph) -> bool:
-    # Whether a layer was called for several examples.
-    return any(box.examples > 1 for box in at_level(whole, "layer").nodes if box.operands)
+    # Whether a module was called for several examples.
+    notes = {id(note): note[0] for v in whole.values if (note := getattr(v, "_made_by", None))}
+    return len(notes) > len(set(map(id, notes.values())))
 
 
 def _fits(drawn: Graph) -> bool:

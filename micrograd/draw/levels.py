@@ -74,6 +74,8 @@ def folded(drawn: Graph, boxes: Sequence[Box], level: str) -> Graph:
         boxes: boxes whose operands have the names of the graph's nodes.
         level: the level of the new graph.
     """
+    if not boxes:
+        return replace(drawn, level=level)
     box_of = {node: box.name for box in boxes for node in box.nodes}
     found = {node.name: node for node in drawn.nodes} | {box.name: box for box in boxes}
     for name, box in found.items():
