@@ -1,10 +1,10 @@
-"""Builds the site: README, gallery, notebooks, demos, and the reference of all modules.
+"""Builds the site: README, pages in demos/site, notebooks, demos, and the reference of all modules.
 
     python demos/site.py -o site/
     python demos/site.py -o site/ --course
 
 The site needs no server and loads nothing from elsewhere. Whatever a code block of the README or of
-site/gallery.md saves is made when the site is built and shown below the block. pdoc makes the
+a page in demos/site saves is made when the site is built and shown below the block. pdoc makes the
 reference, because Sphinx needs generated stubs and a configuration, takes indented formulas for
 errors, and gave 100 warnings where pdoc gives none.
 `--course` also builds the course, which needs Node.js and takes a minute.
@@ -47,6 +47,7 @@ except ImportError as missing:
 ROOT = Path(__file__).resolve().parent.parent
 DEMOS = ROOT / "demos"
 PARTS = DEMOS / "site"
+PAGES = ("features", "gallery", "order", "class", "compared", "speed", "changes")  # in PARTS
 POLICY = (  # files of the site itself are all that a page can load
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src 'self' file: data:; frame-src 'self' file:; base-uri 'none'; form-action 'self' file:"
@@ -119,21 +120,29 @@ def slug(title):
     return re.sub(r"\W+", "-", title.lower()).strip("-") + ".html"
 
 
-def readme():
-    """Pages by title: the README up to its second section on the first page, then the sections."""
+def guide():
+    """Pages by title: the README, and the pages in demos/site."""
     first, *sections = re.split(r"^(?=## )", (ROOT / "README.md").read_text("utf-8"), flags=re.M)
-    training = re.search(r"^## A page that trains.*?(?=^## )", gallery_text(), re.M | re.S)[0]
+    by_title = {title_of(section): section for section in sections}
+    training = re.search(r"^## A page that trains.*?(?=^## )", text_of("gallery"), re.M | re.S)[0]
     # Where the README has pictures of the two pages, the site has the pages themselves.
     first = re.sub(r"^\|.*?^$", "", first, flags=re.M | re.S)
-    yield "Start", rendered(first + sections[0] + training + "".join(sections[1:2]), True)
-    for section in sections[2:]:
-        title, _, text = section.removeprefix("## ").partition("\n")
-        yield title, rendered(f"# {title}\n{text}", True)
+    begin = first + by_title["Set-up"] + training + by_title["What it does"]
+    yield "Start", rendered(begin, True)
+    for name in PAGES:
+        yield title_of(text_of(name)), rendered(text_of(name), True)
+    for title in ("The tour", "How to cite, licence, credits"):
+        yield title, rendered(by_title[title].replace("## ", "# ", 1))
 
 
-def gallery_text():
-    """The text of the gallery."""
-    return (PARTS / "gallery.md").read_text("utf-8")
+def title_of(text):
+    """The heading with which a text begins."""
+    return text.partition("\n")[0].lstrip("# ")
+
+
+def text_of(name):
+    """The text of a page in demos/site; its pictures have other addresses in the site."""
+    return (PARTS / f"{name}.md").read_text("utf-8").replace("../gallery/", "demos/gallery/")
 
 
 def notebook(path):
@@ -215,15 +224,15 @@ def build(out, course=False):
     before = Path.cwd()
     os.chdir(out / "live")
     try:
-        run(ROOT / "README.md")
-        run(PARTS / "gallery.md")
+        for page in (ROOT / "README.md", *(PARTS / f"{name}.md" for name in PAGES)):
+            run(page)
     finally:
         os.chdir(before)
 
     notebooks = sorted(DEMOS.glob("*.ipynb"))
     demos = sorted(p for p in DEMOS.glob("*.py") if p.with_suffix(".ipynb") not in notebooks)
-    pages = dict(readme()) | {"Gallery": rendered(gallery_text(), True)}
-    guide = list(pages)
+    pages = dict(guide())
+    guided = list(pages)
     pages |= {path.stem.replace("_", " ").capitalize(): notebook(path) for path in notebooks}
     pages["Answers"] = rendered((DEMOS / "solutions.md").read_text("utf-8"))
     if course:
@@ -233,7 +242,7 @@ def build(out, course=False):
         pages["Course"] = "<h1>Course</h1>" + live("live/course.html")
     contributing = (ROOT / ".github" / "CONTRIBUTING.md").read_text("utf-8")
     pages["Contributing"] = rendered(contributing)
-    teaching = [title for title in pages if title not in [*guide, "Contributing"]]
+    teaching = [title for title in pages if title not in [*guided, "Contributing"]]
     pages |= {path.name: demo(path) for path in demos}
     modules = reference(out / "reference")
 
@@ -241,12 +250,13 @@ def build(out, course=False):
     named = {f"demos/{path.name}": slug(path.name) for path in demos}
     named |= {f"demos/{p.name}": slug(p.stem.replace("_", " ")) for p in notebooks}
     named |= {"demos/solutions.md": "answers.html"}
+    named |= {f"demos/site/{name}.md": slug(title_of(text_of(name))) for name in PAGES}
     for module in modules:
         file = f"reference/{module.replace('.', '/')}.html"
         named |= {f"{module.replace('.', '/')}{end}": file for end in (".py", "/")}
         named[module] = file
     groups = {
-        "Guide": {title: addresses[title] for title in guide},
+        "Guide": {title: addresses[title] for title in guided},
         "Learn": {title: addresses[title] for title in teaching},
         "Reference": {
             "All modules": "reference/micrograd.html",

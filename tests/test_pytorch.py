@@ -1,4 +1,4 @@
-"""The README's comparison with PyTorch: what stands in one row gives the same numbers."""
+"""The site's comparison with PyTorch: what stands in one row gives the same numbers."""
 
 import itertools
 import random
@@ -15,7 +15,7 @@ from micrograd.losses import cross_entropy
 from micrograd.nn import MLP, Linear, Module, ReLU, Sequential
 
 torch = pytest.importorskip("torch")
-README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent / "demos" / "site" / "compared.md"
 POINT = (0.5, -1.5)
 
 
@@ -216,7 +216,7 @@ COVERED = {  # the first cell of each row: its test above; drawings have no coun
 
 
 def test_each_row_has_a_test():
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     table = re.search(r"\| here \| original \| PyTorch \|\n\|.*\n((?:\|.*\n)+)", text)[1]
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()]
     assert [here for here, _, pytorch in rows if pytorch] == list(COVERED)

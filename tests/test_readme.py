@@ -14,6 +14,11 @@ from micrograd.__main__ import main
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "demos" / "site").glob("*.md"))]
+
+
+def text_of(page):
+    return (ROOT / "demos" / "site" / f"{page}.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -24,10 +29,11 @@ def elsewhere(tmp_path):
     os.chdir(before)
 
 
-def test_examples_print_what_they_say(elsewhere):
-    failed, attempted = doctest.testfile(str(README), module_relative=False)
-    assert attempted > 5
-    assert failed == 0
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_examples_print_what_they_say(elsewhere, page):
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
+    if page != README:
+        return
     assert "<svg" in (elsewhere / "neuron.svg").read_text(encoding="utf-8")
     assert "<svg" in (elsewhere / "neuron.html").read_text(encoding="utf-8")
 
@@ -54,7 +60,7 @@ def test_the_tour_has_all_files_in_reading_order_and_counts_their_lines():
 
 
 def test_commands_of_the_command_line_run_and_say_what_is_shown(elsewhere, capsys):
-    text = README.read_text(encoding="utf-8")
+    text = text_of("features")
     blocks = [block for _, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)]
     commands = next(block for block in blocks if block.startswith("python -m micrograd"))
     shown = next(block for block in blocks if block.startswith("1. "))
@@ -70,7 +76,7 @@ def test_commands_of_the_command_line_run_and_say_what_is_shown(elsewhere, capsy
 
 
 def test_the_three_lines_of_a_teacher_run(elsewhere):
-    text = README.read_text(encoding="utf-8")
+    text = text_of("class")
     [block] = re.findall(r"^```\n(micrograd start.*?)^```$", text, re.M | re.S)
     Path("homework").mkdir()
     Path("homework", "ada.py").write_text(edited((".grad +=", ".grad =")), encoding="utf-8")
@@ -91,13 +97,19 @@ def test_there_are_two_commands():
     ]
 
 
-def test_pictures_and_files_it_names_exist():
-    text = README.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pictures_and_files_it_names_exist(page):
+    text = page.read_text(encoding="utf-8")
     pictures = re.findall(r"!\[.*?\]\((.*?)\)", text) + re.findall(r'src(?:set)?="(.*?)"', text)
-    assert len(pictures) > 8
-    named = pictures + re.findall(r"`((?:micrograd|demos)/\S*?)`", text)
-    for path in named:
+    assert len(pictures) > 8 or page != README
+    for path in pictures:
+        assert (page.parent / path).exists(), path
+    for path in re.findall(r"`((?:micrograd|demos)/\S*?)`", text):
         assert (ROOT / path).exists(), path
+
+
+def test_the_readme_is_short():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 220
 
 
 if __name__ == "__main__":
