@@ -2,6 +2,7 @@
 
 import {$, make, press} from "../shared/elements.js";
 import {WORDS} from "../shared/glossary.js";
+import {MOST_AT_ONCE} from "../shared/levels.js";
 import {counted, number, signed} from "../shared/numbers.js";
 import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
@@ -141,8 +142,9 @@ export function unfoldBox(j) {
   const {levels, boxes, view} = page.model;
   if (boxes[j].kind === "outside") return fold(view.focus);
   const opened = levels.opening(j, page.open);
-  if (levels.size(opened) <= MOST_OPENED) showBoxes(opened);
-  else showValues(j);
+  const isLong = levels.direct[j] > MOST_AT_ONCE && !levels.inner[j].length; // such as a matrix of parameters
+  if (isLong || levels.size(opened) > MOST_OPENED) showValues(j);
+  else showBoxes(opened);
 }
 
 // The names of boxes that can be found, without the numbers of members.
