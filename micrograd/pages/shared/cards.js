@@ -165,7 +165,7 @@ export class Stage extends Pane {
       const unfold = () => this.callbacks.onUnfold?.(item.box);
       const button = make("rect", {width: 22, height: 20, rx: 5});
       const mark = make("path", {d: about.isAround ? "M6 10h10" : "M6 10h10M11 5v10"});
-      add("g", {class: "unfold", transform: `translate(${width - 28} 6)`}, button, mark);
+      add("g", {class: "unfold", transform: `translate(${width - 27} 4)`}, button, mark);
       group.setAttribute("role", "button");
       group.setAttribute("tabindex", "0");
       group.addEventListener("click", unfold);

@@ -142,7 +142,8 @@ export function unfoldBox(j) {
   const {levels, boxes, view} = page.model;
   if (boxes[j].kind === "outside") return fold(view.focus);
   const opened = levels.opening(j, page.open);
-  const isLong = levels.direct[j] > MOST_AT_ONCE && !levels.inner[j].length; // such as a matrix of parameters
+  const isVector = boxes[j].kind === "leaves" || boxes[j].kind === "vector"; // such as a matrix of parameters
+  const isLong = isVector && levels.direct[j] > MOST_AT_ONCE && !levels.inner[j].length;
   if (isLong || levels.size(opened) > MOST_OPENED) showValues(j);
   else showBoxes(opened);
 }
@@ -236,7 +237,7 @@ function pager(stack, member) {
   const total = filled("{{pager.of}}", {n: counted(members.length)});
   return make(
     "span",
-    {class: "pager", role: "group", "aria-label": label},
+    {class: "pager", role: "group", "aria-label": label, title: "{{pager.keys}}"},
     step("‹", -1, "{{pager.before}}"),
     field,
     total,
