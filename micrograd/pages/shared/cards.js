@@ -23,7 +23,7 @@ const SIZES = [
 ];
 const STRIP = 24;
 const ROW = 18;
-const LABEL = 31; // room for "data" and "grad"
+const LABEL = 33; // room for "data" and "grad"
 const DIGIT = 8.3;
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
@@ -159,13 +159,13 @@ export class Stage extends Pane {
     }
     let line = 19;
     const beside = free ? 52 : kind === "box" ? 32 : 6; // its buttons
-    text("name", inner, line, fitted(title, width - inner - beside, about.isAround ? 7 : 7.7));
+    text("name", inner, line, fitted(title, width - inner - beside, about.isAround ? 7 : 8));
     for (const words of about.about ?? []) text("word", inner, (line += 16), fitted(words, width - 2 * inner, 6.4));
     if (kind === "box") {
       const unfold = () => this.callbacks.onUnfold?.(item.box);
       const button = make("rect", {width: 22, height: 20, rx: 5});
       const mark = make("path", {d: about.isAround ? "M6 10h10" : "M6 10h10M11 5v10"});
-      add("g", {class: "unfold", transform: `translate(${width - 28} 6)`}, button, mark);
+      add("g", {class: "unfold", transform: `translate(${width - 27} 4)`}, button, mark);
       group.setAttribute("role", "button");
       group.setAttribute("tabindex", "0");
       group.addEventListener("click", unfold);
@@ -175,7 +175,7 @@ export class Stage extends Pane {
         unfold();
       });
     }
-    if (leaf) line += 3; // room below the buttons
+    if (leaf || line === 19) line += 3; // room below the buttons
     const {rows = 2} = about;
     for (const key of ["data", "grad", "back"].slice(0, rows)) {
       const label = text("word", inner, (line += ROW), key === "back" ? "{{card.back}}" : key);

@@ -90,7 +90,7 @@ export class Levels {
     const all = new Set(open);
     for (const j of all) {
       const {members, at} = this.boxes[j];
-      if (members && !members.some(k => all.has(k))) all.add(members.includes(at) ? at : members[0]);
+      if (members && !members.some(k => all.has(k))) all.add(members.includes(at) ? at : (members[at] ?? members[0]));
     }
     return all;
   }

@@ -2,6 +2,7 @@
 
 import {$, make, press} from "../shared/elements.js";
 import {WORDS} from "../shared/glossary.js";
+import {MOST_AT_ONCE} from "../shared/levels.js";
 import {counted, number, signed} from "../shared/numbers.js";
 import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
@@ -141,8 +142,10 @@ export function unfoldBox(j) {
   const {levels, boxes, view} = page.model;
   if (boxes[j].kind === "outside") return fold(view.focus);
   const opened = levels.opening(j, page.open);
-  if (levels.size(opened) <= MOST_OPENED) showBoxes(opened);
-  else showValues(j);
+  const isVector = boxes[j].kind === "leaves" || boxes[j].kind === "vector"; // such as a matrix of parameters
+  const isLong = isVector && levels.direct[j] > MOST_AT_ONCE && !levels.inner[j].length;
+  if (isLong || levels.size(opened) > MOST_OPENED) showValues(j);
+  else showBoxes(opened);
 }
 
 // The names of boxes that can be found, without the numbers of members.
@@ -234,7 +237,7 @@ function pager(stack, member) {
   const total = filled("{{pager.of}}", {n: counted(members.length)});
   return make(
     "span",
-    {class: "pager", role: "group", "aria-label": label},
+    {class: "pager", role: "group", "aria-label": label, title: "{{pager.keys}}"},
     step("‹", -1, "{{pager.before}}"),
     field,
     total,

@@ -70,11 +70,10 @@ export function makeLegend() {
   };
   const state = (kind, name = kind) => shape(`card ${kind}`, name);
   const colour = (kind, name) => make("span", `key ${kind}`, termOf(name));
-  const group = (...keys) => make("span", "keys", ...keys);
   $("legend").append(
-    group(shape("input"), shape("parameter"), shape("operation"), shape("result")),
-    group(colour("ink", "data"), colour("gradient", "gradient"), state("later", "dot")),
-    group(state("now"), state("given"), state("picked")),
+    ...["input", "parameter", "operation", "result"].map(kind => shape(kind)),
+    ...[colour("ink", "data"), colour("gradient", "gradient"), state("later", "dot")],
+    ...["now", "given", "picked"].map(kind => state(kind)),
   );
 }
 

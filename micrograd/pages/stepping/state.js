@@ -8,6 +8,7 @@ import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 
 export const MOST_CARDS = 40;
+const MOST_BESIDE = 12; // cards in an open stack
 export const MOST_ROWS = 200;
 export const MOST_OPENED = 300; // cards
 
@@ -69,10 +70,20 @@ export function loaded(data) {
     moving: parameters.length ? parameters : movable, // what a step of training moves
     allMove: !parameters.length && movable.length > 0,
     first: free.find(i => data.kinds[i] === "p") ?? free[0] ?? -1,
-    levels: new Levels(graph, data.boxes, data.boxOf),
+    levels: paged(new Levels(graph, data.boxes, data.boxOf), data.open),
     initial: new Map(graph.leaves),
     numbers: new Map(graph.leaves),
   };
+}
+
+// Also a short stack is shown member by member if its members and their parameters would be many cards.
+function paged(levels, open) {
+  levels.boxes.forEach((box, j) => {
+    const inside = levels.inner[j].filter(k => levels.boxes[k].kind !== "leaves");
+    const isCrowded = levels.direct[j] + levels.inner[j].length > MOST_BESIDE;
+    if (box.kind === "stack" && isCrowded && inside.length > 1 && !open.includes(j)) box.members ??= inside;
+  });
+  return levels;
 }
 
 // The names of nodes in the boxes of calls: query ×₃ is the third product in the box of query.

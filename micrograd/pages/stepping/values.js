@@ -10,7 +10,7 @@ export function showValues(box) {
   const {view, steps, boxes} = page.model;
   const items = [view.items.get(steps.list[page.transport.at()].item), ...view.items.values()];
   const isLong = item => item?.box !== undefined && boxes[item.box].kind !== "outside" && item.outputs.length > 1;
-  const isOpen = page.values >= 0 && (box === undefined || box === page.values);
+  const isOpen = view.items.has(`b${page.values}`) && (box === undefined || box === page.values);
   page.values = isOpen ? -1 : (box ?? items.find(isLong)?.box ?? -1);
   redraw();
 }
