@@ -121,7 +121,9 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
         try:
             losses.append(total.log() - take(shifted, k))
         except (IndexError, TypeError) as error:
-            fix = fix_of(k, "pass the index of the true class", classes=len(zs))
+            fix = "give the model an output for each class, or use binary_cross_entropy"
+            if len(zs) > 1:
+                fix = fix_of(k, "pass the index of the true class", classes=len(zs))
             raise type(error)(
                 f"cross_entropy expects the label of one of {len(zs)} classes, an int from 0 to "
                 f"{len(zs) - 1}, got {k!r}: {fix}"

@@ -139,8 +139,13 @@ class Module:
         True
         """
         parameters = dict(self.named_parameters())
-        if not isinstance(state, Mapping) or state.keys() != parameters.keys():
-            names = list(state) if isinstance(state, Mapping) else [repr(state)]
+        if not isinstance(state, Mapping):
+            raise TypeError(
+                f"load_state_dict expects the dict that state_dict() returns, got "
+                f"{type(state).__name__} {state!r:.40}: pass another_model.state_dict()"
+            )
+        if state.keys() != parameters.keys():
+            names = list(state)
             missing = [name for name in parameters if name not in names][:3]
             unknown = [name for name in names if name not in parameters][:3]
             raise ValueError(

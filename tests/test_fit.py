@@ -385,3 +385,18 @@ def test_an_eager_loss_needs_the_standard_library_alone():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[4.0, 1.0, 0.25]\n"
+
+
+def test_a_loss_that_is_nan_changes_no_parameter(executor):
+    if executor == "eager":
+        pytest.skip("eager operations raise errors of their own")
+    w = Value(-1.0)
+    loss = micrograd.compile(lambda x: (w * x).log(), executor=executor)
+    optimizer = SGD([w], lr=0.1)
+    for train in (
+        lambda: fit(loss, [1.0, 2.0], None, optimizer, steps=3),
+        lambda: loss.step(optimizer, [1.0, 2.0]),
+    ):
+        with pytest.raises(ValueError, match="the loss is NaN, so no parameter was changed"):
+            train()
+        assert (w.data, optimizer.steps) == (-1.0, 0)

@@ -43,6 +43,7 @@ from micrograd.compiler.record import ATTEMPTS, Shape
 from micrograd.compiler.run_llvm import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
+from micrograd.compiler.training import check_loss
 from micrograd.compiler.update import Training, training_of
 from micrograd.core.pause import is_paused, open_blocks
 from micrograd.core.shapes import fix_of
@@ -165,6 +166,7 @@ class Compiled:
             optimizer.zero_grad()
             batch = self(*arguments)
             batch.backward()
+            check_loss(batch.data)
             optimizer.step()
             means.append(batch.data)
         return means[0]

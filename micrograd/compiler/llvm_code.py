@@ -277,8 +277,10 @@ class _Writer:
         self.call_parts("after", arrays)
         if update:
             with text.when(job.read(STATUS).compared("==", 0)):
-                self.array(AT["losses"]).write(done, uniform.read(update.mean))
-                is_finite = uniform.read(update.square) < math.inf
+                mean = uniform.read(update.mean)
+                self.array(AT["losses"]).write(done, mean)
+                is_number = mean.compared("==", mean)
+                is_finite = (uniform.read(update.square) < math.inf) & is_number
                 job.write(STATUS, is_finite.where(0, text.number(NOT_FINITE, "i64")))
                 with text.when(is_finite):
                     for old, new in zip(update.kept, update.new, strict=True):

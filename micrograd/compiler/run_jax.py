@@ -394,7 +394,7 @@ class JaxLoop:
                 found, _ = compute(given, *(filled(a, lanes) for a in rows))
                 ends = np.cumsum([1, 1, *[len(data)] * (1 + len(kept))])
                 [mean], [square], gradient, *new, [wrong] = jnp.split(found, ends)
-                is_finite, wrong = jnp.isfinite(square), wrong > 0
+                is_finite, wrong = jnp.isfinite(square) & ~jnp.isnan(mean), wrong > 0
                 is_done, gradient = is_finite & ~wrong, jnp.where(wrong, last, gradient)
                 new = [jnp.where(is_done, a, b) for a, b in zip(new, (data, *states), strict=True)]
                 return new, gradient, losses.at[done].set(mean), done + is_done, is_finite, wrong

@@ -369,7 +369,7 @@ class NumPyLoop:
 
     @np.errstate(all="ignore")
     def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
-        """Does steps, until the square of the gradients is infinite; whether it stays finite.
+        """Does steps, until the loss or the square of the gradients is not finite; whether it is.
 
         Args:
             arrays: the arguments.
@@ -391,7 +391,7 @@ class NumPyLoop:
             run()
             gradient[...] = uniform[self._gradient]
             losses[k] = uniform[update.mean]
-            if not uniform[update.square] < np.inf:
+            if not uniform[update.square] < np.inf or np.isnan(losses[k]):
                 return False
             commit(kept, [uniform[place] for place in self._new], done, k + 1)
         self._executor.bound[n] = run

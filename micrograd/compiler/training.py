@@ -121,6 +121,16 @@ def fit(
     return means
 
 
+def check_loss(mean: float) -> None:
+    """Raises a ValueError if the loss is NaN; eager operations raise an error themselves."""
+    if math.isnan(mean):
+        raise ValueError(
+            "the loss is NaN, so no parameter was changed: some operation got a number that it is "
+            "not defined for, such as the log of a negative one; the original function, called "
+            "with one example, says which"
+        )
+
+
 class _Stretch:
     # Some steps: in one call of an executor if possible, else one by one.
 
@@ -151,6 +161,7 @@ class _Stretch:
             indices = None if order is None else order[k]
             self.optimizer.zero_grad()
             mean = self.compiled(indices) if self.in_one_call else self.eager(indices)
+            check_loss(mean)
             self.optimizer.step()
             self.means.append(mean)
 

@@ -43,6 +43,7 @@ from micrograd.compiler.parameters import Row
 from micrograd.compiler.program import Program
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 from micrograd.compiler.simplify import CONDITIONS, Simplified, needed
+from micrograd.compiler.training import check_loss
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 
 Array = npt.NDArray[Any]
@@ -241,8 +242,8 @@ class Training:
             means: a list.
 
         Raises:
-            ValueError: a gradient is not finite, or the sum of their squares overflows. The
-                parameters are those of the last full step.
+            ValueError: the loss is NaN, a gradient is not finite, or the sum of their squares
+                overflows. The parameters are those of the last full step.
             IndexError: `take` got an invalid index. The same holds.
         """
         optimizer, memory, first = self.optimizer, self._memory, self.optimizer.steps + 1
@@ -263,6 +264,7 @@ class Training:
         if not is_finite:
             with optimizer._parameters.quietly():
                 optimizer._parameters.check_gradients()
+            check_loss(memory.losses[done])
             raise ValueError(
                 "the squares of the gradients add up to more than 1.8e308, so no parameter was "
                 "changed: scale the loss, or try a lower learning rate"
