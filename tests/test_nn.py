@@ -257,7 +257,9 @@ def test_a_state_is_loaded_completely_or_not_at_all():
             b.load_state_dict(wrong)
         assert b.state_dict() == before
     for wrong in (3, None, a, [1.0]):
-        with pytest.raises(ValueError, match=r"expects what its state_dict\(\) returns"):
+        with pytest.raises(
+            TypeError, match=r"load_state_dict expects the dict that state_dict\(\) returns"
+        ):
             b.load_state_dict(wrong)
 
 

@@ -128,8 +128,9 @@ def learning_curves(
     validation = validation or {}
     kinds = sorted({*training, *validation}, reverse=True)
     if kinds not in (["loss"], ["accuracy"], ["loss", "accuracy"]):
-        expected = 'expected a dict with "loss" or "accuracy" or both'
-        raise ValueError(f"{expected}, got {training!r:.60}")
+        got = kinds if isinstance(training, Mapping) else repr(training)[:40]
+        expected = 'expected "loss" or "accuracy" or both'
+        raise ValueError(f"{expected}, got {got}")
     figure = NotebookFigure((4.6 * len(kinds), 3.4), dark)
     panels = figure.subplots(1, len(kinds), squeeze=False, subplot_kw={"facecolor": "none"})[0]
     for kind, ax in zip(kinds, panels, strict=True):
