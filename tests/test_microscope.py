@@ -139,7 +139,7 @@ def test_readers_of_all_kinds_can_use_it(chromium, tmp_path, scheme):
 
 
 def test_wrong_arguments():
-    with pytest.raises(ValueError, match="add the missing tokens"):
+    with pytest.raises(ValueError, match="add its tokens"):
         microscope(Bigram(), "ab.", ["abc"])
     with pytest.raises(ValueError, match="9 weights, got 2"):
         microscope(Bigram(), "ab.", TEXTS, untrained=[0.0, 1.0])

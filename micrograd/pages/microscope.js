@@ -275,7 +275,7 @@ function showTraining() {
   const isRunning = clock.isRunning();
   $("train").textContent = isRunning ? "{{microscope.stop}}" : "{{microscope.train}}";
   const state = {trained: "{{microscope.state.trained}}", untrained: "{{microscope.state.untrained}}"}[
-    given.hasUntrained ? model.state : "trained"
+    model.hasUntrained ? model.state : "trained"
   ];
   const recent = losses.slice(-100);
   const mean = recent.reduce((sum, x) => sum + x, 0) / recent.length;
@@ -284,7 +284,7 @@ function showTraining() {
   $("trained-said").setAttribute("aria-live", isRunning ? "off" : "polite");
   $("trained-said").textContent = said.join(" ");
   $("undo").disabled = !past.length;
-  for (const id of ["trained", "untrained"]) $(id).hidden = !given.hasUntrained;
+  for (const id of ["trained", "untrained"]) $(id).hidden = !model.hasUntrained;
 }
 
 function showInvented() {
@@ -311,7 +311,7 @@ const address = () => ({
   at,
   ...(hasGradients && {gradients: ""}),
   ...(chosen.length && {number: chosen.at(-1)}),
-  ...(given.hasUntrained && model.state === "untrained" && {untrained: ""}),
+  ...(model.hasUntrained && model.state === "untrained" && {untrained: ""}),
 });
 
 function goTo(p) {
@@ -426,7 +426,7 @@ const actions = {
   undo,
   reset() {
     keep();
-    begin(given.hasUntrained ? "trained" : "untrained");
+    begin(model.hasUntrained ? "trained" : "untrained");
     codes = texts[0];
     at = 0;
     chosen = [];
@@ -477,7 +477,7 @@ const asked = readAddress();
 codes = codesOf(asked.get("text") ?? "") ?? codes;
 at = Math.max(0, Math.min(Number(asked.get("at")) || 0, codes.length));
 hasGradients = asked.has("gradients");
-if (asked.has("untrained") && given.hasUntrained) model.begin("untrained");
+if (asked.has("untrained") && model.hasUntrained) model.begin("untrained");
 const askedFor = Number(asked.get("number") ?? -1);
 if (Number.isInteger(askedFor) && askedFor >= 0 && askedFor < given.size) chosen = [askedFor];
 $("text").value = written(codes);

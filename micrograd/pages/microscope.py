@@ -1,18 +1,15 @@
 """A page that shows every number of a language model, and trains the model while you watch.
 
-`microscope()` makes a page on which a reader types a text. Each token of it goes through the
-functions of the model, which the page shows as boxes with the vectors that they return. A click on
-a number shows the multiplications and additions it comes from. The page also shows gradients, takes
-training steps, and invents texts.
+A reader types a text. Each of its tokens goes through the functions of the model, shown as boxes
+with the vectors that they return. A click on a number shows the multiplications it comes from. The
+page also shows gradients, takes training steps, and invents texts.
 
     >>> from micrograd import Module, Value, take
     >>> class Bigram(Module):
     ...     def __init__(self):
     ...         self.table = [[Value(0.0) for _ in "ab."] for _ in "ab."]
-    ...     def follow(self, token):
-    ...         return take(self.table, token)
     ...     def logits(self, tokens):
-    ...         return [self.follow(token) for token in tokens]
+    ...         return [take(self.table, token) for token in tokens]
     >>> microscope(Bigram(), "ab.", ["ab", "abab"])
     <a page on a model of 9 parameters: .show() opens it, .save('page.html') writes it>
 
@@ -58,33 +55,29 @@ def microscope(
 ) -> Page:
     """A page on which a language model can be read down to one multiplication, and trained.
 
-    The page starts from the weights of the model, which itself does not change. One training step
-    takes the next text, and lowers the mean cross-entropy over its positions.
+    The model itself does not change. A training step takes the next text, and lowers the mean
+    cross-entropy over its positions.
 
     Args:
         model: a Module, whose parameters are trained.
-        tokens: the name of each token, usually a letter. The last one comes before and after each
-            text.
+        tokens: the names of the tokens, such as letters; the last one begins and ends each text.
         texts: what the model learns from; each is a sequence of tokens without the last one.
         logits: takes the tokens before each position, as indices for `take`, and returns a list of
             logits for each; by default `model.logits`. Logits may depend on earlier positions only.
-        optimizer: an SGD, Adam or AdamW of the parameters, with its settings and moments; by
-            default a new Adam with a learning rate of 0.01.
+        optimizer: an SGD, Adam or AdamW, with its moments; by default a new Adam with lr=0.01.
         untrained: the weights before training, to which a reader can go back.
         title: title of the page and of the browser window.
         language: the language of the page, a column of `pages/texts.toml`.
 
     Raises:
-        TraceError: the model branches on a number, as `if x > 0` does.
-        ValueError: a text has an unknown token, or an argument is not as described.
+        TraceError, ValueError: the model branches on a number; an argument is not as described.
     """
     parameters, ends = model.parameters(), len(tokens) - 1
     known = {token: i for i, token in enumerate(tokens)}
     codes = [[known.get(token, ends) for token in text] for text in texts]
     for text, code in zip(texts, codes, strict=True):
         if not code or ends in code:
-            fix = "add the missing tokens before the last one, or leave the text out"
-            raise ValueError(f"expected texts of the tokens {[*tokens][:-1]}, got {text!r}: {fix}")
+            raise ValueError(f"expected texts of {[*tokens][:-1]}, got {text!r}: add its tokens")
     optimizer = optimizer or Adam(parameters, lr=0.01)
     if type(optimizer) not in (SGD, Adam, AdamW) or set(optimizer.parameters) != set(parameters):
         raise ValueError("expected an SGD, Adam or AdamW of model.parameters() as the optimizer")
@@ -93,19 +86,16 @@ def microscope(
     if len(before) != len(weights):
         raise ValueError(f"untrained expects {len(weights)} weights, got {len(before)}")
     title = str(title or texts_of(language)["microscope.title"])
-    names = {p: name for name, p in model.named_parameters()}
     data = {
-        "title": title,
         "tokens": list(tokens),
         "texts": codes,
-        "called": [names[p] for p in parameters],
+        "called": [name for name, _ in model.named_parameters()],
         "start": {"trained": _packed(weights, float), "untrained": _packed(before, float)},
-        "hasUntrained": untrained is not None,
         "optimizer": _rule(optimizer, parameters),
         **_program(logits or model.logits, parameters, 1 + max(map(len, codes)), len(tokens)),
     }
-    shown = {"title": html.escape(title), "data": as_json(data)}
-    page = html_page("microscope", "microscope", language=language, **shown)
+    name, text = "microscope", as_json(data)
+    page = html_page(name, name, language=language, title=html.escape(title), data=text)
     return Page(page, f"a page on a model of {len(weights):,} parameters", title, height=900)
 
 
@@ -143,26 +133,20 @@ def _program(
     slot = {place: i for i, place in enumerate(dict.fromkeys(chain(ordered, *passes)))}
     ops = sorted({unit.op for unit in units.values()})
     kind = np.uint16 if len(slot) < 2**16 else np.uint32
-    tables = []
-    for part in passes:
-        code: list[int] = []
-        for place in part:
-            operands = [slot[i] for i in chain(*units[place].operands)]
-            code += ops.index(units[place].op), slot[place], len(operands), *operands
-        tables.append(_packed(code, kind))
+
+    def line(place: int) -> list[int]:
+        operands = [slot[i] for i in chain(*units[place].operands)]
+        return [ops.index(units[place].op), slot[place], len(operands), *operands]
+
     found = [[slot[i] for i in vector] for vector in data]
-    grad_of = {slot[i]: slot[j] for i, j in zip(chain(*data), chain(*grads), strict=True)}
-    for box, slots in zip(boxes, found, strict=False):
-        box["slots"] = slots
     return {
         "size": len(slot),
-        "positions": n,
         "ops": ops,
-        "tables": tables,
+        "tables": [_packed([*chain(*map(line, part))], kind) for part in passes],
         "constants": [[slot[i], as_number(innermost(x))] for i, x in steps.numbers.items() if x],
         "gradients": [slot[i] for i in gradients],
-        "gradOf": [*grad_of.items()],
-        "boxes": boxes,
+        "gradOf": [(slot[i], slot[j]) for i, j in zip(chain(*data), chain(*grads), strict=True)],
+        "boxes": [box | {"slots": slots} for box, slots in zip(boxes, found, strict=False)],
         "logits": found[len(boxes) : -2],
         "losses": found[-2],
         "loss": found[-1][0],
@@ -178,14 +162,14 @@ def _boxes(rows: list[list[Value]]) -> list[dict[str, Any]]:
         seen |= nodes
         returned: dict[Call, set[Value]] = defaultdict(set)
         sizes: Counter[Call] = Counter()
+        results = set(row)
         for v in nodes:
-            path = path_of(v)
+            path = set(path_of(v))
             sizes.update(path)
             for operand in nodes.intersection(v._prev):
-                for call in set(path_of(operand)).difference(path):
+                for call in set(path_of(operand)) - path:
                     returned[call].add(operand)
-        for v in nodes.intersection(row):
-            for call in path_of(v):
+            for call in path if v in results else ():
                 returned[call].add(v)
         made = sorted(returned, key=lambda call: call.number)
         # Calls that make the whole position tell nothing, unless there are no others.
@@ -196,9 +180,8 @@ def _boxes(rows: list[list[Value]]) -> list[dict[str, Any]]:
             while parent not in number and parent is not None:
                 parent = parent.parent
             number[call] = len(boxes)
-            values = sorted(returned[call], key=lambda v: noted(v)[2])
-            about = {"name": call.name, "position": position, "parent": number[parent]}
-            boxes.append(about | {"values": values})
+            box = {"name": call.name, "position": position, "parent": number[parent]}
+            boxes.append(box | {"values": sorted(returned[call], key=lambda v: noted(v)[2])})
     return boxes
 
 
@@ -206,14 +189,10 @@ def _rule(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
     # The rule of an optimizer, and its settings and moments.
     rule = recorded_update(optimizer)
     place = {p: i for i, p in enumerate(optimizer.parameters)}
-    kept = {name: optimizer._state(name) for name in rule["memory"]}
-    order = [place[p] for p in parameters]
-    return rule | {
-        "rate": optimizer.lr,
-        "decay": optimizer.weight_decay,
-        "step": optimizer.steps,
-        "kept": {name: _packed([own[i] for i in order], float) for name, own in kept.items()},
-    }
+    states = {name: optimizer._state(name) for name in rule["memory"]}
+    kept = {name: _packed([x[place[p]] for p in parameters], float) for name, x in states.items()}
+    settings = {"rate": optimizer.lr, "decay": optimizer.weight_decay, "step": optimizer.steps}
+    return rule | settings | {"kept": kept}
 
 
 def _packed(numbers: Sequence[float], kind: Any) -> str:

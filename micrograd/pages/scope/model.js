@@ -7,12 +7,13 @@ export class Model {
   constructor(given) {
     const {size, ops, constants, optimizer} = given;
     this.given = given;
-    this.n = given.positions;
+    this.n = given.losses.length; // positions
+    this.hasUntrained = given.start.trained !== given.start.untrained;
     this.count = given.called.length;
     this.end = given.tokens.length - 1;
     const Kind = size < 65536 ? Uint16Array : Uint32Array;
     // One kind of array for all tables, so that the interpreter is compiled for it.
-    [this.forwardTable, this.backwardTable] = given.tables.map(text => Int32Array.from(unpacked(text, Kind)));
+    this.tables = given.tables.map(text => Int32Array.from(unpacked(text, Kind)));
     this.operations = ops.map(name => OPERATIONS[name]);
     this.memory = new Float64Array(size);
     for (const [slot, x] of constants) this.memory[slot] = Number(x);
@@ -20,17 +21,17 @@ export class Model {
     this.gradOf = new Map(given.gradOf);
     for (let k = 0; k < this.count; k++) this.gradOf.set(k, given.gradients[k]);
     this.placeOf = new Map(); // where the instruction of each result is
-    for (const table of [this.forwardTable, this.backwardTable])
+    for (const table of this.tables)
       for (let i = 0; i < table.length; i += 3 + table[i + 2]) this.placeOf.set(table[i + 1], [table, i]);
     this.rule = ruleOf(optimizer);
     this.rate = optimizer.rate;
-    this.begin(given.hasUntrained ? "trained" : "untrained");
+    this.begin(this.hasUntrained ? "trained" : "untrained");
   }
 
   // The weights before or after the training in Python, with the moments of the optimizer that belong to them.
   begin(state) {
-    const {start, optimizer, hasUntrained} = this.given;
-    const isFresh = hasUntrained && state === "untrained";
+    const {start, optimizer} = this.given;
+    const isFresh = this.hasUntrained && state === "untrained";
     this.state = state;
     this.weights.set(unpacked(start[state], Float64Array));
     this.kept = optimizer.memory.map(name =>
@@ -50,11 +51,11 @@ export class Model {
     }
   }
   forward() {
-    run(this.forwardTable, this.operations, this.memory);
+    run(this.tables[0], this.operations, this.memory);
     return this.memory[this.given.loss];
   }
   backward() {
-    run(this.backwardTable, this.operations, this.memory);
+    run(this.tables[1], this.operations, this.memory);
   }
 
   // The instruction that computes a number: its operation, and where its operands are.

@@ -5,7 +5,7 @@ import {filled} from "../shared/texts.js";
 
 // The boxes to show, by position: {name, slots, signature, inside}. A call that returns a single number is left
 // out, and a call that only passes on what its own single call returns is shown as one.
-export function boxesOf({boxes, positions}) {
+export function boxesOf({boxes, losses}) {
   const most = new Map(),
     counts = new Map();
   const all = boxes.map(box => ({...box, inside: []}));
@@ -18,7 +18,7 @@ export function boxesOf({boxes, positions}) {
     box.signature = box.path.slice(box.path.indexOf(":") + 1);
     most.set(box.signature, Math.max(most.get(box.signature) ?? 0, box.slots.length));
   }
-  const tops = Array.from({length: positions}, () => []);
+  const tops = Array.from({length: losses.length}, () => []);
   for (const box of all) {
     if (most.get(box.signature) < 2) continue;
     (box.parent < 0 ? tops[box.position] : all[box.parent].inside).push(box);
