@@ -18,6 +18,7 @@ const WORD_OF = {added: "residual", logits: "logit"}; // names of functions that
 const MANY = 1000,
   TEXTS = 10,
   TEMPERATURE = 0.5,
+  MOST_STEPS = 100_000, // that a link asks for
   MOST_UNDO = 30;
 
 const given = JSON.parse($("data").textContent);
@@ -36,12 +37,16 @@ let codes = texts[0],
   hasGradients = false,
   seed = 1,
   left = 0, // steps of training that are still to be done
+  isMixed = false, // the steps had different learning rates, so that a link cannot repeat them
   losses = [],
   past = [];
 
 const read = p => (p ? tokens[codes[p - 1]] : tokens[model.end]);
-const colourOf = (x, most, hue) =>
-  `color-mix(in srgb, var(--${hue ?? (x < 0 ? "negative" : "positive")}) ${Math.round(85 * Math.min(1, Math.abs(x) / (most || 1)))}%, var(--panel))`;
+// Shades a cell: a stronger colour is a larger number.
+function shade(cell, x, most, hue = x < 0 ? "negative" : "positive") {
+  cell.style.setProperty("--hue", `var(--${hue})`);
+  cell.style.setProperty("--share", `${Math.round(85 * Math.min(1, Math.abs(x) / (most || 1)))}%`);
+}
 const numberOf = slot => (hasGradients && model.gradOf.has(slot) ? model.gradOf.get(slot) : slot);
 
 // ---- Panels
@@ -123,17 +128,20 @@ function showAttention() {
 function weight(slot, h, p, q) {
   const own = numberOf(slot),
     x = model.memory[own];
-  const label = filled("{{microscope.weight}}", {n: h + 1, p, q, share: number(x)});
+  const told = filled("{{microscope.weight}}", {n: h + 1, p, q, share: number(model.memory[slot])});
+  const label = hasGradients ? `${told}. ${filled("{{microscope.gradient}}", {value: number(x)})}` : told;
   const cell = button("", () => choose(own), label);
   cell.title = label;
   cell.tabIndex = p === at ? 0 : -1;
-  cell.style.background = hasGradients ? colourOf(x, 0.2, "gradient") : colourOf(x, 1, "ink");
+  if (hasGradients) shade(cell, x, 0.2, "gradient");
+  else shade(cell, x, 1, "ink");
   cell.classList.toggle("chosen", own === chosen.at(-1));
   return cell;
 }
 
 function showBoxes() {
   $("boxes-title").textContent = filled("{{microscope.boxes}}", {p: at, token: read(at)});
+  $("strips").textContent = hasGradients ? "{{microscope.strips.gradients}}" : "{{microscope.strips}}";
   $("boxes").replaceChildren(...tops[at].map(boxShown));
 }
 
@@ -161,7 +169,7 @@ function stripOf(name, slots) {
       const cell = button("", () => choose(slot), label);
       cell.title = label;
       cell.tabIndex = k ? -1 : 0;
-      cell.style.background = colourOf(numbers[k], most, hasGradients ? "gradient" : undefined);
+      shade(cell, numbers[k], most, hasGradients ? "gradient" : undefined);
       cell.classList.toggle("chosen", slot === chosen.at(-1));
       return cell;
     }),
@@ -310,6 +318,8 @@ const address = () => ({
   text: written(codes),
   at,
   ...(hasGradients && {gradients: ""}),
+  ...(model.rate !== given.optimizer.rate && {rate: model.rate}),
+  ...(model.taken && !isMixed && {steps: model.taken}),
   ...(chosen.length && {number: chosen.at(-1)}),
   ...(model.hasUntrained && model.state === "untrained" && {untrained: ""}),
 });
@@ -328,14 +338,14 @@ function follow(slot) {
   draw();
 }
 const keep = () => {
-  past = [...past, {codes, at, losses, saved: model.saved()}].slice(-MOST_UNDO);
+  past = [...past, {codes, at, losses, isMixed, saved: model.saved()}].slice(-MOST_UNDO);
 };
 function undo() {
   const before = past.pop();
   if (!before) return;
   clock.pause();
   left = 0;
-  ({codes, at, losses} = before);
+  ({codes, at, losses, isMixed} = before);
   model.restore(before.saved);
   $("text").value = written(codes);
   $("changed").replaceChildren();
@@ -345,6 +355,7 @@ function begin(state) {
   clock.pause();
   left = 0;
   losses = [];
+  isMixed = false;
   model.begin(state);
   $("changed").replaceChildren();
 }
@@ -378,7 +389,7 @@ function oneStep() {
   const moves = model.weights.map((w, k) => w - before[k]);
   const rows = most(moves, 5).map(k =>
     row(
-      button(given.called[k], () => follow(k)),
+      button(given.called[k], () => choose(k)),
       `${number(before[k])} → ${number(model.weights[k])}`,
     ),
   );
@@ -455,6 +466,7 @@ $("text").addEventListener("input", type);
 $("text").addEventListener("focus", () => past.at(-1)?.codes === codes || keep());
 $("rate").addEventListener("change", () => {
   const rate = Number($("rate").value);
+  isMixed ||= model.taken > 0 && rate !== model.rate;
   if (rate > 0 && Number.isFinite(rate)) model.rate = rate;
   else $("rate").value = model.rate;
 });
@@ -482,7 +494,11 @@ const askedFor = Number(asked.get("number") ?? -1);
 if (Number.isInteger(askedFor) && askedFor >= 0 && askedFor < given.size) chosen = [askedFor];
 $("text").value = written(codes);
 $("text").maxLength = joint ? 200 : model.n - 1;
+const rate = Number(asked.get("rate"));
+if (rate > 0 && Number.isFinite(rate)) model.rate = rate;
 $("rate").value = model.rate;
 refresh();
+left = Math.min(Math.floor(Number(asked.get("steps"))) || 0, MOST_STEPS);
+if (left > 0) clock.start();
 
 export const page = {model, oneStep, train, isTraining: () => clock.isRunning()};
