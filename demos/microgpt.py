@@ -3,6 +3,7 @@
     python demos/microgpt.py
     python demos/microgpt.py --input names.txt --steps 3000 --temperature 0.8
     python demos/microgpt.py --eager --steps 200
+    python demos/microgpt.py --page gpt.html
 
 A token is a letter, or END, which comes before and after every name. The model reads the tokens of
 a name from left to right. After each it gives a score (logit) to every token that may follow. For
@@ -31,6 +32,9 @@ The loss is compiled once, for the longest name, which takes about two seconds; 
 padded. Then a thousand steps take less than one second. With --eager it builds a graph of about
 8,000 nodes for each letter, and takes minutes. Ctrl-C ends the training early; the names are then
 invented with what has been learned so far.
+
+With --page the trained model becomes a page in one file: type a name there, look at every number on
+its way to the next letter, and train the model further.
 
 Sources: Vaswani et al., "Attention is all you need", 2017, section 3.2; Radford et al., "Language
 models are unsupervised multitask learners", 2019, section 2.3 (GPT-2, the norm before each branch);
@@ -106,10 +110,14 @@ class GPT(Module):
     def __call__(self, token, memory):
         """The logits of the token that follows; adds a key and a value to the memory."""
         position = len(memory)
-        x = added(take(self.token_table, token), self.position_table[position])
+        x = self.embedding(token, position)
         x = added(x, self.attention(norm(x), memory))
         x = added(x, self.mlp(norm(x)))
         return self.output(x)
+
+    def embedding(self, token, position):
+        """The sum of the vector of a token and that of a position."""
+        return added(take(self.token_table, token), self.position_table[position])
 
     def attention(self, x, memory):
         """The output of attention at the latest position x, from it and the positions before."""
@@ -282,6 +290,7 @@ def main():
     add("--samples", type=int, default=20, metavar="N", help="names to invent (20)")
     add("--temperature", type=float, default=0.5, metavar="T", help="low: likely, high: wild (0.5)")
     add("--seed", type=int, default=0, help="seed for weights and names (0)")
+    add("--page", metavar="FILE", help="write a page that shows every number of the model")
     add("--eager", action="store_true", help="train without the compiler")
     options = parser.parse_args()
     try:  # report wrong arguments before training
@@ -299,7 +308,9 @@ def main():
     model = GPT(tokens=len(letters) + 1)
     print(f"names: {len(names):,}, letters: {len(letters)}, "
           f"parameters: {len(model.parameters()):,}")  # fmt: skip
-    examples = [example(name, letters) for name in random.sample(names, len(names))]
+    untrained = [p.data for p in model.parameters()]
+    shuffled = random.sample(names, len(names))
+    examples = [example(name, letters) for name in shuffled]
     if options.eager:
         gc.disable()  # its search for cycles would double the time, and the graphs have none
     longest = max(len(tokens) for tokens, _ in examples)
@@ -313,6 +324,13 @@ def main():
     for _ in range(options.samples):
         name = invented(model, letters, options.temperature, rng)
         print(f"  {name}  (in the list)" if name in names else f"  {name}")
+
+    if options.page:
+        page = micrograd.microscope(
+            model, [*letters, "·"], shuffled, optimizer=Adam(model.parameters(), LR, BETAS),
+            untrained=untrained, title="A small GPT under the microscope",
+        )  # fmt: skip
+        print(f"wrote {page.save(options.page)}")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ if _typing.TYPE_CHECKING:
     from micrograd.optim import Adam as Adam
     from micrograd.optim import AdamW as AdamW
     from micrograd.pages.explain import explain as explain
+    from micrograd.pages.microscope import microscope as microscope
     from micrograd.pages.playground import playground as playground
 
 _names_in = {  # the same names, which are loaded on first use
@@ -66,6 +67,7 @@ _names_in = {  # the same names, which are loaded on first use
     "nn": "Layer Linear MLP Module Neuron Sequential",
     "optim": "Adam AdamW SGD",
     "pages.explain": "explain",
+    "pages.microscope": "microscope",
     "pages.playground": "playground",
 }
 _module_of = {name: module for module, names in _names_in.items() for name in names.split()}

@@ -36,6 +36,7 @@ FOR_THE_BROWSER = {
     "no operation ",  # in an error that only a broken page would raise
     "micrograd toured", "one step",  # names under which something is kept
     "squared error", "your loss",  # names in an address, shown as their texts
+    "where is",  # an instruction
 }  # fmt: skip
 
 

@@ -1,0 +1,504 @@
+// The microscope: a text goes through a language model, number by number, and the model is trained on the page.
+//
+// The state is the text, the position, the chosen number, and the model's weights. `refresh` computes everything for
+// the text again; each show function draws one panel from it.
+
+import {makeClock} from "./learning/clock.js";
+import {readAddress, writeAddress} from "./shared/address.js";
+import {$, button, make, press} from "./shared/elements.js";
+import {explainWords, word} from "./shared/glossary.js";
+import {listenToKeys} from "./shared/keys.js";
+import {counted, decimals, number, percent} from "./shared/numbers.js";
+import {filled} from "./shared/texts.js";
+import {Model} from "./scope/model.js";
+import {boxesOf, headsOf, namesOf} from "./scope/names.js";
+
+const MEANING = JSON.parse("{{lens.*}}");
+const WORD_OF = {added: "residual", logits: "logit"}; // names of functions that a word explains
+const MANY = 1000,
+  TEXTS = 10,
+  TEMPERATURE = 0.5,
+  MOST_STEPS = 100_000, // that a link asks for
+  MOST_UNDO = 30;
+
+const given = JSON.parse($("data").textContent);
+const model = new Model(given);
+const tops = boxesOf(given),
+  heads = headsOf(tops),
+  {kindOf, nameOf} = namesOf(model, tops);
+const {tokens, texts} = given;
+const joint = tokens.every(token => token.length === 1) ? "" : " ";
+const written = codes => codes.map(code => tokens[code]).join(joint);
+const first = written(texts[0]);
+
+let codes = texts[0],
+  at = 0, // the position
+  chosen = [], // the slot whose arithmetic is shown, after those by which the reader came there
+  hasGradients = false,
+  seed = 1,
+  left = 0, // steps of training that are still to be done
+  isMixed = false, // the steps had different learning rates, so that a link cannot repeat them
+  losses = [],
+  past = [];
+
+const read = p => (p ? tokens[codes[p - 1]] : tokens[model.end]);
+// Shades a cell: a stronger colour is a larger number.
+function shade(cell, x, most, hue = x < 0 ? "negative" : "positive") {
+  cell.style.setProperty("--hue", `var(--${hue})`);
+  cell.style.setProperty("--share", `${Math.round(85 * Math.min(1, Math.abs(x) / (most || 1)))}%`);
+}
+const numberOf = slot => (hasGradients && model.gradOf.has(slot) ? model.gradOf.get(slot) : slot);
+
+// ---- Panels
+
+function showText() {
+  const loss = model.memory[given.loss];
+  $("loss").textContent = filled("{{microscope.loss}}", {
+    loss: decimals(loss),
+    guess: decimals(Math.log(tokens.length)),
+  });
+  $("positions").replaceChildren(
+    ...[...codes, null].map((_, p) => {
+      const token = button(read(p), () => goTo(p), filled("{{microscope.position}}", {p, token: read(p)}));
+      token.setAttribute("aria-pressed", p === at);
+      return token;
+    }),
+  );
+}
+
+const bar = (name, share, text, kind = "", wide = "") =>
+  make(
+    "div",
+    `bar ${wide}`,
+    make("span", "", name),
+    make("span", "track", make("i", {class: kind, style: `width:${100 * Math.min(1, share)}%`})),
+    make("span", "number", text),
+  );
+
+function showNext() {
+  const shares = model.probabilities(at),
+    actual = codes[at] ?? model.end;
+  $("next-title").textContent = filled("{{microscope.next}}", {token: read(at)});
+  const bars = shares.map((share, i) => bar(tokens[i], share, percent(share)));
+  bars[actual].classList.add("actual");
+  $("next").replaceChildren(...bars);
+  const best = shares.map((share, i) => [share, tokens[i]]).sort(([a], [b]) => b - a);
+  const list = best.slice(0, 3).map(([share, token]) => `${token} ${percent(share)}`);
+  $("next").setAttribute("aria-label", filled("{{microscope.bars}}", {list: list.join(", ")}));
+  const [before, after] = "{{microscope.next.said}}".split("{logits}");
+  const values = {
+    actual: tokens[actual],
+    share: percent(shares[actual]),
+    loss: decimals(model.memory[given.losses[at]]),
+  };
+  $("next-said").replaceChildren(before, word("logit", "logits"), filled(after, values));
+}
+
+function showAttention() {
+  $("attention").hidden = !heads.length;
+  const used = codes.length + 1;
+  $("heads").replaceChildren(
+    ...heads.map((rows, h) => {
+      const line = p =>
+        make(
+          "tr",
+          p === at ? "now" : "",
+          make("th", {scope: "row"}, read(p)),
+          ...rows.slice(0, used).map((_, q) => (q > p ? make("td", "") : make("td", "", weight(rows[p][q], h, p, q)))),
+        );
+      const columns = make(
+        "tr",
+        "",
+        make("td", ""),
+        ...rows.slice(0, used).map((_, q) => make("th", {scope: "col"}, read(q))),
+      );
+      const lines = Array.from({length: used}, (_, p) => line(p));
+      const name = filled("{{microscope.head}}", {n: h + 1});
+      return make("figure", "", make("figcaption", "", word("head", name)), make("table", "head", columns, ...lines));
+    }),
+  );
+  const said = heads.map((rows, h) => {
+    const shares = rows[at].map(slot => model.memory[slot]);
+    const p = shares.indexOf(Math.max(...shares));
+    return filled("{{microscope.attention.one}}", {n: h + 1, share: percent(shares[p]), token: read(p), p});
+  });
+  $("attention-said").textContent = filled("{{microscope.attention.said}}", {token: read(at), heads: said.join("; ")});
+}
+
+function weight(slot, h, p, q) {
+  const own = numberOf(slot),
+    x = model.memory[own];
+  const told = filled("{{microscope.weight}}", {n: h + 1, p, q, share: number(model.memory[slot])});
+  const label = hasGradients ? `${told}. ${filled("{{microscope.gradient}}", {value: number(x)})}` : told;
+  const cell = button("", () => choose(own), label);
+  cell.title = label;
+  cell.tabIndex = p === at ? 0 : -1;
+  if (hasGradients) shade(cell, x, 0.2, "gradient");
+  else shade(cell, x, 1, "ink");
+  cell.classList.toggle("chosen", own === chosen.at(-1));
+  return cell;
+}
+
+function showBoxes() {
+  $("boxes-title").textContent = filled("{{microscope.boxes}}", {p: at, token: read(at)});
+  $("strips").textContent = hasGradients ? "{{microscope.strips.gradients}}" : "{{microscope.strips}}";
+  $("boxes").replaceChildren(...tops[at].map(boxShown));
+}
+
+function boxShown({name, slots, inside}) {
+  const meaning = WORD_OF[name] ?? name;
+  const isRepeated = String(inside.at(-1)?.slots) === String(slots);
+  const head = heads.findIndex(rows => String(rows[at]) === String(slots));
+  const title = make("h3", "", meaning in MEANING ? word(meaning, name) : name);
+  if (head >= 0) title.append(" (", word("head", filled("{{microscope.head}}", {n: head + 1})), ")");
+  return make("div", "box", title, ...inside.map(boxShown), ...(isRepeated ? [] : [stripOf(name, slots)]));
+}
+
+function stripOf(name, slots) {
+  const own = slots.map(numberOf),
+    numbers = own.map(slot => model.memory[slot]),
+    most = Math.max(...numbers.map(Math.abs));
+  return make(
+    "div",
+    {class: "strip", role: "group", "aria-label": name},
+    ...own.map((slot, k) => {
+      const label = filled("{{microscope.cell}}", {
+        name: nameOf(slot) || `${name} ${k + 1}`,
+        value: number(numbers[k]),
+      });
+      const cell = button("", () => choose(slot), label);
+      cell.title = label;
+      cell.tabIndex = k ? -1 : 0;
+      shade(cell, numbers[k], most, hasGradients ? "gradient" : undefined);
+      cell.classList.toggle("chosen", slot === chosen.at(-1));
+      return cell;
+    }),
+  );
+}
+
+// The operation that computed a number, with its operands.
+function showNumber() {
+  const title = make("h2", "", "{{microscope.number}}");
+  if (!chosen.length) return $("number").replaceChildren(title, make("p", "", "{{microscope.number.none}}"));
+  const slot = chosen.at(-1),
+    {memory} = model,
+    kind = kindOf(slot);
+  const name = nameOf(slot) || number(memory[slot]);
+  const parts = [title, make("p", "big", `${name} = ${number(memory[slot])}`)];
+  if (kind === "computed") parts.push(...arithmetic(model.operation(slot)));
+  else
+    parts.push(
+      make(
+        "p",
+        "",
+        {weight: "{{microscope.leaf.weight}}", input: "{{microscope.leaf.input}}"}[kind] ??
+          "{{microscope.leaf.constant}}",
+      ),
+    );
+  const row = make("div", "row");
+  if (chosen.length > 1) row.append(button("{{microscope.back}}", () => choose(null)));
+  if (model.gradOf.has(slot)) {
+    const grad = model.gradOf.get(slot);
+    row.append(button(filled("{{microscope.gradient}}", {value: number(memory[grad])}), () => follow(grad)));
+    row.lastChild.classList.add("gradient");
+  }
+  $("number").replaceChildren(...parts, row);
+}
+
+const operand = slot => {
+  const name = nameOf(slot),
+    text = number(model.memory[slot]);
+  return name ? button(`${name} = ${text}`, () => follow(slot)) : make("span", "", text);
+};
+const listed = rows =>
+  make(
+    "div",
+    {class: "scroll", tabindex: 0, role: "group", "aria-label": "{{microscope.number}}"},
+    make("table", "", ...rows),
+  );
+const row = (...cells) => make("tr", "", ...cells.map(cell => make("td", "", cell)));
+
+function arithmetic({op, slots}) {
+  const {memory} = model,
+    n = slots.length;
+  const said = text => make("p", "", text);
+  const all = rows => listed(rows.map(slot => row(operand(slot))));
+  if (op === "dot" || op === "*") {
+    const half = n / 2;
+    const rows = slots.slice(0, half).map((left, k) => {
+      const right = slots[k + half];
+      return row(operand(left), "×", operand(right), `= ${number(memory[left] * memory[right])}`);
+    });
+    return [said(op === "*" ? "{{microscope.times}}" : filled("{{microscope.dot}}", {n: half})), listed(rows)];
+  }
+  if (op === "take") {
+    const k = memory[slots[0]];
+    return [said(filled("{{microscope.take}}", {k, n: n - 1})), all([slots[1 + k]])];
+  }
+  if (op === "scatter") {
+    const half = (n - 1) / 2,
+      k = memory[slots[n - 1]];
+    const received = slots.slice(half, n - 1).filter((_, i) => memory[slots[i]] === k);
+    const told = received.length ? "{{microscope.scatter}}" : "{{microscope.scatter.none}}";
+    return [said(filled(told, {k: tokens[k] ?? k})), ...(received.length ? [all(received)] : [])];
+  }
+  if (op.startsWith("where")) {
+    const sign = op.slice(6);
+    return [said(filled("{{microscope.choice}}", {op: sign === "is" ? "{{microscope.is}}" : sign})), all(slots)];
+  }
+  const told =
+    {sum: "{{microscope.sum}}", "+": "{{microscope.sum}}", largest: "{{microscope.largest}}"}[op] ??
+    "{{microscope.operation}}";
+  return [said(filled(told, {n, op: {"/": "÷", "-": "−"}[op] ?? op})), all(slots)];
+}
+
+// Weights with a number each, the largest first.
+function most(numbers, count) {
+  const order = Array.from(numbers.keys()).sort((a, b) => Math.abs(numbers[b]) - Math.abs(numbers[a]));
+  return order.slice(0, count);
+}
+
+function showBlame() {
+  $("blame").hidden = !hasGradients;
+  if (!hasGradients) return;
+  const grads = Float64Array.from(given.gradients, slot => model.memory[slot]);
+  const groups = new Map();
+  grads.forEach((g, k) => {
+    const group = given.called[k].replace(/(\[\d+\])+$/, "");
+    groups.set(group, (groups.get(group) ?? 0) + g * g);
+  });
+  const sizes = [...groups].map(([group, squares]) => [group, Math.sqrt(squares)]).sort(([, a], [, b]) => b - a);
+  $("blame-said").textContent = filled("{{microscope.blame.said}}", {count: counted(model.count)});
+  $("blamed").replaceChildren(
+    make(
+      "table",
+      "",
+      ...most(grads, 5).map(k => row(operand(k), make("span", "gradient", `∂L/∂w = ${number(grads[k])}`))),
+    ),
+    ...sizes.map(([group, size]) => bar(group, size / sizes[0][1], number(size), "gradient", "wide")),
+  );
+}
+
+function showTraining() {
+  const isRunning = clock.isRunning();
+  $("train").textContent = isRunning ? "{{microscope.stop}}" : "{{microscope.train}}";
+  const state = {trained: "{{microscope.state.trained}}", untrained: "{{microscope.state.untrained}}"}[
+    model.hasUntrained ? model.state : "trained"
+  ];
+  const recent = losses.slice(-100);
+  const mean = recent.reduce((sum, x) => sum + x, 0) / recent.length;
+  const said = [filled("{{microscope.taken}}", {state, n: counted(model.taken)})];
+  if (recent.length > 1) said.push(filled("{{microscope.recent}}", {n: recent.length, loss: decimals(mean)}));
+  $("trained-said").setAttribute("aria-live", isRunning ? "off" : "polite");
+  $("trained-said").textContent = said.join(" ");
+  $("undo").disabled = !past.length;
+  for (const id of ["trained", "untrained"]) $(id).hidden = !model.hasUntrained;
+}
+
+function showInvented() {
+  const found = Array.from({length: TEXTS}, (_, i) => written(model.invented(1000 * seed + i, TEMPERATURE)));
+  $("invented").textContent = found.join(joint ? " · " : ", ");
+  model.load(codes); // the memory shows the reader's text again
+  model.forward();
+  model.backward();
+}
+
+// ---- State
+
+function draw() {
+  for (const show of [showText, showNext, showAttention, showBoxes, showNumber, showBlame, showTraining]) show();
+  press("gradients", hasGradients);
+  writeAddress(address, 300);
+}
+function refresh() {
+  showInvented();
+  draw();
+}
+const address = () => ({
+  text: written(codes),
+  at,
+  ...(hasGradients && {gradients: ""}),
+  ...(model.rate !== given.optimizer.rate && {rate: model.rate}),
+  ...(model.taken && !isMixed && {steps: model.taken}),
+  ...(chosen.length && {number: chosen.at(-1)}),
+  ...(model.hasUntrained && model.state === "untrained" && {untrained: ""}),
+});
+
+function goTo(p) {
+  at = Math.max(0, Math.min(p, codes.length));
+  draw();
+  $("positions").children[at].focus();
+}
+function choose(slot) {
+  chosen = slot === null ? chosen.slice(0, -1) : [slot];
+  draw();
+}
+function follow(slot) {
+  chosen = [...chosen, slot];
+  draw();
+}
+const keep = () => {
+  past = [...past, {codes, at, losses, isMixed, saved: model.saved()}].slice(-MOST_UNDO);
+};
+function undo() {
+  const before = past.pop();
+  if (!before) return;
+  clock.pause();
+  left = 0;
+  ({codes, at, losses, isMixed} = before);
+  model.restore(before.saved);
+  $("text").value = written(codes);
+  $("changed").replaceChildren();
+  refresh();
+}
+function begin(state) {
+  clock.pause();
+  left = 0;
+  losses = [];
+  isMixed = false;
+  model.begin(state);
+  $("changed").replaceChildren();
+}
+
+// The tokens of a text, or null if the model cannot read it.
+function codesOf(text) {
+  const parts = joint ? text.trim().split(/\s+/) : [...text.trim()];
+  const found = parts.map(part => tokens.indexOf(part));
+  const isKnown = found.every(code => code >= 0 && code < model.end);
+  return isKnown && found.length && found.length < model.n && text.trim() ? found : null;
+}
+function type() {
+  const found = codesOf($("text").value);
+  const known = {tokens: tokens.slice(0, -1).join(" "), most: model.n - 1};
+  $("refused").textContent = found ? "" : filled("{{microscope.refused}}", known);
+  if (!found) return;
+  codes = found;
+  at = codes.length;
+  model.load(codes);
+  model.forward();
+  model.backward();
+  draw();
+}
+
+function oneStep() {
+  keep();
+  const before = model.weights.slice(),
+    text = written(texts[model.taken % texts.length]);
+  const loss = model.step();
+  losses = [...losses, loss];
+  const moves = model.weights.map((w, k) => w - before[k]);
+  const rows = most(moves, 5).map(k =>
+    row(
+      button(given.called[k], () => choose(k)),
+      `${number(before[k])} → ${number(model.weights[k])}`,
+    ),
+  );
+  const told = filled("{{microscope.stepped}}", {n: counted(model.taken), text, loss: decimals(loss)});
+  $("changed").replaceChildren(make("p", "", told), make("table", "", ...rows));
+  refresh();
+}
+
+const clock = makeClock({
+  pace: () => 50,
+  onTick(count) {
+    const end = performance.now() + 25;
+    losses = losses.slice(-200);
+    for (let k = 0; k < count && left > 0 && performance.now() < end; k++, left--) {
+      losses.push(model.step());
+      if (left % 100 === 1) showInvented();
+    }
+    if (left) return showTraining();
+    clock.pause();
+    refresh();
+  },
+  onChange: () => {
+    if (!clock.isRunning()) refresh();
+    showTraining();
+  },
+});
+function train() {
+  if (clock.isRunning()) {
+    left = 0;
+    return clock.pause();
+  }
+  keep();
+  $("changed").replaceChildren();
+  left = MANY;
+  clock.start();
+}
+
+// ---- Begin
+
+const actions = {
+  gradients() {
+    hasGradients = !hasGradients;
+    draw();
+  },
+  undo,
+  reset() {
+    keep();
+    begin(model.hasUntrained ? "trained" : "untrained");
+    codes = texts[0];
+    at = 0;
+    chosen = [];
+    hasGradients = false;
+    model.rate = given.optimizer.rate;
+    $("rate").value = model.rate;
+    $("text").value = first;
+    $("refused").textContent = "";
+    refresh();
+  },
+  "one-step": oneStep,
+  train,
+  again() {
+    seed++;
+    refresh();
+  },
+};
+for (const state of ["trained", "untrained"])
+  actions[state] = () => {
+    keep();
+    begin(state);
+    refresh();
+  };
+for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
+$("text").addEventListener("input", type);
+$("text").addEventListener("focus", () => past.at(-1)?.codes === codes || keep());
+$("rate").addEventListener("change", () => {
+  const rate = Number($("rate").value);
+  isMixed ||= model.taken > 0 && rate !== model.rate;
+  if (rate > 0 && Number.isFinite(rate)) model.rate = rate;
+  else $("rate").value = model.rate;
+});
+const within = step => () => {
+  const cell = document.activeElement;
+  const other = step > 0 ? cell?.nextElementSibling : cell?.previousElementSibling;
+  if (cell?.closest(".strip") && other instanceof HTMLElement) other.focus();
+};
+listenToKeys({
+  ArrowLeft: () => goTo(at - 1),
+  ArrowRight: () => goTo(at + 1),
+  Home: () => goTo(0),
+  End: () => goTo(codes.length),
+  ArrowUp: within(-1),
+  ArrowDown: within(1),
+});
+explainWords(name => MEANING[name]);
+
+const asked = readAddress();
+codes = codesOf(asked.get("text") ?? "") ?? codes;
+at = Math.max(0, Math.min(Number(asked.get("at")) || 0, codes.length));
+hasGradients = asked.has("gradients");
+if (asked.has("untrained") && model.hasUntrained) model.begin("untrained");
+const askedFor = Number(asked.get("number") ?? -1);
+if (Number.isInteger(askedFor) && askedFor >= 0 && askedFor < given.size) chosen = [askedFor];
+$("text").value = written(codes);
+$("text").maxLength = joint ? 200 : model.n - 1;
+const rate = Number(asked.get("rate"));
+if (rate > 0 && Number.isFinite(rate)) model.rate = rate;
+$("rate").value = model.rate;
+refresh();
+left = Math.min(Math.floor(Number(asked.get("steps"))) || 0, MOST_STEPS);
+if (left > 0) clock.start();
+
+export const page = {model, oneStep, train, isTraining: () => clock.isRunning()};

@@ -1,0 +1,199 @@
+"""A page that shows every number of a language model, and trains the model while you watch.
+
+A reader types a text. Each of its tokens goes through the functions of the model, shown as boxes
+with the vectors that they return. A click on a number shows the multiplications it comes from. The
+page also shows gradients, takes training steps, and invents texts.
+
+    >>> from micrograd import Module, Value, take
+    >>> class Bigram(Module):
+    ...     def __init__(self):
+    ...         self.table = [[Value(0.0) for _ in "ab."] for _ in "ab."]
+    ...     def logits(self, tokens):
+    ...         return [take(self.table, token) for token in tokens]
+    >>> microscope(Bigram(), "ab.", ["ab", "abab"])
+    <a page on a model of 9 parameters: .show() opens it, .save('page.html') writes it>
+
+The model is recorded once, forward and backward, as a table of instructions (`compiler/fuse.py`)
+for the longest text; shorter ones are padded with positions of weight 0. The page interprets it.
+"""
+
+from __future__ import annotations
+
+import html
+from base64 import b64encode
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from micrograd.compiler.fuse import fused
+from micrograd.compiler.parameters import recorded_as
+from micrograd.compiler.simplify import Simplified
+from micrograd.core.node import innermost
+from micrograd.core.tracing import resumed
+from micrograd.draw.calls import Call, calls, noted, path_of
+from micrograd.engine import Value, topological_order
+from micrograd.losses import cross_entropy
+from micrograd.optim import SGD, Adam, AdamW, Optimizer
+from micrograd.pages.page import Page, as_json, html_page
+from micrograd.pages.pieces import as_number
+from micrograd.pages.texts import texts_of
+from micrograd.pages.updates import recorded_update
+
+
+def microscope(
+    model: Any,
+    tokens: Sequence[str],
+    texts: Sequence[Sequence[str]],
+    logits: Callable[[list[Any]], list[list[Value]]] | None = None,
+    optimizer: Optimizer | None = None,
+    untrained: Sequence[float] | None = None,
+    title: str | None = None,
+    language: str = "en",
+) -> Page:
+    """A page on which a language model can be read down to one multiplication, and trained.
+
+    The model itself does not change. A training step takes the next text, and lowers the mean
+    cross-entropy over its positions.
+
+    Args:
+        model: a Module, whose parameters are trained.
+        tokens: the names of the tokens, such as letters; the last one begins and ends each text.
+        texts: what the model learns from; each is a sequence of tokens without the last one.
+        logits: takes the tokens before each position, as indices for `take`, and returns a list of
+            logits for each; by default `model.logits`. Logits may depend on earlier positions only.
+        optimizer: an SGD, Adam or AdamW, with its moments; by default a new Adam with lr=0.01.
+        untrained: the weights before training, to which a reader can go back.
+        title: title of the page and of the browser window.
+        language: the language of the page, a column of `pages/texts.toml`.
+
+    Raises:
+        TraceError, ValueError: the model branches on a number; an argument is not as described.
+    """
+    parameters, ends = model.parameters(), len(tokens) - 1
+    known = {token: i for i, token in enumerate(tokens)}
+    codes = [[known.get(token, ends) for token in text] for text in texts]
+    for text, code in zip(texts, codes, strict=True):
+        if not code or ends in code:
+            raise ValueError(f"expected texts of {[*tokens][:-1]}, got {text!r}: add its tokens")
+    optimizer = optimizer or Adam(parameters, lr=0.01)
+    if type(optimizer) not in (SGD, Adam, AdamW) or set(optimizer.parameters) != set(parameters):
+        raise ValueError("expected an SGD, Adam or AdamW of model.parameters() as the optimizer")
+    weights = [float(innermost(p.data)) for p in parameters]
+    before = weights if untrained is None else untrained
+    if len(before) != len(weights):
+        raise ValueError(f"untrained expects {len(weights)} weights, got {len(before)}")
+    title = str(title or texts_of(language)["microscope.title"])
+    data = {
+        "tokens": list(tokens),
+        "texts": codes,
+        "called": [name for name, _ in model.named_parameters()],
+        "start": {"trained": _packed(weights, float), "untrained": _packed(before, float)},
+        "optimizer": _rule(optimizer, parameters),
+        **_program(logits or model.logits, parameters, 1 + max(map(len, codes)), len(tokens)),
+    }
+    name, text = "microscope", as_json(data)
+    page = html_page(name, name, language=language, title=html.escape(title), data=text)
+    return Page(page, f"a page on a model of {len(weights):,} parameters", title, height=900)
+
+
+def _program(
+    logits: Callable[..., Any], parameters: list[Value], n: int, tokens: int
+) -> dict[str, Any]:
+    # The instructions for texts of n - 1 tokens, forward and backward, and where each result is.
+    recording = Simplified()
+
+    def places(numbers: Iterable[Any]) -> list[int]:
+        return [recording.place(x) for x in numbers]
+
+    with resumed(), recorded_as(parameters, recording.parameter):
+        own = places(p.data for p in parameters)
+        inputs = [[recording.parameter() for _ in range(n)] for _ in range(3)]
+        rows = calls(logits, inputs[0])
+        if len(rows) != n or {*map(len, rows)} != {tokens}:
+            raise ValueError(f"expected {n} lists of {tokens} logits, got {[*map(len, rows)]}")
+        losses = [cross_entropy(row, y) for row, y in zip(rows, inputs[1], strict=True)]
+        loss = sum(w * x for w, x in zip(inputs[2], losses, strict=True))
+        loss.backward()
+        boxes = _boxes(rows)
+        vectors = [*(box.pop("values") for box in boxes), *rows, losses, [loss]]
+        data = [places(v.data for v in vector) for vector in vectors]
+        grads = [places(v.grad for v in vector) for vector in vectors]
+        gradients = places(p.grad for p in parameters)
+    steps = recording.instructions
+    wanted = {place for vector in data for place in vector}
+    units = fused(steps, [*wanted, *gradients, *(i for vector in grads for i in vector)]).units
+    for place in reversed(units):
+        if place in wanted:
+            wanted.update(i for operands in units[place].operands for i in operands)
+    passes = [[i for i in units if i in wanted], [i for i in units if i not in wanted]]
+    ordered = [*own, *(x.place for numbers in inputs for x in numbers), *steps.numbers]
+    slot = {place: i for i, place in enumerate(dict.fromkeys(chain(ordered, *passes)))}
+    ops = sorted({unit.op for unit in units.values()})
+    kind = np.uint16 if len(slot) < 2**16 else np.uint32
+
+    def line(place: int) -> list[int]:
+        operands = [slot[i] for i in chain(*units[place].operands)]
+        return [ops.index(units[place].op), slot[place], len(operands), *operands]
+
+    found = [[slot[i] for i in vector] for vector in data]
+    return {
+        "size": len(slot),
+        "ops": ops,
+        "tables": [_packed([*chain(*map(line, part))], kind) for part in passes],
+        "constants": [[slot[i], as_number(innermost(x))] for i, x in steps.numbers.items() if x],
+        "gradients": [slot[i] for i in gradients],
+        "gradOf": [(slot[i], slot[j]) for i, j in zip(chain(*data), chain(*grads), strict=True)],
+        "boxes": [box | {"slots": slots} for box, slots in zip(boxes, found, strict=False)],
+        "logits": found[len(boxes) : -2],
+        "losses": found[-2],
+        "loss": found[-1][0],
+    }
+
+
+def _boxes(rows: list[list[Value]]) -> list[dict[str, Any]]:
+    # The calls and what they return. A call is at the first position whose logits need its results.
+    boxes: list[dict[str, Any]] = []
+    seen: set[Value] = set()
+    for position, row in enumerate(rows):
+        nodes = {v for v in topological_order(*row) if v._prev} - seen
+        seen |= nodes
+        returned: dict[Call, set[Value]] = defaultdict(set)
+        sizes: Counter[Call] = Counter()
+        results = set(row)
+        for v in nodes:
+            path = set(path_of(v))
+            sizes.update(path)
+            for operand in nodes.intersection(v._prev):
+                for call in set(path_of(operand)) - path:
+                    returned[call].add(operand)
+            for call in path if v in results else ():
+                returned[call].add(v)
+        made = sorted(returned, key=lambda call: call.number)
+        # Calls that make the whole position tell nothing, unless there are no others.
+        made = [call for call in made if sizes[call] < len(nodes)] or made[-1:]
+        number: dict[Call | None, int] = {None: -1}
+        for call in made:
+            parent = call.parent
+            while parent not in number and parent is not None:
+                parent = parent.parent
+            number[call] = len(boxes)
+            box = {"name": call.name, "position": position, "parent": number[parent]}
+            boxes.append(box | {"values": sorted(returned[call], key=lambda v: noted(v)[2])})
+    return boxes
+
+
+def _rule(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
+    # The rule of an optimizer, and its settings and moments.
+    rule = recorded_update(optimizer)
+    place = {p: i for i, p in enumerate(optimizer.parameters)}
+    states = {name: optimizer._state(name) for name in rule["memory"]}
+    kept = {name: _packed([x[place[p]] for p in parameters], float) for name, x in states.items()}
+    settings = {"rate": optimizer.lr, "decay": optimizer.weight_decay, "step": optimizer.steps}
+    return rule | settings | {"kept": kept}
+
+
+def _packed(numbers: Sequence[float], kind: Any) -> str:
+    return b64encode(np.array(numbers, np.dtype(kind).newbyteorder("<")).tobytes()).decode()

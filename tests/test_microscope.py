@@ -1,0 +1,149 @@
+import random
+
+import browser
+import numpy as np
+import pytest
+
+import micrograd
+from micrograd import Linear, Module, Value, microscope, take
+from micrograd.losses import cross_entropy
+from micrograd.optim import SGD, Adam
+
+TEXTS = ["abba", "aab", "ba", "abab"]
+
+
+class Bigram(Module):
+    """The logits after a token are a row of a table."""
+
+    def __init__(self):
+        self.table = [[Value(random.gauss(0, 0.1)) for _ in "ab."] for _ in "ab."]
+
+    def follow(self, token):
+        return take(self.table, token)
+
+    def logits(self, tokens):
+        return [self.follow(token) for token in tokens]
+
+
+class Recurrent(Module):
+    """A state of three numbers, updated by each token."""
+
+    def __init__(self):
+        self.table = [[Value(random.gauss(0, 0.5)) for _ in range(3)] for _ in "ab."]
+        self.hidden, self.output = Linear(3, 3), Linear(3, 3)
+
+    def update(self, token, state):
+        pairs = zip(take(self.table, token), self.hidden(state), strict=True)
+        return [(x + h).tanh() for x, h in pairs]
+
+    def logits(self, tokens):
+        state, found = [0.0] * 3, []
+        for token in tokens:
+            state = self.update(token, state)
+            found.append(self.output(state))
+        return found
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser.running() as found:
+        yield found
+
+
+def trained(model, optimizer, steps):
+    """Trains as the page does, with the compiler; returns the last loss."""
+
+    def loss(tokens, targets, weights):
+        rows = zip(model.logits(tokens), targets, weights, strict=True)
+        return sum(w * cross_entropy(row, y) for row, y, w in rows)
+
+    compiled = micrograd.compile(loss)
+    longest = 1 + max(map(len, TEXTS))
+    for step in range(steps):
+        codes = ["ab".index(letter) for letter in TEXTS[step % len(TEXTS)]]
+        n, rest = len(codes) + 1, longest - len(codes)
+        tokens, targets = [2, *codes, *[2] * (rest - 1)], [*codes, *[2] * rest]
+        weights = np.repeat([1 / n, 0.0], [n, longest - n])
+        optimizer.zero_grad()
+        batch = compiled([tokens], [targets], weights[None])
+        batch.backward()
+        optimizer.step()
+    return batch.data
+
+
+@pytest.mark.parametrize("kind", [Bigram, Recurrent])
+@pytest.mark.parametrize("rule", [Adam, SGD])
+def test_a_thousand_steps_on_the_page_are_those_of_python(chromium, tmp_path, kind, rule):
+    random.seed(3)
+    model = kind()
+    optimizer = rule(model.parameters(), lr=0.01)
+    path = tmp_path / "page.html"
+    microscope(model, "ab.", TEXTS, optimizer=optimizer).save(path)
+    with browser.opened(chromium, path) as page:
+        loss = page.evaluate(
+            "(() => {let x; for (let k = 0; k < 1000; k++) x = page.model.step(); return x})()"
+        )
+        weights = page.evaluate("[...page.model.weights]")
+    assert loss == pytest.approx(trained(model, optimizer, 1000), rel=1e-12, abs=1e-12)
+    expected = [p.data for p in model.parameters()]
+    assert weights == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_a_number_is_followed_down_to_the_weights(chromium, tmp_path):
+    random.seed(3)
+    path = tmp_path / "page.html"
+    microscope(Recurrent(), "ab.", TEXTS).save(path)
+    with browser.opened(chromium, path, hash="#text=ab&at=1") as page:
+        assert page.locator("#boxes h3").all_inner_texts() == ["update", "hidden", "output"]
+        page.locator(".box", has_text="output").locator(".strip button").first.click()
+        assert page.locator("#number td").first.inner_text().startswith("output.")
+        page.locator("#number td button").first.click()
+        assert "training changes it" in page.locator("#number").inner_text()
+        page.get_by_role("button", name="Back").click()
+        page.get_by_role("button", name="Gradients", exact=True).click()
+        assert page.locator("#blame").is_visible()
+
+
+def test_steps_and_texts_can_be_undone_and_sent(chromium, tmp_path):
+    path = tmp_path / "page.html"
+    model = Bigram()
+    start = [float(k) for k in range(9)]
+    microscope(model, "ab.", TEXTS, untrained=start).save(path)
+    with browser.opened(chromium, path, hash="#text=ba&at=1&untrained") as page:
+        weights = "[...page.model.weights]"
+        assert page.evaluate(weights) == start
+        page.get_by_role("button", name="One step").click()
+        assert page.evaluate(weights) != start
+        assert "→" in page.locator("#changed").inner_text()
+        page.get_by_role("button", name="Undo").click()
+        assert page.evaluate(weights) == start
+        page.get_by_role("button", name="Trained weights", exact=True).click()
+        assert page.evaluate(weights) == [p.data for p in model.parameters()]
+        page.get_by_label("Your text").fill("xyz")
+        assert "knows only a b" in page.locator("#refused").inner_text()
+        page.get_by_label("Your text").fill("aba")
+        assert page.locator("#positions button").count() == 4
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_readers_of_all_kinds_can_use_it(chromium, tmp_path, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    path = tmp_path / "page.html"
+    microscope(Recurrent(), ["<b>", "b c", "."], [["<b>", "b c"]], title="<i>").save(path)
+    with browser.opened(chromium, path, width=390, hash="#gradients", color_scheme=scheme) as page:
+        page.locator(".strip button").first.click()
+        page.get_by_role("button", name="One step").click()
+        found = axe.run(page)
+        assert not found.violations_count, found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="add its tokens"):
+        microscope(Bigram(), "ab.", ["abc"])
+    with pytest.raises(ValueError, match="9 weights, got 2"):
+        microscope(Bigram(), "ab.", TEXTS, untrained=[0.0, 1.0])
+    with pytest.raises(ValueError, match=r"of model\.parameters"):
+        microscope(Bigram(), "ab.", TEXTS, optimizer=SGD([Value(1.0)]))
+    with pytest.raises(ValueError, match="lists of 3 logits"):
+        microscope(Bigram(), "ab.", TEXTS, logits=lambda tokens: [[Value(1.0)] for _ in tokens])
