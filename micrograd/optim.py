@@ -373,6 +373,16 @@ def _in_range(name: str, number: Any, below: float = math.inf) -> Any:
     return as_number(number, like=0)
 
 
+def check_loss(mean: float) -> None:
+    """Raises a ValueError if the loss is NaN; eager operations raise an error themselves."""
+    if math.isnan(mean):
+        raise ValueError(
+            "the loss is NaN, so no parameter was changed: some operation got a number that it is "
+            "not defined for, such as the log of a negative one; the original function, called "
+            "with one example, says which"
+        )
+
+
 # ---- parameters one by one, or together as one row
 
 

@@ -43,13 +43,12 @@ from micrograd.compiler.record import ATTEMPTS, Shape
 from micrograd.compiler.run_llvm import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
-from micrograd.compiler.training import check_loss
 from micrograd.compiler.update import Training, training_of
 from micrograd.core.pause import is_paused, open_blocks
 from micrograd.core.shapes import fix_of
 from micrograd.core.tracing import Traced
 from micrograd.engine import Value
-from micrograd.optim import one_at_a_time
+from micrograd.optim import check_loss, one_at_a_time
 
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph

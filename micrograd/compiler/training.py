@@ -19,7 +19,7 @@ from typing import Any
 
 from micrograd.core.shapes import check_no_nan, fix_of, plain, shape_of
 from micrograd.engine import Value, topological_order
-from micrograd.optim import Optimizer
+from micrograd.optim import Optimizer, check_loss
 
 __all__ = ["fit"]
 
@@ -119,16 +119,6 @@ def fit(
     finally:
         bar.close()
     return means
-
-
-def check_loss(mean: float) -> None:
-    """Raises a ValueError if the loss is NaN; eager operations raise an error themselves."""
-    if math.isnan(mean):
-        raise ValueError(
-            "the loss is NaN, so no parameter was changed: some operation got a number that it is "
-            "not defined for, such as the log of a negative one; the original function, called "
-            "with one example, says which"
-        )
 
 
 class _Stretch:

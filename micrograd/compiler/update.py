@@ -43,8 +43,7 @@ from micrograd.compiler.parameters import Row
 from micrograd.compiler.program import Program
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 from micrograd.compiler.simplify import CONDITIONS, Simplified, needed
-from micrograd.compiler.training import check_loss
-from micrograd.optim import SGD, Adam, AdamW, Optimizer
+from micrograd.optim import SGD, Adam, AdamW, Optimizer, check_loss
 
 Array = npt.NDArray[Any]
 

@@ -53,14 +53,25 @@ def boxes_of(
             label_of[i] = part.label + (f"[{k}]" if len(mine) > 1 else "")
     if tree.is_called and drawn.values[1:]:
         label_of |= {int(result[1:]): "loss" for result in drawn.results[:1]}
+    texts = texts_of(language)
+
+    def told(text: str) -> str:
+        # "10 examples" or "vector of 3" in the language of the page
+        number, _, thing = text.replace("vector of ", "").partition(" ")
+        key = "box.vector" if text.startswith("vector") else f"box.{thing}"
+        return texts[key].format(n=number) if key in texts else text
+
     boxes: list[dict[str, Any]] = []
     for j, part in enumerate(tree.parts):
-        box = {"label": part.label, "kind": part.kind, "about": part.about, "parent": part.parent}
+        about = " · ".join(map(told, part.about.split(" · ")))
+        box = {"label": part.label, "kind": part.kind, "about": about, "parent": part.parent}
+        if part.kind == "leaves":
+            box["label"] = told(part.label)
         if part.is_paged:
             inside = [k for k, inner in enumerate(tree.parts) if inner.parent == j]
             box |= {"members": inside, "at": inside[0]}
         boxes.append(box)
     for place in ("before", "after") if level not in LEVELS else ():
-        label = texts_of(language)[f"box.{place}"]
+        label = texts[f"box.{place}"]
         boxes.append({"label": label, "kind": "outside", "about": "", "parent": -1})
     return boxes, tree.box_of, label_of, sorted(tree.opened(level))
