@@ -2,5 +2,5 @@
 
 ROOMS = [
     *("core", "engine", "derivatives", "arrays", "module", "nn", "losses", "optim", "datasets"),
-    *("draw", "pages", "plot", "compiler", "grade", "__main__"),
+    *("draw", "compiler", "pages", "plot", "grade", "__main__"),
 ]
