@@ -349,6 +349,7 @@ function undo() {
   left = 0;
   ({codes, at, losses, isMixed} = before);
   model.restore(before.saved);
+  $("rate").value = model.rate;
   $("text").value = written(codes);
   $("changed").replaceChildren();
   refresh();
