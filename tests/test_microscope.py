@@ -3,6 +3,7 @@ import random
 import browser
 import numpy as np
 import pytest
+from demo_scripts import load
 
 import micrograd
 from micrograd import Linear, Module, Value, microscope, take
@@ -50,25 +51,29 @@ def chromium():
         yield found
 
 
-def trained(model, optimizer, steps):
+def trained(model, optimizer, steps, letters="ab", texts=TEXTS):
     """Trains as the page does, with the compiler; returns the last loss."""
+    end = len(letters)
 
     def loss(tokens, targets, weights):
         rows = zip(model.logits(tokens), targets, weights, strict=True)
         return sum(w * cross_entropy(row, y) for row, y, w in rows)
 
     compiled = micrograd.compile(loss)
-    longest = 1 + max(map(len, TEXTS))
+    longest = 1 + max(map(len, texts))
     for step in range(steps):
-        codes = ["ab".index(letter) for letter in TEXTS[step % len(TEXTS)]]
+        codes = [letters.index(letter) for letter in texts[step % len(texts)]]
         n, rest = len(codes) + 1, longest - len(codes)
-        tokens, targets = [2, *codes, *[2] * (rest - 1)], [*codes, *[2] * rest]
+        tokens, targets = [end, *codes, *[end] * (rest - 1)], [*codes, *[end] * rest]
         weights = np.repeat([1 / n, 0.0], [n, longest - n])
         optimizer.zero_grad()
         batch = compiled([tokens], [targets], weights[None])
         batch.backward()
         optimizer.step()
     return batch.data
+
+
+THOUSAND = "(() => {let x; for (let k = 0; k < 1000; k++) x = page.model.step(); return x})()"
 
 
 @pytest.mark.parametrize("kind", [Bigram, Recurrent])
@@ -80,13 +85,25 @@ def test_a_thousand_steps_on_the_page_are_those_of_python(chromium, tmp_path, ki
     path = tmp_path / "page.html"
     microscope(model, "ab.", TEXTS, optimizer=optimizer).save(path)
     with browser.opened(chromium, path) as page:
-        loss = page.evaluate(
-            "(() => {let x; for (let k = 0; k < 1000; k++) x = page.model.step(); return x})()"
-        )
+        loss = page.evaluate(THOUSAND)
         weights = page.evaluate("[...page.model.weights]")
     assert loss == pytest.approx(trained(model, optimizer, 1000), rel=1e-12, abs=1e-12)
     expected = [p.data for p in model.parameters()]
     assert weights == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_the_gpt_of_the_demo_trains_as_in_python(chromium, tmp_path):
+    demo, letters, path = load("microgpt"), "abcdefghijklmnopqrstuvwxyz", tmp_path / "page.html"
+    random.seed(0)
+    model, names = demo.GPT(tokens=27), demo.NAMES.split()
+    optimizer = Adam(model.parameters(), demo.LR, demo.BETAS)
+    microscope(model, f"{letters}·", names, optimizer=optimizer).save(path)
+    assert path.stat().st_size < 3e6
+    with browser.opened(chromium, path) as page:
+        assert page.locator(".head").count() == demo.HEADS
+        loss = page.evaluate(THOUSAND)
+    assert loss == pytest.approx(trained(model, optimizer, 1000, letters, names), rel=1e-12)
 
 
 def test_a_number_is_followed_down_to_the_weights(chromium, tmp_path):

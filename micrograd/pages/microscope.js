@@ -287,7 +287,9 @@ function showTraining() {
   ];
   const recent = losses.slice(-100);
   const mean = recent.reduce((sum, x) => sum + x, 0) / recent.length;
-  const said = [filled("{{microscope.taken}}", {state, n: counted(model.taken)})];
+  const said = [
+    filled(model.taken === 1 ? "{{microscope.taken.one}}" : "{{microscope.taken}}", {state, n: counted(model.taken)}),
+  ];
   if (recent.length > 1) said.push(filled("{{microscope.recent}}", {n: recent.length, loss: decimals(mean)}));
   $("trained-said").setAttribute("aria-live", isRunning ? "off" : "polite");
   $("trained-said").textContent = said.join(" ");
@@ -347,6 +349,7 @@ function undo() {
   left = 0;
   ({codes, at, losses, isMixed} = before);
   model.restore(before.saved);
+  $("rate").value = model.rate;
   $("text").value = written(codes);
   $("changed").replaceChildren();
   refresh();

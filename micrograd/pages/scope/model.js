@@ -89,8 +89,8 @@ export class Model {
 
   // Everything that training changes.
   saved() {
-    const {state, time, taken, weights, kept} = this;
-    return {state, time, taken, weights: weights.slice(), kept: kept.map(own => own.slice())};
+    const {state, time, taken, rate, weights, kept} = this;
+    return {state, time, taken, rate, weights: weights.slice(), kept: kept.map(own => own.slice())};
   }
   restore({weights, kept, ...rest}) {
     this.weights.set(weights);
