@@ -36,7 +36,7 @@ Box = dict[str, Any]
 
 
 def boxes_of_calls(
-    drawn: Graph, level: str | int | None = None, language: str = "en"
+    drawn: Graph, level: str | int | None = None, words: Mapping[str, str] | None = None
 ) -> tuple[Any, ...]:
     """The boxes of a graph whose program was watched by `calls`; see `draw/hierarchy.py`.
 
@@ -44,7 +44,7 @@ def boxes_of_calls(
         drawn: the graph at level 'op'.
         level: a depth, or the name of a function that is opened; by default stacks are, as far as
             there is room.
-        language: a column of texts.toml.
+        words: the texts of the page; by default in English.
 
     Returns:
         The same three as from `boxes_of`, and the indices of the boxes that are open at first. The
@@ -65,7 +65,7 @@ def boxes_of_calls(
         for part in tree.parts
     ]
     for place in ("before", "after"):
-        label = texts_of(language)[f"box.{place}"]
+        label = (words or texts_of("en"))[f"box.{place}"]
         boxes.append({"label": label, "kind": "outside", "about": "", "parent": -1})
     return boxes, tree.box_of, label_of, sorted(tree.opened(level))
 
@@ -74,7 +74,7 @@ def boxes_of(
     root: Value,
     nodes: Sequence[Node],
     names: Mapping[str, Any] | None = None,
-    language: str = "en",
+    words: Mapping[str, str] | None = None,
 ) -> tuple[list[Box], list[int], dict[int, str]]:
     """The boxes of the graph that leads to `root`, and the innermost box of each node.
 
@@ -82,7 +82,7 @@ def boxes_of(
         root: the result.
         nodes: the records of the graph's nodes, as in `graph(root, names=names).nodes`.
         names: where to look for names.
-        language: a column of texts.toml.
+        words: the texts of the page; by default in English.
 
     Returns:
         A list of boxes, each after its parent, with `label`, `kind` ('layer', 'neuron', 'call' or
@@ -90,7 +90,7 @@ def boxes_of(
         for each node, in topological order, the index of its innermost box, or -1; and labels for
         the parameters and outputs of neurons, by the index of the node.
     """
-    tree = _Tree(nodes, texts_of(language))
+    tree = _Tree(nodes, words or texts_of("en"))
     neurons = graph(root, names=names, level="neuron").nodes
     calls = {node.name: node for node in neurons if node.level == "neuron"}
     found = graph(root, names=names, level="layer").nodes if calls else ()

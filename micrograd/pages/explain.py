@@ -16,6 +16,7 @@ from __future__ import annotations
 import html
 import inspect
 import math
+import os
 import textwrap
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -48,6 +49,7 @@ def explain(
     learning_rate: float = 0.1,
     parameters: Iterable[Value] = (),
     language: str = "en",
+    texts: str | os.PathLike[str] | None = None,
 ) -> Page:
     """A page that steps through the forward pass, the seed and the backward pass of a graph.
 
@@ -77,6 +79,8 @@ def explain(
         learning_rate: the learning rate for the steps of gradient descent.
         parameters: leaves that are parameters although no module in `names` owns them.
         language: the language of the page, a column of `pages/texts.toml`.
+        texts: a TOML file of your own, whose texts replace those of the page; see
+            `pages/texts.py`.
 
     Raises:
         TypeError: the loss is not a Value.
@@ -102,10 +106,11 @@ def explain(
         most, fix = UNFOLDED, "leave the level out, and unfold on the page what you want to see"
     if n > most:
         raise ValueError(f"expected a graph of at most {most:,} nodes, got {n:,}: {fix}")
-    title = str(title or texts_of(language)["explain.title"])
+    words = texts_of(language, own=texts)
+    title = str(title or words["explain.title"])
     data = {
         "title": title,
-        "graph": _graph_data(loss, names, drawn, language, level),
+        "graph": _graph_data(loss, names, drawn, words, level),
         "example": _example(),
         "level": level,
         "down": rankdir == "TB",
@@ -116,6 +121,7 @@ def explain(
         "explain",
         ["shared/cards"],
         language=language,
+        texts=texts,
         title=html.escape(title),
         data=as_json(data),
     )
@@ -127,16 +133,16 @@ def _graph_data(
     loss: Value,
     names: Mapping[str, Any] | None,
     drawn: Graph,
-    language: str = "en",
+    words: Mapping[str, str] | None = None,
     level: str | int | None = None,
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
     nodes, opened = drawn.nodes, None  # the page decides what is open
     if is_called(drawn.values):
         asked = None if level in LEVELS else level
-        boxes, box_of, label_of, opened = boxes_of_calls(drawn, asked, language)
+        boxes, box_of, label_of, opened = boxes_of_calls(drawn, asked, words)
     else:
-        boxes, box_of, label_of = boxes_of(loss, nodes, names, language)
+        boxes, box_of, label_of = boxes_of(loss, nodes, names, words)
     kinds = [
         "p" if node.kind == "input" and i in label_of and opened is None else KINDS[node.kind]
         for i, node in enumerate(nodes)
