@@ -435,7 +435,8 @@ def test_the_page_tells_what_a_step_did(ready, opened):
             r"\(marked line\): (\S+): (\S+) - (\S+) × (\S+) = (\S+)\.$", said
         ).groups()
         assert float(w) - float(rate) * float(g.strip("()")) == pytest.approx(float(result), 1e-3)
-        layer, neuron, entry = map(int, re.fullmatch(r"L(\d)\.n(\d)\.w(\d)", name).groups())
+        plain = name.translate({ord(x): str(i) for i, x in enumerate("₁₂₃₄₅₆₇₈")})  # from 0
+        layer, neuron, entry = map(int, re.fullmatch(r"L(\d)\.n(\d)\.w(.)", plain).groups())
         sizes = [2, 8, 8, 1]
         start = sum(sizes[k] * (sizes[k - 1] + 1) for k in range(1, layer))
         place = start + neuron * (sizes[layer - 1] + 1) + entry
@@ -625,7 +626,7 @@ def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
         x, y = page.evaluate("page.network.middle(1, 1, 0)")
         page.click("#network canvas >> nth=0", position={"x": x, "y": y})
         drawn(page)
-        assert "L1.n1.w0" in page.text_content("#details")
+        assert "L1.n1.w₁" in page.text_content("#details")
         before = page.evaluate("page.numbers()")
         trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=1)
         text = page.text_content("#details").replace("−", "-")
@@ -655,7 +656,7 @@ def test_a_table_shows_all_weights_with_their_moments(ready, opened):
         assert page.text_content("#details tr") == "weightdatagradientmsnext"
         before = page.evaluate("page.numbers()")
         row = page.text_content("#details tr >> nth=1").replace("−", "-")
-        assert row.startswith(f"L1.n0.w0{before[0]:.4g}")
+        assert row.startswith(f"L1.n0.w₁{before[0]:.4g}")
         page.evaluate("page.train(1)")
         assert row.endswith(f"{page.evaluate('page.numbers()')[0]:.4g}")
         page.get_by_role("button", name="L2.n7.b").click()
