@@ -707,6 +707,29 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
         assert len(page.evaluate(examples)) == 1
 
 
+def test_points_are_pasted_as_csv(ready, opened):
+    with opened(ready) as page:
+        page.click("#paste")
+        area, said = page.get_by_label("Points as CSV"), page.locator("#details output")
+        for text, message in (
+            ("", "Expected 1 to 400 points, got 0: paste one point in each line."),
+            ("1,2,0\n3,4", "Line 2: expected 3 columns (x1, x2, class), got 2: separate them with"),
+            ("a,b,c\n1,x,0", "Line 2: expected two finite numbers, got 1, x: write them like"),
+            ("1;2;5", "Line 1: expected one of the classes 0, 1, got 5: use these."),
+        ):
+            area.fill(text)
+            page.get_by_role("button", name="Use these points").click()
+            assert said.text_content().startswith(message)
+            assert len(page.evaluate("page.state().examples")) == 100
+        area.fill("x1,x2,class\n5,2.5,1\n-3e-1,0.25,0\r\n\n1.5\t2\t0.0\n")
+        page.get_by_role("button", name="Use these points").click()
+        assert said.text_content() == "3 points."
+        found = [[p["x"], p["y"], p["label"]] for p in page.evaluate("page.state().examples")]
+        assert found == [[5, 2.5, 1], [-0.3, 0.25, 0], [1.5, 2, 0]]
+        page.click("#undo")
+        assert len(page.evaluate("page.state().examples")) == 100
+
+
 def test_a_finger_adds_a_point(ready, opened):
     with opened(ready, width=390, height=844, has_touch=True) as page:
         count = page.evaluate("page.state().examples.length")
