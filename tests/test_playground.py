@@ -593,7 +593,7 @@ def test_a_neuron_steps_through_its_operations(tmp_path, opened):
         loss = binary_cross_entropy(model(X[0]), Y[0])
         loss.backward()
         neuron, found = model.layers[0].neurons[1], page.evaluate(spoken)
-        for name, p in zip(("w0", "w1", "b"), (*neuron.w, neuron.b), strict=True):
+        for name, p in zip(("w₁", "w₂", "b"), (*neuron.w, neuron.b), strict=True):
             (text,) = (text for text in found if text.startswith(f"{name}, parameter"))
             assert text.replace("−", "-").endswith(f"data {p.data:.4g}, grad {p.grad:.4g}")
         page.keyboard.press("Escape")
