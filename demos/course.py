@@ -161,7 +161,7 @@ def compiled(files):
         return {name: Path(folder, name).read_bytes() for name in files}
 
 
-def course(cache=CACHE, language="en"):
+def course(cache=CACHE, language="en", own=None):
     """The page as text."""
     packages = {name: fetched(name, cache) for name in PACKAGES}
     files = {Path(x).name: packages[name][x] for name, paths in PACKED.items() for x in paths}
@@ -169,7 +169,7 @@ def course(cache=CACHE, language="en"):
     lock["packages"] = {}  # all that is installed is in the page
     files["pyodide-lock.json"] = json.dumps(lock).encode()
     files = compiled(files | wheels() | {"course.zip": zipped(PYTHON)})
-    editor, table = packages["codemirror"], texts(language)
+    editor, table = packages["codemirror"], texts(language, own)
     return html_page(
         "course",
         "course",
@@ -177,9 +177,10 @@ def course(cache=CACHE, language="en"):
         policy=POLICY,
         made_of=html.escape(made_of(files)),
         language=language,
+        texts=own,
         title=html.escape(table["title"]),
         noscript=html.escape(table["noscript"]),
-        texts=as_json(table | solutions(table)),
+        words=as_json(table | solutions(table)),
         files="\n".join(map(packed, files, files.values())),
         worker=(PARTS / "worker.js").read_text(encoding="utf-8"),
         editor_css=editor["lib/codemirror.css"].decode(),
@@ -187,13 +188,13 @@ def course(cache=CACHE, language="en"):
     )
 
 
-def texts(language):
+def texts(language, own=None):
     """All texts of the course in one language, by name.
 
     Raises:
         ValueError: a text has no such language.
     """
-    return texts_of(language, PARTS / "texts.toml")
+    return texts_of(language, PARTS / "texts.toml", own)
 
 
 def solutions(table):
@@ -225,10 +226,11 @@ def main():
     """Builds the course and says how large it is."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("-o", "--out", default="course.html", help="the file to write")
+    parser.add_argument("--texts", metavar="FILE", help="a TOML file of your own texts")
     parser.add_argument("--language", default="en", help="a column of texts.toml (default: en)")
     parser.add_argument("--cache", default=CACHE, type=Path, help="where to keep the npm packages")
     options = parser.parse_args()
-    page = course(options.cache, options.language).encode()
+    page = course(options.cache, options.language, options.texts).encode()
     write_whole(options.out, page)
     print(f"{options.out}: {len(page) / 1e6:.1f} MB")
     if len(page) > LARGEST:

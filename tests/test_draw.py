@@ -682,6 +682,21 @@ def test_wide_layers_show_the_first_and_the_last(size):
     assert len(places) == len(set(places)) == 16 + 16 + 10 + 3 + 2
 
 
+def test_stages_of_a_forward_pass_have_one_size_and_no_later_outputs():
+    model, x = MLP(2, [3, 1]), [0.5, -0.25]
+    stages = [draw_network(model, x, done=done) for done in range(3)]
+    for done, stage in enumerate(stages):
+        circles = re.findall(r"^\t(c\d)_\d (\[.*\])$", stage.source, re.MULTILINE)
+        assert {name for name, look in circles if "penwidth=3" in look} == {f"c{done}"}
+        known = {name for name, look in circles if 'label=""' not in look}
+        assert known == {f"c{c}" for c in range(done + 1)}
+    sizes = {re.search(r'viewBox="(.*?)"', stage._repr_image_svg_xml())[1] for stage in stages}
+    assert len(sizes) == 1
+    for wrong in ({"x": x, "done": 3}, {"done": 0}):
+        with pytest.raises(ValueError, match="done expects x and 0 to 2 layers, got"):
+            draw_network(model, **wrong)
+
+
 def test_clear_errors_of_draw_network():
     for model, message in (
         (Sequential(Linear(2, 1), sum), "got Sequential.*: pass such a part of it"),

@@ -1,6 +1,7 @@
 """Drawings by calls: what the boxes are, and that they are few enough to read."""
 
 import random
+import re
 from itertools import pairwise
 
 import pytest
@@ -199,6 +200,19 @@ def test_mermaid_has_a_subgraph_for_each_open_box():
     assert len(mermaid(y, level="op")) > len(text)
     with pytest.raises(ValueError, match="not a function that was called"):
         mermaid(Value(1.0) + 1.0, level="square")
+
+
+def test_mermaid_merges_frames_with_equal_titles():
+    def middle(x):
+        return x * 2.0 + 1.0
+
+    def loss(x):
+        return middle(middle(x) * 3.0).tanh()
+
+    text = mermaid(calls(loss, Value(1.0)), level=2)
+    opened = re.findall(r'subgraph \w+\["(.*?)"\]', text)
+    assert sorted(opened) == sorted(set(opened))
+    assert any("middle" in title for title in opened)
 
 
 def test_other_engines_are_drawn_by_calls():

@@ -435,7 +435,8 @@ def test_the_page_tells_what_a_step_did(ready, opened):
             r"\(marked line\): (\S+): (\S+) - (\S+) × (\S+) = (\S+)\.$", said
         ).groups()
         assert float(w) - float(rate) * float(g.strip("()")) == pytest.approx(float(result), 1e-3)
-        layer, neuron, entry = map(int, re.fullmatch(r"L(\d)\.n(\d)\.w(\d)", name).groups())
+        plain = name.translate({ord(x): str(i) for i, x in enumerate("₁₂₃₄₅₆₇₈")})  # from 0
+        layer, neuron, entry = map(int, re.fullmatch(r"L(\d)\.n(\d)\.w(.)", plain).groups())
         sizes = [2, 8, 8, 1]
         start = sum(sizes[k] * (sizes[k - 1] + 1) for k in range(1, layer))
         place = start + neuron * (sizes[layer - 1] + 1) + entry
@@ -592,7 +593,7 @@ def test_a_neuron_steps_through_its_operations(tmp_path, opened):
         loss = binary_cross_entropy(model(X[0]), Y[0])
         loss.backward()
         neuron, found = model.layers[0].neurons[1], page.evaluate(spoken)
-        for name, p in zip(("w0", "w1", "b"), (*neuron.w, neuron.b), strict=True):
+        for name, p in zip(("w₁", "w₂", "b"), (*neuron.w, neuron.b), strict=True):
             (text,) = (text for text in found if text.startswith(f"{name}, parameter"))
             assert text.replace("−", "-").endswith(f"data {p.data:.4g}, grad {p.grad:.4g}")
         page.keyboard.press("Escape")
@@ -625,7 +626,7 @@ def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
         x, y = page.evaluate("page.network.middle(1, 1, 0)")
         page.click("#network canvas >> nth=0", position={"x": x, "y": y})
         drawn(page)
-        assert "L1.n1.w0" in page.text_content("#details")
+        assert "L1.n1.w₁" in page.text_content("#details")
         before = page.evaluate("page.numbers()")
         trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=1)
         text = page.text_content("#details").replace("−", "-")
@@ -655,7 +656,7 @@ def test_a_table_shows_all_weights_with_their_moments(ready, opened):
         assert page.text_content("#details tr") == "weightdatagradientmsnext"
         before = page.evaluate("page.numbers()")
         row = page.text_content("#details tr >> nth=1").replace("−", "-")
-        assert row.startswith(f"L1.n0.w0{before[0]:.4g}")
+        assert row.startswith(f"L1.n0.w₁{before[0]:.4g}")
         page.evaluate("page.train(1)")
         assert row.endswith(f"{page.evaluate('page.numbers()')[0]:.4g}")
         page.get_by_role("button", name="L2.n7.b").click()
@@ -704,6 +705,29 @@ def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
         page.click("#add")
         drawn(page)
         assert len(page.evaluate(examples)) == 1
+
+
+def test_points_are_pasted_as_csv(ready, opened):
+    with opened(ready) as page:
+        page.click("#paste")
+        area, said = page.get_by_label("Points as CSV"), page.locator("#details output")
+        for text, message in (
+            ("", "Expected 1 to 400 points, got 0: paste one point in each line."),
+            ("1,2,0\n3,4", "Line 2: expected 3 columns (x1, x2, class), got 2: separate them with"),
+            ("a,b,c\n1,x,0", "Line 2: expected two finite numbers, got 1, x: write them like"),
+            ("1;2;5", "Line 1: expected one of the classes 0, 1, got 5: use these."),
+        ):
+            area.fill(text)
+            page.get_by_role("button", name="Use these points").click()
+            assert said.text_content().startswith(message)
+            assert len(page.evaluate("page.state().examples")) == 100
+        area.fill("x1,x2,class\n5,2.5,1\n-3e-1,0.25,0\r\n\n1.5\t2\t0.0\n")
+        page.get_by_role("button", name="Use these points").click()
+        assert said.text_content() == "3 points."
+        found = [[p["x"], p["y"], p["label"]] for p in page.evaluate("page.state().examples")]
+        assert found == [[5, 2.5, 1], [-0.3, 0.25, 0], [1.5, 2, 0]]
+        page.click("#undo")
+        assert len(page.evaluate("page.state().examples")) == 100
 
 
 def test_a_finger_adds_a_point(ready, opened):

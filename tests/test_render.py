@@ -1,3 +1,4 @@
+import html
 import os
 import random
 import re
@@ -114,6 +115,19 @@ def test_display_in_a_notebook(way):
     assert a_to_b()._repr_image_svg_xml() == bundle["image/svg+xml"]
     assert a_to_b()._repr_mimebundle_(include=["image/png"])["image/png"][:4] == b"\x89PNG"
     assert a_to_b()._repr_html_() == bundle["text/html"]
+
+
+def test_a_drawing_says_in_words_what_it_shows():
+    a, b = Value(2.0, label="a<b"), Value(-3.0, label="b")
+    out = (a * b).tanh()
+    picture = draw_dot(out)
+    words = "a<b data 2 grad •; b data −3 grad •; × data −6 grad •, from a<b and b; "
+    assert f"A graph with 4 nodes and 3 arrows. {words}tanh data −1" in (
+        html.unescape(re.search('role="img" aria-label="(.*?)"', picture._repr_image_svg_xml())[1])
+    )
+    assert re.search('alt="(.*?)"', picture._repr_html_())[1].startswith("A graph with 4 nodes")
+    out.backward()
+    assert "grad 1, from ×" in draw_dot(out)._repr_image_svg_xml().partition("</desc>")[0]
 
 
 def test_a_large_drawing_has_no_png_beside_it(monkeypatch):

@@ -82,6 +82,29 @@ def test_a_text_without_the_language_is_an_error():
         explain(Value(1.0), language="xx")
 
 
+def test_texts_of_ones_own_replace_some_and_the_rest_is_english(tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text(
+        '[button.play]\nde = "Abspielen"\n[explain.title]\nde = "Rückwärts"\n'
+        '[playground.title]\nde = "Lernen"\n[title]\nde = "Kurs"',
+        encoding="utf-8",
+    )
+    mine = texts_of("de", own=own)
+    assert mine == texts_of("en") | {key: mine[key] for key in ("button.play", *TITLES)}
+    assert "Kurs" in texts_of("de", TABLES[2], own).values()
+    for page, title in (
+        (explain(Value(1.0) * 2, language="de", texts=own), "Rückwärts"),
+        (playground(language="de", texts=own), "Lernen"),
+    ):
+        assert f"<title>{title}</title>" in page.html
+        assert 'lang="de"' in page.html
+    with pytest.raises(ValueError, match=r"own.toml expects texts in 'fr', got de: pass the lang"):
+        explain(Value(1.0), language="fr", texts=own)
+    own.write_text('[box.layers]\nen = "{m} parts"', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"box.layers in own.toml expects \{n\}, got \{m\}: write"):
+        playground(texts=own)
+
+
 def test_every_text_is_used():
     source = "".join(path.read_text(encoding="utf-8") for path in [*SCRIPTS, *PARTS])
     used = set(re.findall(r"\{\{(\w+\.[\w.]+)\}\}", source))
@@ -90,6 +113,9 @@ def test_every_text_is_used():
     used |= set(re.findall(r'"(\w+\.[\w.]+)"', python))
     unused = texts_of("en").keys() - used
     assert {key for key in unused if not key.startswith(("box.", *groups))} == set()
+
+
+TITLES = ("explain.title", "playground.title")
 
 
 def small_page(folder, **files):

@@ -77,17 +77,24 @@ def mermaid(
     return "\n    ".join([f"flowchart {rankdir}", *lines]) + "\n"
 
 
-def _boxes(cards: Cards, frame: str = "") -> Iterator[str]:
-    # The cards in a frame, and the frames in it.
-    frames = {box.name for box in cards.drawn.frames}
-    for box in cards.drawn.nodes:
-        if (box.parent if box.parent in frames else "") == frame:
-            yield _box(box, cards)
-    for box in cards.drawn.frames:
-        if box.parent == frame:
-            yield f'subgraph {box.name}["{_for_mermaid(box.short)}"]'
-            yield from _boxes(cards, box.name)
-            yield "end"
+def _boxes(cards: Cards) -> Iterator[str]:
+    # The cards and the frames around them. Frames with equal titles, in the same frame, are one.
+    first: dict[tuple[str, str], str] = {}
+    merged = {"": ""}
+    for box in cards.drawn.frames:  # each after the frame around it
+        merged[box.name] = first.setdefault((merged.get(box.parent, ""), box.short), box.name)
+
+    def inside(frame: str) -> Iterator[str]:
+        for box in cards.drawn.nodes:
+            if merged.get(box.parent, "") == frame:
+                yield _box(box, cards)
+        for (parent, title), name in first.items():
+            if parent == frame:
+                yield f'subgraph {name}["{_for_mermaid(title)}"]'
+                yield from inside(name)
+                yield "end"
+
+    return inside("")
 
 
 def _box(box: Box, cards: Cards) -> str:

@@ -54,7 +54,9 @@ class _Column:
         return {i: middle - (i if i < last else i - skipped) for i in places}
 
 
-def draw_network(model: Module, x: Any = None, format: str = "svg") -> Digraph:
+def draw_network(
+    model: Module, x: Any = None, format: str = "svg", done: int | None = None
+) -> Digraph:
     """The picture of a network: a column of circles for each layer, and a line for each weight.
 
     Lines are orange for positive weights and blue for negative ones; a larger weight has a wider
@@ -66,21 +68,32 @@ def draw_network(model: Module, x: Any = None, format: str = "svg") -> Digraph:
         model: an MLP, Layer, Neuron or Linear, or a Sequential of these and Activations.
         x: one example, as numbers or Values.
         format: the format for `render` and `pipe`: 'svg', 'png', 'pdf' and more.
+        done: how many layers of neurons the forward pass has computed so far, for a picture of each
+            stage: the neurons that it computed last have a bold frame, and later ones no output.
+            All stages have the same size and shades.
 
     Raises:
-        ValueError: the model contains another kind of module, or its layers do not fit together.
+        ValueError: the model contains another kind of module, its layers do not fit together, or
+            `done` is not a number of its layers.
 
     >>> from micrograd.nn import MLP
     >>> draw_network(MLP(2, [3, 1]), x=[0.5, -0.5]).source.count(" -> ")
     9
     """
     columns = _columns(model, x)
+    if done is not None and (x is None or done not in range(len(columns))):
+        raise ValueError(
+            f"done expects x and 0 to {len(columns) - 1} layers, got {done!r}"
+            f"{' without x: pass an example' if x is None else ''}"
+        )
     shown = [column.heights for column in columns]
     highest = max(height for heights in shown for height in heights.values())
     apart = max(1.6, STEP * highest)  # keeps lines so flat that they miss other circles
     captions = [LEGEND]
     if any(_fires(column) for column in columns):
         captions.append("solid circles are ReLU neurons that fired: their output is above 0")
+    if done is not None:
+        captions.append("bold frames: the layer that the forward pass has computed last")
     look = {"style": "filled", "fixedsize": "true", "color": EDGE, "fillcolor": LIGHT["panel"]}
     dot = Digraph(
         format=format,
@@ -91,13 +104,16 @@ def draw_network(model: Module, x: Any = None, format: str = "svg") -> Digraph:
     )
     strongest = largest(output for column in columns[1:] for output in column.outputs)
     heaviest = largest(w for column in columns for row in column.weights for w in row)
+    for column in columns[done + 1 :] if done is not None else ():
+        column.outputs = []
     for c, (column, heights) in enumerate(zip(columns, shown, strict=True)):
+        frame = {"color": LIGHT["ink"], "penwidth": "3"} if c == done else {}
 
         def at(height: float, up: float = 0.0, right: float = c * apart) -> str:
             return f"{right:.2f},{height * STEP + up:.2f}!"
 
         for i, height in heights.items():
-            dot.node(f"c{c}_{i}", pos=at(height), **_circle(column, i, strongest))
+            dot.node(f"c{c}_{i}", pos=at(height), **_circle(column, i, strongest), **frame)
         if len(heights) < column.size:
             dots = "\N{VERTICAL ELLIPSIS}"
             more = f"{dots}\\n{column.size - len(heights):,}\\n{dots}"

@@ -12,6 +12,7 @@ print does not reach the terminal.
 from __future__ import annotations
 
 import base64
+import html
 import importlib.util
 import os
 import re
@@ -28,6 +29,7 @@ from typing import Any
 import graphviz
 
 from micrograd.core.files import ending_of, show, write_whole
+from micrograd.draw.formulas import counted
 from micrograd.draw.tokens import DARK, LIGHT, SIZES
 
 BITMAPS = {"bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp"}
@@ -45,6 +47,9 @@ for each in size:
 sys.stdout.buffer.write(drawing.draw(format=format, prog=engine))
 """
 PIXELS = 4 / 3  # per point, the unit of Graphviz
+GROUP = re.compile(r'<g id="\S+" class="(node|edge)">\n<title>(.*?)</title>(.*?)</g>', re.DOTALL)
+WORD = re.compile(r"<text[^>]*>([^<]*)</text>")
+MOST_DESCRIBED = 60  # nodes
 ROOT = re.compile(r'<svg (?:class="\S+" )?width="([\d.]+)pt" height="[\d.]+pt"')
 
 Renderer = Callable[[str, str, str], bytes]
@@ -212,7 +217,9 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
 
 
 def themed(svg: str) -> str:
-    """The SVG of a drawing with dark colours; text that is not from Graphviz is returned unchanged.
+    r"""The SVG of a drawing with dark colours and a description in words.
+
+    Text that is not from Graphviz is returned unchanged.
 
     Drawings are in the light colours of `tokens.py`. The style that is added replaces them with the
     dark ones if the reader prefers dark pages. Each rule begins with a class that only this drawing
@@ -220,15 +227,20 @@ def themed(svg: str) -> str:
     from the text of the drawing, so that equal drawings give equal files.
 
     >>> svg = '<svg width="8pt" height="8pt"><path stroke="#1b1f24"/></svg>'
-    >>> for line in themed(svg).splitlines():
+    >>> for line in themed(svg).replace("><", ">\n<").replace(" width", "\nwidth").splitlines():
     ...     print(line)
-    <svg class="drawing-e200fbe4" width="8pt" height="8pt"><style>
+    <svg class="drawing-e200fbe4"
+    width="8pt" height="8pt" role="img" aria-label="A graph with 0 nodes and 0 arrows.">
+    <desc>A graph with 0 nodes and 0 arrows.</desc>
+    <style>
     .drawing-e200fbe4:not(:root){max-width:100%;height:auto;min-width:9px}
     .drawing-e200fbe4 [stroke="none"]{shape-rendering:crispEdges}
     @media screen and (prefers-color-scheme:dark){
     .drawing-e200fbe4 [stroke="#1b1f24"]{stroke:#e8eaed}
     }
-    </style><path stroke="#1b1f24"/></svg>
+    </style>
+    <path stroke="#1b1f24"/>
+    </svg>
     """
     root = ROOT.search(svg)
     if not root:
@@ -248,9 +260,53 @@ def themed(svg: str) -> str:
         "}",
     ]
     head = svg.index(">", root.end()) + 1
-    opening = svg[root.start() : head].replace("<svg", f'<svg class="{name}"', 1)
+    about = described(svg)
+    opening = svg[root.start() : head - 1].replace("<svg", f'<svg class="{name}"', 1)
+    opening += f' role="img" aria-label="{html.escape(about)}">'
     rules = "\n".join(style)
-    return f"{svg[: root.start()]}{opening}<style>\n{rules}\n</style>{svg[head:]}"
+    inside = f"<desc>{html.escape(about)}</desc><style>\n{rules}\n</style>"
+    return f"{svg[: root.start()]}{opening}{inside}{svg[head:]}"
+
+
+def described(svg: str) -> str:
+    """What a drawing shows, in words: each card with what it says and where its arrows come from.
+
+    >>> from micrograd import Value, draw_dot
+    >>> x = Value(3.0, label="x")
+    >>> y = x * x
+    >>> y.backward()
+    >>> described(draw_dot(y).pipe(encoding="utf-8"))
+    'A graph with 2 nodes and 2 arrows. x data 3 grad 6; × data 9 grad 1, from x and x.'
+    """
+    said: dict[str, str] = {}
+    sources: dict[str, list[str]] = {}
+    arrows = 0
+    for kind, title, inside in GROUP.findall(svg):
+        if kind == "node":
+            words = html.unescape(" ".join(WORD.findall(inside))).split()
+            said[html.unescape(title)] = " ".join(words)
+        else:
+            arrows += 1
+            ends = re.split("->|--", html.unescape(title))
+            tail, head = (end.split(":")[0] for end in (ends[0], ends[-1]))
+            sources.setdefault(head, []).append(tail)
+    titles = [title for title in said if said[title]]
+    parts = []
+    for title in sorted(titles, key=_last_number)[:MOST_DESCRIBED]:
+        givers = [_called(said.get(giver, ""), giver) for giver in sources.get(title, ())]
+        parts.append(said[title] + (f", from {' and '.join(givers)}" if givers else ""))
+    more = f"; and {len(titles) - len(parts)} more" if len(titles) > len(parts) else ""
+    counts = f"{counted(len(titles), 'node')} and {counted(arrows, 'arrow')}"
+    return f"A graph with {counts}{'. ' * bool(parts)}{'; '.join(parts)}{more}."
+
+
+def _called(said: str, title: str) -> str:
+    # What a card begins with, before its numbers.
+    return said.partition(" data ")[0] or title
+
+
+def _last_number(title: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", title)))  # operands come first
 
 
 def in_notebook(svg: str) -> str:
@@ -263,7 +319,7 @@ def in_notebook(svg: str) -> str:
     """
     data = base64.b64encode(svg.encode()).decode()
     return (
-        '<div style="overflow-x:auto"><img alt="the drawing of a graph" '
+        f'<div style="overflow-x:auto"><img alt="{html.escape(described(svg))}" '
         f'src="data:image/svg+xml;base64,{data}" style="{_width(svg)}"></div>'
     )
 

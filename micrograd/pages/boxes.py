@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from micrograd.draw.hierarchy import Hierarchy
@@ -24,14 +25,14 @@ LEVELS = ("op", "neuron", "layer")
 
 
 def boxes_of(
-    drawn: Graph, level: str | int | None = None, language: str = "en"
+    drawn: Graph, level: str | int | None = None, words: Mapping[str, str] | None = None
 ) -> tuple[list[dict[str, Any]], list[int], dict[int, str], list[int]]:
     """The boxes of a graph, and the innermost box of each node.
 
     Args:
         drawn: the graph at level 'op'.
         level: what is open at first, as in `explain`.
-        language: a column of texts.toml.
+        words: the texts of the page; by default in English.
 
     Returns:
         A list of boxes, each after its parent, with `label`, `kind`, `about` (a short description)
@@ -53,7 +54,7 @@ def boxes_of(
             label_of[i] = part.label + (f"[{k}]" if len(mine) > 1 else "")
     if tree.is_called and drawn.values[1:]:
         label_of |= {int(result[1:]): "loss" for result in drawn.results[:1]}
-    texts = texts_of(language)
+    texts = words or texts_of("en")
 
     def told(text: str) -> str:
         # "10 examples" or "vector of 3" in the language of the page

@@ -16,6 +16,7 @@ from __future__ import annotations
 import html
 import inspect
 import math
+import os
 import textwrap
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -48,6 +49,7 @@ def explain(
     learning_rate: float = 0.1,
     parameters: Iterable[Value] = (),
     language: str = "en",
+    texts: str | os.PathLike[str] | None = None,
 ) -> Page:
     """A page that steps through the forward pass, the seed and the backward pass of a graph.
 
@@ -77,6 +79,8 @@ def explain(
         learning_rate: the learning rate for the steps of gradient descent.
         parameters: leaves that are parameters although no module in `names` owns them.
         language: the language of the page, a column of `pages/texts.toml`.
+        texts: a TOML file of your own, whose texts replace those of the page; see
+            `pages/texts.py`.
 
     Raises:
         TypeError: the loss is not a Value.
@@ -100,10 +104,11 @@ def explain(
         most, fix = UNFOLDED, "leave the level out, and unfold on the page what you want to see"
     if n > most:
         raise ValueError(f"expected a graph of at most {most:,} nodes, got {n:,}: {fix}")
-    title = str(title or texts_of(language)["explain.title"])
+    words = texts_of(language, own=texts)
+    title = str(title or words["explain.title"])
     data = {
         "title": title,
-        "graph": _graph_data(loss, drawn, language, level),
+        "graph": _graph_data(loss, drawn, words, level),
         "example": _example(),
         "down": rankdir == "TB",
         "learningRate": rate,
@@ -113,6 +118,7 @@ def explain(
         "explain",
         ["shared/cards"],
         language=language,
+        texts=texts,
         title=html.escape(title),
         data=as_json(data),
     )
@@ -123,12 +129,12 @@ def explain(
 def _graph_data(
     loss: Value,
     drawn: Graph,
-    language: str = "en",
+    words: Mapping[str, str] | None = None,
     level: str | int | None = None,
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
     nodes = drawn.nodes
-    boxes, box_of, label_of, opened = boxes_of(drawn, level, language)
+    boxes, box_of, label_of, opened = boxes_of(drawn, level, words)
     texts = [n.short or n.label or label_of.get(i, n.name) for i, n in enumerate(nodes)]
     labels = distinct(texts, "{} ({})")
     recorded = recorded_rules(loss)

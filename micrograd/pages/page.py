@@ -36,6 +36,7 @@ def html_page(
     styles: Sequence[str] = (),
     folder: Path | None = None,
     language: str = "en",
+    texts: str | os.PathLike[str] | None = None,
     **contents: str,
 ) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
@@ -54,6 +55,7 @@ def html_page(
         styles: names of the .css files between base.css and the page's own.
         folder: where to look for files first, for a page that is not part of the package.
         language: a column of texts.toml.
+        texts: a file whose texts replace those of texts.toml.
         contents: the text for each of the other placeholders.
 
     Raises:
@@ -62,7 +64,7 @@ def html_page(
     >>> html_page("playground", title="A page", data="{}")[:15]
     '<!doctype html>'
     """
-    words = texts_of(language)
+    words = texts_of(language, own=texts)
     js = _joined(f"{script}.js", folder) if script else ""
     parts = {
         "policy": POLICY,

@@ -229,6 +229,12 @@ function live(data) {
     onChoose: choose,
     onWeight: setWeight,
     onDelete: deletePoint,
+    most: MOST_POINTS,
+    onPaste: points =>
+      change(() => {
+        Object.assign(experiment, {examples: experiment.divided(points), byHand: true});
+        experiment.look();
+      }),
     onPoint: (point, changed) => setExamples(withPoint(point, changed)),
   });
   const choices = makeChoices(experiment, shape =>
@@ -280,6 +286,7 @@ function live(data) {
         addPoint(...[0, 1].map(k => Math.round(50 * (low[k] + high[k])) / 100));
         choose({kind: "point", point: experiment.examples.length - 1});
       },
+      paste: () => chooseMore({kind: "csv", csv: true}),
       "next-point": () => {
         const {length} = experiment.examples;
         if (length) choose({kind: "point", point: ((attention.chosen.point ?? -1) + 1) % length});

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import html
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -52,6 +53,7 @@ def playground(
     optimizer: Optimizer | None = None,
     title: str | None = None,
     language: str = "en",
+    texts: str | os.PathLike[str] | None = None,
 ) -> Page:
     """A page that trains the model, starting from its weights; the model itself does not change.
 
@@ -67,6 +69,8 @@ def playground(
         optimizer: an SGD, Adam or AdamW, whose settings and moments the page starts from.
         title: title of the page and of the browser window.
         language: the language of the page, a column of `pages/texts.toml`.
+        texts: a TOML file of your own, whose texts replace those of the page; see
+            `pages/texts.py`.
 
     Raises:
         TypeError, ValueError: an argument is not as described.
@@ -86,7 +90,7 @@ def playground(
         raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)}")
     usual = [cross_entropy] if outputs > 1 else [binary_cross_entropy, hinge, squared_error]
     losses = dict.fromkeys([loss, *usual] if loss else usual)  # the given one first
-    title = str(title or texts_of(language)["playground.title"])
+    title = str(title or texts_of(language, own=texts)["playground.title"])
     data = {
         "title": title,
         "pieces": _neuron_pieces(),
@@ -101,7 +105,7 @@ def playground(
     sizes = "-".join(map(str, shown.get("sizes", ())))
     trained = sizes or f"a model of {len(parameters)} parameters"
     about = f"a page that trains {trained} on {len(points) or 'generated'} points"
-    return Page(_page("playground", data, language), about, title, height=860)
+    return Page(_page("playground", data, language, texts), about, title, height=860)
 
 
 def recorded(run: Mapping[str, Any], language: str = "en") -> str:
@@ -118,10 +122,21 @@ def recorded(run: Mapping[str, Any], language: str = "en") -> str:
     return _page("recorded", {"title": title, "run": run}, language)
 
 
-def _page(script: str, data: Mapping[str, Any], language: str) -> str:
-    title, text = html.escape(data["title"]), as_json(data)
-    styles = ["shared/cards"]
-    return html_page("playground", script, styles, language=language, title=title, data=text)
+def _page(
+    script: str,
+    data: Mapping[str, Any],
+    language: str,
+    texts: str | os.PathLike[str] | None = None,
+) -> str:
+    return html_page(
+        "playground",
+        script,
+        ["shared/cards"],
+        language=language,
+        texts=texts,
+        title=html.escape(data["title"]),
+        data=as_json(data),
+    )
 
 
 # ---- The model

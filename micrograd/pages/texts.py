@@ -9,12 +9,19 @@ A table is a TOML file. Each text has a key, and a line for each language:
 {n} is a gap, which a value fills. `texts.toml` beside this file has the texts of the pages in this
 package; another language is one more line for each text, and `language=` chooses it.
 
+A file of your own (`texts=`, in the same format) replaces any of these texts, in any language. For
+what it leaves out, the texts of the package are used, in English if they lack the language:
+
+    explain(loss, texts="unterricht.toml", language="de").save("neuron.html")
+
     >>> texts_of("en")["button.play"]
     'Play'
 """
 
 from __future__ import annotations
 
+import os
+import re
 import tomllib
 from functools import lru_cache
 from importlib import resources
@@ -23,20 +30,31 @@ from pathlib import Path
 from typing import Any
 
 TABLE = resources.files("micrograd.pages") / "texts.toml"
+GAP = re.compile(r"\{\w+\}")
+
+Rows = dict[str, dict[str, str]]  # by key and language
 
 
-def texts_of(language: str, table: Path | Traversable | None = None) -> dict[str, str]:
+def texts_of(
+    language: str,
+    table: Path | Traversable | None = None,
+    own: str | os.PathLike[str] | None = None,
+) -> dict[str, str]:
     """All texts of a table in one language, by key.
 
     Args:
         language: a column of the table, such as 'en'.
         table: the file; by default that of the pages.
+        own: a file whose texts replace those of the table; its other texts are left out.
 
     Raises:
-        ValueError: a text has no such column.
+        ValueError: a text has no such column, or the own file has none, or one of its texts has a
+            gap that the table's text does not have.
     """
     table = table or TABLE
     rows = _columns(table.read_text(encoding="utf-8"))
+    if own is not None:
+        rows = _replaced(rows, Path(own), language)
     lacking = [key for key, columns in rows.items() if language not in columns]
     if lacking:
         keys = ", ".join(lacking[:3])
@@ -44,9 +62,30 @@ def texts_of(language: str, table: Path | Traversable | None = None) -> dict[str
     return {key: columns[language].strip("\n") for key, columns in rows.items()}
 
 
+def _replaced(rows: Rows, path: Path, language: str) -> Rows:
+    # The rows with the texts of one's own; where the language is missing, it gets the English text.
+    own = _columns(path.read_text(encoding="utf-8"))
+    if not any(language in columns for columns in own.values()):
+        found = ", ".join(sorted({name for columns in own.values() for name in columns}))
+        raise ValueError(
+            f"{path.name} expects texts in {language!r}, got {found or 'none'}: pass the language "
+            "of its texts as language="
+        )
+    for key in own.keys() & rows.keys():
+        gaps = set(GAP.findall(rows[key]["en"]))
+        if wrong := set(GAP.findall(own[key].get(language, ""))) - gaps:
+            expected = ", ".join(sorted(gaps)) or "no gap"
+            got = ", ".join(sorted(wrong))
+            raise ValueError(
+                f"{key} in {path.name} expects {expected}, got {got}: write gaps as in English"
+            )
+    merged = {key: {**columns, **own.get(key, {})} for key, columns in rows.items()}
+    return {key: {language: columns["en"], **columns} for key, columns in merged.items()}
+
+
 @lru_cache(maxsize=4)
-def _columns(text: str) -> dict[str, dict[str, str]]:
-    rows: dict[str, dict[str, str]] = {}
+def _columns(text: str) -> Rows:
+    rows: Rows = {}
     tables: list[tuple[str, dict[str, Any]]] = [("", tomllib.loads(text))]
     for key, table in tables:  # the tables inside are added at the end
         for part, inner in table.items():

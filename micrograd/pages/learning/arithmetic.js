@@ -11,7 +11,7 @@ import {chainTexts, pictureOf} from "../shared/picture.js";
 import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 import {filled} from "../shared/texts.js";
-import {INPUTS} from "./assembly.js";
+import {INPUTS, inputWeight} from "./assembly.js";
 
 const PHASES = {forward: "{{opened.forward}}", seed: "{{opened.backward}}", backward: "{{opened.backward}}"};
 
@@ -59,7 +59,7 @@ export function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
     if (neuron) {
       const {weights, bias} = model.layers[neuron.layer - 1][neuron.index];
       inputs.forEach((node, k) => named.set(node, experiment.neuronName(neuron.layer - 1, k)));
-      weights.forEach((node, k) => named.set(node, `w${k}`));
+      weights.forEach((node, k) => named.set(node, inputWeight(k)));
       named.set(bias, "b").set(output, experiment.neuronName(neuron.layer, neuron.index));
     } else {
       inputs.forEach((node, k) => named.set(node, INPUTS[k]));

@@ -2,6 +2,8 @@
 // program.js, and which of its nodes are `inputs` and `outputs`. Pure, apart from growing an Assembly.
 
 export const INPUTS = ["x₁", "x₂"];
+/** The name of the weight of an input: w₁ for the first. @param {number} input */
+export const inputWeight = input => `w${String(input + 1).replace(/\d/g, digit => "₀₁₂₃₄₅₆₇₈₉"[+digit])}`;
 
 // A growing graph.
 class Assembly {

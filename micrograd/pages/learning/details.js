@@ -7,6 +7,7 @@ import {inFormula, number} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
 import {showCurve} from "./curves.js";
 import {OPTIMIZERS} from "./optimizers.js";
+import {pointsOf} from "./pasted.js";
 import {hasScript, scriptOf} from "./script.js";
 import {predicted} from "./training.js";
 
@@ -56,8 +57,12 @@ function updateLines(name, figures, k) {
 
 //   attention    {chosen, ...}: what one looks at, as in playground.js;  clock: whether it trains
 //   onChoose(what)  something else was chosen;  onWeight(place, number): a weight was typed
+//   onPaste(points)  these points were pasted;  most: how many there may be
 //   onPoint(i, change)  a point was changed by numbers;  onDelete()  the chosen point is to go
-export function makeDetails(place, {experiment, attention, clock, onChoose, onWeight, onPoint, onDelete}) {
+export function makeDetails(
+  place,
+  {experiment, attention, clock, onChoose, onWeight, onPoint, onDelete, onPaste, most},
+) {
   let frames = 0;
   const head = (title, about = "") => {
     const close = button("×", () => onChoose({}), "{{details.close}}");
@@ -72,13 +77,16 @@ export function makeDetails(place, {experiment, attention, clock, onChoose, onWe
     let parts;
     if (chosen.kind === "table" && clock.isRunning() && ++frames % 10) return;
     if (chosen.kind === "slice") parts = sliceDetail();
+    else if (chosen.kind === "csv" && place.dataset.shown === "csv")
+      return; // somebody types
+    else if (chosen.kind === "csv") parts = pasteDetail();
     else if (chosen.kind === "script") parts = scriptDetail(chosen.script);
     else if (chosen.kind === "weight" && trained.length) parts = weightDetail(chosen.weight);
     else if (chosen.kind === "table" && trained.length) parts = tableDetail();
     else if (chosen.point !== undefined) parts = pointDetail(chosen.point);
     else if (place.dataset.shown === String(training.p.length)) return;
     else parts = introduction();
-    place.dataset.shown = chosen.kind ? "" : training.p.length;
+    place.dataset.shown = chosen.kind === "csv" ? "csv" : chosen.kind ? "" : training.p.length;
     if (held && focus.matches("input, select") && clock.isRunning()) return; // somebody types
     const top = place.querySelector(".scroll")?.scrollTop ?? 0;
     place.replaceChildren(...parts);
@@ -137,6 +145,22 @@ export function makeDetails(place, {experiment, attention, clock, onChoose, onWe
       main = experiment.alongStep(SHARES);
     const now = SHARES.indexOf(1); // where the step ended
     showCurve("slice", {steps, unit: "{{curve.step}}", main, other: null, now, height: 130, both: ""});
+  }
+
+  // Points from a table, one in each line.
+  function pasteDetail() {
+    const {names} = experiment.data;
+    const area = make("textarea", {spellcheck: "false", "aria-label": "{{csv.name}}"});
+    area.placeholder = [`x1, x2, class`, `0.5, -1.2, ${names[0]}`, `-0.3, 0.8, ${names[1]}`].join("\n");
+    const said = make("output", {"aria-live": "polite"});
+    const use = button("{{csv.use}}", () => {
+      const {points, error} = pointsOf(area.value, names, most);
+      if (points) onPaste(points);
+      said.className = error ? "wrong" : "";
+      said.textContent = error ?? filled("{{csv.read}}", {n: points.length});
+    });
+    const about = make("p", "faint", filled("{{csv.about}}", {names: names.join(", ")}));
+    return [head("{{csv.title}}"), about, area, make("div", "row", use, said)];
   }
 
   // The whole experiment as a script, to take away. (A frame of a notebook has no other way to copy.)

@@ -2,7 +2,7 @@
 
 import {Graph} from "../shared/program.js";
 import {filled} from "../shared/texts.js";
-import {INPUTS, perceptron, whole, withLoss} from "./assembly.js";
+import {INPUTS, inputWeight, perceptron, whole, withLoss} from "./assembly.js";
 import {flattened} from "./flat.js";
 import {useOptimizers} from "./optimizers.js";
 import {Random} from "./random.js";
@@ -332,7 +332,9 @@ export class Experiment {
   weightName(weight) {
     if (this.isFixed) return this.own.called[weight.place];
     const {layer, index, input} = weight;
-    return `${this.neuronName(layer, index)}.${this.isBias(weight) ? "b" : `w${input}`}`;
+    const name = this.isBias(weight) ? "b" : inputWeight(input);
+    // A network of one neuron has the names of its formula: w₁, w₂, b.
+    return this.model.layers.flat().length === 1 ? name : `${this.neuronName(layer, index)}.${name}`;
   }
   neuronName(layer, index) {
     return layer === 0 ? INPUTS[index] : `L${layer}.n${index}`;

@@ -92,13 +92,13 @@ export function makePictures({experiment, attention, clock, network}) {
     const numbers = isGradient ? training.G : training.p;
     const largest = numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-300);
     const most = isGradient ? largest : Math.max(3, 0.8 * largest);
-    const room = $("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 484);
+    const room = $("page").clientWidth < 1100 ? 380 : Math.min(620, innerHeight - 492);
     network.draw({
       sizes,
       called: (layer, i) => experiment.neuronTitle(layer, i),
       hue,
       most,
-      height: Math.max(320, room),
+      height: Math.max(310, room),
       number: (layer, i, j) => numbers[model.layers[layer - 1][i].first + j],
       map: (layer, i) => maps[layer][i],
       below: (layer, i) => {

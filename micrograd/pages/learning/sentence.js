@@ -32,7 +32,7 @@ function whatNow(experiment) {
   if (training.steps) return [["{{train.rule}}"]];
   const n = training.p.length,
     biases = isFixed ? 0 : model.layers.flat().length;
-  const begin = isFixed ? "{{train.start.fixed}}" : "{{train.start}}";
+  const begin = isFixed ? "{{train.start.fixed}}" : biases === 1 ? "{{train.start.one}}" : "{{train.start}}";
   return [[filled(begin, {n, weights: n - biases, biases})]];
 }
 

@@ -1,0 +1,27 @@
+// Points from pasted CSV text. Pure.
+
+import {filled} from "../shared/texts.js";
+
+// {points}, or {error}: what was expected, what came, and the fix.
+//   names  of the classes;  most: how many points there may be
+/** @param {string} text @param {string[]} names @param {number} most @returns {any} */
+export function pointsOf(text, names, most) {
+  const rows = text
+    .split(/\r?\n/)
+    .map((line, i) => ({line: i + 1, cells: line.split(/[,;\t]/).map(cell => cell.trim().replace(/^"(.*)"$/, "$1"))}))
+    .filter(({cells}) => cells.join(""));
+  if (rows.length && Number.isNaN(Number(rows[0].cells[0]))) rows.shift(); // the names of the columns
+  if (!rows.length || rows.length > most) return {error: filled("{{csv.many}}", {n: rows.length, most})};
+  const points = [];
+  for (const {line, cells} of rows) {
+    const numbers = cells.slice(0, 2).map(cell => (cell === "" ? NaN : Number(cell)));
+    const found = names.indexOf(cells[2]),
+      label = found < 0 ? names.findIndex(name => name !== "" && Number(name) === Number(cells[2] || NaN)) : found;
+    if (cells.length !== 3) return {error: filled("{{csv.columns}}", {line, n: cells.length})};
+    if (!numbers.every(Number.isFinite))
+      return {error: filled("{{csv.number}}", {line, got: cells.slice(0, 2).join(", ")})};
+    if (label < 0) return {error: filled("{{csv.class}}", {line, got: cells[2], names: names.join(", ")})};
+    points.push({x: numbers[0], y: numbers[1], label});
+  }
+  return {points};
+}
