@@ -143,7 +143,7 @@ def finding_in(tasks, chapter, text):
 
 STARTS = {  # the rule and the first wrong number of a chapter as it opens
     "slope": ("slope", "slope"),
-    "value": ("runs", ""),  # there is no product yet
+    "value": ("memory", "a._prev"),
     "byhand": ("byhand-seed", "L.grad"),
     "order": ("order-operands", "b"),
     "backward": ("needed", ""),
@@ -174,7 +174,8 @@ WRONG = [  # chapter, what a learner writes instead, the rule, the first wrong n
      "slope", "slope"),
     ("value", [("(self, other), \"+\"", "(self,), \"+\"")], "memory", "c._prev"),
     ("value", [("(self, other), \"*\"", "(self, other), \"+\"")], "sign", "c._op"),
-    ("value", [("        self._prev = tuple(_children)\n", "")], "memory", "c._prev"),
+    ("value", [("        self._prev = tuple(_children)\n", "")], "memory", "a._prev"),
+    ("value", [("        self._op = _op\n", "")], "sign", "a._op"),
     ("byhand", [("L.grad = 1.0", "L.grad = 0.0")], "byhand-seed", "L.grad"),
     ("byhand", [("e.grad = f.data", "e.grad = e.data")], "byhand-product", "e.grad"),
     ("byhand", [("c.grad = e.grad", "c.grad = e.grad * c.data")], "byhand-sum", "c.grad"),
@@ -215,6 +216,29 @@ def test_a_wrong_answer_is_named_at_its_first_wrong_number(
     finding = finding_in(tasks, chapter, text)
     assert (finding.rule, finding.number) == (rule, number)
     assert "Value(" not in finding.what + finding.how  # no solution
+
+
+def test_what_is_right_already_is_said(tasks, texts):
+    text = program_of("value", texts, ANSWERS["value"][:1])  # __init__ is finished
+    finding = finding_in(tasks, "value", text)
+    assert finding.done == ("a new Value has _prev", "a new Value has _op")
+    sum_too = text.replace("other.data)", 'other.data, (self, other), "+")')
+    finding = finding_in(tasks, "value", sum_too)
+    assert finding.done[2:] == ("+ keeps its operands and its operation",)
+    assert finding.method == "Value.__mul__"
+    by_hand = edited(
+        program_of("byhand", texts, ANSWERS["byhand"]), [("    d.grad = e.grad\n", "")]
+    )
+    assert finding_in(tasks, "byhand", by_hand).done == ("L.grad", "e.grad", "f.grad")
+
+
+def test_too_large_a_rate_is_named(tasks, texts):
+    names = {"model": lambda x: tasks.Value(-1.0), "X": [[0.0, 1.0]], "y": [1]}
+    tasks.TRAINED.update(rate=9.0, losses=[3.0, 5.0, 2.0, 6.0])
+    assert tasks.boundary_finding(names, print).rule == "boundary-rate"
+    tasks.TRAINED.update(rate=0.001, losses=[3.0, 2.9, 2.8])
+    assert tasks.boundary_finding(names, print).rule == "boundary"
+    tasks.TRAINED.clear()
 
 
 def test_grade_leaves_out_the_deepest_chain_in_a_browser(monkeypatch):

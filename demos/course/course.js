@@ -18,7 +18,7 @@ const SLOW = 10;  // seconds until a run is called slow
 
 const at = (id) => document.getElementById(id);
 const state = stored();
-const results = new Results(at("printed"), at("shown"), at("verdict"));
+const results = new Results(at("printed"), at("shown"), at("verdict"), at("training"));
 let pictures = {};  // by chapter, once Python has drawn them
 let running = null;  // the chapter whose program runs
 let program = "";  // what is compared at the moment
@@ -202,9 +202,10 @@ async function answered(request) {
 function judge(chapter, result) {
   say(textOf("ran"));
   if (result.error) {
-    say(result.error.kind === "NameError" && missing() || textOf("failed"), "bad");
+    const lacking = result.error.kind === "NameError" && missing();
+    say(lacking || textOf("failed"), "bad");
     editor.mark(result.error.line);
-    results.error(result.error);
+    results.error(result.error, lacking);
     if (result.error.kind === "MemoryError") again(textOf("memory"));
   } else if (result.finding) {
     finding = result.finding;
@@ -260,6 +261,7 @@ const hear = {
   },
   printed: (content) => results.print(content),
   shown: (content) => results.show(content),
+  trained: (losses) => results.train(losses),
   ended(text) {
     if (python.ready) again(textOf("ended", {text}));
     else say(textOf("broken", {text}), "bad");
