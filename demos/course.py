@@ -1,12 +1,14 @@
 """Builds the course: one HTML file with Python, this package, Graphviz and an editor inside.
 
-    python demos/course.py -o course.html
+    micrograd course -o course.html
+    micrograd course -o course.html --tasks my_chapters/ --texts my_texts.toml
 
 The file opens by a double click, needs no installation, and never uses the network. This program
-does: it fetches three packages with npm (a part of Node.js) and one with pip, at fixed versions,
-and checks their hashes. A second run takes those of npm from the cache. Node.js then compiles the
-modules with which Python starts. The parts of the page are in `demos/course/`: its texts in
-texts.toml, one line for each language.
+does: it fetches three packages with npm (a part of Node.js) at fixed versions, and checks their
+hashes. A second run takes them from the cache. `--pyodide FOLDER` takes their archives from a
+folder instead. Node.js, where there is one, then compiles the modules with which Python starts;
+without it, the page starts a few seconds later. The parts of the page are in `demos/course/`: its
+texts in texts.toml, one line for each language.
 
 The page was tried in Chromium 156, in Firefox 153.7 ESR, and in WebKitGTK 2.50.6, the nearest
 thing to Safari that runs on Linux. By the documentation of what it uses (`import` in workers,
@@ -30,12 +32,14 @@ from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile
 
+import graphviz
+
+import micrograd
 from micrograd.core.files import write_whole
 from micrograd.pages.page import as_json, html_page
 from micrograd.pages.texts import texts_of
 
-ROOT = Path(__file__).resolve().parent.parent
-PARTS = ROOT / "demos" / "course"
+PARTS = Path(__file__).resolve().parent / "course"
 CACHE = Path.home() / ".cache" / "micrograd-course"
 
 # The npm packages: the version, the hash that the registry gives, and the licence.
@@ -56,9 +60,8 @@ PACKAGES = {
         "MIT",
     ),
 }
-GRAPHVIZ = (  # the Python package that writes DOT text, from PyPI
-    "graphviz==0.21 --hash=sha256:54f33de9f4f911d7e84e4191749cac8cc5653f815b06738c54db9a15ab8b1e42"
-)
+OWN = (micrograd, graphviz)  # Python packages, as they are installed here
+RELEASE = "course.html of a release of micrograd is this page, built already"
 PACKED = {  # the files that the worker starts from, compressed in the page
     "pyodide": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"),
     "@viz-js/viz": ("dist/viz.js",),
@@ -80,10 +83,19 @@ def downloaded(package):
     """The archive of an npm package, such as 'codemirror@5.65.21'."""
     npm = shutil.which("npm")
     if npm is None:
-        raise FileNotFoundError(f"npm fetches {package}: install Node.js, of which it is a part")
+        raise FileNotFoundError(
+            f"npm fetches {package}: install Node.js, of which it is a part, or give a folder with "
+            f"the packages by --pyodide; {RELEASE}"
+        )
     with tempfile.TemporaryDirectory() as folder:
         command = [npm, "pack", package, "--silent", "--pack-destination", folder]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        try:
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        except subprocess.CalledProcessError as error:
+            raise OSError(
+                f"npm could not fetch {package}: connect to its registry, or give a folder with "
+                f"the packages by --pyodide; {RELEASE}"
+            ) from error
         (archive,) = Path(folder).iterdir()
         return archive.read_bytes()
 
@@ -123,26 +135,18 @@ def checked(archive, integrity, what):
     return archive
 
 
-def wheels():
-    """The wheels of this package, built now, and of graphviz: dicts from name to bytes."""
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    with tempfile.TemporaryDirectory() as folder:
-        required = Path(folder, "graphviz.txt")
-        required.write_text(GRAPHVIZ)
-        subprocess.run(
-            [*pip, "download", "--no-deps", "--require-hashes", "-r", required, "-d", folder],
-            check=True,
-        )
-        subprocess.run([*pip, "wheel", "--no-deps", ROOT, "-w", folder], check=True)
-        return {path.name: path.read_bytes() for path in sorted(Path(folder).glob("*.whl"))}
-
-
-def zipped(names):
-    """An archive of parts of the course."""
+def zipped():
+    """An archive of what Python imports in the page: parts of the course, and two packages."""
     archive = BytesIO()
     with ZipFile(archive, "w") as opened:
-        for name in names:
+        for name in PYTHON:
             opened.writestr(name, (PARTS / name).read_bytes())
+        for package in OWN:
+            folder = Path(package.__file__).parent
+            for path in sorted(folder.rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    name = path.relative_to(folder.parent).as_posix()
+                    opened.writestr(name, path.read_bytes())
     return archive.getvalue()
 
 
@@ -153,7 +157,8 @@ def compiled(files):
     """
     node = shutil.which("node")
     if node is None:
-        raise FileNotFoundError("node compiles modules of the course: install Node.js")
+        print("No Node.js here: the page will start more slowly.")
+        return files
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             Path(folder, name).write_bytes(content)
@@ -161,21 +166,21 @@ def compiled(files):
         return {name: Path(folder, name).read_bytes() for name in files}
 
 
-def course(cache=CACHE, language="en"):
+def course(cache=CACHE, language="en", own_texts=None):
     """The page as text."""
     packages = {name: fetched(name, cache) for name in PACKAGES}
     files = {Path(x).name: packages[name][x] for name, paths in PACKED.items() for x in paths}
     lock = json.loads(packages["pyodide"]["pyodide-lock.json"])
     lock["packages"] = {}  # all that is installed is in the page
     files["pyodide-lock.json"] = json.dumps(lock).encode()
-    files = compiled(files | wheels() | {"course.zip": zipped(PYTHON)})
-    editor, table = packages["codemirror"], texts(language)
+    files = compiled(files | {"course.zip": zipped()})
+    editor, table = packages["codemirror"], texts(language, own_texts)
     return html_page(
         "course",
         "course",
         folder=PARTS,
         policy=POLICY,
-        made_of=html.escape(made_of(files)),
+        made_of=html.escape(made_of()),
         language=language,
         title=html.escape(table["title"]),
         noscript=html.escape(table["noscript"]),
@@ -187,13 +192,30 @@ def course(cache=CACHE, language="en"):
     )
 
 
-def texts(language):
+def texts(language, own=None):
     """All texts of the course in one language, by name.
+
+    Args:
+        language: a column of the table.
+        own: a file of the same form; its texts replace those of texts.toml.
 
     Raises:
         ValueError: a text has no such language.
     """
-    return texts_of(language, PARTS / "texts.toml")
+    if own is None:
+        return texts_of(language, PARTS / "texts.toml")
+    replaced = texts_of(language, Path(own))
+    try:
+        table = texts_of(language, PARTS / "texts.toml")
+    except ValueError:  # a language of one's own
+        table = texts_of("en", PARTS / "texts.toml")
+        if lacking := sorted(table.keys() - replaced.keys()):
+            raise ValueError(
+                f"{own} has no {language!r} for {', '.join(lacking[:3])}, ...: add them"
+            ) from None
+    if unknown := sorted(replaced.keys() - table.keys()):
+        raise ValueError(f"{own} has {unknown[0]!r}, which is not used: see {PARTS / 'texts.toml'}")
+    return table | replaced
 
 
 def solutions(table):
@@ -214,21 +236,28 @@ def packed(name, data):
     return f'<script type="text/plain" class="file" data-name="{html.escape(name)}">{text}</script>'
 
 
-def made_of(files):
+def made_of():
     """What the file contains, with versions and licences."""
     parts = [f"{name} {version} ({licence})" for name, (version, _, licence) in PACKAGES.items()]
-    own = [name.removesuffix("-py3-none-any.whl") for name in files if name.endswith(".whl")]
-    return ", ".join([*(f"{name.replace('-', ' ')} (MIT)" for name in own), *parts])
+    own = [f"{package.__name__} {package.__version__} (MIT)" for package in OWN]
+    return ", ".join([*own, *parts])
 
 
 def main():
     """Builds the course and says how large it is."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("-o", "--out", default="course.html", help="the file to write")
-    parser.add_argument("--language", default="en", help="a column of texts.toml (default: en)")
-    parser.add_argument("--cache", default=CACHE, type=Path, help="where to keep the npm packages")
+    add = parser.add_argument
+    add("-o", "--out", default="course.html", help="the file to write")
+    add("--language", default="en", help="a column of the table of texts (default: en)")
+    add("--texts", type=Path, metavar="FILE", help="texts that replace those of texts.toml")
+    add("--pyodide", "--cache", type=Path, metavar="FOLDER", default=CACHE, dest="cache",
+        help="the folder of the npm packages, as .tgz; npm fetches into it those that are not "
+        f"there (default: {CACHE})")  # fmt: skip
     options = parser.parse_args()
-    page = course(options.cache, options.language).encode()
+    try:
+        page = course(options.cache, options.language, options.texts).encode()
+    except (OSError, ValueError) as error:
+        parser.exit(2, f"micrograd course: {error}\n")
     write_whole(options.out, page)
     print(f"{options.out}: {len(page) / 1e6:.1f} MB")
     if len(page) > LARGEST:

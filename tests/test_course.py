@@ -5,11 +5,14 @@ import contextlib
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 import tarfile
 import time
+import venv
 from pathlib import Path
 
 import firefox
@@ -17,6 +20,7 @@ import pytest
 from demo_scripts import DEMOS, load
 from wrong_engines import MISTAKES, RIGHT, class_of
 
+import micrograd
 from micrograd.grade import grade, grade_file
 from micrograd.grade.report import drawing
 from micrograd.grade.rules import RULES
@@ -86,6 +90,24 @@ def test_a_text_without_a_column_of_the_language_is_an_error(builder):
 
 
 # ---- The builder
+
+
+def test_texts_of_ones_own_replace_those_of_the_course(builder, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('[run]\nen = "Go"\n')
+    assert builder.texts("en", own)["run"] == "Go"
+    own.write_text('[rnu]\nen = "Go"\n')
+    with pytest.raises(ValueError, match=r"own.toml has 'rnu', which is not used"):
+        builder.texts("en", own)
+    own.write_text('[run]\nxx = "Og"\n')
+    with pytest.raises(ValueError, match=r"own.toml has no 'xx' for .*: add them"):
+        builder.texts("xx", own)
+
+
+def test_without_the_packages_an_error_names_what_to_do(builder, tmp_path, monkeypatch):
+    monkeypatch.setattr(builder.shutil, "which", lambda name: None)
+    with pytest.raises(FileNotFoundError, match=r"--pyodide; course.html of a release"):
+        builder.fetched("pyodide", tmp_path)
 
 
 def packed(folder, content):
@@ -333,14 +355,18 @@ def page_file(builder, tmp_path_factory):
     try:  # only for this: errors in the build itself must show
         for name in builder.PACKAGES:
             builder.fetched(name)
-        builder.wheels()
-    except (OSError, builder.subprocess.CalledProcessError) as error:
+    except OSError as error:
         pytest.skip(f"the packages of the course cannot be had here: {error}")
-    sys.argv[1:], arguments = ["-o", str(path)], sys.argv[1:]
-    try:
-        builder.main()
-    finally:
-        sys.argv[1:] = arguments
+    # As a user has it: the command of a wheel, in an environment of its own.
+    folder = path.parent
+    python = folder / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", DEMOS.parent, "-w", folder], check=True)
+    (wheel,) = folder.glob("micrograd-*.whl")
+    venv.create(folder / "env", with_pip=False)
+    subprocess.run([*pip, "--python", python, "install", "--no-deps", wheel, "graphviz==0.21"],
+                   check=True)  # fmt: skip
+    subprocess.run([python, "-m", "micrograd", "course", "-o", path], check=True, cwd=folder)
     return path
 
 
@@ -429,7 +455,12 @@ def test_the_file_is_small_enough_and_says_what_is_inside(page_file, builder):
     assert len(text.encode()) <= builder.LARGEST
     assert "default-src 'none'" in text
     assert "connect-src" not in text
-    for part in ("pyodide 314.0.7", "@viz-js/viz 3.31.0", "codemirror 5.65.21", "micrograd 1.0.0"):
+    for part in (
+        "pyodide 314.0.7",
+        "@viz-js/viz 3.31.0",
+        "codemirror 5.65.21",
+        f"micrograd {micrograd.__version__}",
+    ):
         assert part in text
 
 
