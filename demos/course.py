@@ -66,7 +66,7 @@ PACKED = {  # the files that the worker starts from, compressed in the page
     "pyodide": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"),
     "@viz-js/viz": ("dist/viz.js",),
 }
-PYTHON = ("runner.py", "tasks.py", "pictures.py")  # what the worker runs
+PYTHON = ("runner.py", "tasks.py", "pictures.py", "built.py", "gpt.py")  # what the worker runs
 EDITOR = ("lib/codemirror.js", "mode/python/python.js", "addon/comment/comment.js")
 LARGEST = 13_000_000  # bytes
 

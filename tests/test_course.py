@@ -60,11 +60,13 @@ def test_every_text_that_the_page_uses_is_in_the_table_and_every_one_there_is_us
     used |= {text for pair in conditional for text in pair}
     used |= {"expected", "found", "hint.what", "hint.where", "hint.how", "free"}
     python = "".join(
-        (PARTS / f"{name}.py").read_text(encoding="utf-8") for name in ("tasks", "runner")
+        (PARTS / f"{name}.py").read_text(encoding="utf-8") for name in ("tasks", "runner", "built")
     )
-    used |= {f"says.{key}" for key in re.findall(r'\btext\(\s*"([^"]+)"', python)}
+    used |= {f"says.{key}" for key in re.findall(r"\btext\(\s*[\"']([^\"']+)", python)}
     assert used <= texts.keys(), used - texts.keys()
-    of_chapters = {key for key in texts if key.partition(".")[0] in (*CHAPTERS, "free", "rule")}
+    of_chapters = {
+        key for key in texts if key.partition(".")[0] in (*CHAPTERS, "built", "free", "rule")
+    }
     assert texts.keys() == used | of_chapters
 
 
@@ -464,6 +466,18 @@ def test_the_file_is_small_enough_and_says_what_is_inside(page_file, builder):
         assert part in text
 
 
+FOR_A_GPT = "".join(
+    f"    def {name}(self):\n        out = Value({number}, (self,), {name!r})\n\n"
+    f"        def _backward():\n            self.grad += {slope} * out.grad\n\n"
+    "        out._backward = _backward\n        return out\n\n"
+    for name, number, slope in (
+        ("exp", "math.exp(self.data)", "out.data"),
+        ("log", "math.log(self.data)", "1 / self.data"),
+        ("relu", "max(0.0, self.data)", "(out.data > 0)"),
+    )
+)
+
+
 @pytest.mark.slow
 def test_a_learner_goes_from_the_first_task_to_the_last(learner):
     for chapter, edits in ANSWERS.items():
@@ -497,6 +511,20 @@ def test_a_learner_goes_from_the_first_task_to_the_last(learner):
             inside = learner.page.frame_locator("#shown iframe")
             inside.get_by_role("button", name="Train").wait_for()
         learner.press("Next chapter")
+    learner.wait()
+    assert learner.told("heading") == "What you built"
+    learner.run()
+    built = learner.page.frame_locator("#shown iframe >> nth=0")
+    built.get_by_text("The GPT also needs: exp, log, relu.").wait_for()
+    learner.page.frame_locator("#shown iframe >> nth=1").get_by_role(
+        "button", name="Train"
+    ).wait_for()
+    learner.type("    def tanh(self):\n", FOR_A_GPT + "    def tanh(self):\n")
+    learner.run()
+    built.get_by_text("In 136 gradients, the largest difference is").wait_for()
+    before, after = (built.locator("tr").nth(i).locator("td").all_inner_texts() for i in (1, 2))
+    assert before[0] == before[1] > after[0] == after[1]
+    learner.press("Next chapter")
     learner.wait()
     assert learner.told("heading") == "Free page"
     learner.run()
@@ -684,7 +712,7 @@ def test_an_export_of_any_chapter_is_carried_on_anywhere(chromium, page_file, tm
 def test_nothing_is_wider_than_the_window(opened, page_file, width, scheme):
     with opened(page_file, width=width, color_scheme=scheme, offline=True) as page:
         learner = Learner(page)
-        for chapter in (*CHAPTERS, "free"):
+        for chapter in (*CHAPTERS, "built", "free"):
             page.evaluate("name => open(name)", chapter)
             learner.wait()
             assert page.evaluate("document.documentElement.scrollWidth") <= width, chapter

@@ -9,7 +9,8 @@ import {KEY, download, store, stored} from "./storage.js";
 import {element, paragraphs, textOf, words} from "./texts.js";
 
 const CHAPTERS = ["slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary"];
-const FREE = "free";
+const BUILT = "built", FREE = "free";
+const PAGES = [...CHAPTERS, BUILT, FREE];
 const MARKS = {  // what shows that a program has the part of a chapter
   slope: "def slope", value: "class Value", byhand: "def by_hand", order: "def topological_order",
   backward: "def backward", neuron: "class Neuron", network: "def training_step", boundary: "moons(",
@@ -49,7 +50,7 @@ function open(chapter) {
   document.body.classList.toggle("free", chapter === FREE);
   const text = chapter === FREE ? state.free || textOf("free.start") : state.text;
   if (text !== editor.text) editor.open(text);
-  if (chapter !== FREE && !begun(chapter)) {
+  if (CHAPTERS.includes(chapter) && !begun(chapter)) {
     const start = textOf(`${chapter}.start`), first = !text.trim();
     editor.append(first ? `${start}\n` : `\n\n${start}\n`);
     if (!first) editor.showLast(start.trim().split("\n").length - 2);
@@ -72,7 +73,7 @@ const headingOf = (chapter) => textOf(`${chapter}.start`).match(/^# .*/m)[0];
 
 // The chapters before this one that the program does not have.
 function missing() {
-  const before = CHAPTERS.slice(0, Math.max(0, CHAPTERS.indexOf(state.chapter)));
+  const before = CHAPTERS.slice(0, state.chapter === FREE ? 0 : PAGES.indexOf(state.chapter));
   const names = before.filter((name) => !editor.text.includes(MARKS[name])).map((name) => textOf(name));
   return names.length ? textOf("missing", {names: names.join(", ")}) : "";
 }
@@ -115,7 +116,7 @@ function reset() {
 
 function lesson() {
   const {chapter} = state;
-  const count = chapter === FREE ? "" : `${CHAPTERS.indexOf(chapter) + 1}. `;
+  const count = !CHAPTERS.includes(chapter) ? "" : `${CHAPTERS.indexOf(chapter) + 1}. `;
   at("heading").textContent = count + textOf(`${chapter}.title`);
   at("text").replaceChildren(...paragraphs(textOf(`${chapter}.text`)));
   at("task").replaceChildren(...words(textOf(`${chapter}.task`)));
@@ -126,10 +127,10 @@ function lesson() {
 
 function chapters() {
   const {chapter} = state;
-  at("chapters").replaceChildren(...[...CHAPTERS, FREE].map((name, i) => {
+  at("chapters").replaceChildren(...PAGES.map((name, i) => {
     const button = element("button", name === chapter ? {"aria-current": "page"} : {});
     const done = state.done.includes(name);
-    button.append(name === FREE ? textOf(FREE) : `${done ? "✓" : i + 1} ${textOf(name)}`);
+    button.append(!CHAPTERS.includes(name) ? textOf(name) : `${done ? "✓" : i + 1} ${textOf(name)}`);
     button.disabled = running !== null;
     button.addEventListener("click", () => open(name));
     return element("li", {}, button);
@@ -152,7 +153,7 @@ function controls() {
   const {chapter} = state, done = state.done.includes(chapter);
   at("run").disabled = !python.ready || running !== null;
   at("stop").disabled = running === null;
-  at("start").disabled = at("reset").disabled = !python.ready || running !== null || chapter === FREE;
+  at("start").disabled = at("reset").disabled = !python.ready || running !== null || !CHAPTERS.includes(chapter);
   at("solution").hidden = !finding || hints < STAGES.length;
   at("hint").disabled = !finding || hints === STAGES.length;
   at("export").disabled = running !== null;
@@ -213,7 +214,7 @@ function judge(chapter, result) {
     say(textOf("differs"), "bad");
     state.done = state.done.filter((name) => name !== chapter);
     results.finding(finding);
-  } else if (chapter !== FREE) {
+  } else if (CHAPTERS.includes(chapter)) {
     if (!state.done.includes(chapter)) state.done.push(chapter);
     say(textOf("agrees"));
     const last = chapter === CHAPTERS.at(-1);
@@ -293,13 +294,13 @@ async function importFile(file) {
   }
   const [, program, chapter] = text.replace(/\r\n?/g, "\n").match(EXPORTED);
   editor.replace(program);
-  if (state.chapter !== FREE) await carryOn(CHAPTERS[chapter - 1]);
+  if (state.chapter !== FREE) await carryOn(PAGES[chapter - 1]);
   say(textOf("imported", {name: file.name}));
 }
 
 // An export ends with the chapter that is open. Which ones are done, the program itself shows.
-const EXPORTED = /^(.*?)(?:# micrograd course: chapter ([1-8]) is open\n*)?$/s;
-const progressLine = () => `# micrograd course: chapter ${CHAPTERS.indexOf(state.chapter) + 1} is open\n`;
+const EXPORTED = /^(.*?)(?:# micrograd course: chapter ([1-9]) is open\n*)?$/s;
+const progressLine = () => `# micrograd course: chapter ${PAGES.indexOf(state.chapter) + 1} is open\n`;
 
 // Goes to the chapter of an export, or to the one after the last that the program has done.
 async function carryOn(chapter) {
@@ -325,7 +326,7 @@ at("export").addEventListener("click", () => {
 at("import").addEventListener("click", () => at("file").click());
 at("file").addEventListener("change", ({target}) => { importFile(target.files[0]); target.value = ""; });
 at("next").addEventListener("click", () => {
-  open([...CHAPTERS, FREE][CHAPTERS.indexOf(state.chapter) + 1]);
+  open(PAGES[PAGES.indexOf(state.chapter) + 1]);
   at("heading").focus();
 });
 window.addEventListener("storage", ({key, newValue}) => {

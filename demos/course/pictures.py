@@ -95,5 +95,5 @@ def _boundary():
 
 PICTURES = {
     "slope": _slope, "value": _value, "byhand": _byhand, "order": _order, "backward": _backward,
-    "neuron": _neuron, "network": _network, "boundary": _boundary, "free": list,
+    "neuron": _neuron, "network": _network, "boundary": _boundary, "built": list, "free": list,
 }  # fmt: skip

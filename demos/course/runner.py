@@ -108,6 +108,9 @@ def run(chapter, text, engine=None):
         if chapter == "free":
             return {}
         sys.stdout.mute()
+        if chapter == "built":
+            show_built(vars(module))
+            return {}
         if chapter == "boundary" and tasks.TRAINED:
             post("trained", tasks.TRAINED["losses"])
         finding = tasks.first_finding(chapter, vars(module), checking)
@@ -265,6 +268,22 @@ def as_shown(thing):
 def refuse_input(prompt=""):
     """Says that input() cannot work here."""
     raise RuntimeError(tasks.text("input"))
+
+
+def show_built(names):
+    """Shows what a program has built: its parts, its training, and a step of a GPT."""
+    import built
+
+    page = PLAIN + "<style>th, td { text-align: left; padding: 2px 12px 2px 0 }</style>"
+    page += built.parts_of(names)
+    network = built.trained(names, watched_step)
+    if network is None:
+        page += f"<p>{tasks.text('built-train')}</p>"
+    page += built.gpt_beside_ours(names.get("Value"))
+    post("shown", {"page": page, "title": tasks.TEXTS["built"], "height": 420})
+    if network is not None:
+        post("trained", tasks.TRAINED.get("losses", []))
+        show_network(*network)
 
 
 def show_network(model, X, y):
