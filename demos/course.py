@@ -10,6 +10,18 @@ folder instead. Node.js, where there is one, then compiles the modules with whic
 without it, the page starts a few seconds later. The parts of the page are in `demos/course/`: its
 texts in texts.toml, one line for each language.
 
+A chapter of your own is a folder, as in `demos/course/example/softmax`; `--tasks` takes the folder
+around it. Your chapters come after the eight of the course, and need none of them.
+
+    text.md       "# Label: Title", the text, "## Task", and "## Picture" with its caption
+    start.py      what is put below the learner's program; its first line is a comment
+    tests.py      functions test_...(check), in order; the first paragraph of each docstring says
+                  what is wrong, the second how to fix it; check("f(2)", 4) compares
+    picture.py    a function picture() that returns a drawing or a page of micrograd (optional)
+    solution.py   what the page shows after the third hint (optional)
+
+In the file, tests and solutions are packed: they are not there as plain text, but not secret.
+
 The page was tried in Chromium 156, in Firefox 153.7 ESR, and in WebKitGTK 2.50.6, the nearest
 thing to Safari that runs on Linux. By the documentation of what it uses (`import` in workers,
 streams that decompress, WebAssembly under a content security policy, container queries), it should
@@ -22,6 +34,7 @@ import gzip
 import hashlib
 import html
 import json
+import re
 import runpy
 import shutil
 import subprocess
@@ -66,7 +79,14 @@ PACKED = {  # the files that the worker starts from, compressed in the page
     "pyodide": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"),
     "@viz-js/viz": ("dist/viz.js",),
 }
-PYTHON = ("runner.py", "tasks.py", "pictures.py", "built.py", "gpt.py")  # what the worker runs
+PYTHON = (
+    "runner.py",
+    "tasks.py",
+    "pictures.py",
+    "built.py",
+    "gpt.py",
+    "own.py",
+)  # what the worker runs
 EDITOR = ("lib/codemirror.js", "mode/python/python.js", "addon/comment/comment.js")
 LARGEST = 13_000_000  # bytes
 
@@ -135,12 +155,16 @@ def checked(archive, integrity, what):
     return archive
 
 
-def zipped():
+def zipped(tasks=None):
     """An archive of what Python imports in the page: parts of the course, and two packages."""
     archive = BytesIO()
     with ZipFile(archive, "w") as opened:
         for name in PYTHON:
             opened.writestr(name, (PARTS / name).read_bytes())
+        for folder in own_chapters(tasks):
+            for name in ("tests", "picture"):
+                if (path := folder / f"{name}.py").exists():
+                    opened.writestr(f"{folder.name}_{name}.py", path.read_bytes())
         for package in OWN:
             folder = Path(package.__file__).parent
             for path in sorted(folder.rglob("*")):
@@ -166,14 +190,14 @@ def compiled(files):
         return {name: Path(folder, name).read_bytes() for name in files}
 
 
-def course(cache=CACHE, language="en", own_texts=None):
+def course(cache=CACHE, language="en", own_texts=None, tasks=None):
     """The page as text."""
     packages = {name: fetched(name, cache) for name in PACKAGES}
     files = {Path(x).name: packages[name][x] for name, paths in PACKED.items() for x in paths}
     lock = json.loads(packages["pyodide"]["pyodide-lock.json"])
     lock["packages"] = {}  # all that is installed is in the page
     files["pyodide-lock.json"] = json.dumps(lock).encode()
-    files = compiled(files | {"course.zip": zipped()})
+    files = compiled(files | {"course.zip": zipped(tasks)})
     editor, table = packages["codemirror"], texts(language, own_texts)
     return html_page(
         "course",
@@ -184,7 +208,7 @@ def course(cache=CACHE, language="en", own_texts=None):
         language=language,
         title=html.escape(table["title"]),
         noscript=html.escape(table["noscript"]),
-        texts=as_json(table | solutions(table)),
+        texts=as_json(table | solutions(table, tasks)),
         files="\n".join(map(packed, files, files.values())),
         worker=(PARTS / "worker.js").read_text(encoding="utf-8"),
         editor_css=editor["lib/codemirror.css"].decode(),
@@ -218,16 +242,70 @@ def texts(language, own=None):
     return table | replaced
 
 
-def solutions(table):
-    """For each chapter, a program that has done those before it, and what completes the chapter."""
+def own_chapters(tasks):
+    """The folders of a teacher's own chapters, in the order of their names.
+
+    Raises:
+        ValueError: there is none, or one has no text, start or tests.
+    """
+    found = sorted(p for p in Path(tasks).iterdir() if (p / "text.md").exists()) if tasks else []
+    if tasks and not found:
+        raise ValueError(f"{tasks} has no folder with a text.md: each chapter is such a folder")
+    for folder in found:
+        if not folder.name.isidentifier():
+            raise ValueError(f"a chapter's folder is named like a variable, got {folder.name!r}")
+        for name in ("start.py", "tests.py"):
+            if not (folder / name).exists():
+                raise ValueError(f"{folder} has no {name}: a chapter needs it")
+    return found
+
+
+def texts_of_own(folder):
+    """The texts of such a chapter by the keys of the table."""
+    text = (folder / "text.md").read_text(encoding="utf-8")
+    title, _, text = text.removeprefix("# ").partition("\n")
+    text, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    sections = {
+        head.strip(): part.strip() for head, _, part in (s.partition("\n") for s in sections)
+    }
+    if "Task" not in sections:
+        raise ValueError(f"{folder / 'text.md'} has no section '## Task': it says what to do")
+    label, _, title = title.partition(": ")
+    start = (folder / "start.py").read_text(encoding="utf-8").strip()
+    solution, key = folder / "solution.py", folder.name
+    return {
+        key: label,
+        f"{key}.title": title or label,
+        f"{key}.text": text.strip(),
+        f"{key}.task": sections["Task"],
+        f"{key}.start": start if start.startswith("# ") else f"# {title or label}\n\n{start}",
+        f"{key}.graph": sections.get("Picture", title or label),
+        f"{key}.before": "",
+        f"{key}.solution": hidden(solution.read_text("utf-8") if solution.exists() else ""),
+    }
+
+
+def hidden(solution):
+    """The solution, so that a search in the page does not find it."""
+    return base64.b64encode(solution.encode("ascii", "backslashreplace")).decode()
+
+
+def solutions(table, tasks=None):
+    """The chapters' names; for each, a program that has done those before it, and a solution."""
     answers = runpy.run_path(str(PARTS / "answers.py"))
     made, program = {}, ""
     for chapter, edits in answers["ANSWERS"].items():
         made[f"{chapter}.before"] = program
-        made[f"{chapter}.solution"] = "\n\n".join(new.strip("\n") for _, new in edits)
+        made[f"{chapter}.solution"] = hidden("\n\n".join(new.strip("\n") for _, new in edits))
         start = table[f"{chapter}.start"]
         program = answers["edited"](f"{program}\n\n{start}\n" if program else f"{start}\n", edits)
-    return made
+    names = list(answers["ANSWERS"])
+    for folder in own_chapters(tasks):
+        if folder.name in table:
+            raise ValueError(f"the name of {folder} is taken: rename the folder")
+        made |= texts_of_own(folder)
+        names.append(folder.name)
+    return made | {"names": " ".join(names)}
 
 
 def packed(name, data):
@@ -250,12 +328,13 @@ def main():
     add("-o", "--out", default="course.html", help="the file to write")
     add("--language", default="en", help="a column of the table of texts (default: en)")
     add("--texts", type=Path, metavar="FILE", help="texts that replace those of texts.toml")
+    add("--tasks", type=Path, metavar="FOLDER", help="a folder with chapters of your own")
     add("--pyodide", "--cache", type=Path, metavar="FOLDER", default=CACHE, dest="cache",
         help="the folder of the npm packages, as .tgz; npm fetches into it those that are not "
         f"there (default: {CACHE})")  # fmt: skip
     options = parser.parse_args()
     try:
-        page = course(options.cache, options.language, options.texts).encode()
+        page = course(options.cache, options.language, options.texts, options.tasks).encode()
     except (OSError, ValueError) as error:
         parser.exit(2, f"micrograd course: {error}\n")
     write_whole(options.out, page)

@@ -63,6 +63,7 @@ def test_every_text_that_the_page_uses_is_in_the_table_and_every_one_there_is_us
         (PARTS / f"{name}.py").read_text(encoding="utf-8") for name in ("tasks", "runner", "built")
     )
     used |= {f"says.{key}" for key in re.findall(r"\btext\(\s*[\"']([^\"']+)", python)}
+    used -= {"names"}  # which the builder adds
     assert used <= texts.keys(), used - texts.keys()
     of_chapters = {
         key for key in texts if key.partition(".")[0] in (*CHAPTERS, "built", "free", "rule")
@@ -540,6 +541,54 @@ def test_a_learner_goes_from_the_first_task_to_the_last(learner):
     learner.run()
     assert "a deep chain would overflow the stack of the\n" in learner.told("printed")
     assert "no mistake found" in learner.told("printed")
+
+
+EXAMPLE = PARTS / "example"
+
+
+@pytest.fixture(scope="module")
+def own_page(builder, page_file, tmp_path_factory):
+    path = tmp_path_factory.mktemp("own") / "course.html"
+    path.write_text(builder.course(tasks=EXAMPLE), encoding="utf-8")
+    return path
+
+
+@pytest.mark.slow
+def test_a_chapter_of_a_teachers_own(opened, own_page):
+    assert "powers = [math" not in own_page.read_text(encoding="utf-8")  # of its solution
+    with opened(own_page, offline=True) as page:
+        learner = Learner(page)
+        learner.press("9 Softmax")
+        learner.wait()
+        assert learner.told("heading") == "9. From scores to probabilities"
+        assert page.locator("#pictures img").count() == 1
+        assert "does not have yet" not in learner.told("status")
+        verdict = learner.run()
+        assert "The first wrong number: sum(softmax([1.0, 2.0, 3.0]))" in verdict
+        assert "6.0" in verdict
+        for stage in ("What is wrong", "Look at softmax", "Divide each math.exp(z)"):
+            learner.press("Hint")
+            assert stage in learner.told("verdict")
+        learner.press("Solution")
+        assert "powers = [math.exp(z) for z in scores]" in learner.told("verdict")
+        learner.type("return scores  # divide each exp by the sum of all",
+                     "return [z / sum(scores) for z in scores]")  # fmt: skip
+        assert "Right so far: sum" in learner.run()
+        learner.type("z / sum(scores)", "math.exp(z) / sum(map(math.exp, scores))")
+        assert learner.run().startswith("Right."), learner.told("verdict")
+        assert learner.done() == ["softmax"]
+
+
+def test_a_chapter_that_lacks_something_is_an_error(builder, tmp_path):
+    with pytest.raises(ValueError, match=r"has no folder with a text.md"):
+        builder.own_chapters(tmp_path)
+    folder = shutil.copytree(EXAMPLE / "softmax", tmp_path / "mine")
+    (folder / "tests.py").unlink()
+    with pytest.raises(ValueError, match=r"mine has no tests.py: a chapter needs it"):
+        builder.own_chapters(tmp_path)
+    (folder / "text.md").write_text("# Mine: title\n\nText\n")
+    with pytest.raises(ValueError, match=r"text.md has no section '## Task'"):
+        builder.texts_of_own(folder)
 
 
 @pytest.mark.slow

@@ -93,6 +93,10 @@ def first_finding(
         "order": order_finding, "neuron": neuron_finding, "network": step_finding,
         "boundary": boundary_finding,
     }.get(chapter)  # fmt: skip
+    if chapter not in CHAPTERS:
+        from own import own_finding  # which needs this module
+
+        return own_finding(chapter, names, say)
     if chapter == "value":  # its steps one by one; the class as a whole comes last
         return memory_finding(names, say) or class_finding(chapter, names, say)
     return (
