@@ -261,6 +261,8 @@ def test_too_large_a_rate_is_named(tasks, texts):
     names = {"model": lambda x: tasks.Value(-1.0), "X": [[0.0, 1.0]], "y": [1]}
     tasks.TRAINED.update(rate=9.0, losses=[3.0, 5.0, 2.0, 6.0])
     assert tasks.boundary_finding(names, print).rule == "boundary-rate"
+    tasks.TRAINED.update(rate=9.0, losses=[8.0, 4.0, 4.0, 4.0])  # stuck
+    assert tasks.boundary_finding(names, print).rule == "boundary-rate"
     tasks.TRAINED.update(rate=0.001, losses=[3.0, 2.9, 2.8])
     assert tasks.boundary_finding(names, print).rule == "boundary"
     tasks.TRAINED.clear()

@@ -571,10 +571,13 @@ def boundary_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Fi
         return None
     losses = TRAINED.get("losses", [])
     rises = sum(not (after <= before) for before, after in pairwise(losses))  # NaN rises, too
-    if rises > len(losses) / 4:
+    # Or tanh is at its ends, where its slope is 0: the loss stays as it is.
+    stuck = losses and losses[-1] >= 0.99 * losses[len(losses) // 2]
+    sure = all(abs(scores[i]) > 0.98 for i in wrong)
+    if rises > len(losses) / 4 or (stuck and sure):
         return Finding("boundary-rate", expected=text("enough", share=f"{ENOUGH:.0%}"),
                        found=text("jumps", rate=TRAINED["rate"], rises=rises,
-                                  steps=len(losses)), **about)  # fmt: skip
+                                  steps=len(losses), loss=f"{losses[-1]:.4g}"), **about)  # fmt: skip
     (x1, x2), score = names["X"][wrong[0]], scores[wrong[0]]
     return Finding(
         "boundary", number=f"model(X[{wrong[0]}])",
