@@ -575,9 +575,10 @@ def boundary_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Fi
     stuck = losses and losses[-1] >= 0.99 * losses[len(losses) // 2]
     sure = all(abs(scores[i]) > 0.98 for i in wrong)
     if rises > len(losses) / 4 or (stuck and sure):
+        found = text("jumps", rate=TRAINED["rate"], rises=rises, steps=len(losses),
+                     loss=f"{losses[-1]:.4g}")  # fmt: skip
         return Finding("boundary-rate", expected=text("enough", share=f"{ENOUGH:.0%}"),
-                       found=text("jumps", rate=TRAINED["rate"], rises=rises,
-                                  steps=len(losses), loss=f"{losses[-1]:.4g}"), **about)  # fmt: skip
+                       found=found, **about)  # fmt: skip
     (x1, x2), score = names["X"][wrong[0]], scores[wrong[0]]
     return Finding(
         "boundary", number=f"model(X[{wrong[0]}])",
