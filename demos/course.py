@@ -1,12 +1,26 @@
 """Builds the course: one HTML file with Python, this package, Graphviz and an editor inside.
 
-    python demos/course.py -o course.html
+    micrograd course -o course.html
+    micrograd course -o course.html --tasks my_chapters/ --texts my_texts.toml
 
 The file opens by a double click, needs no installation, and never uses the network. This program
-does: it fetches three packages with npm (a part of Node.js) and one with pip, at fixed versions,
-and checks their hashes. A second run takes those of npm from the cache. Node.js then compiles the
-modules with which Python starts. The parts of the page are in `demos/course/`: its texts in
-texts.toml, one line for each language.
+does: it fetches three packages with npm (a part of Node.js) at fixed versions, and checks their
+hashes. A second run takes them from the cache. `--pyodide FOLDER` takes their archives from a
+folder instead. Node.js, where there is one, then compiles the modules with which Python starts;
+without it, the page starts a few seconds later. The parts of the page are in `demos/course/`: its
+texts in texts.toml, one line for each language.
+
+A chapter of your own is a folder, as in `demos/course/example/softmax`; `--tasks` takes the folder
+around it. Your chapters come after the eight of the course, and need none of them.
+
+    text.md       "# Label: Title", the text, "## Task", and "## Picture" with its caption
+    start.py      what is put below the learner's program; its first line is a comment
+    tests.py      functions test_...(check), in order; the first paragraph of each docstring says
+                  what is wrong, the second how to fix it; check("f(2)", 4) compares
+    picture.py    a function picture() that returns a drawing or a page of micrograd (optional)
+    solution.py   what the page shows after the third hint (optional)
+
+In the file, tests and solutions are packed: they are not there as plain text, but not secret.
 
 The page was tried in Chromium 156, in Firefox 153.7 ESR, and in WebKitGTK 2.50.6, the nearest
 thing to Safari that runs on Linux. By the documentation of what it uses (`import` in workers,
@@ -20,6 +34,7 @@ import gzip
 import hashlib
 import html
 import json
+import re
 import runpy
 import shutil
 import subprocess
@@ -30,12 +45,14 @@ from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile
 
+import graphviz
+
+import micrograd
 from micrograd.core.files import write_whole
 from micrograd.pages.page import as_json, html_page
 from micrograd.pages.texts import texts_of
 
-ROOT = Path(__file__).resolve().parent.parent
-PARTS = ROOT / "demos" / "course"
+PARTS = Path(__file__).resolve().parent / "course"
 CACHE = Path.home() / ".cache" / "micrograd-course"
 
 # The npm packages: the version, the hash that the registry gives, and the licence.
@@ -56,14 +73,20 @@ PACKAGES = {
         "MIT",
     ),
 }
-GRAPHVIZ = (  # the Python package that writes DOT text, from PyPI
-    "graphviz==0.21 --hash=sha256:54f33de9f4f911d7e84e4191749cac8cc5653f815b06738c54db9a15ab8b1e42"
-)
+OWN = (micrograd, graphviz)  # Python packages, as they are installed here
+RELEASE = "course.html of a release of micrograd is this page, built already"
 PACKED = {  # the files that the worker starts from, compressed in the page
     "pyodide": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"),
     "@viz-js/viz": ("dist/viz.js",),
 }
-PYTHON = ("runner.py", "tasks.py", "pictures.py")  # what the worker runs
+PYTHON = (
+    "runner.py",
+    "tasks.py",
+    "pictures.py",
+    "built.py",
+    "gpt.py",
+    "own.py",
+)  # what the worker runs
 EDITOR = ("lib/codemirror.js", "mode/python/python.js", "addon/comment/comment.js")
 LARGEST = 13_000_000  # bytes
 
@@ -80,10 +103,19 @@ def downloaded(package):
     """The archive of an npm package, such as 'codemirror@5.65.21'."""
     npm = shutil.which("npm")
     if npm is None:
-        raise FileNotFoundError(f"npm fetches {package}: install Node.js, of which it is a part")
+        raise FileNotFoundError(
+            f"npm fetches {package}: install Node.js, of which it is a part, or give a folder with "
+            f"the packages by --pyodide; {RELEASE}"
+        )
     with tempfile.TemporaryDirectory() as folder:
         command = [npm, "pack", package, "--silent", "--pack-destination", folder]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        try:
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        except subprocess.CalledProcessError as error:
+            raise OSError(
+                f"npm could not fetch {package}: connect to its registry, or give a folder with "
+                f"the packages by --pyodide; {RELEASE}"
+            ) from error
         (archive,) = Path(folder).iterdir()
         return archive.read_bytes()
 
@@ -123,26 +155,22 @@ def checked(archive, integrity, what):
     return archive
 
 
-def wheels():
-    """The wheels of this package, built now, and of graphviz: dicts from name to bytes."""
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    with tempfile.TemporaryDirectory() as folder:
-        required = Path(folder, "graphviz.txt")
-        required.write_text(GRAPHVIZ)
-        subprocess.run(
-            [*pip, "download", "--no-deps", "--require-hashes", "-r", required, "-d", folder],
-            check=True,
-        )
-        subprocess.run([*pip, "wheel", "--no-deps", ROOT, "-w", folder], check=True)
-        return {path.name: path.read_bytes() for path in sorted(Path(folder).glob("*.whl"))}
-
-
-def zipped(names):
-    """An archive of parts of the course."""
+def zipped(tasks=None):
+    """An archive of what Python imports in the page: parts of the course, and two packages."""
     archive = BytesIO()
     with ZipFile(archive, "w") as opened:
-        for name in names:
+        for name in PYTHON:
             opened.writestr(name, (PARTS / name).read_bytes())
+        for folder in own_chapters(tasks):
+            for name in ("tests", "picture"):
+                if (path := folder / f"{name}.py").exists():
+                    opened.writestr(f"{folder.name}_{name}.py", path.read_bytes())
+        for package in OWN:
+            folder = Path(package.__file__).parent
+            for path in sorted(folder.rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    name = path.relative_to(folder.parent).as_posix()
+                    opened.writestr(name, path.read_bytes())
     return archive.getvalue()
 
 
@@ -153,7 +181,8 @@ def compiled(files):
     """
     node = shutil.which("node")
     if node is None:
-        raise FileNotFoundError("node compiles modules of the course: install Node.js")
+        print("No Node.js here: the page will start more slowly.")
+        return files
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             Path(folder, name).write_bytes(content)
@@ -161,26 +190,26 @@ def compiled(files):
         return {name: Path(folder, name).read_bytes() for name in files}
 
 
-def course(cache=CACHE, language="en", own=None):
+def course(cache=CACHE, language="en", own=None, tasks=None):
     """The page as text."""
     packages = {name: fetched(name, cache) for name in PACKAGES}
     files = {Path(x).name: packages[name][x] for name, paths in PACKED.items() for x in paths}
     lock = json.loads(packages["pyodide"]["pyodide-lock.json"])
     lock["packages"] = {}  # all that is installed is in the page
     files["pyodide-lock.json"] = json.dumps(lock).encode()
-    files = compiled(files | wheels() | {"course.zip": zipped(PYTHON)})
+    files = compiled(files | {"course.zip": zipped(tasks)})
     editor, table = packages["codemirror"], texts(language, own)
     return html_page(
         "course",
         "course",
         folder=PARTS,
         policy=POLICY,
-        made_of=html.escape(made_of(files)),
+        made_of=html.escape(made_of()),
         language=language,
         texts=own,
         title=html.escape(table["title"]),
         noscript=html.escape(table["noscript"]),
-        words=as_json(table | solutions(table)),
+        words=as_json(table | solutions(table, tasks)),
         files="\n".join(map(packed, files, files.values())),
         worker=(PARTS / "worker.js").read_text(encoding="utf-8"),
         editor_css=editor["lib/codemirror.css"].decode(),
@@ -191,22 +220,80 @@ def course(cache=CACHE, language="en", own=None):
 def texts(language, own=None):
     """All texts of the course in one language, by name.
 
+    Args:
+        language: a column of the table.
+        own: a file of the same form; its texts replace those of texts.toml.
+
     Raises:
         ValueError: a text has no such language.
     """
     return texts_of(language, PARTS / "texts.toml", own)
 
 
-def solutions(table):
-    """For each chapter, a program that has done those before it, and what completes the chapter."""
+def own_chapters(tasks):
+    """The folders of a teacher's own chapters, in the order of their names.
+
+    Raises:
+        ValueError: there is none, or one has no text, start or tests.
+    """
+    found = sorted(p for p in Path(tasks).iterdir() if (p / "text.md").exists()) if tasks else []
+    if tasks and not found:
+        raise ValueError(f"{tasks} has no folder with a text.md: each chapter is such a folder")
+    for folder in found:
+        if not folder.name.isidentifier():
+            raise ValueError(f"a chapter's folder is named like a variable, got {folder.name!r}")
+        for name in ("start.py", "tests.py"):
+            if not (folder / name).exists():
+                raise ValueError(f"{folder} has no {name}: a chapter needs it")
+    return found
+
+
+def texts_of_own(folder):
+    """The texts of such a chapter by the keys of the table."""
+    text = (folder / "text.md").read_text(encoding="utf-8")
+    title, _, text = text.removeprefix("# ").partition("\n")
+    text, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    sections = {
+        head.strip(): part.strip() for head, _, part in (s.partition("\n") for s in sections)
+    }
+    if "Task" not in sections:
+        raise ValueError(f"{folder / 'text.md'} has no section '## Task': it says what to do")
+    label, _, title = title.partition(": ")
+    start = (folder / "start.py").read_text(encoding="utf-8").strip()
+    solution, key = folder / "solution.py", folder.name
+    return {
+        key: label,
+        f"{key}.title": title or label,
+        f"{key}.text": text.strip(),
+        f"{key}.task": sections["Task"],
+        f"{key}.start": start if start.startswith("# ") else f"# {title or label}\n\n{start}",
+        f"{key}.graph": sections.get("Picture", title or label),
+        f"{key}.before": "",
+        f"{key}.solution": hidden(solution.read_text("utf-8") if solution.exists() else ""),
+    }
+
+
+def hidden(solution):
+    """The solution, so that a search in the page does not find it."""
+    return base64.b64encode(solution.encode("ascii", "backslashreplace")).decode()
+
+
+def solutions(table, tasks=None):
+    """The chapters' names; for each, a program that has done those before it, and a solution."""
     answers = runpy.run_path(str(PARTS / "answers.py"))
     made, program = {}, ""
     for chapter, edits in answers["ANSWERS"].items():
         made[f"{chapter}.before"] = program
-        made[f"{chapter}.solution"] = "\n\n".join(new.strip("\n") for _, new in edits)
+        made[f"{chapter}.solution"] = hidden("\n\n".join(new.strip("\n") for _, new in edits))
         start = table[f"{chapter}.start"]
         program = answers["edited"](f"{program}\n\n{start}\n" if program else f"{start}\n", edits)
-    return made
+    names = list(answers["ANSWERS"])
+    for folder in own_chapters(tasks):
+        if folder.name in table:
+            raise ValueError(f"the name of {folder} is taken: rename the folder")
+        made |= texts_of_own(folder)
+        names.append(folder.name)
+    return made | {"names": " ".join(names)}
 
 
 def packed(name, data):
@@ -215,22 +302,29 @@ def packed(name, data):
     return f'<script type="text/plain" class="file" data-name="{html.escape(name)}">{text}</script>'
 
 
-def made_of(files):
+def made_of():
     """What the file contains, with versions and licences."""
     parts = [f"{name} {version} ({licence})" for name, (version, _, licence) in PACKAGES.items()]
-    own = [name.removesuffix("-py3-none-any.whl") for name in files if name.endswith(".whl")]
-    return ", ".join([*(f"{name.replace('-', ' ')} (MIT)" for name in own), *parts])
+    own = [f"{package.__name__} {package.__version__} (MIT)" for package in OWN]
+    return ", ".join([*own, *parts])
 
 
 def main():
     """Builds the course and says how large it is."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("-o", "--out", default="course.html", help="the file to write")
-    parser.add_argument("--texts", metavar="FILE", help="a TOML file of your own texts")
-    parser.add_argument("--language", default="en", help="a column of texts.toml (default: en)")
-    parser.add_argument("--cache", default=CACHE, type=Path, help="where to keep the npm packages")
+    add = parser.add_argument
+    add("-o", "--out", default="course.html", help="the file to write")
+    add("--language", default="en", help="a column of the table of texts (default: en)")
+    add("--texts", type=Path, metavar="FILE", help="texts that replace those of texts.toml")
+    add("--tasks", type=Path, metavar="FOLDER", help="a folder with chapters of your own")
+    add("--pyodide", "--cache", type=Path, metavar="FOLDER", default=CACHE, dest="cache",
+        help="the folder of the npm packages, as .tgz; npm fetches into it those that are not "
+        f"there (default: {CACHE})")  # fmt: skip
     options = parser.parse_args()
-    page = course(options.cache, options.language, options.texts).encode()
+    try:
+        page = course(options.cache, options.language, options.texts, options.tasks).encode()
+    except (OSError, ValueError) as error:
+        parser.exit(2, f"micrograd course: {error}\n")
     write_whole(options.out, page)
     print(f"{options.out}: {len(page) / 1e6:.1f} MB")
     if len(page) > LARGEST:

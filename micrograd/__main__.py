@@ -322,10 +322,19 @@ def start(options: argparse.Namespace) -> int:
 
 def train(arguments: list[str]) -> int:
     """Trains a small network on two moons and draws its decision boundary; see train --help."""
-    demo = Path(__file__).parent.parent / "demos" / "decision_boundary.py"  # in a clone
+    return _run_demo("decision_boundary.py", "train", arguments)
+
+
+def course(arguments: list[str]) -> int:
+    """Builds the course, one HTML file in which you write an engine; see course --help."""
+    return _run_demo("course.py", "course", arguments)
+
+
+def _run_demo(name: str, command: str, arguments: list[str]) -> int:
+    demo = Path(__file__).parent.parent / "demos" / name  # in a clone
     if not demo.exists():  # installed from a wheel
-        demo = Path(sysconfig.get_path("data"), "share", "micrograd", demo.name)
-    sys.argv = ["python -m micrograd train", *arguments]
+        demo = Path(sysconfig.get_path("data"), "share", "micrograd", name)
+    sys.argv = [f"python -m micrograd {command}", *arguments]
     runpy.run_path(str(demo), run_name="__main__")
     return 0
 
@@ -371,8 +380,8 @@ def main(arguments: list[str] | None = None) -> int:
     >>> main(["train", "--data", "circles"])  # doctest: +SKIP
     """
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if given[:1] == ["train"]:
-        return train(given[1:])
+    if given[0] in ("train", "course"):  # scripts with options of their own
+        return {"train": train, "course": course}[given[0]](given[1:])
     # argparse would take an expression like -x*2 for an option, unless a space comes first.
     if len(given) > 1 and re.match(r"-(?!h$|o$|-|$)", given[1]):
         given[1] = f" {given[1]}"
@@ -414,6 +423,7 @@ def _parser() -> argparse.ArgumentParser:
     add("-o", "--out", default="play.html", help="file name of the page")
     add("--title", help="title of the page")
     command(train)
+    command(course)
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
     begun = command(start, prog="micrograd start")
     begun.add_argument("file", help="a name that ends in .py (the skeleton) or .csv (points)")

@@ -5,11 +5,14 @@ import contextlib
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 import tarfile
 import time
+import venv
 from pathlib import Path
 
 import firefox
@@ -17,6 +20,7 @@ import pytest
 from demo_scripts import DEMOS, load
 from wrong_engines import MISTAKES, RIGHT, class_of
 
+import micrograd
 from micrograd.grade import grade, grade_file
 from micrograd.grade.report import drawing
 from micrograd.grade.rules import RULES
@@ -56,11 +60,14 @@ def test_every_text_that_the_page_uses_is_in_the_table_and_every_one_there_is_us
     used |= {text for pair in conditional for text in pair}
     used |= {"expected", "found", "hint.what", "hint.where", "hint.how", "free"}
     python = "".join(
-        (PARTS / f"{name}.py").read_text(encoding="utf-8") for name in ("tasks", "runner")
+        (PARTS / f"{name}.py").read_text(encoding="utf-8") for name in ("tasks", "runner", "built")
     )
-    used |= {f"says.{key}" for key in re.findall(r'\btext\(\s*"([^"]+)"', python)}
+    used |= {f"says.{key}" for key in re.findall(r"\btext\(\s*[\"']([^\"']+)", python)}
+    used -= {"names"}  # which the builder adds
     assert used <= texts.keys(), used - texts.keys()
-    of_chapters = {key for key in texts if key.partition(".")[0] in (*CHAPTERS, "free", "rule")}
+    of_chapters = {
+        key for key in texts if key.partition(".")[0] in (*CHAPTERS, "built", "free", "rule")
+    }
     assert texts.keys() == used | of_chapters
 
 
@@ -86,6 +93,24 @@ def test_a_text_without_a_column_of_the_language_is_an_error(builder):
 
 
 # ---- The builder
+
+
+def test_texts_of_ones_own_replace_those_of_the_course(builder, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('[run]\nen = "Go"\n')
+    assert builder.texts("en", own)["run"] == "Go"
+    own.write_text('[rnu]\nen = "Go"\n')
+    with pytest.raises(ValueError, match=r"own.toml has 'rnu', which is not used"):
+        builder.texts("en", own)
+    own.write_text('[run]\nxx = "Og"\n')
+    with pytest.raises(ValueError, match=r"own.toml has no 'xx' for .*: add them"):
+        builder.texts("xx", own)
+
+
+def test_without_the_packages_an_error_names_what_to_do(builder, tmp_path, monkeypatch):
+    monkeypatch.setattr(builder.shutil, "which", lambda name: None)
+    with pytest.raises(FileNotFoundError, match=r"--pyodide; course.html of a release"):
+        builder.fetched("pyodide", tmp_path)
 
 
 def packed(folder, content):
@@ -143,7 +168,7 @@ def finding_in(tasks, chapter, text):
 
 STARTS = {  # the rule and the first wrong number of a chapter as it opens
     "slope": ("slope", "slope"),
-    "value": ("runs", ""),  # there is no product yet
+    "value": ("memory", "a._prev"),
     "byhand": ("byhand-seed", "L.grad"),
     "order": ("order-operands", "b"),
     "backward": ("needed", ""),
@@ -174,7 +199,8 @@ WRONG = [  # chapter, what a learner writes instead, the rule, the first wrong n
      "slope", "slope"),
     ("value", [("(self, other), \"+\"", "(self,), \"+\"")], "memory", "c._prev"),
     ("value", [("(self, other), \"*\"", "(self, other), \"+\"")], "sign", "c._op"),
-    ("value", [("        self._prev = tuple(_children)\n", "")], "memory", "c._prev"),
+    ("value", [("        self._prev = tuple(_children)\n", "")], "memory", "a._prev"),
+    ("value", [("        self._op = _op\n", "")], "sign", "a._op"),
     ("byhand", [("L.grad = 1.0", "L.grad = 0.0")], "byhand-seed", "L.grad"),
     ("byhand", [("e.grad = f.data", "e.grad = e.data")], "byhand-product", "e.grad"),
     ("byhand", [("c.grad = e.grad", "c.grad = e.grad * c.data")], "byhand-sum", "c.grad"),
@@ -215,6 +241,31 @@ def test_a_wrong_answer_is_named_at_its_first_wrong_number(
     finding = finding_in(tasks, chapter, text)
     assert (finding.rule, finding.number) == (rule, number)
     assert "Value(" not in finding.what + finding.how  # no solution
+
+
+def test_what_is_right_already_is_said(tasks, texts):
+    text = program_of("value", texts, ANSWERS["value"][:1])  # __init__ is finished
+    finding = finding_in(tasks, "value", text)
+    assert finding.done == ("a new Value has _prev", "a new Value has _op")
+    sum_too = text.replace("other.data)", 'other.data, (self, other), "+")')
+    finding = finding_in(tasks, "value", sum_too)
+    assert finding.done[2:] == ("+ keeps its operands and its operation",)
+    assert finding.method == "Value.__mul__"
+    by_hand = edited(
+        program_of("byhand", texts, ANSWERS["byhand"]), [("    d.grad = e.grad\n", "")]
+    )
+    assert finding_in(tasks, "byhand", by_hand).done == ("L.grad", "e.grad", "f.grad")
+
+
+def test_too_large_a_rate_is_named(tasks, texts):
+    names = {"model": lambda x: tasks.Value(-1.0), "X": [[0.0, 1.0]], "y": [1]}
+    tasks.TRAINED.update(rate=9.0, losses=[3.0, 5.0, 2.0, 6.0])
+    assert tasks.boundary_finding(names, print).rule == "boundary-rate"
+    tasks.TRAINED.update(rate=9.0, losses=[8.0, 4.0, 4.0, 4.0])  # stuck
+    assert tasks.boundary_finding(names, print).rule == "boundary-rate"
+    tasks.TRAINED.update(rate=0.001, losses=[3.0, 2.9, 2.8])
+    assert tasks.boundary_finding(names, print).rule == "boundary"
+    tasks.TRAINED.clear()
 
 
 def test_grade_leaves_out_the_deepest_chain_in_a_browser(monkeypatch):
@@ -309,14 +360,18 @@ def page_file(builder, tmp_path_factory):
     try:  # only for this: errors in the build itself must show
         for name in builder.PACKAGES:
             builder.fetched(name)
-        builder.wheels()
-    except (OSError, builder.subprocess.CalledProcessError) as error:
+    except OSError as error:
         pytest.skip(f"the packages of the course cannot be had here: {error}")
-    sys.argv[1:], arguments = ["-o", str(path)], sys.argv[1:]
-    try:
-        builder.main()
-    finally:
-        sys.argv[1:] = arguments
+    # As a user has it: the command of a wheel, in an environment of its own.
+    folder = path.parent
+    python = folder / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", DEMOS.parent, "-w", folder], check=True)
+    (wheel,) = folder.glob("micrograd-*.whl")
+    venv.create(folder / "env", with_pip=False)
+    subprocess.run([*pip, "--python", python, "install", "--no-deps", wheel, "graphviz==0.21"],
+                   check=True)  # fmt: skip
+    subprocess.run([python, "-m", "micrograd", "course", "-o", path], check=True, cwd=folder)
     return path
 
 
@@ -405,8 +460,25 @@ def test_the_file_is_small_enough_and_says_what_is_inside(page_file, builder):
     assert len(text.encode()) <= builder.LARGEST
     assert "default-src 'none'" in text
     assert "connect-src" not in text
-    for part in ("pyodide 314.0.7", "@viz-js/viz 3.31.0", "codemirror 5.65.21", "micrograd 1.0.0"):
+    for part in (
+        "pyodide 314.0.7",
+        "@viz-js/viz 3.31.0",
+        "codemirror 5.65.21",
+        f"micrograd {micrograd.__version__}",
+    ):
         assert part in text
+
+
+FOR_A_GPT = "".join(
+    f"    def {name}(self):\n        out = Value({number}, (self,), {name!r})\n\n"
+    f"        def _backward():\n            self.grad += {slope} * out.grad\n\n"
+    "        out._backward = _backward\n        return out\n\n"
+    for name, number, slope in (
+        ("exp", "math.exp(self.data)", "out.data"),
+        ("log", "math.log(self.data)", "1 / self.data"),
+        ("relu", "max(0.0, self.data)", "(out.data > 0)"),
+    )
+)
 
 
 @pytest.mark.slow
@@ -443,6 +515,20 @@ def test_a_learner_goes_from_the_first_task_to_the_last(learner):
             inside.get_by_role("button", name="Train").wait_for()
         learner.press("Next chapter")
     learner.wait()
+    assert learner.told("heading") == "What you built"
+    learner.run()
+    built = learner.page.frame_locator("#shown iframe >> nth=0")
+    built.get_by_text("The GPT also needs: exp, log, relu.").wait_for()
+    learner.page.frame_locator("#shown iframe >> nth=1").get_by_role(
+        "button", name="Train"
+    ).wait_for()
+    learner.type("    def tanh(self):\n", FOR_A_GPT + "    def tanh(self):\n")
+    learner.run()
+    built.get_by_text("In 136 gradients, the largest difference is").wait_for()
+    before, after = (built.locator("tr").nth(i).locator("td").all_inner_texts() for i in (1, 2))
+    assert before[0] == before[1] > after[0] == after[1]
+    learner.press("Next chapter")
+    learner.wait()
     assert learner.told("heading") == "Free page"
     learner.run()
     assert learner.page.locator("#shown img").count() == 1
@@ -457,6 +543,54 @@ def test_a_learner_goes_from_the_first_task_to_the_last(learner):
     learner.run()
     assert "a deep chain would overflow the stack of the\n" in learner.told("printed")
     assert "no mistake found" in learner.told("printed")
+
+
+EXAMPLE = PARTS / "example"
+
+
+@pytest.fixture(scope="module")
+def own_page(builder, page_file, tmp_path_factory):
+    path = tmp_path_factory.mktemp("own") / "course.html"
+    path.write_text(builder.course(tasks=EXAMPLE), encoding="utf-8")
+    return path
+
+
+@pytest.mark.slow
+def test_a_chapter_of_a_teachers_own(opened, own_page):
+    assert "powers = [math" not in own_page.read_text(encoding="utf-8")  # of its solution
+    with opened(own_page, offline=True) as page:
+        learner = Learner(page)
+        learner.press("9 Softmax")
+        learner.wait()
+        assert learner.told("heading") == "9. From scores to probabilities"
+        assert page.locator("#pictures img").count() == 1
+        assert "does not have yet" not in learner.told("status")
+        verdict = learner.run()
+        assert "The first wrong number: sum(softmax([1.0, 2.0, 3.0]))" in verdict
+        assert "6.0" in verdict
+        for stage in ("What is wrong", "Look at softmax", "Divide each math.exp(z)"):
+            learner.press("Hint")
+            assert stage in learner.told("verdict")
+        learner.press("Solution")
+        assert "powers = [math.exp(z) for z in scores]" in learner.told("verdict")
+        learner.type("return scores  # divide each exp by the sum of all",
+                     "return [z / sum(scores) for z in scores]")  # fmt: skip
+        assert "Right so far: sum" in learner.run()
+        learner.type("z / sum(scores)", "math.exp(z) / sum(map(math.exp, scores))")
+        assert learner.run().startswith("Right."), learner.told("verdict")
+        assert learner.done() == ["softmax"]
+
+
+def test_a_chapter_that_lacks_something_is_an_error(builder, tmp_path):
+    with pytest.raises(ValueError, match=r"has no folder with a text.md"):
+        builder.own_chapters(tmp_path)
+    folder = shutil.copytree(EXAMPLE / "softmax", tmp_path / "mine")
+    (folder / "tests.py").unlink()
+    with pytest.raises(ValueError, match=r"mine has no tests.py: a chapter needs it"):
+        builder.own_chapters(tmp_path)
+    (folder / "text.md").write_text("# Mine: title\n\nText\n")
+    with pytest.raises(ValueError, match=r"text.md has no section '## Task'"):
+        builder.texts_of_own(folder)
 
 
 @pytest.mark.slow
@@ -629,7 +763,7 @@ def test_an_export_of_any_chapter_is_carried_on_anywhere(chromium, page_file, tm
 def test_nothing_is_wider_than_the_window(opened, page_file, width, scheme):
     with opened(page_file, width=width, color_scheme=scheme, offline=True) as page:
         learner = Learner(page)
-        for chapter in (*CHAPTERS, "free"):
+        for chapter in (*CHAPTERS, "built", "free"):
             page.evaluate("name => open(name)", chapter)
             learner.wait()
             assert page.evaluate("document.documentElement.scrollWidth") <= width, chapter

@@ -14,7 +14,7 @@ from shutil import unpack_archive
 from zipfile import ZipFile
 
 LIBRARY = Path("/files/python_stdlib.zip")
-UNPACKED = [Path("/files/course.zip"), *Path("/files").glob("*.whl")]
+UNPACKED = [Path("/files/course.zip")]
 PLACE = "/unpacked"
 
 

@@ -8,8 +8,9 @@ import {Results, STAGES, hintOf} from "./results.js";
 import {KEY, download, store, stored} from "./storage.js";
 import {element, paragraphs, textOf, words} from "./texts.js";
 
-const CHAPTERS = ["slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary"];
-const FREE = "free";
+const CHAPTERS = textOf("names").split(" ");
+const BUILT = "built", FREE = "free";
+const PAGES = [...CHAPTERS, BUILT, FREE];
 const MARKS = {  // what shows that a program has the part of a chapter
   slope: "def slope", value: "class Value", byhand: "def by_hand", order: "def topological_order",
   backward: "def backward", neuron: "class Neuron", network: "def training_step", boundary: "moons(",
@@ -18,7 +19,7 @@ const SLOW = 10;  // seconds until a run is called slow
 
 const at = (id) => document.getElementById(id);
 const state = stored();
-const results = new Results(at("printed"), at("shown"), at("verdict"));
+const results = new Results(at("printed"), at("shown"), at("verdict"), at("training"));
 let pictures = {};  // by chapter, once Python has drawn them
 let running = null;  // the chapter whose program runs
 let program = "";  // what is compared at the moment
@@ -49,7 +50,7 @@ function open(chapter) {
   document.body.classList.toggle("free", chapter === FREE);
   const text = chapter === FREE ? state.free || textOf("free.start") : state.text;
   if (text !== editor.text) editor.open(text);
-  if (chapter !== FREE && !begun(chapter)) {
+  if (CHAPTERS.includes(chapter) && !begun(chapter)) {
     const start = textOf(`${chapter}.start`), first = !text.trim();
     editor.append(first ? `${start}\n` : `\n\n${start}\n`);
     if (!first) editor.showLast(start.trim().split("\n").length - 2);
@@ -72,14 +73,15 @@ const headingOf = (chapter) => textOf(`${chapter}.start`).match(/^# .*/m)[0];
 
 // The chapters before this one that the program does not have.
 function missing() {
-  const before = CHAPTERS.slice(0, Math.max(0, CHAPTERS.indexOf(state.chapter)));
-  const names = before.filter((name) => !editor.text.includes(MARKS[name])).map((name) => textOf(name));
+  const isOwn = CHAPTERS.includes(state.chapter) && !(state.chapter in MARKS);  // a teacher's: by itself
+  const before = CHAPTERS.slice(0, isOwn || state.chapter === FREE ? 0 : PAGES.indexOf(state.chapter));
+  const names = before.filter((name) => name in MARKS && !editor.text.includes(MARKS[name])).map((name) => textOf(name));
   return names.length ? textOf("missing", {names: names.join(", ")}) : "";
 }
 
 // Keeps the program if it has done the chapters before this one, otherwise gives one that has.
 async function startHere() {
-  const {chapter} = state, before = CHAPTERS.slice(0, CHAPTERS.indexOf(chapter));
+  const {chapter} = state, before = chapter in MARKS ? CHAPTERS.slice(0, CHAPTERS.indexOf(chapter)) : [];
   state.done = await answered({survey: editor.text}) || state.done;
   const isOwn = before.every((name) => state.done.includes(name));
   if (!isOwn) {
@@ -115,7 +117,7 @@ function reset() {
 
 function lesson() {
   const {chapter} = state;
-  const count = chapter === FREE ? "" : `${CHAPTERS.indexOf(chapter) + 1}. `;
+  const count = !CHAPTERS.includes(chapter) ? "" : `${CHAPTERS.indexOf(chapter) + 1}. `;
   at("heading").textContent = count + textOf(`${chapter}.title`);
   at("text").replaceChildren(...paragraphs(textOf(`${chapter}.text`)));
   at("task").replaceChildren(...words(textOf(`${chapter}.task`)));
@@ -126,10 +128,10 @@ function lesson() {
 
 function chapters() {
   const {chapter} = state;
-  at("chapters").replaceChildren(...[...CHAPTERS, FREE].map((name, i) => {
+  at("chapters").replaceChildren(...PAGES.map((name, i) => {
     const button = element("button", name === chapter ? {"aria-current": "page"} : {});
     const done = state.done.includes(name);
-    button.append(name === FREE ? textOf(FREE) : `${done ? "✓" : i + 1} ${textOf(name)}`);
+    button.append(!CHAPTERS.includes(name) ? textOf(name) : `${done ? "✓" : i + 1} ${textOf(name)}`);
     button.disabled = running !== null;
     button.addEventListener("click", () => open(name));
     return element("li", {}, button);
@@ -152,8 +154,8 @@ function controls() {
   const {chapter} = state, done = state.done.includes(chapter);
   at("run").disabled = !python.ready || running !== null;
   at("stop").disabled = running === null;
-  at("start").disabled = at("reset").disabled = !python.ready || running !== null || chapter === FREE;
-  at("solution").hidden = !finding || hints < STAGES.length;
+  at("start").disabled = at("reset").disabled = !python.ready || running !== null || !CHAPTERS.includes(chapter);
+  at("solution").hidden = !finding || hints < STAGES.length || !textOf(`${chapter}.solution`);
   at("hint").disabled = !finding || hints === STAGES.length;
   at("export").disabled = running !== null;
   at("import").disabled = !python.ready || running !== null;
@@ -202,9 +204,10 @@ async function answered(request) {
 function judge(chapter, result) {
   say(textOf("ran"));
   if (result.error) {
-    say(result.error.kind === "NameError" && missing() || textOf("failed"), "bad");
+    const lacking = result.error.kind === "NameError" && missing();
+    say(lacking || textOf("failed"), "bad");
     editor.mark(result.error.line);
-    results.error(result.error);
+    results.error(result.error, lacking);
     if (result.error.kind === "MemoryError") again(textOf("memory"));
   } else if (result.finding) {
     finding = result.finding;
@@ -212,10 +215,10 @@ function judge(chapter, result) {
     say(textOf("differs"), "bad");
     state.done = state.done.filter((name) => name !== chapter);
     results.finding(finding);
-  } else if (chapter !== FREE) {
+  } else if (CHAPTERS.includes(chapter)) {
     if (!state.done.includes(chapter)) state.done.push(chapter);
     say(textOf("agrees"));
-    const last = chapter === CHAPTERS.at(-1);
+    const last = chapter === "boundary";
     results.tell("good", element("h3", {}, textOf(last ? "right.last" : "right")));
   }
   at("printed").scrollTop = at("printed").scrollHeight;
@@ -260,6 +263,7 @@ const hear = {
   },
   printed: (content) => results.print(content),
   shown: (content) => results.show(content),
+  trained: (losses) => results.train(losses),
   ended(text) {
     if (python.ready) again(textOf("ended", {text}));
     else say(textOf("broken", {text}), "bad");
@@ -291,13 +295,13 @@ async function importFile(file) {
   }
   const [, program, chapter] = text.replace(/\r\n?/g, "\n").match(EXPORTED);
   editor.replace(program);
-  if (state.chapter !== FREE) await carryOn(CHAPTERS[chapter - 1]);
+  if (state.chapter !== FREE) await carryOn(PAGES[chapter - 1]);
   say(textOf("imported", {name: file.name}));
 }
 
 // An export ends with the chapter that is open. Which ones are done, the program itself shows.
-const EXPORTED = /^(.*?)(?:# micrograd course: chapter ([1-8]) is open\n*)?$/s;
-const progressLine = () => `# micrograd course: chapter ${CHAPTERS.indexOf(state.chapter) + 1} is open\n`;
+const EXPORTED = /^(.*?)(?:# micrograd course: chapter (\d+) is open\n*)?$/s;
+const progressLine = () => `# micrograd course: chapter ${PAGES.indexOf(state.chapter) + 1} is open\n`;
 
 // Goes to the chapter of an export, or to the one after the last that the program has done.
 async function carryOn(chapter) {
@@ -311,7 +315,7 @@ at("run").addEventListener("click", run);
 at("stop").addEventListener("click", stop);
 at("hint").addEventListener("click", hint);
 at("solution").addEventListener("click", () => {
-  results.solution(textOf(`${state.chapter}.solution`));
+  results.solution(atob(textOf(`${state.chapter}.solution`)));
   at("solution").hidden = true;
 });
 at("start").addEventListener("click", startHere);
@@ -323,7 +327,7 @@ at("export").addEventListener("click", () => {
 at("import").addEventListener("click", () => at("file").click());
 at("file").addEventListener("change", ({target}) => { importFile(target.files[0]); target.value = ""; });
 at("next").addEventListener("click", () => {
-  open([...CHAPTERS, FREE][CHAPTERS.indexOf(state.chapter) + 1]);
+  open(PAGES[PAGES.indexOf(state.chapter) + 1]);
   at("heading").focus();
 });
 window.addEventListener("storage", ({key, newValue}) => {

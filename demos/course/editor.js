@@ -10,6 +10,7 @@ export function makeEditor(place, label, onChange, onRun, onLeave) {
       "Shift-Tab": "indentLess", "Esc": onLeave,
     },
   });
+  mirror.getScrollerElement().tabIndex = 0;  // it can be scrolled by keys
   let marked = null;
   const unmark = () => {
     if (marked !== null) mirror.removeLineClass(marked, "background", "marked");

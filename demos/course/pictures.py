@@ -4,6 +4,8 @@ Modules for pages are loaded when the first page is made, so that Python is read
 """
 
 import random
+from contextlib import suppress
+from importlib import import_module
 
 from tasks import language
 
@@ -13,7 +15,13 @@ from micrograd import Value, draw_dot
 
 def pictures_of(chapter):
     """The pictures of a chapter, each with the key of its caption in the table of texts."""
-    return [(f"{chapter}.{name}", picture) for name, picture in PICTURES[chapter]()]
+    drawn = PICTURES[chapter]() if chapter in PICTURES else _own(chapter)
+    return [(f"{chapter}.{name}", picture) for name, picture in drawn]
+
+
+def _own(chapter):
+    with suppress(ModuleNotFoundError):
+        yield "graph", import_module(f"{chapter}_picture").picture()
 
 
 def _slope():
@@ -95,5 +103,5 @@ def _boundary():
 
 PICTURES = {
     "slope": _slope, "value": _value, "byhand": _byhand, "order": _order, "backward": _backward,
-    "neuron": _neuron, "network": _network, "boundary": _boundary, "free": list,
+    "neuron": _neuron, "network": _network, "boundary": _boundary, "built": list, "free": list,
 }  # fmt: skip

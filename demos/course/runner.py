@@ -6,6 +6,7 @@ a program prints and draws goes to the page while it runs.
 
 import ast
 import builtins
+import functools
 import io
 import json
 import linecache
@@ -87,6 +88,7 @@ def run(chapter, text, engine=None):
         engine: the text of my_engine.py, which a program on the free page can import.
     """
     sys.stdout.begin()
+    tasks.TRAINED.clear()
     sys.modules.pop("my_engine", None)
     file = FILE if engine is None else "program.py"
     for name, content in ((FILE, engine), (file, text)):
@@ -100,27 +102,64 @@ def run(chapter, text, engine=None):
         post("stage", {"running": file})
         tree = ast.parse(text, file)
         body = [x for x in tree.body if not _is_text(x)]
+        if chapter == "boundary":
+            body, module.watched_step = _watched(body), watched_step
         exec(compile(ast.Interactive(body), file, "single"), vars(module))
         if chapter == "free":
             return {}
         sys.stdout.mute()
+        if chapter == "built":
+            show_built(vars(module))
+            return {}
+        if chapter == "boundary" and tasks.TRAINED:
+            post("trained", tasks.TRAINED["losses"])
         finding = tasks.first_finding(chapter, vars(module), checking)
-        if finding is None and chapter == tasks.CHAPTERS[-1]:
+        if finding is None and chapter == "boundary":
             show_network(module.model, module.X, module.y)
         return {"finding": as_json(finding, text)} if finding else {}
     except BaseException as error:
         return {"error": described(error, file)}
 
 
+def _watched(body):
+    """The program, in which the learner's training_step tells the page of each loss."""
+    at = [i for i, x in enumerate(body) if getattr(x, "name", "") == "training_step"]
+    if not at:
+        return body
+    watching = ast.parse("training_step = watched_step(training_step)").body
+    return [*body[: at[-1] + 1], *watching, *body[at[-1] + 1 :]]
+
+
+def watched_step(step):
+    """The learner's training step; keeps its losses, and shows them while the program runs."""
+    watched = {"model": None, "losses": [], "last": 0.0}
+
+    @functools.wraps(step)
+    def training_step(model, xs, ys, rate):
+        loss = step(model, xs, ys, rate)
+        if model is not watched["model"]:  # chapter 7 has trained another one
+            watched.update(model=model, losses=[], last=0.0)
+        with suppress(AttributeError, TypeError, ValueError):
+            watched["losses"].append(float(loss.data))
+            tasks.TRAINED.update(rate=rate, losses=watched["losses"])
+            if time.monotonic() - watched["last"] > 2 * PAUSE:
+                watched["last"] = time.monotonic()
+                post("trained", watched["losses"])
+        return loss
+
+    return training_step
+
+
 def chapters_done(text):
     """The chapters that a program has done. One that ends with an error counts up to there."""
+    tasks.TRAINED.clear()
     sys.stdout.begin()
     sys.stdout.mute()
     module = sys.modules["__main__"] = ModuleType("__main__")
     with suppress(Exception, SystemExit):
         exec(compile(text, FILE, "exec"), vars(module))
     done = []
-    for chapter in tasks.CHAPTERS:
+    for chapter in tasks.TEXTS["names"].split():
         with suppress(Exception, SystemExit):
             if not tasks.first_finding(chapter, vars(module), checking):
                 done.append(chapter)
@@ -142,6 +181,9 @@ def as_json(finding, text):
     """A finding as the page needs it."""
     fields = {name: x for name, x in vars(finding).items() if name != "drawing"}
     fields["line"] = tasks.line_of(finding.method, text) if finding.method else 0
+    fields["absent"] = not fields["line"]
+    if fields["absent"] and "." in finding.method:  # a method to add: its class
+        fields["line"] = tasks.line_of(finding.method.partition(".")[0], text)
     fields["svg"] = finding.drawing.pipe(encoding="utf-8") if finding.drawing else ""
     return fields
 
@@ -226,6 +268,22 @@ def as_shown(thing):
 def refuse_input(prompt=""):
     """Says that input() cannot work here."""
     raise RuntimeError(tasks.text("input"))
+
+
+def show_built(names):
+    """Shows what a program has built: its parts, its training, and a step of a GPT."""
+    import built
+
+    page = PLAIN + "<style>th, td { text-align: left; padding: 2px 12px 2px 0 }</style>"
+    page += built.parts_of(names)
+    network = built.trained(names, watched_step)
+    if network is None:
+        page += f"<p>{tasks.text('built-train')}</p>"
+    page += built.gpt_beside_ours(names.get("Value"))
+    post("shown", {"page": page, "title": tasks.TEXTS["built"], "height": 420})
+    if network is not None:
+        post("trained", tasks.TRAINED.get("losses", []))
+        show_network(*network)
 
 
 def show_network(model, X, y):

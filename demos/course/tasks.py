@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from micrograd import Value, draw_dot
@@ -48,6 +48,7 @@ class Finding:
         method: where to look, for example 'Value.__mul__' or 'slope'.
         what, how: the rule and the fix, if they are those of `micrograd.grade`.
         drawing: the graph of the program, or nothing.
+        done: what is right already, in words.
     """
 
     rule: str
@@ -60,8 +61,10 @@ class Finding:
     what: str = ""
     how: str = ""
     drawing: Any = field(default=None, compare=False)
+    done: tuple[str, ...] = ()
 
 
+TRAINED: dict[str, Any] = {}  # in the last chapter: the rate, and the losses of all steps
 TEXTS: dict[str, str] = {}  # the table of texts in the language of the page
 
 
@@ -90,6 +93,12 @@ def first_finding(
         "order": order_finding, "neuron": neuron_finding, "network": step_finding,
         "boundary": boundary_finding,
     }.get(chapter)  # fmt: skip
+    if chapter not in CHAPTERS:
+        from own import own_finding  # which needs this module
+
+        return own_finding(chapter, names, say)
+    if chapter == "value":  # its steps one by one; the class as a whole comes last
+        return memory_finding(names, say) or class_finding(chapter, names, say)
     return (
         (chapter != "slope" and class_finding(chapter, names, say))
         or (own and own(names, say))
@@ -114,11 +123,14 @@ def class_finding(
     for first, *_ in Report("yours", checks).mistakes:
         return _finding_of(first, graded)
     needed = NEEDED if CHAPTERS.index(chapter) >= CHAPTERS.index("neuron") else ()
-    for check in checks:
-        if check.operation in needed and check.aspect == "value" and not check.passed:
+    values = [x for x in checks if x.operation in needed and x.aspect == "value"]
+    done = tuple(check.operation for check in values if check.passed)
+    for check in values:
+        if not check.passed:
             found = graded.error_in(check.program)["text"]
+            lacking = REFLECTED.get(check.operation) or min(methods_in(check.operation))
             return Finding("needed-here", check.program, expected=text("no-error"), found=found,
-                           method=f"Value.{min(methods_in(check.operation))}")  # fmt: skip
+                           method=f"Value.{lacking}", done=done)  # fmt: skip
     return None
 
 
@@ -259,17 +271,38 @@ def _error(error: BaseException) -> str:
 
 
 def memory_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Finding | None:
-    """The first result that does not remember its operands or its operation."""
-    graded = GradedClass(names["Value"])
+    """The first step that is missing: `__init__` keeps both, then `+` and `*` pass them on."""
+    kind = names.get("Value")
+    if not isinstance(kind, type) or is_ours(kind):
+        return None  # the check of the class says so
+    graded, done = GradedClass(kind), ()
+    say("a = Value(2.0)")
+    try:
+        new = kind(2.0)
+    except Exception:
+        return None
+    for name, rule in (("_prev", "memory"), ("_op", "sign")):
+        what = text("remembers", name=name)
+        if not hasattr(new, name):
+            return Finding(rule, "a = Value(2.0)", number=f"a.{name}", expected=what, done=done,
+                           found=text("absent", name=f"a.{name}"),
+                           method="Value.__init__")  # fmt: skip
+        done += (what,)
     for program in ("a = Value(2.0); b = Value(-3.0); c = a + b",
                     "a = Value(2.0); b = Value(-3.0); c = a * b"):  # fmt: skip
         say(program)
-        made, ours = graded.run(program), OURS.run(program)
+        ours = OURS.run(program)
         operation = "__add__" if "+" in program else "__mul__"
-        about = {"program": program, "method": f"Value.{operation}",
+        about = {"program": program, "method": f"Value.{operation}", "done": done,
                  "drawing": draw_dot(ours["c"], names=ours, highlight=[ours["c"]])}  # fmt: skip
+        if not hasattr(kind, operation):
+            return Finding("runs", expected=text("no-error"),
+                           found=text("absent", name=f"Value.{operation}"), **about)  # fmt: skip
         try:
+            made = graded.run(program)
             operands = list(made["c"]._prev)
+        except RaisedError:
+            return None
         except (AttributeError, TypeError):
             return Finding("memory", number="c._prev", expected=text("holds", what="a, b"),
                            found=text("no-operands"), **about)  # fmt: skip
@@ -283,6 +316,7 @@ def memory_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Find
         if op != sign:
             return Finding("sign", number="c._op", expected=f"c._op = {sign!r}",
                            found=f"c._op = {shown(repr(op), 40)}", **about)  # fmt: skip
+        done += (text("passes", sign=sign),)
     return None
 
 
@@ -317,6 +351,7 @@ def by_hand_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Fin
                     _rule_by_hand(x, number, ours), number=f"{x}.grad",
                     expected=f"{x}.grad = {right:.6g}", found=f"{x}.grad = {number:.6g}",
                     drawing=drawing(program, {x: {"grad": number}}),
+                    done=tuple(f"{y}.grad" for y in [*found][: [*found].index(x)]),
                     **about,
                 )  # fmt: skip
     return None
@@ -534,6 +569,16 @@ def boundary_finding(names: Mapping[str, Any], say: Callable[[str], None]) -> Fi
     right = len(scores) - len(wrong)
     if right >= ENOUGH * len(scores):
         return None
+    losses = TRAINED.get("losses", [])
+    rises = sum(not (after <= before) for before, after in pairwise(losses))  # NaN rises, too
+    # Or tanh is at its ends, where its slope is 0: the loss stays as it is.
+    stuck = losses and losses[-1] >= 0.99 * losses[len(losses) // 2]
+    sure = all(abs(scores[i]) > 0.98 for i in wrong)
+    if rises > len(losses) / 4 or (stuck and sure):
+        found = text("jumps", rate=TRAINED["rate"], rises=rises, steps=len(losses),
+                     loss=f"{losses[-1]:.4g}")  # fmt: skip
+        return Finding("boundary-rate", expected=text("enough", share=f"{ENOUGH:.0%}"),
+                       found=found, **about)  # fmt: skip
     (x1, x2), score = names["X"][wrong[0]], scores[wrong[0]]
     return Finding(
         "boundary", number=f"model(X[{wrong[0]}])",

@@ -29,6 +29,6 @@ export function paragraphs(text) {
     else parts.push(part);
   }
   return parts.map((part) => isProgram(part)
-    ? element("pre", {class: "code"}, part.replace(/^ {4}/gm, ""))
+    ? element("pre", {class: "code", tabindex: "0"}, part.replace(/^ {4}/gm, ""))
     : element("p", {}, ...words(part)));
 }

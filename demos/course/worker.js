@@ -45,9 +45,6 @@ async function started(texts) {
     imported("viz.js").then((module) => module.instance()),
   ]);
   post("progress", 0.7);
-  for (const name of Object.keys(files).filter((name) => name.endsWith(".whl"))) {
-    python.unpackArchive(await bytes(name), "wheel");
-  }
   python.unpackArchive(await bytes("course.zip"), "zip");
   post("progress", 0.8);
   const draw = (dot, format, engine) => viz.renderString(dot, {format, engine});
