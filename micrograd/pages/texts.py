@@ -54,6 +54,10 @@ def texts_of(
     table = table or TABLE
     rows = _columns(table.read_text(encoding="utf-8"))
     if own is not None:
+        known = rows.keys() | _columns(TABLE.read_text(encoding="utf-8")).keys()
+        unknown = sorted(_columns(Path(own).read_text(encoding="utf-8")).keys() - known)
+        if unknown and table is not TABLE:  # one file may serve the pages and the course
+            raise ValueError(f"{Path(own).name} has {unknown[0]!r}, which is not used")
         rows = _replaced(rows, Path(own), language)
     lacking = [key for key, columns in rows.items() if language not in columns]
     if lacking:
