@@ -45,12 +45,6 @@ class Recurrent(Module):
         return found
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with browser.running() as found:
-        yield found
-
-
 def trained(model, optimizer, steps, letters="ab", texts=TEXTS):
     """Trains as the page does, with the compiler; returns the last loss."""
     end = len(letters)
