@@ -128,7 +128,7 @@ def learning_curves(
     validation = validation or {}
     kinds = sorted({*training, *validation}, reverse=True)
     if kinds not in (["loss"], ["accuracy"], ["loss", "accuracy"]):
-        got = kinds if isinstance(training, Mapping) else repr(training)[:40]
+        got = kinds if hasattr(training, "keys") else repr(training)[:40]
         expected = 'expected "loss" or "accuracy" or both'
         raise ValueError(f"{expected}, got {got}")
     figure = NotebookFigure((4.6 * len(kinds), 3.4), dark)
