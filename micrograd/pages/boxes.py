@@ -52,8 +52,10 @@ def boxes_of(
         mine = [i for i in part.nodes if i in outputs[id(part)]]
         for k, i in enumerate(mine, 1):
             label_of[i] = part.label + (f"[{k}]" if len(mine) > 1 else "")
-    if tree.is_called and drawn.values[1:]:
-        label_of |= {int(result[1:]): "loss" for result in drawn.results[:1]}
+    for root in (int(result[1:]) for result in drawn.results[:1]):
+        around = [tree.parts[k].kind for k in tree.path(tree.box_of[root])]
+        if tree.parts and drawn.values[1:] and (tree.is_called or "call" not in around):
+            label_of[root] = "loss"
     texts = words or texts_of("en")
 
     def told(text: str) -> str:
