@@ -320,3 +320,34 @@ def test_parameters_of_any_model_have_names_without_calls():
 def test_a_product_of_matrices_opens_into_its_sums():
     y = calls(matrices)
     assert [t for t in titles(y, level="@") if t.startswith("@")] == ["@ 1", "@ 2", "@ 3"]
+
+
+def test_the_layers_of_another_engine_are_boxes_if_the_model_is_named():
+    class Other:
+        def __init__(self, data, children=(), slopes=()):
+            self.data, self.grad, self._children, self._local_grads = data, 0.0, children, slopes
+
+        def __mul__(self, other):
+            return Other(self.data * other.data, (self, other), (other.data, self.data))
+
+        def __add__(self, other):
+            return Other(self.data + other.data, (self, other), (1.0, 1.0))
+
+    class Neuron:
+        def __init__(self):
+            self.w, self.b = [Other(0.5), Other(-2.0)], Other(1.0)
+
+        def __call__(self, x):
+            products = [w * Other(number) for w, number in zip(self.w, x, strict=True)]
+            return products[0] + products[1] + self.b
+
+    class Layer:
+        def __init__(self):
+            self.neurons = [Neuron() for _ in range(3)]
+
+    layer = Layer()
+    outputs = [[neuron(x) for neuron in layer.neurons] for x in ([1.0, 2.0], [3.0, 4.0])]
+    loss = outputs[0][0] * outputs[0][1] + outputs[1][2] * outputs[1][0]
+    text = draw_dot(loss, names={"net": [layer], "layer": layer}, level=0).source
+    assert "2 examples" in text
+    assert ">layer<" in text

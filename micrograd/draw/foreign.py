@@ -38,7 +38,7 @@ from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, operations
 from micrograd.core.numbers import as_number
 from micrograd.derivatives import again, local_derivatives, shares
-from micrograd.draw.names import Names, is_array
+from micrograd.draw.names import Names, is_array, is_model, kept
 from micrograd.engine import Value, topological_order
 
 UNKNOWN = (
@@ -109,6 +109,12 @@ def as_ours(root: Any, *others: Any) -> list[Any]:
         return [root, *others]
     copy_of = _copies(foreign)
     replaced = [_replaced(thing, copy_of) for thing in (root, *others)]
+    for thing, given in zip(replaced, (root, *others), strict=True):
+        if isinstance(given, Mapping):  # models of the engine: the paths of their parameters
+            for name, model in given.items():
+                if isinstance(name, str) and is_model(model):
+                    parts = kept(model, lambda x: id(x) in copy_of)
+                    thing.update((f"{name}.{path}", copy_of[id(v)]) for path, v in parts)
     for thing in replaced:
         if isinstance(thing, Mapping):  # names from the user replace labels of the engine
             for value in Names(thing).label_of.keys() & set(copy_of.values()):

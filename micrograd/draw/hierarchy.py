@@ -37,6 +37,7 @@ ALONE = 4  # leaves without names are drawn one by one if there are at most this
 PARTS = 10
 LARGEST = 400  # cards that a level may open
 CHAIN = 6  # members of a stack that is open at first
+WIDE = 8  # cards in a row that fit into a window
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 INDICES = re.compile(r"(\[\w+\])+$")
 
@@ -458,8 +459,17 @@ class Hierarchy:
             least = min(stacks, key=self.members, default=-1)
             if least < 0 or count - 1 + self.members(least) > MOST:
                 return opened
+            if self._columns(opened | {least}) > WIDE:
+                return opened
             opened.add(least)
             count += self.members(least) - 1
+
+    def _columns(self, opened: Collection[int]) -> int:
+        # How many cards follow one another.
+        column: dict[str, int] = {}
+        for box in self.view(opened).nodes:
+            column[box.name] = 1 + max((column.get(o, 0) for o in box.operands), default=0)
+        return max(column.values())
 
     def _is_chain(self, part: Part) -> bool:
         # Whether it is a stack of a few boxes, and some member uses what another one computes; or

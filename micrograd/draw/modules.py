@@ -244,7 +244,8 @@ def _of_owners(order: Sequence[Value], named: Names) -> Iterator[_Neuron]:
     for call in {id(c): c for c in of_call.values()}.values():
         path, inside = owner[call[0]], set(call)
         given = [o for v in call for o in v._prev if o not in inside and o not in named.parameters]
-        inputs = [o.data if o.is_constant else id(o) for o in given]
+        # another engine may make a leaf of its own wherever a number is used
+        inputs = [id(o) if o._prev or o in named.label_of else o.data for o in given]
         outer = path.rpartition(".")[0]
         layer = _Layer((outer, *inputs), outer, named.short(outer))
         name = named.short(path)

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -55,6 +55,8 @@ class Names:
         for name, thing in named:
             if isinstance(thing, Value):  # first: a plain name takes precedence
                 self.label_of.setdefault(thing, name)
+                if "." in name and not thing._prev:  # a path in a model of another engine
+                    self.parameters.add(thing)
         for name, thing in named:
             inside = list(_named(thing, name))
             listed = isinstance(thing, (list, tuple)) and any(value._prev for _, value, _ in inside)
@@ -72,7 +74,7 @@ class Names:
 
     def add_parameters_of(self, thing: Any) -> None:
         """Gives the Values that an object keeps in its attributes their paths as names."""
-        for path, value in _kept(thing):
+        for path, value in kept(thing):
             if not (value._prev or value in self.label_of):
                 self.label_of[value] = f"{type(thing).__name__}.{path}"
                 self.parameters.add(value)
@@ -140,24 +142,26 @@ def _named(thing: Any, name: str) -> Iterator[tuple[str, Value, str]]:
     elif isinstance(thing, (list, tuple)):
         for i, entry in enumerate(thing):
             yield from _named(entry, f"{name}[{i}]")
-    elif _is_model(thing):
-        yield from ((f"{name}.{path}", v, path) for path, v in _kept(thing) if not v._prev)
+    elif is_model(thing):
+        yield from ((f"{name}.{path}", v, path) for path, v in kept(thing) if not v._prev)
 
 
-def _is_model(thing: Any) -> bool:
-    # Not a Module, but an object with parameters(), or in the form of the lecture's classes.
+def is_model(thing: Any) -> bool:
+    """Whether it has parameters(), or the form of the lecture's classes, and is no Module."""
     if callable(getattr(type(thing), "parameters", None)):
         return hasattr(thing, "__dict__")
     return not {"w", "neurons", "layers"}.isdisjoint(getattr(thing, "__dict__", ()))
 
 
-def _kept(thing: Any) -> Iterator[tuple[str, Value]]:
-    # The Values in the attributes of any object, with their paths.
+def kept(
+    thing: Any, is_node: Callable[[Any], bool] = lambda x: isinstance(x, Value)
+) -> Iterator[tuple[str, Any]]:
+    """The Values, or other nodes, in the attributes of any object, with their paths."""
     seen: dict[int, Any] = {}  # by id; kept, so that nothing else gets this id
     waiting = [("", thing)]
     while waiting:
         path, thing = waiting.pop()
-        if isinstance(thing, Value):
+        if is_node(thing):
             yield path, thing
             continue
         if id(thing) in seen:
