@@ -110,7 +110,9 @@ def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Val
         statements = ast.parse(text.strip()).body
     except SyntaxError as error:
         mark = " " * ((error.offset or 1) - 1)
-        raise ValueError(f"{error.msg}\n  {(error.text or '').rstrip()}\n  {mark}^") from None
+        fix = "write a product as 2*x, and the number of a name as x=2, without spaces"
+        line = (error.text or "").rstrip()
+        raise ValueError(f"{error.msg}: {fix}\n  {line}\n  {mark}^") from None
     names = {name: _as_value(number) for name, number in numbers.items()}
     for statement in statements:
         match statement:

@@ -346,6 +346,8 @@ def _pairs(
     scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0
 ) -> list[tuple[int, int]]:
     # The predicted class and the class of each example.
+    if isinstance(scores, Module):
+        raise TypeError(f"expected scores, got a {type(scores).__name__}: pass model(X)")
     scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
         raise ValueError(

@@ -373,6 +373,15 @@ def _in_range(name: str, number: Any, below: float = math.inf) -> Any:
     return as_number(number, like=0)
 
 
+def check_optimizer(user: str, optimizer: Any) -> None:
+    """Raises an error unless it has the methods of an optimizer."""
+    if not hasattr(optimizer, "zero_grad"):
+        raise TypeError(
+            f"{user} expects an optimizer such as SGD(model.parameters(), lr=0.1), got "
+            f"{type(optimizer).__name__}"
+        )
+
+
 def check_loss(mean: float) -> None:
     """Raises a ValueError if the loss is NaN; eager operations raise an error themselves."""
     if math.isnan(mean):

@@ -249,6 +249,16 @@ def test_numbers_that_are_masked_are_not_used(executor):
         fit(loss, X, masked, SGD(model.parameters()), steps=1)
 
 
+def test_what_is_passed_in_the_wrong_place_is_named():
+    model, loss = model_and_loss("numpy")
+    with pytest.raises(TypeError, match=r"fit expects an optimizer such as SGD.*, got float"):
+        fit(loss, X, Y, 0.1, steps=1)
+    with pytest.raises(TypeError, match=r"step expects an optimizer such as SGD.*, got ndarray"):
+        loss.step(np.array(X), Y)
+    with pytest.raises(TypeError, match=r"the loss of an example, got a MLP: pass a function such"):
+        fit(model, X, Y, SGD(model.parameters()), steps=1)
+
+
 def test_a_schedule_is_called_once_for_each_step_in_order(executor):
     model, loss = model_and_loss(executor)
     steps = []

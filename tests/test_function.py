@@ -229,10 +229,11 @@ def test_no_grad_around_a_call():
     assert w.grad == 2.5
 
 
-def test_no_grad_in_the_function():
+def test_no_grad_or_data_in_the_function():
     w = Value(2.0)
-    for paused in (no_grad()(lambda x: w * x), no_grad()(lambda x: [w * x])):
-        batch = micrograd.compile(paused)([1.0, 2.0])
+    paused = no_grad()(lambda x: w * x), no_grad()(lambda x: [w * x])
+    for without_graph in (*paused, lambda x: w.data * x):
+        batch = micrograd.compile(without_graph)([1.0, 2.0])
         with pytest.raises(RuntimeError, match=r"computed inside no_grad\(\)"):
             (batch[0] if isinstance(batch.data, list) else batch).backward()
     batch = micrograd.compile(lambda x: [no_grad()(lambda: w * x)(), w * x])([1.0, 2.0])

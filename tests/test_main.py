@@ -92,7 +92,7 @@ def test_numbers_among_themselves_are_drawn_as_typed():
         ("x = 3", "expected 'new_name = expression'"),
         ("a = b = 3", "expected 'new_name = expression'"),
         ("import os", "expected 'new_name = expression'"),
-        ("x + ", "invalid syntax\n  x \\+\n    +\\^"),
+        ("x + ", "invalid syntax: write a product as .*\n  x \\+\n +\\^"),
         ("2x + y", "invalid decimal literal"),
         ("", "expected an expression such as"),
     ],

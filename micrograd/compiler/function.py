@@ -48,7 +48,7 @@ from micrograd.core.pause import is_paused, open_blocks
 from micrograd.core.shapes import fix_of
 from micrograd.core.tracing import Traced
 from micrograd.engine import Value
-from micrograd.optim import check_loss, one_at_a_time
+from micrograd.optim import check_loss, check_optimizer, one_at_a_time
 
 if TYPE_CHECKING:
     from micrograd.draw.render import Digraph
@@ -160,6 +160,7 @@ class Compiled:
         >>> w
         Value(data=1.5, grad=6.0)
         """
+        check_optimizer("step", optimizer)
         means: list[float] = []
         if not self.in_one_call(optimizer, arguments, 1, None, (), means):
             optimizer.zero_grad()
@@ -283,8 +284,8 @@ class Compiled:
         def gradients_of(output: int) -> tuple[Row, Array]:
             if kept is None or not program.have_graphs[output]:
                 raise RuntimeError(
-                    "this batch was computed inside no_grad(), so it has no gradients: compute it "
-                    "outside"
+                    "this batch has no gradients, since its result is a number such as .data, or "
+                    "was computed inside no_grad(): return a Value, computed outside"
                 )
             backward = self._gradient_program(program, output)
             _, gradients, _ = backward.with_gradients(parameters, kept, n)

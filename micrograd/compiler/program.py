@@ -81,7 +81,7 @@ class Program:
         n_results: how many Values the function returns.
         is_list: whether it returns them in a list.
         has_gradients: whether its first result can be differentiated with respect to parameters.
-        have_graphs: for each result, whether it was computed outside no_grad().
+        have_graphs: for each result, whether it is a Value that was computed outside no_grad().
         indices: for inputs used as indices, the argument, its columns, and the length of the table.
         by_result: the programs of the gradients of its other results, by their indices.
 

@@ -48,7 +48,7 @@ class Recorded(NamedTuple):
         results: the places of the Values that the function returns.
         gradients: the places of the gradients of one result, one gradient for each parameter.
         is_list: whether the function returns a list.
-        have_graphs: for each result, whether it was computed outside no_grad().
+        have_graphs: for each result, whether it is a Value that was computed outside no_grad().
     """
 
     recording: Simplified
@@ -211,7 +211,15 @@ def _results(returned: Any) -> tuple[list[Value], bool]:
                 "a compiled function must return a Value or a list of Values, got "
                 f"{type(x).__name__}: return the loss, or a list of results"
             )
-    return [x if isinstance(x, Value) else Value(x) for x in found], is_list
+    return [x if isinstance(x, Value) else _without_graph(x) for x in found], is_list
+
+
+def _without_graph(number: Any) -> Value:
+    # A number that was taken out of a graph, by .data, has nothing to go back through.
+    v = Value(number)
+    if isinstance(number, Traced):
+        v._chain_rule = unrecorded
+    return v
 
 
 def _nested(shape: Shape, number: Callable[[float], Traced]) -> Any:

@@ -19,7 +19,8 @@ from typing import Any
 
 from micrograd.core.shapes import check_no_nan, fix_of, plain, shape_of
 from micrograd.engine import Value, topological_order
-from micrograd.optim import Optimizer, check_loss
+from micrograd.module import Module
+from micrograd.optim import Optimizer, check_loss, check_optimizer
 
 __all__ = ["fit"]
 
@@ -72,12 +73,17 @@ def fit(
     Raises:
         ValueError: X and y differ in length, are empty or have NaN, another argument is out of
             range, or the loss uses none of the optimizer's parameters.
-        TypeError: the loss of an example is not a single number.
+        TypeError: the loss of an example is not a single number, or something else is passed as the
+            loss or as the optimizer.
 
     Steps between which none of your code runs share a single check whether anything that the loss
     reads has changed, unless it reads the optimizer. Other threads do not run meanwhile, unless the
     executor is NumPy or JAX.
     """
+    check_optimizer("fit", optimizer)
+    if isinstance(loss, Module):
+        fix = "pass a function such as lambda x, y: squared_error(model(x), y)"
+        raise TypeError(f"fit expects the loss of an example, got a {type(loss).__name__}: {fix}")
     examples = [plain(X)] if y is None else [plain(X), plain(y)]
     lengths = [len(some) for some in examples]
     if not lengths[0]:
