@@ -5,7 +5,9 @@
 // are shown one at a time, and `at`, the first to show. An item is what is drawn as one card: a node,
 // or a folded box.
 
-export const MOST_AT_ONCE = 25; // cards, if the boxes are calls: then only the innermost open box is shown
+// If the boxes are parts of a program, more cards, or more of them in a row, show the innermost open box alone.
+export const MOST_AT_ONCE = 25;
+const MOST_IN_A_ROW = 10;
 
 export class Levels {
   constructor(graph, boxes = [], boxOf = graph.nodes.map(() => -1)) {
@@ -47,6 +49,17 @@ export class Levels {
     );
   }
 
+  // How many cards follow each other from the leaves to the result.
+  columns(open) {
+    const names = this.outermost(open);
+    const column = new Map();
+    this.graph.nodes.forEach((node, i) => {
+      const before = node.slice(1).map(o => (names[o] === names[i] ? 0 : column.get(names[o])));
+      column.set(names[i], Math.max(column.get(names[i]) ?? 1, ...before.map(n => n + 1)));
+    });
+    return Math.max(...column.values());
+  }
+
   // The number of cards, apart from those around the focus.
   size(open) {
     const focus = this.focus(open);
@@ -80,8 +93,9 @@ export class Levels {
   // The open box whose inside alone is shown, or -1 if there is room for all. The last two boxes stand for
   // what is around it.
   focus(open) {
-    const isFull = [...open].some(j => this.boxes[j].members) || this.count(open) > MOST_AT_ONCE;
-    if (!isFull || this.boxes.at(-1)?.kind !== "outside") return -1;
+    if (!open.size || this.boxes.at(-1)?.kind !== "outside") return -1;
+    const isPaged = [...open].some(j => this.boxes[j].members);
+    if (!isPaged && this.count(open) <= MOST_AT_ONCE && this.columns(open) <= MOST_IN_A_ROW) return -1;
     return [...open].reduce((deepest, j) => (deepest < 0 || this.depth[j] >= this.depth[deepest] ? j : deepest), -1);
   }
 
