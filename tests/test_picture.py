@@ -1,7 +1,6 @@
 """The picture of a compiled function: its groups, and what each of them reads."""
 
 import random
-import re
 
 import numpy as np
 import pytest
@@ -75,22 +74,10 @@ def chained(steps):
     return chain
 
 
-def test_names_replace_arrows_from_far_away():
-    dot = draw_dot(chained(40))
-    ends = [re.match(r"(\w+) -> (\w+)", line).groups() for line in arrows(dot)]
-    lone = {start: end for start, end in ends if "_" in start}
-    assert 50 < len(lone) < len(ends)
-    for start, end in lone.items():
-        assert start.startswith(f"{end}_")
-        name = re.search(rf"\t{start} \[label=<<I>(g\d+|1 parameter|x)\b.*?</I>>", dot.source)[1]
-        assert re.search(rf'label="{name}\b', dot.source)  # the card shows the name too
-    assert not any("_" in start for start in arrows(draw_dot(chained(5))))
-
-
 def test_too_many_groups_are_refused_at_once_with_advice():
-    with pytest.raises(ValueError, match=r"at most 2000 groups, but .* has 2406: print its \.gr"):
-        draw_dot(chained(401))
+    with pytest.raises(ValueError, match=r"at most 150 groups, but .* has 246: print its \.gr"):
+        draw_dot(chained(41))
 
 
 def test_a_long_chain_is_drawn():
-    assert b"<svg" in draw_dot(chained(100)).pipe()
+    assert b"<svg" in draw_dot(chained(20)).pipe()

@@ -3,8 +3,7 @@
 Each card stands for a group of instructions, which runs in one or a few calls, and says what the
 group computes. Arrows lead to it from the cards whose results it reads. The picture shows both the
 forward and the backward pass, because they are one program. Arguments have round corners, results a
-bold frame. Very long arrows are replaced by the name of the card where they would start, in
-italics.
+bold frame.
 """
 
 from __future__ import annotations
@@ -13,13 +12,11 @@ from collections.abc import Iterator, Mapping
 
 from micrograd.compiler.schedule import Block, Schedule
 from micrograd.core.naming import distinct
-from micrograd.draw.cards import caption, name_alone
-from micrograd.draw.dot import FAR, far_arrows
-from micrograd.draw.graph import LARGEST
+from micrograd.draw.dot import MANY, QUICK
 from micrograd.draw.render import Digraph
-from micrograd.draw.tokens import CAPTION, COLOURS, EDGE, FONT, GRAPH
+from micrograd.draw.tokens import COLOURS, EDGE, FONT, GRAPH
 
-REACH = 1000  # limit on the total length of the drawn arrows, in columns of cards
+LARGEST = 150  # groups: a layout that takes a second or two
 
 
 def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir: str) -> Digraph:
@@ -46,46 +43,32 @@ def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir:
             f"a drawing has at most {LARGEST} groups, but the program has {len(groups)}: print its "
             ".groups instead, or draw a smaller network or fewer steps"
         )
+    quick = QUICK if len(groups) > MANY else {}
     dot = Digraph(
         format=format,
-        graph_attr=GRAPH | {"rankdir": rankdir, "ranksep": "0.3"},
+        graph_attr=GRAPH | {"rankdir": rankdir, "ranksep": "0.3"} | quick,
         node_attr={"shape": "box", "style": "filled", "margin": "0.12,0.05", **FONT},
         edge_attr={"color": EDGE, "arrowsize": "0.6"},
     )
     maker: dict[_Number, str] = {}  # maps each number to the card that computes it
-    leaves: dict[str, str] = {}  # maps the cards of arguments and parameters to their texts
     for name, text, kind, numbers in _leaves(schedule, widths):
         frame, fill = COLOURS[kind]
         style = "filled,rounded" if kind == "input" else "filled"
         dot.node(name, text, color=frame, fillcolor=fill, style=style)
         maker.update(dict.fromkeys(numbers, name))
-        leaves[name] = text
-    operands_of: dict[str, list[str]] = {leaf: [] for leaf in leaves}
-    for i, group in enumerate(groups):
-        read = (maker.get(n, "") for block in group.operands for n in _numbers(block))
-        operands_of[f"g{i}"] = [source for source in dict.fromkeys(read) if source]
-        maker.update(dict.fromkeys(_numbers(group.result), f"g{i}"))
-    far, quick = far_arrows(operands_of, REACH)
-    dot.graph_attr.update(quick)
-    if far:
-        dot.graph_attr["label"] = caption([FAR])
-    named = {operand for _, _, operand in far}
     mean, *gradients, each = map(tuple, schedule.results.tolist())
     titles = {"mean": {mean}, "gradients": set(gradients), "each example": {each}}
     for i, group in enumerate(groups):
         name, made = f"g{i}", _numbers(group.result)
         title = ", ".join(title for title, slots in titles.items() if slots.intersection(made))
         frame, fill = COLOURS["result" if title else "operation"]
-        label = f"{name}: {group!r}" if name in named else repr(group)
-        label += f"\n{title}" if title else ""
+        label = repr(group) + f"\n{title}" * bool(title)
         dot.node(name, label, color=frame, fillcolor=fill, penwidth="2" if title else "1")
-        for k, source in enumerate(operands_of[name]):
-            start = source
-            if (name, k, source) in far:
-                start = f"{name}_{k}"
-                text = name_alone(leaves.get(source, source))
-                dot.node(start, text, shape="plain", style="", fontcolor=CAPTION)
-            dot.edge(start, name)
+        read = (maker.get(n, "") for block in group.operands for n in _numbers(block))
+        for source in dict.fromkeys(read):
+            if source:
+                dot.edge(source, name)
+        maker.update(dict.fromkeys(made, name))
     return dot
 
 

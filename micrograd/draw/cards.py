@@ -117,7 +117,7 @@ class Cards:
         return self.formulas and box.level in ("op", "array") and box.kind != "constant"
 
     def name_alone(self, name: str) -> str:
-        """What replaces a box in a formula, and the arrow from a distant one: its name or number.
+        """What stands for a box in a formula: its name or number.
 
         >>> from micrograd.draw.graph import graph
         >>> Cards(graph(Value(2.0, label="x"))).name_alone("v0")
@@ -281,11 +281,6 @@ def _rows(rules: Iterable[Sequence[Piece]], colours: Mapping[str, str]) -> list[
         "".join(_text(text, colours[BOLD.get(kind, kind)], bold=kind in BOLD) for text, kind in row)
         for row in rules
     ]
-
-
-def name_alone(label: str) -> str:
-    """A name in italics, drawn instead of an arrow from a distant node."""
-    return f"<{_tag('I', _escaped(label))}>"
 
 
 def caption(lines: Iterable[str], legend: Sequence[Piece] = ()) -> str:

@@ -9,7 +9,6 @@ gradient, and an arrow from each operand. The shape shows what kind of Value it 
     operation   a strip with the sign; the operands' arrows enter it in the order of the formula,
                 so that a - b and b - a look different
     result      a bold frame
-    a name      in italics, without a card: replaces a long arrow from the card of that name
 
 Colours show what a number is: data in ink, gradients in magenta, local derivatives in teal. Orange
 and blue only show signs: of weights, which are lines, and of outputs, which are shades. A larger
@@ -31,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from micrograd.draw.cards import Cards, caption, name_alone
+from micrograd.draw.cards import Cards, caption
 from micrograd.draw.chain_rule import (
     EQUALS,
     SPACED_DOT,
@@ -48,12 +47,11 @@ from micrograd.draw.foreign import as_ours
 from micrograd.draw.graph import readable, roots_of
 from micrograd.draw.records import Graph
 from micrograd.draw.render import Digraph
-from micrograd.draw.tokens import CAPTION, EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
+from micrograd.draw.tokens import EDGE, FONT, GRAPH, LEGEND, LIGHT, largest, line
 from micrograd.engine import Value
 
 EDGES = ("plain", "derivatives", "symbols")
 SIDES = {"LR": ("w", "e"), "TB": ("n", "s")}  # where arrows enter and leave a card
-FAR = "a name in italics replaces a long arrow from the card of that name"
 MISFIT = (
     "gradients and data do not fit: data changed after backward(), or a larger graph was used: "
     "call zero_grad(), then backward()"
@@ -63,10 +61,7 @@ DOTS = (
     "backward(), a backward pass is not finished, or other gradients were added: call "
     "zero_grad(), or set the grad of leaves to 0, then call backward()"
 )
-# Graphviz would take minutes for many long arrows. It places nodes in columns, called steps here.
-# The span of an arrow is the number of steps from its start to its end.
-REACH = 3000  # steps: the limit for the sum of the spans of all arrows
-NEAR = 8  # steps: an arrow with at most this span is always drawn
+MANY = 100  # cards
 # Fewer attempts to improve the order within columns; a small graph would be less symmetric.
 QUICK = {"nslimit": "0.2", "mclimit": "0.05"}
 LEGENDS: dict[str, list[Piece]] = {
@@ -140,7 +135,8 @@ def draw_dot(
             arrays. If the program was run by `micrograd.calls`, there is a card for each call of
             its functions, at most 25 at first; a number is the depth down to which all boxes are
             open, and the name of a function opens this function. A drawing of more than 2000 cards
-            or 4000 arrows is always replaced by one at a higher level. The caption says so.
+            or 4000 arrows, or of very long ones, is replaced by one at a higher level. The caption
+            says so.
         tangents: the tangents of some leaves, as in `jvp`, for a picture of forward mode. The cards
             show tangents instead of gradients, and the chain rule of an operand is local derivative
             times tangent of the operand = contribution; the contributions of all arrows that enter
@@ -176,11 +172,10 @@ def draw_dot(
     drawn, captions = readable(results, names, level, parameters)
     if tangents is not None:
         drawn = with_tangents(drawn, tangents)
-    far, quick = far_arrows({box.name: box.operands for box in drawn.nodes})
-    every = {box.name for box in drawn.nodes if formulas or edges == "symbols"}
+    named = {box.name for box in drawn.nodes if formulas or edges == "symbols"}
     cards = Cards(
         drawn,
-        named={operand for _, _, operand in far} | every,
+        named,
         rate="grad" if tangents is None else "tangent",
         numbers=numbers,
         formulas=formulas,
@@ -194,18 +189,18 @@ def draw_dot(
     complete = tangents is None and drawn.has_gradients and not cards.done
     dotted = misfits(drawn.values, roots_of(results)) if asked and complete else set()
     rules, legend = _rules(edges, cards, dotted)
-    captions = [*_state(cards, edges, dotted), *captions, *_explained(cards, far, bool(legend))]
+    captions = [*_state(cards, edges, dotted), *captions, *_explained(cards, bool(legend))]
     room = _room(drawn, bool(rules) and rankdir == "TB")
     side, leave = SIDES[rankdir]
     look = {"rankdir": rankdir, "nodesep": "0.2", "label": caption(captions, legend)}
     dot = Digraph(
         format=format,
-        graph_attr=GRAPH | look | room | quick,
+        graph_attr=GRAPH | look | room | (QUICK if len(drawn.nodes) > MANY else {}),
         node_attr={"shape": "plain", **FONT},
         edge_attr={"color": EDGE, "arrowsize": "0.6", "tailport": leave},
     )
     _add_cards(dot, cards, rules, side)
-    _add_arrows(dot, cards, rules, side, far, edges == "symbols")
+    _add_arrows(dot, cards, rules, side, edges == "symbols")
     return dot
 
 
@@ -246,10 +241,9 @@ def _state(cards: Cards, edges: str, dotted: Collection[Value]) -> list[str]:
     return [MISFIT] if any(map(is_stale, dotted)) else []
 
 
-def _explained(cards: Cards, far: Collection[Any], ruled: bool) -> list[str]:
+def _explained(cards: Cards, ruled: bool) -> list[str]:
     # The captions that explain what is not obvious in the drawing.
     texts = ["solid cards have passed on their gradient"] if cards.done else []
-    texts += [FAR] if far else []
     nodes = {box.name: box for box in cards.drawn.nodes if box.level == "op"}
     operands = [[o for o in box.operands if o in nodes] for box in nodes.values()]
     if not ruled and any(len(set(each)) < len(each) for each in operands):
@@ -289,21 +283,10 @@ def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: str =
                 _add_cards(inner, cards, rules, side, box.name)
 
 
-def _add_arrows(
-    dot: Digraph,
-    cards: Cards,
-    rules: Rules,
-    side: str,
-    far: Collection[tuple[str, int, str]],
-    backward: bool,
-) -> None:
+def _add_arrows(dot: Digraph, cards: Cards, rules: Rules, side: str, backward: bool) -> None:
     heaviest = largest(w for box in cards.drawn.nodes for w in box.weights)
     for box in cards.drawn.nodes:
         for i, operand in enumerate(box.operands):
-            start = operand
-            if (box.name, i, operand) in far:
-                start = f"{box.name}_{i}"
-                dot.node(start, name_alone(cards.name_alone(operand)), fontcolor=CAPTION)
             look: dict[str, str] = {}
             port = f"p{i}:" if box.has_ports else ""
             if box.weights:
@@ -311,39 +294,4 @@ def _add_arrows(
                 look = {"arrowhead": "none", **line(box.weights[i], heaviest)}
             if backward:
                 look |= {"dir": "back", "color": LIGHT["gradient"]}
-            dot.edge(start, f"{box.name}:{port}{side}", **look)
-
-
-def far_arrows(
-    operands_of: Mapping[str, Sequence[str]], reach: int = REACH
-) -> tuple[set[tuple[str, int, str]], dict[str, str]]:
-    """The arrows to leave out, and Graphviz attributes for a quick layout of the rest.
-
-    Both are empty unless the spans of all arrows add up to more than `reach`. Then all arrows that
-    span more than 8 steps are left out. An operation is one step after its last operand; a leaf is
-    one step before its first user.
-
-    Args:
-        operands_of: maps each node's name to the names of its operands, in topological order.
-        reach: the limit for the sum of the spans of all arrows.
-
-    Returns:
-        A set of arrows (node, index of the operand, operand), and a dict of attributes.
-
-    >>> far_arrows({"a": [], "b": ["a"], "c": ["a", "b"]})
-    (set(), {})
-    """
-    step: dict[str, int] = {}
-    for name, operands in operands_of.items():
-        # a layer that feeds itself has an operand that has no step yet
-        step[name] = 1 + max((step.get(operand, 0) for operand in operands), default=-1)
-    first_use: dict[str, int] = {}
-    arrows = []
-    for name, operands in operands_of.items():
-        for i, operand in enumerate(operands):
-            first_use.setdefault(operand, step[name])
-            start = step[operand] or first_use[operand] - 1
-            arrows.append((step[name] - start, (name, i, operand)))
-    if sum(span for span, _ in arrows) <= reach:
-        return set(), {}
-    return {arrow for span, arrow in arrows if span > NEAR}, QUICK
+            dot.edge(operand, f"{box.name}:{port}{side}", **look)

@@ -33,6 +33,7 @@ from micrograd.engine import Value, topological_order
 
 READABLE = 100  # nodes: a larger drawing is a hairball
 LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
+FARTHEST = 40_000  # columns that all arrows cross together: more would take Graphviz minutes
 
 
 def graph(
@@ -203,8 +204,14 @@ def _has_examples(whole: Graph) -> bool:
 
 
 def _fits(drawn: Graph) -> bool:
-    arrows = sum(len(node.operands) for node in drawn.nodes)
-    return len(drawn.nodes) <= LARGEST and arrows <= 2 * LARGEST
+    column: dict[str, int] = {}
+    arrows = crossed = 0
+    for box in drawn.nodes:
+        if box.operands:  # a leaf is one column before its first user
+            mine = column[box.name] = 1 + max(column.get(o, 0) for o in box.operands)
+            crossed += sum(mine - column.setdefault(o, mine - 1) for o in box.operands)
+            arrows += len(box.operands)
+    return len(drawn.nodes) <= LARGEST and arrows <= 2 * LARGEST and crossed <= FARTHEST
 
 
 # ---- orders
