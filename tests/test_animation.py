@@ -9,8 +9,8 @@ from PIL import Image
 from plotting import X, Y, trained
 
 from micrograd import plot
+from micrograd.draw.film import animated_gif
 from micrograd.draw.tokens import DARK, LIGHT
-from micrograd.plot.history import animated_gif
 
 LIGHT_BLUE, MAGENTA = [170, 199, 224], [163, 18, 124]
 

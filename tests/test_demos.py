@@ -1,6 +1,5 @@
 """Worked examples: each demo runs as a script, and its heart agrees with its reference."""
 
-import json
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from matplotlib.contour import ContourSet
 from PIL import Image
 
 from micrograd import fit
+from micrograd.draw import tokens
 from micrograd.nn import accuracy
 from micrograd.optim import SGD, Adam
 
@@ -379,70 +379,11 @@ def test_the_picture_names_predicted_digits_and_marks_wrong_ones(n, shown, place
 # ---- backpropagation as a film
 
 
-def positions(dot):
-    """The places of the cards in a picture."""
-    laid_out = json.loads(dot.pipe(format="json0"))
-    return {node["name"]: node["pos"] for node in laid_out["objects"]}
-
-
-def test_the_film_of_backpropagation_ends_with_all_gradients():
-    demo = load("backward_gif")
-    o = demo.neuron()
-    places = positions(demo.draw_dot(o))
-    frames = demo.film(o)
-    by_label = {v.label: v.grad for v in demo.topological_order(o)}
-    expected = {"x1": -1.5, "w1": 1.0, "x2": 0.5, "w2": 0.0, "b": 0.5, "n": 0.5, "o": 1}
-    assert {label: by_label[label] for label in expected} == pytest.approx(expected)
-    assert len(frames) == 3 + 5 * (demo.ON_THE_WAY + 1)
-    assert len({picture.size for picture, _ in frames}) == 1
-    assert positions(demo.draw_dot(o, done=[o])) == places  # nothing moves but what should
-
-
-def test_captions_of_the_film_are_the_chain_rule_in_numbers():
-    demo = load("backward_gif")
-    o = demo.neuron()
-    o.backward()
-    captions = [demo.handed_on(node) for node in demo.topological_order(o) if node._prev]
-    assert captions[0] == "x1w1 passes on −3 × 0.5 = −1.5 to x1 and 2 × 0.5 = 1 to w1"
-    assert captions[-1] == "o passes on 0.5 × 1 = 0.5 to n"
-
-
-def test_tokens_move_from_a_card_back_to_its_operand():
-    demo = load("backward_gif")
-    ways = demo.arrows(demo.neuron())
-    assert sorted(map(len, ways.values())) == [0] * 5 + [1] + [2] * 4
-    (way,) = ways["v9"]  # from n to o
-    ground, theme = (5, 5, 5), demo.LIGHT
-    seen = []
-    for share in (1.0, 0.5, 0.0):
-        frame = Image.new("RGB", (820, 400), ground)
-        demo.draw_token(frame, way, share, theme)
-        rows, columns = np.nonzero((np.asarray(frame) != ground).any(axis=2))
-        seen.append((columns.mean(), rows.mean()))
-    assert seen[0][0] > seen[1][0] > seen[2][0]
-    assert seen[0] == pytest.approx(way[-1], abs=1)
-    assert seen[2] == pytest.approx(way[0], abs=1)
-
-
-def test_arrows_turn_round_where_a_gradient_has_been_handed_on():
-    demo = load("backward_gif")
-    o = demo.neuron()
-    magenta = [int(demo.LIGHT["gradient"][i : i + 2], 16) for i in (1, 3, 5)]
-    source = demo.draw_dot(o).source
-
-    def pixels(turned):
-        picture = np.asarray(demo.image(source, "a <caption> & more", demo.LIGHT, turned))
-        return np.count_nonzero((picture == magenta).all(axis=2))
-
-    assert pixels({"v9"}) > pixels(()) + 40
-    assert pixels({"v9", "v8"}) > pixels({"v9"}) + 40
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("options", "theme"), [([], "LIGHT"), (["--dark"], "DARK")])
 def test_the_film_is_written_light_or_dark(options, theme, tmp_path):
     assert run(tmp_path, "backward_gif", *options) == "film in backward.gif\n"
     with Image.open(tmp_path / "backward.gif") as gif:
         ground = bytes(gif.convert("RGB").getpixel((1, 1))).hex()
-        assert f"#{ground}" == getattr(load("backward_gif"), theme)["panel"]
+        assert f"#{ground}" == getattr(tokens, theme)["panel"]
         assert gif.n_frames > 50

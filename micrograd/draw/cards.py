@@ -42,6 +42,7 @@ class Cards:
         named: nodes that need a name, even if they have no label; they are called v7, for example.
         rate: 'grad', or 'tangent' if the graph has tangents instead of gradients.
         numbers, formulas, highlight, done, found: as in `draw_dot`.
+        sizes: the least width and height of each box, in points.
 
     Raises:
         ValueError: a Value of highlight, done or found is not in the graph.
@@ -67,8 +68,10 @@ class Cards:
         highlight: Any = (),
         done: Any = (),
         found: Mapping[Value, Mapping[str, Any]] | None = None,
+        sizes: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
         self.drawn, self.rate, self.numbers, self.formulas = drawn, rate, numbers, formulas
+        self.sizes = sizes or {}
         self.box_of = {box.name: box for box in drawn.nodes}
         self.name_of = {
             box.name: box.short or box.name * (box.name in named and box.kind != "constant")
@@ -173,6 +176,8 @@ class Cards:
             "BGCOLOR": ground if colours is LIGHT else DONE["panel"],
             "STYLE": "ROUNDED" if box.kind in ("input", "constant") else "SOLID",
         }
+        if box.name in self.sizes:
+            look["WIDTH"], look["HEIGHT"] = map(int, self.sizes[box.name])
         body = self._body(box, colours)
         if not (box.operands and box.has_ports):
             rows = [[body]]

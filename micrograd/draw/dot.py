@@ -27,6 +27,7 @@ one card per layer, `level='array'` one card per array of Values.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -102,6 +103,7 @@ def draw_dot(
     found: Mapping[Value, Mapping[str, Any]] | None = None,
     formulas: bool = False,
     numbers: bool = True,
+    frame: Digraph | None = None,
 ) -> Digraph:
     """The picture of the graph that leads to `root`, as a `graphviz.Digraph`.
 
@@ -149,12 +151,14 @@ def draw_dot(
         found: what another engine computes, in red below our numbers, as {x: {"grad": 1.0}}.
         formulas: whether cards show what was computed, as in c = a + b = 5.
         numbers: whether cards show data and gradients.
+        frame: a drawing of the same graph at another time, usually the final one: each card gets
+            its size and place there, and its caption stays, so that slides do not jump.
 
     Raises:
         TypeError: the root is not a Value, or another argument has the wrong type.
         ValueError: the format, direction, kind of edges or level is unknown; a Value to highlight
-            is not in the graph; or the graph is too large at every level: its layout would take
-            minutes, and the picture would be unreadable.
+            is not in the graph; the frame has other cards; or the graph is too large at every
+            level: its layout would take minutes, and the picture would be unreadable.
 
     >>> x = Value(3.0)
     >>> draw_dot(x * x, names={"x": x}).pipe(encoding="utf-8").count('class="edge"')
@@ -182,6 +186,7 @@ def draw_dot(
         highlight=highlight,
         done=done,
         found=found,
+        sizes=_sizes(frame, drawn) if frame else None,
     )
     # In the middle of a backward pass, no gradient fits yet. In a large graph, only a chain rule
     # needs to know.
@@ -192,7 +197,8 @@ def draw_dot(
     captions = [*_state(cards, edges, dotted), *captions, *_explained(cards, bool(legend))]
     room = _room(drawn, bool(rules) and rankdir == "TB")
     side, leave = SIDES[rankdir]
-    look = {"rankdir": rankdir, "nodesep": "0.2", "label": caption(captions, legend)}
+    text = frame.graph_attr["label"] if frame else caption(captions, legend)
+    look = {"rankdir": rankdir, "nodesep": "0.2", "label": text}
     dot = Digraph(
         format=format,
         graph_attr=GRAPH | look | room | (QUICK if len(drawn.nodes) > MANY else {}),
@@ -202,6 +208,21 @@ def draw_dot(
     _add_cards(dot, cards, rules, side)
     _add_arrows(dot, cards, rules, side, edges == "symbols")
     return dot
+
+
+def _sizes(frame: Digraph, drawn: Graph) -> dict[str, tuple[float, float]]:
+    # The width and height of each card in the drawing `frame`.
+    cards = [each for each in json.loads(frame.pipe("json0"))["objects"] if "width" in each]
+    sizes = {
+        card["name"]: (72 * float(card["width"]), 72 * float(card["height"])) for card in cards
+    }
+    missing = [box.name for box in drawn.nodes if box.name not in sizes]
+    if missing or len(sizes) > len(drawn.nodes):
+        raise ValueError(
+            f"frame expects a drawing of the same graph, got one of {len(sizes)} cards for "
+            f"{len(drawn.nodes)}: draw the same result, with the same level"
+        )
+    return sizes
 
 
 def results_of(root: Any, rankdir: str) -> Any:
@@ -272,6 +293,9 @@ def _add_cards(dot: Digraph, cards: Cards, rules: Rules, side: str, frame: str =
             continue
         # keeps neurons in the order of their layer
         attributes = {"ordering": "in"} if box.level == "neuron" else {}
+        if box.name in cards.sizes:  # exactly, while a table has whole points
+            width, height = cards.sizes[box.name]
+            attributes |= {"width": f"{width / 72:.6g}", "height": f"{height / 72:.6g}"}
         if box.label and box.short != box.label:
             attributes["tooltip"] = box.label
         text = cards.html(box, rules.get(box.name, ()), side)

@@ -138,19 +138,26 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         show(self, "drawing.svg", self.save)
 
     def pipe(
-        self, format: str | None = None, *, engine: str | None = None, encoding: str | None = None
+        self,
+        format: str | None = None,
+        *,
+        engine: str | None = None,
+        encoding: str | None = None,
+        dark: bool = False,
     ) -> Any:
-        """The picture as bytes, or as text if an encoding is given."""
+        """The picture as bytes, or as text if an encoding is given; `dark` as in `save`."""
         format = format or self.format
-        data = picture(self.source, format, engine or self.engine)
+        source = darkened(self.source) if dark else self.source
+        data = picture(source, format, engine or self.engine)
         data = themed(data.decode()).encode() if format == "svg" else data
         return data.decode(encoding) if encoding else data
 
-    def save(self, filename: File = None) -> str:
+    def save(self, filename: File = None, *, dark: bool = False) -> str:
         """Writes a picture if the file ends in .svg, .png, .pdf, ...; DOT text for .gv and .dot.
 
         Returns the path. The file is written completely or not at all. A name without an ending
-        gets DOT text, too. Any other ending is a ValueError.
+        gets DOT text, too. Any other ending is a ValueError. `dark` draws on a dark background, for
+        a slide; otherwise, an SVG follows the reader's settings, and other pictures are light.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -160,7 +167,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
         """
         path = Path(filename or self.filename)
         kind = ending_of(path, ENDINGS)
-        data = self.source.encode() if kind in AS_TEXT else self.pipe(kind)
+        data = self.source.encode() if kind in AS_TEXT else self.pipe(kind, dark=dark)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
         return str(path)
@@ -211,6 +218,16 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the library has no typ
 
     def _repr_html_(self) -> str:
         return in_notebook(self.pipe("svg", encoding="utf-8"))
+
+
+def darkened(source: str) -> str:
+    """DOT text in the dark colours of `tokens.py` instead of the light ones.
+
+    >>> darkened("#1b1f24")
+    '#e8eaed'
+    """
+    dark_of = {light: DARK[token] for token, light in LIGHT.items()}
+    return re.sub("#[0-9a-f]{6}", lambda found: dark_of.get(found[0], found[0]), source)
 
 
 # ---- an SVG that can be read everywhere

@@ -123,7 +123,13 @@ def explain(
         data=as_json(data),
     )
     about = f"page of {n} node{'s' * (n != 1)}"
-    return Page(page, about, title, height=760)
+
+    def film(dark: bool) -> bytes:
+        from micrograd.draw.film import backward_film  # loads an imaging library
+
+        return backward_film(loss, names, rankdir, dark=dark)
+
+    return Page(page, about, title, 760, film)
 
 
 def _graph_data(

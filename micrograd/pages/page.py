@@ -7,7 +7,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -158,18 +158,29 @@ class Page:
     <an empty page: .show() opens it, .save('page.html') writes it>
     """
 
-    def __init__(self, page: str, about: str, title: str, height: int) -> None:
+    def __init__(
+        self,
+        page: str,
+        about: str,
+        title: str,
+        height: int,
+        film: Callable[[bool], bytes] | None = None,
+    ) -> None:
         self.html = page
-        self._about, self._title, self._height = about, title, height
+        self._about, self._title, self._height, self._film = about, title, height, film
 
-    def save(self, path: str | os.PathLike[str]) -> str:
+    def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> str:
         """Writes the page, completely or not at all, and returns its path; any browser opens it.
 
+        The page of `explain` can also be saved as a .gif: a film of its backward pass, on a dark
+        background if `dark` is true. A page follows the reader's settings.
+
         Raises:
-            ValueError: the path ends in neither .html nor .htm.
+            ValueError: the path has another ending, or the graph is too large for a film.
         """
-        ending_of(path, ("html", "htm"))
-        write_whole(path, self.html.encode(errors="replace"))
+        kind = ending_of(path, ("html", "htm", *(["gif"] if self._film else [])))
+        page = self.html.encode(errors="replace")
+        write_whole(path, self._film(dark) if self._film and kind == "gif" else page)
         return os.fspath(path)
 
     def show(self) -> None:

@@ -7,7 +7,6 @@ outputs are packed as bytes, so that a page with a hundred steps takes less than
 from __future__ import annotations
 
 import base64
-import io
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -16,9 +15,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from PIL import Image
 
 from micrograd.core.files import show, write_whole
+from micrograd.draw.film import animated_gif
 from micrograd.nn import accuracy
 from micrograd.pages.page import notebook_frame
 from micrograd.pages.playground import recorded
@@ -301,26 +300,3 @@ def _scaled(rows: list[Array]) -> tuple[str, list[float]]:
 
 def _base64(rows: Any, kind: Any) -> str:
     return base64.b64encode(np.rint(np.stack(rows)).astype(kind).tobytes()).decode()
-
-
-def animated_gif(pictures: Sequence[Array], milliseconds: Sequence[int]) -> bytes:
-    """The pictures, arrays of shape (height, width, 3), as an animated GIF that repeats forever.
-
-    >>> white = np.full((2, 2, 3), 255, np.uint8)
-    >>> animated_gif([white, 0 * white], [100, 100])[:6]
-    b'GIF89a'
-    """
-    # All pictures get one palette, so that each of them stores only what has changed. It covers
-    # rare colours such as that of gradients, too; `kmeans` then gives shades finer steps.
-    strip = Image.fromarray(np.concatenate(pictures)).quantize(
-        256, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
-    )
-    height, width, _ = pictures[0].shape
-    tops = range(0, height * len(pictures), height)
-    first, *others = (strip.crop((0, top, width, top + height)) for top in tops)
-    content = io.BytesIO()
-    first.save(
-        content, "GIF", save_all=True, append_images=others, loop=0, optimize=True,
-        duration=list(milliseconds),
-    )  # fmt: skip
-    return content.getvalue()

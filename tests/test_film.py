@@ -1,0 +1,137 @@
+"""Films of the backward pass, and drawings of one graph at several times."""
+
+import io
+import json
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from micrograd import MLP, Value, draw_dot, explain, topological_order
+from micrograd.draw.film import Film
+from micrograd.draw.tokens import DARK, LIGHT
+
+DEMO = Path(__file__).parents[1] / "demos" / "backward_gif.py"
+
+
+@pytest.fixture
+def o():
+    """The result of the lecture's neuron."""
+    return runpy.run_path(str(DEMO))["neuron"]()
+
+
+def layout(drawing):
+    """The box around a drawing, and the places of its cards."""
+    laid_out = json.loads(drawing.pipe("json0"))
+    return laid_out["bb"], {node["name"]: node["pos"] for node in laid_out["objects"]}
+
+
+def frames(gif):
+    """The pictures of a GIF."""
+    with Image.open(io.BytesIO(gif)) as film:
+        for i in range(film.n_frames):
+            film.seek(i)
+            yield np.asarray(film.convert("RGB"))
+
+
+@pytest.mark.parametrize("look", [{}, {"rankdir": "TB"}, {"formulas": True}])
+def test_drawings_in_the_frame_of_the_last_one_do_not_jump(o, look):
+    early = draw_dot(o, **look)
+    o.backward()
+    last = draw_dot(o, **look)
+    nodes = topological_order(o)
+    for node in nodes:
+        node.grad = 0
+    first = draw_dot(o, frame=last, **look)
+    assert layout(first) == layout(last) != layout(early)
+    o.grad = 1
+    o._backward()
+    assert layout(draw_dot(o, done=[o], frame=last, **look)) == layout(last)
+
+
+def test_the_frame_of_another_graph_is_refused(o):
+    with pytest.raises(ValueError, match="frame expects a drawing of the same graph, got one of 1"):
+        draw_dot(o, frame=draw_dot(Value(1.0)))
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_a_drawing_is_saved_light_or_dark(o, theme, tmp_path):
+    path = draw_dot(o).save(tmp_path / "o.png", dark=theme is DARK)
+    with Image.open(path) as picture:
+        assert f"#{bytes(picture.convert('RGB').getpixel((1, 1))).hex()}" == theme["panel"]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_the_film_of_a_page(o, theme, tmp_path):
+    o.backward()
+    o._prev[0].grad = 7.0
+    before = [node.grad for node in topological_order(o)]
+    path = explain(o).save(tmp_path / "o.gif", dark=theme is DARK)
+    assert [node.grad for node in topological_order(o)] == before
+    shown = list(frames(Path(path).read_bytes()))
+    assert len(shown) == 3 + 5 * 11  # three texts; ten pictures on the way in each step
+    assert len({picture.shape for picture in shown}) == 1
+    assert f"#{bytes(shown[0][1, 1]).hex()}" == theme["panel"]
+
+
+def test_captions_of_the_film_are_the_chain_rule_in_numbers(o):
+    o.backward()
+    first, seeded, *steps, last = Film(o, None, "LR", dark=False).texts
+    assert "o passes on 0.5 × 1 = 0.5 to n" in steps[0]
+    assert "x1w1 passes on −3 × 0.5 = −1.5 to x1 and 2 × 0.5 = 1 to w1" in steps[-1]
+    assert "starts at o, with a gradient of 1" in seeded
+    assert len({text.count("<BR") for text in (first, seeded, *steps, last)}) == 1
+
+
+def test_a_film_ends_with_all_gradients(o):
+    o.backward()
+    expected = [node.grad for node in topological_order(o)]
+    film = Film(o, None, "LR", dark=False)
+    for node in topological_order(o):
+        node.grad = 0
+    list(film.pictures())
+    assert [node.grad for node in topological_order(o)] == expected
+
+
+def test_tokens_move_from_a_card_back_to_its_operand(o):
+    o.backward()
+    film = Film(o, None, "LR", dark=False)
+    assert sorted(map(len, film.ways.values())) == [0] * 5 + [1] + [2] * 4
+    (way,) = film.ways["v9"]  # from n to o
+    ground = (5, 5, 5)
+    seen = []
+    for share in (1.0, 0.5, 0.0):
+        shown = Image.new("RGB", (820, 400), ground)
+        film._draw_token(shown, way, share)
+        rows, columns = np.nonzero((np.asarray(shown) != ground).any(axis=2))
+        seen.append((columns.mean(), rows.mean()))
+    assert seen[0][0] > seen[1][0] > seen[2][0]
+    assert seen[0] == pytest.approx(way[-1], abs=1)
+    assert seen[2] == pytest.approx(way[0], abs=1)
+
+
+def test_arrows_turn_round_where_a_gradient_has_been_passed_on(o):
+    o.backward()
+    film = Film(o, None, "LR", dark=False)
+    magenta = [int(LIGHT["gradient"][i : i + 2], 16) for i in (1, 3, 5)]
+
+    def pixels(*done):
+        shown = film.image(film.source(), film.texts[0], done)
+        return np.count_nonzero((shown == magenta).all(axis=2))
+
+    assert pixels(o) > pixels() + 40
+    assert pixels(o, *o._prev) > pixels(o) + 40
+
+
+def test_a_film_of_a_small_graph_has_one_size(tmp_path):
+    x = Value(3.0)
+    path = explain(x * x).save(tmp_path / "x.gif")
+    assert len({picture.shape for picture in frames(Path(path).read_bytes())}) == 1
+
+
+def test_a_graph_too_large_for_a_film_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"at most 100 nodes, got 179: save a \.html page"):
+        explain(MLP(2, [16, 1])([1.0, 2.0])).save(tmp_path / "film.gif")
+    assert list(tmp_path.iterdir()) == []
