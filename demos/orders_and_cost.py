@@ -3,8 +3,8 @@
     python demos/orders_and_cost.py
     python demos/orders_and_cost.py --largest 1000000 --out-dir pictures
 
-The script follows an essay on this subject. A node may pass on its gradient only when that gradient
-is complete, that is, after all nodes that use it. The essay's graph is
+The script follows the essay "On Backprop Implementation" (2024). A node may pass on its gradient
+only when that gradient is complete, that is, after all nodes that use it. The essay's graph is
 
     a    b    c = a + b    d = 2 c    e = c - 1    f = d / e    g = f^2    loss = g - target
 

@@ -3,12 +3,13 @@
     python demos/static_graph.py
     python demos/static_graph.py --out-dir pictures
 
-The script follows teaching engines that build a graph once and then run it with three functions,
-Forward, Backward and SGD. Here these are
+The script follows the notebook "Backpropagation in DAGs", where a graph is a list of compute nodes
+that is built once and then run with three functions: forward(), backward(loss) and sgd(eta). Here
+they are written out as methods of a `StaticGraph` for the first part. The others use
 
     recompute(loss)        loss.backward()        optimizer.step()
 
-and the parts go from scalars to vectors and matrices:
+which do the same. The parts go from scalars to vectors and matrices:
 
     a scalar     L = (w x + b - y)^2, one step
     a vector     least squares: 100 points with 5 coordinates, noise of standard deviation 0.05.
@@ -34,7 +35,7 @@ from matplotlib.figure import Figure
 from table import arguments, print_table
 
 import micrograd
-from micrograd import Value, draw_dot, plot
+from micrograd import Value, draw_dot, plot, topological_order
 from micrograd.arrays import values
 from micrograd.datasets import batches, blobs, linear_regression
 from micrograd.derivatives import recompute
@@ -49,6 +50,30 @@ N_IN, HIDDEN, EPOCHS, BATCH, LR = 5, 10, 20, 10, 0.02
 # ---- 1. A scalar
 
 
+class StaticGraph:
+    """The nodes of a graph, in an order in which operands come first."""
+
+    def __init__(self, loss, parameters):
+        self.nodes, self.parameters = topological_order(loss), parameters
+
+    def forward(self):
+        """Computes the data of all nodes again, from that of the leaves."""
+        recompute(self.nodes[-1])
+
+    def backward(self, loss):
+        """Computes the gradients of all nodes, from the loss back to the leaves."""
+        for node in self.nodes:
+            node.grad = 0.0
+        loss.grad = 1.0
+        for node in reversed(self.nodes):
+            node._backward()
+
+    def sgd(self, eta):
+        """Moves each parameter against its gradient."""
+        for parameter in self.parameters:
+            parameter.data -= eta * parameter.grad
+
+
 def scalar():
     """The graph's Values by name, and L, dL/dw, dL/db, and w, b, L after one step.
 
@@ -57,15 +82,13 @@ def scalar():
     w, b = Value(2.0), Value(1.0)
     x, y = Value(3.0), Value(10.0)
     L = (w * x + b - y) ** 2
-    optimizer = SGD([w, b], lr=0.01)
     before = L.data
-    L.backward()
+    graph = StaticGraph(L, [w, b])
+    graph.backward(L)
     gradients = w.grad, b.grad
-    optimizer.step()
-    recompute(L)
-    for leaf in (w, x, b, y):
-        leaf.grad = 0
-    L.backward()
+    graph.sgd(eta=0.01)
+    graph.forward()
+    graph.backward(L)
     return {"w": w, "x": x, "b": b, "y": y, "L": L}, (before, *gradients, w.data, b.data, L.data)
 
 

@@ -55,6 +55,26 @@ def test_the_neuron_by_hand_has_the_lectures_numbers(tmp_path):
     assert pictures(tmp_path) == {"expression.svg", "neuron.svg"}
 
 
+def test_the_stages_have_one_size_and_the_articles_derivatives(tmp_path):
+    rows = rows_of(run(tmp_path, "stages"))
+    assert len(rows) == 6
+    assert all(article in ("-", here) for article, here in rows.values())
+    network = {f"network-{i}.svg" for i in range(3)}
+    graph = {f"graph-{i}.svg" for i in range(4)}
+    assert pictures(tmp_path) == network | graph
+    for names in (network, graph):
+        texts = [(tmp_path / name).read_text(encoding="utf-8") for name in names]
+        assert len({re.search(r'viewBox="([^"]*)"', text)[1] for text in texts}) == 1
+
+
+@pytest.mark.slow
+def test_two_regressions_agree_with_the_exact_solution_and_with_pytorch(tmp_path):
+    out = run(tmp_path, "two_regressions")
+    rows = rows_of(out)
+    assert len(rows) == (1 if "left out" in out else 3)
+    assert all(float(here) < float(allowed) for allowed, here in rows.values())
+
+
 VIEWS = {"forward.svg", "reverse.svg", "ops.svg", "neurons.svg", "layers.svg", "network.svg"}
 
 
