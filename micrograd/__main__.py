@@ -316,8 +316,11 @@ def start(options: argparse.Namespace) -> int:
     texts = {".py": skeleton.replace("my_engine.py", path.name), ".csv": default_points()}
     if path.suffix not in texts:
         raise ValueError(f"start expects a name that ends in .py or .csv, got {path}")
-    with path.open("x", encoding="utf-8", newline="") as file:  # never over an existing file
-        file.write(texts[path.suffix])
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(texts[path.suffix])
+    except FileExistsError:
+        raise ValueError(f"expected a new file, got {path}, which exists: choose another") from None
     print(path)
     return 0
 

@@ -48,3 +48,14 @@ def opened(browser, path, width=1280, height=800, hash="", **options):
         assert not problems, problems
     finally:
         context.close()
+
+
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def violations(page):
+    """What axe-core finds against WCAG 2.2 AA: pairs of a rule and the elements."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    options = {"runOnly": {"type": "tag", "values": LEVELS}}
+    found = axe.run(page, options=options).response["violations"]
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import firefox
 import pytest
+from browser import violations
 from demo_scripts import DEMOS, load
 from wrong_engines import MISTAKES, RIGHT, class_of
 
@@ -467,6 +468,14 @@ def test_the_file_is_small_enough_and_says_what_is_inside(page_file, builder):
         f"micrograd {micrograd.__version__}",
     ):
         assert part in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_course(opened, page_file, scheme):
+    with opened(page_file, offline=True, color_scheme=scheme) as page:
+        Learner(page)
+        assert violations(page) == []
 
 
 FOR_A_GPT = "".join(

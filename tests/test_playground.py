@@ -715,6 +715,7 @@ def test_points_are_pasted_as_csv(ready, opened):
             ("", "Expected 1 to 400 points, got 0: paste one point in each line."),
             ("1,2,0\n3,4", "Line 2: expected 3 columns (x1, x2, class), got 2: separate them with"),
             ("a,b,c\n1,x,0", "Line 2: expected two finite numbers, got 1, x: write them like"),
+            ("x,2,0\n1,2,0", "Line 1: expected two finite numbers, got x, 2: write them like"),
             ("1;2;5", "Line 1: expected one of the classes 0, 1, got 5: use these."),
         ):
             area.fill(text)

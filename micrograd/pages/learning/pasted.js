@@ -10,7 +10,8 @@ export function pointsOf(text, names, most) {
     .split(/\r?\n/)
     .map((line, i) => ({line: i + 1, cells: line.split(/[,;\t]/).map(cell => cell.trim().replace(/^"(.*)"$/, "$1"))}))
     .filter(({cells}) => cells.join(""));
-  if (rows.length && Number.isNaN(Number(rows[0].cells[0]))) rows.shift(); // the names of the columns
+  const isName = cell => cell !== "" && Number.isNaN(Number(cell));
+  if (rows.length && rows[0].cells.length > 1 && rows[0].cells.slice(0, 2).every(isName)) rows.shift(); // names of columns
   if (!rows.length || rows.length > most) return {error: filled("{{csv.many}}", {n: rows.length, most})};
   const points = [];
   for (const {line, cells} of rows) {
