@@ -77,7 +77,7 @@ Exit codes, for scripts; for several files, the highest of theirs:
      and the results of all the others are written
   130  stopped by Ctrl-C
 
-For GitHub Classroom, otter and nbgrader, see help(micrograd.grade): a test file of a few lines.
+For pytest, GitHub Actions, otter and nbgrader, see help(micrograd.grade): a few lines each.
 
 Only the statements that define the class run, in a separate process without input and with a time
 limit; where the system supports it, processor time, memory (not on macOS) and file size (256 MB)
@@ -237,6 +237,14 @@ def derive(options: argparse.Namespace) -> int:
 
 def grade(options: argparse.Namespace) -> int:
     """Checks your own Value class, operation by operation, or those of a whole class."""
+    if options.wrong_engines:
+        from micrograd.grade.wrong_engines import write_wrong_engines
+
+        written = write_wrong_engines(Path(options.wrong_engines), comments=options.hints > 0)
+        print(f"{len(written) - 1} wrong engines and right.py in {options.wrong_engines}")
+        return 0
+    if not options.files:
+        raise ValueError("grade expects a file, such as my_engine.py: micrograd start writes one")
     from micrograd.grade import grade_file
     from micrograd.grade.points import POINTS, read_points
 
@@ -439,7 +447,7 @@ def _parser() -> argparse.ArgumentParser:
 def _takes_files(command: argparse.ArgumentParser) -> None:
     what = "a Python file, a notebook (.ipynb), or a folder with one such file; or several of them"
     add = command.add_argument
-    add("files", nargs="+", metavar="file", help=what)
+    add("files", nargs="*", metavar="file", help=what)
     add("--name", default="Value", help="name of the class (default: Value)")
     for name in ("data", "grad", "backward"):
         add(f"--{name}", metavar="NAME", help=f"name that the class uses for .{name}")
@@ -447,6 +455,8 @@ def _takes_files(command: argparse.ArgumentParser) -> None:
     add("--csv", metavar="FILE", help="write the results of a class as CSV")
     add("--html", metavar="FOLDER", help="write a page for each student")
     add("--points", metavar="FILE", help="a table of points for each rule, as CSV")
+    wrong = "instead, write engines with one mistake each, to try your own tests on; see --hints 0"
+    add("--wrong-engines", metavar="FOLDER", help=wrong)
     hints = "reports tell 0 the verdict, 1 what is wrong, 2 where, 3 how to fix it (default: 3)"
     add("--hints", type=int, choices=range(4), default=3, help=hints)
     add("--seconds", type=float, default=10.0, help="time limit for each file (default: 10)")

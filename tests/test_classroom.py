@@ -317,15 +317,6 @@ def test_letters_that_the_output_lacks_are_escaped(tmp_path, monkeypatch):
         assert rb"\u635f" in out.buffer.getvalue()
 
 
-def test_start_writes_no_file_a_second_time(tmp_path, capsys):
-    path = tmp_path / "points.csv"
-    assert main(["start", str(path)]) == 0
-    path.write_text("mine", encoding="utf-8")
-    assert main(["start", str(path)]) == 2
-    assert "which exists: choose another" in capsys.readouterr().err
-    assert path.read_text(encoding="utf-8") == "mine"
-
-
 def test_hints_limit_the_report_on_a_single_file(tmp_path, capsys):
     written(tmp_path, {"b.py": WRONG})
     path, points = str(tmp_path / "b.py"), str(tmp_path / "points.csv")

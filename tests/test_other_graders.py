@@ -1,4 +1,4 @@
-"""The test files for GitHub Classroom, otter and nbgrader in the docstring of `micrograd.grade`."""
+"""The files for GitHub, otter and nbgrader in the docstring of `micrograd.grade`."""
 
 import ast
 import re
@@ -20,31 +20,35 @@ BLOCKS = [
 ]
 
 
-def test_there_are_three_of_at_most_ten_lines():
-    assert ["pytest" in BLOCKS[0], "otter" in BLOCKS[1], "points()" in BLOCKS[2]] == [True] * 3
+def test_there_are_two_of_at_most_ten_lines():
+    assert ["otter" in BLOCKS[0], "points()" in BLOCKS[1], len(BLOCKS)] == [True, True, 2]
     assert all(block.count("\n") <= 10 for block in BLOCKS)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("engine", "code"), [(RIGHT, 0), (WRONG, 1)])
-def test_pytest_runs_the_first(engine, code, tmp_path):
-    (tmp_path / "my_engine.py").write_text(engine, encoding="utf-8")
-    (tmp_path / "test_engine.py").write_text(BLOCKS[0], encoding="utf-8")
+@pytest.mark.parametrize(("engine", "code"), [(RIGHT, 0), (WRONG, 1), (None, 4)])
+def test_pytest_runs_each_check(engine, code, tmp_path):
+    if engine is not None:
+        (tmp_path / "my_engine.py").write_text(engine, encoding="utf-8")
+    assert "run: pytest --micrograd my_engine.py" in micrograd.grade.__doc__
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "test_engine.py"],
+        [sys.executable, "-m", "pytest", "-q", "--micrograd", "my_engine.py"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == code, run.stdout
-    assert " 5" in run.stdout  # half a hundred operations are not there yet: skipped
-    assert ("36 failed" in run.stdout) == bool(code)
+    if engine is None:
+        assert "there is no file my_engine.py" in run.stderr
+    else:
+        assert " 5" in run.stdout  # half a hundred operations are not there yet: skipped
+        assert ("36 failed" in run.stdout) == bool(code)
+        assert ("FAILED my_engine.py::a + b: adding up" in run.stdout) == bool(code)
 
 
-def test_otter_calls_the_second_with_the_names_of_the_notebook(monkeypatch):
+def test_otter_calls_the_first_with_the_names_of_the_notebook(monkeypatch):
     otter = ModuleType("otter.test_files")
     otter.test_case = lambda **options: lambda test: test  # the real one keeps the test, too
     monkeypatch.setitem(sys.modules, "otter", ModuleType("otter"))
     monkeypatch.setitem(sys.modules, "otter.test_files", otter)
-    exec(BLOCKS[1], names := {})
+    exec(BLOCKS[0], names := {})
     assert (names["OK_FORMAT"], names["name"], names["points"]) == (False, "q1", 10)
     names["test_value"]({"Value": class_of(RIGHT)})
     with pytest.raises(AssertionError, match="Gradients must add up") as caught:
@@ -53,7 +57,7 @@ def test_otter_calls_the_second_with_the_names_of_the_notebook(monkeypatch):
 
 
 def test_the_last_line_of_the_cell_for_nbgrader_is_the_points(capsys):
-    *steps, last = ast.parse(BLOCKS[2]).body
+    *steps, last = ast.parse(BLOCKS[1]).body
     for engine, expected in ((RIGHT, 100), (WRONG, 67.8)):
         names = {"Value": class_of(engine)}
         exec(compile(ast.Module(steps, []), "cell", "exec"), names)

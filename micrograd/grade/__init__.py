@@ -31,16 +31,24 @@ To add a rule, write a table for it in `rules.toml` (what it says, how to fix it
 the program that shows it, under `shown_by`), and its name into `plan()` in `programs.py`.
 
 For a whole class of students there is `micrograd grade homework/*.py --csv results.csv --html
-report/`, and `report.points()` gives the points of one report (`points.py` explains them). Other
-systems run a test file. This one is for pytest and so for GitHub Classroom ("Python" as its type of
-test): each check is a separate test, skipped for a note or a missing operation.
+report/`, and `report.points()` gives the points of one report (`points.py` explains them).
+`micrograd grade --wrong-engines FOLDER` writes engines with one mistake each, on which teachers can
+try tests of their own.
 
-    import pytest
-    from micrograd.grade import grade_file
+In pytest, `pytest --micrograd my_engine.py` makes each check a test, skipped for a note or a
+missing operation. On GitHub, a workflow that runs it at each push:
 
-    @pytest.mark.parametrize("check", grade_file("my_engine.py").checks, ids=str)
-    def test_my_engine(check):
-        check()
+    name: grade
+    on: push
+    jobs:
+      grade:
+        runs-on: ubuntu-latest
+        steps:
+          - uses: actions/checkout@v4
+          - run: pip install pytest PACKAGE
+          - run: pytest --micrograd my_engine.py
+
+PACKAGE is this package, at the address from which you installed it.
 
 For otter, a test file tests/q1.py that looks at the class Value in the notebook:
 

@@ -1,0 +1,49 @@
+"""`pytest --micrograd my_engine.py`: each check of `micrograd.grade` is a test with its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from micrograd.grade.check import Check
+from micrograd.grade.process import grade_file
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option."""
+    about = "also check the Value class in this file, operation by operation"
+    parser.getgroup("micrograd").addoption("--micrograd", metavar="FILE", help=about)
+
+
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Adds a test for each check."""
+    if path := session.config.getoption("--micrograd"):
+        try:
+            checks = grade_file(path).checks
+        except (OSError, ValueError) as error:
+            raise pytest.UsageError(f"--micrograd {path}: {error}") from None
+        for check in checks:
+            item = Graded.from_parent(session, name=check.name, nodeid=f"{path}::{check.name}")
+            item.check = check
+            items.append(item)
+
+
+class Graded(pytest.Item):
+    """One check of a class; a note or an operation that is not there yet is skipped."""
+
+    check: Check
+
+    def runtest(self) -> None:
+        """Fails with the rule, the program, what was expected and found, and the fix."""
+        self.check()
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None
+    ) -> str:
+        """The message alone: nobody has to read the grader's own code."""
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """What a report is about."""
+        return self.path, None, self.name

@@ -1,0 +1,90 @@
+"""Engines with one mistake each, for teachers who want to know what their own tests let through.
+
+    micrograd grade --wrong-engines engines
+    for file in engines/*.py; do cp "$file" my_engine.py; pytest -q my_tests.py; done
+
+`right.py` should pass, and every other file should fail. `wrong_engines.toml` beside this file has
+the mistakes: each edits the text of the right class.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from micrograd.core.files import write_whole
+from micrograd.grade.rules import RULES
+
+_TABLE = tomllib.loads(
+    (resources.files("micrograd.grade") / "wrong_engines.toml").read_text(encoding="utf-8")
+)
+RIGHT: str = _TABLE["right"]  # the text of a class like the lecture's
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake in the right class.
+
+    Attributes:
+        name: the mistake in a few words.
+        rule: the rule that it breaks, a key of RULES.
+        edits: pairs of an old and a new text.
+
+    >>> MISTAKES[0].name, MISTAKES[0].rule, ".grad +=" in MISTAKES[0].source
+    ('= instead of +=', 'accumulate', False)
+    """
+
+    name: str
+    rule: str
+    edits: tuple[tuple[str, str], ...]
+
+    @property
+    def source(self) -> str:
+        """The text of the wrong class."""
+        return edited(*self.edits)
+
+
+def edited(*edits: tuple[str, str]) -> str:
+    """The right text after all edits, each made wherever its old text occurs.
+
+    >>> edited(("class Value", "class Scalar")).count("class Scalar")
+    1
+    """
+    text = RIGHT
+    for old, new in edits:
+        if old not in text:
+            raise ValueError(f"the right engine expects to contain {old!r}: edit what is in it")
+        text = text.replace(old, new)
+    return text
+
+
+MISTAKES = [
+    Mistake(row["name"], row["rule"], tuple((old, new) for old, new in row["edits"]))
+    for row in _TABLE["mistake"]
+]
+
+
+def write_wrong_engines(folder: Path, comments: bool = True) -> list[Path]:
+    """Writes right.py, and a file for each mistake; returns their paths.
+
+    Args:
+        folder: where to write; it is made if it is not there.
+        comments: whether names of files and a comment at the top tell the mistake. Else the files
+            are called engine_01.py, engine_02.py, ..., for learners who look for the mistake.
+    """
+    texts = {"right": RIGHT}
+    for i, mistake in enumerate(MISTAKES, 1):
+        words = mistake.name.replace("+=", " plus equals ").replace("=", " equals ")
+        words = words.replace("+", " plus ").replace("*", " times ")
+        name = "_".join(re.findall(r"\w+", words)) if comments else f"engine_{i:02}"
+        rule = RULES[mistake.rule][0].replace("{operation}", "an operation")
+        head = f"# Wrong: {mistake.name}.\n# {rule}\n\n" if comments else ""
+        texts[name] = head + mistake.source
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.py" for name in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        write_whole(path, text.encode())
+    return paths
