@@ -331,6 +331,7 @@ CLASSIC = {
     "__rsub__ unswapped": "b.data",
     "whole numbers alone": "a.data", "sum instead of product": "c.data", "return forgotten": "",
     "negation and difference lead to each other": "", "a typing mistake": "", "no backward": "",
+    "_backward kept on an operand everywhere": "b.grad",
 }  # fmt: skip
 BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
 

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
-from micrograd.grade.graded_class import GradedClass, Numbers, leaves_of, near, root_of
+from micrograd.grade.graded_class import (
+    GradedClass,
+    Numbers,
+    leaves_of,
+    near,
+    operands,
+    root_of,
+)
 from micrograd.grade.programs import CORE, UPSTREAM, Row, expected_of
 from micrograd.grade.rules import ROWS
 
@@ -23,14 +30,16 @@ def mistake_behind_gradients(
     >>> mistake_behind_gradients(row, row.programs[0], OURS, wrong, right, {})
     'chain'
     """
+    if _closure_is_on_operand(graded):
+        return "own"
     if not row.expression:
-        return _mistake_in_graph(row, found, right)
+        return _mistake_in_graph(row, graded, found, right)
     if _calls_of_closure(program, graded) > 1:
         return "once"
     if set(found.values()) == {1.0} and _all_are_seeds(graded):
         return "seed"
     if row.aspect == "adding up" and row.operation not in program:  # as in a - a
-        return "operands"
+        return "accumulate" if _overwrites(row.operation, graded) else "operands"
     if row.aspect == "adding up":
         # If a _backward writes `=`, it overwrites what the product in out * a contributes to a.
         # That contribution is the value of out.
@@ -54,7 +63,9 @@ def mistake_behind_gradients(
     return "derivative"
 
 
-def _mistake_in_graph(row: Row, found: Numbers, right: Numbers) -> str:
+def _mistake_in_graph(row: Row, graded: GradedClass, found: Numbers, right: Numbers) -> str:
+    if row.mistake == "operands" and _overwrites("a + b", graded):
+        return "accumulate"
     if row.mistake == "order" and found["a"] > right["a"]:  # all data there is positive
         return "once"
     if row.mistake == "twice" and found["a"] < right["a"]:
@@ -66,6 +77,9 @@ def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
     """The rule that explains why no gradient reaches the operands."""
     if row.operation not in CORE:
         return "closure"
+    result = graded.run("a = Value(3.0); b = Value(2.0); c = a + b", backward=False)["c"]
+    if hasattr(result, "_prev") and not operands(result):
+        return "children"
     if row.aspect != "gradient":
         return "children" if _some_are_reached(graded) else "walk"
     steps, _, last = program.rpartition("; ")
@@ -74,6 +88,21 @@ def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
     if not any(by_hand.get(x) for x in leaves_of(program)):
         return "closure"
     return "seed" if _calls_of_closure(program, graded) else "walk"
+
+
+def _closure_is_on_operand(graded: GradedClass) -> bool:
+    """Whether an operation changes the _backward of its operand, as in self._backward = ..."""
+    steps = "a = Value(3.0); b = Value(2.0); f = a._backward"
+    changed = f"{steps}; c = {{}}; changed = a._backward != f"
+    return any(graded.tried(False, changed.format(made)) for made in ("a + b", "a * b"))
+
+
+def _overwrites(operation: str, graded: GradedClass) -> bool:
+    """Whether an operation writes = instead of += to the gradient of its left operand."""
+    steps = f"a = Value(3.0); b = Value(2.0); c = {operation}"
+    alone = graded.gradients(f"{steps}; c.backward()")
+    after = graded.gradients(f"{steps}; a.grad = 5.0; c.backward()")
+    return bool(alone) and near(after["a"], alone["a"])
 
 
 def _calls_of_closure(program: str, graded: GradedClass) -> int:
@@ -130,7 +159,11 @@ def mistake_behind_error(error: Mapping[str, Any], row: Row, graded: GradedClass
     """
     text, name, kinds = error["text"], graded.title, error["kinds"]
     number_on_the_left = text.endswith(f"and '{name}'") and text.count(name) == 1
+    value_on_the_left = row.expression and row.operation[:1].isalpha()
     signs = [
+        (f"'<' not supported between instances of '{name}' and '{name}'" in text, "operands"),
+        (f"'{name}' object is not iterable" in text and row.expression, "children"),
+        ("unsupported operand" in text and number_on_the_left and value_on_the_left, "recursion"),
         ("RecursionError" in kinds, "depth" if row.mistake == "depth" else "recursion"),
         ("MemoryError" in kinds, "memory"),
         ("SystemExit" in kinds, "crash"),
