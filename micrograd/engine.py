@@ -11,19 +11,19 @@ respect to each node in the `grad` of that node.
     (16.0, -24.0, 16.0)
 
 Derivatives are written in one place only: the `_backward` function inside each operation. It
-is given the upstream gradient d loss / d result and the operands, and applies the chain rule:
+holds no node. It gets the upstream gradient and the operands, and applies the chain rule:
 
     d loss / d operand  +=  d result / d operand  *  d loss / d result
                             (local derivative)       (upstream gradient)
 
 It adds with +=, because an operand can reach the loss along several paths and their contributions
 add up. An operation returns its `Output`, the result's data and this function. `@operation` (in
-`core/node.py`) makes a node of them, which keeps the function as `_chain_rule`; what you call by
-hand, `node._backward()`, gives it the node's gradient and operands.
+`core/node.py`) makes a node of them, which keeps the function as `_chain_rule`. By hand you call
+`node._backward()`, without arguments: it passes the node's gradient and operands to the function.
 
 Operations never test the type of their data or branch on it; they use only arithmetic, `<`, `>` and
 the functions in `core/numbers.py`. So data may be a float, a fraction (exact gradients), another
-Value (derivatives of derivatives), or a traced number, which records the operations on it.
+Value (derivatives of derivatives), or a traced number, which the compiler uses to record a program.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Value(Node):
     """A scalar node of a computational graph.
 
     Attributes:
-        data: a real number (else a TypeError); Python's and NumPy's become floats.
+        data: a real number (else a TypeError); ints and NumPy's numbers become floats.
         grad: d root / d self after `root.backward()`; in leaves it accumulates over several calls.
         label: a name for drawings and messages.
         _prev, _op: the operands and the operation; () and '' for a leaf.
 
     To define your own operation, create `out = Value(data, _children, _op)` and set `out._backward`
-    to a function without arguments that adds to the grad of each operand.
+    to a function without arguments, which reads `out.grad` and adds to the grad of each operand.
 
     >>> x = Value(0.25, label="x")
     >>> [round(f(x).data, 3) for f in (Value.exp, Value.log, Value.sqrt, Value.sin, Value.cos)]
@@ -77,7 +77,7 @@ class Value(Node):
         if self._prev or self.data is NotImplemented:
             self.check_arguments(data, _children)
 
-    # ---- 1. The operations: each defines its result and its derivatives in one place
+    # ---- 1. The operations: result and derivatives in one place; the long texts help in errors
 
     @operation("+")
     def __add__(a: Value, b: Value) -> Output:
@@ -127,16 +127,16 @@ class Value(Node):
 
         def _backward(upstream: Number, a: Value, b: Value) -> None:
             x, y = a.data, b.data
-            either = abs(x) + abs(y)  # 0 if x and y both are: then 0 * 0^0 instead of 0 * 0^-1
+            either = abs(x) + abs(y)  # 0 only at 0 ** 0, where the exponent y - 1 would be -1
             a.grad += y * power(x, where(either > 0, y - 1, 0 * either)) * upstream
-            positive = where(x > 0, x, where(x < 0, x, 1))  # 0^y log 0 is 0, as 0^y log 1
-            b.grad += p * numbers.log(positive) * upstream
+            nonzero = where(x > 0, x, where(x < 0, x, 1))  # at x = 0: log 1, so that d/db is 0
+            b.grad += p * numbers.log(nonzero) * upstream
 
         return p, _backward
 
     def __pow__(self, other: Number) -> Value:
-        """The power a ** b;  a plain exponent is part of `_op`, as in `**2`;  a ** 0 = 1."""
-        n = as_number(other, like=0)
+        """The power a ** b;  a plain b is not an operand but part of `_op`: `**2`;  a ** 0 = 1."""
+        n = as_number(other, like=0)  # the int 2 stays an int: `**2`, not `**2.0`
         if not isinstance(n, Real):
             return self._power(other)
 
@@ -166,7 +166,7 @@ class Value(Node):
 
         return abs(a.data), _backward
 
-    __rsub__, __rmul__, __rtruediv__ = map(reflected, (sub, mul, truediv))
+    __rsub__, __rmul__, __rtruediv__ = map(reflected, (sub, mul, truediv))  # for 2 - a
     __rpow__ = reflected(pow)
 
     def __radd__(self, other: Number) -> Value:
@@ -277,7 +277,7 @@ class Value(Node):
         """Computes the derivative of this node with respect to every node that it depends on.
 
         A node can pass its gradient on only when the gradient is complete, that is, after all nodes
-        that use it have passed theirs on. So the closures run in reverse topological order. Each
+        that use it have passed theirs on. So these functions run in reverse topological order. Each
         call resets interior gradients to 0 but adds to the gradients of leaves, so a second call
         doubles those exactly. `gradient` is the upstream gradient of this node.
 
@@ -286,7 +286,7 @@ class Value(Node):
         """
         if self._chain_rule is unrecorded:
             raise RuntimeError("this Value was computed inside no_grad(): compute it outside")
-        # A fraction as the root needs a fraction as the seed: half of the int 1 would be a float.
+        # A fraction needs a fraction as the seed: maximum may halve it, and 1 / 2 is a float.
         seed = as_number(gradient, like=self.data if isinstance(self.data, Rational) else 0)
         if seed is NotImplemented:
             raise TypeError(f"backward expects one number as gradient, got {gradient!r:.40}")
@@ -295,12 +295,12 @@ class Value(Node):
             if node._prev:
                 node.grad = 0
             elif type(node.data) is not float or type(node.grad) not in (int, float):
-                node.check_leaf()  # they may have been set to anything
-        self.grad += seed
+                node.check_leaf()  # its data and grad may have been set to anything
+        self.grad += seed  # not =, because the root may itself be a leaf
         try:
             for node in reversed(order):
                 if node._prev:
-                    node._chain_rule(node.grad, *node._prev)
+                    node._chain_rule(node.grad, *node._prev)  # what node._backward() does
         except FAILURES as error:
             # A variable for the new error would be a reference cycle through its traceback.
             raise explained(error, node._op, node._prev, "backward pass")  # noqa: B904
@@ -319,7 +319,7 @@ def topological_order(*roots: Value) -> list[Value]:
     True
     """
     order: list[Value] = []
-    listed: set[Value] = set()
+    listed: set[Value] = set()  # by identity: nodes with equal numbers are different nodes
     longest = 1000
     for node in roots:
         path: list[Value] = []
@@ -337,7 +337,7 @@ def topological_order(*roots: Value) -> list[Value]:
                     break
                 listed.add(operand)
                 order.append(operand)
-            else:  # go up: all operands are listed
+            else:  # the loop had no break, so all operands are listed: list the node, go up
                 listed.add(node)
                 order.append(node)
                 node = path.pop() if path else node

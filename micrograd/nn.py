@@ -1,14 +1,12 @@
 """Neurons, layers and networks, built from Values alone.
 
-A neuron computes activation(w1 x1 + ... + wn xn + b). A layer is a list of neurons with the same
-inputs, and a multi-layer perceptron (MLP) is a sequence of layers. Names, signatures, reprs and the
-order of random numbers match Karpathy's micrograd, so programs written for it print the same
-numbers here. `module.py` has what they share: their parameters, and `PerExample`, which makes the
-inputs Values and calls `forward` once for each example.
+A neuron with weights w, bias b and inputs x computes activation(w1 x1 + ... + wn xn + b). A layer
+is a list of neurons with the same inputs, and a multi-layer perceptron (MLP) is a sequence of
+layers. Names, signatures, reprs and the order of random numbers match Karpathy's micrograd, so
+programs written for it print the same numbers here. `module.py` has what they share: their
+parameters, and `PerExample`, which makes the inputs Values and calls `forward` for each example.
 
     >>> MLP(2, [3, 1])([1.0, 2.0]).backward()
-
-Letters: w weights, b bias, x inputs.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ class Neuron(PerExample):
 
     Args:
         nin: number of inputs.
-        nonlin: the original's only choice; False makes the neuron linear, whatever `activation` is.
+        nonlin: as in Karpathy's micrograd; False makes it linear, whatever `activation` is.
         activation: 'relu', 'tanh', 'sigmoid' or 'linear'.
 
     >>> neuron = Neuron(2)
@@ -60,7 +58,7 @@ class Neuron(PerExample):
             raise ValueError(
                 f"Neuron expects {len(self.w)} inputs, got {len(x)}: {other}pass {len(self.w)}"
             )
-        total = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)
+        total = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)  # + b
         return ACTIVATIONS[self.activation](total)
 
     def __repr__(self) -> str:
@@ -83,7 +81,7 @@ class Layer(PerExample):
 
     def forward(self, x: list[Value]) -> Any:
         """A list of the neurons' outputs, or a single output if the layer has one neuron."""
-        # forward, not neuron(x): the inputs are Values already, and this layer makes the results.
+        # Not neuron(x), which would note the neuron, not the layer, as what made the result.
         out = [neuron.forward(x) for neuron in self.neurons]
         return out[0] if len(out) == 1 else out
 
@@ -131,7 +129,7 @@ class MLP(PerExample):
     def forward(self, x: list[Value]) -> Any:
         """The outputs of the last layer: a list, or a single Value if it has one neuron."""
         for layer in self.layers:
-            x = layer(x)
+            x = layer(x)  # the call makes a list of a single output, for the next layer
         return x
 
     def __repr__(self) -> str:
