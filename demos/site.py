@@ -47,7 +47,9 @@ except ImportError as missing:
 ROOT = Path(__file__).resolve().parent.parent
 DEMOS = ROOT / "demos"
 PARTS = DEMOS / "site"
-PAGES = ("features", "gallery", "order", "class", "compared", "speed", "changes")  # in PARTS
+PAGES = (  # in PARTS
+    *("features", "gallery", "order", "inside", "class", "compared", "speed", "proof", "changes"),
+)
 POLICY = (  # files of the site itself are all that a page can load
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src 'self' file: data:; frame-src 'self' file:; base-uri 'none'; form-action 'self' file:"

@@ -1,4 +1,4 @@
-"""Programs as users write them, under `mypy --strict`: an editor knows the types of what they get."""
+"""Programs of users under `mypy --strict`: an editor knows the types of what they get."""
 
 import importlib.util
 import subprocess
