@@ -47,7 +47,18 @@ except ImportError as missing:
 ROOT = Path(__file__).resolve().parent.parent
 DEMOS = ROOT / "demos"
 PARTS = DEMOS / "site"
-PAGES = ("features", "gallery", "order", "class", "compared", "speed", "changes")  # in PARTS
+PAGES = (  # in PARTS
+    *("features", "gallery", "order", "inside", "class", "compared", "speed", "proof", "changes"),
+)
+# What a newcomer looks for
+JUMPS = " · ".join([
+    "[Install](#set-up)",
+    "[draw a graph](gallery.html#the-chain-rule-on-a-drawing)",
+    "[train on a CSV file](gallery.html#your-own-csv-file)",
+    "[grade your engine](what-it-does.html#grade-your-own-engine)",
+    "[compile](what-it-does.html#compile-a-function)",
+    "[cite](how-to-cite-licence-credits.html)",
+])  # fmt: skip
 POLICY = (  # files of the site itself are all that a page can load
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src 'self' file: data:; frame-src 'self' file:; base-uri 'none'; form-action 'self' file:"
@@ -127,6 +138,8 @@ def guide():
     training = re.search(r"^## A page that trains.*?(?=^## )", text_of("gallery"), re.M | re.S)[0]
     # Where the README has pictures of the two pages, the site has the pages themselves.
     first = re.sub(r"^\|.*?^$", "", first, flags=re.M | re.S)
+    about, picture = first.split("\n\n<picture>", 1)
+    first = f"{about}\n\n{JUMPS}\n\n<picture>{picture}"
     begin = first + by_title["Set-up"] + training + by_title["What it does"]
     yield "Start", rendered(begin, True)
     for name in PAGES:

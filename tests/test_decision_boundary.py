@@ -99,7 +99,7 @@ def test_eager_training_prints_the_same(tmp_path):
     assert shown[0] == shown[1]
 
 
-@pytest.mark.parametrize("data", ["moons", "spirals"])
+@pytest.mark.parametrize("data", thinned(["moons", "spirals"], 2))
 def test_eager_and_compiled_training_have_the_same_losses(data):
     demo = SimpleNamespace(**runpy.run_path(str(DEMO)))
     X, y, names = demo.load(data, 30, None, seed=1)

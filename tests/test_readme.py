@@ -104,7 +104,8 @@ def test_pictures_and_files_it_names_exist(page):
     assert len(pictures) > 8 or page != README
     for path in pictures:
         assert (page.parent / path).exists(), path
-    for path in re.findall(r"`((?:micrograd|demos)/\S*?)`", text):
+    named = re.findall(r"`((?:micrograd|demos)/\S*?)`", text)
+    for path in named + re.findall(r"(?<!\S)((?:tests|demos)/\w+\.py)\b", text):
         assert (ROOT / path).exists(), path
 
 

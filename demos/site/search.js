@@ -6,7 +6,7 @@ function find() {
     const name = title.split(" · ")[0].toLowerCase();
     if (!words.length || !words.every(w => `${title} ${text}`.toLowerCase().includes(w))) return 0;
     const named = words.filter(w => name.includes(w)).length + 2 * (name === words.join(" "));
-    return 100 + 10 * named + 5 * !/^reference|-py/.test(address) - name.length / 10;
+    return 100 + 10 * named + 5 * !/^reference|-py/.test(address) + /^index/.test(address) - name.length / 10;
   };
   const found = pages.map(page => [score(page), page]).filter(([s]) => s > 0).sort(([a], [b]) => b - a).slice(0, 30);
   document.getElementById("count").textContent = !words.length ? "" : found.length ? "" : "Nothing has all these words.";

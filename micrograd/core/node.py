@@ -125,10 +125,10 @@ def as_operand(x: Any, beside: Node, op: str = "") -> Any:
     return node
 
 
-def reflected(forward: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def reflected(forward: Callable[[Any, Any], Any]) -> Callable[[N, Any], N]:
     """The method for a plain number on the left, as in 2 - a."""
 
-    def method(self: Node, other: Any) -> Any:
+    def method(self: N, other: Any) -> N:
         other = as_operand(other, self)
         return other if other is NotImplemented else forward(other, self)
 
