@@ -148,8 +148,8 @@ class _Tape:
 
 def jvp(
     output: Value | Sequence[Value] | Callable[..., Any],
-    xs: Iterable[Number] | Mapping[Value, Number] | None = None,
-    tangents: Sequence[Number] | Mapping[Value, Number] | None = None,
+    xs: Iterable[Number] | Mapping[Value, Number],
+    tangents: Iterable[Number] = (),
 ) -> Any:
     """Forward mode, a Jacobian-vector product: the rate of change of the output.
 
@@ -159,11 +159,11 @@ def jvp(
     gradient takes one walk for each input.
 
     Args:
-        output: a Value or a sequence of Values, for `jvp(output, tangents)`; or a function that
-            returns one of these, for `jvp(f, xs, tangents)`.
-        xs: a number for each argument of the function.
-        tangents: maps each leaf that changes to its rate of change; for a function, a rate of
-            change for each argument.
+        output: a Value or a sequence of Values, for `jvp(output, {leaf: tangent})`; or a function
+            that returns one of these, for `jvp(f, xs, tangents)`.
+        xs: a number for each argument of the function; or a dict that maps each leaf that changes
+            to its tangent, its rate of change.
+        tangents: a rate of change for each argument of the function.
 
     Returns:
         A number, or a list of numbers for several outputs.
@@ -175,24 +175,18 @@ def jvp(
     [5.0, 0.0]
     """
     if callable(output):
-        leaves, rates = _leaves(xs), flat([] if tangents is None else tangents)
-        if len(rates) != len(leaves):
-            expected = f"jvp(f, xs, tangents) expects {len(leaves)} tangents, one for each x"
-            raise ValueError(f"{expected}, got {tangents}")
-        y = output(*leaves)
-        found = [_plain(d) for d in jvp(_outputs(y), dict(zip(leaves, rates, strict=True)))]
-        return found if shape_of(y) else found[0]
-    rate_of = xs if tangents is None else tangents
-    if not isinstance(rate_of, Mapping):
-        fix = "pass {leaf: tangent}, or a function as in jvp(f, xs, tangents)"
-        raise TypeError(f"jvp expects a mapping from leaves to tangents, got {rate_of!r}: {fix}")
-    if computed := [node for node in rate_of if node._prev]:
+        leaves = _leaves(xs)
+        rates = dict(zip(leaves, flat(tangents), strict=True))
+        output = output(*leaves)
+    else:
+        rates = dict(xs)
+    if computed := [node for node in rates if node._prev]:
         fix = "pass the tangents of the leaves that it was computed from"
         raise ValueError(f"jvp expects tangents of leaves only, got some for {computed}: {fix}")
-    outputs = _list(output)
-    tangent = _Tape(*outputs).tangents(rate_of)
-    found = [tangent.get(v, 0) for v in outputs]
-    return found[0] if isinstance(output, Value) else found
+    outputs = _outputs(output)
+    tangent = _Tape(*outputs).tangents(rates)
+    found = [_plain(tangent.get(v, 0)) for v in outputs]
+    return found if shape_of(output) else found[0]
 
 
 class Gradients(dict[Value, Number]):
@@ -245,15 +239,14 @@ def jacobian(
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> jacobian([x * y, x + y], [x, y])
-    [[3.0, 2.0], [1, 1]]
+    [[3.0, 2.0], [1.0, 1.0]]
     >>> jacobian(lambda x, y: [x * y, x + y], [2.0, 3.0])
     [[3.0, 2.0], [1.0, 1.0]]
     """
     if callable(outputs):
-        leaves = _leaves(inputs)
-        rows = jacobian(_outputs(outputs(*leaves)), leaves, mode)
-        return [[_plain(d) for d in row] for row in rows]
-    outputs, inputs = _list(outputs), _list(inputs)
+        inputs = _leaves(inputs)
+        outputs = outputs(*inputs)
+    inputs, outputs = flat(inputs), _outputs(outputs)
     for v in inputs:
         if not isinstance(v, Value):
             fix = "pass Values, or a function as in jacobian(f, xs)"
@@ -261,10 +254,10 @@ def jacobian(
     tape = _Tape(*outputs)
     if mode == "reverse":
         adjoints = [tape.adjoints({output: 1}) for output in outputs]
-        return [[adjoint.get(v, 0) for v in inputs] for adjoint in adjoints]
+        return [[_plain(adjoint.get(v, 0)) for v in inputs] for adjoint in adjoints]
     if mode == "forward":
         columns = [tape.tangents({v: 1}) for v in inputs]
-        return [[column.get(output, 0) for column in columns] for output in outputs]
+        return [[_plain(column.get(output, 0)) for column in columns] for output in outputs]
     raise ValueError(f"jacobian expects mode 'reverse' or 'forward', got {mode!r}")
 
 
@@ -297,11 +290,9 @@ def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> P
     forward      2                8
     reverse      1                4
     """
-    outputs = _list(outputs)
-    edges = sum(
-        not operand.is_constant for node in topological_order(*outputs) for operand in node._prev
-    )
-    return PassCounts(len(inputs), len(outputs), edges)
+    roots = flat(outputs)
+    edges = sum(not v.is_constant for node in topological_order(*roots) for v in node._prev)
+    return PassCounts(len(inputs), len(roots), edges)
 
 
 # ---- 3. Derivatives of functions at plain numbers
@@ -314,8 +305,7 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
     Values inside, so its result is a graph that can be differentiated again.
 
     Args:
-        f: a function of one Value. It may use other Values as constants. For higher derivatives
-            pass `order` instead of calling `derivative` inside f.
+        f: a function of one Value. It may use other Values as constants.
         x: a number; a fraction gives an exact derivative if the operations in f keep it exact.
         order: n, the number of differentiations, at least 0.
 
@@ -324,13 +314,10 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
     """
     if order < 0:
         raise ValueError(f"derivative expects order >= 0, got {order}")
-    levels = [Value(x)]
-    while len(levels) < order:
-        levels.append(Value(levels[-1]))
-    y = f(levels[-1])
-    for level in reversed(levels[:order]):
-        y = _gradients(y, [level])[0]
-    return _plain(y)
+    if order == 0:
+        return _plain(_output(f(Value(x))).data)
+    lower = f if order == 1 else lambda v: derivative(f, v, order - 1)
+    return gradient(lower, [x])[0]
 
 
 def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
@@ -339,8 +326,7 @@ def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
     >>> gradient(lambda x, y: 3 * x**2 + x * y + 5 * y**2, [2.0, 3.0])
     [15.0, 32.0]
     """
-    leaves = _leaves(xs)
-    return [_plain(d) for d in _gradients(f(*leaves), leaves)]
+    return jacobian(lambda *leaves: [_output(f(*leaves))], xs)[0]
 
 
 def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
@@ -349,14 +335,7 @@ def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
     >>> hessian(lambda x, y: x**2 * y, [3.0, 5.0])
     [[10.0, 6.0], [6.0, 0.0]]
     """
-    inner = _leaves(xs)
-    outer = [Value(x) for x in inner]
-    return [[_plain(d) for d in _gradients(first, inner)] for first in _gradients(f(*outer), outer)]
-
-
-def _gradients(y: Any, leaves: Sequence[Value]) -> list[Any]:
-    gradients = vjp(_output(y))
-    return [gradients[leaf] for leaf in leaves]
+    return jacobian(lambda *leaves: gradient(f, leaves), xs)
 
 
 def _leaves(xs: Any) -> list[Value]:
@@ -371,7 +350,7 @@ def _outputs(y: Any) -> list[Value]:
 
 def _output(y: Any) -> Value:
     # What a function returned, as a Value; a plain number becomes one that depends on nothing.
-    if not (Value(0.0) + 1.0)._prev:
+    if is_paused():
         reason = "derivatives need a graph, and no_grad() records none"
         raise ValueError(f"{reason}: call this function outside the no_grad() block")
     if as_number(y) is NotImplemented:
@@ -379,9 +358,8 @@ def _output(y: Any) -> Value:
     return y if isinstance(y, Value) else Value(y)
 
 
-def _plain(y: Any) -> Number:
-    y = y.data if isinstance(y, Value) else y
-    return float(y) if isinstance(y, int) else y
+def _plain(d: Number) -> Number:
+    return float(d) if isinstance(d, int) else d  # a sum without terms, or the adjoint of a root
 
 
 # ---- 4. Checking closures against central differences
@@ -511,15 +489,11 @@ def recompute(root: Value) -> Value:
             f"recompute cannot run the operation {own[0]!r} again, since it is not one of Value's: "
             "rebuild the graph in each step"
         )
-    before = [(node.data, node._chain_rule) for node in nodes]
-    try:
-        for node in nodes:
-            fresh = again(node._op, node._prev)
-            node.data, node._chain_rule = fresh.data, fresh._chain_rule
-    except BaseException:  # such as an overflow or Ctrl-C: change all nodes or none
-        for node, (data, rule) in zip(nodes, before, strict=True):
-            node.data, node._chain_rule = data, rule
-        raise
+    fresh: dict[Value, Value] = {}
+    for node in order:
+        fresh[node] = again(node._op, [fresh[v] for v in node._prev]) if node._prev else node
+    for node in nodes:  # only now that nothing can fail
+        node.data, node._chain_rule = fresh[node].data, fresh[node]._chain_rule
     return root
 
 
@@ -530,17 +504,12 @@ def again(op: str, operands: Sequence[Value]) -> Value:
     (Value(data=9.0, grad=0), Value(data=4.0, grad=0))
     """
     if op in operations:
-        result: Value = operations[op](*operands)
-        return result
-    exponent: Any = None  # a plain number in the name
-    kind: Any
-    for kind in (Fraction, float, int):  # the last that can read it
+        return operations[op](*operands)  # type: ignore[no-any-return]
+    kinds: tuple[Any, ...] = int, float, Fraction
+    for kind in kinds:  # the first that can read the exponent
         with suppress(ValueError):
-            exponent = kind(op.removeprefix("**"))
-    if exponent is None:
-        raise ValueError(f"{op!r} is not a power with a plain exponent")
-    power: Value = operands[0] ** exponent
-    return power
+            return operands[0].__pow__(kind(op.removeprefix("**")))
+    raise ValueError(f"{op!r} is not a power with a plain exponent")
 
 
 # ---- 6. The gradient as a sum over paths
@@ -660,7 +629,3 @@ def _partial(numerator: str, denominator: str) -> str:
 
 def _number(x: Number) -> str:
     return f"{float(x):.6g}" if isinstance(x, (int, float)) else str(x)
-
-
-def _list(one_or_more: Any) -> list[Any]:
-    return [one_or_more] if isinstance(one_or_more, Value) else list(one_or_more)
