@@ -96,23 +96,17 @@ class Copy(np.ndarray[Any, Any]):
             )
         super().__setitem__(key, value)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if "out" in options:
-            options["out"] = tuple(map(_uncopied, options["out"]))
-        return getattr(ufunc, method)(*map(_uncopied, inputs), **options)
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else array  # results are ordinary arrays
 
     def __repr__(self) -> str:
-        return repr(_uncopied(self))
+        return repr(np.asarray(self))
 
     __iadd__: Any = np.ndarray.__add__
     __isub__: Any = np.ndarray.__sub__
     __imul__: Any = np.ndarray.__mul__
     __itruediv__: Any = np.ndarray.__truediv__
     __ipow__: Any = np.ndarray.__pow__
-
-
-def _uncopied(x: Any) -> Any:
-    return x.view(np.ndarray) if isinstance(x, Copy) else x
 
 
 class ValueArray(np.ndarray[Any, Any]):
@@ -273,8 +267,6 @@ def values(array: Any) -> ValueArray:
     >>> (values([1, 2]) * 2).data
     array([2., 4.])
     """
-    if np.ma.is_masked(np.ma.asarray(array)):
-        raise TypeError("expected numbers, got masked elements: fill them with .filled(number)")
     numbers = np.asarray(array)
     out = np.empty(numbers.shape, dtype=object)
     for index, x in np.ndenumerate(numbers):

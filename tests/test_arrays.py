@@ -127,15 +127,6 @@ def test_elements_that_are_not_numbers_are_refused():
         data_of([None])
 
 
-def test_masked_elements_are_refused():
-    masked = np.ma.array([1.0, 2.0], mask=[False, True])
-    for array in (masked, [masked, masked], masked.reshape(2, 1)):
-        with pytest.raises(TypeError, match=r"got masked elements: .*filled"):
-            values(array)
-    assert [v.data for v in values(np.ma.array([1.0, 2.0]))] == [1.0, 2.0]
-    assert [v.data for v in values(masked.filled(0.5))] == [1.0, 0.5]
-
-
 def test_results_are_arrays_of_this_class_and_a_single_element_is_a_value():
     a, v = values(A), values(V)
     for out in (a + 1, 1 - a, V - v, a @ v, a[0], a.T, a.sum(axis=0), np.stack([v, v]), [1, 2] * v):

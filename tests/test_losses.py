@@ -296,10 +296,8 @@ def test_cross_entropy_refuses_other_mistakes():
         cross_entropy([Value(1.0), Value(2.0)], 1.0)
     with pytest.raises(TypeError, match=r"a list of logits, .*, got 1: use binary_cross_entropy"):
         cross_entropy(1, [Value(1.0), Value(2.0)])
-    with pytest.raises(TypeError, match=r"a list of logits.*got a single Value.*binary_cross_en"):
+    with pytest.raises(TypeError, match=r"a list of logits.*got Value.*binary_cross_en"):
         cross_entropy(Value(1.0), 0)
-    with pytest.raises(ValueError, match="at least one logit, got none"):
-        cross_entropy([], 0)
 
 
 # ---- batches
@@ -343,7 +341,6 @@ def test_squared_error_of_several_outputs_is_the_mean_over_all():
         (cross_entropy, np.ones((3, 2)), [0, 1], r"got \(3, 2\) and \(2,\)"),
         (cross_entropy, np.ones((3, 2)), 1, r"got \(3, 2\) and \(\)"),
         (cross_entropy, [1.0, 2.0], [0, 1], r"got \(2,\) and \(2,\)"),
-        (squared_error, np.ones((0, 1)), np.ones(0), "at least one example"),
     ],
 )
 def test_shapes_that_differ_are_refused(loss, prediction, target, message):

@@ -136,19 +136,6 @@ def test_a_name_of_another_package_is_told_with_the_name_here():
             getattr(micrograd, name)
         with pytest.raises(ImportError, match=rf"'{name}': use (micrograd\.)?{instead}\("):
             exec(f"from micrograd import {name}")
-    for name, instead in {
-        "MSELoss": "squared_error",
-        "CrossEntropyLoss": "cross_entropy",
-        "BCEWithLogitsLoss": "binary_cross_entropy",
-    }.items():
-        assert callable(getattr(micrograd.losses, instead))
-        with pytest.raises(AttributeError, match=rf"'micrograd.nn' .* micrograd.losses.{instead}"):
-            getattr(micrograd.nn, name)
-    with pytest.raises(AttributeError, match=r"'functional': use methods such as Value\.relu"):
-        _ = micrograd.nn.functional
-    with pytest.raises(AttributeError, match=r"'micrograd\.nn' has no attribute 'nonsense'$"):
-        _ = micrograd.nn.nonsense
-    assert not hasattr(micrograd.nn, "MSELoss")
 
 
 def test_an_unknown_name_is_told_as_usual():
