@@ -124,19 +124,12 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @property  # type: ignore[override]  # ndarray.data is a buffer
     def data(self) -> Copy:
-        """A copy of the numbers, as floats in the same shape; assigning sets every element.
-
-        >>> b = values([1.0, 2.0])
-        >>> b.data = 0
-        >>> b
-        ValueArray([Value(data=0.0, grad=0), Value(data=0.0, grad=0)],
-                   dtype=object)
-        """
+        """A copy of the numbers, as floats in the same shape; assigning sets every one."""
         return _copy(data_of(self))
 
     @data.setter
     def data(self, numbers: Any) -> None:
-        """Sets the numbers of all elements, from one number or an array of the same shape."""
+        """Sets all numbers, from one or from an array of the same shape."""
         _set(self, "data", numbers)
 
     @property
@@ -146,7 +139,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
-        """Sets the gradients of all elements, from one number or an array of the same shape."""
+        """Sets all gradients, from one number or from an array of the same shape."""
         _set(self, "grad", numbers)
 
     def zero_grad(self) -> None:
@@ -163,9 +156,8 @@ class ValueArray(np.ndarray[Any, Any]):
 
             grad(leaf)  +=  sum over elements i of   upstream_i * d element_i / d leaf
 
-        This is a vector-Jacobian product. PyTorch calls `upstream` `gradient`, and some articles
-        `end_grad`: the upstream gradient of each element, in an array of the same shape. For a
-        single element, it is 1 by default.
+        This is a vector-Jacobian product. `upstream` has the same shape; for a single element, it
+        is 1 by default.
         """
         if upstream is None and self.size != 1:
             raise ValueError(
@@ -263,9 +255,6 @@ def values(array: Any) -> ValueArray:
     """An array of the same shape as these nested lists or this array, with leaves as elements.
 
     The leaves are new; an element that is a Value stays as it is.
-
-    >>> (values([1, 2]) * 2).data
-    array([2., 4.])
     """
     numbers = np.asarray(array)
     out = np.empty(numbers.shape, dtype=object)
@@ -275,22 +264,12 @@ def values(array: Any) -> ValueArray:
 
 
 def data_of(array: Any) -> Floats:
-    """The data of an array of Values, as an array of floats of the same shape.
-
-    >>> data_of([Value(1.0), Value(2.0)])
-    array([1., 2.])
-    """
+    """The data of an array of Values, as an array of floats of the same shape."""
     return np.asarray(_DATA(np.asarray(array, dtype=object)), dtype=float)
 
 
 def grad_of(array: Any) -> Floats:
-    """The gradients of an array of Values, as an array of floats of the same shape.
-
-    >>> x = values([1.0, 2.0])
-    >>> (x[0] * x[1]).backward()
-    >>> grad_of(x)
-    array([2., 1.])
-    """
+    """The gradients of an array of Values, as an array of floats of the same shape."""
     return np.asarray(_GRAD(np.asarray(array, dtype=object)), dtype=float)
 
 

@@ -56,8 +56,8 @@ class _Ledger:
 def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...]:
     """The derivatives of a node with respect to its operands: one for each edge, in operand order.
 
-    They are read off the node's closure, which may be user-defined; all gradients stay unchanged. A
-    closure that sets a gradient with = is read as if it used +=; with `strict`, that is an error.
+    They are read off the node's closure, and all gradients stay unchanged. A closure that sets a
+    gradient with = is read as if it used +=; with `strict`, that is an error.
 
     >>> x = Value(3.0)
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
@@ -68,9 +68,7 @@ def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...
 
 
 def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tuple[Number, ...]:
-    """The contributions of a node to the gradients of its operands: one for each edge.
-
-        contribution  =  local derivative * upstream gradient
+    """What a node adds to the gradients of its operands: local derivative * upstream, per edge.
 
     If an operand occurs twice and the closure adds both contributions at once, the first edge gets
     their sum, and the other gets 0.
@@ -155,18 +153,13 @@ def jvp(
 
         d output  =  sum over leaves of   d output / d leaf * tangent(leaf)
 
-    It takes one walk from the leaves to the outputs, regardless of the number of outputs. A full
-    gradient takes one walk for each input.
+    It takes one walk from the leaves to the outputs, regardless of the number of outputs.
 
     Args:
-        output: a Value or a sequence of Values, for `jvp(output, {leaf: tangent})`; or a function
-            that returns one of these, for `jvp(f, xs, tangents)`.
-        xs: a number for each argument of the function; or a dict that maps each leaf that changes
-            to its tangent, its rate of change.
-        tangents: a rate of change for each argument of the function.
-
-    Returns:
-        A number, or a list of numbers for several outputs.
+        output: a Value or a sequence of Values; or a function that returns one of these.
+        xs: a dict that maps each leaf that changes to its tangent, its rate of change; for a
+            function, a number for each argument.
+        tangents: for a function, the rate of change of each argument.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> jvp(x * y, {x: 1.0}), jvp([x * y, x - y], {x: 1.0, y: 1.0})
@@ -202,11 +195,8 @@ def vjp(output: Any, upstream: Any = 1) -> Gradients:
         gradient(leaf)  =  sum over outputs of   upstream(output) * d output / d leaf
 
     It takes one walk from the outputs to the leaves, regardless of the number of leaves. The result
-    maps every leaf of the graph, except constants, to its gradient; no grad is changed.
-
-    Args:
-        output: a Value, or Values in a list or an array of any shape.
-        upstream: the upstream gradient of each output, in the same shape.
+    maps every leaf of the graph, except constants, to its gradient; no grad is changed. `output` is
+    a Value, or Values in a list or an array, and `upstream` has the same shape.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> gradient_of = vjp([x * y, x - y], [1.0, 10.0])
@@ -233,8 +223,7 @@ def jacobian(
 
     Args:
         outputs: Values; a single Value gives one row. Or a function that returns them.
-        inputs: nodes of the same graph, not necessarily leaves. For a function, a number for each
-            of its arguments, as in `gradient(f, xs)`.
+        inputs: any nodes of the same graph; for a function, a number for each argument.
         mode: 'reverse' walks the graph once for each output, 'forward' once for each input.
 
     >>> x, y = Value(2.0), Value(3.0)
@@ -304,10 +293,8 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
     x is wrapped in n nested Values. Each backward pass removes one level: it computes with the
     Values inside, so its result is a graph that can be differentiated again.
 
-    Args:
-        f: a function of one Value. It may use other Values as constants.
-        x: a number; a fraction gives an exact derivative if the operations in f keep it exact.
-        order: n, the number of differentiations, at least 0.
+    f may use other Values as constants. If x is a fraction, the derivative is exact where the
+    operations in f are.
 
     >>> derivative(lambda x: x**3, 2.0), derivative(lambda x: x**3, 2.0, order=2)
     (12.0, 12.0)
@@ -376,18 +363,11 @@ def check_gradients(
 
         df/dx  =  (f(x + h) - f(x - h)) / 2h  +  O(h^2)             h = 6e-6 * scale
 
-    6e-6 is the cube root of the precision of a float. With this factor, truncation and rounding
-    errors balance if f varies over distances of about `scale`. The scales 1, |x| and their
-    geometric mean are tried, from the largest down. Agreement at one of them is enough, because a
-    wrong closure agrees at none.
-
-    If the two differ, a GradientError names the argument, both numbers and the first operation of
-    the graph whose local derivatives are wrong.
-
-    Args:
-        f: a function of Values that returns a Value, smooth around xs.
-        xs: the point to check at, one number for each argument.
-        tolerance: the largest allowed difference, in units of max(1, |df/dx|).
+    6e-6 is the cube root of the precision of a float: with it, truncation and rounding errors
+    balance if f varies over distances of about `scale`. The scales 1, |x| and their geometric mean
+    are tried, from the largest down; a wrong closure agrees at none. Then a GradientError names the
+    argument, both numbers and the first operation of the graph whose local derivatives are wrong.
+    `tolerance` is the largest allowed difference, in units of max(1, |df/dx|).
 
     >>> check_gradients(lambda x, y: x * y + x.sin(), [0.0, 2.0])
     [3.0, 0.0]
@@ -466,8 +446,7 @@ def recompute(root: Value) -> Value:
     Each node gets new data and a new closure, because closures hold intermediate results. Gradients
     do not change. The graph keeps its shape: decisions that were made while it was built (by `if`,
     `max`, `where` or an index) are not made again, and copies made by `detach()` keep their number.
-    A user-defined operation cannot be run again, nor anything computed inside `no_grad()`, which
-    keeps no closures. If something fails, nothing has been changed.
+    If something fails, nothing has been changed.
 
     >>> a = Value(2.0)
     >>> square = a * a
@@ -475,8 +454,6 @@ def recompute(root: Value) -> Value:
     >>> recompute(square)
     Value(data=25.0, grad=0)
     """
-    if not isinstance(root, Value):
-        raise TypeError(f"recompute starts from a Value, got {type(root).__name__} {root!r:.40}")
     order = topological_order(root)
     if is_paused() or any(node._chain_rule is unrecorded for node in order):
         raise RuntimeError(
@@ -562,15 +539,10 @@ def sum_over_paths(
 
         d output / d leaf  =  sum over paths of   product over edges of the local derivative
 
-    The number of paths can double with every node, so backpropagation does not work this way.
-
-    Args:
-        output: the node at the end of the paths.
-        leaf: the node at the start.
-        names: maps names to Values, as `locals()` does. The first name of a Value counts; names
-            that begin with `_` are ignored, and labels take precedence. Nodes without a name are
-            called v0, v1, ... in topological order.
-        limit: the largest number of paths to list; if there are more, they are only counted.
+    The number of paths can double with every node, so backpropagation does not work this way. If
+    there are more than `limit` paths, they are only counted. `names` maps names to Values, as
+    `locals()` does: the first name of a Value counts, but a label takes precedence. Nodes without a
+    name are called v0, v1, ... in topological order.
 
     >>> a = Value(3.0, label="a")
     >>> b = -a; b.label = "b"

@@ -282,14 +282,11 @@ def test_clipping_agrees_with_pytorch():
     assert [p.grad for p in parameters] == pytest.approx([t.grad.item() for t in tensors], rel=1e-6)
 
 
-def test_clipping_refuses_invalid_gradients_and_norms():
+def test_clipping_refuses_invalid_gradients():
     parameters = with_grads(1.0, math.nan)
     with pytest.raises(ValueError, match="gradient of parameter 1 is nan"):
         clip_grad_norm(parameters, 0.5)
     assert parameters[0].grad == 1.0
-    for max_norm in (0.0, -1.0, math.nan):
-        with pytest.raises(ValueError, match=f"max_norm > 0, got {max_norm}"):
-            clip_grad_norm(with_grads(1.0), max_norm)
     with pytest.raises(ValueError, match="clip_grad_norm expects at least one parameter"):
         clip_grad_norm([], 1.0)
 

@@ -46,15 +46,7 @@ class Instruction(NamedTuple):
 
 
 class Recording:
-    """A growing list of instructions.
-
-    >>> recording = Recording()
-    >>> x = recording.input(3.0)
-    >>> recording.constant(2.0) * x, recording.record("tanh", x)
-    (Traced(* of 1, 0), Traced(tanh of 0))
-    >>> [step.op for step in recording.instructions]
-    ['input', 'constant', '*', 'tanh']
-    """
+    """A growing list of instructions."""
 
     def __init__(self) -> None:
         self._steps: list[Instruction] = []
@@ -73,11 +65,7 @@ class Recording:
         return Traced(self, self.add("constant", (), number))
 
     def record(self, op: str, *operands: Any) -> Any:
-        """The result of an operation; NotImplemented if an operand is not a number.
-
-        Raises:
-            ValueError: an operand belongs to another recording.
-        """
+        """The result of an operation; NotImplemented if an operand is not a number."""
         places = []
         for x in operands:
             if not isinstance(x, Traced):
@@ -237,13 +225,9 @@ class Traced:
     __floordiv__ = __rfloordiv__ = _refuses("//", _JUMPS)
     __and__ = __rand__ = _refuses("&", _BOTH)
     __or__ = __ror__ = _refuses("|", _BOTH)
-    __xor__ = __rxor__ = _refuses("^", _BOTH)
-    __invert__ = _refuses("~", _BOTH)
-    __matmul__ = __rmatmul__ = _refuses("@", "use * between single numbers")
     __round__ = __trunc__ = __floor__ = __ceil__ = _refuses("rounding", _JUMPS)
     __index__ = _refuses("use as an index", "use take(table, index)")
     __hash__ = object.__hash__
-
     __format__ = _refuses("format()", "it has no value yet; print the result instead")
 
     def __repr__(self) -> str:
