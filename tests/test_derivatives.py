@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from operations import CASES
 from random_graphs import POINT, SMOOTH, STEPS, build
 
@@ -289,20 +288,6 @@ def test_gradient_and_hessian_touch_no_other_gradient():
     assert hessian(lambda x, y: x + y, [1.0, 2.0]) == [[0.0, 0.0], [0.0, 0.0]]
 
 
-@given(st.floats(-2, 2), st.floats(-2, 2))
-def test_hessian_is_symmetric_and_agrees_with_differences(a, b):
-    def f(x, y):
-        return (x * y).sigmoid() + (x - 2 * y).tanh() * x**2 + (y * y + 1).log()
-
-    found = hessian(f, [a, b])
-    assert found[0][1] == pytest.approx(found[1][0], rel=1e-10, abs=1e-10)
-    h = 1e-5
-    for j, (above, below) in enumerate((([a + h, b], [a - h, b]), ([a, b + h], [a, b - h]))):
-        up, down = gradient(f, above), gradient(f, below)
-        column = [(u - d) / (2 * h) for u, d in zip(up, down, strict=True)]
-        assert [row[j] for row in found] == pytest.approx(column, rel=1e-6, abs=1e-6)
-
-
 # ---- the checker
 
 
@@ -535,7 +520,7 @@ OF_ONE = [  # a function of one number, its first three derivatives, points
             lambda x: logistic(x) * logistic(-x),
             lambda x: logistic(x) * logistic(-x) * (1 - 2 * logistic(x)),
         ],
-        EVERYWHERE,
+        (*EVERYWHERE, -1000.0, 1000.0),
     ),
 ]  # fmt: skip
 
@@ -574,7 +559,7 @@ def sum_of(sign):
     return lambda x, y, i, j: {(1, 0): 1, (0, 1): sign}.get((i, j), 0)
 
 
-PLANE = [(x, y) for x in (0.5, 1.0, 2.0) for y in (-1.0, 0.0, 0.5, 1.0, 2.0, 3.0)]
+PLANE = [(x, y) for x in (0.5, 2.0) for y in (-1.0, 0.0, 0.5, 1.0, 2.0, 3.0)]
 OF_TWO = [
     (lambda a, b: a**b, power_partial, PLANE),
     (lambda a, b: a + b, sum_of(1), [*PLANE, (0.0, 0.0)]),
