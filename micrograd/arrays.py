@@ -252,15 +252,11 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
 
 
 def values(array: Any) -> ValueArray:
-    """An array of the same shape as these nested lists or this array, with leaves as elements.
+    """An array of new leaves in the shape of these nested lists or this array.
 
-    The leaves are new; an element that is a Value stays as it is.
+    An element that is a Value stays as it is.
     """
-    numbers = np.asarray(array)
-    out = np.empty(numbers.shape, dtype=object)
-    for index, x in np.ndenumerate(numbers):
-        out[index] = _value(x)
-    return out.view(ValueArray)
+    return np.asarray(_VALUE(np.asarray(array)), dtype=object).view(ValueArray)
 
 
 def data_of(array: Any) -> Floats:
@@ -337,6 +333,7 @@ def _each(name: str, function: Callable[..., Value], operands: int) -> Any:
     return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
 
 
+_VALUE = np.frompyfunc(_value, 1, 1)
 _INNERMOST = np.frompyfunc(innermost, 1, 1)
 _DATA = np.frompyfunc(lambda x: float(innermost(x)), 1, 1)
 _GRAD = np.frompyfunc(lambda x: float(innermost(getattr(x, "grad", 0.0))), 1, 1)

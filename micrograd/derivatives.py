@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from micrograd.core.errors import explained
 from micrograd.core.node import Own, of_leaf, operations, unrecorded
@@ -250,17 +250,13 @@ def jacobian(
     raise ValueError(f"jacobian expects mode 'reverse' or 'forward', got {mode!r}")
 
 
-@dataclass(frozen=True)
-class PassCounts:
+class PassCounts(NamedTuple):
     """The multiplications of a full Jacobian in each mode; `print` shows a table."""
 
     inputs: int
     outputs: int
-    edges: int
-
-    # One walk over all edges for each input, or for each output.
-    forward = property(lambda cost: cost.inputs * cost.edges)
-    reverse = property(lambda cost: cost.outputs * cost.edges)
+    forward: int
+    reverse: int
 
     def __str__(self) -> str:
         rows = [("forward", self.inputs, self.forward), ("reverse", self.outputs, self.reverse)]
@@ -281,7 +277,7 @@ def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> P
     """
     roots = flat(outputs)
     edges = sum(not v.is_constant for node in topological_order(*roots) for v in node._prev)
-    return PassCounts(len(inputs), len(roots), edges)
+    return PassCounts(len(inputs), len(roots), len(inputs) * edges, len(roots) * edges)
 
 
 # ---- 3. Derivatives of functions at plain numbers

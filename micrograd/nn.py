@@ -186,10 +186,10 @@ class Activation(_ArrayModule):
     array([0., 2.])
     """
 
-    def __init__(self, name: str) -> None:
-        if name not in ACTIVATIONS:
+    def __init__(self, name: str = "") -> None:
+        self.name = name or type(self).__name__.lower()  # a class below, such as ReLU
+        if self.name not in ACTIVATIONS:
             raise ValueError(f"activation {name!r} is not one of {', '.join(ACTIVATIONS)}")
-        self.name = name
 
     def forward(self, x: list[Value]) -> list[Value]:
         """One output for each input."""
@@ -205,22 +205,13 @@ class Activation(_ArrayModule):
 class ReLU(Activation):
     """max(0, x) for each input x."""
 
-    def __init__(self) -> None:
-        super().__init__("relu")
-
 
 class Tanh(Activation):
     """tanh(x) for each input x."""
 
-    def __init__(self) -> None:
-        super().__init__("tanh")
-
 
 class Sigmoid(Activation):
     """1 / (1 + e^-x) for each input x."""
-
-    def __init__(self) -> None:
-        super().__init__("sigmoid")
 
 
 class Sequential(_ArrayModule):
