@@ -306,11 +306,8 @@ def start(options: argparse.Namespace) -> int:
     texts = {".py": skeleton.replace("my_engine.py", path.name), ".csv": default_points()}
     if path.suffix not in texts:
         raise ValueError(f"start expects a name that ends in .py or .csv, got {path}")
-    try:
-        with path.open("x", encoding="utf-8", newline="") as file:
-            file.write(texts[path.suffix])
-    except FileExistsError:
-        raise ValueError(f"expected a new file, got {path}, which exists: choose another") from None
+    with path.open("x", encoding="utf-8", newline="") as file:  # an error if it exists
+        file.write(texts[path.suffix])
     print(path)
     return 0
 

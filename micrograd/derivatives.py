@@ -373,7 +373,7 @@ def check_gradients(
     if not isinstance(y, Value):
         raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
     nodes = topological_order(y)
-    found = [float(d) for d in jacobian(y, leaves)[0]]
+    [found] = jacobian(y, leaves)
     for i, by_closures in enumerate(found):
         attempts = [(-3, math.nan, "f is not defined on both sides of this point")]
         for scale in sorted({1.0, abs(xs[i]), abs(xs[i]) ** 0.5} - {0.0}, reverse=True):
@@ -561,13 +561,11 @@ def sum_over_paths(
 
 
 def _names(tape: _Tape, leaf: Value, names: Mapping[str, Any]) -> dict[Value, str]:
-    variables = {
-        thing: variable
-        for variable, thing in reversed(list(names.items()))
-        if isinstance(thing, Value) and not variable.startswith("_")
-    }
+    # IPython calls the last results _, __, ...
+    variables = [name for name, v in names.items() if isinstance(v, Value) and name[0] != "_"]
+    named = {names[name]: name for name in reversed(variables)}
     numbered = {v: f"v{i}" for i, (v, _) in enumerate(tape.nodes)}
-    return {v: v.label or variables.get(v, numbered.get(v, "leaf")) for v in (leaf, *numbered)}
+    return {v: v.label or named.get(v, numbered.get(v, "leaf")) for v in (leaf, *numbered)}
 
 
 def _paths(

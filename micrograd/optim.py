@@ -398,8 +398,8 @@ class Parameters:
         """Raises a ValueError if a gradient is not a finite number."""
         if self.row is not None and math.isfinite(self.row.grad.dot(self.row.grad)):
             return  # otherwise check each: perhaps only the sum of squares overflowed
-        for name, p in zip(self.names, self.all, strict=True):
-            if not isinstance(p.grad, Real) or not math.isfinite(p.grad):
+        for name, p in zip(self.names, self.all, strict=True):  # float first, as it is quicker
+            if not isinstance(p.grad, (float, Real)) or not math.isfinite(p.grad):
                 raise ValueError(
                     f"the gradient of {name} is {p.grad!r:.40}, so no parameter was changed: reset "
                     "gradients to 0, leave out examples with NaN, or try a lower learning rate or "

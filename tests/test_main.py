@@ -300,7 +300,7 @@ def test_start_writes_a_skeleton_once(tmp_path, capsys):
     text = path.read_text(encoding="utf-8")
     assert "micrograd grade engine.py" in text
     assert main(["start", str(path)]) == 2
-    assert "which exists: choose another" in capsys.readouterr().err
+    assert "File exists" in capsys.readouterr().err
     assert path.read_text(encoding="utf-8") == text
 
 
