@@ -53,9 +53,7 @@ def hinge(score: Any, target: Any) -> Value:
 
         loss = max(0, 1 - t s)        d loss / d s = -t where t s < 1, else 0
 
-    Args:
-        score: s, any real number; its sign gives the class.
-        target: t, -1 or 1.
+    The sign of the score s gives the class; the target t is -1 or 1.
 
     >>> hinge(Value(0.25), 1).item(), hinge(Value(0.25), -1).item(), hinge(Value(3.0), 1).item()
     (0.75, 1.25, 0.0)
@@ -74,9 +72,7 @@ def binary_cross_entropy(logit: Any, target: Any) -> Value:
 
         loss = log(e^z + 1) - t z        d loss / d z = sigmoid(z) - t
 
-    Args:
-        logit: z, any real number (stable at +-1000).
-        target: t, 0 or 1, or the probability of class 1, in [0, 1].
+    The target t is 0 or 1, or the probability of class 1. Stable at z = +-1000.
 
     >>> round(binary_cross_entropy(Value(0.0), 1).item(), 4)
     0.6931

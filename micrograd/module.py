@@ -100,7 +100,7 @@ class Module:
             p.grad = 0
 
     def summary(self) -> str:
-        """A table of the parts of this module, one per line, with the number of parameters in each.
+        """A table of the parts of this module, with the number of parameters in each.
 
         >>> from micrograd.nn import MLP
         >>> print(MLP(2, [3, 1]).summary())
@@ -155,9 +155,8 @@ class Module:
 class PerExample(Module):
     """A Module whose `forward` takes one example, a list of Values.
 
-    It is called with one example (numbers or Values in a list or an array; a single input needs no
-    list), or with a batch of shape (n, number of inputs), for which the results are stacked to an
-    array.
+    It is called with one example (numbers or Values; a single one needs no list), or with a batch
+    of shape (n, number of inputs), for which the results are stacked to an array.
     """
 
     n_out: Any = None  # set where one output is a Value instead of a list of one
@@ -169,10 +168,8 @@ class PerExample(Module):
             raise TypeError(f"expected one list of inputs, {got}: write model([x1, x2])")
         shape = shape_of(x)
         if len(shape) > 2:
-            raise ValueError(
-                "expected the inputs of one example, or a batch of shape (n, n_in), got "
-                f"{len(shape)} axes"
-            )
+            expected = "expected the inputs of one example, or a batch of shape (n, n_in)"
+            raise ValueError(f"{expected}, got {len(shape)} axes")
         if len(shape) == 2:
             rows = [self(row) for row in inputs_of(x)]
             return array_of(rows, len(rows), *([self.n_out] if self.n_out else shape_of(rows[0])))

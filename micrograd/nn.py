@@ -139,15 +139,10 @@ class _ArrayModule(PerExample):
 class Linear(_ArrayModule):
     """The affine map y = W x + b, initialised as in PyTorch; its output is an array of Values.
 
-    Args:
-        n_in: number of inputs.
-        n_out: number of outputs.
-        bias: False leaves out b, so that y = W x.
-
     Attributes:
         weight: an array of Values of shape (n_out, n_in), drawn uniformly from [-c, c] with
             c = 1 / sqrt(n_in).
-        bias: an array of n_out Values, drawn from the same interval; None without bias.
+        bias: an array of n_out Values, drawn from the same interval; None with `bias=False`.
 
     >>> layer = Linear(2, 1)
     >>> layer.load_state_dict({"weight[0][0]": 3.0, "weight[0][1]": -1.0, "bias[0]": 0.5})
@@ -327,10 +322,8 @@ def _pairs(
         raise TypeError(f"expected scores, got a {type(scores).__name__}: pass model(X)")
     scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
-        raise ValueError(
-            f"expected one label for each score, and at least one, got {len(labels)} labels for "
-            f"{len(scores)} scores"
-        )
+        got = f"got {len(labels)} labels for {len(scores)} scores"
+        raise ValueError(f"expected one label for each score, and at least one, {got}")
     pairs = []
     for several, label in zip(scores, map(plain, labels), strict=True):
         n = len(inputs_of(several))

@@ -308,10 +308,8 @@ def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
 def check_optimizer(user: str, optimizer: Any) -> None:
     """Raises an error unless it has the methods of an optimizer."""
     if not hasattr(optimizer, "zero_grad"):
-        raise TypeError(
-            f"{user} expects an optimizer such as SGD(model.parameters(), lr=0.1), got "
-            f"{type(optimizer).__name__}"
-        )
+        expected = "an optimizer such as SGD(model.parameters(), lr=0.1)"
+        raise TypeError(f"{user} expects {expected}, got {type(optimizer).__name__}")
 
 
 def check_loss(mean: float) -> None:
@@ -357,9 +355,8 @@ class Parameters:
                 )
             found[id(p)] = shown, p
         if not found:
-            raise ValueError(
-                f"{user} expects at least one parameter, got none: pass model.parameters()"
-            )
+            expected = "at least one parameter, got none: pass model.parameters()"
+            raise ValueError(f"{user} expects {expected}")
         self.names, self.all = zip(*found.values(), strict=True)
         self.row: Any = None
         self._at_once = at_once
