@@ -169,14 +169,7 @@ class Traced:
         return self.recording.record("+", other, self)
 
     def where(self, a: Any, b: Any) -> Any:
-        """`a` where this condition holds, else `b`; if one of them is a Value, so is the result.
-
-        >>> from micrograd.engine import Value
-        >>> recording = Recording()
-        >>> a, b = Value(recording.input(3.0)), Value(recording.input(4.0))
-        >>> (a < b).where(a, 0).data
-        Traced(where of 2, 0, 3)
-        """
+        """`a` where this condition holds, else `b`; if one of them is a Value, so is the result."""
         if not (isinstance(a, Node) or isinstance(b, Node)):
             return self.recording.record("where", self, a, b)
 
@@ -191,14 +184,7 @@ class Traced:
         return record("where", rule, as_operand(a, beside), as_operand(b, beside))
 
     def take(self, table: Sequence[Any]) -> Any:
-        """`table[self]`; a Value if the table contains Values, a row if it contains rows.
-
-        >>> from micrograd.engine import Value
-        >>> recording = Recording()
-        >>> taken = recording.input(1).take([Value(2.0), Value(3.0)])
-        >>> taken.data, len(taken._prev)
-        (Traced(take of 0, 1, 2), 2)
-        """
+        """`table[self]`; a Value if the table contains Values, a row if it contains rows."""
         if not len(table):
             raise IndexError("take expects a table with at least one entry, got an empty one")
         if all(hasattr(entry, "__len__") for entry in table):
