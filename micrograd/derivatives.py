@@ -289,8 +289,8 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
     x is wrapped in n nested Values. Each backward pass removes one level: it computes with the
     Values inside, so its result is a graph that can be differentiated again.
 
-    f may use other Values as constants. If x is a fraction, the derivative is exact where the
-    operations in f are.
+    f may use other Values as constants; for higher derivatives, pass `order` instead of calling
+    `derivative` inside f. If x is a fraction, the result is exact where the operations in f are.
 
     >>> derivative(lambda x: x**3, 2.0), derivative(lambda x: x**3, 2.0, order=2)
     (12.0, 12.0)
