@@ -89,10 +89,6 @@ _hints = {  # for names that are in other modules, or only in other packages
     "tensor Tensor Vector Matrix": "use values(...), an array of Values",
     "grad": "use gradient(f, xs), or call backward() and read .grad",
     "DataLoader": "use micrograd.datasets.batches(X, y, size)",
-    "nn.MSELoss": "use micrograd.losses.squared_error(prediction, target)",
-    "nn.CrossEntropyLoss": "use micrograd.losses.cross_entropy(logits, label)",
-    "nn.BCEWithLogitsLoss": "use micrograd.losses.binary_cross_entropy(logit, target)",
-    "nn.functional": "use methods such as Value.relu(), and the functions of micrograd.losses",
 }
 _hint_for = {name: hint for names, hint in _hints.items() for name in names.split()}
 
@@ -114,8 +110,7 @@ def __getattr__(name: str) -> _typing.Any:
         return getattr(_import_module(f"micrograd.{_module_of[name]}"), name)
     if name in _modules.split():
         return _import_module(f"micrograd.{name}")
-    module, _, attribute = f"micrograd.{name}".rpartition(".")  # nn asks for its names, too
-    error = f"module {module!r} has no attribute {attribute!r}"
+    error = f"module 'micrograd' has no attribute {name!r}"
     if name in _hint_for:
         error += f": {_hint_for[name]}"
         if _sys._getframe(1).f_code.co_name == "_handle_fromlist":

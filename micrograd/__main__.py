@@ -18,7 +18,6 @@ import ast
 import inspect
 import json
 import operator
-import os
 import re
 import runpy
 import sys
@@ -58,12 +57,9 @@ the class has them; the report lists the rest as "not there yet".
 Several files, or --csv or --html, grade a whole class: two files at a time, each with its own
 limits. A single folder then stands for the files and folders in it. The folder of a student stands
 for all Python files and notebooks in it, at any depth, that define the class. Everything given has
-a row: where there is nothing to grade, it says "not graded" and why, and the rest is still graded.
-All results so far are written after each file, so Ctrl-C loses none. The CSV file has a row
-for each student (in UTF-8 with a byte order mark; Python reads it with encoding="utf-8-sig"):
-student, points, of, verdict, rule, mistakes, program, expected, found, file, and the points for
-each rule. --html writes index.html for the teacher, and a page for each student; --hints says how
-much the pages give away. --json has everything, the fixes included.
+a row: where there is nothing to grade, it says "not graded" and why. All results so far are written
+after each file, so Ctrl-C loses none. The CSV file is UTF-8 with a byte order mark; --html writes
+index.html for the teacher, and a page for each student; --json has everything, the fixes included.
 
 Points: each rule earns its points in proportion to its checks that pass. `micrograd start
 points.csv` writes the default table (100 points), which you can edit and pass with --points. A row
@@ -109,10 +105,8 @@ def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Val
     try:
         statements = ast.parse(text.strip()).body
     except SyntaxError as error:
-        mark = " " * ((error.offset or 1) - 1)
         fix = "write a product as 2*x, and the number of a name as x=2, without spaces"
-        line = (error.text or "").rstrip()
-        raise ValueError(f"{error.msg}: {fix}\n  {line}\n  {mark}^") from None
+        raise ValueError(f"{error.msg} in {(error.text or '').strip()!r}: {fix}") from None
     names = {name: _as_value(number) for name, number in numbers.items()}
     for statement in statements:
         match statement:
@@ -175,11 +169,13 @@ def draw(options: argparse.Namespace) -> int:
     from micrograd.draw.render import PICTURES
     from micrograd.pages.explain import explain
 
-    kind = "svg"
-    if options.out != "-":
-        kind = ending_of(options.out, (*PICTURES[:3], "html", "mmd", *PICTURES[3:], "gv", "dot"))
+    kinds = *PICTURES[:3], "html", "mmd", *PICTURES[3:], "gv", "dot"
+    kind = "svg" if options.out == "-" else ending_of(options.out, kinds)
+    if options.edges and kind in ("html", "mmd"):
+        raise ValueError(f"--edges works only for pictures, not for .{kind} files: leave it out")
     result, names = _evaluated(options)
-    looks = _looks(options, kind)
+    given = {name: getattr(options, name) for name in ("level", "edges", "rankdir")}
+    looks: dict[str, Any] = {name: look for name, look in given.items() if look}
     if kind == "html":
         content = explain(result, names=names, title=options.expression, **looks).html.encode()
     elif kind == "mmd":
@@ -188,25 +184,10 @@ def draw(options: argparse.Namespace) -> int:
         content = draw_dot(result, format=kind, names=names, **looks).pipe()
     if options.out == "-":
         sys.stdout.buffer.write(content)
-        return 0
-    _check_folder(options.out)
-    write_whole(options.out, content)
-    print(options.out)
+    else:
+        write_whole(options.out, content)
+        print(options.out)
     return 0
-
-
-def _looks(options: argparse.Namespace, kind: str) -> dict[str, Any]:
-    given = {o: getattr(options, o) for o in ("level", "edges", "rankdir") if getattr(options, o)}
-    allowed = {"html": {"level", "rankdir"}, "mmd": {"rankdir"}}.get(kind, set(given))
-    for option in given.keys() - allowed:
-        raise ValueError(f"--{option} works only for pictures, not for .{kind} files: leave it out")
-    return given
-
-
-def _check_folder(path: str) -> None:
-    folder = os.path.dirname(path)
-    if not os.path.isdir(folder or "."):
-        raise ValueError(f"cannot write {path}: there is no folder {folder}; create it first")
 
 
 def derive(options: argparse.Namespace) -> int:
@@ -273,9 +254,10 @@ def _grade_class(
     from micrograd.grade.graded_class import printable
 
     if options.csv:
-        _check_folder(options.csv)
         if Path(options.csv).suffix in (".py", ".ipynb"):  # as in `--csv *.py`, without its name
             raise ValueError(f"--csv expects a name such as results.csv, got {options.csv}")
+        if not (folder := Path(options.csv).parent).is_dir():
+            raise ValueError(f"cannot write {options.csv}: there is no folder {folder}")
     if not options.seconds > 0:
         raise ValueError(f"--seconds expects a number above 0, got {options.seconds}")
     files, others = classroom.submissions(options.files, options.name)
@@ -324,31 +306,19 @@ def start(options: argparse.Namespace) -> int:
     texts = {".py": skeleton.replace("my_engine.py", path.name), ".csv": default_points()}
     if path.suffix not in texts:
         raise ValueError(f"start expects a name that ends in .py or .csv, got {path}")
-    try:
-        with path.open("x", encoding="utf-8", newline="") as file:
-            file.write(texts[path.suffix])
-    except FileExistsError:
-        raise ValueError(f"expected a new file, got {path}, which exists: choose another") from None
+    with path.open("x", encoding="utf-8", newline="") as file:  # an error if it exists
+        file.write(texts[path.suffix])
     print(path)
     return 0
 
 
-def train(arguments: list[str]) -> int:
-    """Trains a small network on two moons and draws its decision boundary; see train --help."""
-    return _run_demo("decision_boundary.py", "train", arguments)
-
-
-def course(arguments: list[str]) -> int:
-    """Builds the course, one HTML file in which you write an engine; see course --help."""
-    return _run_demo("course.py", "course", arguments)
-
-
-def _run_demo(name: str, command: str, arguments: list[str]) -> int:
-    demo = Path(__file__).parent.parent / "demos" / name  # in a clone
-    if not demo.exists():  # installed from a wheel
-        demo = Path(sysconfig.get_path("data"), "share", "micrograd", name)
-    sys.argv = [f"python -m micrograd {command}", *arguments]
-    runpy.run_path(str(demo), run_name="__main__")
+def run_script(name: str, arguments: list[str]) -> int:
+    """Runs a script of `demos/` that is a command, with options of its own."""
+    script = Path(__file__).parent.parent / "demos" / SCRIPTS[name][0]  # in a clone
+    if not script.exists():  # installed from a wheel
+        script = Path(sysconfig.get_path("data"), "share", "micrograd", script.name)
+    sys.argv = [f"python -m micrograd {name}", *arguments]
+    runpy.run_path(str(script), run_name="__main__")
     return 0
 
 
@@ -363,7 +333,6 @@ def play(options: argparse.Namespace) -> int:
     """
     from micrograd.pages.playground import playground
 
-    _check_folder(options.out)
     print(playground(title=options.title).save(options.out))
     return 0
 
@@ -393,8 +362,8 @@ def main(arguments: list[str] | None = None) -> int:
     >>> main(["train", "--data", "circles"])  # doctest: +SKIP
     """
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if given[0] in ("train", "course"):  # scripts with options of their own
-        return {"train": train, "course": course}[given[0]](given[1:])
+    if given[0] in SCRIPTS:
+        return run_script(given[0], given[1:])
     # argparse would take an expression like -x*2 for an option, unless a space comes first.
     if len(given) > 1 and re.match(r"-(?!h$|o$|-|$)", given[1]):
         given[1] = f" {given[1]}"
@@ -408,6 +377,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
+SCRIPTS = {  # commands that are scripts in demos/
+    "train": ("decision_boundary.py", "Trains a small network and draws its decision boundary"),
+    "course": ("course.py", "Builds the course, one HTML file in which you write an engine"),
+}
 LOOKS: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter}
 
 
@@ -435,8 +408,8 @@ def _parser() -> argparse.ArgumentParser:
     add = played.add_argument
     add("-o", "--out", default="play.html", help="file name of the page")
     add("--title", help="title of the page")
-    command(train)
-    command(course)
+    for name, (_, task) in SCRIPTS.items():
+        commands.add_parser(name, help=f"{task}; see {name} --help")
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
     begun = command(start, prog="micrograd start")
     begun.add_argument("file", help="a name that ends in .py (the skeleton) or .csv (points)")

@@ -96,23 +96,17 @@ class Copy(np.ndarray[Any, Any]):
             )
         super().__setitem__(key, value)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if "out" in options:
-            options["out"] = tuple(map(_uncopied, options["out"]))
-        return getattr(ufunc, method)(*map(_uncopied, inputs), **options)
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else array  # results are ordinary arrays
 
     def __repr__(self) -> str:
-        return repr(_uncopied(self))
+        return repr(np.asarray(self))
 
     __iadd__: Any = np.ndarray.__add__
     __isub__: Any = np.ndarray.__sub__
     __imul__: Any = np.ndarray.__mul__
     __itruediv__: Any = np.ndarray.__truediv__
     __ipow__: Any = np.ndarray.__pow__
-
-
-def _uncopied(x: Any) -> Any:
-    return x.view(np.ndarray) if isinstance(x, Copy) else x
 
 
 class ValueArray(np.ndarray[Any, Any]):
@@ -130,19 +124,12 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @property  # type: ignore[override]  # ndarray.data is a buffer
     def data(self) -> Copy:
-        """A copy of the numbers, as floats in the same shape; assigning sets every element.
-
-        >>> b = values([1.0, 2.0])
-        >>> b.data = 0
-        >>> b
-        ValueArray([Value(data=0.0, grad=0), Value(data=0.0, grad=0)],
-                   dtype=object)
-        """
+        """A copy of the numbers, as floats in the same shape; assigning sets every one."""
         return _copy(data_of(self))
 
     @data.setter
     def data(self, numbers: Any) -> None:
-        """Sets the numbers of all elements, from one number or an array of the same shape."""
+        """Sets all numbers, from one or from an array of the same shape."""
         _set(self, "data", numbers)
 
     @property
@@ -152,7 +139,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
-        """Sets the gradients of all elements, from one number or an array of the same shape."""
+        """Sets all gradients, from one number or from an array of the same shape."""
         _set(self, "grad", numbers)
 
     def zero_grad(self) -> None:
@@ -169,9 +156,8 @@ class ValueArray(np.ndarray[Any, Any]):
 
             grad(leaf)  +=  sum over elements i of   upstream_i * d element_i / d leaf
 
-        This is a vector-Jacobian product. PyTorch calls `upstream` `gradient`, and some articles
-        `end_grad`: the upstream gradient of each element, in an array of the same shape. For a
-        single element, it is 1 by default.
+        This is a vector-Jacobian product. `upstream` has the same shape; for a single element, it
+        is 1 by default.
         """
         if upstream is None and self.size != 1:
             raise ValueError(
@@ -266,39 +252,20 @@ def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
 
 
 def values(array: Any) -> ValueArray:
-    """An array of the same shape as these nested lists or this array, with leaves as elements.
+    """An array of new leaves in the shape of these nested lists or this array.
 
-    The leaves are new; an element that is a Value stays as it is.
-
-    >>> (values([1, 2]) * 2).data
-    array([2., 4.])
+    An element that is a Value stays as it is.
     """
-    if np.ma.is_masked(np.ma.asarray(array)):
-        raise TypeError("expected numbers, got masked elements: fill them with .filled(number)")
-    numbers = np.asarray(array)
-    out = np.empty(numbers.shape, dtype=object)
-    for index, x in np.ndenumerate(numbers):
-        out[index] = _value(x)
-    return out.view(ValueArray)
+    return np.asarray(_VALUE(np.asarray(array)), dtype=object).view(ValueArray)
 
 
 def data_of(array: Any) -> Floats:
-    """The data of an array of Values, as an array of floats of the same shape.
-
-    >>> data_of([Value(1.0), Value(2.0)])
-    array([1., 2.])
-    """
+    """The data of an array of Values, as an array of floats of the same shape."""
     return np.asarray(_DATA(np.asarray(array, dtype=object)), dtype=float)
 
 
 def grad_of(array: Any) -> Floats:
-    """The gradients of an array of Values, as an array of floats of the same shape.
-
-    >>> x = values([1.0, 2.0])
-    >>> (x[0] * x[1]).backward()
-    >>> grad_of(x)
-    array([2., 1.])
-    """
+    """The gradients of an array of Values, as an array of floats of the same shape."""
     return np.asarray(_GRAD(np.asarray(array, dtype=object)), dtype=float)
 
 
@@ -366,6 +333,7 @@ def _each(name: str, function: Callable[..., Value], operands: int) -> Any:
     return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
 
 
+_VALUE = np.frompyfunc(_value, 1, 1)
 _INNERMOST = np.frompyfunc(innermost, 1, 1)
 _DATA = np.frompyfunc(lambda x: float(innermost(x)), 1, 1)
 _GRAD = np.frompyfunc(lambda x: float(innermost(getattr(x, "grad", 0.0))), 1, 1)

@@ -35,14 +35,7 @@ Point = Callable[[int, float, random.Random], list[float]]
 
 
 def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> Points:
-    """Two interleaved half circles of radius 1: class 0 above, class 1 below.
-
-    The shapes are the same as in scikit-learn's `make_moons`.
-
-    >>> X, y = moons(100)
-    >>> len(X), y.count(0), y.count(1)
-    (100, 50, 50)
-    """
+    """Two interleaved half circles of radius 1 as in scikit-learn: class 0 above, class 1 below."""
 
     def moon(k: int, t: float, rng: random.Random) -> list[float]:
         x1, x2 = _polar(1.0, math.pi * t)
@@ -52,12 +45,7 @@ def moons(n: int = 100, noise: float = 0.1, seed: int = 0) -> Points:
 
 
 def circles(n: int = 100, noise: float = 0.1, seed: int = 0, factor: float = 0.4) -> Points:
-    """Two concentric circles: class 0 with radius 1, class 1 with radius `factor`.
-
-    >>> X, y = circles(100, noise=0.0)
-    >>> {label: round(math.hypot(*x), 9) for x, label in sorted(zip(X, y))}
-    {0: 1.0, 1: 0.4}
-    """
+    """Two concentric circles: class 0 with radius 1, class 1 with radius `factor`."""
     radii = 1.0, factor
     return _classes(lambda k, t, rng: _polar(radii[k], TURN * t), 2, n, noise, seed, closed=True)
 
@@ -81,24 +69,14 @@ def spirals(
 
 
 def blobs(n: int = 100, noise: float = 0.2, seed: int = 0, classes: int = 3) -> Points:
-    """Round clusters, one for each class, with centres evenly spaced on a circle of radius 1.
-
-    >>> X, y = blobs(5, noise=0.0, classes=5)
-    >>> [1.0, 0.0] in X, sorted(y)
-    (True, [0, 1, 2, 3, 4])
-    """
+    """Round clusters, one for each class, with centres evenly spaced on a circle of radius 1."""
     return _classes(lambda k, t, rng: _polar(1.0, TURN * k / classes), classes, n, noise, seed)
 
 
 def discs(n: int = 100, noise: float = 0.0, seed: int = 0) -> Points:
     """Points in a square: class 1 inside a circle of half the square's area, class 0 outside.
 
-    The square goes from -1 to 1 in both coordinates, and the circle has radius sqrt(2 / pi). The
-    points of each class are drawn uniformly.
-
-    >>> X, y = discs(100)
-    >>> y.count(1), all((math.hypot(*x) < 0.7979) == label for x, label in zip(X, y))
-    (50, True)
+    The square goes from -1 to 1 in both coordinates; the points of each class are drawn uniformly.
     """
 
     def draw(k: int, t: float, rng: random.Random) -> list[float]:
@@ -140,8 +118,6 @@ def _classes(
         raise ValueError(
             f"expected at least two classes and a point for each, got classes={classes} and n={n}"
         )
-    if not 0 <= noise < math.inf:
-        raise ValueError(f"noise expects a standard deviation of at least 0, got {noise}")
     rng = random.Random(seed)
     examples = []
     for label in range(classes):
@@ -192,10 +168,6 @@ def digits() -> Arrays:
     """The 1,797 handwritten digits of 8 x 8 pixels that come with scikit-learn.
 
     Images are an array of shape (1797, 64), pixels from 0 to 1; labels from 0 to 9, shape (1797,).
-
-    >>> X, y = digits()
-    >>> X.shape, y[:3].tolist()
-    ((1797, 64), [0, 1, 2])
     """
     try:
         from sklearn.datasets import load_digits
@@ -236,11 +208,8 @@ def _idx(folder: Path, pattern: str) -> Any:
         raise FileNotFoundError(f"there is no {pattern.replace('?', '-')} in {folder}")
     content = found[0].read_bytes()
     content = gzip.decompress(content) if found[0].suffix == ".gz" else content
-    try:
-        shape = np.frombuffer(content, ">i4", count=content[3], offset=4)
-        return np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
-    except (IndexError, ValueError):
-        raise ValueError(f"{found[0]} is damaged, or not an idx file: download it again") from None
+    shape = np.frombuffer(content, ">i4", count=content[3], offset=4)
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
 
 
 # ---- 4. Files

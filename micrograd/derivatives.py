@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from micrograd.core.errors import explained
 from micrograd.core.node import Own, of_leaf, operations, unrecorded
@@ -56,8 +56,8 @@ class _Ledger:
 def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...]:
     """The derivatives of a node with respect to its operands: one for each edge, in operand order.
 
-    They are read off the node's closure, which may be user-defined; all gradients stay unchanged. A
-    closure that sets a gradient with = is read as if it used +=; with `strict`, that is an error.
+    They are read off the node's closure, and all gradients stay unchanged. A closure that sets a
+    gradient with = is read as if it used +=; with `strict`, that is an error.
 
     >>> x = Value(3.0)
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
@@ -68,9 +68,7 @@ def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...
 
 
 def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tuple[Number, ...]:
-    """The contributions of a node to the gradients of its operands: one for each edge.
-
-        contribution  =  local derivative * upstream gradient
+    """What a node adds to the gradients of its operands: local derivative * upstream, per edge.
 
     If an operand occurs twice and the closure adds both contributions at once, the first edge gets
     their sum, and the other gets 0.
@@ -148,25 +146,20 @@ class _Tape:
 
 def jvp(
     output: Value | Sequence[Value] | Callable[..., Any],
-    xs: Iterable[Number] | Mapping[Value, Number] | None = None,
-    tangents: Sequence[Number] | Mapping[Value, Number] | None = None,
+    xs: Iterable[Number] | Mapping[Value, Number],
+    tangents: Iterable[Number] = (),
 ) -> Any:
     """Forward mode, a Jacobian-vector product: the rate of change of the output.
 
         d output  =  sum over leaves of   d output / d leaf * tangent(leaf)
 
-    It takes one walk from the leaves to the outputs, regardless of the number of outputs. A full
-    gradient takes one walk for each input.
+    It takes one walk from the leaves to the outputs, regardless of the number of outputs.
 
     Args:
-        output: a Value or a sequence of Values, for `jvp(output, tangents)`; or a function that
-            returns one of these, for `jvp(f, xs, tangents)`.
-        xs: a number for each argument of the function.
-        tangents: maps each leaf that changes to its rate of change; for a function, a rate of
-            change for each argument.
-
-    Returns:
-        A number, or a list of numbers for several outputs.
+        output: a Value or a sequence of Values; or a function that returns one of these.
+        xs: a dict that maps each leaf that changes to its tangent, its rate of change; for a
+            function, a number for each argument.
+        tangents: for a function, the rate of change of each argument.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> jvp(x * y, {x: 1.0}), jvp([x * y, x - y], {x: 1.0, y: 1.0})
@@ -175,24 +168,18 @@ def jvp(
     [5.0, 0.0]
     """
     if callable(output):
-        leaves, rates = _leaves(xs), flat([] if tangents is None else tangents)
-        if len(rates) != len(leaves):
-            expected = f"jvp(f, xs, tangents) expects {len(leaves)} tangents, one for each x"
-            raise ValueError(f"{expected}, got {tangents}")
-        y = output(*leaves)
-        found = [_plain(d) for d in jvp(_outputs(y), dict(zip(leaves, rates, strict=True)))]
-        return found if shape_of(y) else found[0]
-    rate_of = xs if tangents is None else tangents
-    if not isinstance(rate_of, Mapping):
-        fix = "pass {leaf: tangent}, or a function as in jvp(f, xs, tangents)"
-        raise TypeError(f"jvp expects a mapping from leaves to tangents, got {rate_of!r}: {fix}")
-    if computed := [node for node in rate_of if node._prev]:
+        leaves = _leaves(xs)
+        rates = dict(zip(leaves, flat(tangents), strict=True))
+        output = output(*leaves)
+    else:
+        rates = dict(xs)
+    if computed := [node for node in rates if node._prev]:
         fix = "pass the tangents of the leaves that it was computed from"
         raise ValueError(f"jvp expects tangents of leaves only, got some for {computed}: {fix}")
-    outputs = _list(output)
-    tangent = _Tape(*outputs).tangents(rate_of)
-    found = [tangent.get(v, 0) for v in outputs]
-    return found[0] if isinstance(output, Value) else found
+    outputs = _outputs(output)
+    tangent = _Tape(*outputs).tangents(rates)
+    found = [_plain(tangent.get(v, 0)) for v in outputs]
+    return found if shape_of(output) else found[0]
 
 
 class Gradients(dict[Value, Number]):
@@ -208,11 +195,8 @@ def vjp(output: Any, upstream: Any = 1) -> Gradients:
         gradient(leaf)  =  sum over outputs of   upstream(output) * d output / d leaf
 
     It takes one walk from the outputs to the leaves, regardless of the number of leaves. The result
-    maps every leaf of the graph, except constants, to its gradient; no grad is changed.
-
-    Args:
-        output: a Value, or Values in a list or an array of any shape.
-        upstream: the upstream gradient of each output, in the same shape.
+    maps every leaf of the graph, except constants, to its gradient; no grad is changed. `output` is
+    a Value, or Values in a list or an array, and `upstream` has the same shape.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> gradient_of = vjp([x * y, x - y], [1.0, 10.0])
@@ -239,21 +223,19 @@ def jacobian(
 
     Args:
         outputs: Values; a single Value gives one row. Or a function that returns them.
-        inputs: nodes of the same graph, not necessarily leaves. For a function, a number for each
-            of its arguments, as in `gradient(f, xs)`.
+        inputs: any nodes of the same graph; for a function, a number for each argument.
         mode: 'reverse' walks the graph once for each output, 'forward' once for each input.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> jacobian([x * y, x + y], [x, y])
-    [[3.0, 2.0], [1, 1]]
+    [[3.0, 2.0], [1.0, 1.0]]
     >>> jacobian(lambda x, y: [x * y, x + y], [2.0, 3.0])
     [[3.0, 2.0], [1.0, 1.0]]
     """
     if callable(outputs):
-        leaves = _leaves(inputs)
-        rows = jacobian(_outputs(outputs(*leaves)), leaves, mode)
-        return [[_plain(d) for d in row] for row in rows]
-    outputs, inputs = _list(outputs), _list(inputs)
+        inputs = _leaves(inputs)
+        outputs = outputs(*inputs)
+    inputs, outputs = flat(inputs), _outputs(outputs)
     for v in inputs:
         if not isinstance(v, Value):
             fix = "pass Values, or a function as in jacobian(f, xs)"
@@ -261,24 +243,20 @@ def jacobian(
     tape = _Tape(*outputs)
     if mode == "reverse":
         adjoints = [tape.adjoints({output: 1}) for output in outputs]
-        return [[adjoint.get(v, 0) for v in inputs] for adjoint in adjoints]
+        return [[_plain(adjoint.get(v, 0)) for v in inputs] for adjoint in adjoints]
     if mode == "forward":
         columns = [tape.tangents({v: 1}) for v in inputs]
-        return [[column.get(output, 0) for column in columns] for output in outputs]
+        return [[_plain(column.get(output, 0)) for column in columns] for output in outputs]
     raise ValueError(f"jacobian expects mode 'reverse' or 'forward', got {mode!r}")
 
 
-@dataclass(frozen=True)
-class PassCounts:
+class PassCounts(NamedTuple):
     """The multiplications of a full Jacobian in each mode; `print` shows a table."""
 
     inputs: int
     outputs: int
-    edges: int
-
-    # One walk over all edges for each input, or for each output.
-    forward = property(lambda cost: cost.inputs * cost.edges)
-    reverse = property(lambda cost: cost.outputs * cost.edges)
+    forward: int
+    reverse: int
 
     def __str__(self) -> str:
         rows = [("forward", self.inputs, self.forward), ("reverse", self.outputs, self.reverse)]
@@ -297,11 +275,9 @@ def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> P
     forward      2                8
     reverse      1                4
     """
-    outputs = _list(outputs)
-    edges = sum(
-        not operand.is_constant for node in topological_order(*outputs) for operand in node._prev
-    )
-    return PassCounts(len(inputs), len(outputs), edges)
+    roots = flat(outputs)
+    edges = sum(not v.is_constant for node in topological_order(*roots) for v in node._prev)
+    return PassCounts(len(inputs), len(roots), len(inputs) * edges, len(roots) * edges)
 
 
 # ---- 3. Derivatives of functions at plain numbers
@@ -313,24 +289,18 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
     x is wrapped in n nested Values. Each backward pass removes one level: it computes with the
     Values inside, so its result is a graph that can be differentiated again.
 
-    Args:
-        f: a function of one Value. It may use other Values as constants. For higher derivatives
-            pass `order` instead of calling `derivative` inside f.
-        x: a number; a fraction gives an exact derivative if the operations in f keep it exact.
-        order: n, the number of differentiations, at least 0.
+    f may use other Values as constants; for higher derivatives, pass `order` instead of calling
+    `derivative` inside f. If x is a fraction, the result is exact where the operations in f are.
 
     >>> derivative(lambda x: x**3, 2.0), derivative(lambda x: x**3, 2.0, order=2)
     (12.0, 12.0)
     """
     if order < 0:
         raise ValueError(f"derivative expects order >= 0, got {order}")
-    levels = [Value(x)]
-    while len(levels) < order:
-        levels.append(Value(levels[-1]))
-    y = f(levels[-1])
-    for level in reversed(levels[:order]):
-        y = _gradients(y, [level])[0]
-    return _plain(y)
+    if order == 0:
+        return _plain(_output(f(Value(x))).data)
+    lower = f if order == 1 else lambda v: derivative(f, v, order - 1)
+    return gradient(lower, [x])[0]
 
 
 def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
@@ -339,8 +309,7 @@ def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
     >>> gradient(lambda x, y: 3 * x**2 + x * y + 5 * y**2, [2.0, 3.0])
     [15.0, 32.0]
     """
-    leaves = _leaves(xs)
-    return [_plain(d) for d in _gradients(f(*leaves), leaves)]
+    return jacobian(lambda *leaves: [_output(f(*leaves))], xs)[0]
 
 
 def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
@@ -349,14 +318,7 @@ def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
     >>> hessian(lambda x, y: x**2 * y, [3.0, 5.0])
     [[10.0, 6.0], [6.0, 0.0]]
     """
-    inner = _leaves(xs)
-    outer = [Value(x) for x in inner]
-    return [[_plain(d) for d in _gradients(first, inner)] for first in _gradients(f(*outer), outer)]
-
-
-def _gradients(y: Any, leaves: Sequence[Value]) -> list[Any]:
-    gradients = vjp(_output(y))
-    return [gradients[leaf] for leaf in leaves]
+    return jacobian(lambda *leaves: gradient(f, leaves), xs)
 
 
 def _leaves(xs: Any) -> list[Value]:
@@ -371,7 +333,7 @@ def _outputs(y: Any) -> list[Value]:
 
 def _output(y: Any) -> Value:
     # What a function returned, as a Value; a plain number becomes one that depends on nothing.
-    if not (Value(0.0) + 1.0)._prev:
+    if is_paused():
         reason = "derivatives need a graph, and no_grad() records none"
         raise ValueError(f"{reason}: call this function outside the no_grad() block")
     if as_number(y) is NotImplemented:
@@ -379,9 +341,8 @@ def _output(y: Any) -> Value:
     return y if isinstance(y, Value) else Value(y)
 
 
-def _plain(y: Any) -> Number:
-    y = y.data if isinstance(y, Value) else y
-    return float(y) if isinstance(y, int) else y
+def _plain(d: Number) -> Number:
+    return float(d) if isinstance(d, int) else d  # a sum without terms, or the adjoint of a root
 
 
 # ---- 4. Checking closures against central differences
@@ -398,18 +359,11 @@ def check_gradients(
 
         df/dx  =  (f(x + h) - f(x - h)) / 2h  +  O(h^2)             h = 6e-6 * scale
 
-    6e-6 is the cube root of the precision of a float. With this factor, truncation and rounding
-    errors balance if f varies over distances of about `scale`. The scales 1, |x| and their
-    geometric mean are tried, from the largest down. Agreement at one of them is enough, because a
-    wrong closure agrees at none.
-
-    If the two differ, a GradientError names the argument, both numbers and the first operation of
-    the graph whose local derivatives are wrong.
-
-    Args:
-        f: a function of Values that returns a Value, smooth around xs.
-        xs: the point to check at, one number for each argument.
-        tolerance: the largest allowed difference, in units of max(1, |df/dx|).
+    6e-6 is the cube root of the precision of a float: with it, truncation and rounding errors
+    balance if f varies over distances of about `scale`. The scales 1, |x| and their geometric mean
+    are tried, from the largest down; a wrong closure agrees at none. Then a GradientError names the
+    argument, both numbers and the first operation of the graph whose local derivatives are wrong.
+    `tolerance` is the largest allowed difference, in units of max(1, |df/dx|).
 
     >>> check_gradients(lambda x, y: x * y + x.sin(), [0.0, 2.0])
     [3.0, 0.0]
@@ -419,7 +373,7 @@ def check_gradients(
     if not isinstance(y, Value):
         raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
     nodes = topological_order(y)
-    found = [float(d) for d in jacobian(y, leaves)[0]]
+    [found] = jacobian(y, leaves)
     for i, by_closures in enumerate(found):
         attempts = [(-3, math.nan, "f is not defined on both sides of this point")]
         for scale in sorted({1.0, abs(xs[i]), abs(xs[i]) ** 0.5} - {0.0}, reverse=True):
@@ -488,8 +442,7 @@ def recompute(root: Value) -> Value:
     Each node gets new data and a new closure, because closures hold intermediate results. Gradients
     do not change. The graph keeps its shape: decisions that were made while it was built (by `if`,
     `max`, `where` or an index) are not made again, and copies made by `detach()` keep their number.
-    A user-defined operation cannot be run again, nor anything computed inside `no_grad()`, which
-    keeps no closures. If something fails, nothing has been changed.
+    If something fails, nothing has been changed.
 
     >>> a = Value(2.0)
     >>> square = a * a
@@ -497,8 +450,6 @@ def recompute(root: Value) -> Value:
     >>> recompute(square)
     Value(data=25.0, grad=0)
     """
-    if not isinstance(root, Value):
-        raise TypeError(f"recompute starts from a Value, got {type(root).__name__} {root!r:.40}")
     order = topological_order(root)
     if is_paused() or any(node._chain_rule is unrecorded for node in order):
         raise RuntimeError(
@@ -511,15 +462,11 @@ def recompute(root: Value) -> Value:
             f"recompute cannot run the operation {own[0]!r} again, since it is not one of Value's: "
             "rebuild the graph in each step"
         )
-    before = [(node.data, node._chain_rule) for node in nodes]
-    try:
-        for node in nodes:
-            fresh = again(node._op, node._prev)
-            node.data, node._chain_rule = fresh.data, fresh._chain_rule
-    except BaseException:  # such as an overflow or Ctrl-C: change all nodes or none
-        for node, (data, rule) in zip(nodes, before, strict=True):
-            node.data, node._chain_rule = data, rule
-        raise
+    fresh: dict[Value, Value] = {}
+    for node in order:
+        fresh[node] = again(node._op, [fresh[v] for v in node._prev]) if node._prev else node
+    for node in nodes:  # only now that nothing can fail
+        node.data, node._chain_rule = fresh[node].data, fresh[node]._chain_rule
     return root
 
 
@@ -530,17 +477,12 @@ def again(op: str, operands: Sequence[Value]) -> Value:
     (Value(data=9.0, grad=0), Value(data=4.0, grad=0))
     """
     if op in operations:
-        result: Value = operations[op](*operands)
-        return result
-    exponent: Any = None  # a plain number in the name
-    kind: Any
-    for kind in (Fraction, float, int):  # the last that can read it
+        return operations[op](*operands)  # type: ignore[no-any-return]
+    kinds: tuple[Any, ...] = int, float, Fraction
+    for kind in kinds:  # the first that can read the exponent
         with suppress(ValueError):
-            exponent = kind(op.removeprefix("**"))
-    if exponent is None:
-        raise ValueError(f"{op!r} is not a power with a plain exponent")
-    power: Value = operands[0] ** exponent
-    return power
+            return operands[0].__pow__(kind(op.removeprefix("**")))
+    raise ValueError(f"{op!r} is not a power with a plain exponent")
 
 
 # ---- 6. The gradient as a sum over paths
@@ -593,15 +535,10 @@ def sum_over_paths(
 
         d output / d leaf  =  sum over paths of   product over edges of the local derivative
 
-    The number of paths can double with every node, so backpropagation does not work this way.
-
-    Args:
-        output: the node at the end of the paths.
-        leaf: the node at the start.
-        names: maps names to Values, as `locals()` does. The first name of a Value counts; names
-            that begin with `_` are ignored, and labels take precedence. Nodes without a name are
-            called v0, v1, ... in topological order.
-        limit: the largest number of paths to list; if there are more, they are only counted.
+    The number of paths can double with every node, so backpropagation does not work this way. If
+    there are more than `limit` paths, they are only counted. `names` maps names to Values, as
+    `locals()` does: the first name of a Value counts, but a label takes precedence. Nodes without a
+    name are called v0, v1, ... in topological order.
 
     >>> a = Value(3.0, label="a")
     >>> b = -a; b.label = "b"
@@ -624,13 +561,11 @@ def sum_over_paths(
 
 
 def _names(tape: _Tape, leaf: Value, names: Mapping[str, Any]) -> dict[Value, str]:
-    variables = {
-        thing: variable
-        for variable, thing in reversed(list(names.items()))
-        if isinstance(thing, Value) and not variable.startswith("_")
-    }
+    # IPython calls the last results _, __, ...
+    variables = [name for name, v in names.items() if isinstance(v, Value) and name[0] != "_"]
+    named = {names[name]: name for name in reversed(variables)}
     numbered = {v: f"v{i}" for i, (v, _) in enumerate(tape.nodes)}
-    return {v: v.label or variables.get(v, numbered.get(v, "leaf")) for v in (leaf, *numbered)}
+    return {v: v.label or named.get(v, numbered.get(v, "leaf")) for v in (leaf, *numbered)}
 
 
 def _paths(
@@ -660,7 +595,3 @@ def _partial(numerator: str, denominator: str) -> str:
 
 def _number(x: Number) -> str:
     return f"{float(x):.6g}" if isinstance(x, (int, float)) else str(x)
-
-
-def _list(one_or_more: Any) -> list[Any]:
-    return [one_or_more] if isinstance(one_or_more, Value) else list(one_or_more)

@@ -100,7 +100,7 @@ class Module:
             p.grad = 0
 
     def summary(self) -> str:
-        """A table of the parts of this module, one per line, with the number of parameters in each.
+        """A table of the parts of this module, with the number of parameters in each.
 
         >>> from micrograd.nn import MLP
         >>> print(MLP(2, [3, 1]).summary())
@@ -139,18 +139,12 @@ class Module:
         True
         """
         parameters = dict(self.named_parameters())
-        if not isinstance(state, Mapping):
-            raise TypeError(
-                f"load_state_dict expects the dict that state_dict() returns, got "
-                f"{type(state).__name__} {state!r:.40}: pass another_model.state_dict()"
-            )
         if state.keys() != parameters.keys():
-            names = list(state)
-            missing = [name for name in parameters if name not in names][:3]
-            unknown = [name for name in names if name not in parameters][:3]
+            missing = [name for name in parameters if name not in state][:3]
+            unknown = [name for name in state if name not in parameters][:3]
             raise ValueError(
                 f"this {type(self).__name__} expects what its state_dict() returns, a dict of "
-                f"{len(parameters)} numbers, got {len(names)}: missing {missing}, unknown "
+                f"{len(parameters)} numbers, got {len(state)}: missing {missing}, unknown "
                 f"{unknown!r:.60}; build the model with the sizes that it had when it was saved"
             )
         data = {name: Value(innermost(number)).data for name, number in state.items()}
@@ -161,32 +155,23 @@ class Module:
 class PerExample(Module):
     """A Module whose `forward` takes one example, a list of Values.
 
-    It is called with one example (numbers or Values in a list or an array; a single input needs no
-    list), or with a batch of shape (n, number of inputs), for which the results are stacked to an
-    array.
+    It is called with one example (numbers or Values; a single one needs no list), or with a batch
+    of shape (n, number of inputs), for which the results are stacked to an array.
     """
 
-    n_out: Any = (
-        None  # the number of outputs, if they are a list, or a Value instead of a list of one
-    )
+    n_out: Any = None  # set where one output is a Value instead of a list of one
 
     def __call__(self, x: Any, *more: Any) -> Any:
         """The outputs of `forward`, for one example or for each row of a batch."""
         if more:
-            given = [xi.data if isinstance(xi, Value) else xi for xi in (x, *more)]
-            raise TypeError(
-                f"expected one list of inputs, got {len(given)} arguments: pass {given}"
-            )
+            got = f"got {1 + len(more)} arguments"
+            raise TypeError(f"expected one list of inputs, {got}: write model([x1, x2])")
         shape = shape_of(x)
         if len(shape) > 2:
-            raise ValueError(
-                "expected the inputs of one example, or a batch of shape (n, n_in), got "
-                f"{len(shape)} axes"
-            )
+            expected = "expected the inputs of one example, or a batch of shape (n, n_in)"
+            raise ValueError(f"{expected}, got {len(shape)} axes")
         if len(shape) == 2:
             rows = [self(row) for row in inputs_of(x)]
-            if not rows:
-                raise ValueError("expected at least one example, got an empty batch")
             return array_of(rows, len(rows), *([self.n_out] if self.n_out else shape_of(rows[0])))
         # Each number is converted once, so that all neurons share one Value for it.
         values = [xi if isinstance(xi, Value) else Value(xi) for xi in inputs_of(x)]
@@ -214,14 +199,6 @@ def array_of(values: Iterable[Any], *shape: int) -> Any:
     array = np.empty(len(elements), dtype=object)
     array[:] = elements
     return array.reshape(shape or -1).view(ValueArray)
-
-
-def check_size(module: str, name: str, size: Any) -> None:
-    """Raises an error if a number of inputs or outputs is not an int of at least 1."""
-    if not hasattr(size, "__index__"):
-        raise TypeError(f"{module} expects {name} to be an int, got {size!r}")
-    if size < 1:
-        raise ValueError(f"{module} expects {name} to be at least 1, got {size}")
 
 
 def _note(out: Any, module: Module, x: list[Value]) -> None:

@@ -12,14 +12,13 @@ parameters, and `PerExample`, which makes the inputs Values and calls `forward` 
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from micrograd.core.shapes import fix_of, plain, shape_of, without_nan
 from micrograd.engine import Value
 from micrograd.module import Module as Module
-from micrograd.module import PerExample, array_of, check_size, inputs_of
+from micrograd.module import PerExample, array_of, inputs_of
 
 ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
     "relu": Value.relu,
@@ -44,8 +43,8 @@ class Neuron(PerExample):
     """
 
     def __init__(self, nin: int, nonlin: bool = True, activation: str = "relu") -> None:
-        check_size("Neuron", "nin", nin)
-        _check_activation(activation)
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation {activation!r} is not one of {', '.join(ACTIVATIONS)}")
         self.w = [Value(random.uniform(-1, 1)) for _ in range(nin)]
         self.b = Value(0)
         self.activation = activation if nonlin else "linear"
@@ -54,10 +53,8 @@ class Neuron(PerExample):
     def forward(self, x: list[Value]) -> Value:
         """The output for n inputs."""
         if len(x) != len(self.w):
-            other = f"build its layer with nin={len(x)}, or " if x else ""
-            raise ValueError(
-                f"Neuron expects {len(self.w)} inputs, got {len(x)}: {other}pass {len(self.w)}"
-            )
+            fix = f"build its layer with nin={len(x)}, or pass {len(self.w)}"
+            raise ValueError(f"Neuron expects {len(self.w)} inputs, got {len(x)}: {fix}")
         total = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)  # + b
         return ACTIVATIONS[self.activation](total)
 
@@ -74,7 +71,6 @@ class Layer(PerExample):
     """
 
     def __init__(self, nin: int, nout: int, **kwargs: Any) -> None:
-        check_size("Layer", "nout", nout)
         self.neurons = [Neuron(nin, **kwargs) for _ in range(nout)]
 
     n_out = property(lambda self: len(self.neurons))
@@ -109,14 +105,9 @@ class MLP(PerExample):
         self, nin: int, nouts: Sequence[int], activation: str = "relu", output: str = "linear"
     ) -> None:
         if not isinstance(nouts, Iterable):
-            given = [size for size in (nouts, activation, output) if not isinstance(size, str)]
-            raise TypeError(
-                f"MLP expects a list of sizes, got {nouts!r}: write MLP({nin}, {given})"
-            )
+            fix = f"write MLP({nin}, [{nouts}])"
+            raise TypeError(f"MLP expects a list of sizes, got {nouts!r}: {fix}")
         nouts = list(nouts)
-        if not nouts:
-            raise ValueError("MLP expects at least one layer, got []: [1] makes one neuron")
-        _check_activation(activation)
         sizes = [nin, *nouts]
         activations = [activation] * (len(nouts) - 1) + [output]
         self.layers = [
@@ -146,15 +137,10 @@ class _ArrayModule(PerExample):
 class Linear(_ArrayModule):
     """The affine map y = W x + b, initialised as in PyTorch; its output is an array of Values.
 
-    Args:
-        n_in: number of inputs.
-        n_out: number of outputs.
-        bias: False leaves out b, so that y = W x.
-
     Attributes:
         weight: an array of Values of shape (n_out, n_in), drawn uniformly from [-c, c] with
             c = 1 / sqrt(n_in).
-        bias: an array of n_out Values, drawn from the same interval; None without bias.
+        bias: an array of n_out Values, drawn from the same interval; None with `bias=False`.
 
     >>> layer = Linear(2, 1)
     >>> layer.load_state_dict({"weight[0][0]": 3.0, "weight[0][1]": -1.0, "bias[0]": 0.5})
@@ -163,8 +149,6 @@ class Linear(_ArrayModule):
     """
 
     def __init__(self, n_in: int, n_out: int, bias: bool = True) -> None:
-        check_size("Linear", "n_in", n_in)
-        check_size("Linear", "n_out", n_out)
         bound = n_in**-0.5
         weight = [random.uniform(-bound, bound) for _ in range(n_out * n_in)]
         self.weight = array_of(map(Value, weight), n_out, n_in)
@@ -195,9 +179,10 @@ class Activation(_ArrayModule):
     array([0., 2.])
     """
 
-    def __init__(self, name: str) -> None:
-        _check_activation(name)
-        self.name = name
+    def __init__(self, name: str = "") -> None:
+        self.name = name or type(self).__name__.lower()  # a class below, such as ReLU
+        if self.name not in ACTIVATIONS:
+            raise ValueError(f"activation {name!r} is not one of {', '.join(ACTIVATIONS)}")
 
     def forward(self, x: list[Value]) -> list[Value]:
         """One output for each input."""
@@ -213,22 +198,13 @@ class Activation(_ArrayModule):
 class ReLU(Activation):
     """max(0, x) for each input x."""
 
-    def __init__(self) -> None:
-        super().__init__("relu")
-
 
 class Tanh(Activation):
     """tanh(x) for each input x."""
 
-    def __init__(self) -> None:
-        super().__init__("tanh")
-
 
 class Sigmoid(Activation):
     """1 / (1 + e^-x) for each input x."""
-
-    def __init__(self) -> None:
-        super().__init__("sigmoid")
 
 
 class Sequential(_ArrayModule):
@@ -323,18 +299,14 @@ def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.
 def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) -> list[list[int]]:
     """A table of counts: row i, column j counts the examples of class i predicted as class j.
 
-    `scores` and `labels` are as in `accuracy`; `classes` is the number of classes.
+    `scores` and `labels` are as in `accuracy`; there are at least `classes` rows and columns.
 
     >>> confusion([Value(2.0), Value(-1.0), Value(0.5)], [1, 0, 0])
     [[1, 1], [0, 1]]
     """
     pairs = _pairs(scores, labels)
-    largest = max(max(pair) for pair in pairs)
-    if largest >= classes:
-        raise ValueError(
-            f"confusion expects classes below {classes}, got {largest}: pass classes={largest + 1}"
-        )
-    counts = [[0] * classes for _ in range(classes)]
+    size = max(classes, 1 + max(map(max, pairs)))
+    counts = [[0] * size for _ in range(size)]
     for predicted, label in pairs:
         counts[label][predicted] += 1
     return counts
@@ -348,10 +320,8 @@ def _pairs(
         raise TypeError(f"expected scores, got a {type(scores).__name__}: pass model(X)")
     scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
-        raise ValueError(
-            f"expected one label for each score, and at least one, got {len(labels)} labels for "
-            f"{len(scores)} scores"
-        )
+        got = f"got {len(labels)} labels for {len(scores)} scores"
+        raise ValueError(f"expected one label for each score, and at least one, {got}")
     pairs = []
     for several, label in zip(scores, map(plain, labels), strict=True):
         n = len(inputs_of(several))
@@ -361,14 +331,3 @@ def _pairs(
             raise ValueError(f"expected the labels {classes}, got {label!r}: {fix}")
         pairs.append((predicted_class(several, threshold), max(0, int(label))))
     return pairs
-
-
-def _check_activation(name: str) -> None:
-    if name not in ACTIVATIONS:
-        raise ValueError(f"activation {name!r} is not one of {', '.join(ACTIVATIONS)}")
-
-
-if not TYPE_CHECKING:  # a type checker should find names that do not exist
-
-    def __getattr__(name: str) -> Any:
-        return sys.modules[__package__].__getattr__(f"nn.{name}")

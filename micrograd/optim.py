@@ -3,23 +3,18 @@
     >>> class Parameter:
     ...     data, grad = 3.0, 0.0
     >>> p = Parameter()
-    >>> optimizer = SGD([p], lr=0.25)
-    >>> for _ in range(2):
+    >>> optimizer, schedule = SGD([p]), linear(0.25, 0.0, steps=2)
+    >>> for step in range(3):
     ...     optimizer.zero_grad()
     ...     p.grad = 2 * p.data  # normally done by loss.backward(); here loss = p^2
+    ...     optimizer.lr = schedule(step)  # 0.25, then 0.125, then 0
     ...     optimizer.step()
     >>> p.data
-    0.75
+    1.125
 
 Nothing here depends on Value: a parameter is any object with `data` and `grad`. These may also be
 arrays: the update rules are plain arithmetic, so they update all parameters of a compiled function
-at once. Arguments, defaults and update rules are the same as in PyTorch. A learning-rate schedule
-is a function of the step:
-
-    >>> schedule = linear(1.0, 0.0, steps=4)
-    >>> [schedule(step) for step in range(5)]
-    [1.0, 0.75, 0.5, 0.25, 0.0]
-    >>> optimizer.lr = schedule(3)
+at once. Arguments, defaults and rules are those of PyTorch.
 
 Symbols: p parameter, g gradient, v velocity, m running mean of g, s running mean of g^2, t step.
 """
@@ -29,8 +24,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from numbers import Real
 from threading import RLock
-from types import SimpleNamespace
 from typing import Any
 
 from micrograd.core.numbers import as_number
@@ -47,43 +42,26 @@ one_at_a_time = RLock()
 class Optimizer:
     """The base class of all optimizers; a subclass defines the update rule, `_update(i, p, g)`.
 
+    `self._state(name)[i]` is a number kept for parameter i from step to step, at first 0.0.
+
     Attributes:
         parameters: a tuple of all parameters: pass `model.parameters()`, or
             `model.named_parameters()` to see their names in error messages.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
         steps: number of steps taken.
-        elementwise: whether `_update` also works on arrays; see below.
-
-    >>> class SignDescent(Optimizer):
-    ...     def _update(self, i, p, g):
-    ...         p.data -= math.copysign(self.lr, g)
-
-    The parameters of a compiled function share storage: their numbers are in one array. A rule that
-    consists of arithmetic and NumPy functions can update them all in one call, where `p.data`
-    and `g` are arrays; for a few hundred parameters this is about 80 times as fast. Such a rule
-    must not branch on numbers, call `math` or `random`, or keep numbers anywhere but in
-    `self._state(name)[i]`, which starts at 0.0; `i` is for nothing else. This cannot be checked
-    automatically, so the class that defines `_update` has to declare it; otherwise, `_update` gets
-    one parameter at a time.
 
     >>> class HeavyBall(Optimizer):
-    ...     elementwise = True
     ...     def _update(self, i, p, g):
     ...         v = self._state("v")
     ...         v[i] = 0.9 * v[i] + g
     ...         p.data -= self.lr * v[i]
     """
 
-    elementwise = False
-
-    def __init_subclass__(cls) -> None:
-        # What a class says of its rule does not hold for the rule of its subclass.
-        if {"_update", "_decayed"} & vars(cls).keys() and "elementwise" not in vars(cls):
-            cls.elementwise = False
-
     def __init__(self, parameters: Iterable[Any], lr: float, weight_decay: float = 0) -> None:
-        self._parameters = Parameters(parameters, type(self).__name__, self.elementwise)
+        rules = type(self)._update, type(self)._decayed
+        are_ours = all(rule.__module__ == __name__ for rule in rules)
+        self._parameters = Parameters(parameters, type(self).__name__, at_once=are_ours)
         self.lr = lr
         self.weight_decay = weight_decay
         self.steps = 0
@@ -143,16 +121,7 @@ class Optimizer:
 
     def _update_all(self) -> None:
         for i, p in self._parameters.entries():
-            try:
-                # + copies an array, so that g *= 2 in a rule leaves p.grad as it is
-                self._update(i, p, self._decayed(p, +p.grad))
-            except Exception as error:
-                if not isinstance(i, int):
-                    error.add_note(
-                        f"({type(self).__name__}.elementwise is True, so _update got arrays: use "
-                        "arithmetic and NumPy functions such as np.where, or set it to False)"
-                    )
-                raise
+            self._update(i, p, self._decayed(p, p.grad))
 
 
 class SGD(Optimizer):
@@ -163,15 +132,12 @@ class SGD(Optimizer):
         p = p - lr v                              (lr (g + momentum v) with nesterov)
 
     Args:
-        parameters, lr, weight_decay: as in `Optimizer`; both numbers are at least 0.
         momentum: fraction of the velocity that is kept, at least 0; 0 is plain gradient descent.
         nesterov: whether to look ahead along the velocity; needs momentum.
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
     """
-
-    elementwise = True
 
     def __init__(
         self,
@@ -210,24 +176,14 @@ class Adam(Optimizer):
         p = p - lr (m / (1 - beta1^t)) / (sqrt(s / (1 - beta2^t)) + eps)
 
     m and s start at 0 and so are too small at first; dividing by 1 - beta^t corrects this. In the
-    first step the corrected m and sqrt(s) are g and |g|, so every parameter moves by lr:
-
-    >>> class Parameter:
-    ...     data, grad = 1.0, 0.5
-    >>> p = Parameter()
-    >>> Adam([p], lr=0.25).step()
-    >>> round(p.data, 6)
-    0.75
+    first step the corrected m and sqrt(s) are g and |g|, so every parameter moves by lr.
 
     Args:
-        parameters, lr, weight_decay: as in `Optimizer`; both numbers are at least 0.
         betas: fractions of m and s that are kept in each step, both in [0, 1).
         eps: added to the divisor to keep it away from 0; at least 0.
 
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
     """
-
-    elementwise = True
 
     def __init__(
         self,
@@ -237,14 +193,13 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0,
     ) -> None:
-        self.betas: tuple[float, ...] = betas
+        self.betas = betas
         self.eps = eps
         super().__init__(parameters, lr, weight_decay)
 
     def _checked(self) -> tuple[Any, ...]:
-        if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
-            raise TypeError(f"betas expects two numbers, as in (0.9, 0.999), got {self.betas!r}")
-        self.betas = tuple(_in_range(f"betas[{i}]", b, 1) for i, b in enumerate(self.betas))
+        beta1, beta2 = self.betas
+        self.betas = _in_range("betas[0]", beta1, 1), _in_range("betas[1]", beta2, 1)
         self.eps = _in_range("eps", self.eps)
         return *super()._checked(), self.betas, self.eps
 
@@ -268,20 +223,9 @@ class AdamW(Adam):
 
         p = p - lr weight_decay p,        then Adam without weight decay
 
-    The arguments are those of Adam.
-
     Source: Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2, with
     the decay multiplied by lr as in PyTorch.
-
-    >>> class Parameter:
-    ...     data, grad = 1.0, 0.0
-    >>> p = Parameter()
-    >>> AdamW([p], lr=0.5, weight_decay=0.5).step()
-    >>> p.data
-    0.75
     """
-
-    elementwise = True
 
     def __init__(
         self,
@@ -305,16 +249,8 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
 
     Source: Pascanu, Mikolov, Bengio, "On the difficulty of training recurrent neural networks",
     2013, algorithm 1. (PyTorch's `clip_grad_norm_` adds 1e-6 to the norm.)
-
-    >>> class Parameter:
-    ...     data, grad = 1.0, -8.0
-    >>> p = Parameter()
-    >>> clip_grad_norm([p], max_norm=2.0), p.grad
-    (8.0, -2.0)
     """
     found = Parameters(parameters, "clip_grad_norm")
-    if not max_norm > 0:
-        raise ValueError(f"clip_grad_norm expects max_norm > 0, got {max_norm}")
     found.check_gradients()
     norm = math.hypot(*(p.grad for p in found.all))
     if norm > max_norm:
@@ -359,27 +295,21 @@ def _schedule(shape: Callable[[float], float], start: float, end: float, steps: 
     return lr
 
 
-def _in_range(name: str, number: Any, below: float = math.inf) -> Any:
-    # The number, not as one of NumPy's: these would make the parameters NumPy's numbers, too.
-    try:
-        is_inside = 0 <= number < below
-        if is_inside and type(number) in (int, float):  # the usual case, in each step
-            return number
-    except TypeError:
-        fix = "convert it with float()" if isinstance(number, str) else "pass one, for example 0.1"
-        raise TypeError(f"{name} expects a number in [0, {below}), got {number!r}: {fix}") from None
-    if not is_inside:
+def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
+    # The number; one of NumPy's becomes Python's, or it would make the parameters NumPy's, too.
+    number = given if type(given) in (int, float) else as_number(given, like=0)
+    if number is NotImplemented:
+        raise TypeError(f"{name} expects a number in [0, {below}), got {given!r}: use float()")
+    if not 0 <= number < below:
         raise ValueError(f"{name} expects a number in [0, {below}), got {number}")
-    return as_number(number, like=0)
+    return number
 
 
 def check_optimizer(user: str, optimizer: Any) -> None:
     """Raises an error unless it has the methods of an optimizer."""
     if not hasattr(optimizer, "zero_grad"):
-        raise TypeError(
-            f"{user} expects an optimizer such as SGD(model.parameters(), lr=0.1), got "
-            f"{type(optimizer).__name__}"
-        )
+        expected = "an optimizer such as SGD(model.parameters(), lr=0.1)"
+        raise TypeError(f"{user} expects {expected}, got {type(optimizer).__name__}")
 
 
 def check_loss(mean: float) -> None:
@@ -400,28 +330,41 @@ class Parameters:
 
     The parameters of a compiled function share storage: their numbers are in one array. Such a
     parameter has a method `row_of`, which returns the row of these parameters: an object that has
-    `data` and `grad` like a single parameter, except that both are arrays. So the same update rule
-    works for one parameter or for all of them.
-
-    Args:
-        given: parameters, or pairs (name, parameter).
-        user: name of the optimizer or function that uses them, for error messages.
-        elementwise: whether to treat them as a row if they have one, as in `Optimizer`.
+    `data` and `grad` like a single parameter, except that both are arrays. So an update rule that
+    also works on arrays (`at_once`) works for one parameter or for all of them.
 
     Attributes:
         all, names: the parameters, and a name for each of them, for error messages.
-        row: the row of all parameters; None if they do not share storage or are not elementwise.
+        row: the row of all parameters; None if they do not share storage, or without `at_once`.
     """
 
-    def __init__(self, given: Iterable[Any], user: str, elementwise: bool = False) -> None:
-        self.names, self.all = _checked(given, user)
+    def __init__(self, given: Any, user: str, at_once: bool = False) -> None:
+        found: dict[int, tuple[str, Any]] = {}  # the key is the id
+        for name, p in _pairs(given if isinstance(given, Iterable) else [given]):
+            label = name or getattr(p, "label", "")
+            shown = f"parameter {len(found)}" + (f" ({label!r})" if label else "")
+            if not (hasattr(p, "data") and hasattr(p, "grad")):
+                raise TypeError(
+                    f"{user} expects parameters with data and grad, got {p!r:.60} as {shown}: "
+                    "pass model.parameters()"
+                )
+            if id(p) in found:
+                raise ValueError(
+                    f"{user} expects each parameter once, got {shown} also as {found[id(p)][0]}: "
+                    "remove one of them, so that it is not updated twice in a step"
+                )
+            found[id(p)] = shown, p
+        if not found:
+            expected = "at least one parameter, got none: pass model.parameters()"
+            raise ValueError(f"{user} expects {expected}")
+        self.names, self.all = zip(*found.values(), strict=True)
         self.row: Any = None
-        self._elementwise = elementwise
+        self._at_once = at_once
         self._states: dict[str, Any] = {}
 
     def find_row(self) -> None:
         """Sets `row`, and makes its numbers contiguous in the storage."""
-        if not self._elementwise or (self.row is not None and self.row.is_current):
+        if not self._at_once or (self.row is not None and self.row.is_current):
             return
         row_of = next((p.row_of for p in self.all if hasattr(p, "row_of")), None)
         row = row_of(self.all) if row_of else None
@@ -430,18 +373,9 @@ class Parameters:
             self.row = row
             self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
 
-    def entries(self) -> Iterator[tuple[Any, Any]]:
-        """Pairs (index into `state(name)`, parameter), or a single pair (all indices, row).
-
-        For the row, both the data and `state(name)[indices]` are copies, so a rule may use old
-        numbers after it has changed them: the new ones are stored when the rule has ended.
-        """
-        if self.row is None:
-            yield from enumerate(self.all)
-            return
-        copied = SimpleNamespace(data=self.row.data.copy(), grad=self.row.grad)
-        yield self.row.every, copied
-        self.row.data, self.row.grad = copied.data, copied.grad
+    def entries(self) -> Iterable[tuple[Any, Any]]:
+        """Pairs (index into `state(name)`, parameter), or a single pair (all indices, row)."""
+        return enumerate(self.all) if self.row is None else [(slice(None), self.row)]
 
     def state(self, name: str) -> Any:
         """Numbers kept from one step to the next, one for each parameter, initially 0.0."""
@@ -455,22 +389,18 @@ class Parameters:
             return nullcontext()
         import numpy as np
 
-        return np.errstate(over="ignore", invalid="ignore")  # 1 / 0 is an error with floats
+        return np.errstate(over="ignore", invalid="ignore")
 
     def check_gradients(self) -> None:
-        """Raises a ValueError or TypeError if a gradient is not a finite number."""
+        """Raises a ValueError if a gradient is not a finite number."""
         if self.row is not None and math.isfinite(self.row.grad.dot(self.row.grad)):
             return  # otherwise check each: perhaps only the sum of squares overflowed
-        for name, p in zip(self.names, self.all, strict=True):
-            if not isinstance(p.grad, (int, float)) and not hasattr(p.grad, "__float__"):
-                raise TypeError(
-                    f"expected a number as the gradient of {name}, got {p.grad!r:.40}: call "
-                    "backward() before step(), and reset gradients to 0"
-                )
-            if not math.isfinite(p.grad):
+        for name, p in zip(self.names, self.all, strict=True):  # float first, as it is quicker
+            if not isinstance(p.grad, (float, Real)) or not math.isfinite(p.grad):
                 raise ValueError(
-                    f"the gradient of {name} is {p.grad}, so no parameter was changed: leave out "
-                    "examples with NaN, or try a lower learning rate or clip_grad_norm"
+                    f"the gradient of {name} is {p.grad!r:.40}, so no parameter was changed: reset "
+                    "gradients to 0, leave out examples with NaN, or try a lower learning rate or "
+                    "clip_grad_norm"
                 )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -488,36 +418,6 @@ class Parameters:
         array = self.row.data.copy()
         array[self.row.ranks] = numbers
         return array
-
-
-def _checked(given: Iterable[Any], user: str) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    # The names of the parameters for messages, and the parameters.
-    if not isinstance(given, Iterable):
-        raise TypeError(
-            f"{user} expects a list of parameters, got {type(given).__name__}: "
-            "pass model.parameters()"
-        )
-    found: dict[int, tuple[str, Any]] = {}  # the key is the id
-    for name, p in _pairs(given):
-        label = name or getattr(p, "label", "")
-        shown = f"parameter {len(found)}" + (f" ({label!r})" if label else "")
-        if not (hasattr(p, "data") and hasattr(p, "grad")):
-            raise TypeError(
-                f"{user} expects parameters with data and grad, got {p!r:.60} as {shown}: "
-                "pass model.parameters()"
-            )
-        if id(p) in found:
-            raise ValueError(
-                f"{user} expects each parameter once, got {shown} also as {found[id(p)][0]}: "
-                "remove one of them, so that it is not updated twice in a step"
-            )
-        found[id(p)] = shown, p
-    if not found:
-        raise ValueError(
-            f"{user} expects at least one parameter, got none: pass model.parameters()"
-        )
-    names, parameters = zip(*found.values(), strict=True)
-    return names, parameters
 
 
 def _pairs(given: Iterable[Any]) -> Iterator[tuple[str, Any]]:

@@ -119,21 +119,12 @@ def test_data_and_gradients_are_floats():
 
 
 def test_elements_that_are_not_numbers_are_refused():
-    with pytest.raises(TypeError, match=r"one real number, got str_.*'a'"):
+    with pytest.raises(TypeError, match=r"one real number, got str 'a'"):
         values(["a", "b"])
     with pytest.raises(ValueError, match="inhomogeneous"):
         values([[1.0, 2.0], [3.0]])
     with pytest.raises(TypeError):
         data_of([None])
-
-
-def test_masked_elements_are_refused():
-    masked = np.ma.array([1.0, 2.0], mask=[False, True])
-    for array in (masked, [masked, masked], masked.reshape(2, 1)):
-        with pytest.raises(TypeError, match=r"got masked elements: .*filled"):
-            values(array)
-    assert [v.data for v in values(np.ma.array([1.0, 2.0]))] == [1.0, 2.0]
-    assert [v.data for v in values(masked.filled(0.5))] == [1.0, 0.5]
 
 
 def test_results_are_arrays_of_this_class_and_a_single_element_is_a_value():

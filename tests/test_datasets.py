@@ -99,8 +99,6 @@ def test_blobs_are_centred_on_a_circle():
     [
         (lambda: moons(1), "a point for each, got classes=2 and n=1"),
         (lambda: blobs(classes=1), "at least two classes and .*, got classes=1"),
-        (lambda: circles(noise=-0.1), r"at least 0, got -0\.1"),
-        (lambda: moons(noise=math.nan), "at least 0, got nan"),
     ],
 )
 def test_invalid_sizes_are_refused(make, message):
@@ -321,11 +319,6 @@ def test_files_that_are_not_mnist(tmp_path):
         datasets.mnist(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"mnist\.npz"):
         datasets.mnist(tmp_path / "mnist.npz")
-    path = tmp_path / "train-images-idx3-ubyte"
-    for content in (b"", b"<html>", idx(np.zeros((2, 3, 3)))[:-1]):
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match="not an idx file"):
-            datasets.mnist(tmp_path)
 
 
 def test_digits_are_those_of_scikit_learn():

@@ -806,21 +806,6 @@ def test_random_graphs_against_central_differences(steps, point):
         assert gradient == pytest.approx(found, rel=1e-4, abs=1e-4)
 
 
-@given(STEPS, POINT)
-def test_random_graphs_against_pytorch(steps, point):
-    torch = pytest.importorskip("torch")
-    leaves = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in point]
-    out = build(leaves, steps, SMOOTH)
-    data, gradients = run(lambda *leaves: build(leaves, steps, SMOOTH), point)
-    assert data == pytest.approx(out.item(), rel=1e-12, abs=1e-12)
-    if not out.requires_grad:
-        return
-    out.backward()
-    for gradient, leaf in zip(gradients, leaves, strict=True):
-        expected = 0.0 if leaf.grad is None else leaf.grad.item()
-        assert gradient == pytest.approx(expected, rel=1e-10, abs=1e-10)
-
-
 def test_leaves_and_what_requires_a_gradient():
     x = Value(2.0)
     y = x * 3.0

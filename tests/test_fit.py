@@ -44,8 +44,6 @@ def model_and_loss(executor):
 
 
 class Own(Optimizer):
-    elementwise = False
-
     def _update(self, i, p, g):
         p.data -= self.lr * (1 if g > 0 else -1)
 

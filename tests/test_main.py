@@ -92,7 +92,7 @@ def test_numbers_among_themselves_are_drawn_as_typed():
         ("x = 3", "expected 'new_name = expression'"),
         ("a = b = 3", "expected 'new_name = expression'"),
         ("import os", "expected 'new_name = expression'"),
-        ("x + ", "invalid syntax: write a product as .*\n  x \\+\n +\\^"),
+        ("x + ", "invalid syntax in .*: write a product as"),
         ("2x + y", "invalid decimal literal"),
         ("", "expected an expression such as"),
     ],
@@ -143,10 +143,10 @@ def test_draw_takes_edges_and_direction(tmp_path):
     ("options", "message"),
     [
         (["-o", "x.html", "--edges", "derivatives"], "--edges works only for pictures"),
-        (["-o", "x.mmd", "--level", "op"], "--level works only for pictures"),
+        (["-o", "x.mmd", "--edges", "local"], "--edges works only for pictures"),
         (["-o", "x"], "x: expected one of the endings .svg .png .pdf .html .mmd"),
         (["-o", "x.docx"], "docx"),
-        (["-o", "nowhere/x.svg"], "there is no folder nowhere"),
+        (["-o", "nowhere/x.svg"], "No such file or directory"),
         (["-o", "x.svg", "--edges", "nonsense"], "'nonsense' is not one of"),
         (["y=3"], "not used in the result: y"),
         (["y"], "expected 'new_name = expression'"),
@@ -255,7 +255,7 @@ def test_play_writes_the_page(tmp_path, capsys):
     assert capsys.readouterr().out == f"{path}\n"
     assert "<title>Look &amp; learn</title>" in path.read_text()
     assert main(["play", "-o", str(tmp_path / "nowhere" / "play.html")]) == 2
-    assert "there is no folder" in capsys.readouterr().err
+    assert "No such file or directory" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -300,7 +300,7 @@ def test_start_writes_a_skeleton_once(tmp_path, capsys):
     text = path.read_text(encoding="utf-8")
     assert "micrograd grade engine.py" in text
     assert main(["start", str(path)]) == 2
-    assert "which exists: choose another" in capsys.readouterr().err
+    assert "File exists" in capsys.readouterr().err
     assert path.read_text(encoding="utf-8") == text
 
 

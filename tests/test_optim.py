@@ -2,7 +2,6 @@
 
 import copy
 import math
-import random
 from fractions import Fraction
 from itertools import pairwise
 
@@ -14,7 +13,7 @@ from micrograd import optim
 from micrograd.arrays import values
 from micrograd.engine import Value
 from micrograd.nn import MLP
-from micrograd.optim import SGD, Adam, AdamW, Optimizer, clip_grad_norm, cosine, linear
+from micrograd.optim import SGD, Adam, AdamW, clip_grad_norm, cosine, linear
 
 START = [1.0, -2.0, 0.5, 0.25]
 
@@ -125,25 +124,6 @@ def test_defaults_are_pytorchs():
         assert {key: getattr(ours, key) for key in shared} == {key: theirs[key] for key in shared}
 
 
-def test_a_network_learns_with_each_of_them():
-    for make in (
-        lambda p: SGD(p, lr=0.05, momentum=0.9),
-        lambda p: Adam(p, lr=0.05),
-        lambda p: AdamW(p, lr=0.05),
-    ):
-        random.seed(1)
-        model = MLP(1, [4, 1], activation="tanh")
-        optimizer = make(model.parameters())
-        losses = []
-        for _ in range(60):
-            loss = sum((model(x) - x * x) ** 2 for x in (-1.0, -0.5, 0.0, 0.5, 1.0))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.data)
-        assert losses[-1] < 0.5 * losses[0]
-
-
 def test_zero_grad_resets():
     p = Value(1.0)
     p.grad = 3.0
@@ -193,7 +173,7 @@ def test_invalid_parameters_are_refused(optimizer):
         optimizer([])
     with pytest.raises(ValueError, match=r"once, got parameter 2 \('w'\) also as parameter 0"):
         optimizer([p, Value(1.0), p])
-    with pytest.raises(TypeError, match=r"got MLP: pass model.parameters\(\)"):
+    with pytest.raises(TypeError, match=r"got MLP of .*: pass model.parameters\(\)"):
         optimizer(MLP(1, [1]))
     with pytest.raises(TypeError, match=r"with data and grad, got 2\.0 as parameter 1"):
         optimizer([p, 2.0])
@@ -228,26 +208,6 @@ def with_grads(*grads):
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda p: SGD(p, lr="0.1"), r"lr expects a number in \[0, inf\), got '0.1': convert it"),
-        (lambda p: Adam(p, lr="0.1"), r"lr expects a number in \[0, inf\), got '0.1': convert it"),
-        (
-            lambda p: Adam(p, lr=None),
-            r"lr expects a number in \[0, inf\), got None: pass one, for ex",
-        ),
-        (lambda p: Adam(p, betas=0.9), r"betas expects two numbers, as in \(0.9, 0.999\), got 0.9"),
-        (lambda p: Adam(p, betas=(0.9,)), r"betas expects two numbers"),
-        (lambda p: AdamW(p, eps="1e-8"), r"eps expects a number"),
-        (lambda p: SGD(p, momentum="0.9"), r"momentum expects a number"),
-    ],
-)
-def test_arguments_that_are_not_numbers_are_refused(make, message):
-    with pytest.raises(TypeError, match=message):
-        make([Value(1.0)])
-
-
-@pytest.mark.parametrize(
     ("name", "wrong"),
     [
         *(("lr", x) for x in (math.nan, math.inf, -math.inf, -0.1, "0.1", None)),
@@ -267,24 +227,11 @@ def test_an_invalid_setting_is_refused_in_the_next_step(name, wrong):
     assert p.data < 1.0
 
 
-def test_settings_of_adam_are_checked_in_each_step_too():
-    p = Value(1.0)
-    optimizer = Adam([p])
-    for name, wrong in (("betas", 0.9), ("betas", (0.9, 1.0)), ("eps", math.nan)):
-        before = getattr(optimizer, name)
-        setattr(optimizer, name, wrong)
-        with pytest.raises((ValueError, TypeError), match=f"{name}.* expects"):
-            optimizer.step()
-        setattr(optimizer, name, before)
-    optimizer.step()
-    assert optimizer.steps == 1
-
-
 @pytest.mark.parametrize("grad", [None, "1.0", []], ids=repr)
 def test_a_gradient_that_is_not_a_number_is_refused(grad):
     a, b = Value(1.0), Value(1.0, label="b")
     a.grad, b.grad = 1.0, grad
-    with pytest.raises(TypeError, match=r"as the gradient of parameter 1 \('b'\), got .*backward"):
+    with pytest.raises(ValueError, match=r"gradient of parameter 1 \('b'\) is .* reset gradients"):
         SGD([a, b]).step()
     assert a.data == 1.0
 
@@ -315,14 +262,11 @@ def test_clipping_agrees_with_pytorch():
     assert [p.grad for p in parameters] == pytest.approx([t.grad.item() for t in tensors], rel=1e-6)
 
 
-def test_clipping_refuses_invalid_gradients_and_norms():
+def test_clipping_refuses_invalid_gradients():
     parameters = with_grads(1.0, math.nan)
     with pytest.raises(ValueError, match="gradient of parameter 1 is nan"):
         clip_grad_norm(parameters, 0.5)
     assert parameters[0].grad == 1.0
-    for max_norm in (0.0, -1.0, math.nan):
-        with pytest.raises(ValueError, match=f"max_norm > 0, got {max_norm}"):
-            clip_grad_norm(with_grads(1.0), max_norm)
     with pytest.raises(ValueError, match="clip_grad_norm expects at least one parameter"):
         clip_grad_norm([], 1.0)
 
@@ -411,32 +355,19 @@ def test_settings_that_are_numbers_of_numpy_leave_parameters_floats(optimizer):
 XS = [0.5, -1.0, 2.0]
 
 
-class Nesterov(Optimizer):
-    """The form that uses both the old and the new velocity."""
-
-    elementwise = True
-    calls = 0
-
-    def _update(self, i, p, g):
-        self.calls += 1
-        v = self._state("v")
-        old = v[i]
-        v[i] = 0.9 * v[i] - self.lr * g
-        p.data += 1.9 * v[i] - 0.9 * old
-        g *= 0.0
-
-
-class OneByOne(Nesterov):
-    elementwise = False
-
-
-class Momentum(Optimizer):
-    elementwise = True
+class Sign(SGD):
+    """A rule that branches on numbers, and so works for one parameter at a time only."""
 
     def _update(self, i, p, g):
         v = self._state("v")
-        v[i] = 0.5 * v[i] + g
-        p.data -= self.lr * v[i]
+        v[i] += self.lr * (i + 1)
+        if g:
+            p.data -= math.copysign(v[i], g)
+
+
+class Decayed(AdamW):
+    def _decayed(self, p, g):
+        return g + 0.1 * math.tanh(p.data)
 
 
 def trained_with(kind, compiled, steps=6, **arguments):
@@ -463,101 +394,25 @@ def assert_same(one, other):
         assert (p.data, p.grad) == pytest.approx((q.data, q.grad), rel=1e-12, abs=1e-14)
 
 
-@pytest.mark.parametrize("kind", [Nesterov, Momentum])
-def test_a_declared_rule_moves_all_parameters_in_one_update(kind):
-    eager, compiled = trained_with(kind, False), trained_with(kind, True)
-    assert_same(eager, compiled)
-    assert_same(compiled, trained_with(type("Again", (kind,), {}), True))  # inherits the rule
-    if kind is Nesterov:
-        assert (eager.calls, compiled.calls) == (6 * 3, 3 + 5)
-
-
-def test_a_rule_may_use_old_numbers_after_it_has_changed_them():
-    one_by_one, at_once = trained_with(OneByOne, True), trained_with(Nesterov, True)
-    assert (one_by_one.calls, at_once.calls) == (6 * 3, 3 + 5)
-    assert_same(one_by_one, at_once)
-
-
-def test_an_undeclared_rule_gets_one_parameter_at_a_time():
-    class Sign(SGD):  # replaces the rule of SGD, so the declaration of SGD does not hold
-        def _update(self, i, p, g):
-            if g:
-                p.data -= math.copysign(self.lr * (i + 1), g) * random.random()
-
-    random.seed(3)
-    eager = trained_with(Sign, False)
-    random.seed(3)
-    assert_same(eager, trained_with(Sign, True))
-
-
-@pytest.mark.parametrize("base", [SGD, Adam, AdamW])
-def test_a_declaration_does_not_hold_for_a_subclass_with_another_rule(base):
-    class Decayed(base):
-        def _decayed(self, p, g):
-            return g + 0.1 * math.tanh(p.data)
-
-    class Mixed(Decayed, base):
-        elementwise = False
-
-    compiled = trained_with(Decayed, True)
-    assert_same(trained_with(Mixed, True), compiled)
-    assert_same(trained_with(Mixed, False), compiled)
-
-
-def test_a_wrong_declaration_is_an_error_with_a_fix():
-    class Branching(Optimizer):
-        elementwise = True
-
-        def _update(self, i, p, g):
-            p.data -= self.lr if g > 0 else -self.lr
-
-    with pytest.raises(ValueError, match="truth value") as caught:
-        trained_with(Branching, True)
-    assert "np.where, or set it to False" in caught.value.__notes__[0]
-
-    class Own(Optimizer):
-        elementwise = True
-
-        def _update(self, i, p, g):
-            velocity = self.__dict__.setdefault("velocity", [0.0] * 3)
-            velocity[i] += g
-
-    with pytest.raises(TypeError, match="integer") as caught:
-        trained_with(Own, True)
-    assert "Own.elementwise is True" in caught.value.__notes__[0]
-
-
-def test_numpy_warns_where_floats_raise():
-    class Normed(Optimizer):
-        elementwise = True
-
-        def _update(self, i, p, g):
-            p.data -= self.lr * g / abs(0.0 * g)
-
-    with pytest.raises(ZeroDivisionError):
-        trained_with(Normed, False)
-    p = Value(1.0)
-    micrograd.compile(lambda x: p * x, executor="numpy")([2.0]).backward()
-    with pytest.warns(RuntimeWarning, match="divide by zero"):
-        Normed([p], lr=0.1).step()
+@pytest.mark.parametrize("kind", [SGD, Adam, AdamW, Sign, Decayed])
+def test_parameters_of_a_compiled_function_are_updated_as_in_eager_mode(kind):
+    more = {"momentum": 0.9, "nesterov": True} if kind is SGD else {}
+    assert_same(trained_with(kind, True, **more), trained_with(kind, False, **more))
 
 
 def test_a_copy_continues_on_its_own():
-    optimizer = trained_with(Nesterov, True, steps=3)
+    optimizer = trained_with(Adam, True, steps=3)
     other = copy.deepcopy(optimizer)
     for each in (optimizer, other):
         for p in each.parameters:
             p.grad = 0.25
         each.step()
     assert_same(optimizer, other)
-    assert (optimizer.calls, other.calls) == (
-        3 + 2 + 1,
-        3 + 2 + 3,
-    )  # the parameters of a copy share no storage
+    assert optimizer.parameters[0] is not other.parameters[0]
 
 
 def test_a_gradient_whose_square_overflows_is_accepted():
-    optimizer = trained_with(Nesterov, True, steps=2)
+    optimizer = trained_with(SGD, True, steps=2)
     optimizer.parameters[0].grad = 1e200
     optimizer.step()
     optimizer.parameters[0].grad = math.inf

@@ -46,9 +46,6 @@ def test_numpy_numbers_and_functions_are_recorded():
         (lambda x: (x > 0) & (x < 2), "&", r"where\(a, where\(b, x, y\), y\)"),
         (lambda x: True & (x < 2), "&", r"where\(a, where\(b, x, y\), y\)"),
         (lambda x: (x > 0) | (x < 2), r"\|", r"where\(a, x, where\(b, x, y\)\)"),
-        (lambda x: ~(x > 0), "~", r"where\(a"),
-        (lambda x: (x > 0) ^ (x < 2), r"\^", r"where\(a"),
-        (lambda x: x @ x, "@", r"use \*"),
         (lambda x: Value(x).item(), "float", "constant"),
         (lambda x: bool(Value(x)), "bool", "where"),
     ],
@@ -178,8 +175,6 @@ def test_what_cannot_be_computed_again_is_refused():
     own._backward = lambda: None
     with pytest.raises(TypeError, match="cannot run the operation 'double' again"):
         recompute(own + 1.0)
-    with pytest.raises(TypeError, match=r"starts from a Value, got float 2\.0"):
-        recompute(2.0)
     root = x * x
     with no_grad(), pytest.raises(RuntimeError, match="no_grad"):
         recompute(root)

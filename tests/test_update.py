@@ -28,8 +28,6 @@ OPTIMIZERS = [
 class Own(Optimizer):
     """A user's optimizer."""
 
-    elementwise = True
-
     def _update(self, i, p, g):
         v = self._state("v")
         v[i] = 0.5 * v[i] + g

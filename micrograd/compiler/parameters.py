@@ -143,7 +143,6 @@ class Row:
         indices: the index of each parameter in the storage.
         is_slice: whether they are adjacent; if so, += on `data` or `grad` changes the storage.
         ranks: for each parameter, in the order given to `row_of`, its index in the row.
-        every: 0, 1, ..., an index for each parameter.
     """
 
     ranks: Any = slice(None)
@@ -151,7 +150,7 @@ class Row:
     def __init__(self, storage: Storage, indices: Sequence[int]) -> None:
         self.storage = storage
         self.is_slice = all(b == a + 1 for a, b in pairwise(indices)) and bool(indices)
-        self.indices, self.every = np.array(indices, np.intp), np.arange(len(indices))
+        self.indices = np.array(indices, np.intp)
         self._at: Any = slice(indices[0], indices[-1] + 1) if self.is_slice else self.indices
         self._views = storage.data[self._at], storage.grad[self._at]
 

@@ -14,17 +14,7 @@ from typing import Any
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Writes a file completely or not at all: an old file stays until the new one is complete.
-
-    Raises:
-        OSError: the file cannot be written; an old file is unchanged.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder, "a.txt"), b"all of it")
-    ...     Path(folder, "a.txt").read_bytes()
-    b'all of it'
-    """
+    """Writes a file completely or not at all: an old file stays until the new one is complete."""
     target = os.path.realpath(path)
     part = f"{target}.{secrets.token_hex(4)}.part"
     try:
@@ -40,14 +30,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def ending_of(path: str | os.PathLike[str], known: Sequence[str]) -> str:
-    """The ending of a file name, without the dot and in lower case: the format of the file.
-
-    Args:
-        path: path of the file to write.
-        known: the endings to accept; '' for a name without an ending.
-
-    Raises:
-        ValueError: the path has another ending.
+    """The ending of a file name, without the dot and in lower case; it must be one of those known.
 
     >>> ending_of("neuron.SVG", ["svg", "png"])
     'svg'
@@ -65,13 +48,7 @@ def ending_of(path: str | os.PathLike[str], known: Sequence[str]) -> str:
 def show(thing: Any, path: str, save: Callable[[Path], object]) -> None:
     """Displays a drawing, page or plot in a notebook; elsewhere, opens it in the browser.
 
-    Args:
-        thing: what to show, something that a notebook can display.
-        path: name of the temporary file that the browser reads.
-        save: writes this file.
-
-    Raises:
-        RuntimeError: there is no browser; the message says where the file is.
+    The browser reads a temporary file with the name `path`, which `save` writes.
     """
     notebook = sys.modules.get("IPython")
     if notebook and hasattr(notebook.get_ipython(), "kernel"):

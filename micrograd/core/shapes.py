@@ -33,9 +33,6 @@ def plain(x: Any) -> Any:
 def shape_of(x: Any) -> tuple[int, ...]:
     """The length along each axis: () for a number or a Value, (n, d) for n rows of d numbers.
 
-    Raises:
-        ValueError: rows differ in length.
-
     >>> shape_of(3.0), shape_of([1.0, 2.0]), shape_of([[1.0], [2.0], [3.0]])
     ((), (2,), (3, 1))
     """
@@ -66,12 +63,9 @@ def flat(x: Any) -> list[Any]:
 
 
 def fix_of(label: Any, otherwise: str, classes: float = math.inf) -> str:
-    """The end of a message about a label or target: the line that mends the data.
+    """The end of a message about a label: the line that mends the data, or the fix for a number.
 
-    Args:
-        label: what came instead of a usable label or target.
-        otherwise: the fix if the label is a number.
-        classes: the number of classes; labels from 1 on exceed it by one.
+    `classes` is the number of classes; labels that count from 1 exceed it by one.
 
     >>> fix_of("cat", "pass class indices")
     'write names = sorted(set(y)); y = [names.index(label) for label in y]'

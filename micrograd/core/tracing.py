@@ -46,15 +46,7 @@ class Instruction(NamedTuple):
 
 
 class Recording:
-    """A growing list of instructions.
-
-    >>> recording = Recording()
-    >>> x = recording.input(3.0)
-    >>> recording.constant(2.0) * x, recording.record("tanh", x)
-    (Traced(* of 1, 0), Traced(tanh of 0))
-    >>> [step.op for step in recording.instructions]
-    ['input', 'constant', '*', 'tanh']
-    """
+    """A growing list of instructions."""
 
     def __init__(self) -> None:
         self._steps: list[Instruction] = []
@@ -73,11 +65,7 @@ class Recording:
         return Traced(self, self.add("constant", (), number))
 
     def record(self, op: str, *operands: Any) -> Any:
-        """The result of an operation; NotImplemented if an operand is not a number.
-
-        Raises:
-            ValueError: an operand belongs to another recording.
-        """
+        """The result of an operation; NotImplemented if an operand is not a number."""
         places = []
         for x in operands:
             if not isinstance(x, Traced):
@@ -181,14 +169,7 @@ class Traced:
         return self.recording.record("+", other, self)
 
     def where(self, a: Any, b: Any) -> Any:
-        """`a` where this condition holds, else `b`; if one of them is a Value, so is the result.
-
-        >>> from micrograd.engine import Value
-        >>> recording = Recording()
-        >>> a, b = Value(recording.input(3.0)), Value(recording.input(4.0))
-        >>> (a < b).where(a, 0).data
-        Traced(where of 2, 0, 3)
-        """
+        """`a` where this condition holds, else `b`; if one of them is a Value, so is the result."""
         if not (isinstance(a, Node) or isinstance(b, Node)):
             return self.recording.record("where", self, a, b)
 
@@ -203,14 +184,7 @@ class Traced:
         return record("where", rule, as_operand(a, beside), as_operand(b, beside))
 
     def take(self, table: Sequence[Any]) -> Any:
-        """`table[self]`; a Value if the table contains Values, a row if it contains rows.
-
-        >>> from micrograd.engine import Value
-        >>> recording = Recording()
-        >>> taken = recording.input(1).take([Value(2.0), Value(3.0)])
-        >>> taken.data, len(taken._prev)
-        (Traced(take of 0, 1, 2), 2)
-        """
+        """`table[self]`; a Value if the table contains Values, a row if it contains rows."""
         if not len(table):
             raise IndexError("take expects a table with at least one entry, got an empty one")
         if all(hasattr(entry, "__len__") for entry in table):
@@ -237,13 +211,9 @@ class Traced:
     __floordiv__ = __rfloordiv__ = _refuses("//", _JUMPS)
     __and__ = __rand__ = _refuses("&", _BOTH)
     __or__ = __ror__ = _refuses("|", _BOTH)
-    __xor__ = __rxor__ = _refuses("^", _BOTH)
-    __invert__ = _refuses("~", _BOTH)
-    __matmul__ = __rmatmul__ = _refuses("@", "use * between single numbers")
     __round__ = __trunc__ = __floor__ = __ceil__ = _refuses("rounding", _JUMPS)
     __index__ = _refuses("use as an index", "use take(table, index)")
     __hash__ = object.__hash__
-
     __format__ = _refuses("format()", "it has no value yet; print the result instead")
 
     def __repr__(self) -> str:
