@@ -53,7 +53,7 @@ PAGES = (  # in PARTS
 # What a newcomer looks for
 JUMPS = " · ".join([
     "[Install](#set-up)",
-    "[draw a graph](gallery.html#the-chain-rule-on-a-drawing)",
+    "[draw a graph](gallery.html)",
     "[train on a CSV file](gallery.html#your-own-csv-file)",
     "[grade your engine](what-it-does.html#grade-your-own-engine)",
     "[compile](what-it-does.html#compile-a-function)",

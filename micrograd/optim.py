@@ -137,6 +137,13 @@ class SGD(Optimizer):
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
+
+    >>> from micrograd import Value
+    >>> p = Value(1.0)
+    >>> p.grad = 0.5
+    >>> SGD([p], lr=0.1).step()
+    >>> p.data
+    0.95
     """
 
     def __init__(

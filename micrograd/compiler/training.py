@@ -79,6 +79,14 @@ def fit(
     Steps between which none of your code runs share a single check whether anything that the loss
     reads has changed, unless it reads the optimizer. Other threads do not run meanwhile, unless the
     executor is NumPy or JAX.
+
+    >>> import micrograd
+    >>> w = micrograd.Value(0.0)
+    >>> loss = micrograd.compile(lambda x, y: (w * x - y) ** 2)
+    >>> optimizer = micrograd.SGD([w], lr=0.1)
+    >>> losses = fit(loss, [1.0, 2.0], [3.0, 6.0], optimizer, steps=20)  # w = 3 fits
+    >>> round(losses[0], 1), round(w.data, 3)
+    (22.5, 3.0)
     """
     check_optimizer("fit", optimizer)
     if isinstance(loss, Module):
