@@ -310,12 +310,12 @@ def main():
     add("--language", default="en", help="a column of the table of texts (default: en)")
     add("--texts", type=Path, metavar="FILE", help="texts that replace those of texts.toml")
     add("--tasks", type=Path, metavar="FOLDER", help="a folder with chapters of your own")
-    add("--pyodide", "--cache", type=Path, metavar="FOLDER", default=CACHE, dest="cache",
+    add("--pyodide", type=Path, metavar="FOLDER", default=CACHE,
         help="the folder of the npm packages, as .tgz; npm fetches into it those that are not "
         f"there (default: {CACHE})")  # fmt: skip
     options = parser.parse_args()
     try:
-        page = course(options.cache, options.language, options.texts, options.tasks).encode()
+        page = course(options.pyodide, options.language, options.texts, options.tasks).encode()
         write_whole(options.out, page)
     except (OSError, ValueError) as error:
         parser.exit(2, f"micrograd course: {error}\n")
