@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import time
 import venv
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from browser import violations
 from demo_scripts import DEMOS, load
 from wrong_engines import MISTAKES, RIGHT, class_of
 
-import micrograd
 from micrograd.grade import grade_file
 from micrograd.grade.report import drawing
 from micrograd.grade.rules import RULES
@@ -266,28 +264,18 @@ def test_without_a_class_the_course_says_so(tasks):
     assert tasks.first_finding("order", ours, print).rule == "ours"
 
 
-# One mistake for each rule, and the first wrong number it makes, if the program gets so far.
+# Mistakes in the class, and the first wrong number they make, if the program gets so far.
 CLASSIC = {
-    "= instead of +=": "a.grad", "= in + alone": "a.grad", "no _backward for *": "b.grad",
-    "_backward named and not called": "b.grad", "seed after the walk": "b.grad",
-    "no return in +": "", "no operand of tanh": "z.grad", "chain rule left out in *": "b.grad",
-    "derivatives of * swapped": "b.grad", "tanh squared forgotten": "a.grad",
-    "relu without a test": "a.grad", "gradient is a Value": "", "descent inside backward": "a.data",
-    "other.grad for other.data in *": "a.grad", "(self,) of \"+\"": "b.grad", "no seed": "a.grad",
-    "order not reversed": "b.grad", "preorder": "a.grad", "no visited set": "a.grad",
-    "right but along all paths": "", "visited kept from call to call": "a.grad",
-    "operands in a set": "a.grad", "equality of data": "b.grad", "equality without hash": "",
-    "a set as default argument": "", "grad kept on the class": "b.grad",
-    "constants not wrapped in *": "", "__rmul__ asks the number": "",
-    "__rsub__ unswapped": "b.data",
-    "whole numbers alone": "a.data", "sum instead of product": "c.data", "return forgotten": "",
-    "negation and difference lead to each other": "", "a typing mistake": "", "no backward": "",
-    "_backward kept on an operand everywhere": "b.grad",
+    "= instead of +=": "a.grad", "no _backward for *": "b.grad", "no return in +": "",
+    "chain rule left out in *": "b.grad", "derivatives of * swapped": "b.grad",
+    "tanh squared forgotten": "a.grad", "gradient is a Value": "", "(self,) of \"+\"": "b.grad",
+    "no seed": "a.grad", "order not reversed": "b.grad", "preorder": "a.grad",
+    "no visited set": "a.grad", "equality of data": "b.grad", "constants not wrapped in *": "",
+    "__rsub__ unswapped": "b.data", "sum instead of product": "c.data", "no backward": "",
 }  # fmt: skip
 BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSIC)
 def test_a_classic_mistake_is_named_at_its_first_wrong_number(name, tasks):
     finding = tasks.first_finding("neuron", {"Value": class_of(BY_NAME[name].source)}, print)
@@ -407,14 +395,8 @@ def test_the_file_is_small_enough_and_says_what_is_inside(page_file, builder):
     text = page_file.read_text(encoding="utf-8")
     assert len(text.encode()) <= builder.LARGEST
     assert "default-src 'none'" in text
-    assert "connect-src" not in text
-    for part in (
-        "pyodide 314.0.7",
-        "@viz-js/viz 3.31.0",
-        "codemirror 5.65.21",
-        f"micrograd {micrograd.__version__}",
-    ):
-        assert part in text
+    for name, (version, *_) in builder.PACKAGES.items():
+        assert f"{name} {version}" in text
 
 
 @pytest.mark.slow
@@ -622,32 +604,23 @@ def test_what_breaks_is_said_and_the_text_is_kept(opened, page_file):
 
 @pytest.mark.slow
 def test_what_was_written_is_there_again(chromium, page_file, tmp_path):
-    context = chromium.new_context(offline=True, accept_downloads=True)
+    context = chromium.new_context(offline=True)
     page = context.new_page()
     page.goto(page_file.as_uri())
     learner = Learner(page)
     learner.write("kept = 'yes'\n")
     learner.press("Next chapter")
-    with page.expect_download() as download:
-        learner.press("Export")
-    assert download.value.suggested_filename == "my_engine.py"
-    exported = Path(download.value.path()).read_text(encoding="utf-8")
-    assert exported.startswith("kept = 'yes'\n")
-    assert "class Value" in exported
+    kept = page.evaluate("editor.text")
     page.close()
 
     page = context.new_page()
     page.goto(page_file.as_uri())
     learner = Learner(page)
     assert learner.told("heading") == "2. A Value that remembers"
-    assert exported == page.evaluate("editor.text") + "# micrograd course: chapter 2 is open\n"
-    kept = page.evaluate("editor.text")
+    assert page.evaluate("editor.text") == kept
     mine = tmp_path / "mine.py"
     mine.write_text("class Value:\r\n    pass\r\n", newline="")
-    with page.expect_file_chooser() as chooser:
-        learner.press("Import")
-    chooser.value.set_files(mine)
-    page.get_by_text("mine.py is in the editor").wait_for()
+    learner.import_(mine)
     assert page.evaluate("editor.text") == "class Value:\n    pass\n"
     page.evaluate("editor.focus()")
     page.keyboard.press("ControlOrMeta+z")
@@ -742,46 +715,29 @@ def test_a_learner_in_firefox(page_file, texts, tmp_path):
         def told(place):
             return browser.run("return document.getElementById(arguments[0]).innerText", place)
 
-        def write(text):
-            browser.run(f"{EDITOR} CodeMirror.setValue(arguments[0])", text)
-
         def run(text):
-            write(text)
+            browser.run(f"{EDITOR} CodeMirror.setValue(arguments[0])", text)
             browser.press("Run")
             browser.wait(READY)
             return told("verdict")
 
         browser.open(page_file)
         browser.wait(READY)
-        start = texts["slope.start"]
         browser.wait("return document.images[0]?.naturalWidth")
-        assert "The first difference: slope" in run(start)
+        assert "The first difference: slope" in run(texts["slope.start"])
         for stage in ("What is wrong", "Where", "How to fix it"):
             browser.press("Hint")
             assert stage in told("verdict")
-        solved = edited(start, ANSWERS["slope"])
-        assert run(solved).startswith("Right.")
-
-        write("while True: pass")
+        browser.run(f"{EDITOR} CodeMirror.setValue('while True: pass')")
         browser.press("Run")
         browser.wait("return document.querySelector('#run').disabled")
         browser.press("Stop")
         assert "Stopped" in told("status")
         browser.wait(READY)
-        assert "there is no slope" in run("print('here again')")
-        assert "here again" in told("printed")
         assert "needed more memory" in [run("x = [0] * 10**9"), told("status")][1]
-
-        write(solved)
-        browser.press("Export")
-        exported = tmp_path / "my_engine.py"
-        for _ in range(100):
-            if exported.exists() and exported.read_text(encoding="utf-8"):
-                break
-            time.sleep(0.1)
-        program, _, end = exported.read_text(encoding="utf-8").rpartition("# micrograd course")
-        assert program.rstrip("\n") == solved.rstrip("\n")
-        assert end.endswith(" is open\n")
+        browser.wait(READY)
+        solved = edited(texts["slope.start"], ANSWERS["slope"])
+        assert run(solved).startswith("Right.")
         browser.open(page_file)
         browser.wait(READY)
         assert browser.run(f"{EDITOR} return CodeMirror.getValue()") == solved
@@ -793,10 +749,3 @@ def test_a_learner_in_firefox(page_file, texts, tmp_path):
         browser.wait("return document.querySelector('[aria-label=\"Step forward\"]')")
         browser.press("Step forward")
         assert "1 of 8" in browser.run("return document.body.innerText")
-        browser.enter(None)
-        run("from micrograd import playground\nplayground()\n")
-        browser.enter(0)
-        browser.wait("return document.querySelector('canvas')")
-        assert "step 0" in browser.run("return document.body.innerText")
-        browser.press("One step")
-        browser.wait("return document.body.innerText.includes('step 1 ')")
