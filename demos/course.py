@@ -79,14 +79,7 @@ PACKED = {  # the files that the worker starts from, compressed in the page
     "pyodide": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"),
     "@viz-js/viz": ("dist/viz.js",),
 }
-PYTHON = (
-    "runner.py",
-    "tasks.py",
-    "pictures.py",
-    "built.py",
-    "gpt.py",
-    "own.py",
-)  # what the worker runs
+PYTHON = ("runner.py", "tasks.py", "pictures.py", "built.py", "gpt.py")  # what the worker runs
 EDITOR = ("lib/codemirror.js", "mode/python/python.js", "addon/comment/comment.js")
 LARGEST = 13_000_000  # bytes
 
@@ -311,21 +304,21 @@ def made_of():
 
 def main():
     """Builds the course and says how large it is."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser("micrograd course", description=__doc__.partition("\n")[0])
     add = parser.add_argument
     add("-o", "--out", default="course.html", help="the file to write")
     add("--language", default="en", help="a column of the table of texts (default: en)")
     add("--texts", type=Path, metavar="FILE", help="texts that replace those of texts.toml")
     add("--tasks", type=Path, metavar="FOLDER", help="a folder with chapters of your own")
-    add("--pyodide", "--cache", type=Path, metavar="FOLDER", default=CACHE, dest="cache",
+    add("--pyodide", type=Path, metavar="FOLDER", default=CACHE,
         help="the folder of the npm packages, as .tgz; npm fetches into it those that are not "
         f"there (default: {CACHE})")  # fmt: skip
     options = parser.parse_args()
     try:
-        page = course(options.cache, options.language, options.texts, options.tasks).encode()
+        page = course(options.pyodide, options.language, options.texts, options.tasks).encode()
+        write_whole(options.out, page)
     except (OSError, ValueError) as error:
         parser.exit(2, f"micrograd course: {error}\n")
-    write_whole(options.out, page)
     print(f"{options.out}: {len(page) / 1e6:.1f} MB")
     if len(page) > LARGEST:
         sys.exit(f"expected at most {LARGEST / 1e6:.0f} MB")

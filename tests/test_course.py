@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import time
 import venv
 from pathlib import Path
 
@@ -21,8 +20,7 @@ from browser import violations
 from demo_scripts import DEMOS, load
 from wrong_engines import MISTAKES, RIGHT, class_of
 
-import micrograd
-from micrograd.grade import grade, grade_file
+from micrograd.grade import grade_file
 from micrograd.grade.report import drawing
 from micrograd.grade.rules import RULES
 
@@ -51,25 +49,12 @@ def tasks(texts):
 # ---- The table of texts
 
 
-def test_every_text_that_the_page_uses_is_in_the_table_and_every_one_there_is_used(texts):
-    sources = [path.read_text(encoding="utf-8") for path in PARTS.glob("course.*")]
-    sources += [path.read_text(encoding="utf-8") for path in PARTS.glob("*.js")]
-    page = "\n".join(sources)
-    used = set(re.findall(r'textOf\("([^"]+)"|data-(?:text|label)="([^"]+)"', page))
-    used = {one or other for one, other in used} | {"language", "title", "noscript"}
-    conditional = re.findall(r'textOf\([^"]*\? "([^"]+)" : "([^"]+)"', page)
-    used |= {text for pair in conditional for text in pair}
-    used |= {"expected", "found", "hint.what", "hint.where", "hint.how", "free"}
-    python = "".join(
-        (PARTS / f"{name}.py").read_text(encoding="utf-8") for name in ("tasks", "runner", "built")
-    )
-    used |= {f"says.{key}" for key in re.findall(r"\btext\(\s*[\"']([^\"']+)", python)}
-    used -= {"names"}  # which the builder adds
-    assert used <= texts.keys(), used - texts.keys()
-    of_chapters = {
-        key for key in texts if key.partition(".")[0] in (*CHAPTERS, "built", "free", "rule")
-    }
-    assert texts.keys() == used | of_chapters
+def test_every_text_that_the_page_asks_for_is_in_the_table(texts):
+    page = "".join(path.read_text("utf-8") for path in [*PARTS.glob("*.js"), PARTS / "course.html"])
+    python = "".join(path.read_text("utf-8") for path in PARTS.glob("*.py"))
+    asked = re.findall(r'(?:textOf\(|data-text=|data-label=)"([^"]+)"', page)
+    asked += [f"says.{key}" for key in re.findall(r'\btext\(\s*"([^"]+)"', python)]
+    assert {*asked} - {"names"} <= texts.keys()  # the builder adds the names
 
 
 def test_every_chapter_and_every_rule_has_its_texts(texts, tasks):
@@ -80,32 +65,21 @@ def test_every_chapter_and_every_rule_has_its_texts(texts, tasks):
     browserless = {"syntax", "twice", "kept", "freed", "depth", "memory"}
     browserless |= {"module", "package", "shadows"}
     assert {f"rule.{rule}" for rule in RULES.keys() - browserless} <= texts.keys()
-    source = (PARTS / "tasks.py").read_text(encoding="utf-8")
-    own = {
-        rule for rule in re.findall(r'"([a-z]+(?:-[a-z]+)*)"', source) if f"rule.{rule}" in texts
-    }
-    for rule in own - RULES.keys():
-        assert {f"rule.{rule}.what", f"rule.{rule}.how"} <= texts.keys()
 
 
-def test_a_text_without_a_column_of_the_language_is_an_error(builder):
+def test_texts_of_ones_own_replace_those_of_the_course(builder, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('[run]\nxx = "Og"\n')
+    texts = builder.texts("xx", own)  # the rest is English
+    assert (texts["run"], texts["title"]) == ("Og", builder.texts("en")["title"])
+    own.write_text('[rnu]\nen = "Go"\n')
+    with pytest.raises(ValueError, match=r"own.toml has 'rnu', which is not used"):
+        builder.texts("en", own)
     with pytest.raises(ValueError, match=r"texts.toml has no 'xx' for language, title, .*: add it"):
         builder.texts("xx")
 
 
 # ---- The builder
-
-
-def test_texts_of_ones_own_replace_those_of_the_course(builder, tmp_path):
-    own = tmp_path / "own.toml"
-    own.write_text('[run]\nen = "Go"\n')
-    assert builder.texts("en", own)["run"] == "Go"
-    own.write_text('[rnu]\nen = "Go"\n')
-    with pytest.raises(ValueError, match=r"own.toml has 'rnu', which is not used"):
-        builder.texts("en", own)
-    own.write_text('[run]\nxx = "Og"\n')
-    texts = builder.texts("xx", own)  # the rest is English
-    assert (texts["run"], texts["title"]) == ("Og", builder.texts("en")["title"])
 
 
 def test_without_the_packages_an_error_names_what_to_do(builder, tmp_path, monkeypatch):
@@ -130,22 +104,10 @@ def packed(folder, content):
 def test_an_archive_is_used_only_with_the_right_hash(builder, tmp_path, monkeypatch):
     path, integrity = packed(tmp_path, b"let x;")
     monkeypatch.setitem(builder.PACKAGES, "tiny", ("1.0.0", integrity, "MIT"))
-    monkeypatch.setattr(builder, "downloaded", lambda package: path.read_bytes())
-    cache = tmp_path / "cache"
-    assert builder.fetched("tiny", cache) == {"index.js": b"let x;"}
-
-    (stored,) = cache.iterdir()
-    path.unlink()  # from now on it comes from the cache
-    assert builder.fetched("tiny", cache) == {"index.js": b"let x;"}
-    stored.write_bytes(stored.read_bytes()[:-1])
+    assert builder.fetched("tiny", tmp_path) == {"index.js": b"let x;"}
+    path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ValueError, match=r"tiny-1.0.0.tgz: expected sha512-.*, got sha512-"):
-        builder.fetched("tiny", cache)
-
-    stored.unlink()
-    path.write_bytes(b"something else")
-    with pytest.raises(ValueError, match=r"tiny 1.0.0: expected sha512-"):
-        builder.fetched("tiny", cache)
-    assert not list(cache.iterdir())
+        builder.fetched("tiny", tmp_path)
 
 
 # ---- The tasks, without a browser
@@ -202,12 +164,18 @@ WRONG = [  # chapter, what a learner writes instead, the rule, the first wrong n
     ("value", [("(self, other), \"*\"", "(self, other), \"+\"")], "sign", "c._op"),
     ("value", [("        self._prev = tuple(_children)\n", "")], "memory", "a._prev"),
     ("value", [("        self._op = _op\n", "")], "sign", "a._op"),
+    ("value", [("    def __mul__", "    def __mull__")], "no-method", ""),
+    ("value", [("self.data * other.data", "self.data * other")], "recursion", ""),
+    ("slope", [("return (f(x + h)", "(f(x + h)")], "not-number", "slope"),
+    ("backward", [("        self._backward = lambda: None\n", "")], "leaf", ""),
     ("byhand", [("L.grad = 1.0", "L.grad = 0.0")], "byhand-seed", "L.grad"),
     ("byhand", [("e.grad = f.data", "e.grad = e.data")], "byhand-product", "e.grad"),
     ("byhand", [("c.grad = e.grad", "c.grad = e.grad * c.data")], "byhand-sum", "c.grad"),
     ("byhand", [("b.grad = a.data * d.grad", "b.grad = a.data")], "byhand-chain", "b.grad"),
     ("byhand", [("b.grad = a.data * d.grad", "b.grad = -4.0")], "byhand-product", "b.grad"),
     ("byhand", [("    return d, e, L", "    return L"), ("d, e, L = by", "by")], "runs-here", ""),
+    ("byhand", [("e.grad = f.data * L.grad", "e.grad = f"), ("d.grad = e.grad", "d.grad = 1.0"),
+                ("c.grad = e.grad", "c.grad = 1.0")], "not-number", "e.grad"),
     ("order", [("            order.append(node)\n", ""),
                ("            visited.add(node)\n",
                 "            visited.add(node)\n            order.append(node)\n")],
@@ -241,7 +209,8 @@ def test_a_wrong_answer_is_named_at_its_first_wrong_number(
     text = edited(program_of(chapter, texts, ANSWERS[chapter]), edits)
     finding = finding_in(tasks, chapter, text)
     assert (finding.rule, finding.number) == (rule, number)
-    assert "Value(" not in finding.what + finding.how  # no solution
+    for part in ("what", "how"):
+        assert getattr(finding, part) or texts[f"rule.{rule}.{part}"]
 
 
 def test_what_is_right_already_is_said(tasks, texts):
@@ -258,23 +227,17 @@ def test_what_is_right_already_is_said(tasks, texts):
     assert finding_in(tasks, "byhand", by_hand).done == ("L.grad", "e.grad", "f.grad")
 
 
-def test_too_large_a_rate_is_named(tasks, texts):
-    names = {"model": lambda x: tasks.Value(-1.0), "X": [[0.0, 1.0]], "y": [1]}
-    tasks.TRAINED.update(rate=9.0, losses=[3.0, 5.0, 2.0, 6.0])
-    assert tasks.boundary_finding(names, print).rule == "boundary-rate"
-    tasks.TRAINED.update(rate=9.0, losses=[8.0, 4.0, 4.0, 4.0])  # stuck
-    assert tasks.boundary_finding(names, print).rule == "boundary-rate"
-    tasks.TRAINED.update(rate=0.001, losses=[3.0, 2.9, 2.8])
-    assert tasks.boundary_finding(names, print).rule == "boundary"
+def test_too_large_a_rate_is_named(tasks):
+    kind = class_of(RIGHT)
+    names = {"Value": kind, "model": lambda x: kind(-1.0), "X": [[0.0, 1.0]], "y": [1]}
+    for losses, rule in (
+        ([3.0, 5.0, 2.0, 6.0], "boundary-rate"),
+        ([8.0, 4.0, 4.0, 4.0], "boundary-rate"),  # stuck
+        ([3.0, 2.9, 2.8], "boundary"),
+    ):
+        tasks.TRAINED.update(rate=9.0, losses=losses)
+        assert tasks.first_finding("boundary", names, print).rule == rule
     tasks.TRAINED.clear()
-
-
-def test_grade_leaves_out_the_deepest_chain_in_a_browser(monkeypatch):
-    monkeypatch.setattr("sys.platform", "emscripten")
-    report = grade(class_of(RIGHT))
-    assert report.passed
-    (note,) = (check for check in report.notes if check.aspect == "deep chain")
-    assert "would overflow the stack of the browser" in note.found
 
 
 def test_grade_file_says_that_a_browser_has_no_processes(monkeypatch, tmp_path):
@@ -294,20 +257,6 @@ def test_a_mistake_is_drawn_once_the_backward_pass_has_reached_it():
     assert drawing("x = 1", {}) is None
 
 
-def test_a_hint_points_at_the_method_of_the_right_class(tasks, texts):
-    text = program_of("boundary", texts, ANSWERS["boundary"])
-    lines = text.splitlines()
-    for name, line in (
-        ("slope", "def slope(f, x):"),
-        ("Value.__add__", "    def __add__(self, other):"),
-        ("Neuron.__call__", "    def __call__(self, x):"),
-    ):
-        found = tasks.line_of(name, text)
-        assert lines[found - 1] == line
-        assert found < lines.index("class Layer:")
-    assert tasks.line_of("Value.relu", text) == tasks.line_of("relu", text) == 0
-
-
 def test_without_a_class_the_course_says_so(tasks):
     assert tasks.first_finding("order", {}, print).rule == "name"
     assert tasks.first_finding("order", {"Value": 3}, print).found == "Value is 3"
@@ -315,33 +264,18 @@ def test_without_a_class_the_course_says_so(tasks):
     assert tasks.first_finding("order", ours, print).rule == "ours"
 
 
-# One mistake for each rule, and the first wrong number it makes, if the program gets so far.
+# Mistakes in the class, and the first wrong number they make, if the program gets so far.
 CLASSIC = {
-    "= instead of +=": "a.grad", "= in + alone": "a.grad", "no _backward for *": "b.grad",
-    "_backward named and not called": "b.grad", "seed after the walk": "b.grad",
-    "no return in +": "", "no operand of tanh": "z.grad", "chain rule left out in *": "b.grad",
-    "derivatives of * swapped": "b.grad", "tanh squared forgotten": "a.grad",
-    "relu without a test": "a.grad", "gradient is a Value": "", "descent inside backward": "a.data",
-    "other.grad for other.data in *": "a.grad", "(self,) of \"+\"": "b.grad", "no seed": "a.grad",
-    "order not reversed": "b.grad", "preorder": "a.grad", "no visited set": "a.grad",
-    "right but along all paths": "", "visited kept from call to call": "a.grad",
-    "operands in a set": "a.grad", "equality of data": "b.grad", "equality without hash": "",
-    "a set as default argument": "", "grad kept on the class": "b.grad",
-    "constants not wrapped in *": "", "__rmul__ asks the number": "",
-    "__rsub__ unswapped": "b.data",
-    "whole numbers alone": "a.data", "sum instead of product": "c.data", "return forgotten": "",
-    "negation and difference lead to each other": "", "a typing mistake": "", "no backward": "",
-    "_backward kept on an operand everywhere": "b.grad",
+    "= instead of +=": "a.grad", "no _backward for *": "b.grad", "no return in +": "",
+    "chain rule left out in *": "b.grad", "derivatives of * swapped": "b.grad",
+    "tanh squared forgotten": "a.grad", "gradient is a Value": "", "(self,) of \"+\"": "b.grad",
+    "no seed": "a.grad", "order not reversed": "b.grad", "preorder": "a.grad",
+    "no visited set": "a.grad", "equality of data": "b.grad", "constants not wrapped in *": "",
+    "__rsub__ unswapped": "b.data", "sum instead of product": "c.data", "no backward": "",
 }  # fmt: skip
 BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
 
 
-def test_every_rule_that_a_class_can_break_here_has_its_classic():
-    rules = {BY_NAME[name].rule for name in CLASSIC}
-    assert {mistake.rule for mistake in MISTAKES} - rules == {"numpy", "crash"}
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSIC)
 def test_a_classic_mistake_is_named_at_its_first_wrong_number(name, tasks):
     finding = tasks.first_finding("neuron", {"Value": class_of(BY_NAME[name].source)}, print)
@@ -461,14 +395,8 @@ def test_the_file_is_small_enough_and_says_what_is_inside(page_file, builder):
     text = page_file.read_text(encoding="utf-8")
     assert len(text.encode()) <= builder.LARGEST
     assert "default-src 'none'" in text
-    assert "connect-src" not in text
-    for part in (
-        "pyodide 314.0.7",
-        "@viz-js/viz 3.31.0",
-        "codemirror 5.65.21",
-        f"micrograd {micrograd.__version__}",
-    ):
-        assert part in text
+    for name, (version, *_) in builder.PACKAGES.items():
+        assert f"{name} {version}" in text
 
 
 @pytest.mark.slow
@@ -502,9 +430,7 @@ def test_a_learner_goes_from_the_first_task_to_the_last(learner):
         rule, number = STARTS[chapter]
         verdict = learner.run()
         assert f"Rule: {learner.page.evaluate(f'TEXTS[`rule.{rule}`]')}" in verdict
-        assert (
-            "The first wrong number: " + number if number else "The first difference"
-        ) in verdict
+        assert f"The first difference{number and f': {number}'}\n" in verdict
         for stage in ("What is wrong", "Where", "How to fix it"):
             assert stage not in learner.told("verdict")
             learner.press("Hint")
@@ -576,7 +502,7 @@ def test_a_chapter_of_a_teachers_own(opened, own_page):
         assert page.locator("#pictures img").count() == 1
         assert "does not have yet" not in learner.told("status")
         verdict = learner.run()
-        assert "The first wrong number: sum(softmax([1.0, 2.0, 3.0]))" in verdict
+        assert "The first difference: sum(softmax([1.0, 2.0, 3.0]))" in verdict
         assert "6.0" in verdict
         for stage in ("What is wrong", "Look at softmax", "Divide each math.exp(z)"):
             learner.press("Hint")
@@ -604,74 +530,50 @@ def test_a_chapter_that_lacks_something_is_an_error(builder, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_each_chapter_can_be_entered_and_reset(learner, chapter):
-    learner.press(
-        learner.page.evaluate("name => `${CHAPTERS.indexOf(name) + 1} ${TEXTS[name]}`", chapter)
-    )
-    lacking = CHAPTERS.index(chapter) > 1  # the page opens with the start of chapter 1
-    assert ("does not have yet: Value" in learner.told("status")) == lacking
-    if chapter == "order":
-        assert "NameError" in learner.run()
-        assert "does not have yet: Value" in learner.told("status")
-    learner.press("Start here")
-    learner.wait()
-    start = learner.page.evaluate("editor.text")
-    assert learner.done() == CHAPTERS[: CHAPTERS.index(chapter)]
-    for old, new in ANSWERS[chapter]:
-        learner.type(old, new)
-    assert learner.run().startswith("Right."), learner.told("verdict")
-    learner.press("Start here")  # now the program is kept
-    learner.wait()
-    learner.press("Reset chapter")
-    assert learner.page.evaluate("editor.text").split() == start.split()
-    assert chapter not in learner.done()
+def test_each_chapter_can_be_entered_and_reset(learner):
+    for number, chapter in enumerate(CHAPTERS, 1):
+        learner.write("")
+        button = learner.page.get_by_role("navigation").get_by_role("button").nth(number - 1)
+        button.click()
+        assert ("does not have yet: Slope" in learner.told("status")) == (number > 1)
+        if chapter == "order":
+            assert "NameError" in learner.run()
+            assert "does not have yet: Slope, Value" in learner.told("status")
+        learner.press("Start here")
+        learner.wait()
+        start = learner.page.evaluate("editor.text")
+        assert learner.done() == CHAPTERS[: number - 1]
+        for old, new in ANSWERS[chapter]:
+            learner.type(old, new)
+        assert learner.run().startswith("Right."), learner.told("verdict")
+        learner.press("Start here")  # now the program is kept
+        learner.wait()
+        learner.press("Reset chapter")
+        assert learner.page.evaluate("editor.text").split() == start.split()
+        assert chapter not in learner.done()
 
 
 @pytest.mark.slow
-def test_each_classic_mistake_is_shown_in_the_page(learner):
-    learner.page.evaluate("open('neuron')")
-    for name, number in CLASSIC.items():
-        learner.write(BY_NAME[name].source)
-        verdict = learner.run()
-        rule = learner.page.evaluate(f"TEXTS['rule.{BY_NAME[name].rule}']")
-        assert f"Rule: {rule}\n" in verdict, name
-        assert f"The first wrong number: {number}\n" in verdict if number else True, name
-        found = learner.page.evaluate("finding.svg")
-        assert not number or ">found<" in found, name
-
-
-ENDLESS = {
-    "a loop": "while True:\n    pass\n",
-    "a loop that prints": "while True:\n    print('again')\n",
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ENDLESS)
-def test_what_does_not_end_can_be_stopped(name, learner):
-    learner.write(ENDLESS[name])
+def test_what_does_not_end_can_be_stopped(learner):
+    endless = "while True:\n    print('again')\n"
+    learner.write(endless)
     learner.press("Run")
     learner.page.wait_for_timeout(1000)
     learner.press("Stop")
     assert "Stopped" in learner.told("status")
     learner.wait()
-    assert learner.page.evaluate("editor.text") == ENDLESS[name]
-    learner.write("print('here again')")
-    learner.run()
-    assert "here again" in learner.told("printed")
-
-
-@pytest.mark.slow
-def test_an_endless_backward_is_named_when_it_is_stopped(learner):
+    assert learner.page.evaluate("editor.text") == endless
     learner.page.evaluate("open('backward')")
-    text = BY_NAME["no seed"].source.replace("visit(self)", "while True:\n            pass")
-    learner.write(text)
+    learner.write(BY_NAME["no seed"].source.replace("visit(self)", "while True:\n            pass"))
     learner.press("Run")
     learner.page.wait_for_timeout(1500)
     learner.press("Stop")
     assert "a.backward()" in learner.told("verdict")
     assert "Rule: every program ends" in learner.told("verdict")
+    learner.wait()
+    learner.write("print('here again')")
+    learner.run()
+    assert "here again" in learner.told("printed")
 
 
 BROKEN = {  # the program, a part of what the page says, and where
@@ -702,32 +604,23 @@ def test_what_breaks_is_said_and_the_text_is_kept(opened, page_file):
 
 @pytest.mark.slow
 def test_what_was_written_is_there_again(chromium, page_file, tmp_path):
-    context = chromium.new_context(offline=True, accept_downloads=True)
+    context = chromium.new_context(offline=True)
     page = context.new_page()
     page.goto(page_file.as_uri())
     learner = Learner(page)
     learner.write("kept = 'yes'\n")
     learner.press("Next chapter")
-    with page.expect_download() as download:
-        learner.press("Export")
-    assert download.value.suggested_filename == "my_engine.py"
-    exported = Path(download.value.path()).read_text(encoding="utf-8")
-    assert exported.startswith("kept = 'yes'\n")
-    assert "class Value" in exported
+    kept = page.evaluate("editor.text")
     page.close()
 
     page = context.new_page()
     page.goto(page_file.as_uri())
     learner = Learner(page)
     assert learner.told("heading") == "2. A Value that remembers"
-    assert exported == page.evaluate("editor.text") + "# micrograd course: chapter 2 is open\n"
-    kept = page.evaluate("editor.text")
+    assert page.evaluate("editor.text") == kept
     mine = tmp_path / "mine.py"
     mine.write_text("class Value:\r\n    pass\r\n", newline="")
-    with page.expect_file_chooser() as chooser:
-        learner.press("Import")
-    chooser.value.set_files(mine)
-    page.get_by_text("mine.py is in the editor").wait_for()
+    learner.import_(mine)
     assert page.evaluate("editor.text") == "class Value:\n    pass\n"
     page.evaluate("editor.focus()")
     page.keyboard.press("ControlOrMeta+z")
@@ -768,10 +661,9 @@ def test_an_export_of_any_chapter_is_carried_on_anywhere(chromium, page_file, tm
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 960, 1280, 1920])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_wider_than_the_window(opened, page_file, width, scheme):
-    with opened(page_file, width=width, color_scheme=scheme, offline=True) as page:
+@pytest.mark.parametrize("width", [390, 960, 1920])
+def test_nothing_is_wider_than_the_window(opened, page_file, width):
+    with opened(page_file, width=width, offline=True) as page:
         learner = Learner(page)
         for chapter in (*CHAPTERS, "built", "free"):
             page.evaluate("name => open(name)", chapter)
@@ -785,15 +677,29 @@ def test_nothing_is_wider_than_the_window(opened, page_file, width, scheme):
 
 
 @pytest.mark.slow
-def test_the_modules_with_which_python_starts_are_compiled(learner):
-    learner.write(
-        "import json, micrograd.engine, tasks\nfrom pathlib import Path\nprint(json.__file__)\n"
-        "print(*[Path(x.__spec__.cached).exists() for x in (micrograd.engine, tasks)])\n"
-    )
-    learner.run()
-    library, others = learner.told("printed").split("\n")[:2]
-    assert library.endswith("python314.zip/json/__init__.pyc")
-    assert others == "True True"
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_line_hint_and_solution_are_seen_together(opened, page_file, width, height):
+    with opened(page_file, width=width, height=height, offline=True) as page:
+        learner = Learner(page)
+        for chapter in CHAPTERS:
+            learner.press("Start here")
+            learner.wait()
+            learner.run()
+            for _ in range(3):
+                learner.press("Hint")
+            seen = [learner.page.locator("#verdict .hints li").last]
+            if chapter not in ("backward", "boundary"):  # there, the line is one of several
+                seen.append(page.locator(".CodeMirror .marked").last)
+            for place in seen:
+                box = place.bounding_box()
+                assert box["y"] >= 0, chapter
+                assert box["y"] + min(box["height"], 60) <= height, chapter
+            learner.press("Solution")
+            box = page.get_by_text("One solution of this chapter:").bounding_box()
+            assert 0 <= box["y"] <= height - 40, chapter
+            if chapter != CHAPTERS[-1]:
+                learner.press("Next chapter")
+                learner.wait()
 
 
 # ---- Another browser
@@ -809,46 +715,29 @@ def test_a_learner_in_firefox(page_file, texts, tmp_path):
         def told(place):
             return browser.run("return document.getElementById(arguments[0]).innerText", place)
 
-        def write(text):
-            browser.run(f"{EDITOR} CodeMirror.setValue(arguments[0])", text)
-
         def run(text):
-            write(text)
+            browser.run(f"{EDITOR} CodeMirror.setValue(arguments[0])", text)
             browser.press("Run")
             browser.wait(READY)
             return told("verdict")
 
         browser.open(page_file)
         browser.wait(READY)
-        start = texts["slope.start"]
         browser.wait("return document.images[0]?.naturalWidth")
-        assert "The first wrong number: slope" in run(start)
+        assert "The first difference: slope" in run(texts["slope.start"])
         for stage in ("What is wrong", "Where", "How to fix it"):
             browser.press("Hint")
             assert stage in told("verdict")
-        solved = edited(start, ANSWERS["slope"])
-        assert run(solved).startswith("Right.")
-
-        write("while True: pass")
+        browser.run(f"{EDITOR} CodeMirror.setValue('while True: pass')")
         browser.press("Run")
         browser.wait("return document.querySelector('#run').disabled")
         browser.press("Stop")
         assert "Stopped" in told("status")
         browser.wait(READY)
-        assert "there is no slope" in run("print('here again')")
-        assert "here again" in told("printed")
         assert "needed more memory" in [run("x = [0] * 10**9"), told("status")][1]
-
-        write(solved)
-        browser.press("Export")
-        exported = tmp_path / "my_engine.py"
-        for _ in range(100):
-            if exported.exists() and exported.read_text(encoding="utf-8"):
-                break
-            time.sleep(0.1)
-        program, _, end = exported.read_text(encoding="utf-8").rpartition("# micrograd course")
-        assert program.rstrip("\n") == solved.rstrip("\n")
-        assert end.endswith(" is open\n")
+        browser.wait(READY)
+        solved = edited(texts["slope.start"], ANSWERS["slope"])
+        assert run(solved).startswith("Right.")
         browser.open(page_file)
         browser.wait(READY)
         assert browser.run(f"{EDITOR} return CodeMirror.getValue()") == solved
@@ -860,10 +749,3 @@ def test_a_learner_in_firefox(page_file, texts, tmp_path):
         browser.wait("return document.querySelector('[aria-label=\"Step forward\"]')")
         browser.press("Step forward")
         assert "1 of 8" in browser.run("return document.body.innerText")
-        browser.enter(None)
-        run("from micrograd import playground\nplayground()\n")
-        browser.enter(0)
-        browser.wait("return document.querySelector('canvas')")
-        assert "step 0" in browser.run("return document.body.innerText")
-        browser.press("One step")
-        browser.wait("return document.body.innerText.includes('step 1 ')")

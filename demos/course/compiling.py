@@ -2,7 +2,7 @@
 
 This is the Python of the page, in Node. It starts the course, draws the first pictures, and sees
 which modules were loaded. The standard library stays an archive in the page: a module compiled
-there loses its source, which saves space. The other archives are unpacked and keep their sources.
+there loses its source, which saves space. The course is unpacked there, and keeps its sources.
 """
 
 import sys
@@ -14,7 +14,7 @@ from shutil import unpack_archive
 from zipfile import ZipFile
 
 LIBRARY = Path("/files/python_stdlib.zip")
-UNPACKED = [Path("/files/course.zip")]
+COURSE = Path("/files/course.zip")
 PLACE = "/unpacked"
 
 
@@ -41,8 +41,7 @@ def compiled(name, source):
     return Path(written).read_bytes()
 
 
-for archive in UNPACKED:
-    unpack_archive(archive, PLACE, "zip")
+unpack_archive(COURSE, PLACE, "zip")
 sys.path.append(PLACE)
 import runner  # noqa: E402
 
@@ -54,5 +53,4 @@ finally:
     sys.stdout, sys.stderr = streams
 (library,) = (place for place in sys.path if place.endswith(".zip"))
 compile_in(LIBRARY, library)
-for archive in UNPACKED:
-    compile_in(archive, PLACE)
+compile_in(COURSE, PLACE)

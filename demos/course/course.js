@@ -222,7 +222,7 @@ function judge(chapter, result) {
     results.tell("good", element("h3", {}, textOf(last ? "right.last" : "right")));
   }
   at("printed").scrollTop = at("printed").scrollHeight;
-  if (!at("verdict").hidden) at("verdict").scrollIntoView({block: "nearest"});
+  at(at("verdict").hidden ? "shown" : "verdict").scrollIntoView({block: "nearest"});
   keep();
 }
 
@@ -275,9 +275,9 @@ const hear = {
 function hint() {
   const stage = STAGES[hints];
   hints += 1;
-  results.hint(stage, hintOf(finding, stage));
   if (stage === "where") editor.mark(finding.line);
-  controls();
+  controls();  // first: another button may move what is below
+  results.hint(stage, hintOf(finding, stage));
 }
 
 function keep() {
@@ -315,8 +315,8 @@ at("run").addEventListener("click", run);
 at("stop").addEventListener("click", stop);
 at("hint").addEventListener("click", hint);
 at("solution").addEventListener("click", () => {
-  results.solution(atob(textOf(`${state.chapter}.solution`)));
   at("solution").hidden = true;
+  results.solution(atob(textOf(`${state.chapter}.solution`)));
 });
 at("start").addEventListener("click", startHere);
 at("reset").addEventListener("click", reset);

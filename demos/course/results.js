@@ -67,7 +67,7 @@ export class Results {
       parts.push(element("p", {class: "faint"}, textOf("program")), element("pre", {class: "code"}, program));
     }
     if (finding.svg) {
-      const caption = textOf(finding.number ? "drawing" : "drawing.plain");
+      const caption = textOf(finding.svg.includes(">found<") ? "drawing" : "drawing.plain");
       parts.push(drawing(finding.svg, caption), element("p", {class: "faint"}, caption));
     }
     this.hints = element("ol", {class: "hints"});
@@ -75,12 +75,19 @@ export class Results {
   }
 
   solution(program) {
-    this.hints.after(element("p", {}, textOf("solution.is")), element("pre", {class: "code"}, program));
+    const heading = element("p", {}, textOf("solution.is"));
+    this.hints.after(heading, element("pre", {class: "code"}, program));
+    this.bring(heading);
   }
 
   hint(stage, text) {
     this.hints.append(element("li", {}, element("b", {}, textOf(`hint.${stage}`)), " ", ...words(text)));
-    this.verdict.scrollTop = this.hints.lastChild.offsetTop - this.verdict.offsetTop - 8;
+    this.bring(this.hints.lastChild);
+  }
+
+  // Scrolls within the verdict, and the page to all of it.
+  bring(part) {
+    this.verdict.scrollTop = part.offsetTop - this.verdict.offsetTop - 8;
     this.verdict.scrollIntoView({block: "nearest"});
   }
 }
