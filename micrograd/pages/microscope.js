@@ -5,7 +5,7 @@
 
 import {makeClock} from "./learning/clock.js";
 import {readAddress, writeAddress} from "./shared/address.js";
-import {$, button, make, press} from "./shared/elements.js";
+import {$, button, make, press, row} from "./shared/elements.js";
 import {explainWords, word} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
 import {counted, decimals, number, percent} from "./shared/numbers.js";
@@ -14,6 +14,11 @@ import {Model} from "./scope/model.js";
 import {boxesOf, headsOf, namesOf} from "./scope/names.js";
 
 const MEANING = JSON.parse("{{lens.*}}");
+const LEAVES = {
+  weight: "{{microscope.leaf.weight}}",
+  input: "{{microscope.leaf.input}}",
+  constant: "{{microscope.leaf.constant}}",
+};
 const WORD_OF = {added: "residual", logits: "logit"}; // names of functions that a word explains
 const MANY = 1000,
   TEXTS = 10,
@@ -186,23 +191,15 @@ function showNumber() {
   const name = nameOf(slot) || number(memory[slot]);
   const parts = [title, make("p", "big", `${name} = ${number(memory[slot])}`)];
   if (kind === "computed") parts.push(...arithmetic(model.operation(slot)));
-  else
-    parts.push(
-      make(
-        "p",
-        "",
-        {weight: "{{microscope.leaf.weight}}", input: "{{microscope.leaf.input}}"}[kind] ??
-          "{{microscope.leaf.constant}}",
-      ),
-    );
-  const row = make("div", "row");
-  if (chosen.length > 1) row.append(button("{{microscope.back}}", () => choose(null)));
+  else parts.push(make("p", "", LEAVES[kind]));
+  const buttons = make("div", "row");
+  if (chosen.length > 1) buttons.append(button("{{microscope.back}}", () => choose(null)));
   if (model.gradOf.has(slot)) {
     const grad = model.gradOf.get(slot);
-    row.append(button(filled("{{microscope.gradient}}", {value: number(memory[grad])}), () => follow(grad)));
-    row.lastChild.classList.add("gradient");
+    buttons.append(button(filled("{{microscope.gradient}}", {value: number(memory[grad])}), () => follow(grad)));
+    buttons.lastChild.classList.add("gradient");
   }
-  $("number").replaceChildren(...parts, row);
+  $("number").replaceChildren(...parts, buttons);
 }
 
 const operand = slot => {
@@ -216,18 +213,17 @@ const listed = rows =>
     {class: "scroll", tabindex: 0, role: "group", "aria-label": "{{microscope.number}}"},
     make("table", "", ...rows),
   );
-const row = (...cells) => make("tr", "", ...cells.map(cell => make("td", "", cell)));
 
 function arithmetic({op, slots}) {
   const {memory} = model,
     n = slots.length;
   const said = text => make("p", "", text);
-  const all = rows => listed(rows.map(slot => row(operand(slot))));
+  const all = rows => listed(rows.map(slot => row([operand(slot)])));
   if (op === "dot" || op === "*") {
     const half = n / 2;
     const rows = slots.slice(0, half).map((left, k) => {
       const right = slots[k + half];
-      return row(operand(left), "×", operand(right), `= ${number(memory[left] * memory[right])}`);
+      return row([operand(left), "×", operand(right), `= ${number(memory[left] * memory[right])}`]);
     });
     return [said(op === "*" ? "{{microscope.times}}" : filled("{{microscope.dot}}", {n: half})), listed(rows)];
   }
@@ -273,7 +269,7 @@ function showBlame() {
     make(
       "table",
       "",
-      ...most(grads, 5).map(k => row(operand(k), make("span", "gradient", `∂L/∂w = ${number(grads[k])}`))),
+      ...most(grads, 5).map(k => row([operand(k), make("span", "gradient", `∂L/∂w = ${number(grads[k])}`)])),
     ),
     ...sizes.map(([group, size]) => bar(group, size / sizes[0][1], number(size), "gradient", "wide")),
   );
@@ -391,10 +387,7 @@ function oneStep() {
   losses = [...losses, loss];
   const moves = model.weights.map((w, k) => w - before[k]);
   const rows = most(moves, 5).map(k =>
-    row(
-      button(given.called[k], () => choose(k)),
-      `${number(before[k])} → ${number(model.weights[k])}`,
-    ),
+    row([button(given.called[k], () => choose(k)), `${number(before[k])} → ${number(model.weights[k])}`]),
   );
   const told = filled("{{microscope.stepped}}", {n: counted(model.taken), text, loss: decimals(loss)});
   $("changed").replaceChildren(make("p", "", told), make("table", "", ...rows));

@@ -380,4 +380,4 @@ function live(data) {
 }
 
 explainWords(name => MEANING[name]);
-export const page = live(JSON.parse($("run").textContent));
+export const page = live(JSON.parse($("data").textContent));

@@ -29,12 +29,7 @@ function recorded(run) {
     scores = new Int8Array(bytes(run.scores).buffer);
   const outputs = run.maps ? new Int8Array(bytes(run.maps).buffer) : null;
   const numbers = run.weights ? {weights: shorts(run.weights), gradients: shorts(run.gradients)} : null;
-  const points = run.points.map(([x, y], i) => ({
-    x: run.low[0] + x * (run.high[0] - run.low[0]),
-    y: run.low[1] + y * (run.high[1] - run.low[1]),
-    label: run.labels[i],
-    test: i >= run.trainingPoints,
-  }));
+  const points = run.points.map(([x, y], i) => ({x, y, label: run.labels[i], test: i >= run.trainingPoints}));
   const legend = () =>
     drawLegend($("legend"), run.names, {hollow: points.length > run.trainingPoints ? "{{plane.validation}}" : ""});
   let now = 0,
@@ -127,19 +122,20 @@ function recorded(run) {
     $("about").textContent = about(known, most);
   }
 
-  function drawCurve(id, main, other) {
-    const {steps, unit} = run;
-    showCurve(id, {steps, unit, main, other, now, height: 130, both: "{{curve.validation}}"});
+  function drawCurve(id) {
+    const {steps, unit, training, validation} = run;
+    const main = training[id] ?? steps.map(() => null);
+    showCurve(id, {steps, unit, main, other: validation[id], now, height: 130, both: "{{curve.validation}}"});
   }
 
   function draw() {
-    const known = run.losses[now] !== null;
+    const loss = run.training.loss?.[now] ?? null;
     const words = filled("{{recorded.says}}", {
       unit: run.unit,
       at: run.steps[now],
       last: run.steps[count - 1],
-      loss: known ? decimals(run.losses[now]) : "{{recorded.unknown}}",
-      share: percent(run.accuracies[now]),
+      loss: loss === null ? "{{recorded.unknown}}" : decimals(loss),
+      share: percent(run.training.accuracy[now]),
     });
     $("slider").setAttribute("aria-valuetext", words);
     // A screen reader should not announce twelve frames per second.
@@ -156,9 +152,9 @@ function recorded(run) {
       points,
       truth: run.truth,
     });
-    drawCurve("loss", run.losses, run.validationLosses);
-    drawCurve("accuracy", run.accuracies, run.validationAccuracies);
-    $("key").hidden = !run.validationLosses && !run.validationAccuracies;
+    drawCurve("loss");
+    drawCurve("accuracy");
+    $("key").hidden = !run.validation.loss && !run.validation.accuracy;
     if (numbers) drawNetwork();
   }
 
@@ -213,4 +209,4 @@ function recorded(run) {
 }
 
 explainWords(name => MEANING[name]);
-export const page = recorded(JSON.parse($("run").textContent).run);
+export const page = recorded(JSON.parse($("data").textContent).run);

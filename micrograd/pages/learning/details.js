@@ -1,7 +1,7 @@
 // The panel of details: the point, the weight or the table that was chosen; at first, how it all works.
 // Names and numbers go into the page as text, never as markup.
 
-import {button, make, strong} from "../shared/elements.js";
+import {button, make, row, strong} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
 import {inFormula, number} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
@@ -118,17 +118,16 @@ export function makeDetails(
     const {optimizer} = settings,
       {memory} = OPTIMIZERS[optimizer];
     training.backward(trained);
-    const row = (kind, ...cells) => make("tr", "", ...cells.map(cell => make(kind, "", cell)));
     const rows = model.parameters.map((_, i) => {
       const weight = experiment.weightAt(i),
         figures = training.nextOf(i, settingsOfStep);
       const name = experiment.weightName(weight);
       const pick = button(name, () => onChoose({...attention.chosen, kind: "weight", weight}), name);
       const magenta = ["g", ...memory].map(figure => make("span", "gradient", number(figures[figure])));
-      return row("td", pick, number(figures.w), ...magenta, number(figures.next));
+      return row([pick, number(figures.w), ...magenta, number(figures.next)]);
     });
     const names = ["{{term.weight}}", "data", "{{term.gradient}}", ...memory, "{{weights.next}}"];
-    const table = make("table", "", row("th", ...names), ...rows);
+    const table = make("table", "", row(names, "th"), ...rows);
     return [head("{{weights.title}}", filled("{{weights.step}}", {optimizer})), make("div", "scroll", table)];
   }
 
@@ -180,7 +179,8 @@ export function makeDetails(
     const {training, settings, settingsOfStep, trained, isFixed} = experiment;
     const {optimizer} = settings;
     const at = experiment.placeOf(weight);
-    const figures = training.figures(at, trained, settingsOfStep);
+    training.backward(trained);
+    const figures = training.nextOf(at, settingsOfStep);
     const neuron = isFixed ? "" : experiment.neuronName(weight.layer, weight.index);
     const from = () => experiment.neuronName(weight.layer - 1, weight.input);
     const about = isFixed

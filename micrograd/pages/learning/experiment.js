@@ -84,8 +84,8 @@ export class Experiment {
       this.curves = Object.fromEntries(Object.keys(this.curves).map(name => [name, []]));
       this.note();
     } else if (data.optimizer && !isLinked) {
-      this.training.updates = data.optimizer.steps;
-      for (const [name, numbers] of Object.entries(data.optimizer.memory))
+      this.training.updates = data.optimizer.step;
+      for (const [name, numbers] of Object.entries(data.optimizer.kept))
         this.training.memory[name] = Float64Array.from(numbers);
     }
   }
