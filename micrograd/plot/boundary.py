@@ -60,9 +60,8 @@ def decision_boundary(
     ('x1', 'x2')
     """
     scene = Scene(X, y, names, resolution, true_boundary)
-    found = scores(predict, scene.plane.grid, scene.outputs)
     ax = ax or NotebookFigure(figure_size(scene.plane), dark).add_subplot()
-    draw_boundary(ax, scene, found)
+    draw_boundary(ax, scene, scores(predict, scene.plane.grid, scene.outputs))
     make_room_for_legend(ax)
     return ax
 

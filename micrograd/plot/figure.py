@@ -136,10 +136,8 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = None) -> str:
     """The ending of a path to which `save` can write; call it before any work is done.
 
-    Args:
-        path: path of the file to write.
-        endings: endings to accept, without the dot; by default all picture formats that
-            Matplotlib can write.
+    `endings` are those to accept, without the dot; by default all picture formats that Matplotlib
+    can write.
 
     Raises:
         ValueError: the path does not have one of these endings.
@@ -152,8 +150,7 @@ def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = N
     # Some formats are left out: pgf needs LaTeX, avif needs a special build of Pillow, and a raw or
     # rgba file does not contain the size of the picture.
     kinds = set(Figure().canvas.get_supported_filetypes()) - {"pgf", "avif", "raw", "rgba"}
-    kinds = kinds if endings is None else set(endings)
-    ending = ending_of(path, sorted(kinds))
+    ending = ending_of(path, sorted(endings or kinds))
     if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
         raise FileNotFoundError(f"cannot write {os.fspath(path)}: its folder does not exist")
     return ending

@@ -117,24 +117,22 @@ class History:
     def _frame(
         self, loss: Any = None, validation_loss: Any = None, gradients: Array | None = None
     ) -> Frame:
-        scene, network, maps = self.scene, self._network, None
+        scene, maps, at = self.scene, None, len(self.scene.plane.grid)
         losses = floats([loss, validation_loss], 2)[:, 0].tolist()
-        known: Any = [x if math.isfinite(x) else None for x in losses]
         places = np.concatenate([scene.plane.grid, scene.everywhere])
         found = scores(self.model, places, scene.outputs)
-        grid, n = len(scene.plane.grid), len(scene.points)
-        on_grid, at_points, at_tested = np.split(found, [grid, grid + n])
+        on_grid, at_points, at_tested = np.split(found, [at, at + len(scene.points)])
         if self._map_plane is not None:
-            maps = scores(network.outputs, self._map_plane.grid, self._neurons)
+            maps = scores(self._network.outputs, self._map_plane.grid, self._neurons)
         return Frame(
             self._kept[-1].step + 1 if self._kept else 0,
             accuracy(at_points, scene.labels),
             accuracy(at_tested, scene.truth) if len(scene.truth) else None,
             on_grid,
             maps,
-            network.numbers("data"),
+            self._network.numbers("data"),
             gradients,
-            *known,
+            *(x if math.isfinite(x) else None for x in losses),
         )
 
     def all_frames(self) -> list[Frame]:
