@@ -47,21 +47,13 @@ let codes = texts[0],
   past = [];
 
 const read = p => (p ? tokens[codes[p - 1]] : tokens[model.end]);
-// Shades a cell: a stronger colour is a larger number.
-function shade(cell, x, most, hue = x < 0 ? "negative" : "positive") {
-  cell.style.setProperty("--hue", `var(--${hue})`);
-  cell.style.setProperty("--share", `${Math.round(85 * Math.min(1, Math.abs(x) / (most || 1)))}%`);
-}
 const numberOf = slot => (hasGradients && model.gradOf.has(slot) ? model.gradOf.get(slot) : slot);
 
 // ---- Panels
 
 function showText() {
-  const loss = model.memory[given.loss];
-  $("loss").textContent = filled("{{microscope.loss}}", {
-    loss: decimals(loss),
-    guess: decimals(Math.log(tokens.length)),
-  });
+  const [loss, guess] = [model.memory[given.loss], Math.log(tokens.length)].map(decimals);
+  $("loss").textContent = filled("{{microscope.loss}}", {loss, guess});
   $("positions").replaceChildren(
     ...[...codes, null].map((_, p) => {
       const token = button(read(p), () => goTo(p), filled("{{microscope.position}}", {p, token: read(p)}));
@@ -71,14 +63,10 @@ function showText() {
   );
 }
 
-const bar = (name, share, text, kind = "", wide = "") =>
-  make(
-    "div",
-    `bar ${wide}`,
-    make("span", "", name),
-    make("span", "track", make("i", {class: kind, style: `width:${100 * Math.min(1, share)}%`})),
-    make("span", "number", text),
-  );
+function bar(name, share, text, kind = "", wide = "") {
+  const line = make("i", {class: kind, style: `width:${100 * Math.min(1, share)}%`});
+  return make("div", `bar ${wide}`, make("span", "", name), make("span", "track", line), make("span", "number", text));
+}
 
 function showNext() {
   const shares = model.probabilities(at),
@@ -91,37 +79,24 @@ function showNext() {
   const list = best.slice(0, 3).map(([share, token]) => `${token} ${percent(share)}`);
   $("next").setAttribute("aria-label", filled("{{microscope.bars}}", {list: list.join(", ")}));
   const [before, after] = "{{microscope.next.said}}".split("{logits}");
-  const values = {
-    actual: tokens[actual],
-    share: percent(shares[actual]),
-    loss: decimals(model.memory[given.losses[at]]),
-  };
-  $("next-said").replaceChildren(before, word("logit", "logits"), filled(after, values));
+  const [share, loss] = [percent(shares[actual]), decimals(model.memory[given.losses[at]])];
+  $("next-said").replaceChildren(before, word("logit", "logits"), filled(after, {actual: tokens[actual], share, loss}));
 }
 
 function showAttention() {
   $("attention").hidden = !heads.length;
-  const used = codes.length + 1;
-  $("heads").replaceChildren(
-    ...heads.map((rows, h) => {
-      const line = p =>
-        make(
-          "tr",
-          p === at ? "now" : "",
-          make("th", {scope: "row"}, read(p)),
-          ...rows.slice(0, used).map((_, q) => (q > p ? make("td", "") : make("td", "", weight(rows[p][q], h, p, q)))),
-        );
-      const columns = make(
-        "tr",
-        "",
-        make("td", ""),
-        ...rows.slice(0, used).map((_, q) => make("th", {scope: "col"}, read(q))),
-      );
-      const lines = Array.from({length: used}, (_, p) => line(p));
-      const name = filled("{{microscope.head}}", {n: h + 1});
-      return make("figure", "", make("figcaption", "", word("head", name)), make("table", "head", columns, ...lines));
-    }),
-  );
+  const positions = [...Array(codes.length + 1).keys()];
+  const named = (p, scope) => make("th", {scope}, read(p));
+  const pictures = heads.map((rows, h) => {
+    const line = p => {
+      const cells = positions.map(q => make("td", "", q > p ? "" : weight(rows[p][q], h, p, q)));
+      return make("tr", p === at ? "now" : "", named(p, "row"), ...cells);
+    };
+    const columns = make("tr", "", make("td"), ...positions.map(q => named(q, "col")));
+    const caption = make("figcaption", "", word("head", filled("{{microscope.head}}", {n: h + 1})));
+    return make("figure", "", caption, make("table", "head", columns, ...positions.map(line)));
+  });
+  $("heads").replaceChildren(...pictures);
   const said = heads.map((rows, h) => {
     const shares = rows[at].map(slot => model.memory[slot]);
     const p = shares.indexOf(Math.max(...shares));
@@ -135,13 +110,8 @@ function weight(slot, h, p, q) {
     x = model.memory[own];
   const told = filled("{{microscope.weight}}", {n: h + 1, p, q, share: number(model.memory[slot])});
   const label = hasGradients ? `${told}. ${filled("{{microscope.gradient}}", {value: number(x)})}` : told;
-  const cell = button("", () => choose(own), label);
-  cell.title = label;
-  cell.tabIndex = p === at ? 0 : -1;
-  if (hasGradients) shade(cell, x, 0.2, "gradient");
-  else shade(cell, x, 1, "ink");
-  cell.classList.toggle("chosen", own === chosen.at(-1));
-  return cell;
+  const [most, hue] = hasGradients ? [0.2, "gradient"] : [1, "ink"];
+  return cellOf(own, label, p === at, x, most, hue);
 }
 
 function showBoxes() {
@@ -163,22 +133,23 @@ function stripOf(name, slots) {
   const own = slots.map(numberOf),
     numbers = own.map(slot => model.memory[slot]),
     most = Math.max(...numbers.map(Math.abs));
-  return make(
-    "div",
-    {class: "strip", role: "group", "aria-label": name},
-    ...own.map((slot, k) => {
-      const label = filled("{{microscope.cell}}", {
-        name: nameOf(slot) || `${name} ${k + 1}`,
-        value: number(numbers[k]),
-      });
-      const cell = button("", () => choose(slot), label);
-      cell.title = label;
-      cell.tabIndex = k ? -1 : 0;
-      shade(cell, numbers[k], most, hasGradients ? "gradient" : undefined);
-      cell.classList.toggle("chosen", slot === chosen.at(-1));
-      return cell;
-    }),
-  );
+  const cells = own.map((slot, k) => {
+    const about = {name: nameOf(slot) || `${name} ${k + 1}`, value: number(numbers[k])};
+    const hue = hasGradients ? "gradient" : undefined;
+    return cellOf(slot, filled("{{microscope.cell}}", about), k === 0, numbers[k], most, hue);
+  });
+  return make("div", {class: "strip", role: "group", "aria-label": name}, ...cells);
+}
+
+// A small square for a number: a stronger colour is a larger one. Of several, the Tab key reaches one.
+function cellOf(slot, label, isReached, x, most, hue = x < 0 ? "negative" : "positive") {
+  const cell = button("", () => choose(slot), label);
+  cell.title = label;
+  cell.tabIndex = isReached ? 0 : -1;
+  cell.style.setProperty("--hue", `var(--${hue})`);
+  cell.style.setProperty("--share", `${Math.round(85 * Math.min(1, Math.abs(x) / (most || 1)))}%`);
+  cell.classList.toggle("chosen", slot === chosen.at(-1));
+  return cell;
 }
 
 // The operation that computed a number, with its operands.
@@ -207,12 +178,10 @@ const operand = slot => {
     text = number(model.memory[slot]);
   return name ? button(`${name} = ${text}`, () => follow(slot)) : make("span", "", text);
 };
-const listed = rows =>
-  make(
-    "div",
-    {class: "scroll", tabindex: 0, role: "group", "aria-label": "{{microscope.number}}"},
-    make("table", "", ...rows),
-  );
+const listed = rows => {
+  const about = {class: "scroll", tabindex: 0, role: "group", "aria-label": "{{microscope.number}}"};
+  return make("div", about, make("table", "", ...rows));
+};
 
 function arithmetic({op, slots}) {
   const {memory} = model,

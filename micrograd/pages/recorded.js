@@ -6,7 +6,7 @@
 
 import {$} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
-import {decimals, percent, rough} from "./shared/numbers.js";
+import {decimals, percent, rough, unpacked} from "./shared/numbers.js";
 import {filled} from "./shared/texts.js";
 import {makeTransport} from "./shared/transport.js";
 import {INPUTS} from "./learning/assembly.js";
@@ -17,17 +17,13 @@ import {drawLegend, drawPlane, fineOf, refined} from "./learning/plane.js";
 import {MEANING} from "./learning/words.js";
 
 function recorded(run) {
-  const bytes = text => Uint8Array.from(atob(text || ""), c => c.charCodeAt(0));
-  const shorts = text => {
-    const view = new DataView(bytes(text).buffer);
-    return Array.from({length: view.byteLength / 2}, (_, i) => view.getInt16(2 * i, true));
-  };
   const count = run.steps.length,
     sizes = run.sizes,
     planes = run.names.length > 2 ? run.names.length : 1;
   const [columns, rows] = run.grid,
-    scores = new Int8Array(bytes(run.scores).buffer);
-  const outputs = run.maps ? new Int8Array(bytes(run.maps).buffer) : null;
+    scores = unpacked(run.scores, Int8Array);
+  const outputs = run.maps ? unpacked(run.maps, Int8Array) : null;
+  const shorts = text => unpacked(text, Int16Array);
   const numbers = run.weights ? {weights: shorts(run.weights), gradients: shorts(run.gradients)} : null;
   const points = run.points.map(([x, y], i) => ({x, y, label: run.labels[i], test: i >= run.trainingPoints}));
   const legend = () =>
@@ -73,7 +69,7 @@ function recorded(run) {
       all = numbers[kind].length / count;
     const scale = run[kind === "weights" ? "weightScales" : "gradientScales"][now] / 32000;
     start += now * all + index * width;
-    return numbers[kind].slice(start, start + width).map(n => n * scale);
+    return Array.from(numbers[kind].subarray(start, start + width), n => n * scale);
   }
 
   function neuronTitle(layer, index) {

@@ -2,7 +2,8 @@
 
 import {move, optimizerOf} from "../learning/optimizers.js";
 import {Random} from "../learning/random.js";
-import {operationOf, run, unpacked} from "./table.js";
+import {unpacked} from "../shared/numbers.js";
+import {operationOf, run} from "./table.js";
 
 export class Model {
   constructor(given) {

@@ -50,8 +50,3 @@ export function run(table, operations, memory) {
     i += 3 + count;
   }
 }
-
-/** Numbers that were packed as bytes. */
-export function unpacked(text, Kind) {
-  return new Kind(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
-}

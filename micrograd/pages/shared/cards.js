@@ -50,10 +50,7 @@ function beside(card, changed) {
   const lengths = both.map(element => element.getComputedTextLength());
   const share = (card.width - +card.word.getAttribute("x") - 13) / (lengths[0] + lengths[1]);
   if (share < 0.8) card.word.textContent = "→";
-  else if (share < 1)
-    both.forEach((element, k) => {
-      element.setAttribute("textLength", lengths[k] * share);
-    });
+  else if (share < 1) for (const [k, element] of both.entries()) element.setAttribute("textLength", lengths[k] * share);
 }
 const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
