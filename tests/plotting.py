@@ -57,5 +57,5 @@ def trained(steps, hidden=(4,), classes=2, model_of=None, names=None, end=True, 
 
 
 def data_of(page):
-    text = re.search(r'<script id="run" type="application/json">(.*?)</script>', page)[1]
+    text = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)[1]
     return json.loads(text)["run"]

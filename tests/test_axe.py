@@ -56,7 +56,7 @@ def recorded():
     X, y = moons(10)
     history = plot.animate(MLP(2, [3, 1]), X, y, names=["moon 1", "moon 2"])
     history.record(loss=0.5)
-    return history.page()
+    return history.page().html
 
 
 def tiny_language_model():

@@ -94,7 +94,7 @@ def test_curves_that_do_not_belong_together_are_refused(arguments, message):
 
 
 def test_the_training_figure_shows_both_and_the_scale():
-    figure = training_figure(line, POINTS, LABELS, [0.7, 0.5], names=["off", "on"], resolution=8)
+    figure = training_figure(line, POINTS, LABELS, [0.7, 0.5], names=["off", "on"])
     left, right, bar = figure.axes
     assert (left.get_xlabel(), right.get_xlabel()) == ("x1", "step")
     assert bar.get_ylabel() == "confidence in class on"
@@ -102,7 +102,7 @@ def test_the_training_figure_shows_both_and_the_scale():
 
 @pytest.mark.parametrize("name", thinned(["$x^$", "_hidden", "a" * 200, "<&\"'>", ""], 3))
 def test_any_text_is_a_name(name, tmp_path):
-    figure = training_figure(line, POINTS, LABELS, [0.7], names=[name, name], resolution=4)
+    figure = training_figure(line, POINTS, LABELS, [0.7], names=[name, name])
     save(figure, tmp_path / "picture.svg")
     texts = figure.axes[0].get_legend().get_texts()
     assert len(texts) == 2

@@ -147,7 +147,7 @@ def test_the_last_frame_has_its_loss_and_gradients(tmp_path, mode):
     page = (tmp_path / "a.html").read_text()
     recorded = json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1])["run"]
     assert recorded["steps"] == [0, 1, 2, 3]
-    assert None not in recorded["losses"]
+    assert None not in recorded["training"]["loss"]
     assert recorded["hasGradients"] == [True] * 4
     gradients = np.frombuffer(base64.b64decode(recorded["gradients"]), "<i2").reshape(4, -1)
     assert gradients.any(axis=1).all()

@@ -46,14 +46,16 @@ def test_settings_backend_and_open_figures_are_as_before(tmp_path):
 # ---- light and dark
 
 FIGURES = {
-    "decision_boundary": lambda dark: decision_boundary(line, POINTS, LABELS, dark=dark).figure,
+    "decision_boundary": lambda dark: (
+        decision_boundary(
+            line, POINTS, LABELS, true_boundary=[[-1.0, 1.0], [1.0, -1.0]], dark=dark
+        ).figure
+    ),
     "loss_curve": lambda dark: loss_curve([0.7, 0.5], dark=dark).figure,
     "learning_curves": lambda dark: learning_curves(
         {"loss": [0.7, 0.5], "accuracy": [0.5, 1.0]}, {"loss": [0.8, 0.5]}, dark=dark
     ),
-    "training_figure": lambda dark: training_figure(
-        line, POINTS, LABELS, [0.7, 0.5], true_boundary=[[-1.0, 1.0], [1.0, -1.0]], dark=dark
-    ),
+    "training_figure": lambda dark: training_figure(line, POINTS, LABELS, [0.7, 0.5], dark=dark),
 }
 
 

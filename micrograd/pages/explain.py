@@ -13,7 +13,6 @@ records from the closures; text, styles and scripts are in the files beside this
 
 from __future__ import annotations
 
-import html
 import inspect
 import math
 import os
@@ -30,7 +29,7 @@ from micrograd.draw.graph import graph
 from micrograd.draw.records import Graph
 from micrograd.engine import Value
 from micrograd.pages.boxes import boxes_of
-from micrograd.pages.page import Page, as_json, html_page
+from micrograd.pages.page import Page
 from micrograd.pages.pieces import recorded_rules
 from micrograd.pages.texts import texts_of
 
@@ -46,7 +45,6 @@ def explain(
     title: str | None = None,
     level: str | int | None = None,
     rankdir: str = "LR",
-    learning_rate: float = 0.1,
     parameters: Iterable[Value] = (),
     language: str = "en",
     texts: str | os.PathLike[str] | None = None,
@@ -76,7 +74,6 @@ def explain(
             into 25 cards. Or a depth, or the name of a part: of a function, if the program was run
             by `micrograd.calls`, as in `draw_dot`.
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
-        learning_rate: the learning rate for the steps of gradient descent.
         parameters: leaves that are parameters although no module in `names` owns them.
         language: the language of the page, a column of `pages/texts.toml`.
         texts: a TOML file of your own, whose texts replace those of the page; see
@@ -93,9 +90,6 @@ def explain(
     """
     if rankdir not in ("LR", "TB"):
         raise ValueError(f"rankdir {rankdir!r} is not 'LR' (to the right) or 'TB' (downwards)")
-    rate = float(learning_rate)
-    if not (rate > 0 and math.isfinite(rate)):
-        raise ValueError(f"learning_rate expects a positive number, got {learning_rate!r}")
     loss, names, parameters = as_ours(loss, names, parameters)
     drawn = graph(loss, names=names, parameters=list(parameters))
     n = len(drawn.nodes)
@@ -105,31 +99,19 @@ def explain(
     if n > most:
         raise ValueError(f"expected a graph of at most {most:,} nodes, got {n:,}: {fix}")
     words = texts_of(language, own=texts)
-    title = str(title or words["explain.title"])
-    data = {
-        "title": title,
-        "graph": _graph_data(loss, drawn, words, level),
-        "example": _example(),
-        "down": rankdir == "TB",
-        "learningRate": rate,
-    }
-    page = html_page(
-        "explain",
-        "explain",
-        ["shared/cards"],
-        language=language,
-        texts=texts,
-        title=html.escape(title),
-        data=as_json(data),
-    )
-    about = f"page of {n} node{'s' * (n != 1)}"
 
     def film(dark: bool) -> bytes:
         from micrograd.draw.film import backward_film  # loads an imaging library
 
         return backward_film(loss, names, rankdir, dark=dark)
 
-    return Page(page, about, title, 760, film)
+    data = {
+        "graph": _graph_data(loss, drawn, words, level),
+        "example": _example(),
+        "down": rankdir == "TB",
+    }
+    about = f"page of {n} node{'s' * (n != 1)}"
+    return Page("explain", data, about, 760, title, language, texts, film=film)
 
 
 def _graph_data(

@@ -5,7 +5,7 @@
 
 import {makeClock} from "./learning/clock.js";
 import {readAddress, writeAddress} from "./shared/address.js";
-import {$, button, make, press} from "./shared/elements.js";
+import {$, button, make, press, row} from "./shared/elements.js";
 import {explainWords, word} from "./shared/glossary.js";
 import {listenToKeys} from "./shared/keys.js";
 import {counted, decimals, number, percent} from "./shared/numbers.js";
@@ -14,6 +14,11 @@ import {Model} from "./scope/model.js";
 import {boxesOf, headsOf, namesOf} from "./scope/names.js";
 
 const MEANING = JSON.parse("{{lens.*}}");
+const LEAVES = {
+  weight: "{{microscope.leaf.weight}}",
+  input: "{{microscope.leaf.input}}",
+  constant: "{{microscope.leaf.constant}}",
+};
 const WORD_OF = {added: "residual", logits: "logit"}; // names of functions that a word explains
 const MANY = 1000,
   TEXTS = 10,
@@ -42,21 +47,13 @@ let codes = texts[0],
   past = [];
 
 const read = p => (p ? tokens[codes[p - 1]] : tokens[model.end]);
-// Shades a cell: a stronger colour is a larger number.
-function shade(cell, x, most, hue = x < 0 ? "negative" : "positive") {
-  cell.style.setProperty("--hue", `var(--${hue})`);
-  cell.style.setProperty("--share", `${Math.round(85 * Math.min(1, Math.abs(x) / (most || 1)))}%`);
-}
 const numberOf = slot => (hasGradients && model.gradOf.has(slot) ? model.gradOf.get(slot) : slot);
 
 // ---- Panels
 
 function showText() {
-  const loss = model.memory[given.loss];
-  $("loss").textContent = filled("{{microscope.loss}}", {
-    loss: decimals(loss),
-    guess: decimals(Math.log(tokens.length)),
-  });
+  const [loss, guess] = [model.memory[given.loss], Math.log(tokens.length)].map(decimals);
+  $("loss").textContent = filled("{{microscope.loss}}", {loss, guess});
   $("positions").replaceChildren(
     ...[...codes, null].map((_, p) => {
       const token = button(read(p), () => goTo(p), filled("{{microscope.position}}", {p, token: read(p)}));
@@ -66,14 +63,10 @@ function showText() {
   );
 }
 
-const bar = (name, share, text, kind = "", wide = "") =>
-  make(
-    "div",
-    `bar ${wide}`,
-    make("span", "", name),
-    make("span", "track", make("i", {class: kind, style: `width:${100 * Math.min(1, share)}%`})),
-    make("span", "number", text),
-  );
+function bar(name, share, text, kind = "", wide = "") {
+  const line = make("i", {class: kind, style: `width:${100 * Math.min(1, share)}%`});
+  return make("div", `bar ${wide}`, make("span", "", name), make("span", "track", line), make("span", "number", text));
+}
 
 function showNext() {
   const shares = model.probabilities(at),
@@ -86,37 +79,24 @@ function showNext() {
   const list = best.slice(0, 3).map(([share, token]) => `${token} ${percent(share)}`);
   $("next").setAttribute("aria-label", filled("{{microscope.bars}}", {list: list.join(", ")}));
   const [before, after] = "{{microscope.next.said}}".split("{logits}");
-  const values = {
-    actual: tokens[actual],
-    share: percent(shares[actual]),
-    loss: decimals(model.memory[given.losses[at]]),
-  };
-  $("next-said").replaceChildren(before, word("logit", "logits"), filled(after, values));
+  const [share, loss] = [percent(shares[actual]), decimals(model.memory[given.losses[at]])];
+  $("next-said").replaceChildren(before, word("logit", "logits"), filled(after, {actual: tokens[actual], share, loss}));
 }
 
 function showAttention() {
   $("attention").hidden = !heads.length;
-  const used = codes.length + 1;
-  $("heads").replaceChildren(
-    ...heads.map((rows, h) => {
-      const line = p =>
-        make(
-          "tr",
-          p === at ? "now" : "",
-          make("th", {scope: "row"}, read(p)),
-          ...rows.slice(0, used).map((_, q) => (q > p ? make("td", "") : make("td", "", weight(rows[p][q], h, p, q)))),
-        );
-      const columns = make(
-        "tr",
-        "",
-        make("td", ""),
-        ...rows.slice(0, used).map((_, q) => make("th", {scope: "col"}, read(q))),
-      );
-      const lines = Array.from({length: used}, (_, p) => line(p));
-      const name = filled("{{microscope.head}}", {n: h + 1});
-      return make("figure", "", make("figcaption", "", word("head", name)), make("table", "head", columns, ...lines));
-    }),
-  );
+  const positions = [...Array(codes.length + 1).keys()];
+  const named = (p, scope) => make("th", {scope}, read(p));
+  const pictures = heads.map((rows, h) => {
+    const line = p => {
+      const cells = positions.map(q => make("td", "", q > p ? "" : weight(rows[p][q], h, p, q)));
+      return make("tr", p === at ? "now" : "", named(p, "row"), ...cells);
+    };
+    const columns = make("tr", "", make("td"), ...positions.map(q => named(q, "col")));
+    const caption = make("figcaption", "", word("head", filled("{{microscope.head}}", {n: h + 1})));
+    return make("figure", "", caption, make("table", "head", columns, ...positions.map(line)));
+  });
+  $("heads").replaceChildren(...pictures);
   const said = heads.map((rows, h) => {
     const shares = rows[at].map(slot => model.memory[slot]);
     const p = shares.indexOf(Math.max(...shares));
@@ -130,13 +110,8 @@ function weight(slot, h, p, q) {
     x = model.memory[own];
   const told = filled("{{microscope.weight}}", {n: h + 1, p, q, share: number(model.memory[slot])});
   const label = hasGradients ? `${told}. ${filled("{{microscope.gradient}}", {value: number(x)})}` : told;
-  const cell = button("", () => choose(own), label);
-  cell.title = label;
-  cell.tabIndex = p === at ? 0 : -1;
-  if (hasGradients) shade(cell, x, 0.2, "gradient");
-  else shade(cell, x, 1, "ink");
-  cell.classList.toggle("chosen", own === chosen.at(-1));
-  return cell;
+  const [most, hue] = hasGradients ? [0.2, "gradient"] : [1, "ink"];
+  return cellOf(own, label, p === at, x, most, hue);
 }
 
 function showBoxes() {
@@ -158,22 +133,23 @@ function stripOf(name, slots) {
   const own = slots.map(numberOf),
     numbers = own.map(slot => model.memory[slot]),
     most = Math.max(...numbers.map(Math.abs));
-  return make(
-    "div",
-    {class: "strip", role: "group", "aria-label": name},
-    ...own.map((slot, k) => {
-      const label = filled("{{microscope.cell}}", {
-        name: nameOf(slot) || `${name} ${k + 1}`,
-        value: number(numbers[k]),
-      });
-      const cell = button("", () => choose(slot), label);
-      cell.title = label;
-      cell.tabIndex = k ? -1 : 0;
-      shade(cell, numbers[k], most, hasGradients ? "gradient" : undefined);
-      cell.classList.toggle("chosen", slot === chosen.at(-1));
-      return cell;
-    }),
-  );
+  const cells = own.map((slot, k) => {
+    const about = {name: nameOf(slot) || `${name} ${k + 1}`, value: number(numbers[k])};
+    const hue = hasGradients ? "gradient" : undefined;
+    return cellOf(slot, filled("{{microscope.cell}}", about), k === 0, numbers[k], most, hue);
+  });
+  return make("div", {class: "strip", role: "group", "aria-label": name}, ...cells);
+}
+
+// A small square for a number: a stronger colour is a larger one. Of several, the Tab key reaches one.
+function cellOf(slot, label, isReached, x, most, hue = x < 0 ? "negative" : "positive") {
+  const cell = button("", () => choose(slot), label);
+  cell.title = label;
+  cell.tabIndex = isReached ? 0 : -1;
+  cell.style.setProperty("--hue", `var(--${hue})`);
+  cell.style.setProperty("--share", `${Math.round(85 * Math.min(1, Math.abs(x) / (most || 1)))}%`);
+  cell.classList.toggle("chosen", slot === chosen.at(-1));
+  return cell;
 }
 
 // The operation that computed a number, with its operands.
@@ -186,23 +162,15 @@ function showNumber() {
   const name = nameOf(slot) || number(memory[slot]);
   const parts = [title, make("p", "big", `${name} = ${number(memory[slot])}`)];
   if (kind === "computed") parts.push(...arithmetic(model.operation(slot)));
-  else
-    parts.push(
-      make(
-        "p",
-        "",
-        {weight: "{{microscope.leaf.weight}}", input: "{{microscope.leaf.input}}"}[kind] ??
-          "{{microscope.leaf.constant}}",
-      ),
-    );
-  const row = make("div", "row");
-  if (chosen.length > 1) row.append(button("{{microscope.back}}", () => choose(null)));
+  else parts.push(make("p", "", LEAVES[kind]));
+  const buttons = make("div", "row");
+  if (chosen.length > 1) buttons.append(button("{{microscope.back}}", () => choose(null)));
   if (model.gradOf.has(slot)) {
     const grad = model.gradOf.get(slot);
-    row.append(button(filled("{{microscope.gradient}}", {value: number(memory[grad])}), () => follow(grad)));
-    row.lastChild.classList.add("gradient");
+    buttons.append(button(filled("{{microscope.gradient}}", {value: number(memory[grad])}), () => follow(grad)));
+    buttons.lastChild.classList.add("gradient");
   }
-  $("number").replaceChildren(...parts, row);
+  $("number").replaceChildren(...parts, buttons);
 }
 
 const operand = slot => {
@@ -210,24 +178,21 @@ const operand = slot => {
     text = number(model.memory[slot]);
   return name ? button(`${name} = ${text}`, () => follow(slot)) : make("span", "", text);
 };
-const listed = rows =>
-  make(
-    "div",
-    {class: "scroll", tabindex: 0, role: "group", "aria-label": "{{microscope.number}}"},
-    make("table", "", ...rows),
-  );
-const row = (...cells) => make("tr", "", ...cells.map(cell => make("td", "", cell)));
+const listed = rows => {
+  const about = {class: "scroll", tabindex: 0, role: "group", "aria-label": "{{microscope.number}}"};
+  return make("div", about, make("table", "", ...rows));
+};
 
 function arithmetic({op, slots}) {
   const {memory} = model,
     n = slots.length;
   const said = text => make("p", "", text);
-  const all = rows => listed(rows.map(slot => row(operand(slot))));
+  const all = rows => listed(rows.map(slot => row([operand(slot)])));
   if (op === "dot" || op === "*") {
     const half = n / 2;
     const rows = slots.slice(0, half).map((left, k) => {
       const right = slots[k + half];
-      return row(operand(left), "×", operand(right), `= ${number(memory[left] * memory[right])}`);
+      return row([operand(left), "×", operand(right), `= ${number(memory[left] * memory[right])}`]);
     });
     return [said(op === "*" ? "{{microscope.times}}" : filled("{{microscope.dot}}", {n: half})), listed(rows)];
   }
@@ -273,7 +238,7 @@ function showBlame() {
     make(
       "table",
       "",
-      ...most(grads, 5).map(k => row(operand(k), make("span", "gradient", `∂L/∂w = ${number(grads[k])}`))),
+      ...most(grads, 5).map(k => row([operand(k), make("span", "gradient", `∂L/∂w = ${number(grads[k])}`)])),
     ),
     ...sizes.map(([group, size]) => bar(group, size / sizes[0][1], number(size), "gradient", "wide")),
   );
@@ -391,10 +356,7 @@ function oneStep() {
   losses = [...losses, loss];
   const moves = model.weights.map((w, k) => w - before[k]);
   const rows = most(moves, 5).map(k =>
-    row(
-      button(given.called[k], () => choose(k)),
-      `${number(before[k])} → ${number(model.weights[k])}`,
-    ),
+    row([button(given.called[k], () => choose(k)), `${number(before[k])} → ${number(model.weights[k])}`]),
   );
   const told = filled("{{microscope.stepped}}", {n: counted(model.taken), text, loss: decimals(loss)});
   $("changed").replaceChildren(make("p", "", told), make("table", "", ...rows));

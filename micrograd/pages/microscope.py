@@ -19,7 +19,6 @@ for the longest text; shorter ones are padded with positions of weight 0. The pa
 
 from __future__ import annotations
 
-import html
 from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -36,18 +35,16 @@ from micrograd.core.tracing import resumed
 from micrograd.draw.calls import Call, calls, noted, path_of
 from micrograd.engine import Value, topological_order
 from micrograd.losses import cross_entropy
-from micrograd.optim import SGD, Adam, AdamW, Optimizer
-from micrograd.pages.page import Page, as_json, html_page
+from micrograd.optim import Adam, Optimizer
+from micrograd.pages.page import Page
 from micrograd.pages.pieces import as_number
-from micrograd.pages.texts import texts_of
-from micrograd.pages.updates import recorded_update
+from micrograd.pages.updates import recorded_update, state_of
 
 
 def microscope(
     model: Any,
     tokens: Sequence[str],
     texts: Sequence[Sequence[str]],
-    logits: Callable[[list[Any]], list[list[Value]]] | None = None,
     optimizer: Optimizer | None = None,
     untrained: Sequence[float] | None = None,
     title: str | None = None,
@@ -59,11 +56,11 @@ def microscope(
     cross-entropy over its positions.
 
     Args:
-        model: a Module, whose parameters are trained.
+        model: a Module, whose parameters are trained. Its method `logits` takes the tokens before
+            each position, as indices for `take`, and returns a list of logits for each. They may
+            depend on earlier positions only.
         tokens: the names of the tokens, such as letters; the last one begins and ends each text.
         texts: what the model learns from; each is a sequence of tokens without the last one.
-        logits: takes the tokens before each position, as indices for `take`, and returns a list of
-            logits for each; by default `model.logits`. Logits may depend on earlier positions only.
         optimizer: an SGD, Adam or AdamW, with its moments; by default a new Adam with lr=0.01.
         untrained: the weights before training, to which a reader can go back.
         title: title of the page and of the browser window.
@@ -79,24 +76,20 @@ def microscope(
         if not code or ends in code:
             raise ValueError(f"expected texts of {[*tokens][:-1]}, got {text!r}: add its tokens")
     optimizer = optimizer or Adam(parameters, lr=0.01)
-    if type(optimizer) not in (SGD, Adam, AdamW) or set(optimizer.parameters) != set(parameters):
-        raise ValueError("expected an SGD, Adam or AdamW of model.parameters() as the optimizer")
     weights = [float(innermost(p.data)) for p in parameters]
     before = weights if untrained is None else untrained
-    if len(before) != len(weights):
-        raise ValueError(f"untrained expects {len(weights)} weights, got {len(before)}")
-    title = str(title or texts_of(language)["microscope.title"])
+    state = state_of(optimizer, parameters)
+    state["kept"] = {name: _packed(numbers, float) for name, numbers in state["kept"].items()}
     data = {
         "tokens": list(tokens),
         "texts": codes,
         "called": [name for name, _ in model.named_parameters()],
         "start": {"trained": _packed(weights, float), "untrained": _packed(before, float)},
-        "optimizer": _rule(optimizer, parameters),
-        **_program(logits or model.logits, parameters, 1 + max(map(len, codes)), len(tokens)),
+        "optimizer": recorded_update(optimizer) | state,
+        **_program(model.logits, parameters, 1 + max(map(len, codes)), len(tokens)),
     }
-    name, text = "microscope", as_json(data)
-    page = html_page(name, name, language=language, title=html.escape(title), data=text)
-    return Page(page, f"a page on a model of {len(weights):,} parameters", title, height=900)
+    about = f"a page on a model of {len(weights):,} parameters"
+    return Page("microscope", data, about, 900, title, language)
 
 
 def _program(
@@ -183,16 +176,6 @@ def _boxes(rows: list[list[Value]]) -> list[dict[str, Any]]:
             box = {"name": call.name, "position": position, "parent": number[parent]}
             boxes.append(box | {"values": sorted(returned[call], key=lambda v: noted(v)[2])})
     return boxes
-
-
-def _rule(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
-    # The rule of an optimizer, and its settings and moments.
-    rule = recorded_update(optimizer)
-    place = {p: i for i, p in enumerate(optimizer.parameters)}
-    states = {name: optimizer._state(name) for name in rule["memory"]}
-    kept = {name: _packed([x[place[p]] for p in parameters], float) for name, x in states.items()}
-    settings = {"rate": optimizer.lr, "decay": optimizer.weight_decay, "step": optimizer.steps}
-    return rule | settings | {"kept": kept}
 
 
 def _packed(numbers: Sequence[float], kind: Any) -> str:

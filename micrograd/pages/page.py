@@ -7,7 +7,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from micrograd.draw import tokens
 from micrograd.pages.texts import texts_of
 
 TEXT = r"\{\{(\w+\.(?:[\w.]+|\*))\}\}"  # a text of texts.toml, or all that begin so, in a script
-IMPORT = re.compile(r'^import [^;]*?"([^"]+)";\n', re.MULTILINE)
+SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
+IMPORT = re.compile(r'^(?:import [^;]*?|@import )"([^"]+)";\n', re.MULTILINE)  # of .js and .css
 EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
 # A comment that begins a line, up to the next line. No other is removed, as // may be in a string.
 COMMENT = re.compile(r"^[ ]*(?://.*|/\*[\s\S]*?\*/)\n", re.MULTILINE)
@@ -33,7 +34,6 @@ POLICY = (
 def html_page(
     name: str,
     script: str = "",
-    styles: Sequence[str] = (),
     folder: Path | None = None,
     language: str = "en",
     texts: str | os.PathLike[str] | None = None,
@@ -41,27 +41,25 @@ def html_page(
 ) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
 
-    Every page has the tokens of `draw/tokens.py` as CSS variables, then shared/base.css, other
-    styles and NAME.css; and a script and the modules that it imports, joined in their order without
-    the lines of import and export, so no two of them may have the same name at the top level.
-    Comments are left out where they begin a line. A placeholder {{transport}} is the file
-    shared/transport.html. A placeholder with a dot, {{tool.try}}, is a text of texts.toml. It may
-    also be in a string of a script, where "{{word.*}}" is the JSON of all texts that begin with
-    `word.`, by the rest of their keys; in HTML, `x` in the text becomes a key of the keyboard.
+    Every page has the tokens of `draw/tokens.py` as CSS variables, then shared/base.css and
+    NAME.css; and a script. What a script or a style imports is joined before it, without the lines
+    of import and export, so no two modules of a page may have the same name at the top level.
+    Comments are left out where they begin a line.
+
+    A placeholder with a dot, {{tool.try}}, is a text of texts.toml. It may also be in a string of a
+    script, where "{{word.*}}" is the JSON of all texts that begin with `word.`, by the rest of
+    their keys; in HTML, `x` in the text becomes a key of the keyboard. {{head}}, {{scripts}} and
+    {{transport}} are files of HTML in shared/.
 
     Args:
         name: name of the page's .html and .css files, without the ending.
         script: name of the .js file with which the page starts; empty for a page without scripts.
-        styles: names of the .css files between base.css and the page's own.
         folder: where to look for files first, for a page that is not part of the package.
         language: a column of texts.toml.
         texts: a file whose texts replace those of texts.toml.
         contents: the text for each of the other placeholders.
 
-    Raises:
-        ValueError: modules import each other in a circle.
-
-    >>> html_page("playground", title="A page", data="{}")[:15]
+    >>> html_page("report", title="A page", body="")[:15]
     '<!doctype html>'
     """
     words = texts_of(language, own=texts)
@@ -69,13 +67,11 @@ def html_page(
     parts = {
         "policy": POLICY,
         "language": language,
-        "css": "\n".join(
-            [_tokens(), *(_file(f"{s}.css", folder) for s in ("shared/base", *styles, name))]
-        ),
+        "css": f"{_tokens()}\n{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}",
         "js": re.sub(TEXT, lambda gap: _in_script(_text(words, gap[1])), js),
         **contents,
     }
-    page = _file(f"{name}.html", folder).replace("{{transport}}", _file("shared/transport.html"))
+    page = re.sub(SHARED, lambda gap: _file(f"shared/{gap[1]}.html"), _file(f"{name}.html", folder))
 
     def filled(gap: re.Match[str]) -> str:
         return _in_html(words[gap[1]]) if "." in gap[1] else parts[gap[1]]
@@ -84,24 +80,18 @@ def html_page(
     return re.sub(r"\{\{([\w.]+)\}\}", filled, page)
 
 
-def _joined(first: str, folder: Path | None) -> str:
-    # The module and those that it imports, each once and after those that it needs.
+def _joined(first: str, folder: Path | None = None) -> str:
+    # The file and those that it imports, each once and after those that it needs.
     texts: dict[str, str] = {}
 
-    def add(name: str, importers: tuple[str, ...]) -> None:
-        if name in importers:
-            circle = " -> ".join((*importers[importers.index(name) :], name))
-            fix = "move what both need into a module that imports neither"
-            raise ValueError(f"expected modules that can be put in order, got {circle}: {fix}")
-        if name in texts:
-            return
-        text = _file(name, folder)
-        for imported in IMPORT.findall(text):
-            path = posixpath.normpath(posixpath.join(posixpath.dirname(name), imported))
-            add(path, (*importers, name))
-        texts[name] = EXPORT.sub("", IMPORT.sub("", text)).strip()
+    def add(name: str) -> None:
+        if name not in texts:
+            text = _file(name, folder)
+            for imported in IMPORT.findall(text):
+                add(posixpath.normpath(posixpath.join(posixpath.dirname(name), imported)))
+            texts[name] = EXPORT.sub("", IMPORT.sub("", text)).strip()
 
-    add(first, ())
+    add(first)
     return "\n".join(texts.values()) + "\n"
 
 
@@ -151,34 +141,51 @@ def _tokens() -> str:
 class Page:
     """An HTML page: a notebook displays it, `.show()` opens it, `.save(path)` writes it.
 
+    Args:
+        name: name of the script; also that of the .html and .css files, unless `layout` is given.
+        data: what the script reads from the page.
+        about: a few words for its repr.
+        height: height of its frame in a notebook, in pixels.
+        title: title of the page; by default the text NAME.title.
+        language: a column of texts.toml.
+        texts: a file whose texts replace those of texts.toml.
+        layout: name of the .html and .css files.
+        film: makes the .gif, on a dark background if called with True.
+
     Attributes:
         html: the page, a self-contained HTML document.
 
-    >>> Page("<!doctype html>", about="an empty page", title="Empty", height=100)
-    <an empty page: .show() opens it, .save('page.html') writes it>
+    >>> Page("recorded", {"run": {}}, "an empty run", 700, layout="playground")
+    <an empty run: .show() opens it, .save('page.html') writes it>
     """
 
     def __init__(
         self,
-        page: str,
+        name: str,
+        data: Mapping[str, Any],
         about: str,
-        title: str,
         height: int,
+        title: object = None,
+        language: str = "en",
+        texts: str | os.PathLike[str] | None = None,
+        layout: str = "",
         film: Callable[[bool], bytes] | None = None,
     ) -> None:
-        self.html = page
-        self._about, self._title, self._height, self._film = about, title, height, film
+        self._about, self._height, self._film = about, height, film
+        self._title = html.escape(str(title or texts_of(language, own=texts)[f"{name}.title"]))
+        contents = {"title": self._title, "data": as_json(data)}
+        self.html = html_page(layout or name, name, None, language, texts, **contents)
 
     def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> str:
         """Writes the page, completely or not at all, and returns its path; any browser opens it.
 
-        The page of `explain` can also be saved as a .gif: a film of its backward pass, on a dark
+        A page of `explain` or of a recorded run can also be saved as a .gif: a film, on a dark
         background if `dark` is true. A page follows the reader's settings.
 
         Raises:
             ValueError: the path has another ending, or the graph is too large for a film.
         """
-        kind = ending_of(path, ("html", "htm", *(["gif"] if self._film else [])))
+        kind = ending_of(path, (*(["gif"] if self._film else []), "html", "htm"))
         page = self.html.encode(errors="replace")
         write_whole(path, self._film(dark) if self._film and kind == "gif" else page)
         return os.fspath(path)
@@ -188,24 +195,12 @@ class Page:
         show(self, "page.html", self.save)
 
     def _repr_html_(self) -> str:
-        return notebook_frame(self.html, self._title, self._height)
+        # In an iframe, which keeps the page's styles apart from those of the notebook.
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts allow-downloads" '
+            f'title="{self._title}" style="width: 100%; height: {self._height}px; border: 0">'
+            "</iframe>"
+        )
 
     def __repr__(self) -> str:
         return f"<{self._about}: .show() opens it, .save('page.html') writes it>"
-
-
-def notebook_frame(page: str, title: str, height: int) -> str:
-    """The page in an iframe, which keeps its styles apart from those of the notebook.
-
-    Args:
-        page: an HTML document.
-        title: name of the frame for screen readers.
-        height: height of the frame, in pixels.
-
-    >>> notebook_frame("<p>hello", "A page", height=100)[:31]
-    '<iframe srcdoc="&lt;p&gt;hello"'
-    """
-    return (
-        f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts allow-downloads" '
-        f'title="{html.escape(title)}" style="width: 100%; height: {height}px; border: 0"></iframe>'
-    )

@@ -1,9 +1,9 @@
-"""The page on which a network learns while you watch, and the page of a recorded run.
+"""The page on which a network learns while you watch.
 
 `playground()` makes a page that trains a small network on points in the plane. A reader can look at
 everything, down to one weight and its update, or one neuron and its operations. The page can start
-from a trained model and its data. `recorded()` makes the same page for a run that `plot.animate`
-recorded, with playback controls instead of training.
+from a trained model and its data. `plot.animate` makes the same page for a recorded run, with
+playback controls instead of training.
 
     >>> from micrograd.nn import MLP
     >>> playground(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [0, 1])
@@ -16,31 +16,34 @@ contain any rule of its own.
 
 from __future__ import annotations
 
-import html
-import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from micrograd.core.node import innermost
-from micrograd.core.shapes import fix_of, flat, plain, without_nan
+from micrograd.core.shapes import flat
 from micrograd.engine import Value, topological_order
 from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared_error
 from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
-from micrograd.pages.page import Page, as_json, html_page
+from micrograd.pages.page import Page
 from micrograd.pages.pieces import piece
-from micrograd.pages.scripts import LOSSES, call_of, scripts
-from micrograd.pages.texts import texts_of
-from micrograd.pages.updates import recorded_update
+from micrograd.pages.points import examples
+from micrograd.pages.updates import call_of, recorded_update, state_of
 
-MOST_CLASSES = 8
-KNOWN: dict[Callable[..., Value], str] = {
-    binary_cross_entropy: "cross-entropy",
-    cross_entropy: "cross-entropy",
-    hinge: "hinge",
-    squared_error: "squared error",
+# What the page calls each loss, and how PyTorch computes it from all scores and labels y.
+KNOWN: dict[Callable[..., Value], tuple[str, str]] = {
+    binary_cross_entropy: (
+        "cross-entropy",
+        "torch.nn.functional.binary_cross_entropy_with_logits(scores[:, 0], y.double())",
+    ),
+    cross_entropy: ("cross-entropy", "torch.nn.functional.cross_entropy(scores, y)"),
+    hinge: ("hinge", "(1 - y * scores[:, 0]).relu().mean()"),
+    squared_error: (
+        "squared error",
+        "torch.nn.functional.mse_loss(scores[:, 0], y.double())",
+    ),
 }
 
 
@@ -85,58 +88,26 @@ def playground(
     shown: dict[str, Any] = {"sizes": [2, 8, 8, 1]} if model is None else _model(model, parameters)
     outputs = shown["sizes"][-1] if "sizes" in shown else len(shown["piece"]["outputs"])
     classes = max(outputs, 2)
-    points, labels = _examples(X, y, classes)
     if names is not None and len(names) != classes:
         raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)}")
+    signs = y is None or -1 in flat(y)
+    usual_names = ("-1", "1") if signs and y is not None else tuple(map(str, range(classes)))
+    points, labels, called = examples(X, y, names or usual_names)
     usual = [cross_entropy] if outputs > 1 else [binary_cross_entropy, hinge, squared_error]
     losses = dict.fromkeys([loss, *usual] if loss else usual)  # the given one first
-    title = str(title or texts_of(language, own=texts)["playground.title"])
     data = {
-        "title": title,
         "pieces": _neuron_pieces(),
         "model": None if model is None else shown,
-        "losses": [_loss(f, outputs, not labels or -1 in labels) for f in losses],
-        "names": list(map(str, names or (["-1", "1"] if -1 in labels else range(classes)))),
-        "examples": [[*x, max(0, k)] for x, k in zip(points, labels, strict=True)] or None,
+        "losses": [_loss(f, outputs, signs) for f in losses],
+        "names": called,
+        "examples": [[*x, k] for x, k in zip(points, labels, strict=True)] or None,
         "optimizer": optimizer and _optimizer(optimizer, parameters),
         **_updates(optimizer),
-        "scripts": scripts(),
     }
     sizes = "-".join(map(str, shown.get("sizes", ())))
     trained = sizes or f"a model of {len(parameters)} parameters"
     about = f"a page that trains {trained} on {len(points) or 'generated'} points"
-    return Page(_page("playground", data, language, texts), about, title, height=860)
-
-
-def recorded(run: Mapping[str, Any], language: str = "en") -> str:
-    """The page of a recorded training run: boundary, curves and network, with playback controls.
-
-    Args:
-        run: the numbers to show, as `History.page` of `plot/history.py` collects them.
-        language: the language of the page, a column of `pages/texts.toml`.
-
-    >>> recorded({"names": ["a", "b"]})[:15]
-    '<!doctype html>'
-    """
-    title = str(run.get("title") or texts_of(language)["recorded.title"])
-    return _page("recorded", {"title": title, "run": run}, language)
-
-
-def _page(
-    script: str,
-    data: Mapping[str, Any],
-    language: str,
-    texts: str | os.PathLike[str] | None = None,
-) -> str:
-    return html_page(
-        "playground",
-        script,
-        ["shared/cards"],
-        language=language,
-        texts=texts,
-        title=html.escape(data["title"]),
-        data=as_json(data),
-    )
+    return Page("playground", data, about, 860, title, language, texts)
 
 
 # ---- The model
@@ -145,8 +116,6 @@ def _page(
 def _model(model: Any, parameters: Sequence[Value]) -> dict[str, Any]:
     # The model as the page needs it: the sizes of an MLP, else what it computes.
     data: dict[str, Any] = {"weights": [float(innermost(p.data)) for p in parameters]}
-    if wrong := [x for x in data["weights"] if not math.isfinite(x)]:
-        raise ValueError(f"a parameter of the model is {wrong[0]}: start from finite weights")
     if (sizes := _sizes(model)) is not None:
         if sizes[0] != 2:
             raise ValueError(
@@ -206,64 +175,26 @@ def _loss(loss: Callable[..., Value], outputs: int, signs: bool) -> dict[str, An
     def behind(target: int) -> dict[str, Any]:
         return piece(lambda *z: loss(z[0] if outputs == 1 else list(z), target), outputs)
 
-    name = KNOWN.get(loss) or getattr(loss, "__name__", "<lambda>")
+    function = getattr(loss, "__name__", "<lambda>")
+    own = "your loss" if function == "<lambda>" else function
+    name, pytorch = KNOWN.get(loss, (own, ""))
     is_squared = loss is squared_error and outputs == 1
     return {
-        "name": "your loss" if name == "<lambda>" else name,
+        "name": name,
         "targets": targets,
         "threshold": sum(targets) / 2 if is_squared else 0.0,  # a score above it is class 1
         "classes": [behind(target) for target in targets],
-        "code": LOSSES.get(loss),
+        "function": function,
+        "pytorch": pytorch,
     }
 
 
-# ---- Points, optimizer
-
-
-def _examples(X: Any, y: Any, classes: int) -> tuple[list[list[float]], list[int]]:
-    if X is None and y is None:
-        return [], []
-    if X is None or y is None:
-        raise ValueError("playground expects both X and y, or neither: pass a label for each point")
-    points, labels = [[float(c) for c in flat(x)] for x in plain(X)], flat(y)
-    for x in points:
-        if len(x) != 2 or not all(map(math.isfinite, x)):
-            fix = without_nan("X", 2) if len(x) == 2 else "pass two columns"
-            raise ValueError(f"X expects points with two finite coordinates, got {x}: {fix}")
-    if len(labels) != len(points):
-        expected = f"y expects {len(points)} labels, one for each point"
-        raise ValueError(f"{expected}, got {len(labels)}")
-    known = range(min(classes, MOST_CLASSES))
-    if strange := [k for k in labels if k not in ((-1, 1) if -1 in labels else known)]:
-        fix = fix_of(strange[0], "give the model an output for each class", classes)
-        raise ValueError(
-            f"y expects labels {', '.join(map(str, known))}{' or -1, 1' * (classes == 2)} for a "
-            f"model that tells {classes} classes apart, got {strange[0]!r}: {fix}"
-        )
-    return points, list(map(int, labels))
+# ---- Optimizer
 
 
 def _optimizer(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
-    name = type(optimizer).__name__
-    if type(optimizer) not in (SGD, Adam, AdamW):
-        raise ValueError(f"the page has SGD, Adam and AdamW, got {name}: pass one of them")
-    if getattr(optimizer, "nesterov", False):
-        raise ValueError("the page has no nesterov: leave it out, or train in Python")
-    if set(optimizer.parameters) != set(parameters):
-        fix = f"pass {name}(model.parameters())"
-        raise ValueError(f"optimizer expects the parameters of the model: {fix}")
-    memory = "ms"
-    if isinstance(optimizer, SGD):
-        name, memory = ("Momentum", "v") if optimizer.momentum else ("SGD", "")
-    place = {p: i for i, p in enumerate(optimizer.parameters)}
-    kept = {of: [float(optimizer._state(of)[place[p]]) for p in parameters] for of in memory}
-    return {
-        "name": name,
-        "rate": optimizer.lr,
-        "decay": optimizer.weight_decay,
-        "steps": optimizer.steps,
-        "memory": kept,
-    }
+    state = state_of(optimizer, parameters)
+    return state | {"name": "Momentum" if "v" in state["kept"] else type(optimizer).__name__}
 
 
 def _updates(given: Optimizer | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@
 
 import {$} from "./shared/elements.js";
 import {explainWords} from "./shared/glossary.js";
-import {decimals, percent, rough} from "./shared/numbers.js";
+import {decimals, percent, rough, unpacked} from "./shared/numbers.js";
 import {filled} from "./shared/texts.js";
 import {makeTransport} from "./shared/transport.js";
 import {INPUTS} from "./learning/assembly.js";
@@ -17,24 +17,15 @@ import {drawLegend, drawPlane, fineOf, refined} from "./learning/plane.js";
 import {MEANING} from "./learning/words.js";
 
 function recorded(run) {
-  const bytes = text => Uint8Array.from(atob(text || ""), c => c.charCodeAt(0));
-  const shorts = text => {
-    const view = new DataView(bytes(text).buffer);
-    return Array.from({length: view.byteLength / 2}, (_, i) => view.getInt16(2 * i, true));
-  };
   const count = run.steps.length,
     sizes = run.sizes,
     planes = run.names.length > 2 ? run.names.length : 1;
   const [columns, rows] = run.grid,
-    scores = new Int8Array(bytes(run.scores).buffer);
-  const outputs = run.maps ? new Int8Array(bytes(run.maps).buffer) : null;
+    scores = unpacked(run.scores, Int8Array);
+  const outputs = run.maps ? unpacked(run.maps, Int8Array) : null;
+  const shorts = text => unpacked(text, Int16Array);
   const numbers = run.weights ? {weights: shorts(run.weights), gradients: shorts(run.gradients)} : null;
-  const points = run.points.map(([x, y], i) => ({
-    x: run.low[0] + x * (run.high[0] - run.low[0]),
-    y: run.low[1] + y * (run.high[1] - run.low[1]),
-    label: run.labels[i],
-    test: i >= run.trainingPoints,
-  }));
+  const points = run.points.map(([x, y], i) => ({x, y, label: run.labels[i], test: i >= run.trainingPoints}));
   const legend = () =>
     drawLegend($("legend"), run.names, {hollow: points.length > run.trainingPoints ? "{{plane.validation}}" : ""});
   let now = 0,
@@ -78,7 +69,7 @@ function recorded(run) {
       all = numbers[kind].length / count;
     const scale = run[kind === "weights" ? "weightScales" : "gradientScales"][now] / 32000;
     start += now * all + index * width;
-    return numbers[kind].slice(start, start + width).map(n => n * scale);
+    return Array.from(numbers[kind].subarray(start, start + width), n => n * scale);
   }
 
   function neuronTitle(layer, index) {
@@ -127,19 +118,20 @@ function recorded(run) {
     $("about").textContent = about(known, most);
   }
 
-  function drawCurve(id, main, other) {
-    const {steps, unit} = run;
-    showCurve(id, {steps, unit, main, other, now, height: 130, both: "{{curve.validation}}"});
+  function drawCurve(id) {
+    const {steps, unit, training, validation} = run;
+    const main = training[id] ?? steps.map(() => null);
+    showCurve(id, {steps, unit, main, other: validation[id], now, height: 130, both: "{{curve.validation}}"});
   }
 
   function draw() {
-    const known = run.losses[now] !== null;
+    const loss = run.training.loss?.[now] ?? null;
     const words = filled("{{recorded.says}}", {
       unit: run.unit,
       at: run.steps[now],
       last: run.steps[count - 1],
-      loss: known ? decimals(run.losses[now]) : "{{recorded.unknown}}",
-      share: percent(run.accuracies[now]),
+      loss: loss === null ? "{{recorded.unknown}}" : decimals(loss),
+      share: percent(run.training.accuracy[now]),
     });
     $("slider").setAttribute("aria-valuetext", words);
     // A screen reader should not announce twelve frames per second.
@@ -156,9 +148,9 @@ function recorded(run) {
       points,
       truth: run.truth,
     });
-    drawCurve("loss", run.losses, run.validationLosses);
-    drawCurve("accuracy", run.accuracies, run.validationAccuracies);
-    $("key").hidden = !run.validationLosses && !run.validationAccuracies;
+    drawCurve("loss");
+    drawCurve("accuracy");
+    $("key").hidden = !run.validation.loss && !run.validation.accuracy;
     if (numbers) drawNetwork();
   }
 
@@ -213,4 +205,4 @@ function recorded(run) {
 }
 
 explainWords(name => MEANING[name]);
-export const page = recorded(JSON.parse($("run").textContent).run);
+export const page = recorded(JSON.parse($("data").textContent).run);

@@ -54,11 +54,7 @@ def texts_of(
     table = table or TABLE
     rows = _columns(table.read_text(encoding="utf-8"))
     if own is not None:
-        known = rows.keys() | _columns(TABLE.read_text(encoding="utf-8")).keys()
-        unknown = sorted(_columns(Path(own).read_text(encoding="utf-8")).keys() - known)
-        if unknown and table is not TABLE:  # one file may serve the pages and the course
-            raise ValueError(f"{Path(own).name} has {unknown[0]!r}, which is not used")
-        rows = _replaced(rows, Path(own), language)
+        rows = _replaced(rows, Path(own), language, only=table is not TABLE)
     lacking = [key for key, columns in rows.items() if language not in columns]
     if lacking:
         keys = ", ".join(lacking[:3])
@@ -66,25 +62,27 @@ def texts_of(
     return {key: columns[language].strip("\n") for key, columns in rows.items()}
 
 
-def _replaced(rows: Rows, path: Path, language: str) -> Rows:
+def _replaced(rows: Rows, path: Path, language: str, only: bool) -> Rows:
     # The rows with the texts of one's own; where the language is missing, it gets the English text.
     own = _columns(path.read_text(encoding="utf-8"))
-    if not any(language in columns for columns in own.values()):
-        found = ", ".join(sorted({name for columns in own.values() for name in columns}))
-        raise ValueError(
-            f"{path.name} expects texts in {language!r}, got {found or 'none'}: pass the language "
-            "of its texts as language="
-        )
+    languages = sorted({name for columns in own.values() for name in columns})
+    if language not in languages:
+        found = ", ".join(languages) or "none"
+        fix = "pass the language of its texts as language="
+        raise ValueError(f"{path.name} expects texts in {language!r}, got {found}: {fix}")
+    known = rows.keys() | _columns(TABLE.read_text(encoding="utf-8")).keys()
+    if only and (unknown := sorted(own.keys() - known)):  # one file may serve pages and the course
+        raise ValueError(f"{path.name} has {unknown[0]!r}, which is not used")
     for key in own.keys() & rows.keys():
-        gaps = set(GAP.findall(rows[key]["en"]))
-        if wrong := set(GAP.findall(own[key].get(language, ""))) - gaps:
-            expected = ", ".join(sorted(gaps)) or "no gap"
-            got = ", ".join(sorted(wrong))
-            raise ValueError(
-                f"{key} in {path.name} expects {expected}, got {got}: write gaps as in English"
-            )
-    merged = {key: {**columns, **own.get(key, {})} for key, columns in rows.items()}
-    return {key: {language: columns["en"], **columns} for key, columns in merged.items()}
+        expected, got = (set(GAP.findall(x)) for x in (rows[key]["en"], own[key].get(language, "")))
+        if wrong := ", ".join(sorted(got - expected)):
+            usual = ", ".join(sorted(expected)) or "no gap"
+            fix = "write gaps as in English"
+            raise ValueError(f"{key} in {path.name} expects {usual}, got {wrong}: {fix}")
+    return {
+        key: {language: columns["en"], **columns, **own.get(key, {})}
+        for key, columns in rows.items()
+    }
 
 
 @lru_cache(maxsize=4)

@@ -1,13 +1,15 @@
-"""Update rules of optimizers, recorded from their code as data for a page."""
+"""Optimizers as data for a page: their update rules, recorded from their code, and their state."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from micrograd.core.tracing import Recording, Traced
-from micrograd.optim import Adam, Optimizer
+from micrograd.engine import Value
+from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.pieces import Formula, as_number
 
 
@@ -63,6 +65,45 @@ def recorded_update(optimizer: Optimizer) -> dict[str, Any]:
             called[i] = as_number(step.number)
     told = {name: called[place] for name, place in places.items()}
     return {"memory": list(memory), "steps": formulas, "figures": told}
+
+
+def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
+    """The settings of an optimizer, the steps it has taken, and what it keeps of each parameter.
+
+    Raises:
+        ValueError: it is not an SGD, Adam or AdamW of these parameters, or has nesterov.
+
+    >>> state_of(SGD(p := [Value(0.0)], lr=0.1, momentum=0.9), p)
+    {'rate': 0.1, 'decay': 0, 'step': 0, 'kept': {'v': [0.0]}}
+    """
+    name = type(optimizer).__name__
+    if type(optimizer) not in (SGD, Adam, AdamW):
+        raise ValueError(f"the page has SGD, Adam and AdamW, got {name}: pass one of them")
+    if getattr(optimizer, "nesterov", False):
+        raise ValueError("the page has no nesterov: leave it out, or train in Python")
+    if set(optimizer.parameters) != set(parameters):
+        fix = f"pass {name}(model.parameters())"
+        raise ValueError(f"optimizer expects the parameters of the model: {fix}")
+    place = {p: i for i, p in enumerate(optimizer.parameters)}
+    memory = {name: optimizer._state(name) for name in recorded_update(optimizer)["memory"]}
+    return {
+        "rate": optimizer.lr,
+        "decay": optimizer.weight_decay,
+        "step": optimizer.steps,
+        "kept": {of: [float(x[place[p]]) for p in parameters] for of, x in memory.items()},
+    }
+
+
+def call_of(optimizer: Optimizer) -> str:
+    """The call that makes such an optimizer, in both packages; lr and weight_decay are gaps.
+
+    >>> call_of(SGD([Value(1.0)], momentum=0.8))
+    'SGD(model.parameters(), lr={rate}, momentum=0.8, weight_decay={decay})'
+    """
+    kept = {name: getattr(optimizer, name, None) for name in ("momentum", "betas", "eps")}
+    settings = {"lr": "{rate}", **kept, "weight_decay": "{decay}"}
+    given = ", ".join(f"{name}={setting}" for name, setting in settings.items() if setting)
+    return f"{type(optimizer).__name__}(model.parameters(), {given})"
 
 
 class _Setting(Traced):

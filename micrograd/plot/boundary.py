@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from micrograd.plot.figure import NotebookFigure, as_label, marks, new_axes, style_axes, theme_of
+from micrograd.plot.figure import NotebookFigure, as_label, marks, style_axes, theme_of
 from micrograd.plot.plane import Array, Plane, Scene, scores
 
 
@@ -60,9 +60,8 @@ def decision_boundary(
     ('x1', 'x2')
     """
     scene = Scene(X, y, names, resolution, true_boundary)
-    found = scores(predict, scene.plane.grid, scene.outputs)
-    ax = ax or new_axes(figure_size(scene.plane), dark)
-    draw_boundary(ax, scene, found)
+    ax = ax or NotebookFigure(figure_size(scene.plane), dark).add_subplot()
+    draw_boundary(ax, scene, scores(predict, scene.plane.grid, scene.outputs))
     make_room_for_legend(ax)
     return ax
 

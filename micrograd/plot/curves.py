@@ -16,7 +16,6 @@ from micrograd.plot.boundary import decision_boundary, figure_size
 from micrograd.plot.figure import (
     NotebookFigure,
     as_label,
-    new_axes,
     shades,
     style_axes,
     theme_of,
@@ -90,7 +89,7 @@ def loss_curve(losses: Sequence[Any], *, ax: Axes | None = None, dark: bool = Fa
     >>> loss_curve([0.7, 0.5, 0.4]).get_title(loc="right")
     'training 0.4'
     """
-    ax = ax or new_axes((4.0, 3.0), dark)
+    ax = ax or NotebookFigure((4.0, 3.0), dark).add_subplot()
     draw_curves(ax, "loss", {"loss": losses}, {}, None, "step")
     return ax
 
@@ -132,7 +131,7 @@ def learning_curves(
         expected = 'expected "loss" or "accuracy" or both'
         raise ValueError(f"{expected}, got {got}")
     figure = NotebookFigure((4.6 * len(kinds), 3.4), dark)
-    panels = figure.subplots(1, len(kinds), squeeze=False, subplot_kw={"facecolor": "none"})[0]
+    panels = figure.subplots(1, len(kinds), squeeze=False)[0]
     for kind, ax in zip(kinds, panels, strict=True):
         points = draw_curves(ax, kind, training, validation, epochs, unit).tolist()
         if points:
@@ -151,8 +150,6 @@ def training_figure(
     losses: Sequence[Any],
     *,
     names: Sequence[str] | None = None,
-    true_boundary: Any = None,
-    resolution: int = 80,
     dark: bool = False,
 ) -> Figure:
     """The decision boundary beside the loss curve, with a colour bar if there are two classes.
@@ -167,11 +164,8 @@ def training_figure(
     scene = Scene(X, y, names)
     width, height = figure_size(scene.plane)
     figure = NotebookFigure((width + 3.5, height), dark)
-    ratios, transparent = [width + 0.7, 2.6], {"facecolor": "none"}
-    left, right = figure.subplots(1, 2, width_ratios=ratios, subplot_kw=transparent)
-    decision_boundary(
-        predict, X, y, names=names, true_boundary=true_boundary, resolution=resolution, ax=left
-    )
+    left, right = figure.subplots(1, 2, width_ratios=[width + 0.7, 2.6])
+    decision_boundary(predict, X, y, names=names, ax=left)
     loss_curve(losses, ax=right)
     if scene.outputs == 1:
         theme = theme_of(left)

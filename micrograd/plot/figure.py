@@ -58,7 +58,7 @@ def shades(theme: Theme) -> LinearSegmentedColormap:
 def theme_of(ax: Axes) -> Theme:
     """The light or the dark theme, whichever can be read on the background of the figure.
 
-    >>> theme_of(new_axes((4, 3), dark=True)) is DARK
+    >>> theme_of(NotebookFigure((4, 3), dark=True).add_subplot()) is DARK
     True
     """
     ground = ax.figure.figure.get_facecolor()
@@ -69,13 +69,18 @@ def theme_of(ax: Axes) -> Theme:
 class NotebookFigure(Figure):
     """A figure on a light or dark background that a notebook displays without pyplot.
 
-    Its size, in inches, is rounded to whole pixels, so that the background fills the last one.
+    Its size, in inches, is rounded to whole pixels, so that the background fills the last one. Its
+    Axes are transparent.
     """
 
     def __init__(self, size: tuple[float, float], dark: bool = False) -> None:
         whole = (round(size[0], 2), round(size[1], 2))
         ground = (DARK if dark else LIGHT)["panel"]
         super().__init__(whole, facecolor=ground, layout=ConstrainedLayoutEngine(wspace=0.06))
+
+    def add_subplot(self, *arguments: Any, **options: Any) -> Any:
+        """Axes through which the background of the figure is seen."""
+        return super().add_subplot(*arguments, **{"facecolor": "none", **options})
 
     def savefig(self, *arguments: Any, **options: Any) -> None:
         """Writes the figure, after a first pass in which the layout measures the maps."""
@@ -90,11 +95,6 @@ class NotebookFigure(Figure):
         content = io.BytesIO()
         self.savefig(content, format="png", facecolor="auto")
         return content.getvalue()
-
-
-def new_axes(size: tuple[float, float], dark: bool = False) -> Axes:
-    """Axes on a new figure of this size, in inches."""
-    return NotebookFigure(size, dark).add_subplot(facecolor="none")
 
 
 def style_axes(ax: Axes) -> None:
@@ -136,10 +136,8 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = None) -> str:
     """The ending of a path to which `save` can write; call it before any work is done.
 
-    Args:
-        path: path of the file to write.
-        endings: endings to accept, without the dot; by default all picture formats that
-            Matplotlib can write.
+    `endings` are those to accept, without the dot; by default all picture formats that Matplotlib
+    can write.
 
     Raises:
         ValueError: the path does not have one of these endings.
@@ -152,8 +150,7 @@ def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = N
     # Some formats are left out: pgf needs LaTeX, avif needs a special build of Pillow, and a raw or
     # rgba file does not contain the size of the picture.
     kinds = set(Figure().canvas.get_supported_filetypes()) - {"pgf", "avif", "raw", "rgba"}
-    kinds = kinds if endings is None else set(endings)
-    ending = ending_of(path, sorted(kinds))
+    ending = ending_of(path, sorted(endings or kinds))
     if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
         raise FileNotFoundError(f"cannot write {os.fspath(path)}: its folder does not exist")
     return ending

@@ -16,17 +16,16 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from micrograd.core.files import show, write_whole
 from micrograd.draw.film import animated_gif
 from micrograd.nn import accuracy
-from micrograd.pages.page import notebook_frame
-from micrograd.pages.playground import recorded
+from micrograd.pages.page import Page
 from micrograd.plot.boundary import draw_boundary, figure_size, make_room_for_legend
 from micrograd.plot.curves import draw_curves
-from micrograd.plot.figure import NotebookFigure, check_path, theme_of
+from micrograd.plot.figure import NotebookFigure, theme_of
 from micrograd.plot.neurons import LayeredModel
 from micrograd.plot.plane import Array, Plane, Scene, floats, scores
 
+MOST_FRAMES = 101
 MOST_WEIGHTS = 1000  # more lines than this could not be told apart and would make the page large
 MAP_BYTES = 250_000  # the limit for the maps of all neurons in all frames
 
@@ -52,7 +51,9 @@ class History:
 
     `plot.animate` is another name for this class. Call it before the training loop, `record` in
     each step, and `save` after the loop. Record between `backward` and the update, so that
-    gradients and loss belong to the recorded weights. A notebook displays it as a page.
+    gradients and loss belong to the recorded weights. A notebook displays it as a page. At most 101
+    steps are kept: longer runs keep every 2nd step, then every 4th, and so on, and always the first
+    and the last.
 
     >>> from micrograd.nn import MLP
     >>> X, y = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
@@ -76,8 +77,6 @@ class History:
         unit: what is counted from one record to the next, such as "epoch".
         resolution: number of points along the longer axis at which to call the model; by default
             56, or fewer with more than two classes.
-        frames: the largest number of steps to keep. Longer runs keep every 2nd step, then every
-            4th, and so on, and always the first and the last.
     """
 
     model: Callable[[Any], Any]
@@ -91,16 +90,15 @@ class History:
     title: str = ""
     unit: str = "step"
     resolution: int | None = None
-    frames: int = 101
 
     def __post_init__(self) -> None:
         validation = self.X_validation, self.y_validation
         self.scene = Scene(
-            self.X, self.y, self.names, self.resolution, self.true_boundary, *validation
+            self.X, self.y, self.names, self.resolution, self.true_boundary, validation
         )
         self._network = LayeredModel(self.model)
         self._neurons = sum(self._network.sizes[1:])
-        side = math.isqrt(MAP_BYTES // (self.frames * self._neurons)) if self._neurons else 0
+        side = math.isqrt(MAP_BYTES // (MOST_FRAMES * self._neurons)) if self._neurons else 0
         self._map_plane = Plane(self.scene.everywhere, min(16, side)) if side >= 6 else None
         self._every, self._kept = 1, list[Frame]()
 
@@ -111,7 +109,7 @@ class History:
             ValueError: a score of the model is NaN.
         """
         frame = self._frame(loss, validation_loss, self._network.numbers("grad"))
-        if sum(kept.step % self._every == 0 for kept in self._kept) >= self.frames:
+        if sum(kept.step % self._every == 0 for kept in self._kept) >= MOST_FRAMES:
             self._every *= 2
         # In a single assignment, because Ctrl-C may come at any time.
         self._kept = [*(kept for kept in self._kept if kept.step % self._every == 0), frame]
@@ -119,24 +117,22 @@ class History:
     def _frame(
         self, loss: Any = None, validation_loss: Any = None, gradients: Array | None = None
     ) -> Frame:
-        scene, network, maps = self.scene, self._network, None
+        scene, maps, at = self.scene, None, len(self.scene.plane.grid)
         losses = floats([loss, validation_loss], 2)[:, 0].tolist()
-        known: Any = [x if math.isfinite(x) else None for x in losses]
         places = np.concatenate([scene.plane.grid, scene.everywhere])
         found = scores(self.model, places, scene.outputs)
-        grid, n = len(scene.plane.grid), len(scene.points)
-        on_grid, at_points, at_tested = np.split(found, [grid, grid + n])
+        on_grid, at_points, at_tested = np.split(found, [at, at + len(scene.points)])
         if self._map_plane is not None:
-            maps = scores(network.outputs, self._map_plane.grid, self._neurons)
+            maps = scores(self._network.outputs, self._map_plane.grid, self._neurons)
         return Frame(
             self._kept[-1].step + 1 if self._kept else 0,
             accuracy(at_points, scene.labels),
             accuracy(at_tested, scene.truth) if len(scene.truth) else None,
             on_grid,
             maps,
-            network.numbers("data"),
+            self._network.numbers("data"),
             gradients,
-            *known,
+            *(x if math.isfinite(x) else None for x in losses),
         )
 
     def all_frames(self) -> list[Frame]:
@@ -154,18 +150,34 @@ class History:
         {'loss': [0.7], 'accuracy': [1.0]}
         """
         frames = self.all_frames()
+
+        def known(**names: str) -> dict[str, list[Any]]:
+            rows = {key: [getattr(frame, name) for frame in frames] for key, name in names.items()}
+            return {key: row for key, row in rows.items() if row != [None] * len(frames)}
+
         return {
-            "training": _rows(frames, loss="loss", accuracy="accuracy"),
-            "validation": _rows(frames, loss="validation_loss", accuracy="validation_accuracy"),
+            "training": known(loss="loss", accuracy="accuracy"),
+            "validation": known(loss="validation_loss", accuracy="validation_accuracy"),
             "epochs": [frame.step for frame in frames],
             "unit": self.unit,
         }
 
-    def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> None:
-        """Writes the run, completely or not at all, as a .gif or as an .html page with a slider.
+    def page(self) -> Page:
+        """The run as a page with a slider: boundary, curves and network.
 
         If the weights have changed since the last `record`, an additional frame at the end shows
         the current model, without loss and gradients.
+
+        >>> History(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1]).page()
+        <a recorded run: .show() opens it, .save('page.html') writes it>
+        """
+        run, film = {"run": self._data()}, self._gif
+        return Page(
+            "recorded", run, "a recorded run", 760, self.title, layout="playground", film=film
+        )
+
+    def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> None:
+        """Writes the run, completely or not at all, as a .gif or as an .html page with a slider.
 
         `dark` gives a GIF a dark background; a page follows the reader's settings.
 
@@ -173,28 +185,24 @@ class History:
             ValueError: the path ends in neither .gif nor .html.
             OSError: the file cannot be written.
         """
-        as_gif = check_path(path, ["gif", "html"]) == "gif"
-        write_whole(path, self.gif(dark=dark) if as_gif else self.page().encode())
+        self.page().save(path, dark=dark)
 
     def show(self) -> None:
         """Displays the run in a notebook; elsewhere, opens its page in the browser."""
-        show(self, "training.html", self.save)
+        self.page().show()
 
-    def gif(self, *, dark: bool = False) -> bytes:
-        """The run as an animated GIF: 80 ms for each frame, 2 s for the last one.
+    def _repr_html_(self) -> str:
+        return self.page()._repr_html_()
 
-        >>> animate(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1], resolution=3).gif()[:6]
-        b'GIF89a'
-        """
+    def _gif(self, dark: bool) -> bytes:
+        # The run as an animated GIF: 80 ms for each frame, 2 s for the last one.
         frames, curves = self.all_frames(), self.curves()
         width, height = figure_size(self.scene.plane)
         size = (7.2, 7.2 * height / (width + 3.2) + 0.3 * bool(self.title))
         figure = NotebookFigure(size, dark)
         canvas = FigureCanvasAgg(figure)
         panels = figure.subplot_mosaic(
-            [["boundary", "loss"], ["boundary", "accuracy"]],
-            width_ratios=[width, 2.7],
-            subplot_kw={"facecolor": "none"},
+            [["boundary", "loss"], ["boundary", "accuracy"]], width_ratios=[width, 2.7]
         )
         ink = theme_of(panels["boundary"])["ink"]
         figure.suptitle(self.title.replace("$", r"\$"), color=ink, fontsize="large")
@@ -217,27 +225,17 @@ class History:
             pictures.append(np.array(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
         return animated_gif(pictures, [*[80] * (len(pictures) - 1), 2000])
 
-    def page(self) -> str:
-        """A self-contained HTML page: boundary, curves and network, with a slider.
-
-        >>> History(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1]).page()[:15]
-        '<!doctype html>'
-        """
-        return recorded(self._data())
-
-    def _repr_html_(self) -> str:
-        return notebook_frame(self.page(), "Training, step by step", height=760)
-
     def _data(self) -> dict[str, Any]:
         frames, scene, plane = self.all_frames(), self.scene, self.scene.plane
         low, high = plane.low, plane.high
         packed, units = zip(*(_as_bytes(frame.scores) for frame in frames), strict=True)
+        curves = self.curves()
         data: dict[str, Any] = {
-            "title": self.title,
-            "unit": self.unit,
+            "steps": curves.pop("epochs"),
+            **curves,
             "names": scene.names,
-            "points": ((scene.everywhere - low) / (high - low)).round(4).tolist(),
-            "labels": np.concatenate([scene.labels, scene.truth]).tolist(),
+            "points": scene.everywhere.tolist(),
+            "labels": [*scene.labels.tolist(), *scene.truth.tolist()],
             "trainingPoints": len(scene.points),
             "truth": [scene.line.tolist()] if len(scene.line) else [],
             "low": low.tolist(),
@@ -246,38 +244,23 @@ class History:
             "grid": plane.shape,
             "scores": _base64(packed, np.int8),
             "units": units,
-            "steps": [frame.step for frame in frames],
-            "losses": [frame.loss for frame in frames],
-            "accuracies": [frame.accuracy for frame in frames],
             "sizes": self._network.sizes,
         }
-        data |= _rows(
-            frames,
-            validationLosses="validation_loss",
-            validationAccuracies="validation_accuracy",
-        )
         if self._map_plane is not None:
             # The outputs of a neuron are divided by their largest absolute value if it is above 1.
             maps = np.stack([frame.maps.T for frame in frames if frame.maps is not None])
             maps /= np.maximum(1.0, abs(maps).max(axis=-1, keepdims=True))
             data["mapGrid"], data["maps"] = self._map_plane.shape, _base64(127 * maps, np.int8)
         if 0 < len(frames[0].weights) <= MOST_WEIGHTS:
-            gradients = [frame.gradients for frame in frames]
+            unknown = np.zeros_like(frames[0].weights)
+            gradients = [unknown if f.gradients is None else f.gradients for f in frames]
             data["weights"], data["weightScales"] = _scaled([frame.weights for frame in frames])
-            data["gradients"], data["gradientScales"] = _scaled(
-                [np.zeros_like(frames[0].weights) if g is None else g for g in gradients]
-            )
-            data["hasGradients"] = [g is not None for g in gradients]
+            data["gradients"], data["gradientScales"] = _scaled(gradients)
+            data["hasGradients"] = [frame.gradients is not None for frame in frames]
         return data
 
 
 animate = History
-
-
-def _rows(frames: list[Frame], **names: str) -> dict[str, list[Any]]:
-    # A row for each key: the attribute of this name in every frame. Rows of None are left out.
-    rows = {key: [getattr(frame, name) for frame in frames] for key, name in names.items()}
-    return {key: row for key, row in rows.items() if row != [None] * len(frames)}
 
 
 def _as_bytes(scores: Array) -> tuple[Array, float]:

@@ -1,4 +1,4 @@
-"""Labelled points in a plane, a grid over the rectangle around them, and a model's scores there."""
+"""A grid over the rectangle around some points in a plane, and a model's scores there."""
 
 from __future__ import annotations
 
@@ -11,60 +11,11 @@ from typing import Any
 import numpy as np
 
 from micrograd.core.node import innermost
-from micrograd.core.shapes import fix_of, flat, without_nan
+from micrograd.core.shapes import flat
 from micrograd.engine import Value, no_grad
-from micrograd.plot.figure import MARKERS
+from micrograd.pages.points import examples
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-def examples(
-    X: Any, y: Any, names: Sequence[str] | None = None, which: str = ""
-) -> tuple[Array, Array, list[str]]:
-    """Checked points of shape (n, 2), class indices of shape (n,), and a name for each class.
-
-    Args:
-        X: n points with two coordinates each.
-        y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1.
-        names: names of the classes; by default the labels.
-        which: ending of the names X and y in messages, such as "_validation".
-
-    Raises:
-        ValueError: the shapes or labels are not as described, a coordinate is not finite, or there
-            are more than 8 classes.
-
-    >>> examples([[0, 0], [1, 2]], [-1, 1])[1:]
-    (array([0, 1]), ['-1', '1'])
-    """
-    points, labels = np.asarray(X, dtype=float), np.asarray(y)
-    if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
-        raise ValueError(f"X{which} expects n points, shape (n, 2), got shape {points.shape}")
-    if labels.shape != points.shape[:1]:
-        raise ValueError(
-            f"y{which} expects {len(points)} labels, one for each point, got shape "
-            f"{labels.shape}: {fix_of(labels, 'pass as many labels as points')}"
-        )
-    if not np.isfinite(points).all():
-        raise ValueError(
-            f"X{which} expects finite coordinates, got NaN or infinity: {without_nan('X', 2)}"
-        )
-    known = set(labels.tolist())
-    signs, most, shown = known <= {-1, 1}, len(MARKERS), sorted(known, key=str)[:5]
-    if names is None:
-        if known > {1} and 0 not in known and known <= set(range(most + 1)):
-            raise ValueError(f"y{which} expects labels from 0, got {shown}: pass y - {min(known)}, "
-                             "or names=[...] if class 0 has no point")  # fmt: skip
-        k = max(2, int(max(known)) + 1) if known <= set(range(most)) else 2
-        names = ["-1", "1"] if signs and -1 in known else [str(label) for label in range(k)]
-    if not 2 <= len(names) <= most:
-        raise ValueError(f"names expects the names of 2 to {most} classes, got {len(names)}")
-    if not (signs and len(names) == 2) and not known <= set(range(len(names))):
-        wrong = min(known - set(range(len(names))), key=str)
-        raise ValueError(
-            f"y{which} expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes "
-            f"(at most {most}), got {shown}: {fix_of(wrong, 'pass class indices', len(names))}"
-        )
-    return points, (labels > 0 if signs else labels).astype(int), list(names)
 
 
 class Plane:
@@ -120,9 +71,10 @@ class Plane:
 class Scene:
     """What stays the same in a picture while a model learns; the arguments of `plot.animate`.
 
-    `points`, `labels` and `names` are as in `examples`; `tested` and `truth` are points and labels
-    for validation, or none; `line` is the true boundary, shape (m, 2), or none. A model returns
-    `outputs` scores for each point. `plane` is the rectangle around all points, `everywhere`.
+    `points`, shape (n, 2), `labels` and `names` are as in `examples`; `tested` and `truth` are
+    points and labels for validation, or none; `line` is the true boundary, shape (m, 2), or none. A
+    model returns `outputs` scores for each point. `plane` is the rectangle around all points,
+    `everywhere`.
     """
 
     def __init__(
@@ -132,14 +84,12 @@ class Scene:
         names: Sequence[str] | None = None,
         resolution: int | None = None,
         true_boundary: Any = None,
-        X_validation: Any = None,
-        y_validation: Any = None,
+        validation: tuple[Any, Any] = (None, None),
     ) -> None:
-        self.points, self.labels, self.names = examples(X, y, names)
-        self.tested, self.truth = self.points[:0], self.labels[:0]
-        if X_validation is not None or y_validation is not None:
-            validation = examples(X_validation, y_validation, self.names, "_validation")
-            self.tested, self.truth, _ = validation
+        points, labels, self.names = examples(X, y, names)
+        tested, truth, _ = examples(*validation, self.names, "_validation")
+        self.points, self.tested = np.array(points), np.array(tested).reshape(-1, 2)
+        self.labels, self.truth = np.array(labels), np.array(truth, dtype=int)
         self.line = np.asarray(() if true_boundary is None else true_boundary, dtype=float)
         if self.line.size and (self.line.shape[1:] != (2,) or not np.isfinite(self.line).all()):
             raise ValueError(

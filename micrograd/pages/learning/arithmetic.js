@@ -12,6 +12,7 @@ import {Graph} from "../shared/program.js";
 import {Steps} from "../shared/steps.js";
 import {filled} from "../shared/texts.js";
 import {INPUTS, inputWeight} from "./assembly.js";
+import {attention, chooseMore, clock, experiment, setWeight} from "./state.js";
 
 const PHASES = {forward: "{{opened.forward}}", seed: "{{opened.backward}}", backward: "{{opened.backward}}"};
 
@@ -33,13 +34,13 @@ function partOf({graph, d, g}, shownNodes, hasRest) {
   return new Graph({rules: [...graph.rules, rest], nodes, leaves});
 }
 
-//   onTurn(place, steps)  a knob on a parameter was turned;  onPick(weight): a parameter was pressed
-export function makeArithmetic({experiment, attention, clock, onTurn, onPick}) {
+export function makeArithmetic() {
   const place = k => experiment.model.parameters.indexOf(nodes[k]);
   const stage = new Stage($("opened-graph"), {
     map: $("opened-map"),
-    onTurn: (k, steps) => onTurn(place(k), steps),
-    onPick: k => place(k) >= 0 && onPick(experiment.weightAt(place(k))),
+    onTurn: (k, steps) =>
+      setWeight(place(k), Math.round(1000 * (experiment.training.p[place(k)] + 0.1 * steps)) / 1000),
+    onPick: k => place(k) >= 0 && chooseMore({kind: "weight", weight: place(k)}),
   });
   let key = "", // a text that changes with what is shown
     nodes,

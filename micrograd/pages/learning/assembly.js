@@ -23,9 +23,7 @@ class Assembly {
   add(piece, inputs) {
     const rules = piece.rules.map(rule => this.rule(rule)),
       at = [];
-    piece.inputs.forEach((node, k) => {
-      at[node] = inputs[k];
-    });
+    for (const [k, node] of piece.inputs.entries()) at[node] = inputs[k];
     piece.nodes.forEach(([rule, ...operands], i) => {
       if (at[i] !== undefined) return;
       at[i] =
@@ -59,9 +57,8 @@ export function perceptron(sizes, activations, pieces) {
         bias = graph.leaf();
       parameters.push(...weights, bias);
       let total = bias;
-      weights.forEach((w, k) => {
+      for (const [k, w] of weights.entries())
         total = graph.add(pieces.weighted, [total, w, values[k]])[pieces.weighted.outputs[0]];
-      });
       const piece = pieces[activations[layer]];
       const output = graph.add(piece, [total])[piece.outputs[0]];
       return {first, inputs: values, weights, bias, output, begin, end: graph.nodes.length};

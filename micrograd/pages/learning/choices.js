@@ -7,16 +7,21 @@ import {theme} from "./canvas.js";
 import {markerOf} from "./plane.js";
 import {ONLY_TWO, SHAPES, samples} from "./samples.js";
 import {aroundPoints} from "./sight.js";
+import {attention, change, experiment} from "./state.js";
 import {MEANING} from "./words.js";
 
 const NAMES = JSON.parse("{{shape.*}}");
 
-//   onShape(name)  a shape was chosen
-// Returns draw(), and brush(): the class of new points.
-export function makeChoices(experiment, onShape) {
-  const {data, classes} = experiment;
-  let brush = 0;
+// Returns a function that draws them.
+export function makeChoices() {
+  const {data, classes, settings} = experiment;
 
+  function chooseShape(shape) {
+    change(() => {
+      settings.data = shape;
+      experiment.drawExamples();
+    });
+  }
   const choice = (isOn, click, ...contents) => make("button", {"aria-pressed": isOn, click}, ...contents);
 
   function shapeButton(shape) {
@@ -35,18 +40,18 @@ export function makeChoices(experiment, onShape) {
       context.fill();
     }
     const name = MEANING[shape] ? word(shape, NAMES[shape], false) : NAMES[shape];
-    const isOn = shape === experiment.settings.data && !experiment.byHand;
-    const made = choice(isOn, () => onShape(shape), small, name);
+    const isOn = shape === settings.data && !experiment.byHand;
+    const made = choice(isOn, () => chooseShape(shape), small, name);
     made.dataset.shape = shape;
     return made;
   }
 
   function brushButton(name, label) {
-    const choose = () => {
-      brush = label;
+    const take = () => {
+      attention.brush = label;
       draw();
     };
-    const made = choice(label === brush, choose, markerOf(label, 2), make("bdi", "", name));
+    const made = choice(label === attention.brush, take, markerOf(label, 2), make("bdi", "", name));
     made.setAttribute("aria-label", filled("{{plane.brush}}", {name}));
     return made;
   }
@@ -57,5 +62,5 @@ export function makeChoices(experiment, onShape) {
     $("brush").replaceChildren(...data.names.map(brushButton));
   }
 
-  return {draw, brush: () => brush};
+  return draw;
 }

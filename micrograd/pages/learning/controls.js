@@ -5,6 +5,7 @@ import {word} from "../shared/glossary.js";
 import {filled} from "../shared/texts.js";
 import {OPTIMIZERS} from "./optimizers.js";
 import {drawLegend} from "./plane.js";
+import {change, experiment} from "./state.js";
 
 const RATES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1, 3, 10];
 const PENALTIES = [0, 0.0001, 0.001, 0.01, 0.03, 0.1, 0.3];
@@ -17,16 +18,15 @@ const LOSSES = {
   "your loss": "{{loss.own}}",
 };
 
-//   onChange(what)  something is to be changed by calling what(), so that it can be undone
-//   presses         what a press does, for each button by its id
+//   presses  what a press does, for each button by its id
 // Returns show(), which brings the controls to the present state, and rate(up): to the next learning rate.
-export function makeControls({experiment, onChange, presses}) {
+export function makeControls(presses) {
   const {settings, data, isFixed} = experiment,
     shapes = $("shapes").children;
 
   function set(name, value, then = () => {}) {
     if (settings[name] !== value)
-      onChange(() => {
+      change(() => {
         settings[name] = value;
         then();
       });
@@ -105,7 +105,7 @@ export function makeControls({experiment, onChange, presses}) {
     changed("decay", list => set("decay", +list.value));
     changed("loss-name", list => set("loss", list.value, () => experiment.reassemble()));
     changed("activation", list =>
-      onChange(() => {
+      change(() => {
         const last = experiment.activations.at(-1);
         experiment.activations = [...experiment.hidden.map(() => list.value), last];
         experiment.reassemble();

@@ -1,7 +1,7 @@
 // The panel of details: the point, the weight or the table that was chosen; at first, how it all works.
 // Names and numbers go into the page as text, never as markup.
 
-import {button, make, strong} from "../shared/elements.js";
+import {$, button, make, row, strong} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
 import {inFormula, number} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
@@ -9,6 +9,18 @@ import {showCurve} from "./curves.js";
 import {OPTIMIZERS} from "./optimizers.js";
 import {pointsOf} from "./pasted.js";
 import {hasScript, scriptOf} from "./script.js";
+import {
+  MOST_POINTS,
+  attention,
+  change,
+  choose,
+  clock,
+  deletePoint,
+  experiment,
+  setExamples,
+  setWeight,
+  withPoint,
+} from "./state.js";
 import {predicted} from "./training.js";
 
 const NUDGE = 0.01;
@@ -55,17 +67,20 @@ function updateLines(name, figures, k) {
   return [...lines, ["", step, "{{weight.moves}}"]];
 }
 
-//   attention    {chosen, ...}: what one looks at, as in playground.js;  clock: whether it trains
-//   onChoose(what)  something else was chosen;  onWeight(place, number): a weight was typed
-//   onPaste(points)  these points were pasted;  most: how many there may be
-//   onPoint(i, change)  a point was changed by numbers;  onDelete()  the chosen point is to go
-export function makeDetails(
-  place,
-  {experiment, attention, clock, onChoose, onWeight, onPoint, onDelete, onPaste, most},
-) {
+// Takes points that were pasted.
+function takePoints(points) {
+  change(() => {
+    Object.assign(experiment, {examples: experiment.divided(points), byHand: true});
+    experiment.look();
+  });
+}
+const changePoint = (point, changed) => setExamples(withPoint(point, changed));
+
+export function makeDetails() {
+  const place = $("details");
   let frames = 0;
   const head = (title, about = "") => {
-    const close = button("×", () => onChoose({}), "{{details.close}}");
+    const close = button("×", () => choose({}), "{{details.close}}");
     return make("div", "top", make("h2", "", title), make("span", "faint", about), close);
   };
 
@@ -97,8 +112,8 @@ export function makeDetails(
 
   function introduction() {
     const step = (name, kind, text, values = {}) => make("li", "", strong(`${name} `, kind), ...sentence(text, values));
-    const last = button("{{how.last}}", () => onChoose({...attention.chosen, kind: "slice", slice: true}));
-    const all = button("{{how.all}}", () => onChoose({...attention.chosen, kind: "table", table: true}));
+    const last = button("{{how.last}}", () => choose({...attention.chosen, kind: "slice", slice: true}));
+    const all = button("{{how.all}}", () => choose({...attention.chosen, kind: "table", table: true}));
     return [
       make("h2", "", "{{how.title}}"),
       make(
@@ -118,17 +133,15 @@ export function makeDetails(
     const {optimizer} = settings,
       {memory} = OPTIMIZERS[optimizer];
     training.backward(trained);
-    const row = (kind, ...cells) => make("tr", "", ...cells.map(cell => make(kind, "", cell)));
-    const rows = model.parameters.map((_, i) => {
-      const weight = experiment.weightAt(i),
-        figures = training.nextOf(i, settingsOfStep);
-      const name = experiment.weightName(weight);
-      const pick = button(name, () => onChoose({...attention.chosen, kind: "weight", weight}), name);
+    const rows = model.parameters.map((_, weight) => {
+      const figures = training.nextOf(weight, settingsOfStep),
+        name = experiment.weightName(weight);
+      const pick = button(name, () => choose({...attention.chosen, kind: "weight", weight}), name);
       const magenta = ["g", ...memory].map(figure => make("span", "gradient", number(figures[figure])));
-      return row("td", pick, number(figures.w), ...magenta, number(figures.next));
+      return row([pick, number(figures.w), ...magenta, number(figures.next)]);
     });
     const names = ["{{term.weight}}", "data", "{{term.gradient}}", ...memory, "{{weights.next}}"];
-    const table = make("table", "", row("th", ...names), ...rows);
+    const table = make("table", "", row(names, "th"), ...rows);
     return [head("{{weights.title}}", filled("{{weights.step}}", {optimizer})), make("div", "scroll", table)];
   }
 
@@ -154,8 +167,8 @@ export function makeDetails(
     area.placeholder = [`x1, x2, class`, `0.5, -1.2, ${names[0]}`, `-0.3, 0.8, ${names[1]}`].join("\n");
     const said = make("output", {"aria-live": "polite"});
     const use = button("{{csv.use}}", () => {
-      const {points, error} = pointsOf(area.value, names, most);
-      if (points) onPaste(points);
+      const {points, error} = pointsOf(area.value, names, MOST_POINTS);
+      if (points) takePoints(points);
       said.className = error ? "wrong" : "";
       said.textContent = error ?? filled("{{csv.read}}", {n: points.length});
     });
@@ -176,19 +189,24 @@ export function makeDetails(
     return [top, make("div", "row", make("span", "faint", "{{script.about}}"), copy), area];
   }
 
-  function weightDetail(weight) {
+  function weightDetail(at) {
     const {training, settings, settingsOfStep, trained, isFixed} = experiment;
     const {optimizer} = settings;
-    const at = experiment.placeOf(weight);
-    const figures = training.figures(at, trained, settingsOfStep);
-    const neuron = isFixed ? "" : experiment.neuronName(weight.layer, weight.index);
-    const from = () => experiment.neuronName(weight.layer - 1, weight.input);
+    training.backward(trained);
+    const figures = training.nextOf(at, settingsOfStep);
+    const {layer, index, input} = experiment.lines[at] ?? {};
+    const [neuron, from] = isFixed
+      ? []
+      : [
+          [layer, index],
+          [layer - 1, input],
+        ].map(at => experiment.neuronName(...at));
     const about = isFixed
       ? "{{weight.parameter}}"
-      : experiment.isBias(weight)
+      : experiment.isBias(at)
         ? filled("{{weight.bias}}", {neuron})
-        : filled("{{weight.from}}", {from: from(), to: neuron});
-    const typed = field("{{weight.name}}", figures.w, x => onWeight(at, x), "w =");
+        : filled("{{weight.from}}", {from, to: neuron});
+    const typed = field("{{weight.name}}", figures.w, x => setWeight(at, x), "w =");
     const says = {
       g: gradient(figures.g),
       size: number(NUDGE),
@@ -199,7 +217,7 @@ export function makeDetails(
       make("div", "line", make("span", `code ${kind}`, formula), make("span", "faint", about)),
     );
     return [
-      head(experiment.weightName(weight), about),
+      head(experiment.weightName(at), about),
       make("div", "row weight", typed, make("span", "faint", "{{weight.type}}")),
       paragraph("{{weight.gradient}}", says),
       make("p", "faint lead", filled("{{weight.step}}", {optimizer})),
@@ -216,12 +234,12 @@ export function makeDetails(
       const text = filled("{{plane.class}}", {name});
       return new Option(text, k, k === label, k === label);
     });
-    const change = ({target}) => onPoint(point, {label: +target.value});
+    const change = ({target}) => changePoint(point, {label: +target.value});
     const fields = [
-      field("x1", x, number => onPoint(point, {x: number}), "x₁"),
-      field("x2", y, number => onPoint(point, {y: number}), "x₂"),
+      field("x1", x, number => changePoint(point, {x: number}), "x₁"),
+      field("x2", y, number => changePoint(point, {y: number}), "x₂"),
       make("select", {"aria-label": "{{point.class}}", change}, ...options),
-      button("{{point.delete}}", onDelete),
+      button("{{point.delete}}", deletePoint),
     ];
     const says = {
       scores: strong([...training.scores].map(number).join(", ")),

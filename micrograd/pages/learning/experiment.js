@@ -84,8 +84,8 @@ export class Experiment {
       this.curves = Object.fromEntries(Object.keys(this.curves).map(name => [name, []]));
       this.note();
     } else if (data.optimizer && !isLinked) {
-      this.training.updates = data.optimizer.steps;
-      for (const [name, numbers] of Object.entries(data.optimizer.memory))
+      this.training.updates = data.optimizer.step;
+      for (const [name, numbers] of Object.entries(data.optimizer.kept))
         this.training.memory[name] = Float64Array.from(numbers);
     }
   }
@@ -102,6 +102,12 @@ export class Experiment {
     const {data, settings} = this;
     this.loss = data.losses.find(l => l.name === settings.loss);
     this.model = this.isFixed ? whole(this.own.piece) : perceptron(this.sizes, this.activations, data.pieces);
+    // The line of each parameter in the picture of an MLP: {layer, index, input}. The bias comes last in its neuron.
+    this.lines = this.model.layers.flatMap((neurons, k) =>
+      neurons.flatMap(({weights}, index) =>
+        [...weights.keys(), weights.length].map(input => ({layer: k + 1, index, input})),
+      ),
+    );
     this.program = flattened(this.model, this.loss.classes);
     this.graphs = new Map();
     const steps = this.training ? this.training.steps : 0;
@@ -178,10 +184,10 @@ export class Experiment {
     const {p, G} = this.training,
       {settings} = this;
     const far = i => Math.abs(p[i] - before[i]);
-    const lines = [...p.keys()].filter(i => this.isFixed || !this.isBias(this.weightAt(i)));
-    const place = lines.reduce((most, i) => (far(i) > far(most) ? i : most), lines[0]);
+    const shown = [...p.keys()].filter(i => !this.isBias(i));
+    const place = shown.reduce((most, i) => (far(i) > far(most) ? i : most), shown[0]);
     this.moved = {
-      weight: this.weightAt(place),
+      weight: place,
       weights: before,
       before: before[place],
       after: p[place],
@@ -193,15 +199,18 @@ export class Experiment {
 
   // The losses on the straight way of the last single step: at 0 before it, at 1 after it, then beyond.
   alongStep(shares) {
-    const {p} = this.training,
-      after = p.slice(),
+    const after = this.training.p.slice(),
       before = this.moved.weights;
-    const losses = shares.map(share => {
-      for (let i = 0; i < p.length; i++) p[i] = before[i] + share * (after[i] - before[i]);
-      return this.training.judged(this.trained, this.loss.threshold).loss;
-    });
-    p.set(after);
-    return losses;
+    return shares.map(share => this.lossWith(before.map((w, i) => w + share * (after[i] - w))));
+  }
+  // The loss of the training points for other weights.
+  lossWith(weights) {
+    const {p} = this.training,
+      own = p.slice();
+    p.set(weights);
+    const {loss} = this.training.judged(this.trained, this.loss.threshold);
+    p.set(own);
+    return loss;
   }
 
   // Adds the present to the curves; of long curves every other number is dropped.
@@ -303,36 +312,20 @@ export class Experiment {
 
   // How far the loss moves when a parameter moves by `size`.
   nudged(place, size) {
-    const {p} = this.training,
-      here = this.trained,
-      before = p[place];
-    const at = this.training.judged(here, this.loss.threshold).loss;
-    p[place] = before + size;
-    const moved = this.training.judged(here, this.loss.threshold).loss - at;
-    p[place] = before;
-    return moved;
+    const {p} = this.training;
+    return this.lossWith(p.with(place, p[place] + size)) - this.lossWith(p);
   }
 
-  // ---- Weights and their names. A weight is {layer, index, input}, or {place} if it is not an MLP.
+  // ---- Weights by their place among all parameters, and their names
 
-  /** @returns {any} */
-  weightAt(place) {
-    if (this.isFixed) return {place};
-    for (const [k, layer] of this.model.layers.entries())
-      for (const [index, {first, weights}] of layer.entries())
-        if (place >= first && place <= first + weights.length) return {layer: k + 1, index, input: place - first};
-    return null;
+  isBias(place) {
+    const weight = this.lines[place]; // none in a model that is not an MLP
+    return !!weight && weight.input === this.sizes[weight.layer - 1];
   }
-  placeOf({place, layer, index, input}) {
-    return this.isFixed ? place : this.model.layers[layer - 1][index].first + input;
-  }
-  isBias({layer, input}) {
-    return !this.isFixed && input === this.sizes[layer - 1];
-  }
-  weightName(weight) {
-    if (this.isFixed) return this.own.called[weight.place];
-    const {layer, index, input} = weight;
-    const name = this.isBias(weight) ? "b" : inputWeight(input);
+  weightName(place) {
+    if (this.isFixed) return this.own.called[place];
+    const {layer, index, input} = this.lines[place];
+    const name = this.isBias(place) ? "b" : inputWeight(input);
     // A network of one neuron has the names of its formula: w₁, w₂, b.
     return this.model.layers.flat().length === 1 ? name : `${this.neuronName(layer, index)}.${name}`;
   }
@@ -349,8 +342,5 @@ export class Experiment {
   }
   hasNeuron({layer, index}) {
     return !this.isFixed && index < (this.sizes[layer] ?? 0);
-  }
-  hasWeight(weight) {
-    return this.isFixed || (this.hasNeuron(weight) && weight.input <= this.sizes[weight.layer - 1]);
   }
 }

@@ -31,9 +31,8 @@ function backwardLines(graph, roots, receivers, named, prefix) {
   const alive = new Set(receivers.keys()),
     sums = graph.nodes.map(() => []),
     lines = [];
-  graph.nodes.forEach(([rule, ...operands], i) => {
+  for (const [i, [rule, ...operands]] of graph.nodes.entries())
     if (rule >= 0 && operands.some((k, n) => alive.has(k) && graph.rules[rule].shares[n] !== 0)) alive.add(i);
-  });
   for (const [node, text] of roots) sums[node].push(text);
   for (let i = graph.nodes.length - 1; i >= 0; i--) {
     if (!alive.has(i) || !sums[i].length) continue;
@@ -60,12 +59,8 @@ export function flattened(model, losses) {
   const {graph, inputs, parameters, outputs} = model;
   const names = () => {
     const named = [];
-    inputs.forEach((node, k) => {
-      named[node] = "xy"[k];
-    });
-    parameters.forEach((node, k) => {
-      named[node] = `p[${k}]`;
-    });
+    for (const [k, node] of inputs.entries()) named[node] = "xy"[k];
+    for (const [k, node] of parameters.entries()) named[node] = `p[${k}]`;
     return named;
   };
   const named = names(),
@@ -75,9 +70,7 @@ export function flattened(model, losses) {
     losses.map((piece, label) => {
       const here = [],
         root = piece.outputs[0];
-      piece.inputs.forEach((node, k) => {
-        here[node] = named[outputs[k]];
-      });
+      for (const [k, node] of piece.inputs.entries()) here[node] = named[outputs[k]];
       const lines = forwardLines(piece, [root], here, "l");
       lines.push(`loss = ${here[root]};`);
       const receivers = new Map(piece.inputs.map((node, k) => [node, `${slopes[k]} =`]));

@@ -1,12 +1,17 @@
 // Points by hand: a pointer on the plane adds, moves and chooses points.
 
+import {$} from "../shared/elements.js";
+import {addPoint, ask, choose, deletePoint, experiment, showAgain, withPoint} from "./state.js";
+
+function movePoint(point, x, y) {
+  Object.assign(experiment, {examples: withPoint(point, {x, y}), byHand: true});
+  experiment.note();
+  ask();
+}
+
 //   geometry()        of the last drawPlane
-//   examples()        the points
-//   onAdd(x, y)       an empty place was pressed
-//   onChoose(i)       a point was pressed
-//   onGrab()          a point begins to move;  onMove(i, x, y): it moves;  onDrop(): it stays there
-//   onDelete()        the key Delete was pressed
-export function makeHand(canvas, {geometry, examples, onAdd, onChoose, onGrab, onMove, onDrop, onDelete}) {
+export function makeHand(geometry) {
+  const canvas = $("boundary");
   let held = null; // {left, top, point, isMoving} while a button or finger is down
   const rounded = x => Math.round(x * 1e4) / 1e4;
   const place = event => {
@@ -16,7 +21,7 @@ export function makeHand(canvas, {geometry, examples, onAdd, onChoose, onGrab, o
   const nearest = (left, top, reach) => {
     let best = -1,
       least = reach;
-    examples().forEach(({x, y}, i) => {
+    experiment.examples.forEach(({x, y}, i) => {
       const distance = Math.hypot(geometry().across(x) - left, geometry().up(y) - top);
       if (distance < least) [best, least] = [i, distance];
     });
@@ -48,9 +53,9 @@ export function makeHand(canvas, {geometry, examples, onAdd, onChoose, onGrab, o
     if (!held.isMoving) {
       held.isMoving = true;
       canvas.setPointerCapture(event.pointerId);
-      onGrab();
+      experiment.remember();
     }
-    onMove(held.point, ...geometry().at(left, top).map(rounded));
+    movePoint(held.point, ...geometry().at(left, top).map(rounded));
   });
   canvas.addEventListener("pointercancel", () => {
     held = null;
@@ -61,11 +66,11 @@ export function makeHand(canvas, {geometry, examples, onAdd, onChoose, onGrab, o
       [left, top] = place(event);
     const hasMoved = Math.hypot(left - held.left, top - held.top) >= 8;
     held = null;
-    if (isMoving) onDrop();
-    else if (point >= 0) onChoose(point);
-    else if (!hasMoved && geometry().isInside(left, top)) onAdd(...geometry().at(left, top).map(rounded));
+    if (isMoving) showAgain();
+    else if (point >= 0) choose({kind: "point", point});
+    else if (!hasMoved && geometry().isInside(left, top)) addPoint(...geometry().at(left, top).map(rounded));
   });
   canvas.addEventListener("keydown", event => {
-    if (event.key === "Delete") onDelete();
+    if (event.key === "Delete") deletePoint();
   });
 }

@@ -4,6 +4,7 @@
 import {$, button, make, strong} from "../shared/elements.js";
 import {decimals, number, percent} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
+import {attention, clock, experiment, showAgain} from "./state.js";
 
 const TOLD = JSON.parse("{{lesson.*}}");
 const GROUND = ["plane", "training", "inside", "details", "data-panel"]; // what waits for the answer
@@ -50,13 +51,18 @@ const canTeach = ({isFixed, outputs, activations, data}) =>
   activations.at(-1) === "linear" &&
   ["cross-entropy", "squared error"].every(name => data.losses.some(loss => loss.name === name));
 
-//   onChange()  the experiment is another one: show it
-// Returns isAsking(), and leave().
-export function makeLessons({experiment, onChange}) {
+// Returns a function that leaves the lesson.
+export function makeLessons() {
   let lesson = "",
     at = 0,
-    asking = false,
     before = null;
+
+  // The experiment is another one.
+  function showOther() {
+    clock.pause();
+    attention.chosen = {};
+    showAgain();
+  }
 
   const text = part => TOLD[`${lesson}.${at + 1}.${part}`];
   const figures = () => {
@@ -68,8 +74,8 @@ export function makeLessons({experiment, onChange}) {
     for (let i = 0; i < count; i++) experiment.step();
   };
   function wait(isAsking) {
-    asking = isAsking;
-    for (const id of GROUND) $(id).inert = asking;
+    attention.asking = isAsking;
+    for (const id of GROUND) $(id).inert = isAsking;
   }
 
   function ask() {
@@ -83,7 +89,7 @@ export function makeLessons({experiment, onChange}) {
     const answers = ["a", "b", "c"].map(name => button(text(name), () => answer(name, from)));
     show(make("p", "", filled(text("ask"), from)), make("div", "row", ...answers));
     if (at) answers[0].focus();
-    onChange();
+    showOther();
   }
   function answer(name, from) {
     const step = LESSONS[lesson][at],
@@ -104,7 +110,7 @@ export function makeLessons({experiment, onChange}) {
       make("p", "", filled(text("why"), {...from, ...to})),
       make("div", "row", next),
     );
-    onChange();
+    showOther();
     next.focus();
   }
   function go(by) {
@@ -129,7 +135,7 @@ export function makeLessons({experiment, onChange}) {
     wait(false);
     experiment.undone = [...undone, kept];
     experiment.undo();
-    onChange();
+    showOther();
   }
 
   $("lessons").append(...Object.keys(LESSONS).map(name => new Option(TOLD[`${name}.title`], name)));
@@ -141,5 +147,5 @@ export function makeLessons({experiment, onChange}) {
     at = 0;
     ask();
   });
-  return {isAsking: () => asking, leave};
+  return leave;
 }

@@ -2,6 +2,7 @@
 // in an address is left out. Pure.
 
 import {readAddress} from "../shared/address.js";
+import {unpacked} from "../shared/numbers.js";
 
 const inRange =
   (low, high, whole = false) =>
@@ -29,10 +30,9 @@ function packed(numbers) {
   for (const byte of bytes) text += String.fromCharCode(byte);
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
-function unpacked(text) {
+function weightsOf(text) {
   try {
-    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), c => c.charCodeAt(0));
-    const numbers = [...new Float64Array(bytes.buffer)];
+    const numbers = [...unpacked(text.replaceAll("-", "+").replaceAll("_", "/"), Float64Array)];
     return numbers.every(Number.isFinite) ? numbers : undefined;
   } catch {
     return undefined;
@@ -70,7 +70,7 @@ export function fromAddress(hash, choices, classes) {
     ...NUMBERS,
     ...Object.fromEntries(Object.entries(choices).map(([name, list]) => [name, oneOf(list)])),
     net: listOf("-", inRange(1, 8, true), Boolean, 5),
-    weights: unpacked,
+    weights: weightsOf,
     points: listOf("~", point, isPoint, 400),
   };
   /** @type {any} */

@@ -4,7 +4,7 @@ import {$, make, press, strong} from "../shared/elements.js";
 import {rough} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {INPUTS} from "./assembly.js";
-import {prepared, stretch, theme} from "./canvas.js";
+import {stretch, theme} from "./canvas.js";
 
 const MOST_MOVES = 12; // lines with the move of their weight; of more lines only the marked one has it
 const SAID = {output: "{{net.below.output}}", gradient: "{{net.below.gradient}}"}; // below a neuron
@@ -12,21 +12,21 @@ const SAID = {output: "{{net.below.output}}", gradient: "{{net.below.gradient}}"
 export const thickest = (isGradient, most) =>
   filled(isGradient ? "{{net.thickest.gradient}}" : "{{net.thickest.weight}}", {x: rough(most, 3)});
 
-// Connects the picture to its place, which gets a canvas for the lines and a button for each neuron.
+const isSame = (a, b) => a.layer === b.layer && a.index === b.index && a.input === b.input;
+
+// Connects the picture to its place, which gets a drawing of the lines and a button for each neuron.
 //   onNeuron(layer, index)       a neuron was pressed; layers count from 1, layer 0 is the inputs
 //   onPoint(layer, index)        a neuron is pointed at, or null
 //   onLine(layer, index, input)  a line was pressed
 //   onSize(layer, change)        neurons are to be added to a layer, or removed; null: no such buttons
 export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = null}) {
-  const canvas = make("canvas", {role: "img"});
-  place.replaceChildren(canvas);
+  const drawing = make("svg", {role: "img"});
   let shape = "",
     buttons = [],
     heads = [],
-    lines = [],
-    hovered = null;
+    lines = [];
 
-  // A button for each neuron, and above each layer its size.
+  // A line for each weight, a button for each neuron, and above each layer its size.
   function build(sizes, called) {
     const neuron = (layer, index) => {
       const name = called(layer, index),
@@ -67,7 +67,20 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
     };
     buttons = sizes.map((size, layer) => Array.from({length: size}, (_, i) => neuron(layer, i)));
     heads = sizes.map((size, layer) => make("div", "layer-head", ...head(size, layer)));
-    place.replaceChildren(canvas, ...buttons.flat(), ...heads);
+    lines = buttons
+      .slice(1)
+      .flatMap((neurons, k) =>
+        neurons.flatMap((_, index) => buttons[k].map((_, input) => lineOf({layer: k + 1, index, input}))),
+      );
+    drawing.replaceChildren(...lines.map(({group}) => group), make("g"));
+    place.replaceChildren(drawing, ...buttons.flat(), ...heads);
+  }
+
+  // Its colour, a thin line over it that shows the one pointed at, and room for the pointer around it.
+  function lineOf(weight) {
+    const press = onLine && {click: () => onLine(weight.layer, weight.index, weight.input)};
+    const paths = [make("path"), ...(onLine ? [make("path", "over"), make("path", {class: "reach", ...press})] : [])];
+    return {...weight, paths, group: make("g", onLine ? "line" : "", ...paths), from: [0, 0], to: [0, 0]};
   }
 
   // sizes; called(layer, index): the name of a neuron; hue: "weights" or "gradients"; number(layer, index,
@@ -82,7 +95,8 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
     }
     const isGradient = hue === "gradients";
     showKey(sizes, isGradient, most);
-    const [context, width] = prepared(canvas, height);
+    const width = Math.max(1, place.clientWidth);
+    drawing.setAttribute("height", height);
     const hasMaps = !!map(sizes.length - 1, 0),
       hasText = below(sizes.length - 1, 0).length > 0;
     const top = 34,
@@ -93,47 +107,29 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
     const x = layer => margin + (layer / Math.max(1, sizes.length - 1)) * (width - 2 * margin);
     const y = (layer, i) => top + (height - top) / 2 + (i - (sizes[layer] - 1) / 2) * gap - (hasText ? 6 : 0);
 
-    lines = [];
-    for (let layer = 1; layer < sizes.length; layer++) {
-      for (let i = 0; i < sizes[layer]; i++) {
-        for (let j = 0; j < sizes[layer - 1]; j++) {
-          const weight = number(layer, i, j) / most,
-            size = Math.min(1, Math.abs(weight)) || 0;
-          const isChosen = chosen && isSame(chosen, {layer, index: i, input: j});
-          const isNear =
-            chosen &&
-            chosen.input === undefined &&
-            chosen.index === (chosen.layer === layer ? i : chosen.layer === layer - 1 ? j : NaN);
-          const from = [x(layer - 1) + side / 2, y(layer - 1, j)],
-            to = [x(layer) - side / 2, y(layer, i)];
-          const path = bend(from, to);
-          lines.push({layer, index: i, input: j, from, to, path});
-          context.globalAlpha = isChosen || isNear ? 1 : (0.55 + 0.45 * size) * (chosen ? 0.6 : 1);
-          context.strokeStyle = Number.isNaN(weight)
-            ? theme.hairline
-            : isGradient
-              ? theme.gradient
-              : weight < 0
-                ? theme.negative
-                : theme.positive;
-          context.lineWidth = 0.9 + 5.1 * size + (isChosen ? 2 : 0);
-          context.setLineDash(isGradient && weight < 0 ? [5, 4] : []);
-          context.stroke(path);
-        }
-      }
+    for (const line of lines) {
+      const {layer, index, input, paths} = line;
+      const weight = number(layer, index, input) / most,
+        size = Math.min(1, Math.abs(weight)) || 0;
+      const isChosen = chosen && isSame(chosen, line);
+      const isNear =
+        chosen &&
+        chosen.input === undefined &&
+        chosen.index === (chosen.layer === layer ? index : chosen.layer === layer - 1 ? input : NaN);
+      line.from = [x(layer - 1) + side / 2, y(layer - 1, input)];
+      line.to = [x(layer) - side / 2, y(layer, index)];
+      const hue = isGradient ? "gradient" : weight < 0 ? "negative" : "positive";
+      for (const path of paths) path.setAttribute("d", bend(line));
+      Object.assign(paths[0].style, {
+        opacity: isChosen || isNear ? 1 : (0.55 + 0.45 * size) * (chosen ? 0.6 : 1),
+        stroke: Number.isNaN(weight) ? theme.hairline : theme[hue],
+        strokeWidth: 0.9 + 5.1 * size + (isChosen ? 2 : 0),
+        strokeDasharray: isGradient && weight < 0 ? "5 4" : "",
+      });
+      line.group.classList.toggle("marked", !!marked && isSame(line, marked));
     }
-    context.globalAlpha = 1;
-    context.setLineDash([]);
-    context.strokeStyle = theme.ink;
-    for (const [line, thick] of [
-      [hovered, 1.5],
-      [marked, 3],
-    ]) {
-      const found = line && lines.find(l => isSame(l, line));
-      context.lineWidth = thick;
-      if (found) context.stroke(found.path);
-    }
-    if (moves) writeMoves(context, marked, moves);
+    drawing.lastChild.replaceChildren();
+    if (moves) writeMoves(marked, moves);
     sizes.forEach((size, layer) => {
       heads[layer].style.left = `${x(layer)}px`;
       const isOuter = layer === 0 || layer === sizes.length - 1;
@@ -170,15 +166,14 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
   }
 
   // The moves of weights, each on its line where there is room for it; of many lines, that of the marked one.
-  function writeMoves(context, marked, moves) {
+  function writeMoves(marked, moves) {
     const written = [],
       isMarked = line => marked && isSame(line, marked);
-    context.textAlign = "center";
-    context.textBaseline = "middle";
     for (const line of [...lines.filter(isMarked), ...(lines.length > MOST_MOVES ? [] : lines)]) {
       const {from, to} = line,
-        text = moves(line.layer, line.index, line.input),
-        half = context.measureText(text).width / 2 + 4;
+        text = make("text", {"text-anchor": "middle"}, moves(line.layer, line.index, line.input));
+      drawing.lastChild.append(text);
+      const half = text.getComputedTextLength() / 2 + 4;
       const places = [0.5, 0.4, 0.6, 0.3, 0.7].map(at => [
         from[0] + at * (to[0] - from[0]),
         from[1] + at * at * (3 - 2 * at) * (to[1] - from[1]), // nearly on the curve
@@ -188,13 +183,13 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
         x + half < to[0] &&
         written.every(other => Math.abs(other.x - x) > half + other.half || Math.abs(other.y - y) > 18);
       const place = places.find(isFree);
+      text.remove();
       if (!place || written.some(other => other.line === line)) continue;
       const [x, y] = place;
       written.push({line, x, y, half});
-      context.fillStyle = theme.panel;
-      context.fillRect(x - half, y - 9, 2 * half, 18);
-      context.fillStyle = theme.ink;
-      context.fillText(text, x, y);
+      text.setAttribute("x", x);
+      text.setAttribute("y", y + 4);
+      drawing.lastChild.append(make("rect", {x: x - half, y: y - 9, width: 2 * half, height: 18}), text);
     }
   }
 
@@ -206,40 +201,13 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
       : [strong("{{net.key.positive}}", "positive"), " ", strong("{{net.key.negative}}", "negative")];
     $("key-lines").replaceChildren(...keys);
     const words = filled("{{net.says}} ", {n: sizes[0], sizes: sizes.slice(1).join(", ")});
-    canvas.setAttribute("aria-label", words + (most > 0 ? thickest(isGradient, most) : "{{net.nothing}}"));
+    drawing.setAttribute("aria-label", words + (most > 0 ? thickest(isGradient, most) : "{{net.nothing}}"));
   }
 
-  const isSame = (a, b) => a.layer === b.layer && a.index === b.index && a.input === b.input;
-  /** @param {number[]} from @param {number[]} to */
-  const bend = (from, to) => {
-    const [[x1, y1], [x2, y2]] = [from, to];
+  const bend = ({from: [x1, y1], to: [x2, y2]}) => {
     const middle = (x1 + x2) / 2;
-    return new Path2D(`M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`);
+    return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
   };
-
-  // The line nearest to a pointer, at most `reach` pixels away; of several the one on top.
-  function lineAt({offsetX, offsetY}, reach) {
-    const context = canvas.getContext("2d"),
-      density = canvas.width / canvas.clientWidth;
-    for (let width = 2; width <= 2 * reach; width += 2) {
-      context.lineWidth = width;
-      const found = lines.findLast(({path}) => context.isPointInStroke(path, offsetX * density, offsetY * density));
-      if (found) return found;
-    }
-    return null;
-  }
-  canvas.addEventListener("pointermove", event => {
-    if (!onLine) return;
-    hovered = lineAt(event, 6);
-    canvas.style.cursor = hovered ? "pointer" : "";
-  });
-  canvas.addEventListener("pointerleave", () => {
-    hovered = null;
-  });
-  canvas.addEventListener("click", event => {
-    const line = onLine && lineAt(event, 12);
-    if (line) onLine(line.layer, line.index, line.input);
-  });
 
   return {
     draw,

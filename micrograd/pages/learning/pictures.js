@@ -8,13 +8,13 @@ import {INPUTS} from "./assembly.js";
 import {thickest} from "./network.js";
 import {drawPlane} from "./plane.js";
 import {mapOf, outputsOver} from "./sight.js";
+import {attention, clock, experiment} from "./state.js";
 
 const COLUMNS = 54,
   FEW = 16; // points across the plane, and across a neuron's small map
 
-//   attention          {chosen, pointed, hue}: what one looks at, as in playground.js
-//   network            of network.js; null for a model that is not an MLP
-export function makePictures({experiment, attention, clock, network}) {
+//   network  of network.js; null for a model that is not an MLP
+export function makePictures(network) {
   let geometry = null,
     maps = [],
     frames = 0;
@@ -109,8 +109,8 @@ export function makePictures({experiment, attention, clock, network}) {
         if (layer) parts.push({text: short(seen.g[node]), kind: "gradient"});
         return parts;
       },
-      chosen: chosen.kind === "weight" ? chosen.weight : chosen.kind === "neuron" ? chosen.neuron : null,
-      marked: moved?.weight,
+      chosen: {weight: experiment.lines[chosen.weight], neuron: chosen.neuron}[chosen.kind] ?? null,
+      marked: experiment.lines[moved?.weight],
       moves: moved && !isGradient ? (layer, i, j) => moveOf(moved.weights, model.layers[layer - 1][i].first + j) : null,
     });
     $("about").textContent = isGradient ? thickest(true, most) : "{{net.maps}}";

@@ -35,11 +35,8 @@ function leads(surfaces) {
   if (surfaces.length === 1) return surfaces;
   return surfaces.map((own, k) =>
     own.map((z, i) => {
-      let best = -Infinity;
-      surfaces.forEach((other, j) => {
-        if (j !== k && other[i] > best) best = other[i];
-      });
-      return z - best;
+      const others = surfaces.map((other, j) => (j === k ? -Infinity : other[i]));
+      return z - Math.max(...others);
     }),
   );
 }
@@ -86,40 +83,26 @@ function traceZero(context, surface, width, height, place) {
 
 // Paths in the unit circle, one for each class: the same markers as in the plots.
 const MARKERS = [
-  c => c.arc(0, 0, 0.85, 0, 2 * Math.PI),
-  c => polygon(c, [0, -1, 0.95, 0.8, -0.95, 0.8]),
-  c => c.rect(-0.75, -0.75, 1.5, 1.5),
-  c => polygon(c, [0, -1, 1, 0, 0, 1, -1, 0]),
-  c => polygon(c, [0, 1, 0.95, -0.8, -0.95, -0.8]),
-  c => polygon(c, cross(0)),
-  c => polygon(c, cross(Math.PI / 4)),
-  c => polygon(c, Array.from({length: 10}, (_, i) => turned(0, i % 2 ? -0.45 : -1.1, (i * Math.PI) / 5)).flat()),
-];
-function polygon(c, places) {
-  for (let i = 0; i < places.length; i += 2) c[i ? "lineTo" : "moveTo"](places[i], places[i + 1]);
-  c.closePath();
-}
-// Its arms one after the other, each with three corners.
-function cross(angle) {
-  const x = [0.36, 0.36, 1];
-  const y = [1, 0.36, 0.36];
-  const corner = i => turned(x[i % 3], y[i % 3], angle - (Math.floor(i / 3) * Math.PI) / 2);
-  return Array.from({length: 12}, (_, i) => corner(i)).flat();
-}
-const turned = (x, y, angle) => [x * Math.cos(angle) - y * Math.sin(angle), x * Math.sin(angle) + y * Math.cos(angle)];
+  "M-.85 0a.85.85 0 1 0 1.7 0a.85.85 0 1 0-1.7 0z",
+  "M0-1L.95.8H-.95z",
+  "M-.75-.75h1.5v1.5h-1.5z",
+  "M0-1L1 0L0 1L-1 0z",
+  "M0 1L.95-.8H-.95z",
+  "M.36 1V.36H1V-.36H.36V-1H-.36V-.36H-1V.36H-.36V1z",
+  "M.45.96L0 .51L-.45.96L-.96.45L-.51 0L-.96-.45L-.45-.96L0-.51L.45-.96L.96-.45L.51 0L.96.45z",
+  "M0-1.1L.26-.36L1.05-.34L.43.14L.65.89L0 .45L-.65.89L-.43.14L-1.05-.34L-.26-.36z",
+].map(path => new Path2D(path));
 
 // The marker of a class; hollow for points that the model does not learn from.
 function drawMarker(context, label, x, y, size, hollow = false) {
   context.save();
   context.translate(x, y);
   context.scale(size, size);
-  context.beginPath();
-  MARKERS[label](context);
   context.fillStyle = hollow ? theme.panel : theme.fills[label];
   context.strokeStyle = hollow ? theme.fills[label] : theme.edges[label];
   context.lineWidth = (hollow ? 2 : 1.2) / size;
-  context.fill();
-  context.stroke();
+  context.fill(MARKERS[label]);
+  context.stroke(MARKERS[label]);
   context.restore();
 }
 

@@ -1,8 +1,10 @@
-// The experiment as a Python script: the templates of scripts.py with the page's numbers in their gaps. Pure.
+// The experiment as a Python script, with this package or with PyTorch. Pure.
 
 import {filled} from "../shared/texts.js";
 
 const WIDEST = 88;
+const SCRIPTS = {micrograd: "{{script.ours_code}}", PyTorch: "{{script.pytorch_code}}"};
+const MODULES = {relu: "torch.nn.ReLU()", tanh: "torch.nn.Tanh()", sigmoid: "torch.nn.Sigmoid()"};
 
 // A list as Python code, in lines that are not too long.
 function listed(list) {
@@ -16,28 +18,27 @@ function listed(list) {
 // Whether there is such a script: of an MLP with finite weights, points, and a loss that both packages have.
 export function hasScript({isFixed, loss, trained, training, activations}) {
   const isUniform = new Set(activations.slice(0, -1)).size < 2;
-  return !isFixed && !!loss.code && trained.length > 0 && isUniform && training.p.every(Number.isFinite);
+  return !isFixed && !!loss.pytorch && trained.length > 0 && isUniform && training.p.every(Number.isFinite);
 }
 
 // The script for "micrograd" or "PyTorch".
 export function scriptOf(experiment, name) {
   const {data, settings, loss, trained, tested, training, sizes, activations} = experiment;
-  const {templates, linear, activations: bends} = data.scripts;
   const notes = [
     tested.length && filled("{{script.tests}}", {n: tested.length}),
     settings.batch < trained.length && filled("{{script.batch}}", {n: settings.batch}),
     training.updates && Object.keys(training.memory).length && "{{script.memory}}",
   ].filter(Boolean);
   const modules = activations.flatMap((bend, k) => [
-    filled(linear, {n_in: sizes[k], n_out: sizes[k + 1]}),
-    ...(bends[bend] ? [bends[bend]] : []),
+    `torch.nn.Linear(${sizes[k]}, ${sizes[k + 1]})`,
+    ...(MODULES[bend] ? [MODULES[bend]] : []),
   ]);
   const call = data.optimizers[settings.optimizer].code;
-  return filled(templates[name], {
+  return filled(SCRIPTS[name], {
     notes: notes.map(note => `# ${note}\n`).join(""),
     class: call.split("(")[0],
     optimizer: filled(call, settings),
-    loss: loss.code[name],
+    loss: name === "micrograd" ? loss.function : loss.pytorch,
     X: listed(trained.map(({x, y}) => [x, y])),
     y: listed(trained.map(({label}) => loss.targets[label])),
     weights: listed([...training.p]),

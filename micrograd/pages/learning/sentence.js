@@ -3,8 +3,9 @@
 import {$, strong} from "../shared/elements.js";
 import {decimals, inFormula, number, percent} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
+import {experiment} from "./state.js";
 
-export function say(experiment) {
+export function say() {
   const {curves, training, examples} = experiment,
     share = curves.accuracy.at(-1);
   write(
@@ -13,7 +14,7 @@ export function say(experiment) {
       ? []
       : [[filled("{{train.figures}}", {n: training.steps, loss: decimals(curves.loss.at(-1)), share: percent(share)})]],
   );
-  write($("said"), whatNow(experiment));
+  write($("said"), whatNow());
   $("boundary").setAttribute("aria-label", filled("{{plane.says}}", {n: examples.length, share: percent(share)}));
 }
 
@@ -25,10 +26,10 @@ function write(place, parts) {
   place.replaceChildren(...parts.map(([part, kind]) => (kind ? strong(part, kind) : part)));
 }
 
-function whatNow(experiment) {
+function whatNow() {
   const {trouble, moved, training, isFixed, model} = experiment;
   if (trouble) return [[trouble, "wrong"]];
-  if (moved) return whatMoved(experiment);
+  if (moved) return whatMoved();
   if (training.steps) return [["{{train.rule}}"]];
   const n = training.p.length,
     biases = isFixed ? 0 : model.layers.flat().length;
@@ -36,7 +37,7 @@ function whatNow(experiment) {
   return [[filled(begin, {n, weights: n - biases, biases})]];
 }
 
-function whatMoved(experiment) {
+function whatMoved() {
   const {
     moved: {weight, before, after, gradient, losses, isPlain},
     settings,

@@ -1,6 +1,6 @@
 // A network in training: its numbers, and steps that change them.
 
-import {OPTIMIZERS} from "./optimizers.js";
+import {OPTIMIZERS, move} from "./optimizers.js";
 import {Random} from "./random.js";
 
 export class Training {
@@ -64,27 +64,12 @@ export class Training {
     const batch = this.batch(examples, settings.batch);
     if (!batch.length) return;
     this.backward(batch);
-    const memory = this.remembered(settings.optimizer),
-      names = Object.keys(memory);
-    const {update} = OPTIMIZERS[settings.optimizer],
-      k = {...settings, t: ++this.updates},
-      own = {};
-    for (let i = 0; i < this.p.length; i++) {
-      for (const name of names) own[name] = memory[name][i];
-      const figures = update(this.p[i], this.G[i], own, k);
-      for (const name of names) memory[name][i] = figures[name];
-      this.p[i] = figures.next;
-    }
+    const memory = this.remembered(settings.optimizer);
+    move(OPTIMIZERS[settings.optimizer], this.p, this.G, memory, {...settings, t: ++this.updates});
     this.steps++;
   }
 
-  // What the next step would do with parameter i, if it took all these examples.
-  figures(i, examples, settings) {
-    this.backward(examples);
-    return this.nextOf(i, settings);
-  }
-
-  // The same, from the gradients in G.
+  // What the next step would do with parameter i, for the gradients in G.
   nextOf(i, settings) {
     const {memory, updates} = this;
     const known = OPTIMIZERS[settings.optimizer].memory,

@@ -1,7 +1,9 @@
 // The model: its memory, its program, and its optimizer. Knows no element of the page.
 
+import {move, optimizerOf} from "../learning/optimizers.js";
 import {Random} from "../learning/random.js";
-import {OPERATIONS, run, unpacked} from "./table.js";
+import {unpacked} from "../shared/numbers.js";
+import {operationOf, run} from "./table.js";
 
 export class Model {
   constructor(given) {
@@ -14,7 +16,7 @@ export class Model {
     const Kind = size < 65536 ? Uint16Array : Uint32Array;
     // One kind of array for all tables, so that the interpreter is compiled for it.
     this.tables = given.tables.map(text => Int32Array.from(unpacked(text, Kind)));
-    this.operations = ops.map(name => OPERATIONS[name]);
+    this.operations = ops.map(operationOf);
     this.memory = new Float64Array(size);
     for (const [slot, x] of constants) this.memory[slot] = Number(x);
     this.weights = this.memory.subarray(0, this.count); // they come first, then the inputs
@@ -23,7 +25,8 @@ export class Model {
     this.placeOf = new Map(); // where the instruction of each result is
     for (const table of this.tables)
       for (let i = 0; i < table.length; i += 3 + table[i + 2]) this.placeOf.set(table[i + 1], [table, i]);
-    this.rule = ruleOf(optimizer);
+    this.gradients = new Float64Array(this.count);
+    this.optimizer = optimizerOf(optimizer);
     this.rate = optimizer.rate;
     this.begin(this.hasUntrained ? "trained" : "untrained");
   }
@@ -34,9 +37,9 @@ export class Model {
     const isFresh = this.hasUntrained && state === "untrained";
     this.state = state;
     this.weights.set(unpacked(start[state], Float64Array));
-    this.kept = optimizer.memory.map(name =>
-      isFresh ? new Float64Array(this.count) : unpacked(optimizer.kept[name], Float64Array),
-    );
+    this.kept = {};
+    for (const [name, text] of Object.entries(optimizer.kept))
+      this.kept[name] = isFresh ? new Float64Array(this.count) : unpacked(text, Float64Array);
     this.time = isFresh ? 0 : optimizer.step; // the steps that the optimizer has counted
     this.taken = 0; // the steps taken on this page
   }
@@ -67,34 +70,26 @@ export class Model {
   // One training step with the next text; returns its loss.
   step() {
     const {texts, gradients, optimizer} = this.given;
-    const {memory, weights, kept} = this;
-    const {once, each, operations, registers, results, next} = this.rule;
     this.load(texts[this.taken % texts.length]);
     const loss = this.forward();
     this.backward();
     this.time++;
     this.taken++;
-    registers.set([this.rate, optimizer.decay, this.time], 2);
-    run(once, operations, registers);
-    for (let k = 0; k < this.count; k++) {
-      registers[0] = weights[k];
-      registers[1] = memory[gradients[k]];
-      for (let j = 0; j < kept.length; j++) registers[5 + j] = kept[j][k];
-      run(each, operations, registers);
-      weights[k] = registers[next];
-      for (let j = 0; j < kept.length; j++) kept[j][k] = registers[results[j]];
-    }
+    for (let k = 0; k < this.count; k++) this.gradients[k] = this.memory[gradients[k]];
+    const settings = {rate: this.rate, decay: optimizer.decay, t: this.time};
+    move(this.optimizer, this.weights, this.gradients, this.kept, settings);
     return loss;
   }
 
   // Everything that training changes.
   saved() {
     const {state, time, taken, rate, weights, kept} = this;
-    return {state, time, taken, rate, weights: weights.slice(), kept: kept.map(own => own.slice())};
+    return structuredClone({state, time, taken, rate, weights: weights.slice(), kept});
   }
-  restore({weights, kept, ...rest}) {
+  restore(saved) {
+    const {weights, ...rest} = structuredClone(saved);
     this.weights.set(weights);
-    Object.assign(this, rest, {kept: kept.map(own => own.slice())});
+    Object.assign(this, rest);
   }
 
   // The probabilities of the tokens that may follow at a position, from its logits.
@@ -126,32 +121,4 @@ export class Model {
     }
     return codes;
   }
-}
-
-// The recorded rule of an optimizer as a table for one parameter at a time: w, g, rate, decay, t and what it keeps
-// are the first registers. What is the same for all parameters is computed once in each step.
-function ruleOf({memory, steps, figures}) {
-  const names = new Map(["w", "g", "rate", "decay", "t", ...memory].map((name, i) => [name, i]));
-  const place = x => {
-    if (!names.has(x)) names.set(x, names.size);
-    return names.get(x);
-  };
-  const once = [],
-    each = [],
-    differs = new Set(["w", "g", ...memory]); // from parameter to parameter
-  for (const [i, [, ...operands]] of steps.entries()) {
-    const isSame = !operands.some(x => differs.has(x));
-    if (!isSame) differs.add(`v${i}`);
-    (isSame ? once : each).push(i, place(`v${i}`), operands.length, ...operands.map(place));
-  }
-  const registers = new Float64Array(names.size);
-  for (const [x, i] of names) if (typeof x === "number") registers[i] = x;
-  return {
-    once: Int32Array.from(once),
-    each: Int32Array.from(each),
-    operations: steps.map(([op]) => OPERATIONS[op]),
-    registers,
-    next: place(figures.next),
-    results: memory.map(name => place(figures[name])),
-  };
 }

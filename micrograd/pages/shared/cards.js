@@ -11,7 +11,7 @@
 // more than once: which use this is, and whether it is the first.
 
 import {make} from "./elements.js";
-import {curve, freePlace, hull, layered, overlap, pathLength, pathPoint} from "./layout.js";
+import {curve, freePlace, hull, layered, overlap} from "./layout.js";
 import {round} from "./numbers.js";
 import {LEAST, MARGIN, Pane} from "./pane.js";
 
@@ -50,10 +50,7 @@ function beside(card, changed) {
   const lengths = both.map(element => element.getComputedTextLength());
   const share = (card.width - +card.word.getAttribute("x") - 13) / (lengths[0] + lengths[1]);
   if (share < 0.8) card.word.textContent = "→";
-  else if (share < 1)
-    both.forEach((element, k) => {
-      element.setAttribute("textLength", lengths[k] * share);
-    });
+  else if (share < 1) for (const [k, element] of both.entries()) element.setAttribute("textLength", lengths[k] * share);
 }
 const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -245,7 +242,7 @@ export class Stage extends Pane {
         : `${x - 9 * way},${y - 5} ${x - 9 * way},${y + 5} ${x},${y}`;
     const ahead = make("polygon", {class: "head ahead", points: head(b, 1)});
     const back = make("polygon", {class: "head back", points: head(a, -1)});
-    return {...arrow, group: make("g", "arrow", path, ahead, back), points};
+    return {...arrow, group: make("g", "arrow", path, ahead, back), path, points};
   }
 
   // A frame around the cards of an unfolded box, where no other card is in the way.
@@ -339,8 +336,8 @@ export class Stage extends Pane {
         : [[...factor, ["plain", " × "], other], sum];
     if (use) lines.unshift([["word", use]]);
     const size = sizeOf(lines, 7.6);
-    const length = pathLength(arrow.points);
-    const along = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].map(t => pathPoint(arrow.points, t, this.down));
+    const length = arrow.path.getTotalLength();
+    const along = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].map(t => arrow.path.getPointAtLength(t * length));
     // beside the arrow if it would cover most of it, or if there are two between the same cards
     const [operand, giver] = [arrow.points[0], arrow.points[arrow.points.length - 1]];
     const isShort = !this.down && length < 2.6 * size.width;
@@ -377,28 +374,15 @@ export class Stage extends Pane {
 
   // A token goes along each arrow of this moment, backwards from the giver to the operand.
   travel({backward, arrows, duration = 700}) {
-    const run = (this.run = {});
-    const tokens = this.arrows
-      .filter((_, k) => arrows[k]?.now)
-      .map(({points}) => {
-        const token = make("circle", {class: "token", r: 7});
-        this.layers[3].append(token);
-        return {token, points};
-      });
-    const begun = performance.now();
-    const move = now => {
-      if (this.run !== run) return;
-      const t = Math.min(1, Math.max(0, (now - begun) / duration));
-      const eased = t * t * (3 - 2 * t);
-      for (const {token, points} of tokens) {
-        const {x, y} = pathPoint(points, backward ? 1 - eased : eased, this.down);
-        token.setAttribute("cx", x);
-        token.setAttribute("cy", y);
-        if (t === 1) token.remove();
-      }
-      if (t < 1) requestAnimationFrame(move);
-    };
-    move(begun);
+    for (const [k, {path}] of this.arrows.entries()) {
+      if (!arrows[k]?.now) continue;
+      const token = make("circle", {class: "token", r: 7});
+      token.style.offsetPath = `path("${path.getAttribute("d")}")`;
+      this.layers[3].append(token);
+      const ways = ["0%", "100%"];
+      const offsetDistance = backward ? ways.reverse() : ways;
+      token.animate({offsetDistance}, {duration, easing: "ease-in-out"}).onfinish = () => token.remove();
+    }
   }
 
   // ---- The picture as a file

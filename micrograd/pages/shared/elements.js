@@ -23,6 +23,8 @@ export function make(tag, about = {}, ...contents) {
 
 export const strong = (text, kind = "") => make("b", kind, text);
 export const button = (text, click, name = "") => make("button", name ? {click, "aria-label": name} : {click}, text);
+// A row of a table, with cells of texts or elements; `kind` is td, or th for a row of headings.
+export const row = (cells, kind = "td") => make("tr", "", ...cells.map(cell => make(kind, "", cell)));
 
 // Says which switch is on.
 export const press = (id, isOn) => $(id).setAttribute("aria-pressed", isOn);

@@ -202,27 +202,6 @@ export function curve(points, down) {
   return text;
 }
 
-// The point of that path at t from 0 to 1, and its length, as if its parts were straight.
-export function pathPoint(points, t, down) {
-  let rest = t * pathLength(points);
-  for (let k = 1; k < points.length; k++) {
-    const [a, b] = [points[k - 1], points[k]],
-      length = Math.hypot(b.x - a.x, b.y - a.y);
-    if (rest > length && k + 1 < points.length) {
-      rest -= length;
-      continue;
-    }
-    const s = length ? Math.min(1, rest / length) : 0,
-      // Bézier curves: along the ranks the control points are in the middle, across them at the ends
-      along = (p, q) => p + (q - p) * (1.5 * s - 1.5 * s * s + s * s * s),
-      across = (p, q) => p + (q - p) * s * s * (3 - 2 * s);
-    return {x: (down ? across : along)(a.x, b.x), y: (down ? along : across)(a.y, b.y)};
-  }
-  return points[0];
-}
-export const pathLength = points =>
-  points.slice(1).reduce((sum, b, k) => sum + Math.hypot(b.x - points[k].x, b.y - points[k].y), 0);
-
 // A free place for a label of this size on a curve, given as points along it: the first at which it
 // covers none of the rectangles {left, top, right, bottom}, else the one at which it covers least.
 // `lean` is how far beside the curve it is tried first, in heights of the label.

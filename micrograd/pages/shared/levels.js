@@ -35,9 +35,8 @@ export class Levels {
   // For each box, the outermost folded box around it (or itself), or -1 if it is open.
   folded(open) {
     const folded = [];
-    this.boxes.forEach(({parent}, j) => {
+    for (const [j, {parent}] of this.boxes.entries())
       folded[j] = parent >= 0 && folded[parent] >= 0 ? folded[parent] : open.has(j) ? -1 : j;
-    });
     return folded;
   }
 

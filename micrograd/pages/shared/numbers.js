@@ -1,4 +1,4 @@
-// Numbers as text. Pure functions.
+// Numbers as text, and from text. Pure functions.
 
 const withMinus = text => text.replace(/-/g, "−");
 
@@ -24,5 +24,8 @@ export const decimals = x => {
   if (x === null) return "·";
   return Number.isFinite(x) && Math.abs(x) >= 1e-3 && Math.abs(x) < 1e4 ? x.toFixed(3) : number(x);
 };
+
+// Numbers that were packed as bytes, in an array of this kind.
+export const unpacked = (text, Kind) => new Kind(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
 
 export const round = x => Math.round(x * 10) / 10; // a place in a drawing

@@ -1,6 +1,6 @@
 // The drawer: mistakes, and the moment that is shown in other forms: a table, text, paths, code.
 
-import {$, make} from "../shared/elements.js";
+import {$, make, row} from "../shared/elements.js";
 import {formulaOf, plain} from "../shared/formula.js";
 import {WORDS} from "../shared/glossary.js";
 import {counted, inFormula, number} from "../shared/numbers.js";
@@ -44,8 +44,7 @@ function showTable() {
     const card = stage.picture.cards.get(item.name);
     const {kind, full} = describe(model, item);
     const [data, grad] = [card.data, card.grad].map((x = "") => (typeof x === "string" ? x : firstFew(x.map(number))));
-    const cells = [itemName(model, item), about(item, kind), data, grad];
-    const line = make("tr", "", ...cells.map(text => make("td", "", text)));
+    const line = row([itemName(model, item), about(item, kind), data, grad]);
     line.firstChild.title = full;
     line.classList.toggle("now", card.now);
     return line;

@@ -146,9 +146,8 @@ function drawTwice() {
   const at = model.steps.seedAt + 1;
   const picture = pictureOf(model.steps, at, at, () => false);
   const {chains} = told(model, at);
-  model.view.arrows.forEach((arrow, k) => {
+  for (const [k, arrow] of model.view.arrows.entries())
     picture.arrows[k].label = arrowLabel(model, arrow, chains, new Set());
-  });
   const stage = new Stage($("twice"), {});
   stage.draw(model.view, item => describe(model, item));
   stage.fit(1);

@@ -1,6 +1,6 @@
 // Mistakes that programmers make, and an example graph on which each of them shows.
 
-import {$, make} from "../shared/elements.js";
+import {$, make, row} from "../shared/elements.js";
 import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {given, loaded, page, recompute, remember, show} from "./state.js";
@@ -49,9 +49,8 @@ export function showMistake({at}) {
   $("offer").hidden = !mistake || wrong.length > 0;
   $("comparison").hidden = !wrong.length;
   const isLast = at === steps.count - 1;
-  const row = (...cells) => make("tr", "", ...cells.map(text => make("td", "", text)));
-  const rows = wrong.slice(0, 12).map(([i, ...both]) => row(name(i), ...both.map(x => (isLast ? number(x) : "·"))));
-  const later = isLast ? [] : [row("{{mistakes.later}}")];
+  const rows = wrong.slice(0, 12).map(([i, ...both]) => row([name(i), ...both.map(x => (isLast ? number(x) : "·"))]));
+  const later = isLast ? [] : [row(["{{mistakes.later}}"])];
   $("comparison")
     .querySelector("tbody")
     .replaceChildren(...rows, ...later);

@@ -3,7 +3,7 @@
 import {readAddress, writeAddress} from "../shared/address.js";
 import {make} from "../shared/elements.js";
 import {MISTAKES, defaultVictim} from "./mistakes.js";
-import {MOST_OPENED, given, loaded, page, take, usuallyOpen} from "./state.js";
+import {MOST_OPENED, RATE, given, loaded, page, take, usuallyOpen} from "./state.js";
 
 // #step=7&v1=2.5&mistake=order
 function addressAt(at) {
@@ -15,7 +15,7 @@ function addressAt(at) {
   const turned = [...model.numbers].filter(([i, x]) => !Object.is(x, model.initial.get(i)));
   for (const [i, x] of turned.slice(0, 60)) state[`v${i}`] = x;
   if (mistake) state.mistake = mistake;
-  if (rate !== given.learningRate) state.rate = rate;
+  if (rate !== RATE) state.rate = rate;
   if (nudging) Object.assign(state, {nudge: delta, leaf: picked});
   const usual = usuallyOpen(model);
   if (open.size !== usual.size || [...open].some(j => !usual.has(j))) state.open = [...open].join(".");

@@ -13,6 +13,7 @@ export const MOST_ROWS = 200;
 export const MOST_OPENED = 300; // cards
 
 export const given = JSON.parse($("data").textContent);
+export const RATE = 0.1; // the learning rate at first
 
 /** @type {any} */
 export const page = {
@@ -28,7 +29,7 @@ export const page = {
   picked: -1, // a leaf
   delta: 0, // how far a nudge moves it
   chosen: false, // whether the reader picked it
-  rate: given.learningRate,
+  rate: RATE,
   descent: [], // the results after each step down the gradient
   lesson: null, // what the last step down the gradient did
   asking: false, // predict

@@ -1,0 +1,67 @@
+"""Labelled points in the plane, as they come from a user: checked, with a name for each class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from micrograd.core.shapes import fix_of, flat, plain, shape_of, without_nan
+
+MOST_CLASSES = 8  # that a reader can tell apart
+
+
+def examples(
+    X: Any, y: Any, names: Sequence[Any] | None = None, which: str = ""
+) -> tuple[list[list[float]], list[int], list[str]]:
+    """Checked points, the index of the class of each, and a name for each class.
+
+    Args:
+        X: n points with two coordinates each; None if there are none.
+        y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1.
+        names: names of the classes; by default the labels.
+        which: ending of the names X and y in messages, such as "_validation".
+
+    Raises:
+        ValueError: the shapes or labels are not as described, a coordinate is not finite, or there
+            are more than 8 classes.
+
+    >>> examples([[0, 0], [1, 2]], [-1, 1])
+    ([[0.0, 0.0], [1.0, 2.0]], [0, 1], ['-1', '1'])
+    """
+    if X is None and y is None:
+        return [], [], list(map(str, names or ()))
+    shape, labels = shape_of(X), flat(y)
+    if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
+        raise ValueError(f"X{which} expects n points, shape (n, 2), got shape {shape}")
+    if shape_of(y) != shape[:1]:
+        raise ValueError(
+            f"y{which} expects {shape[0]} labels, one for each point, got shape {shape_of(y)}: "
+            f"{fix_of(y, 'pass as many labels as points')}"
+        )
+    points = [[float(c) for c in flat(x)] for x in plain(X)]
+    if not all(map(math.isfinite, flat(points))):
+        raise ValueError(
+            f"X{which} expects finite coordinates, got NaN or infinity: {without_nan('X', 2)}"
+        )
+    known = set(labels)
+    signs, shown = known <= {-1, 1}, sorted(known, key=str)[:5]
+    if names is None:
+        usual = set(range(MOST_CLASSES))
+        if known > {1} and 0 not in known and known <= usual | {MOST_CLASSES}:
+            fix = f"pass y - {min(known)}, or names=[...] if class 0 has no point"
+            raise ValueError(f"y{which} expects labels from 0, got {shown}: {fix}")
+        k = max(2, int(max(known)) + 1) if known <= usual else 2
+        names = ["-1", "1"] if signs and -1 in known else range(k)
+    names = list(map(str, names))
+    if not 2 <= len(names) <= MOST_CLASSES:
+        most = f"names expects the names of 2 to {MOST_CLASSES} classes"
+        raise ValueError(f"{most}, got {len(names)}")
+    if not (signs and len(names) == 2) and not known <= set(range(len(names))):
+        wrong = min(known - set(range(len(names))), key=str)
+        raise ValueError(
+            f"y{which} expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes "
+            f"(at most {MOST_CLASSES}), got {shown}: "
+            f"{fix_of(wrong, 'pass class indices', len(names))}"
+        )
+    return points, [int(k > 0 if signs else k) for k in labels], names
