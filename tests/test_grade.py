@@ -12,16 +12,17 @@ from pathlib import Path
 import pytest
 from right_engines import ENGINES, FREEING, OTHER_NAMES, notebook
 from sampling import thinned
-from wrong_engines import FILES, HOG, MISTAKES, RIGHT, WRAP, class_of, edited
+from wrong_engines import FILES, HOG, MISTAKES, RIGHT, WRAP, begun, class_of, edited
 
 from micrograd.__main__ import main
 from micrograd.engine import Value
 from micrograd.grade import RULES, Check, Report, grade, grade_file
 from micrograd.grade.checking import checks_of
-from micrograd.grade.classroom import csv_text, records
+from micrograd.grade.gradebooks import csv_text, records
 from micrograd.grade.points import POINTS
 from micrograd.grade.programs import OURS, plan
-from micrograd.grade.student_page import Result, class_page, student_page
+from micrograd.grade.report import Result
+from micrograd.grade.student_page import class_page, student_page
 
 SECONDS = 60.0  # enough for any machine: nothing here needs as much
 
@@ -348,6 +349,34 @@ def test_pytest_runs_each_check_as_a_test(tmp_path):
     assert "4 failed, 121 passed, 52 skipped" in run.stdout, run.stdout + run.stderr
     assert "test_my_value[a.tanh(): gradient]" in run.stdout
     assert "The derivative in the _backward of a.tanh() is wrong." in run.stdout
+
+
+# ---- the tasks of `micrograd start`
+
+
+@pytest.mark.parametrize(
+    ("tasks", "verdict"),
+    [
+        (0, "no mistake so far; no task done; next: task 1, a new Value"),
+        (1, "no mistake so far; task 1 done; next: task 2, a + b"),
+        (3, "no mistake so far; tasks 1 to 3 done; next: task 4, backward()"),
+        (4, "no mistake so far; tasks 1 to 4 done; next: task 5, the gradients of + and *"),
+        (5, "no mistake so far; tasks 1 to 5 done; next: task 6, a.tanh()"),
+        (7, "no mistake so far; tasks 1 to 7 done; next: task 8, more operations"),
+        (8, "no mistake found"),
+    ],
+)
+def test_what_comes_later_is_no_mistake(tasks, verdict, tmp_path):
+    report = grade_file(begun(tmp_path, tasks), SECONDS)
+    assert report.verdict.startswith(f"Verdict: {verdict}"), report
+    assert report.mistakes == ()
+    assert report.exit_code == int(tasks < 8)
+
+
+def test_a_mistake_comes_before_the_next_task(tmp_path):
+    report = grade_file(begun(tmp_path, 5, edited((".grad +=", ".grad ="))), SECONDS)
+    assert [group[0].mistake for group in report.mistakes] == ["accumulate"]
+    assert report.verdict.endswith("next: the first mistake, then task 6, a.tanh().")
 
 
 # ---- files

@@ -58,7 +58,7 @@ def test_otter_calls_the_first_with_the_names_of_the_notebook(monkeypatch):
 
 def test_the_last_line_of_the_cell_for_nbgrader_is_the_points(capsys):
     *steps, last = ast.parse(BLOCKS[1]).body
-    for engine, expected in ((RIGHT, 100), (WRONG, 67.8)):
+    for engine, expected in ((RIGHT, 100), (WRONG, 88)):
         names = {"Value": class_of(engine)}
         exec(compile(ast.Module(steps, []), "cell", "exec"), names)
         assert eval(ast.unparse(last), names) == pytest.approx(expected, abs=0.05)

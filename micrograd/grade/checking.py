@@ -24,11 +24,24 @@ from micrograd.grade.graded_class import (
     near,
     root_of,
 )
-from micrograd.grade.programs import CORE, REFLECTED, Row, expected_of, methods_in, plan
+from micrograd.grade.programs import (
+    CORE,
+    REFLECTED,
+    Row,
+    expected_of,
+    methods_in,
+    plan,
+    task_of,
+)
 
 FREES_GRAPH = (
     "a = Value(3.0); b = a * a; n = len(b._prev); f = b._backward; b.backward(); "
     "freed = len(getattr(b, '_prev', ())) < n or b._backward != f"
+)
+# Whether the closure of a sum is still that of a new Value, which does nothing.
+NO_CLOSURE = (
+    "a = Value(3.0); b = a + a; "
+    "same = getattr(a._backward, '__code__', 0) is getattr(b._backward, '__code__', 0)"
 )
 MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponents only
 
@@ -50,7 +63,11 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
     for row in plan() if rows is None else rows:
         check = Check(row.operation, row.aspect, row.programs[0])
         lacks_backward = "backward" in graded.missing and ".backward()" in check.program
-        if lacks_backward and not is_reported:  # one failure, not one for each gradient
+        has_task = graded.is_started and task_of(row.operation, row.aspect) > 0
+        lacking = "to do" if has_task else "not there yet"
+        if graded.is_started and _is_to_do(row, graded):
+            yield replace(check, status=lacking)
+        elif lacks_backward and not is_reported:  # one failure, not one for each gradient
             is_reported = True
             there = ", ".join(graded.choices.get("backward", ()))
             found = f"several candidates: {there}" if there else "no such method"
@@ -60,8 +77,10 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
         elif row.mistake == "depth" and sys.platform == "emscripten":
             found = "not checked: a deep chain would overflow the stack of the browser"
             yield replace(check, status="noted", mistake="depth", expected="no error", found=found)
-        elif lacks_backward or not _is_there(row, graded):
-            yield replace(check, status="not there yet")
+        elif lacks_backward:
+            yield replace(check, status="not run")
+        elif not _is_there(row, graded):
+            yield replace(check, status=lacking)
         else:
             check = _checked(row, graded)
             if check.mistake == "operands" and row.operation == "graph" and not adds_up:
@@ -91,6 +110,17 @@ def _is_composed(expression: str, graded: GradedClass) -> bool:
 
 
 # ---- 2. Operations that are not there yet
+
+
+def _is_to_do(row: Row, graded: GradedClass) -> bool:
+    """Whether a check needs a task of `micrograd start` that is not done."""
+    program = row.programs[0]
+    error = graded.error_in(program, backward=True)
+    if error and "NotImplementedError" in error["kinds"]:
+        return True
+    return ".backward()" in program and root_of(program) not in leaves_of(program) and (
+        graded.tried(False, NO_CLOSURE)
+    )  # fmt: skip
 
 
 def _is_there(row: Row, graded: GradedClass) -> bool:

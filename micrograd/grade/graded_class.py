@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import filecmp
 import inspect
+import linecache
 import numbers
 import re
 import sys
@@ -59,6 +60,7 @@ class GradedClass:
         names: its names for 'data', 'grad' and 'backward'.
         choices: for a name that cannot be guessed, the attributes that could stand for it.
         missing: which of 'data', 'grad' and 'backward' it lacks.
+        is_started: whether `micrograd start` made its file, which has tasks.
 
     Args:
         kind: the class.
@@ -80,6 +82,9 @@ class GradedClass:
         with suppress(Exception):
             one = self.made(2.5)
             self.missing = [name for name, x in self.names.items() if not hasattr(one, x)]
+        code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
+        lines = linecache.getlines(code.co_filename) if code else []
+        self.is_started = any(re.match(r"\s*# Task \d", line) for line in lines)
 
     def made(self, number: Any) -> Any:
         """A new instance."""
@@ -187,11 +192,11 @@ class GradedClass:
             found += f" (several candidates: {', '.join(there)})"
         return BrokenRule(mistake, expected, found)
 
-    def error_in(self, program: str) -> Any:
-        """What `failure` says of the error that a forward pass raises, or None."""
+    def error_in(self, program: str, backward: bool = False) -> Any:
+        """What `failure` says of the error that a program raises, or None."""
         with suppress(BrokenRule):
             try:
-                self.observed(program, backward=False)
+                self.observed(program, backward)
             except RaisedError as error:
                 return error.args[0]
         return None
