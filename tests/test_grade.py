@@ -351,6 +351,32 @@ def test_pytest_runs_each_check_as_a_test(tmp_path):
     assert "The derivative in the _backward of a.tanh() is wrong." in run.stdout
 
 
+# The causes that were once mistaken for others, and words of the fix that the right engine has.
+REPAIRED_BY = {
+    "the other Value instead of its data in *": "self.data * other.data",
+    "a Value as exponent": "self.data",
+    "_backward of + kept on an operand": "out._backward = _backward",
+    "_backward kept on an operand everywhere": "out._backward = _backward",
+    "visited nodes by their data": "node",
+    "operands forgotten in the constructor": "self._prev = tuple(_children)",
+    "no comma after a single operand": "(self,)",
+    "sorted operands": "tuple",
+    '(self,) of "+"': "(self, other), ",
+}
+
+
+@pytest.mark.parametrize("name", REPAIRED_BY)
+def test_the_fix_that_is_named_repairs_the_class(name):
+    words = REPAIRED_BY[name]
+    assert words in lead(report_on(mistake(name))).fix
+    assert words in RIGHT
+    assert any(words not in new for old, new in mistake(name).edits if words in old)
+    check = next(
+        x for x in grade(class_of(RIGHT)).checks if x.name == lead(report_on(mistake(name))).name
+    )
+    assert check.passed
+
+
 # ---- the tasks of `micrograd start`
 
 

@@ -31,17 +31,12 @@ from micrograd.grade.programs import (
     expected_of,
     methods_in,
     plan,
-    task_of,
 )
+from micrograd.grade.tasks import is_to_do, task_of, waits
 
 FREES_GRAPH = (
     "a = Value(3.0); b = a * a; n = len(b._prev); f = b._backward; b.backward(); "
     "freed = len(getattr(b, '_prev', ())) < n or b._backward != f"
-)
-# Whether the closure of a sum is still that of a new Value, which does nothing.
-NO_CLOSURE = (
-    "a = Value(3.0); b = a + a; "
-    "same = getattr(a._backward, '__code__', 0) is getattr(b._backward, '__code__', 0)"
 )
 MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponents only
 
@@ -65,7 +60,7 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
         lacks_backward = "backward" in graded.missing and ".backward()" in check.program
         has_task = graded.is_started and task_of(row.operation, row.aspect) > 0
         lacking = "to do" if has_task else "not there yet"
-        if graded.is_started and _is_to_do(row, graded):
+        if graded.is_started and is_to_do(row, graded):
             yield replace(check, status=lacking)
         elif lacks_backward and not is_reported:  # one failure, not one for each gradient
             is_reported = True
@@ -83,6 +78,8 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
             yield replace(check, status=lacking)
         else:
             check = _checked(row, graded)
+            if graded.is_started and check.status == "failed" and waits(row, graded):
+                check = Check(row.operation, row.aspect, check.program, lacking)
             if check.mistake == "operands" and row.operation == "graph" and not adds_up:
                 check = replace(check, mistake="accumulate")  # a + a can fail for several reasons
             adds_up = adds_up and check.mistake != "accumulate"
@@ -110,17 +107,6 @@ def _is_composed(expression: str, graded: GradedClass) -> bool:
 
 
 # ---- 2. Operations that are not there yet
-
-
-def _is_to_do(row: Row, graded: GradedClass) -> bool:
-    """Whether a check needs a task of `micrograd start` that is not done."""
-    program = row.programs[0]
-    error = graded.error_in(program, backward=True)
-    if error and "NotImplementedError" in error["kinds"]:
-        return True
-    return ".backward()" in program and root_of(program) not in leaves_of(program) and (
-        graded.tried(False, NO_CLOSURE)
-    )  # fmt: skip
 
 
 def _is_there(row: Row, graded: GradedClass) -> bool:

@@ -46,11 +46,6 @@ METHODS: dict[type, str] = {
     ast.Pow: "__pow__", ast.USub: "__neg__",
 }  # fmt: skip
 EXPRESSIONS = {*CORE, *OTHERS, *CORE_BESIDE_NUMBERS, *OTHERS_BESIDE_NUMBERS}
-# The tasks of skeleton.txt, and the operations of its last one.
-TASKS = ("a new Value", "a + b", "a * b", "backward()", "the gradients of + and *", "a.tanh()",
-         "plain numbers beside a Value", "more operations")  # fmt: skip
-LAST_TASK = {"-a", "a - b", "a ** 2", "a ** 3", "a ** -1", "a ** 0.5", "a / b",
-             *OTHERS_BESIDE_NUMBERS}  # fmt: skip
 
 
 # ---- 2. The plan
@@ -127,23 +122,6 @@ def _program(expression: str, aspect: str, point: Sequence[float], again: str = 
 
 
 # ---- 3. What a program contains
-
-
-def task_of(operation: str, aspect: str) -> int:
-    """The number of the task that a check belongs to, 0 if it belongs to none.
-
-    >>> TASKS[task_of("a * b", "value") - 1]
-    'a * b'
-    """
-    if operation in CORE and aspect == "value":
-        return 2 + [*CORE].index(operation)
-    first = {"number and gradient of a new one": 1, "of a single node": 4}
-    if aspect in first:
-        return first[aspect]
-    if operation in (*CORE, "Value", "graph", "backward"):
-        return 5
-    beside = 7 if operation in CORE_BESIDE_NUMBERS else 8 if operation in LAST_TASK else 0
-    return 6 if operation == "a.tanh()" else beside
 
 
 @cache

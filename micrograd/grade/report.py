@@ -17,7 +17,8 @@ from micrograd.grade.check import STATUSES, Check
 from micrograd.grade.graded_class import ALIASES, root_of
 from micrograd.grade.mistakes import grouped
 from micrograd.grade.points import POINTS, earned
-from micrograd.grade.programs import EXPRESSIONS, OURS, TASKS, task_of
+from micrograd.grade.programs import EXPRESSIONS, OURS
+from micrograd.grade.tasks import TASKS, task_of
 
 WIDTH = 80  # columns of a report
 LINES = 20  # of explained mistakes: the first one must stay visible on a screen of 24 lines
@@ -71,7 +72,8 @@ class Report:
             return ""
         begun = (x for x in self.checks if x.status not in ("passed", "noted"))
         first = min(task_of(x.operation, x.aspect) or len(TASKS) for x in begun)
-        done = ("no task", "task 1")[first - 1] if first < 3 else f"tasks 1 to {first - 1}"
+        some = ("no task", "task 1", "tasks 1 and 2")
+        done = some[first - 1] if first <= len(some) else f"tasks 1 to {first - 1}"
         then = "the first mistake, then " * bool(self.mistakes)
         return f"{done} done; next: {then}task {min(tasks)}, {TASKS[min(tasks) - 1]}"
 
