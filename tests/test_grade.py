@@ -367,14 +367,10 @@ REPAIRED_BY = {
 
 @pytest.mark.parametrize("name", REPAIRED_BY)
 def test_the_fix_that_is_named_repairs_the_class(name):
-    words = REPAIRED_BY[name]
-    assert words in lead(report_on(mistake(name))).fix
-    assert words in RIGHT
-    assert any(words not in new for old, new in mistake(name).edits if words in old)
-    check = next(
-        x for x in grade(class_of(RIGHT)).checks if x.name == lead(report_on(mistake(name))).name
-    )
-    assert check.passed
+    check = lead(report_on(mistake(name)))
+    assert REPAIRED_BY[name] in check.fix
+    assert REPAIRED_BY[name] in RIGHT
+    assert next(x for x in grade(class_of(RIGHT)).checks if x.name == check.name).passed
 
 
 # ---- the tasks of `micrograd start`
@@ -616,7 +612,7 @@ def test_nothing_is_guessed_among_several_names(tmp_path):
     several = OTHER_NAMES.replace("self.value = data", "self.value = self.v = data")
     check = lead(grade_file(write(tmp_path, several), SECONDS))
     assert check.mistake == "construct"
-    assert "several candidates: .value, .v" in check.found
+    assert "without .data" in check.found
 
 
 def test_a_missing_backward_is_one_finding_and_the_numbers_are_checked():

@@ -25,7 +25,14 @@ def test_there_are_two_of_at_most_ten_lines():
     assert all(block.count("\n") <= 10 for block in BLOCKS)
 
 
-@pytest.mark.parametrize(("engine", "code"), [(RIGHT, 0), (WRONG, 1), (None, 4)])
+@pytest.mark.parametrize(
+    ("engine", "code"),
+    [
+        (WRONG, 1),
+        pytest.param(RIGHT, 0, marks=pytest.mark.slow),
+        pytest.param(None, 4, marks=pytest.mark.slow),
+    ],
+)
 def test_pytest_runs_each_check(engine, code, tmp_path):
     if engine is not None:
         (tmp_path / "my_engine.py").write_text(engine, encoding="utf-8")

@@ -3,6 +3,7 @@
 import __future__
 
 import ast
+import re
 
 from micrograd.__main__ import main
 from micrograd.grade.wrong_engines import MISTAKES as MISTAKES
@@ -102,7 +103,7 @@ def begun(folder, tasks, source=RIGHT):
             if int(number) <= tasks:
                 code = ast.unparse(own)
                 if tasks < 5 and method.name in ("__add__", "__mul__"):
-                    code = code.replace("out._backward = _backward", "pass")
+                    code = re.sub(r"(?s)\n    def _backward.*_backward\n", "\n", code)
                 lines = text.splitlines()
                 lines[method.lineno - 1 : method.end_lineno] = [
                     f"    {line}" for line in code.splitlines()

@@ -22,7 +22,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from micrograd import __version__
 from micrograd.core.files import write_whole
 from micrograd.grade.check import Check
 from micrograd.grade.gradebooks import csv_text
@@ -30,6 +29,7 @@ from micrograd.grade.graded_class import printable
 from micrograd.grade.loading import ENDINGS, code_in, has_class, is_seen
 from micrograd.grade.process import Grading
 from micrograd.grade.report import Report, Result
+from micrograd.grade.rules import ROWS
 from micrograd.grade.student_page import class_page, student_page
 
 AT_ONCE = 2  # processes
@@ -257,11 +257,11 @@ class _Kept:
             write_whole(self.path, json.dumps(self.reports).encode())
 
     def _key(self, file: Path) -> str:
-        """What a report depends on: the file, the files beside it that it names, the settings."""
+        """What a report depends on: rules, settings, the file, files beside it that it names."""
         files = [file, *sorted(file.parent.glob("*.py"))] if file.is_file() else [file]
         text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
         used = (x for x in files if x == file or re.search(rf"\b{re.escape(x.stem)}\b", text))
-        parts = [__version__, repr(self.settings), str(file), *map(_digest, used)]
+        parts = [repr((ROWS, self.settings)), str(file), *map(_digest, used)]
         return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()
 
 
