@@ -41,6 +41,7 @@ if _typing.TYPE_CHECKING:
     from micrograd.draw import draw_network as draw_network
     from micrograd.draw import mermaid as mermaid
     from micrograd.draw.calls import calls as calls
+    from micrograd.grade.why import why as why
     from micrograd.nn import MLP as MLP
     from micrograd.nn import Layer as Layer
     from micrograd.nn import Linear as Linear
@@ -64,6 +65,7 @@ _names_in = {  # the same names, which are loaded on first use
     "draw": "draw_dot draw_network mermaid",
     "draw.calls": "calls",
     "engine": "Value no_grad topological_order where",
+    "grade.why": "why",
     "nn": "Layer Linear MLP Module Neuron Sequential",
     "optim": "Adam AdamW SGD",
     "pages.explain": "explain",

@@ -16,14 +16,12 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
-import json
 import operator
 import re
 import runpy
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +44,7 @@ GRADE_EXAMPLES = """examples:
   micrograd grade my_engine.py --json > report.json
   micrograd grade homework/*.py --csv results.csv --html report/
   micrograd grade homework/ --csv results.csv --points points.csv --hints 1
+  micrograd grade homework/ --roster gradebook.csv --format canvas > grades.csv
   python -P -m micrograd grade micrograd/engine.py
 
 Use the last form if your shell does not find `micrograd`. The option -P matters: without it,
@@ -59,15 +58,25 @@ limits. A single folder then stands for the files and folders in it. The folder 
 for all Python files and notebooks in it, at any depth, that define the class. Everything given has
 a row: where there is nothing to grade, it says "not graded" and why. All results so far are written
 after each file, so Ctrl-C loses none. The CSV file is UTF-8 with a byte order mark; --html writes
-index.html for the teacher, and a page for each student; --json has everything, the fixes included.
+index.html for the teacher, and a page for each student; --hints says how much the pages give away.
+--json has everything, the fixes included. --keep reports.json keeps the reports: the next time, only
+changed files are graded.
 
-Points: each rule earns its points in proportion to its checks that pass. `micrograd start
-points.csv` writes the default table (100 points), which you can edit and pass with --points. A row
-may also name an operation, such as a.tanh(). Without it, a missing operation costs nothing.
+A student has the name of the file or folder. --roster FILE is a list of all students as CSV, such
+as the gradebook that Canvas or Moodle exports: the row of a student is the one with this name in a
+cell, and students without a file get a row, too. --format canvas and --format moodle print the
+columns of the roster and one named by --assignment, to be imported there. --format gradescope and
+--format classroom50 print the file that an autograder writes for one student (results.json,
+result.json). --anonymous replaces the names of students and files by numbers.
+
+Points: a mistake costs its own rule, once; what else fails because of it costs nothing. `micrograd
+start points.csv` writes the default table (100 points), which you can edit and pass with --points.
+A missing operation costs points if it is one of the tasks in a file made by `micrograd start`, or
+if a row of the table names it, such as a.tanh(). Otherwise, it costs nothing.
 
 Exit codes, for scripts; for several files, the highest of theirs:
   0  no mistake found
-  1  a rule is broken
+  1  a rule is broken, or a task of `micrograd start` is left
   2  could not be graded: the file is missing, does not load or does not define the class, or the
      class is this package's own; or a wrong option. In a class: at least one could not be graded,
      and the results of all the others are written
@@ -221,26 +230,35 @@ def grade(options: argparse.Namespace) -> int:
     if options.wrong_engines:
         from micrograd.grade.wrong_engines import write_wrong_engines
 
-        written = write_wrong_engines(Path(options.wrong_engines), comments=options.hints > 0)
-        print(f"{len(written) - 1} wrong engines and right.py in {options.wrong_engines}")
+        paths = write_wrong_engines(Path(options.wrong_engines), comments=options.hints > 0)
+        print(f"{len(paths) - 1} wrong engines and right.py in {options.wrong_engines}")
         return 0
     if not options.files:
         raise ValueError("grade expects a file, such as my_engine.py: micrograd start writes one")
     from micrograd.grade import grade_file
+    from micrograd.grade.gradebooks import written
     from micrograd.grade.points import POINTS, read_points
+    from micrograd.grade.report import Result
 
     names = {"data": options.data, "grad": options.grad, "backward": options.backward}
     told = {name: other for name, other in names.items() if other}
     table = read_points(Path(options.points)) if options.points else POINTS
-    if len(options.files) > 1 or options.csv or options.html:
+    is_class = options.csv or options.html or options.format in ("canvas", "moodle")
+    if len(options.files) > 1 or is_class:
         return _grade_class(options, told, table)
     try:
         report = grade_file(options.files[0], options.seconds, options.name, names=told)
     except FileNotFoundError as error:
         whole = "; to grade all files in it, add --csv FILE or --html FOLDER"
         raise FileNotFoundError(f"{error}{whole * Path(options.files[0]).is_dir()}") from None
-    _show(report.json() if options.json else report.text(options.hints))
-    if options.points and not options.json:
+    if options.format == "json":
+        _show(report.json())
+    elif options.format:
+        result = [Result(Path(options.files[0]).stem, options.files[0], report)]
+        _show(written(options.format, result, table, options.hints, options.assignment))
+    else:
+        _show(report.text(options.hints))
+    if options.points and not options.format:
         print(f"Points: {report.points(table):.4g} of {sum(table.values()):.4g}.")
     return report.exit_code
 
@@ -250,7 +268,7 @@ def _grade_class(
 ) -> int:
     from tqdm import tqdm
 
-    from micrograd.grade import classroom, grade_file
+    from micrograd.grade import classroom, gradebooks
     from micrograd.grade.graded_class import printable
 
     if options.csv:
@@ -263,22 +281,25 @@ def _grade_class(
     files, others = classroom.submissions(options.files, options.name)
     for file in others:
         print(f"left out, without a class {options.name}: {printable(str(file))}", file=sys.stderr)
+    roster = classroom.read_roster(Path(options.roster)) if options.roster else []
     results: list[Any] = []
     written = [options.csv, options.html and str(Path(options.html, "index.html"))]
     try:
         with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
             settings: dict[str, Any] = {"seconds": options.seconds, "names": names}
-            grading = partial(grade_file, class_name=options.name, **settings)
             for so_far in classroom.grade_class(
-                files, table, options.csv, options.html, options.hints, grading
-            ):
+                files, table, options.csv, options.html, options.hints, roster,
+                options.anonymous, options.keep, class_name=options.name, **settings,
+            ):  # fmt: skip
                 results = so_far
                 bar.update()
     finally:  # what is finished is shown after Ctrl-C, too
-        if options.json and results:
-            print(json.dumps({"students": classroom.records(results, table)}, indent=2))
+        if options.format and results:
+            _show(gradebooks.written(
+                options.format, results, table, options.hints, options.assignment
+            ))  # fmt: skip
         elif results:
-            _show("\n".join([classroom.summary(results, table), *filter(None, written)]))
+            _show("\n".join([gradebooks.summary(results, table), *filter(None, written)]))
     return int(max(result.report.exit_code for result in results))
 
 
@@ -309,6 +330,30 @@ def start(options: argparse.Namespace) -> int:
     with path.open("x", encoding="utf-8", newline="") as file:  # an error if it exists
         file.write(texts[path.suffix])
     print(path)
+    return 0
+
+
+def why(options: argparse.Namespace) -> int:
+    """Answers a question with your own Value: the smallest graph on which it goes wrong.
+
+    Examples:
+      micrograd why order my_engine.py
+      micrograd why add my_engine.py
+
+    `order`: why does backward() need a topological order? `add`: why do gradients add up (+=)? The
+    page steps through the graph. Its title has the wrong gradients: yours, or if yours are right,
+    those of an engine with the usual mistake. The file runs in this process.
+    """
+    from micrograd.grade.loading import NoClassError, class_in, file_at
+    from micrograd.grade.why import answer, page
+
+    try:
+        kind = class_in(file_at(Path(options.file), options.name), options.name)
+    except NoClassError as error:
+        raise ValueError(f"{options.file}: {error.args[1]}") from None
+    found = answer(options.question, kind)
+    print(found)
+    print(page(found).save(options.out))
     return 0
 
 
@@ -372,7 +417,7 @@ def main(arguments: list[str] | None = None) -> int:
         return int(options.command(options))
     except KeyboardInterrupt:
         return 130
-    except (ValueError, ArithmeticError, OSError, ImportError) as error:
+    except (ValueError, SyntaxError, ArithmeticError, OSError, ImportError) as error:
         print(f"micrograd: {error}", file=sys.stderr)
         return 2
 
@@ -413,6 +458,11 @@ def _parser() -> argparse.ArgumentParser:
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
     begun = command(start, prog="micrograd start")
     begun.add_argument("file", help="a name that ends in .py (the skeleton) or .csv (points)")
+    asked = command(why, prog="micrograd why")
+    asked.add_argument("question", choices=["order", "add"], help="what to explain")
+    asked.add_argument("file", help="a Python file or a notebook with your Value class")
+    asked.add_argument("-o", "--out", default="why.html", help="file name of the page")
+    asked.add_argument("--name", default="Value", help="name of the class (default: Value)")
     _takes_files(command(grade, prog="micrograd grade", epilog=GRADE_EXAMPLES))
     return parser
 
@@ -424,9 +474,15 @@ def _takes_files(command: argparse.ArgumentParser) -> None:
     add("--name", default="Value", help="name of the class (default: Value)")
     for name in ("data", "grad", "backward"):
         add(f"--{name}", metavar="NAME", help=f"name that the class uses for .{name}")
-    add("--json", action="store_true", help="print the whole report as JSON")
+    formats = ("json", "gradescope", "classroom50", "canvas", "moodle")
+    add("--format", choices=formats, help="print the results in this format")
+    add("--json", dest="format", action="store_const", const="json", help="--format json")
+    add("--assignment", default="micrograd", metavar="NAME", help="title of a gradebook's column")
     add("--csv", metavar="FILE", help="write the results of a class as CSV")
     add("--html", metavar="FOLDER", help="write a page for each student")
+    add("--roster", metavar="FILE", help="all students, as CSV: a gradebook that you exported")
+    add("--anonymous", action="store_true", help="numbers instead of the names of students")
+    add("--keep", metavar="FILE", help="keep reports here: only changed files are graded again")
     add("--points", metavar="FILE", help="a table of points for each rule, as CSV")
     wrong = "instead, write engines with one mistake each, to try your own tests on; see --hints 0"
     add("--wrong-engines", metavar="FOLDER", help=wrong)

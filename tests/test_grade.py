@@ -12,16 +12,17 @@ from pathlib import Path
 import pytest
 from right_engines import ENGINES, FREEING, OTHER_NAMES, notebook
 from sampling import thinned
-from wrong_engines import FILES, HOG, MISTAKES, RIGHT, WRAP, class_of, edited
+from wrong_engines import FILES, HOG, MISTAKES, RIGHT, WRAP, begun, class_of, edited
 
 from micrograd.__main__ import main
 from micrograd.engine import Value
 from micrograd.grade import RULES, Check, Report, grade, grade_file
 from micrograd.grade.checking import checks_of
-from micrograd.grade.classroom import csv_text, records
+from micrograd.grade.gradebooks import csv_text, records
 from micrograd.grade.points import POINTS
 from micrograd.grade.programs import OURS, plan
-from micrograd.grade.student_page import Result, class_page, student_page
+from micrograd.grade.report import Result
+from micrograd.grade.student_page import class_page, student_page
 
 SECONDS = 60.0  # enough for any machine: nothing here needs as much
 
@@ -350,6 +351,56 @@ def test_pytest_runs_each_check_as_a_test(tmp_path):
     assert "The derivative in the _backward of a.tanh() is wrong." in run.stdout
 
 
+# The causes that were once mistaken for others, and words of the fix that the right engine has.
+REPAIRED_BY = {
+    "the other Value instead of its data in *": "self.data * other.data",
+    "a Value as exponent": "self.data",
+    "_backward of + kept on an operand": "out._backward = _backward",
+    "_backward kept on an operand everywhere": "out._backward = _backward",
+    "visited nodes by their data": "node",
+    "operands forgotten in the constructor": "self._prev = tuple(_children)",
+    "no comma after a single operand": "(self,)",
+    "sorted operands": "tuple",
+    '(self,) of "+"': "(self, other), ",
+}
+
+
+@pytest.mark.parametrize("name", REPAIRED_BY)
+def test_the_fix_that_is_named_repairs_the_class(name):
+    check = lead(report_on(mistake(name)))
+    assert REPAIRED_BY[name] in check.fix
+    assert REPAIRED_BY[name] in RIGHT
+    assert next(x for x in grade(class_of(RIGHT)).checks if x.name == check.name).passed
+
+
+# ---- the tasks of `micrograd start`
+
+
+@pytest.mark.parametrize(
+    ("tasks", "verdict"),
+    [
+        (0, "no mistake so far; no task done; next: task 1, a new Value"),
+        (1, "no mistake so far; task 1 done; next: task 2, a + b"),
+        (3, "no mistake so far; tasks 1 to 3 done; next: task 4, backward()"),
+        (4, "no mistake so far; tasks 1 to 4 done; next: task 5, the gradients of + and *"),
+        (5, "no mistake so far; tasks 1 to 5 done; next: task 6, a.tanh()"),
+        (7, "no mistake so far; tasks 1 to 7 done; next: task 8, more operations"),
+        (8, "no mistake found"),
+    ],
+)
+def test_what_comes_later_is_no_mistake(tasks, verdict, tmp_path):
+    report = grade_file(begun(tmp_path, tasks), SECONDS)
+    assert report.verdict.startswith(f"Verdict: {verdict}"), report
+    assert report.mistakes == ()
+    assert report.exit_code == int(tasks < 8)
+
+
+def test_a_mistake_comes_before_the_next_task(tmp_path):
+    report = grade_file(begun(tmp_path, 5, edited((".grad +=", ".grad ="))), SECONDS)
+    assert [group[0].mistake for group in report.mistakes] == ["accumulate"]
+    assert report.verdict.endswith("next: the first mistake, then task 6, a.tanh().")
+
+
 # ---- files
 
 
@@ -561,7 +612,7 @@ def test_nothing_is_guessed_among_several_names(tmp_path):
     several = OTHER_NAMES.replace("self.value = data", "self.value = self.v = data")
     check = lead(grade_file(write(tmp_path, several), SECONDS))
     assert check.mistake == "construct"
-    assert "several candidates: .value, .v" in check.found
+    assert "without .data" in check.found
 
 
 def test_a_missing_backward_is_one_finding_and_the_numbers_are_checked():

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from micrograd.__main__ import main
 from micrograd.grade.wrong_engines import MISTAKES
 
@@ -35,6 +37,7 @@ def passes(folder, engine):
     return not subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode
 
 
+@pytest.mark.slow
 def test_a_suite_lets_mistakes_through(tmp_path, capsys):
     (tmp_path / "test_suite.py").write_text(SUITE, encoding="utf-8")
     assert main(["grade", "--wrong-engines", str(tmp_path / "engines")]) == 0

@@ -2,6 +2,10 @@
 
 import __future__
 
+import ast
+import re
+
+from micrograd.__main__ import main
 from micrograd.grade.wrong_engines import MISTAKES as MISTAKES
 from micrograd.grade.wrong_engines import RIGHT, edited
 
@@ -84,3 +88,26 @@ FILES = {
 }  # fmt: skip
 
 HOG = edited(("math.exp(self.data)", "len([0.0] * 10**10)"))  # 80 gigabytes at once
+
+
+def begun(folder, tasks, source=RIGHT):
+    """The path of a file made by `micrograd start`, with this many of its eight tasks done."""
+    path = folder / "my_engine.py"
+    path.unlink(missing_ok=True)
+    assert main(["start", str(path)]) == 0
+    text = path.read_text(encoding="utf-8")
+    solved = {x.name: x for x in ast.parse(source).body[1].body if isinstance(x, ast.FunctionDef)}
+    for method in reversed(ast.parse(text).body[2].body):
+        if isinstance(method, ast.FunctionDef) and (own := solved.get(method.name)):
+            number = ast.unparse(method.body)[-3] if "task" in ast.unparse(method.body) else "0"
+            if int(number) <= tasks:
+                code = ast.unparse(own)
+                if tasks < 5 and method.name in ("__add__", "__mul__"):
+                    code = re.sub(r"(?s)\n    def _backward.*_backward\n", "\n", code)
+                lines = text.splitlines()
+                lines[method.lineno - 1 : method.end_lineno] = [
+                    f"    {line}" for line in code.splitlines()
+                ]
+                text = "\n".join(lines) + "\n"
+    path.write_text(text, encoding="utf-8")
+    return path

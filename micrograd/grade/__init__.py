@@ -32,6 +32,8 @@ the program that shows it, under `shown_by`), and its name into `plan()` in `pro
 
 For a whole class of students there is `micrograd grade homework/*.py --csv results.csv --html
 report/`, and `report.points()` gives the points of one report (`points.py` explains them).
+`gradebooks.py` has the formats of Canvas, Moodle, Gradescope and Classroom 50, and `why.py` answers
+questions with a learner's own class.
 `micrograd grade --wrong-engines FOLDER` writes engines with one mistake each, on which teachers can
 try tests of their own.
 

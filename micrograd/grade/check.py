@@ -10,7 +10,7 @@ from micrograd.core.node import operations
 from micrograd.grade.programs import EXPRESSIONS, OURS
 from micrograd.grade.rules import rules
 
-STATUSES = ("passed", "failed", "noted", "not there yet", "not run")
+STATUSES = ("passed", "failed", "noted", "not there yet", "to do", "not run")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Check:
         aspect: which property of it, for example 'value', 'gradient', 'chain rule', 'adding up'.
         program: the smallest program that shows the outcome, in Python.
         status: 'passed', 'failed', 'noted' (a limit, not a mistake), 'not there yet' (the class
-            lacks the operation) or 'not run' (the process ended before this check).
+            lacks the operation), 'to do' (the same in a file made by `micrograd start`, whose tasks
+            name it) or 'not run' (the process ended before this check, or there is no backward()).
         mistake: a key of RULES, '' if the check passed.
         expected, found: both in words and numbers, '' if the check passed.
         place: the method and line in which an error was raised.
@@ -110,7 +111,9 @@ class Check:
         """Fails in pytest if the check failed; is skipped for a note or a missing operation."""
         if self.status == "failed":
             raise AssertionError(self.message)
+        if self.status == "to do":
+            raise AssertionError(f"{self.name}: a task of `micrograd start` that is to do")
         if self.status == "not run":
-            raise AssertionError(f"{self.name} was not reached: an earlier check ended the process")
+            raise AssertionError(f"{self.name} was not reached: an earlier check prevents it")
         if not self.passed:
             raise unittest.SkipTest(self.message if self.status == "noted" else self.status)

@@ -24,7 +24,15 @@ from micrograd.grade.graded_class import (
     near,
     root_of,
 )
-from micrograd.grade.programs import CORE, REFLECTED, Row, expected_of, methods_in, plan
+from micrograd.grade.programs import (
+    CORE,
+    REFLECTED,
+    Row,
+    expected_of,
+    methods_in,
+    plan,
+)
+from micrograd.grade.tasks import is_to_do, task_of, waits
 
 FREES_GRAPH = (
     "a = Value(3.0); b = a * a; n = len(b._prev); f = b._backward; b.backward(); "
@@ -50,20 +58,26 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
     for row in plan() if rows is None else rows:
         check = Check(row.operation, row.aspect, row.programs[0])
         lacks_backward = "backward" in graded.missing and ".backward()" in check.program
-        if lacks_backward and not is_reported:  # one failure, not one for each gradient
+        has_task = graded.is_started and task_of(row.operation, row.aspect) > 0
+        lacking = "to do" if has_task else "not there yet"
+        if graded.is_started and is_to_do(row, graded):
+            yield replace(check, status=lacking)
+        elif lacks_backward and not is_reported:  # one failure, not one for each gradient
             is_reported = True
-            there = ", ".join(graded.choices.get("backward", ()))
-            found = f"several candidates: {there}" if there else "no such method"
             expected, spelled = f"a method {graded.names['backward']}()", graded.spelled
             yield Check(row.operation, row.aspect, check.program, "failed", "needed", expected,
-                        found, spelled=spelled(check.program))  # fmt: skip
+                        "no such method", spelled=spelled(check.program))  # fmt: skip
         elif row.mistake == "depth" and sys.platform == "emscripten":
             found = "not checked: a deep chain would overflow the stack of the browser"
             yield replace(check, status="noted", mistake="depth", expected="no error", found=found)
-        elif lacks_backward or not _is_there(row, graded):
-            yield replace(check, status="not there yet")
+        elif lacks_backward:
+            yield replace(check, status="not run")
+        elif not _is_there(row, graded):
+            yield replace(check, status=lacking)
         else:
             check = _checked(row, graded)
+            if graded.is_started and check.status == "failed" and waits(row, graded):
+                check = Check(row.operation, row.aspect, check.program, lacking)
             if check.mistake == "operands" and row.operation == "graph" and not adds_up:
                 check = replace(check, mistake="accumulate")  # a + a can fail for several reasons
             adds_up = adds_up and check.mistake != "accumulate"

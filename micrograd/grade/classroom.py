@@ -1,4 +1,4 @@
-"""A class of students: many files, graded two at a time, as a CSV file and as HTML pages.
+"""A class of students: whose file is whose, two graded at a time, and reports that are kept.
 
 Each file runs in a process of its own with limits of time and memory (`process.py`), so an endless
 loop takes one of the two places for a while and delays nothing else. All results so far are written
@@ -8,76 +8,201 @@ after each file: Ctrl-C loses none of them.
 from __future__ import annotations
 
 import csv
-import io
+import hashlib
+import json
 import os
 import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from micrograd.core.files import write_whole
 from micrograd.grade.check import Check
+from micrograd.grade.gradebooks import csv_text
 from micrograd.grade.graded_class import printable
-from micrograd.grade.loading import code_in, has_class, is_code, is_seen
-from micrograd.grade.points import earned
-from micrograd.grade.process import end_all, grade_file
-from micrograd.grade.report import Report
-from micrograd.grade.student_page import Result, class_page, shown, student_page
+from micrograd.grade.loading import ENDINGS, code_in, has_class, is_seen
+from micrograd.grade.process import Grading
+from micrograd.grade.report import Report, Result
+from micrograd.grade.rules import ROWS
+from micrograd.grade.student_page import class_page, student_page
 
 AT_ONCE = 2  # processes
 LONGEST_NAME = 50  # characters of a page's file name
-# What a spreadsheet takes for a formula, also where it splits cells at semicolons; the last four
-# are wide letters, which some spreadsheets take for the first four.
-FORMULA = re.compile('(^|;)(?=[\\s"]*[=+@\uff1d\uff0b\uff0d\uff20-])')
 
 # ---- 1. Which files, and whose
 
 
-def submissions(paths: Sequence[str], class_name: str = "Value") -> tuple[list[Path], list[Path]]:
-    """What to grade, and the files in folders that are left out.
+def submissions(
+    paths: Sequence[str], class_name: str = "Value"
+) -> tuple[dict[Path, str], list[Path]]:
+    """Each file to grade with the name of its student, and the files that are left out.
 
     A folder that is given alone is that of a class: each Python file, notebook and folder in it is
-    a student's. Any other folder is one student's: the files in it with a class of this name are
-    graded, the others are left out. A path with nothing to grade is kept, so that its report says
-    why.
+    a student's, whose name it has. Any other folder is one student's: the files in it with a class
+    of this name are graded, the others are left out. A path with nothing to grade is kept, so that
+    its report says why.
     """
-    given = [Path(path) for path in paths]
+    given = [*{os.path.abspath(path): Path(path) for path in paths}.values()]
     if len(given) == 1 and os.path.isdir(given[0]):
         seen = (x for x in given[0].iterdir() if is_seen(x.name))
-        given = sorted(x for x in seen if is_code(x) or os.path.isdir(x)) or given
-    files: dict[str, Path] = {}  # keyed by the absolute path: each file is graded once
+        given = sorted(x for x in seen if x.suffix in ENDINGS or os.path.isdir(x)) or given
+    files: dict[str, tuple[Path, str]] = {}  # keyed by the absolute path: each is graded once
     others: list[Path] = []
-    for path in given:
+    for path, student in zip(given, _names(given), strict=True):
         inside = code_in(path) if os.path.isdir(path) else []
         found = [file for file in inside if has_class(file, class_name)]
         others += [file for file in inside if found and file not in found]
-        for file in found or (inside if len(inside) == 1 else [path]):
-            files.setdefault(os.path.abspath(file), file)
-    return list(files.values()), others
+        own = found or (inside if len(inside) == 1 else [path])
+        for file in own:
+            part = f"/{file.relative_to(path).as_posix()}" * (len(own) > 1)
+            files.setdefault(os.path.abspath(file), (file, printable(student + part)))
+    return dict(files.values()), others
 
 
-def students(files: Sequence[Path]) -> list[str]:
-    """A name for each file: the part of its path that tells it from the others.
-
-    >>> students([Path("homework/ada.py"), Path("homework/ben.ipynb")])
-    ['ada', 'ben']
-    >>> students([Path("homework/ada/engine.py"), Path("homework/ben/engine.py")])
-    ['ada', 'ben']
-    """
-    whole = [Path(os.path.abspath(file)) for file in files]
-    root = os.path.commonpath([file.parent for file in whole])
-    parts = [file.relative_to(root).parts for file in whole]
+def _names(paths: Sequence[Path]) -> list[str]:
+    """What tells paths apart: for homework/ada/engine.py and homework/ben/engine.py, the folder."""
+    parts = [Path(os.path.abspath(path)).parts for path in paths]
     while len(parts) > 1 and min(map(len, parts)) > 1 and len({x[-1] for x in parts}) == 1:
         parts = [x[:-1] for x in parts]
-    names = ["/".join(x) for x in parts]
-    bare = [re.sub(r"\.(py|ipynb)$", "", name) for name in names]
-    count = Counter(bare)
-    chosen = (short if count[short] == 1 else name for short, name in zip(bare, names, strict=True))
-    return [printable(name) for name in chosen]
+    bare = [re.sub(r"\.(py|ipynb)$", "", x[-1]) for x in parts]
+    files, names = Counter(x[-1] for x in parts), Counter(bare)
+    return [
+        short if names[short] == 1 else x[-1] if files[x[-1]] == 1 else "/".join(x[-2:])
+        for short, x in zip(bare, parts, strict=True)
+    ]
+
+
+def read_roster(path: Path) -> list[dict[str, str]]:
+    """The rows of a list of students, such as a gradebook that Canvas or Moodle exports.
+
+    A student's row is the one in which a cell is the name of the student's file or folder.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = [{x: y or "" for x, y in row.items() if x} for row in csv.DictReader(file)]
+    return [row for row in rows if "points possible" not in " ".join(row.values()).lower()]
+
+
+# ---- 2. Grading
+
+
+def graded(
+    files: Iterable[Path], begin: Callable[[Path], Grading]
+) -> Iterator[tuple[Path, Report]]:
+    """Each file with its report, as they are finished; two are graded at a time.
+
+    When the iterator is closed, as by Ctrl-C, the processes that still run are ended.
+    """
+    waiting, running = [*files][::-1], dict[Path, Grading]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < AT_ONCE:
+                file = waiting.pop()
+                try:
+                    running[file] = begin(file)
+                except OSError as error:
+                    yield file, _not_loaded(file, str(error))
+            for file in [file for file, grading in running.items() if grading.is_over()]:
+                yield file, running.pop(file).report()
+            time.sleep(0.02)
+    finally:
+        for grading in running.values():
+            grading.end()
+
+
+def _not_loaded(file: Path, reason: str) -> Report:
+    expected, found = "a file with the class", printable(reason)
+    loading = Check("file", "loads", "", "failed", "load", expected, found)
+    return Report(printable(str(file)), (loading,))
+
+
+def grade_class(
+    files: Mapping[Path, str],
+    table: Mapping[str, float],
+    csv_path: str | None = None,
+    folder: str | None = None,
+    hints: int = 3,
+    roster: Iterable[dict[str, str]] = (),
+    anonymous: bool = False,
+    keep: str | None = None,
+    **settings: Any,
+) -> Iterator[list[Result]]:
+    """All results so far, after each file; they are also written as a CSV file and as pages.
+
+    Both are written before the first file is graded, too, so a mistake in a path costs no time.
+    Later on, a spreadsheet may lock the CSV file, or a folder may be deleted: all is written a last
+    time at the end.
+
+    Args:
+        files: the files, each with its student.
+        table: the points, as from `read_points`.
+        csv_path: where to write the CSV file, if anywhere.
+        folder: the folder for the pages, if they are wanted; it is created.
+        hints: how much a page gives away, 0 to 3.
+        roster: all students, as from `read_roster`; those without a file get a result, too.
+        anonymous: whether numbers replace the names of students and files.
+        keep: a file with the reports of earlier runs: only changed files are graded again.
+        settings: for `grade_file`.
+    """
+    people = [*roster]
+    rows = {file: _row_of(student, people) for file, student in files.items()}
+    absent = [row for row in people if row not in rows.values() and not anonymous]
+    names = dict(files)
+    if anonymous:
+        by_content = sorted(files, key=_digest)  # so that the order of the numbers tells nothing
+        names = {file: f"student {i:02}" for i, file in enumerate(by_content, 1)}
+    missing = [next(filter(None, row.values()), "?") for row in absent]
+    pages = page_names([*names.values(), *missing])
+    page_of = dict(zip(names, pages, strict=False))
+    without = [
+        Result(name, "", _not_loaded(Path(name), "nothing was handed in"), page, row)
+        for name, page, row in zip(missing, pages[len(names) :], absent, strict=True)
+    ]
+    kept = _Kept(keep, settings)
+    found: dict[Path, Result] = {}
+
+    def so_far() -> list[Result]:
+        return [*(found[x] for x in files if x in found), *without]
+
+    def write(new: Iterable[Result]) -> None:
+        if folder is not None:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            for x in new:
+                write_whole(Path(folder, x.page), student_page(x, table, hints).encode())
+            write_whole(Path(folder, "index.html"), class_page(so_far(), table).encode())
+        if csv_path is not None:
+            write_whole(csv_path, csv_text(so_far(), table).encode("utf-8-sig"))
+
+    write(without)
+    again = {file: report for file in files if (report := kept.report(file))}
+    new = graded([file for file in files if file not in again], partial(Grading, **settings))
+    for file, report in chain(again.items(), new):
+        if file not in again:
+            kept.add(file, report)
+        if anonymous:
+            report = _without_name(report, file, names[file])
+        path = "" if anonymous else printable(str(file))
+        found[file] = Result(names[file], path, report, page_of[file], rows[file])
+        with suppress(OSError):
+            write([found[file]])
+        yield so_far()
+    write(so_far())
+    yield so_far()
+
+
+def _row_of(student: str, roster: Iterable[dict[str, str]]) -> dict[str, str]:
+    """The row with a cell that is the name of the student's folder, or an address beginning so."""
+    name = student.partition("/")[0].casefold()
+    cells = ((row, {x.casefold() for x in row.values()}) for row in roster)
+    return next((row for row, all_ in cells if name in {x.split("@")[0] for x in all_} | all_), {})
 
 
 def page_names(names: Iterable[str]) -> list[str]:
@@ -95,127 +220,52 @@ def page_names(names: Iterable[str]) -> list[str]:
     return made
 
 
-# ---- 2. Grading
+def _without_name(report: Report, file: Path, name: str) -> Report:
+    """The report with another name; texts of errors have that of the file."""
+    checks = (
+        replace(x, **{k: getattr(x, k).replace(file.name, "the file") for k in ("found", "place")},
+                program=x.program.replace(file.stem, "the_file"))
+        for x in report.checks
+    )  # fmt: skip
+    return replace(report, name=name, checks=tuple(checks))
 
 
-def graded(files: Iterable[Path], grade: Callable[[Path], Report]) -> Iterator[tuple[Path, Report]]:
-    """Each file with its report, as they are finished; two are graded at a time.
-
-    When the iterator is closed, as by Ctrl-C, the processes that still run are ended.
-    """
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        waiting = {pool.submit(grade, file): file for file in files}
-        try:
-            for done in as_completed(waiting):
-                yield waiting[done], done.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            while not all(future.done() for future in waiting):
-                end_all()
-                time.sleep(0.05)
+# ---- 3. Reports that are kept
 
 
-def grade_class(
-    files: Sequence[Path],
-    table: Mapping[str, float],
-    csv_path: str | None = None,
-    folder: str | None = None,
-    hints: int = 3,
-    grade: Callable[[Path], Report] = grade_file,
-) -> Iterator[list[Result]]:
-    """All results so far, after each file; they are also written as a CSV file and as pages.
+class _Kept:
+    """Reports of earlier runs in a JSON file, keyed by what the files contained."""
 
-    Both are written before the first file is graded, too, so a mistake in a path costs no time.
-    Later on, a spreadsheet may lock the CSV file, or a folder may be deleted: all is written a last
-    time at the end.
+    def __init__(self, path: str | None, settings: Mapping[str, Any]) -> None:
+        self.path, self.settings, self.reports = path, settings, dict[str, Any]()
+        if path and os.path.exists(path):
+            self.reports = json.loads(Path(path).read_text(encoding="utf-8"))
 
-    Args:
-        files: the files, each with one student's class.
-        table: the points, as from `read_points`.
-        csv_path: where to write the CSV file, if anywhere.
-        folder: the folder for the pages, if they are wanted; it is created.
-        hints: how much a page gives away, 0 to 3.
-        grade: makes the report on a file.
-    """
+    def report(self, file: Path) -> Report | None:
+        """The report on a file that has not changed."""
+        if found := self.reports.get(self._key(file)):
+            checks = tuple(Check(**check) for check in found["checks"])
+            return Report(printable(str(file)), checks, found["remark"], found["seconds"])
+        return None
 
-    def tried(file: Path) -> Report:
-        try:
-            return grade(file)
-        except OSError as error:
-            text = printable(str(error))
-            loading = Check("file", "loads", "", "failed", "load", "a file with the class", text)
-            return Report(printable(str(file)), (loading,))
+    def add(self, file: Path, report: Report) -> None:
+        """Keeps a report, unless the file took too long, which another time it may not."""
+        if self.path and all(first.mistake != "time" for first, *_ in report.mistakes):
+            checks = [asdict(check) for check in report.checks]
+            text = {"checks": checks, "remark": report.remark, "seconds": report.seconds}
+            self.reports[self._key(file)] = text
+            write_whole(self.path, json.dumps(self.reports).encode())
 
-    def write(results: Sequence[Result], new: Iterable[Result]) -> None:
-        if folder is not None:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            for x in new:
-                write_whole(Path(folder, x.page), student_page(x, table, hints).encode())
-            write_whole(Path(folder, "index.html"), class_page(results, table).encode())
-        if csv_path is not None:
-            write_whole(csv_path, csv_text(results, table).encode("utf-8-sig"))
-
-    given = students(files) if files else []
-    facts = dict(zip(files, zip(given, page_names(given), strict=True), strict=True))
-    found: dict[Path, Result] = {}
-    results: list[Result] = []
-    write([], [])
-    for file, report in graded(files, tried):
-        student, page = facts[file]
-        found[file] = Result(student, printable(str(file)), report, page)
-        results = [found[x] for x in files if x in found]
-        with suppress(OSError):
-            write(results, [found[file]])
-        yield results
-    write(results, results)
+    def _key(self, file: Path) -> str:
+        """What a report depends on: rules, settings, the file, files beside it that it names."""
+        files = [file, *sorted(file.parent.glob("*.py"))] if file.is_file() else [file]
+        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        used = (x for x in files if x == file or re.search(rf"\b{re.escape(x.stem)}\b", text))
+        parts = [repr((ROWS, self.settings)), str(file), *map(_digest, used)]
+        return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()
 
 
-# ---- 3. The results as text
-
-
-def csv_text(results: Iterable[Result], table: Mapping[str, float]) -> str:
-    """The results as CSV: a row for each student, with the first mistake and the points.
-
-    >>> print(csv_text([Result("=1+1", "a.py", Report("a.py", ()), "a.html")], {"value": 20}))
-    student,points,of,verdict,rule,mistakes,program,expected,found,file,value
-    '=1+1,0,20,no mistake,,0,,,,a.py,0
-    <BLANKLINE>
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    head = ["student", "points", "of", "verdict", "rule", "mistakes"]
-    writer.writerow([*head, "program", "expected", "found", "file", *table])
-    for x in results:
-        mistakes = x.report.mistakes
-        first = mistakes[0][0] if mistakes else Check("", "", "")
-        cells = [x.student, shown(x.report.points(table)), shown(sum(table.values())), x.verdict,
-                 x.rule, len(mistakes), first.spelled or first.program, first.expected,
-                 first.found_at, x.file]  # fmt: skip
-        cells += map(shown, earned(x.report.checks, table).values())
-        writer.writerow([FORMULA.sub(r"\1'", str(cell)) for cell in cells])
-    return text.getvalue()
-
-
-def summary(results: Iterable[Result], table: Mapping[str, float]) -> str:
-    """The results as a table for a terminal."""
-    rows = [("student", "points", "verdict", "rule")]
-    for x in results:
-        rule = x.rule + f": {x.reason}" * bool(x.reason)
-        rows.append((x.student, shown(x.report.points(table)), x.verdict, rule))
-    first, second, third = (max(len(row[i]) for row in rows) for i in range(3))
-    lines = [f"{a:{first}}  {b:>{second}}  {c:{third}}  {d}".rstrip() for a, b, c, d in rows]
-    return "\n".join(lines)
-
-
-def records(results: Iterable[Result], table: Mapping[str, float]) -> list[dict[str, Any]]:
-    """The results as plain dicts, lists, strings and numbers, the fixes included."""
-    return [
-        {
-            "student": x.student,
-            "points": x.report.points(table),
-            "of": float(sum(table.values())),
-            "points_by_rule": earned(x.report.checks, table),
-            **x.report.to_dict(),
-        }
-        for x in results
-    ]
+def _digest(file: Path) -> str:
+    with suppress(OSError):
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    return ""

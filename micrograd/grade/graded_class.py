@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
-import filecmp
 import inspect
+import linecache
 import numbers
 import re
 import sys
@@ -18,6 +18,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from micrograd.engine import Value
 
 ALIASES = {  # the lecture's name first, then others that learners use
     "data": ("data", "value", "val", "v", "x", "_data", "_value", "number", "scalar"),
@@ -29,7 +31,7 @@ MOST, LONGEST = 300, 1000  # characters: the limits for an error's text, and for
 STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
 TOLERANCE = 1e-4  # also for engines that compute with floats of 7 digits, as NumPy's float32
 HERE = Path(__file__).resolve().parent
-OUR_ENGINE = HERE.parent / "engine.py"
+OUR_ENGINE = Value.__init__.__code__.co_filename
 
 Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
 
@@ -57,8 +59,8 @@ class GradedClass:
         title: its name.
         arguments: what it needs besides the number, for example {'requires_grad': True}.
         names: its names for 'data', 'grad' and 'backward'.
-        choices: for a name that cannot be guessed, the attributes that could stand for it.
         missing: which of 'data', 'grad' and 'backward' it lacks.
+        is_started: whether `micrograd start` made its file, which has tasks.
 
     Args:
         kind: the class.
@@ -74,12 +76,14 @@ class GradedClass:
     def __init__(self, kind: type, told: Mapping[str, str] | None = None) -> None:
         self.kind, self.title = kind, printable(str(kind.__name__))
         self.arguments = _needed_arguments(kind)
-        self.choices: dict[str, list[str]] = {}
         self.names = {name: (told or {}).get(name) or self._guessed(name) for name in ALIASES}
         self.missing: list[str] = []
         with suppress(Exception):
             one = self.made(2.5)
             self.missing = [name for name, x in self.names.items() if not hasattr(one, x)]
+        code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
+        lines = linecache.getlines(code.co_filename) if code else []
+        self.is_started = any(re.match(r"\s*# Task \d", line) for line in lines)
 
     def made(self, number: Any) -> Any:
         """A new instance."""
@@ -92,9 +96,8 @@ class GradedClass:
                 return name
             test = {"data": lambda x: _is_number(x) and x == 2.5, "grad": _is_number}
             there = [x for x in ALIASES[name] if test.get(name, callable)(getattr(one, x, None))]
-            if len(there) == 1:
+            if len(there) == 1:  # nothing is guessed among several
                 return there[0]
-            self.choices[name] = there
         return name
 
     def remark(self, is_file: bool = False) -> str:
@@ -173,25 +176,20 @@ class GradedClass:
                 x: Any = getattr(v, attribute, self)
                 if x is self:
                     what = f"{name} is a {_kind(v)}, {shown(v, 40)}, without .{attribute}"
-                    raise self._broken("result", f"{name} is a {self.title}", what)
+                    raise BrokenRule("result", f"{name} is a {self.title}", what)
                 if not _is_number(x):
                     what = f"{name}.{attribute} is a {_kind(x)}, {shown(x, 60)}"
-                    raise self._broken("number", f"{name}.{attribute} is a number", what)
+                    raise BrokenRule("number", f"{name}.{attribute} is a number", what)
                 by_name[name] = float(x)
             if name in leaves_of(program) and (count := operands(v)):
                 raise BrokenRule("fresh", f"{name}._prev is empty", f"{name}._prev holds {count}")
         return Observed(data, grad)
 
-    def _broken(self, mistake: str, expected: str, found: str) -> BrokenRule:
-        if there := [f".{x}" for name in ("data", "grad") for x in self.choices.get(name, ())]:
-            found += f" (several candidates: {', '.join(there)})"
-        return BrokenRule(mistake, expected, found)
-
-    def error_in(self, program: str) -> Any:
-        """What `failure` says of the error that a forward pass raises, or None."""
+    def error_in(self, program: str, backward: bool = False) -> Any:
+        """What `failure` says of the error that a program raises, or None."""
         with suppress(BrokenRule):
             try:
-                self.observed(program, backward=False)
+                self.observed(program, backward)
             except RaisedError as error:
                 return error.args[0]
         return None
@@ -278,21 +276,14 @@ def near(found: float, expected: float, tolerance: float = TOLERANCE) -> bool:
 
 
 def is_ours(kind: Any) -> bool:
-    """Whether the code of a class is in our engine's file, or in another copy of it.
+    """Whether the code of a class is in our engine's file.
 
     >>> from micrograd.engine import Value
     >>> is_ours(Value), is_ours(type("Mine", (Value,), {})), is_ours(float)
     (True, True, False)
     """
     members = (x for base in getattr(kind, "__mro__", ()) for x in list(vars(base).values()))
-    return any(_is_our_engine(x.__code__.co_filename) for x in members if hasattr(x, "__code__"))
-
-
-@cache
-def _is_our_engine(path: str) -> bool:
-    with suppress(OSError, ValueError):
-        return filecmp.cmp(path, OUR_ENGINE, shallow=False)
-    return False
+    return any(x.__code__.co_filename == OUR_ENGINE for x in members if hasattr(x, "__code__"))
 
 
 def _needed_arguments(kind: Any) -> dict[str, Any]:

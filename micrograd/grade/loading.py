@@ -22,10 +22,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from micrograd.grade.graded_class import is_ours
+from micrograd.grade.graded_class import is_ours, printable
 
 Statement = tuple[str, ast.stmt]  # the name of its file or cell, and the statement
 SETTINGS = {"sys.setrecursionlimit", "sys.path.append", "sys.path.insert"}
+ENDINGS = (".py", ".ipynb")
 HIDDEN = {"__pycache__", "node_modules", "site-packages"}
 
 
@@ -95,18 +96,13 @@ def mistake_behind(error: BaseException, path: Path) -> str:
 
 def code_in(folder: Path) -> list[Path]:
     """The Python files and notebooks in a folder, at any depth."""
-    found = (x for x in folder.rglob("*") if is_code(x) and os.path.isfile(x))
+    found = (x for x in folder.rglob("*") if x.suffix in ENDINGS and os.path.isfile(x))
     return sorted(x for x in found if all(map(is_seen, x.relative_to(folder).parts)))
 
 
 def is_seen(name: str) -> bool:
     """Whether a file or folder of this name is looked at."""
     return not (name.startswith(".") or name in HIDDEN)
-
-
-def is_code(path: Path) -> bool:
-    """Whether a path is that of a Python file or a notebook."""
-    return path.suffix in (".py", ".ipynb")
 
 
 def has_class(file: Path, class_name: str) -> bool:
@@ -116,6 +112,26 @@ def has_class(file: Path, class_name: str) -> bool:
         start = "^" if file.suffix == ".py" else r'("|\\n)'  # a line in JSON
         return bool(re.search(rf"{start}[ \t]*class {re.escape(class_name)}\b", text, re.MULTILINE))
     return True  # it cannot be read: the report will say so
+
+
+def file_at(path: Path, class_name: str) -> Path:
+    """The file at a path, or the only file in a folder that defines the class.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    file = Path(os.path.realpath(path))
+    if file.is_file():
+        return file
+    what = f"there is no file {path}"
+    if file.is_dir():
+        there = [x for x in code_in(file) if has_class(x, class_name)]
+        if len(there) == 1:
+            return there[0]
+        some = ", ".join(str(x.relative_to(file)) for x in there[:5])
+        what = f"{path} is a folder in which {len(there)} files define a class {class_name}"
+        what += f" ({some})" * bool(there)
+    raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
 
 
 # ---- 2. Statements

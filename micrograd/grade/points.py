@@ -1,21 +1,27 @@
 """Points: what each rule is worth, and how many points a report earns.
 
 The table is a CSV file with the columns `rule` and `points`, which a teacher can edit
-(`micrograd start points.csv` writes the default). A rule earns its points in proportion to its
-checks that pass: 18 of 20 give 90 %. Operations that the class lacks do not count. A row may also
-name an operation, as the report does, such as `a.tanh()`: if the class lacks it, its points are
-lost. A note costs nothing. A rule that no check could show earns nothing.
+(`micrograd start points.csv` writes the default). A mistake costs its own rule, once; what else
+fails because of it costs nothing. A rule about single operations loses in proportion to the
+operations that break it, any other rule all its points. A mistake against a rule without points
+costs the rule of the check that shows it, or the one that rules.toml names. After a mistake because
+of which nothing works, only what still works earns points.
+
+An operation that the class lacks costs nothing, except in a file made by `micrograd start`, whose
+tasks name it, or if a row of the table names it, such as `a.tanh()`. A note costs nothing. A rule
+that no check could show earns nothing.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from micrograd.grade.check import Check
+from micrograd.grade.mistakes import grouped
 from micrograd.grade.programs import EXPRESSIONS, plan
 from micrograd.grade.rules import ROWS
 
@@ -23,6 +29,9 @@ POINTS = {name: row["points"] for name, row in ROWS.items() if "points" in row} 
 # The rule that a check of an expression shows if it passes; a row of the plan may name another.
 SHOWN = {"value": "value", "gradient": "derivative", "chain rule": "chain",
          "adding up": "accumulate", "inner operand": "children"}  # fmt: skip
+OF_OPERATIONS = {*SHOWN.values(), "wrap", "reflected"}  # these lose points in proportion
+MEANING = """meaning (one mistake costs its own rule once; an operation that is missing costs \
+points in a file made by micrograd start, or if a row such as a.tanh() names it)"""
 
 
 @cache
@@ -35,19 +44,41 @@ def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict
     """The points for each row of the table.
 
     >>> passed = Check("a + b", "value", "c = a + b")
-    >>> earned([passed, Check("a * b", "value", "c = a * b", "failed")], {"value": 20})
+    >>> earned([passed, Check("a * b", "value", "c = a * b", "failed", "value")], {"value": 20})
     {'value': 10.0}
     """
     checks = list(checks)
+    mistakes = grouped(checks)
+    whole = [
+        group for group in mistakes if "everything" in ROWS[group[0].mistake].get("affects", ())
+    ]
 
     def share(name: str) -> float:
-        asked = [check for check in checks if check.operation == name]
-        if name not in EXPRESSIONS:
-            asked = [check for check in checks if _rules().get(check.name) == name]
-            asked = [check for check in asked if check.status != "not there yet"]
-        return sum(x.status in ("passed", "noted") for x in asked) / len(asked) if asked else 0.0
+        if name in EXPRESSIONS:
+            asked = [check for check in checks if check.operation == name]
+            lacking = [check for check in asked if check.status == "not there yet"]
+            groups = [group for group in mistakes if group[0].operation == name]
+        else:
+            asked, lacking = [x for x in checks if _rules().get(x.name) == name], []
+            asked = [x for x in asked if x.status != "not there yet"]
+            groups = [group for group in mistakes if charged(group) == name]
+            if groups and name not in OF_OPERATIONS:
+                return 0.0
+        if not asked:
+            return float(bool(checks) and not whole)
+        unshown = sum(x.status in ("to do", "not run") for x in asked)
+        lost = len({check for group in groups + whole for check in group} & {*asked})
+        return 1 - (len(lacking) + unshown + lost) / len(asked)
 
     return {name: most * share(name) for name, most in table.items()}
+
+
+def charged(mistake: Sequence[Check]) -> str:
+    """The rule with points that a mistake costs, which a check that fails because of it shows."""
+    first, failed = mistake[0], {_rules().get(check.name, "") for check in mistake}
+    [rule] = ROWS[first.mistake].get("costs", [first.mistake]) if first.mistake else [""]
+    is_shown = rule in failed or rule not in OF_OPERATIONS
+    return rule if rule in POINTS and is_shown else _rules().get(first.name, "")
 
 
 def read_points(path: Path) -> dict[str, float]:
@@ -58,14 +89,11 @@ def read_points(path: Path) -> dict[str, float]:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: a row names no rule, or its points are not a number of at least 0.
+        ValueError: a row names no rule, or its points are not a number.
     """
     lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    separator = ";" if lines and ";" in lines[0] else ","
-    try:
-        rows = [row for row in csv.reader(lines, delimiter=separator) if any(row)]
-    except csv.Error as error:  # from a quotation mark that is never closed, for example
-        raise ValueError(f"{path} is not a CSV file: {error}") from None
+    separator = ";" if lines and ";" in lines[0].partition("(")[0] else ","
+    rows = [row for row in csv.reader(lines, delimiter=separator) if any(row)]
     if not rows or [word.strip().lower() for word in rows[0][:2]] != ["rule", "points"]:
         start = "micrograd start points.csv writes an example"
         raise ValueError(f"{path} must begin with the columns rule and points: {start}")
@@ -76,17 +104,11 @@ def read_points(path: Path) -> dict[str, float]:
         if name not in {*rules, *EXPRESSIONS}:
             fix = f"use one of {', '.join(rules)}, or an operation such as a.tanh()"
             raise ValueError(f"{path}: {name!r} is not a rule: {fix}")
-        if name in table:
-            raise ValueError(f"{path}: {name!r} is there twice: leave one of the two rows out")
         try:
             table[name] = float(text.replace(",", "."))
         except ValueError:
-            table[name] = -1.0
-        if not 0 <= table[name] < 1e6:
-            what = f"the points of {name} must be a number of at least 0, got {text!r}"
-            raise ValueError(f"{path}: {what}")
-    if not sum(table.values()) > 0:
-        raise ValueError(f"{path} gives no points: write a number above 0 for at least one rule")
+            what = f"the points of {name} must be a number, got {text!r}"
+            raise ValueError(f"{path}: {what}") from None
     return table
 
 
@@ -94,7 +116,7 @@ def default_points() -> str:
     """The default table as CSV text, with the meaning of each rule."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["rule", "points", "meaning"])
+    writer.writerow(["rule", "points", MEANING])
     writer.writerows([name, points, meaning(name)] for name, points in POINTS.items())
     return text.getvalue()
 

@@ -8,16 +8,17 @@ import math
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from micrograd.grade.check import STATUSES, Check
 from micrograd.grade.graded_class import ALIASES, root_of
+from micrograd.grade.mistakes import grouped
 from micrograd.grade.points import POINTS, earned
-from micrograd.grade.programs import EXPRESSIONS, OURS, methods_in
-from micrograd.grade.rules import ROWS
+from micrograd.grade.programs import EXPRESSIONS, OURS
+from micrograd.grade.tasks import TASKS, task_of
 
 WIDTH = 80  # columns of a report
 LINES = 20  # of explained mistakes: the first one must stay visible on a screen of 24 lines
@@ -31,6 +32,7 @@ class Report:
         name: the name of the class or the file.
         checks: all checks in order.
         remark: which names of the class differ from the lecture's, if any.
+        seconds: how long it took in a process of its own.
 
     >>> report = Report("mine", (Check("a + b", "value", "c = a + b"),))
     >>> report.passed, report.notes, report.verdict
@@ -40,11 +42,12 @@ class Report:
     name: str
     checks: tuple[Check, ...]
     remark: str = ""
+    seconds: float = 0.0
 
     @property
     def passed(self) -> bool:
-        """True if no check failed; notes and operations that are not there yet do not count."""
-        return not any(check.status in ("failed", "not run") for check in self.checks)
+        """True if no check failed and no task is left; notes do not count."""
+        return not any(check.status in ("failed", "to do", "not run") for check in self.checks)
 
     @property
     def graded(self) -> bool:
@@ -53,13 +56,26 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 if no mistake was found, 1 if a rule is broken, 2 if the class could not be graded."""
+        """0 without mistakes, 1 if a rule is broken or a task is left, 2 if it cannot be graded."""
         return 2 if not self.graded else int(not self.passed)
 
     @property
     def mistakes(self) -> tuple[tuple[Check, ...], ...]:
         """The failed checks, grouped by probable cause; the clearest of each group comes first."""
-        return grouped(self._with("failed"))
+        return grouped(self.checks)
+
+    @property
+    def progress(self) -> str:
+        """Which tasks of `micrograd start` are done, and the next one; '' if none is left."""
+        tasks = {task_of(x.operation, x.aspect) for x in self._with("to do")}
+        if not tasks:
+            return ""
+        begun = (x for x in self.checks if x.status not in ("passed", "noted"))
+        first = min(task_of(x.operation, x.aspect) or len(TASKS) for x in begun)
+        some = ("no task", "task 1", "tasks 1 and 2")
+        done = some[first - 1] if first <= len(some) else f"tasks 1 to {first - 1}"
+        then = "the first mistake, then " * bool(self.mistakes)
+        return f"{done} done; next: {then}task {min(tasks)}, {TASKS[min(tasks) - 1]}"
 
     @property
     def notes(self) -> tuple[Check, ...]:
@@ -80,14 +96,15 @@ class Report:
 
         `mistakes` holds the names of the failed checks, grouped by probable cause.
 
-        >>> Report("mine", ()).to_dict()
-        {'name': 'mine', 'remark': '', 'passed': True, 'exit_code': 0, 'mistakes': [], 'checks': []}
+        >>> sorted(Report("mine", ()).to_dict())
+        ['checks', 'exit_code', 'mistakes', 'name', 'passed', 'progress', 'remark']
         """
         return {
             "name": self.name,
             "remark": self.remark,
             "passed": self.passed,
             "exit_code": self.exit_code,
+            "progress": self.progress,
             "mistakes": [[check.name for check in group] for group in self.mistakes],
             "checks": [
                 {"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks
@@ -111,7 +128,7 @@ class Report:
         parts = [self.verdict]
         if hints >= 1:
             parts = [self._headline(), self.remark, *self._explained(hints), self.verdict]
-        if hints >= 2 and self.graded:
+        if hints >= 2 and self.graded and not self.progress:
             parts.insert(1, self._table())
         return "\n\n".join(_wrapped(part) for part in parts if part)
 
@@ -125,9 +142,12 @@ class Report:
             return "Verdict: could not be graded."
         if self.passed:
             return f"Verdict: no mistake found ({_counted(count['passed'], 'check')} passed)."
+        left = f"; {self.progress}" * bool(self.progress)
+        if not self.mistakes:
+            return f"Verdict: no mistake so far{left}."
         mistakes, failed = _counted(len(self.mistakes), "mistake"), count["failed"]
         ended = f", {count['not run']} not run" * bool(count["not run"])
-        return f"Verdict: {mistakes}, {_counted(failed, 'check')} failed{ended}."
+        return f"Verdict: {mistakes}, {_counted(failed, 'check')} failed{ended}{left}."
 
     def _headline(self) -> str:
         count = Counter(check.status for check in self.checks)
@@ -160,11 +180,11 @@ class Report:
     def _table(self) -> str:
         """A row for each operation with a failure or a note, then lists of all others."""
         marks = {"passed": "ok", "failed": "FAILED"}
-        lists: dict[str, list[str]] = {"ok": [], "not there yet": [], "not run": []}
+        lists: dict[str, list[str]] = {"ok": [], "not there yet": [], "to do": [], "not run": []}
         lines = []
         for operation in dict.fromkeys(check.operation for check in self.checks):
             checks = [check for check in self.checks if check.operation == operation]
-            for status in ("not there yet", "not run"):
+            for status in ("not there yet", "to do", "not run"):
                 if any(check.status == status for check in checks):
                     lists[status].append(operation)
             checks = [check for check in checks if check.status not in lists]
@@ -185,6 +205,41 @@ class Report:
             f"<details><summary>all checks</summary><pre>{html.escape(self._table())}</pre>"
             f"</details><p>{html.escape(self.verdict)}</p>"
         )
+
+
+class Result(NamedTuple):
+    """One student's report in a class.
+
+    Attributes:
+        student: a name that is unique in the class.
+        file: the file as it was given.
+        report: the report on it.
+        page: the file name of the student's page.
+        row: the student's row in the list of students, by column.
+    """
+
+    student: str
+    file: str
+    report: Report
+    page: str = ""
+    row: Mapping[str, str] = {}
+
+    @property
+    def verdict(self) -> str:
+        """The exit code in words."""
+        if self.report.progress and not self.report.mistakes:
+            return "unfinished"
+        return ("no mistake", "mistakes", "not graded")[self.report.exit_code]
+
+    @property
+    def rule(self) -> str:
+        """The key of the rule that the first mistake breaks, '' without mistakes."""
+        return next((group[0].mistake for group in self.report.mistakes), "")
+
+    @property
+    def reason(self) -> str:
+        """Why there was nothing to grade, or which task is next; '' otherwise."""
+        return self.report.progress if self.report.graded else self.report.mistakes[0][0].found_at
 
 
 def _counted(count: int, what: str) -> str:
@@ -208,63 +263,7 @@ def _wrapped(text: str) -> str:
     return "\n".join(lines).replace("\xa0", " ")
 
 
-# ---- 2. Failures with the same cause: one mistake makes many checks fail
-
-
-def grouped(failed: Sequence[Check]) -> tuple[tuple[Check, ...], ...]:
-    """Failed checks, grouped by probable cause; the clearest check of each group comes first."""
-    groups: list[list[Check]] = []
-    for check in failed:
-        group = next((group for group in groups if _has_same_cause(check, group)), [])
-        if not group:
-            groups.append(group)
-        group.append(check)
-    return tuple(tuple(_clearest_first(group)) for group in groups)
-
-
-def _affects(check: Check, what: str) -> bool:
-    return what in ROWS[check.mistake].get("affects", ())  # as rules.toml says
-
-
-def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
-    first, mistake = group[0], group[0].mistake
-    is_beside_number = _affects(later, "numbers")
-    if later.expected == "no error" and _error(later) in map(_error, group):
-        return True
-    if _affects(first, "everything") or (later.place and later.place == first.place):
-        return True
-    if later.mistake == mistake and mistake not in ("value", "derivative", "runs"):
-        return True
-    if later.operation in EXPRESSIONS and later.operation in {check.operation for check in group}:
-        return True
-    if mistake == "result" and methods_in(first.program) & methods_in(later.program):
-        return True
-    is_of_one = _affects(first, "operation") or first.aspect == "inner operand"
-    if first.operation in EXPRESSIONS and is_of_one:
-        needed = later.composed or methods_in(first.operation) & methods_in(later.program)
-        return bool(needed) and (mistake == "runs" or not is_beside_number)
-    if is_beside_number or later.aspect == "value":
-        return False
-    if _affects(first, "reuse"):
-        return later.composed or later.aspect != "gradient"
-    return _affects(first, "gradients") or later.operation == "NumPy"
-
-
-def _error(check: Check) -> str:
-    operator, *_ = check.found.partition("'")  # the operands differ from check to check
-    return operator if "unsupported operand" in operator else check.found
-
-
-def _clearest_first(group: list[Check]) -> list[Check]:
-    # For a node that is used more than once, a + a is clearer than the check that failed first.
-    if not _affects(group[0], "reuse") or group[0].aspect == "gradient":
-        return group
-    same = [check for check in group if check.mistake == group[0].mistake]
-    first = min(same, key=lambda check: check.program.count(";"))
-    return [first, *(check for check in group if check is not first)]
-
-
-# ---- 3. Drawings
+# ---- 2. Drawings
 
 
 def svg_of(check: Check) -> str:

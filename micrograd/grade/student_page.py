@@ -12,55 +12,14 @@ and found, and as a drawing with the wrong numbers in red. `hints` limits how mu
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import NamedTuple
 
 from micrograd.grade.check import Check
+from micrograd.grade.gradebooks import shown
 from micrograd.grade.points import earned, meaning
-from micrograd.grade.report import Report, svg_of
+from micrograd.grade.report import Result, svg_of
 from micrograd.pages.page import html_page
-
-
-class Result(NamedTuple):
-    """One student's report.
-
-    Attributes:
-        student: a name that is unique in the class.
-        file: the file as it was given.
-        report: the report on it.
-        page: the file name of the student's page.
-    """
-
-    student: str
-    file: str
-    report: Report
-    page: str
-
-    @property
-    def verdict(self) -> str:
-        """The exit code in words."""
-        return ("no mistake", "mistakes", "not graded")[self.report.exit_code]
-
-    @property
-    def rule(self) -> str:
-        """The key of the rule that the first mistake breaks, '' without mistakes."""
-        return next((group[0].mistake for group in self.report.mistakes), "")
-
-    @property
-    def reason(self) -> str:
-        """Why there was nothing to grade, '' if there was."""
-        return "" if self.report.graded else self.report.mistakes[0][0].found_at
-
-
-def shown(points: float) -> str:
-    """Points as text, with at most one decimal.
-
-    >>> shown(100.0), shown(87.25)
-    ('100', '87.2')
-    """
-    return f"{points:.1f}".removesuffix(".0")
 
 
 def student_page(result: Result, table: Mapping[str, float], hints: int) -> str:
@@ -117,17 +76,23 @@ def class_page(results: Sequence[Result], table: Mapping[str, float]) -> str:
         link = f'<a href="{escape(x.page)}">{escape(x.student)}</a>'
         rules = " ".join([*(first.rule for first, *_ in x.report.mistakes[:2]), x.reason])
         verdict = f'<span class="verdict">{x.verdict}</span>'
-        rows.append((link, verdict, escape(rules), shown(points[-1])))
-    count = Counter(escape(first.rule) for x in results for first, *_ in x.report.mistakes)
+        rows.append((link, shown(points[-1]), verdict, escape(rules), f"{x.report.seconds:.1f}"))
+    made_by: dict[str, list[str]] = {}
+    for x in results:
+        for rule in dict.fromkeys(first.rule for first, *_ in x.report.mistakes):
+            made_by.setdefault(rule, []).append(
+                f'<a href="{escape(x.page)}">{escape(x.student)}</a>'
+            )
     mean, most = shown(sum(points) / len(points)), shown(sum(table.values()))
     files = f"{len(results)} {'file' if len(results) == 1 else 'files'}"
     parts = [
         f'<p class="points">{mean} of {most} points on average</p><p>{files}.</p>',
-        _table(("student", "verdict", "first rules broken", "points"), rows),
+        _table(("student", "points", "verdict", "first rules broken", "seconds"), rows),
     ]
-    if count:
-        often = ((rule, f"{times}") for rule, times in count.most_common())
-        parts.append(f"<h2>Mistakes</h2>{_table(('rule', 'times'), often)}")
+    if made_by:
+        often = sorted(made_by.items(), key=lambda row: -len(row[1]))
+        cells = ((escape(rule), ", ".join(names), f"{len(names)}") for rule, names in often)
+        parts.append(f"<h2>Mistakes</h2>{_table(('rule', 'students', 'times'), cells)}")
     return _page("Class", parts)
 
 

@@ -14,6 +14,7 @@ import tomllib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from micrograd.core.files import write_whole
 from micrograd.grade.rules import RULES
@@ -45,6 +46,13 @@ class Mistake:
     def source(self) -> str:
         """The text of the wrong class."""
         return edited(*self.edits)
+
+    def kind(self) -> type:
+        """The wrong class itself."""
+        names: dict[str, Any] = {"__name__": "wrong"}
+        exec(compile(self.source, "wrong.py", "exec", dont_inherit=True), names)
+        kind: type = names["Value"]
+        return kind
 
 
 def edited(*edits: tuple[str, str]) -> str:

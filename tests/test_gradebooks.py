@@ -1,0 +1,131 @@
+"""Results in the formats of others, against what their makers publish; and answers to `why`."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from wrong_engines import MISTAKES, RIGHT, class_of, edited
+
+import micrograd
+from micrograd.__main__ import main
+from micrograd.grade import grade
+from micrograd.grade.gradebooks import CANVAS, written
+from micrograd.grade.points import POINTS
+from micrograd.grade.report import Result
+from micrograd.grade.why import answer
+
+# github.com/foundation50/classroom50, schemas/result-v1.schema.json of August 2026: what is
+# required of a result and of a test in it; no other member is allowed in a result.
+RESULT = {
+    "schema": "classroom50/result/v1", "classroom": ".+", "assignment": ".+",
+    "assignment_type": "individual|group", "owner": ".+", "submission": "submit/.*",
+    "commit": ".+", "release": ".+", "review": ".+",
+    "datetime": r"\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ",
+    "score": int, "max-score": int, "tests": list,
+}  # fmt: skip
+TEST = {"test-name": ".+", "passed": bool, "score": int, "max-score": int}
+# gradescope-autograders.readthedocs.io/en/latest/specs, "Output format".
+RESULTS = {"score": float, "execution_time": float, "output": ".+", "tests": list}
+CASE = {"name": ".+", "score": float, "max_score": int, "output": "(?s:.*)"}
+RUNNER = {"CLASSROOM": "cs", "ASSIGNMENT": "engine", "OWNER": "ada", "COMMIT_URL": "https://c/1",
+          "SUBMISSION_TAG": "submit/2026-06-01T14-32-05Z-a1b2c3d",
+          "RELEASE_URL": "https://r/1"}  # fmt: skip
+
+
+def results():
+    wrong = edited((".grad +=", ".grad ="))
+    return [
+        Result("ada", "ada.py", grade(class_of(RIGHT)), row={"Email address": "ada@uni.example"}),
+        Result("ben", "ben.py", grade(class_of(wrong))),
+    ]
+
+
+def fits(record, form):
+    assert record.keys() == form.keys()
+    for key, expected in form.items():
+        if isinstance(expected, type):
+            assert type(record[key]) is expected, key
+        else:
+            assert re.fullmatch(expected, record[key], re.S), key
+
+
+def test_classroom50_gets_its_result(monkeypatch):
+    for name, text in RUNNER.items():
+        monkeypatch.setenv(name, text)
+    for result, points in zip(results(), (100, 88), strict=True):
+        record = json.loads(written("classroom50", [result], POINTS))
+        fits(record, RESULT)
+        for test in record["tests"]:
+            fits(test, TEST)
+            assert 0 <= test["score"] <= test["max-score"]
+        assert (record["score"], record["max-score"]) == (points, 100)
+    monkeypatch.delenv("SUBMISSION_TAG")
+    with pytest.raises(ValueError, match="expects SUBMISSION_TAG in its environment"):
+        written("classroom50", results()[:1], POINTS)
+
+
+def test_gradescope_gets_its_results():
+    record = json.loads(written("gradescope", results()[1:], POINTS, hints=2))
+    fits(record, RESULTS)
+    for case in record["tests"]:
+        fits(case, CASE)
+    [wrong] = [case for case in record["tests"] if case["score"] < case["max_score"]]
+    assert wrong["output"].startswith("Gradients must add up")
+    assert "Fix:" not in json.dumps(record)
+    with pytest.raises(ValueError, match="expects one file, got 2"):
+        written("gradescope", results(), POINTS)
+
+
+def test_canvas_and_moodle_get_columns_that_they_import():
+    # The guides "How do I import grades in the Gradebook?" of Canvas and "Grade import" of Moodle.
+    rows = [*csv.reader(io.StringIO(written("canvas", results(), POINTS, assignment="E (7)")))]
+    assert rows[0] == [*CANVAS, "E (7)"]
+    assert rows[1] == ["    Points Possible", "", "", "", "", "100"]
+    assert rows[3] == ["ben", "", "", "ben", "", "88"]
+    rows = [*csv.reader(io.StringIO(written("moodle", results(), POINTS)))]
+    assert rows[0] == ["Email address", "micrograd (Real)", "micrograd (Feedback)"]
+    assert rows[1] == ["ada@uni.example", "100", "No mistake found."]
+    assert rows[2][:2] == ["ben", "88"]
+
+
+def test_the_command_line_prints_a_format(tmp_path, capsys):
+    (tmp_path / "ada.py").write_text(RIGHT, encoding="utf-8")
+    assert main(["grade", str(tmp_path / "ada.py"), "--format", "gradescope"]) == 0
+    assert json.loads(capsys.readouterr().out)["score"] == 100
+    assert main(["grade", str(tmp_path / "ada.py"), "--format", "moodle"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "ada,100,No mistake found."
+
+
+# ---- why
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "program"),
+    [
+        ("preorder", "order", "b = a + a; c = a + b; d = b + c"),
+        ("a stack without order", "order", "b = a + a; c = a + b; d = a + b; e = c + d"),
+        ("= instead of +=", "add", "b = a + a"),
+    ],
+)
+def test_the_smallest_graph_on_which_the_class_goes_wrong_is_found(name, question, program):
+    found = answer(question, class_of(next(x for x in MISTAKES if x.name == name).source))
+    assert found.is_theirs
+    root = program.rpartition("; ")[2][0]
+    assert found.program == f"a = Value(3.0); {program}; {root}.backward()"
+    assert "your engine gives a.grad = " in str(found)
+
+
+def test_a_right_class_sees_what_the_usual_mistake_does(tmp_path, capsys):
+    file, page = tmp_path / "mine.py", tmp_path / "why.html"
+    file.write_text(RIGHT, encoding="utf-8")
+    assert main(["why", "order", str(file), "-o", str(page)]) == 0
+    assert "yours is right; with the usual mistake" in capsys.readouterr().out
+    assert "a.grad = 3, not 5" in page.read_text(encoding="utf-8")
+    assert "page of 4 nodes" in repr(micrograd.why(class_of(RIGHT)))
+    with pytest.raises(ValueError, match="expects the question 'order' or 'add'"):
+        micrograd.why(class_of(RIGHT), "depth")
+    file.write_text("from micrograd import Value\n", encoding="utf-8")
+    assert main(["why", "order", str(file)]) == 2
+    assert "own engine" in capsys.readouterr().err
