@@ -477,7 +477,8 @@ def test_neurons_are_shaded_by_their_outputs():
     for neuron, w in zip(layer.neurons, (4.0, 2.0, 0.0, -4.0), strict=True):
         neuron.w[0].data = w
     dot = draw_dot(layer([1.0]), level="neuron")
-    grounds = [re.search(r'BGCOLOR="(.+?)"', card(dot, f"n{i}"))[1] for i in range(4)]
+    cards = [line for line in dot.source.splitlines() if "Layer.n" in line]
+    grounds = [re.search(r'BGCOLOR="(.+?)"', card)[1] for card in cards]
     assert grounds == [shade(x, 4.0) for x in (4.0, 2.0, 0.0, -4.0)]
     assert grounds == ["#f8d3a4bf", "#f8d3a460", "#f8d3a400", "#b9daf2bf"]
 
@@ -506,10 +507,9 @@ def test_what_the_levels_show():
     assert {"L0.n1", "tanh", "linear", "x[0]"} <= set(neurons)
     assert any("lines are weights" in text for text in neurons)
     layers = texts(draw_dot(names["loss"], names=names, level="layer"))
-    assert {"2 inputs", "L0", "Layer, tanh", "2 → 2", "6 parameters"} <= set(layers)
-    assert {"L1", "Layer, linear", "2 → 1", "3 parameters"} <= set(layers)
+    assert {"x", "L0", "tanh", "2 → 2", "L1", "linear", "2 → 1"} <= set(layers)
     batch = sum(names["model"](x) for x in ([1.0, 2.0], [3.0, 4.0]))
-    assert texts(draw_dot(batch, level="layer")).count("2 examples") == 3
+    assert texts(draw_dot(batch, level="layer")).count("2 examples") == 2
 
 
 def test_operations_inside_a_neuron_have_no_cards():
@@ -518,7 +518,7 @@ def test_operations_inside_a_neuron_have_no_cards():
     order = topological_order(names["loss"])
     outside = {f"v{i}" for i, v in enumerate(order) if v in names["x"] or i >= len(order) - 3}
     assert set(re.findall(r"^\t(\w+) \[", dot.source, re.M)) == {
-        *("graph", "node", "edge", "n0", "n1", "n2"), *outside,
+        *("graph", "node", "edge", "b2", "b4", "b5"), *outside,
     }  # fmt: skip
 
 
@@ -586,17 +586,14 @@ def test_a_level_that_does_not_exist():
     with pytest.raises(ValueError, match="level 'neurons' is not a function that was called"):
         draw_dot(model([1.0, 2.0]), level="neurons")
     x = Value(1.0)
-    assert "no neurons of micrograd.nn in this graph" in draw_dot(x * x, level="layer").source
+    assert "no neurons in this graph" in draw_dot(x * x, level="layer").source
 
 
-@pytest.mark.slow
 def test_layers_in_a_circle_are_drawn():
     cell, h = Layer(2, 2), [Value(0.5), Value(-0.5)]
-    for _ in range(50):
+    for _ in range(5):
         h = [a + 1.0 for a in cell(h)]
-    dot = draw_dot(h, level="layer")
-    assert dot.pipe().startswith(b"<?xml")
-    assert "50 examples" in texts(dot)
+    assert texts(draw_dot(h, level="layer")).count("2 → 2") == 5
 
 
 @pytest.mark.parametrize("level", ["neuron", "layer"])

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from micrograd.draw.chain_rule import Piece
-from micrograd.draw.formulas import SIGNS, UNKNOWN, counted, formula, number, shape_text, sign
+from micrograd.draw.formulas import SIGNS, UNKNOWN, formula, number, shape_text, sign
 from micrograd.draw.names import values_in
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.tokens import COLOURS, DARK, LIGHT, SANS, largest, shade
@@ -198,8 +198,7 @@ class Cards:
             text = "  ".join(filter(None, (title, numbers[0][1])))
             return _tag("TD", _text(text, ink), CELLPADDING=3)
         if not box.has_ports:
-            details = [*box.details, counted(box.examples, "example") * (box.examples > 1)]
-            texts = [_title(title, ink), *(_text(line, ink) for line in details if line)]
+            texts = [_title(title, ink), *(_text(line, ink) for line in box.details)]
             lines = [[_tag("TD", text)] for text in texts]
             if self.numbers and box.level == "call" and box.data:
                 lines.append([_tag("TD", self._outputs(box, colours))])

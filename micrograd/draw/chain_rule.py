@@ -203,14 +203,14 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
         ValueError: there are several results, so it would be unclear what ∂L stands for.
 
     >>> from micrograd.arrays import values
-    >>> from micrograd.draw.graph import graph
+    >>> from micrograd.draw.graph import at_level, graph
     >>> from micrograd.engine import Value
     >>> y = Value(3.0).tanh()
     >>> rules = rules_with_symbols(graph(y * 2.0), {"v0": "x", "v1": "y", "v3": "L"})
     >>> " ".join(text.strip() for text, _ in rules["v1"][0])
     '∂L/∂y · ∂y/∂x'
     >>> X, W = values([[1.0, 2.0], [0.0, 1.0]]), values([[3.0], [4.0]])
-    >>> drawn = graph((X @ W).sum(), names={"X": X, "W": W}, level="array")
+    >>> drawn = at_level(graph((X @ W).sum(), names={"X": X, "W": W}), "array")
     >>> names = {box.name: name for box, name in zip(drawn.nodes, "XWPL", strict=True)}
     >>> for row in rules_with_symbols(drawn, names)["a2"]:
     ...     print("".join(text for text, _ in row).replace("\xa0", " "))

@@ -250,8 +250,7 @@ def _state(cards: Cards, edges: str, dotted: Collection[Value]) -> list[str]:
     # What to say if there are no gradients, or if they do not fit; an arrow into a layer stands for
     # many of them.
     drawn = cards.drawn
-    without = not cards.numbers or all(box.grad is None for box in drawn.nodes)
-    if cards.rate == "tangent" or without:
+    if cards.rate == "tangent" or not cards.numbers:
         return []
     if drawn.has_old_gradients:
         return ["only leaves have gradients, left over from before: call backward()"]
