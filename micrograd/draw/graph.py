@@ -70,9 +70,12 @@ def graph(
     named.arrays += [("", result) for result in results if is_array(result)]
     order = topological_order(*roots)
     for owner in owners(order):
-        named.add_parameters_of(owner)
-    modules = {id(note[0]): note[0] for v in order if (note := getattr(v, "_made_by", None))}
-    named.parameters.update(*(module.parameters() for module in modules.values()))
+        named.add_parameters_of(owner, type(owner).__name__)
+    notes = (getattr(value, "_made_by", None) for value in order)
+    modules = {id(note[0]): note[0] for note in notes if note}.values()
+    unnamed = [m for m in modules if not named.path_of.keys() >= {*m.parameters()}]
+    for k, module in enumerate(unnamed):
+        named.add_parameters_of(module, f"L{k}" if unnamed[1:] else type(module).__name__)
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
 
     def kind(value: Value) -> str:

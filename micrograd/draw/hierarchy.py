@@ -117,16 +117,13 @@ class Hierarchy:
         self.place = place = {value: i for i, value in enumerate(drawn.values)}
         self.operands = [[place[o] for o in value._prev] for value in drawn.values]
         self.is_called = by_calls and is_called(drawn.values)
-        labels: dict[int, str] = {}
         if self.is_called:
             self.root = self._arranged([noted(value) for value in drawn.values])
         else:
             results = [drawn.values[i] for i in self.results]
-            found = parts_of(drawn.values, results, drawn.named)
-            self.root, labels = self._arranged(found.notes), found.labels
+            self.root = self._arranged(parts_of(drawn.values, results, drawn.named))
             if len(self.root.members) > MANY:  # perhaps an iteration
-                found = parts_of(drawn.values, results, drawn.named, depth=2)
-                again = self._arranged(found.notes)
+                again = self._arranged(parts_of(drawn.values, results, drawn.named, depth=2))
                 if any(part.kind == "loop" for part in again.parts):
                     self.root = again
         self.parts: list[Part] = []
@@ -138,7 +135,6 @@ class Hierarchy:
         unnamed = [i for i, n in enumerate(drawn.nodes) if n.kind == "input" and not n.label]
         x = "x" if len(unnamed) == 1 else "x{}"
         self.label_of = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
-        self.label_of |= {i: name for i, name in labels.items() if not drawn.nodes[i].label}
 
     def _number_parts(self) -> None:
         # Numbers the boxes, and notes for each box and node what is around it and inside.

@@ -19,6 +19,7 @@ from micrograd.engine import Value
 
 LETTERS = {"layers": "L", "modules": "M", "neurons": "n", "weight": "w", "bias": "b"}
 DEEPEST = 8  # objects inside objects: a model may refer to anything
+NUMBERED = re.compile(r"L\d+")  # a layer without a name, as `graph` calls it
 PATH = re.compile(r"\w+(\[\w+\])*(\.\w+(\[\w+\])*)+")
 
 
@@ -76,11 +77,12 @@ class Names:
         others = {label for value, label in self.label_of.items() if value not in paths}
         self._distinct = len(set(short)) == len(short) and others.isdisjoint(short)
 
-    def add_parameters_of(self, thing: Any) -> None:
-        """Gives the Values that an object keeps in its attributes their paths as names."""
+    def add_parameters_of(self, thing: Any, name: str) -> None:
+        """Gives the parameters in an object that has no name of its own their paths as names."""
         for path, value in kept(thing):
-            if not (value._prev or value in self.label_of):
-                self.label_of[value] = self.path_of[value] = f"{type(thing).__name__}.{path}"
+            if value.is_leaf and value.requires_grad and value not in self.path_of:
+                self.path_of[value] = f"{name}.{path}"
+                self.label_of.setdefault(value, f"{name}.{path}")
                 self.parameters.add(value)
 
     def short(self, label: str) -> str:
@@ -94,7 +96,8 @@ class Names:
         if not PATH.fullmatch(label):
             return label
         variable, _, path = label.partition(".")
-        return _abbreviated(path) if self._distinct else f"{variable}.{_abbreviated(path)}"
+        is_clear = self._distinct and not NUMBERED.fullmatch(variable)
+        return _abbreviated(path) if is_clear else f"{variable}.{_abbreviated(path)}"
 
 
 def values_in(things: Any, argument: str) -> list[Value]:

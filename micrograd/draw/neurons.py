@@ -8,9 +8,10 @@ one place in the source.
 
     >>> from micrograd.engine import topological_order
     >>> from micrograd.nn import MLP
-    >>> loss = (MLP(2, [3, 1])([1.0, -1.0]) - 1.0) ** 2
-    >>> found = parts_of(topological_order(loss), [loss], Names(None))
-    >>> sorted({part.name for part, _, _ in found.notes if part})
+    >>> model = MLP(2, [3, 1])
+    >>> loss = (model([1.0, -1.0]) - 1.0) ** 2
+    >>> found = parts_of(topological_order(loss), [loss], Names({"model": model}))
+    >>> sorted({part.name for part, _, _ in found if part})
     ['L0.n0', 'L0.n1', 'L0.n2', 'L1.n0', 'loss']
 """
 
@@ -20,7 +21,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from micrograd.draw.formulas import counted, sign
 from micrograd.draw.names import Names
@@ -30,7 +31,7 @@ from micrograd.nn import ACTIVATIONS
 WEIGHTS = re.compile(r"\.(w|weights?)(?=(\[\w+\])*$)")
 
 
-@dataclass
+@dataclass(eq=False)
 class Neuron:
     """One call of a neuron: of an instance of any class, or of a row of a matrix.
 
@@ -44,7 +45,7 @@ class Neuron:
     weights: list[Value]
     inputs: list[Value]
     inside: list[Value]
-    bias: Value | None = None
+    bias: list[Value] = field(default_factory=list)  # at most one
     activation: str = "linear"
 
     @property
@@ -81,19 +82,22 @@ def neurons_in(
     known: dict[Value, Neuron] = {}  # by the output so far
     for v in order:
         begun = [known[o] for o in v._prev if o in known and users[o] == 1]
-        if v._op == "*" and sum(o in path_of for o in v._prev) == 1 and row_of.keys() & {*v._prev}:
-            w, x = v._prev if v._prev[0] in row_of else v._prev[::-1]
-            known[v] = Neuron(row_of[w], [w], [x], [v])
-        elif v._op == "+" and begun and _fit(begun, v._prev, known, path_of):
+        if v._op == "*" and [o in path_of for o in v._prev].count(True) == 1:
+            w, x = v._prev if v._prev[0] in path_of else v._prev[::-1]
+            if w in row_of:
+                known[v] = Neuron(row_of[w], [w], [x], [v])
+        elif v._op == "+" and begun:
             neuron, *others = begun
-            for other in others:
-                neuron.weights += other.weights
-                neuron.inputs += other.inputs
-                neuron.inside += other.inside
-                neuron.bias = neuron.bias or other.bias
-            neuron.bias = next((o for o in v._prev if o in path_of), neuron.bias)
-            neuron.inside.append(v)
-            known[v] = neuron
+            bias = [o for o in v._prev if known.get(o) not in begun]
+            if _fit(begun, bias, len(rows[neuron.row]), path_of):
+                for other in others:
+                    neuron.weights += other.weights
+                    neuron.inputs += other.inputs
+                    neuron.inside += other.inside
+                    neuron.bias += other.bias
+                neuron.bias += bias
+                neuron.inside.append(v)
+                known[v] = neuron
         elif begun and len(v._prev) == 1 and v._op.lower() in ACTIVATIONS:
             (neuron,) = begun
             if len(neuron.weights) == len(rows[neuron.row]) and neuron.activation == "linear":
@@ -101,25 +105,20 @@ def neurons_in(
                 neuron.inside.append(v)
                 known[v] = neuron
     found = {id(neuron): neuron for neuron in known.values()}.values()
-    return [neuron for neuron in found if len(neuron.weights) == len(rows[neuron.row])]
+    return [neuron for neuron in found if {*neuron.weights} == {*rows[neuron.row]}]
 
 
 def _fit(
-    begun: Sequence[Neuron],
-    operands: Sequence[Value],
-    known: Mapping[Value, Neuron],
-    path_of: Mapping[Value, str],
+    begun: Sequence[Neuron], bias: Sequence[Value], n: int, path_of: Mapping[Value, str]
 ) -> bool:
-    # Whether a sum is one of products of the same row, or of these and the bias.
-    first = begun[0]
-    weights = [w for neuron in begun for w in neuron.weights]
-    around = first.row.rpartition(".")[0]
-    others = [o for o in operands if known.get(o) not in begun]
+    # Whether a sum is one of at most n products of a row, and perhaps of a bias of the same object.
+    row = begun[0].row
+    around = row.rpartition(".")[0]
     return (
-        all(neuron.row == first.row and neuron.activation == "linear" for neuron in begun)
-        and len(set(weights)) == len(weights)
-        and all(o in path_of and path_of[o].rpartition(".")[0] == around for o in others)
-        and len(others) + sum(neuron.bias is not None for neuron in begun) <= 1
+        all(neuron.row == row and neuron.activation == "linear" for neuron in begun)
+        and sum(len(neuron.weights) for neuron in begun) <= n
+        and all(o in path_of and path_of[o].rpartition(".")[0] == around for o in bias)
+        and len(bias) + sum(len(neuron.bias) for neuron in begun) <= 1
     )
 
 
@@ -159,34 +158,20 @@ class Made:
         return self.name
 
 
-class Parts(NamedTuple):
-    """What `noted` tells of each node of a watched graph, for a finished one.
-
-    Attributes:
-        notes: the innermost part of each node, the key of its shape, and its number; -1 for a leaf.
-        labels: names for the parameters of neurons, by the index of the node.
-    """
-
-    notes: list[tuple[Made | None, Any, int]]
-    labels: dict[int, str]
-
-
 def parts_of(
     order: Sequence[Value], results: Iterable[Value], named: Names, depth: int = 0
-) -> Parts:
-    """The parts of a graph, given in topological order, and the shapes of its operations.
+) -> list[tuple[Made | None, Any, int]]:
+    """What `noted` tells of each node of a watched graph, for a finished one.
 
-    With a `depth`, shapes are compared down to this many operations: then those in the steps of an
+    That is the innermost part of a node, the key of its shape, and its number; -1 for a leaf. With
+    a `depth`, shapes are compared down to this many operations: then those in the steps of an
     iteration are alike.
     """
     index = {value: i for i, value in enumerate(order)}
-    path_of = named.path_of | _paths_of_modules(order, named)
-    rows = rows_of(path_of)
-    width = Counter(map(layer_of, rows))
+    width = Counter(map(layer_of, rows_of(named.path_of)))
     of: dict[Value, Made] = {}
-    labels: dict[int, str] = {}
     layers: dict[Any, tuple[Made, set[str]]] = {}  # by layer and inputs: its last call, and rows
-    for neuron in neurons_in(order, results, path_of):
+    for neuron in neurons_in(order, results, named.path_of):
         n, number = len(neuron.weights), min(index[v] for v in neuron.inside)
         shown = sign(neuron.activation)
         around, name = None, named.short(neuron.path)
@@ -204,8 +189,6 @@ def parts_of(
         about = f"{neuron.activation} · {counted(n, 'input')}"
         made = Made(name, "neuron", neuron.path, number, around, about, neuron)
         of.update(dict.fromkeys(neuron.inside, made))
-        labels |= {index[w]: f"{name}.w{k}" for k, w in enumerate(neuron.weights)}
-        labels |= {index[neuron.bias]: f"{name}.b"} if neuron.bias else {}
     if of:
         loss = Made("loss", "loss", "loss", max(index[value] for value in of) + 1)
         before: set[Value] = set()  # what the neurons are computed from
@@ -215,24 +198,7 @@ def parts_of(
         rest = [v for v in order if v._prev and v not in of and v not in before]
         of.update(dict.fromkeys(rest if len(rest) > 1 else (), loss))
     shapes = _shapes(order, of, named, depth)
-    notes = [
-        (of.get(v), shapes[v], i) if v._prev else (None, None, -1) for i, v in enumerate(order)
-    ]
-    return Parts(notes, labels)
-
-
-def _paths_of_modules(order: Iterable[Value], named: Names) -> dict[Value, str]:
-    # The parameters of modules without a name: of L0, L1, ... or Layer if there is just one.
-    notes = (getattr(value, "_made_by", None) for value in order)
-    modules = {id(note[0]): note[0] for note in notes if note}
-    modules = {key: module for key, module in modules.items() if module.parameters()}
-    found: dict[Value, str] = {}
-    for k, module in enumerate(modules.values()):
-        name = f"L{k}" if modules.keys() - {id(module)} else type(module).__name__
-        for path, value in module.named_parameters():
-            if value not in named.path_of:
-                found.setdefault(value, f"{name}.{path}")
-    return found
+    return [(of.get(v), shapes[v], i) if v._prev else (None, None, -1) for i, v in enumerate(order)]
 
 
 def _shapes(
