@@ -6,7 +6,7 @@ An array of Values remembers the operation and the operands that it was computed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -137,33 +137,22 @@ class _ArrayView:
     ) -> tuple[dict[str, None], list[Value]]:
         # The arrays, leaves and ends that the elements were computed from, and what is in between.
         names = set(ends)
-
-        def is_end(value: Value) -> bool:
-            is_leaf = not value._prev and not value.is_constant
-            return is_leaf or value in self.first_of or self._name(value) in names
-
-        inside, entering = between(elements, is_end)
-        return dict.fromkeys(map(self._name, entering)), inside
-
-
-def between(
-    outputs: Sequence[Value], is_end: Callable[[Value], bool]
-) -> tuple[list[Value], dict[Value, None]]:
-    """The operations that lead to the outputs, and the ends that they use."""
-    inside: list[Value] = []
-    entering: dict[Value, None] = {}
-    seen, waiting = set(outputs), list(outputs)
-    while waiting:
-        for operand in waiting.pop()._prev:
-            if operand in seen:
-                continue
-            seen.add(operand)
-            if is_end(operand):
-                entering[operand] = None
-            elif operand._prev:
-                inside.append(operand)
-                waiting.append(operand)
-    return inside, entering
+        reached: dict[str, None] = {}
+        inside: list[Value] = []
+        seen, waiting = set(elements), list(elements)
+        while waiting:
+            for operand in waiting.pop()._prev:
+                if operand in seen:
+                    continue
+                seen.add(operand)
+                name = self._name(operand)
+                is_leaf = not operand._prev and not operand.is_constant
+                if is_leaf or operand in self.first_of or name in names:
+                    reached[name] = None
+                elif operand._prev:
+                    inside.append(operand)
+                    waiting.append(operand)
+        return reached, inside
 
 
 def _all_arrays(values: Iterable[Value], arrays: Sequence[Any]) -> Iterator[Any]:

@@ -120,12 +120,7 @@ class Cards:
         return self.formulas and box.level in ("op", "array") and box.kind != "constant"
 
     def name_alone(self, name: str) -> str:
-        """What stands for a box in a formula: its name or number.
-
-        >>> from micrograd.draw.graph import graph
-        >>> Cards(graph(Value(2.0, label="x"))).name_alone("v0")
-        'x'
-        """
+        """What stands for a box in a formula: its name or number."""
         return self.name_of[name] or self._data(self.box_of[name])
 
     def rows(self, box: Box) -> list[tuple[str, str, str]]:

@@ -29,13 +29,14 @@ from micrograd.draw.formulas import sign
 from micrograd.draw.graph import graph
 from micrograd.draw.records import Graph
 from micrograd.engine import Value
-from micrograd.pages.boxes import UNFOLDED, boxes_of
+from micrograd.pages.boxes import boxes_of
 from micrograd.pages.page import Page, as_json, html_page
 from micrograd.pages.pieces import recorded_rules
 from micrograd.pages.texts import texts_of
 
 LARGEST = 50_000  # nodes
 LARGE = 100  # nodes: fewer are called by their formulas
+UNFOLDED = 400  # nodes: the most that are drawn at once, if the reader asks for all
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 
 
