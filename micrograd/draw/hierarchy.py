@@ -132,16 +132,20 @@ class Hierarchy:
         self._sink_leaves()
         self._cut_all()
         self._number_parts()
+        for part in self.parts:
+            part.nodes = []
+        for i, box in enumerate(self.box_of):
+            for part in box.path():
+                part.nodes.append(i)
         unnamed = [i for i, n in enumerate(drawn.nodes) if n.kind == "input" and not n.label]
         x = "x" if len(unnamed) == 1 else "x{}"
         self.label_of = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
 
     def _number_parts(self) -> None:
-        # Numbers the boxes, and notes for each box and node what is around it and inside.
+        # Numbers the boxes, and notes what is around each box and node.
         self.parts.clear()
         waiting = [self.root]
         for part in waiting:
-            part.nodes = []
             for member in part.members:
                 if isinstance(member, Part):
                     member.parent, member.index = part, len(self.parts)
@@ -149,9 +153,6 @@ class Hierarchy:
                     waiting.append(member)
                 else:
                     self.box_of[member] = part
-        for i, box in enumerate(self.box_of):
-            for part in box.path():
-                part.nodes.append(i)
 
     # ---- 1. Boxes for calls
 
