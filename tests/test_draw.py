@@ -422,10 +422,9 @@ def test_mermaid_escapes_labels_and_limits_arrows():
     assert micrograd.mermaid(hostile, rankdir="TB").startswith("flowchart TB\n")
     with pytest.raises(ValueError, match="rankdir 'XY' is not one of"):
         micrograd.mermaid(hostile, rankdir="XY")
-    with pytest.raises(
-        ValueError, match="Mermaid draws at most 500 arrows, but the graph has 502: use"
-    ):
-        micrograd.mermaid(chain(502))
+    assert micrograd.mermaid(chain(502)).count("-->") < 50  # by parts
+    with pytest.raises(ValueError, match=r"Mermaid draws at most 500 arrows.* be 502: use"):
+        micrograd.mermaid(chain(502), level="op")
 
 
 @pytest.mark.parametrize("label", ["\t", "\t\t", "\r", "\n", " ", "\n\t\n", "\x0b", "\u2028"])

@@ -580,7 +580,7 @@ class Hierarchy:
             return replace(
                 output,
                 name=part.name,
-                label=output.label or neuron.path,
+                label=output.label or part.call.place,
                 short=output.short or part.call.name,
                 level="neuron",
                 op=neuron.activation,

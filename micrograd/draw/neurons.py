@@ -48,16 +48,6 @@ class Neuron:
     bias: list[Value] = field(default_factory=list)  # at most one
     activation: str = "linear"
 
-    @property
-    def path(self) -> str:
-        """The path of the neuron: 'model.layers[0].neurons[1]'."""
-        return WEIGHTS.sub("", self.row)
-
-    @property
-    def layer(self) -> str:
-        """The path of its layer, 'model.layers[0]', or ''."""
-        return layer_of(self.row)
-
 
 def layer_of(row: str) -> str:
     """The path of the layer to which a row of weights belongs, or ''."""
@@ -173,21 +163,21 @@ def parts_of(
     layers: dict[Any, tuple[Made, set[str]]] = {}  # by layer and inputs: its last call, and rows
     for neuron in neurons_in(order, results, named.path_of):
         n, number = len(neuron.weights), min(index[v] for v in neuron.inside)
-        shown = sign(neuron.activation)
-        around, name = None, named.short(neuron.path)
-        if path := neuron.layer:
+        place = WEIGHTS.sub("", neuron.row)  # the path of the neuron: 'model.layers[0].neurons[1]'
+        around, name = None, named.short(place)
+        if path := layer_of(neuron.row):
             # another engine may make a leaf of its own wherever a number is used
             inputs = (id(o) if o._prev or o in named.label_of else o.data for o in neuron.inputs)
             key = (path, *inputs)
             if key not in layers or neuron.row in layers[key][1]:
-                about = f"{shown} · {n:,} \N{RIGHTWARDS ARROW} {width[path]:,}"
+                about = f"{sign(neuron.activation)} · {n:,} \N{RIGHTWARDS ARROW} {width[path]:,}"
                 made = Made(named.short(path), "layer", path, number, about=about)
                 layers[key] = made, set()
             around, seen = layers[key]
             seen.add(neuron.row)
-            name = f"{around.name}.n{neuron.path[neuron.path.rindex('[') + 1 : -1]}"
+            name = f"{around.name}.n{place[place.rindex('[') + 1 : -1]}"
         about = f"{neuron.activation} · {counted(n, 'input')}"
-        made = Made(name, "neuron", neuron.path, number, around, about, neuron)
+        made = Made(name, "neuron", place, number, around, about, neuron)
         of.update(dict.fromkeys(neuron.inside, made))
     if of:
         loss = Made("loss", "loss", "loss", max(index[value] for value in of) + 1)
