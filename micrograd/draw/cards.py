@@ -125,7 +125,7 @@ class Cards:
 
     def rows(self, box: Box) -> list[tuple[str, str, str]]:
         """The rows of a card: a word, a number as text, and the name of the number's colour."""
-        if box.kind == "constant":
+        if box.kind == "constant" and box.has_ports:
             return [("", self._data(box), "ink")]
         if box.level == "call" and len(box.data) == 1:
             box = replace(box, level="op", data=box.data[0], grad=box.grad[0])
@@ -189,7 +189,7 @@ class Cards:
     def _body(self, box: Box, colours: Mapping[str, str]) -> str:
         # The cell with the title and the numbers; '' if the card shows neither.
         title, numbers, ink = self.title(box), self.rows(box), colours["ink"]
-        if box.kind == "constant":
+        if box.kind == "constant" and box.has_ports:
             text = "  ".join(filter(None, (title, numbers[0][1])))
             return _tag("TD", _text(text, ink), CELLPADDING=3)
         if not box.has_ports:

@@ -29,7 +29,7 @@ EQUALS: Piece = ("\xa0=\xa0", "faint")
 
 
 def with_tangents(drawn: Graph, tangents: Any) -> Graph:
-    """The same graph with tangents instead of gradients.
+    """The same graph, at level 'op', with tangents instead of gradients.
 
     Raises:
         TypeError: tangents is not a mapping of Values.
@@ -40,15 +40,9 @@ def with_tangents(drawn: Graph, tangents: Any) -> Graph:
             f"tangents expects a dict that maps leaves (Values) to numbers, got "
             f"{type(tangents).__name__} {tangents!r:.40}: use tangents={{x: 1.0}}"
         )
-    speed = dict(zip(drawn.values, jvp(drawn.values, tangents), strict=True))
-    value_of = drawn.value_of
-    return replace(
-        drawn,
-        nodes=tuple(
-            replace(node, grad=speed[value_of[node.name]]) if node.name in value_of else node
-            for node in drawn.nodes
-        ),
-    )
+    speeds = jvp(drawn.values, tangents)
+    nodes = [replace(node, grad=x) for node, x in zip(drawn.nodes, speeds, strict=True)]
+    return replace(drawn, nodes=tuple(nodes))
 
 
 def misfits(values: Sequence[Value], roots: Collection[Value]) -> set[Value]:

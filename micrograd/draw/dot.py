@@ -39,7 +39,6 @@ from micrograd.draw.chain_rule import (
     misfits,
     rules_with_numbers,
     rules_with_symbols,
-    with_tangents,
 )
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.graph import readable, roots_of
@@ -164,9 +163,7 @@ def draw_dot(
     if edges not in EDGES:
         raise ValueError(f"edges {edges!r} is not one of {', '.join(EDGES)}")
     results = results_of(root, rankdir)
-    drawn, captions = readable(results, names, level, parameters)
-    if tangents is not None:
-        drawn = with_tangents(drawn, tangents)
+    drawn, captions = readable(results, names, level, parameters, tangents)
     named = {box.name for box in drawn.nodes if formulas or edges == "symbols"}
     cards = Cards(
         drawn,

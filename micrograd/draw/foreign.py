@@ -110,13 +110,12 @@ def as_ours(root: Any, *others: Any) -> list[Any]:
     copy_of = _copies(foreign)
     replaced = [_replaced(thing, copy_of) for thing in (root, *others)]
     for thing, given in zip(replaced, (root, *others), strict=True):
-        if isinstance(given, Mapping):  # models of the engine: the paths of their parameters
+        if isinstance(given, Mapping):
             for name, model in given.items():
-                if isinstance(name, str) and is_model(model):
+                if isinstance(name, str) and is_model(model):  # the paths of its parameters
                     parts = kept(model, lambda x: id(x) in copy_of)
                     thing.update((f"{name}.{path}", copy_of[id(v)]) for path, v in parts)
-    for thing in replaced:
-        if isinstance(thing, Mapping):  # names from the user replace labels of the engine
+            # names from the user replace labels of the engine
             for value in Names(thing).label_of.keys() & set(copy_of.values()):
                 value.label = ""
     return replaced

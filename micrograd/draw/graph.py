@@ -25,6 +25,7 @@ from typing import Any
 
 from micrograd.draw.array_level import with_arrays
 from micrograd.draw.calls import is_called, owners
+from micrograd.draw.chain_rule import with_tangents
 from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.draw.hierarchy import MOST, Hierarchy
 from micrograd.draw.names import Names, is_array
@@ -155,6 +156,7 @@ def readable(
     names: Mapping[str, Any] | None,
     level: str | int | None,
     parameters: Any,
+    tangents: Mapping[Value, Any] | None = None,
 ) -> tuple[Graph, list[str]]:
     """The graph as detailed as a reader can still follow, and captions that say what was chosen.
 
@@ -170,6 +172,7 @@ def readable(
         level: the level that the caller chose, or None: one of LEVELS, a depth, or the name of a
             function or part.
         parameters: as in `graph`.
+        tangents: of leaves, if boxes have tangents instead of gradients.
 
     Raises:
         ValueError: the level is unknown.
@@ -180,6 +183,8 @@ def readable(
     ('neuron', ["179 nodes, drawn neuron by neuron: level='op' draws each operation"])
     """
     whole = graph(*results, names=names, parameters=parameters)
+    if tangents is not None:
+        whole = with_tangents(whole, tangents)
     n = f"{len(whole.values):,} nodes, drawn"
     watched = is_called(whole.values)
     caption = f"{n} by calls: level='...' opens a function" if watched else f"{n} by parts"
