@@ -1,7 +1,7 @@
 """The boxes of a graph: one for each call of a function that `calls` watched, nested as they ran.
 
 A graph that nobody watched has boxes for its neurons and layers, as far as it tells (see
-`neurons.py`). What comes from one place in the source is a stack: the calls of one layer for ten
+`parts.py`). What comes from one place in the source is a stack: the calls of one layer for ten
 examples, or the 16 products of one vector. Stacks that lead to each other in a circle, such as
 position and speed in a simulation, are a loop, with a box for each step. A box with a single member
 is replaced by this member. Leaves are in the innermost box that alone uses them.
@@ -29,7 +29,7 @@ from typing import Any
 
 from micrograd.draw.calls import Call, is_called, noted, roles, written_as
 from micrograd.draw.formulas import TIMES, counted, sign
-from micrograd.draw.neurons import Made, parts_of
+from micrograd.draw.parts import Made, parts_of
 from micrograd.draw.records import Box, Graph, folded
 
 MOST = 25  # members of a box, and cards of the first view

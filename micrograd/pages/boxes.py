@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from micrograd.draw.hierarchy import LEVELS, Hierarchy
-from micrograd.draw.neurons import Made
+from micrograd.draw.parts import Made
 from micrograd.draw.records import Graph
 from micrograd.pages.texts import texts_of
 
