@@ -53,7 +53,7 @@ class Part:
             as a matrix of parameters) or 'part' (of a box with too many members).
         place: where it comes from in the source.
         number: its place in the order of execution.
-        nodes: the indices of all nodes inside.
+        nodes: the indices of its operations, while boxes are made.
         parent: the box around it; None for the whole graph.
         index: its place in `Hierarchy.parts`, each after the box around it; -1 for the whole graph.
     """
@@ -88,6 +88,15 @@ class Part:
     def has_boxes(self) -> bool:
         """Whether there are other boxes than vectors and leaves in it."""
         return any(inner.kind in ("call", "stack", "part") for inner in self.parts)
+
+    def inside(self) -> list[int]:
+        """The indices of all nodes inside."""
+        found: list[int] = []
+        waiting = [self]
+        for part in waiting:
+            waiting += part.parts
+            found += [member for member in part.members if not isinstance(member, Part)]
+        return sorted(found)
 
     def path(self) -> Iterator[Part]:
         """It, the box around it, and so on, up to the whole graph."""
@@ -132,11 +141,6 @@ class Hierarchy:
         self._sink_leaves()
         self._cut_all()
         self._number_parts()
-        for part in self.parts:
-            part.nodes = []
-        for i, box in enumerate(self.box_of):
-            for part in box.path():
-                part.nodes.append(i)
         unnamed = [i for i, n in enumerate(drawn.nodes) if n.kind == "input" and not n.label]
         x = "x" if len(unnamed) == 1 else "x{}"
         self.label_of = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
@@ -460,7 +464,7 @@ class Hierarchy:
         if level == "neuron":
             return part.kind == "call" and isinstance(part.call, Made) and bool(part.call.neuron)
         if part.kind == "leaves":
-            return level == "layer" and self.drawn.nodes[part.nodes[0]].kind != "constant"
+            return level == "layer" and self.drawn.nodes[part.inside()[0]].kind != "constant"
         calls = [inner.call for inner in ([part] if part.kind == "call" else part.parts)]
         made = any(isinstance(call, Made) and call.level != "loss" for call in calls)
         return level == "layer" and part.kind in ("call", "stack") and made
@@ -499,7 +503,7 @@ class Hierarchy:
         if part.kind not in ("stack", "loop") or len(part.members) > CHAIN:
             return False
         boxes = [inner for inner in part.parts if inner.kind != "leaves"]
-        of = {i: k for k, inner in enumerate(boxes) for i in inner.nodes}
+        of = {i: k for k, inner in enumerate(boxes) for i in inner.inside()}
         return any(of.get(o, k) != k for i, k in of.items() for o in self.operands[i])
 
     def named(self, function: str) -> Part:
@@ -526,6 +530,8 @@ class Hierarchy:
         for i, operands in enumerate(self.operands):
             mine = around[self.box_of[i]]
             for o in operands:
+                if self.box_of[o] is mine[0]:
+                    continue
                 for part in around[self.box_of[o]]:
                     if part in mine:
                         break
@@ -573,10 +579,11 @@ class Hierarchy:
         return replace(node, short=short, label=node.label or short, parent=self.box_of[i].name)
 
     def _card(self, part: Part, level: str = "calls") -> Box:
-        nodes = tuple([f"v{i}" for i in part.nodes])
+        inside = part.inside()
+        nodes = tuple([f"v{i}" for i in inside])
         around = part.parent.name if part.parent else ""
         if level == "neuron" and isinstance(part.call, Made) and (neuron := part.call.neuron):
-            output = self.drawn.nodes[part.nodes[-1]]
+            output = self.drawn.nodes[inside[-1]]
             return replace(
                 output,
                 name=part.name,
@@ -591,7 +598,7 @@ class Hierarchy:
             )
         outputs = [self.drawn.nodes[i] for i in sorted(self.outputs[part])]
         is_result = not self.outputs[part].keys().isdisjoint(self.results)
-        kind = self.drawn.nodes[part.nodes[0]].kind if part.kind == "leaves" else "operation"
+        kind = self.drawn.nodes[inside[0]].kind if part.kind == "leaves" else "operation"
         return Box(
             name=part.name,
             label=part.place if isinstance(part.place, str) else part.label,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from micrograd.engine import Value
@@ -101,7 +102,7 @@ class Graph:
         names = {b.name: b.nodes[-1] if b.nodes else b.name for b in self.nodes if b.has_number}
         return {name: self.values[int(v[1:])] for name, v in names.items() if v.startswith("v")}
 
-    @property
+    @cached_property
     def has_gradients(self) -> bool:
         """Whether a backward pass has set the gradients of this graph.
 
@@ -142,11 +143,13 @@ def folded(drawn: Graph, boxes: Sequence[Box]) -> Graph:
     used: dict[str, dict[str, None]] = {box.name: {} for box in boxes}
     found: dict[str, Box] = {}
     for node in drawn.nodes:
-        operands = tuple([box_of.get(operand, operand) for operand in node.operands])
-        if node.name in box_of:
-            used[box_of[node.name]].update(dict.fromkeys(operands))
+        box_name = box_of.get(node.name)
+        operands = [box_of.get(operand, operand) for operand in node.operands]
+        if box_name:
+            for operand in operands:
+                used[box_name][operand] = None
         else:
-            found[node.name] = replace(node, operands=operands) if boxes else node
+            found[node.name] = replace(node, operands=tuple(operands)) if boxes else node
     for box in boxes:
         used[box.name].pop(box.name, None)
         given: Iterable[str] = [box_of.get(operand, operand) for operand in box.operands]
