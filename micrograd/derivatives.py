@@ -38,19 +38,63 @@ from micrograd.engine import Value, topological_order
 # ---- 1. From closures to local derivatives
 
 
-class _Ledger:
-    """A substitute for the grad of an operand that keeps each contribution separate."""
+class Ledger:
+    """A substitute for the grad of an operand that notes each contribution to it."""
 
-    def __init__(self, entries: tuple[Number, ...] = ()) -> None:
-        self.entries = entries
+    def __init__(self, operand: Any, notes: list[tuple[Any, Number]]) -> None:
+        self.operand, self.notes = operand, notes
 
-    def __add__(self, contribution: Number) -> _Ledger:
-        return _Ledger((*self.entries, contribution))
+    def __add__(self, contribution: Number) -> Ledger:
+        self.notes.append((self.operand, contribution))
+        return self
 
-    __radd__ = __add__
+    def __sub__(self, contribution: Number) -> Ledger:
+        return self.__add__(-contribution)
 
-    def __sub__(self, contribution: Number) -> _Ledger:
-        return _Ledger((*self.entries, -contribution))
+
+class _Reflected(Ledger):
+    __radd__ = Ledger.__add__
+
+
+def replayed(
+    node: Any,
+    operands: Sequence[Any],
+    upstream: Number,
+    run: Callable[[], object],
+    grad_of: Callable[[Any], str] = lambda operand: "grad",
+    *,
+    ledger: type[Ledger] = Ledger,
+    strict: bool = False,
+) -> list[tuple[Any, Number]]:
+    """What a `_backward` adds to the gradients of the operands: pairs of operand and contribution.
+
+    The pairs are in the order in which they are added. All gradients stay unchanged.
+
+    Args:
+        node: of this engine or of another one.
+        operands: what it was computed from.
+        upstream: the gradient of the node.
+        run: runs its `_backward`.
+        grad_of: the name of the attribute with the gradient; '' if there is none.
+        ledger: stands for the gradients of the operands.
+        strict: whether it is an error that a gradient is set with =.
+    """
+    names = [(v, name) for v in (node, *operands) if (name := grad_of(v))]
+    before = [(v, name, getattr(v, name)) for v, name in names]
+    notes: list[tuple[Any, Number]] = []
+    try:
+        for v, name in names[1:]:
+            setattr(v, name, ledger(v, notes))
+        setattr(node, names[0][1], upstream)
+        run()
+        written = {id(v): (v, getattr(v, name)) for v, name in names[1:]}
+        replaced = [pair for pair in written.values() if not isinstance(pair[1], Ledger)]
+        if strict and replaced:
+            raise ValueError("its _backward sets the grad of an operand with =: use +=")
+        return notes + replaced
+    finally:
+        for v, name, grad in reversed(before):
+            setattr(v, name, grad)
 
 
 def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...]:
@@ -77,28 +121,19 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
     >>> contributions(x * x, 10.0)
     (30.0, 30.0)
     """
+
+    def run() -> None:
+        node._chain_rule(upstream, *node._prev)
+
     try:
-        entries = _entries(node, upstream, strict)
+        notes = replayed(node, node._prev, upstream, run, ledger=_Reflected, strict=strict)
     except (ArithmeticError, ValueError) as error:
         raise explained(error, node._op, node._prev, "derivatives") from error
-    share = {v: shares(entries[v], node._prev.count(v)) for v in entries}
+    share = {}
+    for v in node._prev:
+        entries = tuple(contribution for operand, contribution in notes if operand is v)
+        share[v] = shares(entries, node._prev.count(v))
     return tuple(next(share[v]) for v in node._prev)
-
-
-def _entries(node: Value, upstream: Number, strict: bool) -> dict[Value, tuple[Number, ...]]:
-    # Runs the closure of one node; returns what it adds to the gradient of each operand.
-    before = [(v, v.grad) for v in (node, *node._prev)]
-    try:
-        for operand in node._prev:
-            operand.grad = _Ledger()
-        node.grad = upstream
-        node._chain_rule(upstream, *node._prev)
-        if strict and not all(isinstance(v.grad, _Ledger) for v in node._prev):
-            raise ValueError("its _backward sets the grad of an operand with =: use +=")
-        return {v: getattr(v.grad, "entries", (v.grad,)) for v in node._prev}
-    finally:
-        for v, grad in before:
-            v.grad = grad
 
 
 def is_own_operation(node: Value) -> bool:

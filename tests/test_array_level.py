@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from micrograd import Value, draw_dot, no_grad, values
-from micrograd.draw.graph import graph
+from micrograd.draw.graph import at_level, graph
 from micrograd.nn import MLP
 
 
@@ -24,7 +24,7 @@ def regression():
 
 
 def boxes(*roots, names=None, **options):
-    return graph(*roots, names=names, level="array", **options).nodes
+    return at_level(graph(*roots, names=names, **options), "array").nodes
 
 
 def rows(nodes):
@@ -129,7 +129,7 @@ def test_a_batch_through_a_model_has_a_box_for_its_parameters():
     model = MLP(2, [3, 1])
     out = model(np.ones((5, 2)))
     found = boxes(((out - 1.0) ** 2).mean(), names={"out": out, "model": model})
-    rest = [n for n in found if n.level == "rest"]
+    rest = [n for n in found if n.level == "call"]
     assert sorted(n.label for n in rest) == ["10 inputs", "13 parameters"]
     box = next(n for n in found if n.label == "out")
     assert box.op.endswith(" operations")

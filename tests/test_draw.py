@@ -13,6 +13,7 @@ import graphviz
 import pytest
 
 import micrograd
+from micrograd.derivatives import jvp
 from micrograd.draw.dot import draw_dot
 from micrograd.draw.formulas import MINUS, number
 from micrograd.draw.graph import LARGEST
@@ -422,10 +423,9 @@ def test_mermaid_escapes_labels_and_limits_arrows():
     assert micrograd.mermaid(hostile, rankdir="TB").startswith("flowchart TB\n")
     with pytest.raises(ValueError, match="rankdir 'XY' is not one of"):
         micrograd.mermaid(hostile, rankdir="XY")
-    with pytest.raises(
-        ValueError, match="Mermaid draws at most 500 arrows, but the graph has 502: use"
-    ):
-        micrograd.mermaid(chain(502))
+    assert micrograd.mermaid(chain(502)).count("-->") < 50  # by parts
+    with pytest.raises(ValueError, match=r"Mermaid draws at most 500 arrows.* be 502: use"):
+        micrograd.mermaid(chain(502), level="op")
 
 
 @pytest.mark.parametrize("label", ["\t", "\t\t", "\r", "\n", " ", "\n\t\n", "\x0b", "\u2028"])
@@ -477,7 +477,8 @@ def test_neurons_are_shaded_by_their_outputs():
     for neuron, w in zip(layer.neurons, (4.0, 2.0, 0.0, -4.0), strict=True):
         neuron.w[0].data = w
     dot = draw_dot(layer([1.0]), level="neuron")
-    grounds = [re.search(r'BGCOLOR="(.+?)"', card(dot, f"n{i}"))[1] for i in range(4)]
+    cards = [line for line in dot.source.splitlines() if "Layer.n" in line]
+    grounds = [re.search(r'BGCOLOR="(.+?)"', card)[1] for card in cards]
     assert grounds == [shade(x, 4.0) for x in (4.0, 2.0, 0.0, -4.0)]
     assert grounds == ["#f8d3a4bf", "#f8d3a460", "#f8d3a400", "#b9daf2bf"]
 
@@ -506,10 +507,9 @@ def test_what_the_levels_show():
     assert {"L0.n1", "tanh", "linear", "x[0]"} <= set(neurons)
     assert any("lines are weights" in text for text in neurons)
     layers = texts(draw_dot(names["loss"], names=names, level="layer"))
-    assert {"2 inputs", "L0", "Layer, tanh", "2 → 2", "6 parameters"} <= set(layers)
-    assert {"L1", "Layer, linear", "2 → 1", "3 parameters"} <= set(layers)
+    assert {"x", "L0", "tanh", "2 → 2", "L1", "linear", "2 → 1"} <= set(layers)
     batch = sum(names["model"](x) for x in ([1.0, 2.0], [3.0, 4.0]))
-    assert texts(draw_dot(batch, level="layer")).count("2 examples") == 3
+    assert texts(draw_dot(batch, level="layer")).count("2 examples") == 2
 
 
 def test_operations_inside_a_neuron_have_no_cards():
@@ -518,7 +518,7 @@ def test_operations_inside_a_neuron_have_no_cards():
     order = topological_order(names["loss"])
     outside = {f"v{i}" for i, v in enumerate(order) if v in names["x"] or i >= len(order) - 3}
     assert set(re.findall(r"^\t(\w+) \[", dot.source, re.M)) == {
-        *("graph", "node", "edge", "n0", "n1", "n2"), *outside,
+        *("graph", "node", "edge", "b2", "b4", "b5"), *outside,
     }  # fmt: skip
 
 
@@ -526,7 +526,8 @@ def test_derivatives_through_a_neuron():
     names = small_network()
     dot = draw_dot(names["loss"], level="neuron", edges="derivatives")
     hidden, (out,) = (layer.neurons for layer in names["model"].layers)
-    h = [neuron(names["x"]).data for neuron in hidden]
+    hidden_outputs = [neuron(names["x"]) for neuron in hidden]
+    h = [output.data for output in hidden_outputs]
     upstream = 2 * (out(h).data - 1.0)
     expected = []
     for neuron, w, t in zip(hidden, out.w, h, strict=True):
@@ -543,6 +544,9 @@ def test_derivatives_through_a_neuron():
     local = hidden[0].w[1].data * (1 - h[0] ** 2)
     assert f"{number(local)} {TIMES} 10 = {number(10 * local)}" in forward
     assert not rules(draw_dot(names["model"]([1.0, 2.0]), level="layer", edges="derivatives"))
+    x = names["x"][1]
+    layers = texts(draw_dot(names["loss"], level="layer", tangents={x: 10.0}))
+    assert number(jvp(out(hidden_outputs), {x: 10.0})) in " ".join(layers)
 
 
 def test_tangents_instead_of_gradients():
@@ -586,17 +590,14 @@ def test_a_level_that_does_not_exist():
     with pytest.raises(ValueError, match="level 'neurons' is not a function that was called"):
         draw_dot(model([1.0, 2.0]), level="neurons")
     x = Value(1.0)
-    assert "no neurons of micrograd.nn in this graph" in draw_dot(x * x, level="layer").source
+    assert "no neurons in this graph" in draw_dot(x * x, level="layer").source
 
 
-@pytest.mark.slow
 def test_layers_in_a_circle_are_drawn():
     cell, h = Layer(2, 2), [Value(0.5), Value(-0.5)]
-    for _ in range(50):
+    for _ in range(5):
         h = [a + 1.0 for a in cell(h)]
-    dot = draw_dot(h, level="layer")
-    assert dot.pipe().startswith(b"<?xml")
-    assert "50 examples" in texts(dot)
+    assert texts(draw_dot(h, level="layer")).count("2 → 2") == 5
 
 
 @pytest.mark.parametrize("level", ["neuron", "layer"])
@@ -680,10 +681,6 @@ def test_clear_errors_of_draw_network():
         (Sequential(Linear(2, 1), sum), "got Sequential.*: pass such a part of it"),
         (Sequential(), r"begins with neurons, got Sequential\(\): pass"),
         (Activation("relu"), r"begins with neurons, got Activation\('relu'\): pass"),
-        (
-            Sequential(Linear(2, 3), Linear(4, 1)),
-            r"\(4, 1\) expects 4 inputs, got 3 from .*: build",
-        ),
         (3.0, "got 3.0"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -63,7 +63,7 @@ def test_a_drawing_is_saved_light_or_dark(o, theme, tmp_path):
         assert f"#{bytes(picture.convert('RGB').getpixel((1, 1))).hex()}" == theme["panel"]
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
+@pytest.mark.parametrize("theme", [LIGHT, pytest.param(DARK, marks=pytest.mark.slow)])
 def test_the_film_of_a_page(o, theme, tmp_path):
     o.backward()
     o._prev[0].grad = 7.0
@@ -85,6 +85,7 @@ def test_captions_of_the_film_are_the_chain_rule_in_numbers(o):
     assert len({text.count("<BR") for text in (first, seeded, *steps, last)}) == 1
 
 
+@pytest.mark.slow
 def test_a_film_ends_with_all_gradients(o):
     o.backward()
     expected = [node.grad for node in topological_order(o)]

@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from micrograd.draw.graph import graph, levels, topological_orders
+from micrograd.draw.graph import at_level, graph, levels, topological_orders
 from micrograd.engine import Value, topological_order
 from micrograd.nn import MLP, Activation, Layer, Linear, Module, Neuron, Sequential
 
@@ -196,7 +196,9 @@ def test_gradients_of_another_graph_do_not_count():
 
 
 def boxes(level, *roots, **options):
-    return [n for n in graph(*roots, level=level, **options).nodes if n.level == level]
+    """The cards of neurons at level 'neuron', of layers and inputs at level 'layer'."""
+    drawn = at_level(graph(*roots, **options), level)
+    return [n for n in drawn.nodes if n.level == ("call" if level == "layer" else level)]
 
 
 def of_one_example():
@@ -206,65 +208,55 @@ def of_one_example():
     return model, x, loss
 
 
+def operations(drawn, box):
+    """The operations in a box."""
+    return [
+        drawn.values[int(name[1:])]._op for name in box.nodes if drawn.values[int(name[1:])]._op
+    ]
+
+
 def test_a_neuron_contains_only_its_operations():
     model, x, loss = of_one_example()
-    nodes = graph(loss, names={"model": model, "x": x}, level="neuron").nodes
-    assert [n.name for n in nodes if n.level == "neuron"] == ["n0", "n1", "n2", "n3"]
-    by_op_name = {n.name: n for n in graph(loss).nodes}
-    inside = [by_op_name[name].op for n in nodes[2:5] for name in n.nodes]
-    assert inside == ["*", "+", "*", "+", "tanh"] * 3
+    drawn = at_level(graph(loss, names={"model": model, "x": x}), "neuron")
+    nodes = drawn.nodes
+    assert [n.level for n in nodes] == [*["op"] * 2, *["neuron"] * 4, *["op"] * 3]
+    for box in nodes[2:5]:
+        assert operations(drawn, box) == ["*", "+", "*", "+", "tanh"]
     first, last = nodes[2], nodes[5]
     neuron = model.layers[0].neurons[0]
-    assert (first.label, first.op) == ("model.layers[0].neurons[0]", "tanh")
+    assert (first.label, first.short, first.op) == ("model.layers[0].neurons[0]", "L0.n0", "tanh")
     assert first.operands == (nodes[0].name, nodes[1].name)
     assert (nodes[0].label, nodes[1].label) == ("x[0]", "x[1]")
     assert first.weights == tuple(w.data for w in neuron.w)
-    assert (first.data, first.grad) == (by_op_name[first.nodes[-1]].data, first.grad)
-    assert first.grad == by_op_name[first.nodes[-1]].grad != 0
-    assert last.operands == ("n0", "n1", "n2")
+    output = drawn.value_of[first.name]
+    assert (first.data, first.grad) == (output.data, output.grad)
+    assert last.operands == tuple(n.name for n in nodes[2:5])
     assert (last.op, last.kind) == ("linear", "operation")
     assert [(n.op, n.kind) for n in nodes[6:]] == [
         ("", "constant"), ("-", "operation"), ("**2", "result"),
     ]  # fmt: skip
-    assert nodes[7].operands == ("n3", nodes[6].name)
-
-
-def test_operations_are_in_one_neuron_or_none():
-    _, _, loss = of_one_example()
-    level = graph(loss, level="neuron").nodes
-    inside = [name for n in level if n.level == "neuron" for name in n.nodes]
-    outside = [n.name for n in level if n.level == "op" and n.operands]
-    assert sorted(inside + outside) == sorted(n.name for n in graph(loss).nodes if n.operands)
+    assert nodes[7].operands == (last.name, nodes[6].name)
 
 
 def test_layers_with_their_sizes():
     model, x, loss = of_one_example()
-    found = graph(loss, names={"model": model, "x": x}, level="layer").nodes
-    inputs, first, second = (n for n in found if n.level == "layer")
-    assert (inputs.name, inputs.kind, inputs.n_out, inputs.examples) == ("i0", "input", 2, 1)
-    assert (first.label, first.short, first.op, first.operands) == (
-        "model.layers[0]", "L0", "tanh", ("i0",),
-    )  # fmt: skip
-    assert (first.n_in, first.n_out, first.examples) == (2, 3, 1)
-    assert "9 parameters" in first.details
-    assert (second.label, second.n_in, second.n_out) == ("model.layers[1]", 3, 1)
-    assert second.operands == ("l0",)
-    assert [n.operands[0] for n in found if n.level == "op" and n.op == "-"] == ["l1"]
+    found = at_level(graph(loss, names={"model": model, "x": x}), "layer").nodes
+    inputs, first, second = (n for n in found if n.level == "call")
+    assert (inputs.label, inputs.kind, inputs.details) == ("x", "input", ("(2)",))
+    assert (first.short, first.details) == ("L0", ("tanh", "2 → 3"))
+    assert (second.short, second.details) == ("L1", ("linear", "3 → 1"))
+    assert (first.operands, second.operands) == ((inputs.name,), (first.name,))
+    assert len(first.data) == 3
 
 
 def test_a_batch_has_a_neuron_for_each_call_and_one_layer():
     model = MLP(2, [3, 1])
     batch = [[float(i), 1.0] for i in range(8)]
     loss = sum((model(x) - 1.0) ** 2 for x in batch)
-    neurons = boxes("neuron", loss)
-    assert len(neurons) == 8 * 4
-    assert [n.parent for n in neurons].count("l0") == 8 * 3
-    layers = boxes("layer", loss)
-    assert sorted((n.name, n.n_out, n.examples) for n in layers) == [
-        ("i0", 2, 8), ("l0", 3, 8), ("l1", 1, 8),
+    assert len(boxes("neuron", loss)) == 8 * 4
+    assert [(n.label, *n.details[1:]) for n in boxes("layer", loss)] == [
+        ("16 inputs",), ("L0", "2 → 3", "8 examples"), ("L1", "3 → 1", "8 examples"),
     ]  # fmt: skip
-    order = [n.name for n in graph(loss, level="layer").nodes]
-    assert order.index("i0") < order.index("l0") < order.index("l1")
 
 
 def test_an_activation_belongs_to_the_neuron_before_it():
@@ -272,16 +264,13 @@ def test_an_activation_belongs_to_the_neuron_before_it():
     hidden = Sequential(layer, Activation("sigmoid"))([1.0, 2.0])
     assert [n.op for n in boxes("neuron", *hidden)] == ["sigmoid"] * 3
     (box,) = (n for n in boxes("layer", *hidden) if n.kind != "input")
-    assert (box.short, box.op, box.n_in, box.n_out) == ("Linear", "sigmoid", 2, 3)
-    assert "9 parameters" in box.details
+    assert (box.short, box.details) == ("Linear", ("sigmoid", "2 → 3"))
     before = layer([1.0, 2.0])
-    after = Activation("relu")(before)
+    after = before.relu()
     shared = boxes("neuron", sum(after) + before[0])  # the first is used twice
     assert [n.op for n in shared] == ["linear", "relu", "relu"]
     assert [n.op for n in boxes("neuron", *after, before[1])].count("linear") == 1
-    same = Activation("linear")(before)
-    assert [n.op for n in boxes("neuron", *same)] == ["linear"] * 3
-    alone = graph(*Activation("tanh")([Value(1.0)]), level="neuron").nodes
+    alone = at_level(graph(*Activation("tanh")([Value(1.0)])), "neuron").nodes
     assert [n.level for n in alone] == ["op", "op"]
     twice = Activation("tanh")(after)
     assert [n.op for n in boxes("neuron", *twice)] == ["relu"] * 3
@@ -290,20 +279,40 @@ def test_an_activation_belongs_to_the_neuron_before_it():
 def test_names_of_neurons():
     model = Sequential(Linear(2, 2, bias=False), Linear(2, 1))
     neuron = Neuron(1)
-    labels = [n.label for n in boxes("neuron", neuron(model([1.0, 2.0])), names=locals())]
-    assert labels == [
-        "model.modules[0][0]", "model.modules[0][1]", "model.modules[1][0]", "neuron",
+    found = boxes("neuron", neuron(model([1.0, 2.0])), names=locals())
+    assert [(n.label, n.short) for n in found] == [
+        ("model.modules[0][0]", "M0.n0"), ("model.modules[0][1]", "M0.n1"),
+        ("model.modules[1][0]", "M1.n0"), ("neuron", "neuron"),
     ]  # fmt: skip
     y = neuron(1.0)
     assert [n.label for n in boxes("neuron", y, names=locals())] == ["y"]
-    assert [n.label for n in boxes("neuron", y)] == [""]
-    assert [n.label for n in boxes("layer", y, names={"w": neuron.w, "n": neuron})] == ["", "n"]
+    assert [n.label for n in boxes("neuron", y)] == ["Neuron"]
+    p = neuron.w[0]  # as a loop over parameters leaves it behind
+    assert [n.short for n in boxes("neuron", y, names={"n": neuron, "p": p})] == ["n"]
+
+
+def test_neurons_of_any_class_are_known_by_their_names():
+    class Mine:
+        def __init__(self):
+            self.w, self.b = [Value(1.0), Value(2.0)], Value(3.0)
+
+        def __call__(self, x):
+            return (sum(wi * xi for wi, xi in zip(self.w, x, strict=True)) + self.b).tanh()
+
+    layers = [[Mine(), Mine()], [Mine()]]
+    x = [0.5, -1.0]
+    for layer in layers:
+        x = [neuron(x) for neuron in layer]
+    found = boxes("neuron", *x, names={"layers": layers})
+    assert [(n.label, n.op, len(n.weights)) for n in found] == [
+        ("layers[0][0]", "tanh", 2), ("layers[0][1]", "tanh", 2), ("layers[1][0]", "tanh", 2),
+    ]  # fmt: skip
 
 
 def test_parameters_used_outside_their_neuron_stay():
     neuron = Neuron(2)
     loss = neuron([1.0, 2.0]) + neuron.w[0] ** 2
-    kept = [n.label for n in graph(loss, names={"n": neuron}, level="neuron").nodes]
+    kept = [n.label for n in at_level(graph(loss, names={"n": neuron}), "neuron").nodes]
     assert [label for label in kept if label.startswith("n.")] == ["n.w[0]"]
 
 
@@ -311,20 +320,19 @@ def test_what_computes_a_weight_stays_in_sight():
     layer, scale = Layer(2, 2), Value(3.0, label="scale")
     layer.neurons[1].w[1] = scale * 2.0
     outputs = layer([1.0, 2.0])
-    (box,) = boxes("neuron", *outputs)
-    assert box.weights == tuple(w.data for w in layer.neurons[0].w)
-    assert "scale" in [n.label for n in graph(*outputs, level="neuron").nodes]
+    assert boxes("neuron", *outputs)[0].weights == tuple(w.data for w in layer.neurons[0].w)
+    assert "scale" in [n.label for n in at_level(graph(*outputs), "neuron").nodes]
 
 
 def test_one_input_twice_and_inputs_that_were_computed():
     x = Value(0.5)
     twice = x * 2.0
     y = Layer(3, 2)([twice, twice, x])
+    drawn = graph(*y)
     for box in boxes("neuron", *y):
         assert box.operands[0] == box.operands[1] != box.operands[2]
-        assert len(box.nodes) == 7
-    layer, *rest = boxes("layer", *y)
-    assert not rest  # an operation uses x, too, so it stays as it is
+        assert len(operations(drawn, box)) == 7
+    (layer,) = boxes("layer", *y)
     assert len(layer.operands) == 2
 
 
@@ -333,9 +341,7 @@ def test_a_part_of_a_layer_has_the_sizes_of_the_whole():
     y = model([1.0, 2.0])[2]
     (neuron,) = boxes("neuron", y, names={"model": model})
     assert (neuron.label, neuron.kind) == ("model.neurons[2]", "result")
-    layer = boxes("layer", y)[-1]
-    assert (layer.n_out, layer.nodes) == (3, neuron.nodes)
-    assert "9 parameters" in layer.details
+    assert boxes("layer", y)[-1].details[1] == "2 → 3"
 
 
 def test_a_neuron_that_ignores_an_input_is_not_grouped():
@@ -344,13 +350,13 @@ def test_a_neuron_that_ignores_an_input_is_not_grouped():
             return self.w[0] * x[0] + self.b
 
     y = FirstInputOnly(2)([1.0, 2.0])
-    assert graph(y, level="neuron").nodes == graph(y).nodes
+    assert at_level(graph(y), "neuron").nodes == graph(y).nodes
 
 
 def test_a_root_is_always_shown():
     neuron = Neuron(2)
     roots = [neuron.w[0], neuron([1.0, 2.0])]
-    kept = graph(*roots, names={"neuron": neuron}, level="layer").nodes
+    kept = at_level(graph(*roots, names={"neuron": neuron}), "layer").nodes
     assert [n.label for n in kept if n.kind == "parameter"] == ["neuron.w[0]"]
 
 
@@ -358,40 +364,30 @@ def test_operands_come_first_at_every_level():
     model = MLP(2, [3, 1])
     batch = [[Value(i) * 0.5, Value(1.0) - i] for i in range(3)]
     loss = sum(model(x) for x in batch)
-    for level in ("op", "neuron", "layer"):
+    for level in ("op", "neuron", "layer", "array"):
         seen = set()
-        for node in graph(loss, level=level).nodes:
+        for node in at_level(graph(loss), level).nodes:
             assert seen >= set(node.operands)
             seen.add(node.name)
-
-
-def test_a_layer_that_feeds_itself():
-    layer = Layer(2, 2)
-    h = layer(layer([1.0, 2.0]))
-    (box,) = (n for n in boxes("layer", *h) if n.short == "Layer")
-    assert (box.operands, box.examples) == (("i0", "l0"), 2)
-    assert len(boxes("neuron", *h)) == 4
 
 
 def test_graphs_without_neurons_are_the_same_at_every_level():
     x = Value(2.0)
     y = x * x + 1.0
     for level in ("neuron", "layer"):
-        assert graph(y, level=level).nodes == graph(y).nodes
-    with pytest.raises(ValueError, match="level 'neurons' is not one of op, neuron, layer"):
-        graph(y, level="neurons")
-    assert graph(x, Neuron(1)([x]), level="layer").nodes[0].kind == "input"
+        assert at_level(graph(y), level).nodes == graph(y).nodes
+    assert at_level(graph(x, Neuron(1)([x])), "layer").nodes[0].kind == "input"
 
 
-def test_gradients_of_neurons_count_and_layers_have_none():
+def test_gradients_count_at_every_level():
     y = Neuron(1, nonlin=False)([2.0])
-    assert not graph(y, level="neuron").has_gradients
+    assert not at_level(graph(y), "neuron").has_gradients
     y.backward()
-    assert graph(y, level="neuron").has_gradients
-    assert not graph(y, level="layer").has_gradients
+    for level in ("neuron", "layer"):
+        assert at_level(graph(y), level).has_gradients
 
 
 def test_wide_layers():
-    model = Linear(200, 50)
-    found = boxes("layer", *model([0.5] * 200))
-    assert [(n.n_in, n.n_out) for n in found] == [(0, 200), (200, 50)]
+    model = Linear(100, 30)
+    inputs, layer = boxes("layer", *model([0.5] * 100))
+    assert (inputs.label, layer.details[1]) == ("100 inputs", "100 → 30")

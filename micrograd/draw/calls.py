@@ -118,23 +118,13 @@ def path_of(node: Any) -> list[Call]:
 _of_others: dict[int, Any] = {}  # nodes that cannot have attributes, of the last run
 
 
-def _kept(node: Any) -> Any:
-    # Not by getattr: an object of another engine may answer to every name.
-    return getattr(node, "__dict__", {})
-
-
 def noted(node: Any) -> tuple[Call | None, Place | None, int]:
     """The innermost call in which a node was made, the place in it, and its number, or -1."""
-    if isinstance(node, Value):
-        node = getattr(node, "_copy_of", node)
-    is_ours = isinstance(node, Value)
-    number = getattr(node, "_called_as", 0) if is_ours else _kept(node).get("_called_as", 0)
-    if number:
-        return *node._called_in, number
-    if id(node) in _of_others:
-        _, note, number = _of_others[id(node)]
-        return *note, number
-    return None, None, -1
+    kept = getattr(node, "__dict__", {})  # an object of another engine may answer to every name
+    if "_copy_of" in kept:
+        return noted(kept["_copy_of"])
+    found = kept.get("_called") or _of_others.get(id(node), (None, None))[1]
+    return found or (None, None, -1)
 
 
 def is_called(nodes: Iterable[Any]) -> bool:
@@ -191,7 +181,6 @@ class Watch:
         self._kinds: dict[int, int] = {}  # of code by its id: the hash of code is slow
         self._codes: list[types.CodeType] = []
         self._numbers = count(1)
-        self._notes: dict[Any, Any] = {}
         self._is_open = True
         threading.setprofile(self._returned)
         sys.setprofile(self._returned)
@@ -216,21 +205,18 @@ class Watch:
             operands = self._operands[kind] = self._operands_in(result, kind)
         is_new = bool(operands) and noted(result)[2] < 0
         if is_new and (getattr(result, operands, None) or frame.f_code is DETACH):
-            note = self._around(frame)
-            note = self._notes.setdefault(note, note)  # shared: the collector visits every tuple
-            number = next(self._numbers)
+            note = (*self._around(frame), next(self._numbers))
             try:
-                result._called_in, result._called_as = note, number
+                result._called = note
             except AttributeError:  # it has slots
-                _of_others[id(result)] = result, note, number
+                _of_others[id(result)] = result, note
         if not frame.f_code.co_flags & GENERATOR:  # a generator also returns when it yields
             self._frames.pop(frame, None)
 
     def _operands_in(self, result: Any, kind: type) -> str:
         # The attribute with the operands of a node; '' if the result is not a node.
-        if isinstance(result, Value):
-            found = "_prev"
-        else:
+        found = "_prev"
+        if not isinstance(result, Value):
             # only what an object really keeps: looking at a property would run it
             kept = {*getattr(result, "__dict__", ())}
             kept = kept.union(*(vars(base).get("__slots__", ()) for base in kind.__mro__))

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from micrograd.draw.chain_rule import Piece
-from micrograd.draw.formulas import SIGNS, UNKNOWN, counted, formula, number, shape_text, sign
+from micrograd.draw.formulas import SIGNS, UNKNOWN, formula, number, shape_text, sign
 from micrograd.draw.names import values_in
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.tokens import COLOURS, DARK, LIGHT, SANS, largest, shade
@@ -120,17 +120,12 @@ class Cards:
         return self.formulas and box.level in ("op", "array") and box.kind != "constant"
 
     def name_alone(self, name: str) -> str:
-        """What stands for a box in a formula: its name or number.
-
-        >>> from micrograd.draw.graph import graph
-        >>> Cards(graph(Value(2.0, label="x"))).name_alone("v0")
-        'x'
-        """
+        """What stands for a box in a formula: its name or number."""
         return self.name_of[name] or self._data(self.box_of[name])
 
     def rows(self, box: Box) -> list[tuple[str, str, str]]:
         """The rows of a card: a word, a number as text, and the name of the number's colour."""
-        if box.kind == "constant":
+        if box.kind == "constant" and box.has_ports:
             return [("", self._data(box), "ink")]
         if box.level == "call" and len(box.data) == 1:
             box = replace(box, level="op", data=box.data[0], grad=box.grad[0])
@@ -194,12 +189,11 @@ class Cards:
     def _body(self, box: Box, colours: Mapping[str, str]) -> str:
         # The cell with the title and the numbers; '' if the card shows neither.
         title, numbers, ink = self.title(box), self.rows(box), colours["ink"]
-        if box.kind == "constant":
+        if box.kind == "constant" and box.has_ports:
             text = "  ".join(filter(None, (title, numbers[0][1])))
             return _tag("TD", _text(text, ink), CELLPADDING=3)
         if not box.has_ports:
-            details = [*box.details, counted(box.examples, "example") * (box.examples > 1)]
-            texts = [_title(title, ink), *(_text(line, ink) for line in details if line)]
+            texts = [_title(title, ink), *(_text(line, ink) for line in box.details)]
             lines = [[_tag("TD", text)] for text in texts]
             if self.numbers and box.level == "call" and box.data:
                 lines.append([_tag("TD", self._outputs(box, colours))])

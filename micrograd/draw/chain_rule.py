@@ -29,7 +29,7 @@ EQUALS: Piece = ("\xa0=\xa0", "faint")
 
 
 def with_tangents(drawn: Graph, tangents: Any) -> Graph:
-    """The same graph with tangents instead of gradients.
+    """The same graph, at level 'op', with tangents instead of gradients.
 
     Raises:
         TypeError: tangents is not a mapping of Values.
@@ -40,15 +40,9 @@ def with_tangents(drawn: Graph, tangents: Any) -> Graph:
             f"tangents expects a dict that maps leaves (Values) to numbers, got "
             f"{type(tangents).__name__} {tangents!r:.40}: use tangents={{x: 1.0}}"
         )
-    speed = dict(zip(drawn.values, jvp(drawn.values, tangents), strict=True))
-    value_of = drawn.value_of
-    return replace(
-        drawn,
-        nodes=tuple(
-            replace(node, grad=speed[value_of[node.name]]) if node.name in value_of else node
-            for node in drawn.nodes
-        ),
-    )
+    speeds = jvp(drawn.values, tangents)
+    nodes = [replace(node, grad=x) for node, x in zip(drawn.nodes, speeds, strict=True)]
+    return replace(drawn, nodes=tuple(nodes))
 
 
 def misfits(values: Sequence[Value], roots: Collection[Value]) -> set[Value]:
@@ -160,37 +154,27 @@ def _of_matrices(node: Box, factors: Sequence[Box], i: int) -> list[Piece]:
     # The chain rule of P = X @ W in numbers: upstream times W transposed, X transposed times it.
     if factors[i].kind == "constant" or len(factors) < 2 or len(factors[1 - i].shape) > 2:
         return []
-    upstream, other = (
-        _matrix(node.grad, node.shape),
-        _matrix(factors[1 - i].data, factors[1 - i].shape),
-    )
-    turned = [list(column) for column in zip(*other, strict=True)]
-    left, right = (upstream, turned) if i == 0 else (turned, upstream)
-    if max(map(len, (left, right, *left, *right))) > FITS or not (left and right):
+    upstream = (_matrix(node.grad, node), "gradient")
+    turned = (_matrix(factors[1 - i].data, factors[1 - i]).T, "local")
+    (left, first), (right, second) = (upstream, turned) if i == 0 else (turned, upstream)
+    if max(left.shape + right.shape) > FITS:
         return []
-    product = [
-        [
-            sum(a * b for a, b in zip(row, column, strict=True))
-            for column in zip(*right, strict=True)
-        ]
-        for row in left
-    ]
-    kinds = ("gradient", "local") if i == 0 else ("local", "gradient")
-    texts = [
-        (_matrix_text(matrix), kind) for matrix, kind in zip((left, right), kinds, strict=True)
-    ]
-    return [texts[0], SPACED_DOT, texts[1], EQUALS, (_matrix_text(product), "share")]
+    product = (_matrix_text(left @ right), "share")
+    return [(_matrix_text(left), first), SPACED_DOT, (_matrix_text(right), second), EQUALS, product]
 
 
-def _matrix(entries: Any, shape: Sequence[int]) -> list[list[Any]]:
-    # The rows of a matrix, from its entries; a vector is a column.
-    width = shape[1] if len(shape) == 2 else 1
-    numbers = [innermost(x) for x in entries or ()]
-    return [numbers[start : start + width] for start in range(0, len(numbers), width)]
+def _matrix(entries: Sequence[Any], box: Box) -> Any:
+    # An array of plain numbers with two axes; a vector is a column.
+    import numpy as np  # a graph of arrays has loaded it
+
+    rows = box.shape[0] if box.shape else 1
+    numbers = entries if isinstance(entries, tuple) else (entries,)
+    return np.array([innermost(x) for x in numbers], dtype=object).reshape(rows, -1)
 
 
-def _matrix_text(rows: Sequence[Sequence[Any]]) -> str:
-    return f"[{'; '.join(' '.join(map(number, row)) for row in rows)}]".replace(" ", "\xa0")
+def _matrix_text(matrix: Any) -> str:
+    rows = "; ".join(" ".join(map(number, row)) for row in matrix.tolist())
+    return f"[{rows}]".replace(" ", "\xa0")
 
 
 def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
@@ -203,14 +187,14 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
         ValueError: there are several results, so it would be unclear what ∂L stands for.
 
     >>> from micrograd.arrays import values
-    >>> from micrograd.draw.graph import graph
+    >>> from micrograd.draw.graph import at_level, graph
     >>> from micrograd.engine import Value
     >>> y = Value(3.0).tanh()
     >>> rules = rules_with_symbols(graph(y * 2.0), {"v0": "x", "v1": "y", "v3": "L"})
     >>> " ".join(text.strip() for text, _ in rules["v1"][0])
     '∂L/∂y · ∂y/∂x'
     >>> X, W = values([[1.0, 2.0], [0.0, 1.0]]), values([[3.0], [4.0]])
-    >>> drawn = graph((X @ W).sum(), names={"X": X, "W": W}, level="array")
+    >>> drawn = at_level(graph((X @ W).sum(), names={"X": X, "W": W}), "array")
     >>> names = {box.name: name for box, name in zip(drawn.nodes, "XWPL", strict=True)}
     >>> for row in rules_with_symbols(drawn, names)["a2"]:
     ...     print("".join(text for text, _ in row).replace("\xa0", " "))

@@ -15,9 +15,6 @@ and blue only show signs: of weights, which are lines, and of outputs, which are
 number has a wider line or a deeper shade, relative to the largest number in the picture. Yellow
 means: look here.
 
-A network can be drawn at a higher level: `level='neuron'` has one card per neuron, `level='layer'`
-one card per layer, `level='array'` one card per array of Values.
-
     >>> from micrograd.engine import Value
     >>> a, b = Value(2.0), Value(0.5)
     >>> dot = draw_dot(a - b, names=locals())
@@ -42,7 +39,6 @@ from micrograd.draw.chain_rule import (
     misfits,
     rules_with_numbers,
     rules_with_symbols,
-    with_tangents,
 )
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.graph import readable, roots_of
@@ -122,23 +118,17 @@ def draw_dot(
         names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
         edges: 'plain'; 'derivatives' for the chain rule of each operand, beside the place where its
             arrow enters: local derivative times upstream gradient = contribution; or 'symbols' for
-            the same in letters, with arrows that point backward. The upstream gradient is the
-            gradient of the node at the end of the arrow; the contributions of all arrows that leave
-            a node add up to its gradient; where they do not, because data changed after backward()
-            or a leaf has accumulated other gradients, there are dots instead, and the caption says
-            what to call. Before a backward pass, there are only local derivatives.
-            The local derivative of a neuron is d output / d input. An arrow into a layer or an
-            array stands for many numbers and shows none, but into a product of matrices of up to
-            3 rows and columns.
-        level: 'op'; 'neuron' for one card per call of a neuron of `micrograd.nn`, shaded by its
-            output, with lines for its weights; 'layer' for one card per layer; or 'array' for one
-            card per array of Values. By default, a graph of up to 100 nodes is drawn at level 'op',
-            and a larger one at the first higher level that is small enough, if it has neurons or
-            arrays. If the program was run by `micrograd.calls`, there is a card for each call of
-            its functions, at most 25 at first; a number is the depth down to which all boxes are
-            open, and the name of a function opens this function. A drawing of more than 2000 cards
-            or 4000 arrows, or of very long ones, is replaced by one at a higher level. The caption
-            says so.
+            the same in letters, with arrows that point backward. The contributions of all arrows
+            that leave a node add up to its gradient; where they do not, there are dots instead, and
+            the caption says why and what to call. Before a backward pass, there are only local
+            derivatives. An arrow into a layer or an array stands for many numbers and shows none,
+            but into a product of matrices of up to 3 rows and columns.
+        level: 'op' for one card per Value; 'neuron' for one per call of a neuron, shaded by its
+            output, with lines for its weights; 'layer' for one per layer; 'array' for one per array
+            of Values; a number for the depth down to which boxes are open; or the name of a
+            function or part to open. By default, the first of these that can be read: a graph of
+            more than 100 cards, or run by `micrograd.calls`, is drawn by its parts or functions.
+            What is too large to lay out is drawn by its parts, too. The caption says so.
         tangents: the tangents of some leaves, as in `jvp`, for a picture of forward mode. The cards
             show tangents instead of gradients, and the chain rule of an operand is local derivative
             times tangent of the operand = contribution; the contributions of all arrows that enter
@@ -173,9 +163,7 @@ def draw_dot(
     if edges not in EDGES:
         raise ValueError(f"edges {edges!r} is not one of {', '.join(EDGES)}")
     results = results_of(root, rankdir)
-    drawn, captions = readable(results, names, level, parameters)
-    if tangents is not None:
-        drawn = with_tangents(drawn, tangents)
+    drawn, captions = readable(results, names, level, parameters, tangents)
     named = {box.name for box in drawn.nodes if formulas or edges == "symbols"}
     cards = Cards(
         drawn,
@@ -250,8 +238,7 @@ def _state(cards: Cards, edges: str, dotted: Collection[Value]) -> list[str]:
     # What to say if there are no gradients, or if they do not fit; an arrow into a layer stands for
     # many of them.
     drawn = cards.drawn
-    without = not cards.numbers or all(box.grad is None for box in drawn.nodes)
-    if cards.rate == "tangent" or without:
+    if cards.rate == "tangent" or not cards.numbers:
         return []
     if drawn.has_old_gradients:
         return ["only leaves have gradients, left over from before: call backward()"]

@@ -37,7 +37,7 @@ from typing import Any
 from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, operations
 from micrograd.core.numbers import as_number
-from micrograd.derivatives import again, local_derivatives, shares
+from micrograd.derivatives import again, local_derivatives, replayed, shares
 from micrograd.draw.names import Names, is_array, is_model, kept
 from micrograd.engine import Value, topological_order
 
@@ -110,13 +110,12 @@ def as_ours(root: Any, *others: Any) -> list[Any]:
     copy_of = _copies(foreign)
     replaced = [_replaced(thing, copy_of) for thing in (root, *others)]
     for thing, given in zip(replaced, (root, *others), strict=True):
-        if isinstance(given, Mapping):  # models of the engine: the paths of their parameters
+        if isinstance(given, Mapping):
             for name, model in given.items():
-                if isinstance(name, str) and is_model(model):
+                if isinstance(name, str) and is_model(model):  # the paths of its parameters
                     parts = kept(model, lambda x: id(x) in copy_of)
                     thing.update((f"{name}.{path}", copy_of[id(v)]) for path, v in parts)
-    for thing in replaced:
-        if isinstance(thing, Mapping):  # names from the user replace labels of the engine
+            # names from the user replace labels of the engine
             for value in Names(thing).label_of.keys() & set(copy_of.values()):
                 value.label = ""
     return replaced
@@ -179,18 +178,6 @@ def _leaf(node: Any) -> Value:
 # ---- 1. Operands and local derivatives
 
 
-class _Notes:
-    # Stands for the grad of an operand, and writes down what is added to it. It cannot be added to
-    # a number, so a `_backward` that calls those of its operands fails.
-
-    def __init__(self, operand: Any, notes: list[tuple[Any, Any]]) -> None:
-        self.operand, self.notes = operand, notes
-
-    def __add__(self, contribution: Any) -> _Notes:
-        self.notes.append((self.operand, contribution))
-        return self
-
-
 def _operands(node: Any) -> list[Any]:
     given = _found(node, "operands")
     return [] if given is None else list(given)
@@ -205,7 +192,11 @@ def _edges(node: Any) -> tuple[list[Any], list[Any] | None]:
     operands, slopes = _operands(node), _found(node, "slopes")
     if slopes is not None and len(slopes) == len(operands):
         return operands, list(slopes)
-    notes = _contributions(node, operands) if operands else []
+    try:
+        # the ledger cannot be added to a number, so a `_backward` that calls others fails
+        notes = replayed(node, operands, 1.0, lambda: node._backward(), lambda v: _name(v, "grad"))
+    except Exception:  # whatever such an engine may raise
+        notes = []
     if not notes:
         return operands, None
     used = [operand for operand, _ in notes]
@@ -215,27 +206,6 @@ def _edges(node: Any) -> tuple[list[Any], list[Any] | None]:
     received = {key: tuple(d for v, d in notes if id(v) == key) for key in places}
     share = {key: shares(entries, places.count(key)) for key, entries in received.items()}
     return operands, [next(share[key]) for key in places]
-
-
-def _contributions(node: Any, operands: Sequence[Any]) -> list[tuple[Any, Any]]:
-    # Runs the `_backward` of one node alone, and puts the gradients back.
-    notes: list[tuple[Any, Any]] = []
-    named = ((v, _name(v, "grad")) for v in (node, *operands))
-    before = [(v, name, getattr(v, name)) for v, name in named if name]
-    try:
-        for v, name, _ in before[1:]:
-            setattr(v, name, _Notes(v, notes))
-        setattr(node, before[0][1], 1.0)
-        node._backward()
-        written = {id(v): (v, getattr(v, name)) for v, name, _ in before[1:]}
-        # with = instead of +=
-        notes += [pair for pair in written.values() if not isinstance(pair[1], _Notes)]
-    except Exception:  # whatever such an engine may raise
-        return []
-    finally:
-        for v, name, grad in reversed(before):
-            setattr(v, name, grad)
-    return notes
 
 
 # ---- 2. Rules

@@ -9,13 +9,13 @@
     v0 a input 3.0  ()
     v1 square result 9.0 * ('v0', 'v0')
 
-A network is easier to read at a higher level: `level="neuron"` has one box for all operations of a
-neuron, `level="layer"` one box for all neurons of a layer (see `levels.py`).
+A large graph is easier to read by its parts: `at_level` has one box for all operations of a neuron,
+of a layer with all its examples, or of an array.
 
     >>> from micrograd.nn import MLP
-    >>> y = MLP(2, [3, 1])([1.0, -1.0])
-    >>> len(graph(y).nodes), len(graph(y, level="neuron").nodes), len(graph(y, level="layer").nodes)
-    (36, 6, 3)
+    >>> whole = graph(MLP(2, [3, 1])([1.0, -1.0]))
+    >>> len(whole.nodes), len(at_level(whole, "neuron").nodes), len(at_level(whole, "layer").nodes)
+    (36, 6, 4)
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from micrograd.draw.array_level import with_arrays
 from micrograd.draw.calls import is_called, owners
+from micrograd.draw.chain_rule import with_tangents
 from micrograd.draw.foreign import LOOKED_FOR
 from micrograd.draw.hierarchy import MOST, Hierarchy
-from micrograd.draw.levels import at_level
 from micrograd.draw.names import Names, is_array
-from micrograd.draw.records import LEVELS, Box, Graph
+from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value, topological_order
 
+LEVELS = ("op", "neuron", "layer", "array")
 READABLE = 100  # nodes: a larger drawing is a hairball
 LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
 FARTHEST = 40_000  # columns that all arrows cross together: more would take Graphviz minutes
@@ -39,7 +41,6 @@ FARTHEST = 40_000  # columns that all arrows cross together: more would take Gra
 def graph(
     *results: Any,
     names: Mapping[str, Any] | None = None,
-    level: str = "op",
     parameters: Any = (),
 ) -> Graph:
     """The records of all nodes that lead to the results.
@@ -55,13 +56,10 @@ def graph(
             `w[0]`, for example, and a parameter of a Module `model.layers[0].neurons[1].b`. A list
             or tuple gives names only if all its Values are leaves. A `label` set by hand takes
             precedence.
-        level: 'op' for a box per Value; 'neuron' for one per call of a neuron; 'layer' for one per
-            layer; 'array' for one per array of Values.
         parameters: Values that are parameters although no Module owns them, or lists of these.
 
     Raises:
         TypeError: a root is not a Value, or names is not a mapping.
-        ValueError: the level is unknown.
 
     >>> w = [Value(1.0), Value(2.0)]
     >>> nodes = graph(w[0] + w[1], names={"w": w}, parameters=w[:1]).nodes
@@ -71,13 +69,14 @@ def graph(
     roots = roots_of(results)
     named = Names(names, parameters)
     named.arrays += [("", result) for result in results if is_array(result)]
-    if level not in LEVELS:
-        raise ValueError(f"level {level!r} is not one of {', '.join(LEVELS)}")
     order = topological_order(*roots)
     for owner in owners(order):
-        named.add_parameters_of(owner)
-    modules = {id(note[0]): note[0] for v in order if (note := getattr(v, "_made_by", None))}
-    named.parameters.update(*(module.parameters() for module in modules.values()))
+        named.add_parameters_of(owner, type(owner).__name__)
+    notes = (getattr(value, "_made_by", None) for value in order)
+    modules = {id(note[0]): note[0] for note in notes if note}.values()
+    unnamed = [m for m in modules if not named.path_of.keys() >= {*m.parameters()}]
+    for k, module in enumerate(unnamed):
+        named.add_parameters_of(module, f"L{k}" if unnamed[1:] else type(module).__name__)
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
 
     def kind(value: Value) -> str:
@@ -103,8 +102,7 @@ def graph(
             grad=value.grad,
         )
         nodes.append(node)
-    drawn = Graph(tuple(nodes), tuple(name_of[r] for r in roots), tuple(order), named=named)
-    return at_level(drawn, level)
+    return Graph(tuple(nodes), tuple(name_of[r] for r in roots), tuple(order), named=named)
 
 
 def roots_of(results: Sequence[Any]) -> dict[Value, None]:
@@ -144,11 +142,21 @@ def _not_a_value(root: Any) -> TypeError:
 # ---- the level at which a graph is drawn
 
 
+def at_level(whole: Graph, level: str, tree: Hierarchy | None = None) -> Graph:
+    """The same graph with a card for each Value ('op'), 'neuron', 'layer' or 'array'."""
+    if level == "op":
+        return whole
+    if level == "array":
+        return with_arrays(whole)
+    return (tree or Hierarchy(whole, by_calls=False)).at_level(level)
+
+
 def readable(
     results: Sequence[Any],
     names: Mapping[str, Any] | None,
     level: str | int | None,
     parameters: Any,
+    tangents: Mapping[Value, Any] | None = None,
 ) -> tuple[Graph, list[str]]:
     """The graph as detailed as a reader can still follow, and captions that say what was chosen.
 
@@ -156,8 +164,7 @@ def readable(
     25 cards. Any other graph of up to 100 nodes is drawn operation by operation, and a larger one
     neuron by neuron, layer by layer or array by array: the first of these with at most 100 cards.
     If none has, or if a network was called for several examples, it is drawn by its parts, with at
-    most 25 cards. A level that the caller chooses is used
-    unless the graph is too large to lay out.
+    most 25 cards. A level that the caller chooses is used unless the graph is too large to lay out.
 
     Args:
         results: Values, or arrays of Values.
@@ -165,6 +172,7 @@ def readable(
         level: the level that the caller chose, or None: one of LEVELS, a depth, or the name of a
             function or part.
         parameters: as in `graph`.
+        tangents: of leaves, if boxes have tangents instead of gradients.
 
     Raises:
         ValueError: the level is unknown.
@@ -175,32 +183,28 @@ def readable(
     ('neuron', ["179 nodes, drawn neuron by neuron: level='op' draws each operation"])
     """
     whole = graph(*results, names=names, parameters=parameters)
+    if tangents is not None:
+        whole = with_tangents(whole, tangents)
     n = f"{len(whole.values):,} nodes, drawn"
-    how = "by calls: level='...' opens a function" if is_called(whole.values) else "by parts"
-    caption = f"{n} {how}"
+    watched = is_called(whole.values)
+    caption = f"{n} by calls: level='...' opens a function" if watched else f"{n} by parts"
+    tree = Hierarchy(whole, by_calls=level not in LEVELS)
     if level in LEVELS:
-        drawn = at_level(whole, level)
+        drawn = at_level(whole, str(level), tree)
         if _fits(drawn):
-            what = "arrays of Values" if level == "array" else "neurons of micrograd.nn"
-            is_missing = level != "op" and not drawn.is_grouped
-            return drawn, [f"no {what} in this graph"] * is_missing
-        caption = f"too large for level '{level}': drawn by parts"
-    elif level is None and not is_called(whole.values):
-        for each in ("op", "array") if _has_examples(whole) else LEVELS:
-            drawn = at_level(whole, each)
+            what = "arrays of Values" if level == "array" else "neurons"
+            return drawn, [f"no {what} in this graph"] * (level != "op" and not drawn.is_grouped)
+        caption, level = f"too large for level '{level}': drawn by parts", None
+    elif level is None and not watched:
+        for each in ("op", "array") if tree.has_examples else LEVELS:
+            drawn = at_level(whole, each, tree)
             if len(drawn.nodes) <= READABLE and (each == "op" or drawn.is_grouped):
                 hint = ": level='op' draws each operation" * _fits(whole)
                 return drawn, [f"{n} {each} by {each}{hint}"] * (each != "op")
-    drawn = Hierarchy(whole).at_level(None if level in LEVELS else level)
+    drawn = tree.at_level(level)
     if not _fits(drawn):
         raise ValueError(f"level {level!r} would draw {len(drawn.nodes)} cards: choose fewer")
     return drawn, [caption] * (len(whole.values) > MOST)
-
-
-def _has_examples(whole: Graph) -> bool:
-    # Whether a module was called for several examples.
-    notes = {id(note): note[0] for v in whole.values if (note := getattr(v, "_made_by", None))}
-    return len(notes) > len(set(map(id, notes.values())))
 
 
 def _fits(drawn: Graph) -> bool:

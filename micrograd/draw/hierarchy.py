@@ -1,9 +1,10 @@
-"""The boxes of a graph whose program was watched by `calls`: one for each call, nested as they ran.
+"""The boxes of a graph: one for each call of a function that `calls` watched, nested as they ran.
 
-What comes from one place in the source is a stack: the calls of one layer for ten examples, or the
-16 products of one vector. Stacks that lead to each other in a circle, such as position and speed in
-a simulation, are a loop, with a box for each step. A box with a single member is replaced by this
-member. Leaves are in the innermost box that alone uses them.
+A graph that nobody watched has boxes for its neurons and layers, as far as it tells (see
+`parts.py`). What comes from one place in the source is a stack: the calls of one layer for ten
+examples, or the 16 products of one vector. Stacks that lead to each other in a circle, such as
+position and speed in a simulation, are a loop, with a box for each step. A box with a single member
+is replaced by this member. Leaves are in the innermost box that alone uses them.
 
     >>> from micrograd.draw.calls import calls
     >>> from micrograd.draw.graph import graph
@@ -21,23 +22,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from micrograd.draw.calls import Call, is_called, noted, roles, written_as
-from micrograd.draw.formulas import counted, sign
-from micrograd.draw.modules import Made, parts_of
-from micrograd.draw.records import Box, Graph
+from micrograd.draw.formulas import TIMES, counted, sign
+from micrograd.draw.parts import Made, parts_of
+from micrograd.draw.records import Box, Graph, folded
 
 MOST = 25  # members of a box, and cards of the first view
 MANY = 20  # operations that are no iteration
 SMALL = 16  # operations of a neuron that are drawn one by one
 ALONE = 4  # leaves without names are drawn one by one if there are at most this many
 PARTS = 10
-LARGEST = 400  # cards that a level may open
 CHAIN = 6  # members of a stack that is open at first
 WIDE = 8  # cards in a row that fit into a window
+LEVELS = ("op", "neuron", "layer")
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 INDICES = re.compile(r"(\[\w+\])+$")
 
@@ -51,8 +53,9 @@ class Part:
             as a matrix of parameters) or 'part' (of a box with too many members).
         place: where it comes from in the source.
         number: its place in the order of execution.
-        nodes: the indices of all nodes inside.
-        parent: index of the box around it in `Hierarchy.parts`, or -1.
+        nodes: the indices of its operations, while boxes are made.
+        parent: the box around it; None for the whole graph.
+        index: its place in `Hierarchy.parts`, each after the box around it; -1 for the whole graph.
     """
 
     label: str
@@ -61,120 +64,160 @@ class Part:
     place: Any = None
     number: int = 0
     call: Call | Made | None = None
-    nodes: list[int] = field(default_factory=list)
-    parent: int = -1
     about: str = ""
+    nodes: list[int] = field(default_factory=list)
+    parent: Part | None = None
+    index: int = -1
+
+    @property
+    def name(self) -> str:
+        """What its record is called; '' for the whole graph."""
+        return f"b{self.index}" if self.parent else ""
+
+    @property
+    def parts(self) -> list[Part]:
+        """The boxes among its members."""
+        return [member for member in self.members if isinstance(member, Part)]
 
     @property
     def is_paged(self) -> bool:
         """Whether it is shown member by member, because it has too many of them."""
         return self.kind in ("stack", "loop") and len(self.members) > MOST
 
+    @property
+    def has_boxes(self) -> bool:
+        """Whether there are other boxes than vectors and leaves in it."""
+        return any(inner.kind in ("call", "stack", "part") for inner in self.parts)
+
+    def inside(self) -> list[int]:
+        """The indices of all nodes inside."""
+        found: list[int] = []
+        waiting = [self]
+        for part in waiting:
+            waiting += part.parts
+            found += [member for member in part.members if not isinstance(member, Part)]
+        return sorted(found)
+
+    def path(self) -> Iterator[Part]:
+        """It, the box around it, and so on, up to the whole graph."""
+        part: Part | None = self
+        while part:
+            yield part
+            part = part.parent
+
 
 class Hierarchy:
     """The tree of boxes of a graph.
 
     Attributes:
-        parts: the boxes, each after the box around it.
-        box_of: for each node, the index of its innermost box, or -1.
+        root: the whole graph, as a box.
+        parts: the other boxes, each after the box around it.
+        box_of: for each node, its innermost box.
         label_of: what inputs without a name are called.
 
     Args:
         drawn: the graph at level 'op'.
+        by_calls: whether boxes are calls, if the program was watched.
     """
 
-    def __init__(self, drawn: Graph) -> None:
+    def __init__(self, drawn: Graph, by_calls: bool = True) -> None:
         self.drawn = drawn
-        place = {value: i for i, value in enumerate(drawn.values)}
+        self.results = [int(result[1:]) for result in drawn.results]
+        self.place = place = {value: i for i, value in enumerate(drawn.values)}
         self.operands = [[place[o] for o in value._prev] for value in drawn.values]
-        self._notes: list[Any] = [noted(value) for value in drawn.values]
-        labels: dict[int, str] = {}
-        self.is_called = is_called(drawn.values)
-        if not self.is_called:
-            self._notes, labels = parts_of(drawn.values, drawn.named)
-        self._root = self._arranged()
-        if not self.is_called and len(self._root.members) > MANY:  # perhaps an iteration
-            exact = self._root, self._notes
-            self._notes = parts_of(drawn.values, drawn.named, depth=2).notes
-            if not any(isinstance(m, Part) and m.kind == "loop" for m in self._arranged().members):
-                self._root, self._notes = exact
+        self.is_called = by_calls and is_called(drawn.values)
+        if self.is_called:
+            self.root = self._arranged([noted(value) for value in drawn.values])
+        else:
+            results = [drawn.values[i] for i in self.results]
+            self.root = self._arranged(parts_of(drawn.values, results, drawn.named))
+            if len(self.root.members) > MANY:  # perhaps an iteration
+                again = self._arranged(parts_of(drawn.values, results, drawn.named, depth=2))
+                if any(part.kind == "loop" for part in again.parts):
+                    self.root = again
+        self.parts: list[Part] = []
+        self.box_of = [self.root] * len(drawn.values)
+        self._number_parts()
         self._sink_leaves()
-        inputs = [i for i, node in enumerate(drawn.nodes) if node.kind == "input"]
-        unnamed = [i for i in inputs if not drawn.nodes[i].label]
+        self._cut_all()
+        self._number_parts()
+        unnamed = [i for i, n in enumerate(drawn.nodes) if n.kind == "input" and not n.label]
         x = "x" if len(unnamed) == 1 else "x{}"
         self.label_of = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
-        self.label_of |= {i: name for i, name in labels.items() if not drawn.nodes[i].label}
-        self.parts: list[Part] = []
-        self.box_of = [-1] * len(drawn.values)
-        self._finish()
+
+    def _number_parts(self) -> None:
+        # Numbers the boxes, and notes what is around each box and node.
+        self.parts.clear()
+        waiting = [self.root]
+        for part in waiting:
+            for member in part.members:
+                if isinstance(member, Part):
+                    member.parent, member.index = part, len(self.parts)
+                    self.parts.append(member)
+                    waiting.append(member)
+                else:
+                    self.box_of[member] = part
 
     # ---- 1. Boxes for calls
 
-    def _arranged(self) -> Part:
-        self._root = Part("", "root")
-        self._add_calls()
-        self._arrange()
-        return self._root
-
-    def _add_calls(self) -> None:
-        part_of: dict[Call | Made | None, Part] = {None: self._root}
+    def _arranged(self, notes: Sequence[Any]) -> Part:
+        # The whole graph; `notes` has the call, the place and the number of each node.
+        self._notes = notes
+        root = Part("", "root")
+        part_of: dict[Call | Made | None, Part] = {None: root}
+        order = [root]
         for i, operands in enumerate(self.operands):
             if not operands:
                 continue
-            call: Any = self._notes[i][0]
+            call: Any = notes[i][0]
             new = []
             while call not in part_of:
                 new.append(call)
                 call = call.parent
             part = part_of[call]
             for call in reversed(new):
-                inner = Part(call.name, "call", [], call.place, call.number, call)
-                inner.about = getattr(call, "about", "")
+                about = getattr(call, "about", "")
+                inner = Part(call.name, "call", [], call.place, call.number, call, about)
                 part_of[call] = inner
+                order.append(inner)
                 part.members.append(inner)
                 part = inner
             part.members.append(i)
-
-    def _number(self, member: Any) -> int:
-        return member.number if isinstance(member, Part) else self._notes[member][2]
-
-    # ---- 2. Stacks and loops
-
-    def _arrange(self) -> None:
-        order = [self._root]
-        for part in order:
-            order += [m for m in part.members if isinstance(m, Part)]
         for part in reversed(order):
             self._collect(part)
-        waiting = [self._root]
+        waiting = [root]
         while waiting:
             part = waiting.pop()
-            self._unwrap(part)
+            if part is not root or self.is_called:
+                self._unwrap(part)
             part.members.sort(key=self._number)
             if not (isinstance(part.call, Made) and len(part.nodes) <= SMALL):
                 self._stack(part)
             if len(part.members) > 1:
                 self._find_loops(part)
-            if len(part.members) == 1 and isinstance(part.members[0], Part):
-                (only,) = part.members
+            if len(part.members) == 1 and part.parts and (part is not root or self.is_called):
+                (only,) = part.parts
                 part.about = part.about or only.about
                 part.members = only.members
-            for member in part.members:
-                if isinstance(member, Part):
-                    is_group = member.kind in ("stack", "loop")
-                    waiting += member.members if is_group else [member]
+            for member in part.parts:
+                waiting += member.parts if member.kind in ("stack", "loop") else [member]
+        return root
 
-    def _collect(self, part: Part) -> None:
-        part.nodes = []
-        for member in part.members:
-            part.nodes += member.nodes if isinstance(member, Part) else [member]
+    def _number(self, member: Any) -> int:
+        return member.number if isinstance(member, Part) else self._notes[member][2]
+
+    def _collect(self, part: Part) -> Part:
+        part.nodes = [i for member in part.members for i in _inside(member)]
+        return part
 
     def _unwrap(self, part: Part) -> None:
-        while len(part.members) == 1 and isinstance(part.members[0], Part):
-            (only,) = part.members
+        while len(part.members) == 1 and part.parts:
+            (only,) = part.parts
             if part.kind == "step" or (only.call and only.label != only.call.kind):
                 part.label = only.label
             part.members, part.call = only.members, only.call
+
+    # ---- 2. Stacks and loops
 
     def _stack(self, part: Part) -> None:
         by_place: dict[Any, list[Any]] = defaultdict(list)
@@ -187,25 +230,24 @@ class Hierarchy:
         ]
 
     def _stacked(self, where: Any, members: list[Any]) -> Part:
-        parts = [m for m in members if isinstance(m, Part)]
         n = len(members)
-        stack = Part("", "stack", members, where, self._number(members[0]))
-        if len(parts) == n:
-            labels = dict.fromkeys(part.label for part in parts)
-            kinds = dict.fromkeys(part.call.kind for part in parts if part.call)
-            alike = next((names for names in (labels, kinds) if len(names) == 1), None)
-            stack.label = ", ".join(alike or [*kinds][:3] or [*labels][:3])
-            stack.about = f"{n:,} {TIMES} {stack.label}" if alike else counted(n, "call")
-            if not self.is_called:
-                stack.about = counted(n, "example")
-            in_model = [next(roles(part.call), "") if part.call else "" for part in parts]
-            distinct = all(in_model) and len(set(in_model)) == n
-            for k, part in enumerate(parts):
-                part.label = in_model[k] if distinct else f"{part.label} {k + 1}"
-        else:
+        stack = self._collect(Part("", "stack", members, where, self._number(members[0])))
+        parts = stack.parts
+        if len(parts) < n:
             stack.kind = "vector"
             self._name_vector(stack, [i for i in members if not isinstance(i, Part)])
-        self._collect(stack)
+            return stack
+        labels = dict.fromkeys(part.label for part in parts)
+        kinds = dict.fromkeys(part.call.kind for part in parts if part.call)
+        alike = next((names for names in (labels, kinds) if len(names) == 1), None)
+        stack.label = ", ".join(alike or [*kinds][:3] or [*labels][:3])
+        stack.about = f"{n:,} {TIMES} {stack.label}" if alike else counted(n, "call")
+        if not self.is_called:
+            stack.about = " · ".join(filter(None, [parts[0].about, counted(n, "example")]))
+        in_model = [next(roles(part.call), "") if part.call else "" for part in parts]
+        distinct = all(in_model) and len(set(in_model)) == n
+        for k, part in enumerate(parts):
+            part.label = in_model[k] if distinct else f"{part.label} {k + 1}"
         return stack
 
     def _name_vector(self, vector: Part, members: list[int]) -> None:
@@ -227,9 +269,7 @@ class Hierarchy:
         # Members that lead to each other in a circle become one; operands come first.
         if not any(map(_is_stack, part.members)):
             return
-        owner: dict[int, int] = {}
-        for k, member in enumerate(part.members):
-            owner.update(dict.fromkeys(member.nodes if isinstance(member, Part) else [member], k))
+        owner = {i: k for k, member in enumerate(part.members) for i in _inside(member)}
         before: list[set[int]] = [set() for _ in part.members]
         for i, k in owner.items():
             before[k].update(owner[o] for o in self.operands[i] if o in owner)
@@ -263,16 +303,16 @@ class Hierarchy:
                 flat.append((self._number(each), k, each))
         flat.sort(key=lambda each: each[0])
         first = next(k for _, k, _ in flat if k >= 0)
-        steps = [Part("", "step", number=flat[0][0])]
+        steps = [Part("step 1", "step", number=flat[0][0])]
         made: set[int] = set()  # in this step, at other places than the first
         before: list[Any] = []  # members of the next step if this one ends
         for number, k, member in flat:
             if k < 0:
                 before.append(member)
                 continue
-            inside = member.nodes if isinstance(member, Part) else [member]
+            inside = _inside(member)
             if k == first and any(o in made for i in inside for o in self.operands[i]):
-                steps.append(Part("", "step", number=number))
+                steps.append(Part(f"step {len(steps) + 1}", "step", number=number))
                 made = set()
             if k != first:
                 made.update(inside)
@@ -281,117 +321,76 @@ class Hierarchy:
         steps[-1].members += before
         if len(steps) == 1:
             return None
-        for n, step in enumerate(steps, 1):
-            step.label = f"step {n}"
-            self._collect(step)
-        loop = Part("loop", "loop", steps, number=steps[0].number)
-        loop.about = counted(len(steps), "step")
-        self._collect(loop)
-        return loop
+        steps = [self._collect(step) for step in steps]
+        about = counted(len(steps), "step")
+        return self._collect(Part("loop", "loop", steps, number=steps[0].number, about=about))
 
     # ---- 3. Leaves
 
     def _sink_leaves(self) -> None:
-        # Leaves with one name, such as W[0][0] and W[0][1], are one member.
-        around: dict[int, list[Part]] = {}  # of each operation: the boxes around it, outermost last
-        above: dict[int, Part] = {}
-        waiting = [self._root]
-        while waiting:
-            part = waiting.pop()
-            for member in part.members:
-                if isinstance(member, Part):
-                    above[id(member)] = part
-                    waiting.append(member)
-                else:
-                    around[member] = [part]
-
-        def path(part: Part) -> list[Part]:
-            found = [part]
-            while id(found[-1]) in above:
-                found.append(above[id(found[-1])])
-            return found
-
-        users: dict[int, dict[int, Part]] = defaultdict(dict)  # of each leaf
+        # Leaves with one name, such as W[0][0] and W[0][1], are one member. Results stay in sight.
+        users: dict[int, dict[Part, None]] = defaultdict(dict)
         for i, operands in enumerate(self.operands):
             for o in operands:
-                if not self.operands[o] and i in around:
-                    [part] = around[i]
-                    users[o][id(part)] = part
+                if not self.operands[o] and o not in self.results:
+                    users[o][self.box_of[i]] = None
         groups: dict[str, list[int]] = defaultdict(list)
         for leaf in users:
-            label = self.drawn.nodes[leaf].label
-            groups[INDICES.sub("", label) or f"#{leaf}"].append(leaf)
-        loose: dict[tuple[int, str], list[int]] = defaultdict(list)
-        common: dict[int, Part] = {}
+            groups[INDICES.sub("", self.drawn.nodes[leaf].label) or f"#{leaf}"].append(leaf)
+        loose: dict[tuple[Part, str], list[int]] = defaultdict(list)
         for name, leaves in groups.items():
-            paths = [path(p) for p in {k: p for i in leaves for k, p in users[i].items()}.values()]
-            depth = min(map(len, paths))
-            shared = [p for p in paths[0][-depth:] if all(p in other[-depth:] for other in paths)]
-            box = shared[0]
+            kind = self.drawn.nodes[leaves[0]].kind
+            box, *around = _common({part: None for leaf in leaves for part in users[leaf]})
             is_new = self._notes[leaves[0]][2] > 0  # such as the result of detach()
-            if self.drawn.nodes[leaves[0]].kind == "input" and not is_new:
-                box = self._root  # what the program is given is in sight
-            if box.kind == "vector":
-                box = above[id(box)] if len(leaves) > ALONE or not name.startswith("#") else box
+            if kind == "input" and not is_new:
+                box = self.root  # what the program is given is in sight
+            if box.kind == "vector" and (len(leaves) > ALONE or not name.startswith("#")):
+                box = around[0]
             if name.startswith("#"):
-                common[id(box)] = box
-                loose[id(box), self.drawn.nodes[leaves[0]].kind].append(leaves[0])
+                loose[box, kind] += leaves
             else:
-                self._add_leaves(box, INDICES.sub("", name), leaves)
-        for (key, kind), leaves in loose.items():
-            box = common[key]
+                self._add_leaves(box, name, leaves)
+        for (box, kind), leaves in loose.items():
             if len(leaves) > ALONE:
                 self._add_leaves(box, counted(len(leaves), kind), leaves)
             else:
                 box.members[:0] = leaves
-        if not self._root.members:  # the graph is a leaf
-            self._root.members = list(range(len(self.operands)))
 
     def _add_leaves(self, box: Part, label: str, leaves: list[int]) -> None:
-        is_small = isinstance(box.call, Made) and len(box.nodes) <= SMALL
-        if len(leaves) == 1 or (is_small and not any(isinstance(m, Part) for m in box.members)):
+        is_small = isinstance(box.call, Made) and len(box.nodes) <= SMALL and not box.parts
+        if len(leaves) == 1 or is_small:
             box.members[:0] = leaves
             return
         part = Part(label, "leaves", sorted(leaves))
         short = self.drawn.nodes[leaves[0]].short
-        if short != self.drawn.nodes[leaves[0]].label:  # L0.n1.w2 of 'layers[0].neurons[1].w[2]'
-            part.label = re.sub(r"[\d,]+$", "", short)
         labels = [self.drawn.nodes[i].label for i in leaves]
+        if short != labels[0]:  # L0.n1.w2 of 'layers[0].neurons[1].w[2]'
+            part.label = re.sub(r"[\d,]+$", "", short)
         indices = zip(*(re.findall(r"\[(\w+)\]", label) for label in labels), strict=False)
         counts = [len(set(each)) for each in indices]
-        sizes = f" {TIMES} ".join(f"{n:,}" for n in counts if n > 1)
-        if sizes:
+        if sizes := f" {TIMES} ".join(f"{n:,}" for n in counts if n > 1):
             part.about = f"({sizes})"
         box.members.insert(0, part)
 
     # ---- 4. At most 25 members in a box
 
-    def _finish(self) -> None:
-        waiting = [(self._root, -1)]
-        for part, index in waiting:
-            if not part.is_paged:
-                part.members = self._cut(self._by_sum(part))
-            for member in part.members:
-                if isinstance(member, Part):
-                    member.parent = index
-                    self.parts.append(member)
-                    waiting.append((member, len(self.parts) - 1))
-                else:
-                    self.box_of[member] = index
-        for part in self.parts:
-            part.nodes = []
-        for i, box in enumerate(self.box_of):
-            while box >= 0:
-                self.parts[box].nodes.append(i)
-                box = self.parts[box].parent
+    def _cut_all(self) -> None:
+        waiting = [self.root]
+        for part in waiting:
+            if part.kind == "vector":
+                self._split_sums(part)
+            if len(part.members) > MOST and not part.is_paged:
+                leaves = [m for m in part.members if self._is_leaf(m)]
+                others = [m for m in part.members if not self._is_leaf(m)]
+                part.members = [*self._cut(leaves, MOST - PARTS), *self._cut(others, PARTS)]
+            waiting += part.parts
 
-    def _by_sum(self, vector: Part) -> list[Any]:
-        # In a vector of sums, the operations of each sum are a box.
-        if vector.kind != "vector":
-            return vector.members
+    def _split_sums(self, vector: Part) -> None:
+        # In a vector of sums, the operations of each sum become a box.
+        leaves = [m for m in vector.members if self._is_leaf(m)]
         ops = [m for m in vector.members if not self._is_leaf(m)]
         if any(isinstance(m, Part) for m in ops):
-            return vector.members
+            return
         inside = set(ops)
         output_of: dict[int, int] = {}
         for i in sorted(ops, reverse=True):
@@ -400,23 +399,15 @@ class Hierarchy:
         sums: dict[int, list[int]] = defaultdict(list)
         for i in ops:
             sums[output_of[i]].append(i)
-        if not 1 < len(sums) < len(ops):
-            return vector.members
-        rest = [m for m in vector.members if self._is_leaf(m)]
-        numbered = enumerate(sums.values(), 1)
-        return rest + [Part(f"{vector.label} {k}", "vector", some) for k, some in numbered]
-
-    def _cut(self, members: list[Any]) -> list[Any]:
-        if len(members) <= MOST:
-            return members
-        leaves = [m for m in members if self._is_leaf(m)]
-        others = [m for m in members if not self._is_leaf(m)]
-        return [*self._cut_into(leaves, MOST - PARTS), *self._cut_into(others, PARTS)]
+        if 1 < len(sums) < len(ops):
+            numbered = enumerate(sums.values(), 1)
+            parts = [Part(f"{vector.label} {k}", "vector", some) for k, some in numbered]
+            vector.members = [*leaves, *parts]
 
     def _is_leaf(self, member: Any) -> bool:
         return member.kind == "leaves" if isinstance(member, Part) else not self.operands[member]
 
-    def _cut_into(self, members: list[Any], most: int) -> list[Any]:
+    def _cut(self, members: list[Any], most: int) -> list[Any]:
         if len(members) <= most:
             return members
         cut = []
@@ -435,235 +426,216 @@ class Hierarchy:
 
     # ---- 5. Views
 
-    def members(self, index: int) -> int:
-        """The number of cards in an opened box."""
-        part = self.parts[index]
-        return 1 if part.is_paged else len(part.members)
+    def at_level(self, level: int | str | None = None) -> Graph:
+        """The view at a level, at a depth, or of the inside of a function; by default the first.
 
-    def first_view(self) -> set[int]:
+        At level 'neuron' there is a card for each neuron, at level 'layer' one for each layer.
+        """
+        opened = self.opened(level)
+        if level in LEVELS:
+            if not any(self._is_unit(part, "neuron") for part in self.parts):
+                return replace(self.drawn, level=str(level))
+            opened.update(
+                part for part in self.parts if part.is_paged and not self._is_unit(part, level)
+            )
+            return replace(self.view(opened, level=str(level)), frames=())
+        return self.view(opened, self.named(level) if isinstance(level, str) else None)
+
+    def opened(self, level: int | str | None = None) -> set[Part]:
+        """The open boxes: of the first view, of a level or depth, or around and with a function.
+
+        Raises:
+            ValueError: no function of this name was called.
+        """
+        every = {part for part in self.parts if not part.is_paged}
+        if level is None:
+            return self.first_view()
+        if isinstance(level, int):
+            return {part for part in every if len([*part.path()]) <= level + 1}
+        if level not in LEVELS:
+            return {*self.named(level).path()} - {self.root}
+        if self.is_called:
+            return {part for part in every if level == "op" or part.has_boxes}
+        return {part for part in every if not self._is_unit(part, level)}
+
+    def _is_unit(self, part: Part, level: Any) -> bool:
+        # Whether it is a single card at this level: a call of a neuron; or a layer with all its
+        # calls, or leaves that are no constants.
+        if level == "neuron":
+            return part.kind == "call" and isinstance(part.call, Made) and bool(part.call.neuron)
+        if part.kind == "leaves":
+            return level == "layer" and self.drawn.nodes[part.inside()[0]].kind != "constant"
+        calls = [inner.call for inner in ([part] if part.kind == "call" else part.parts)]
+        made = any(isinstance(call, Made) and call.level != "loss" for call in calls)
+        return level == "layer" and part.kind in ("call", "stack") and made
+
+    @property
+    def has_examples(self) -> bool:
+        """Whether a layer was called for several examples."""
+        return any(part.kind == "stack" and self._is_unit(part, "layer") for part in self.parts)
+
+    def first_view(self) -> set[Part]:
         """The boxes that are open at first: stacks of a few members that lead to each other.
 
         The layers of a network stand side by side; its calls for ten examples are one box.
         """
-        count = len(self._root.members)
-        opened: set[int] = set()
         if len(self.operands) <= MOST:
-            return set(range(len(self.parts)))
+            return {*self.parts}
+        opened: set[Part] = set()
         while True:
-            shown = [
-                k
-                for k, part in enumerate(self.parts)
-                if k not in opened and (part.parent < 0 or part.parent in opened)
-            ]
-            stacks = [k for k in shown if self._is_chain(self.parts[k])]
-            least = min(stacks, key=self.members, default=-1)
-            if least < 0 or count - 1 + self.members(least) > MOST:
+            around = {self.root, *opened}
+            shown = [part for part in self.parts if part.parent in around and part not in opened]
+            boxes = [part for part in shown if part.kind != "leaves"]
+            stacks = [part for part in boxes if self._is_chain(part) or len(boxes) == 1]
+            if not stacks:
                 return opened
-            if self._columns(opened | {least}) > WIDE:
+            least = min(stacks, key=lambda part: len(part.members))
+            view = self.view({*opened, least})
+            if len(view.nodes) > MOST or _columns(view) > WIDE:
                 return opened
             opened.add(least)
-            count += self.members(least) - 1
-
-    def _columns(self, opened: Collection[int]) -> int:
-        # How many cards follow one another.
-        column: dict[str, int] = {}
-        for box in self.view(opened).nodes:
-            column[box.name] = 1 + max((column.get(o, 0) for o in box.operands), default=0)
-        return max(column.values())
 
     def _is_chain(self, part: Part) -> bool:
         # Whether it is a stack of a few boxes, and some member uses what another one computes; or
         # a layer of neurons.
         if part.kind == "call" and isinstance(part.call, Made):
-            return self.has_boxes(part)
+            return part.has_boxes
         if part.kind not in ("stack", "loop") or len(part.members) > CHAIN:
             return False
-        boxes = [m for m in part.members if isinstance(m, Part) and m.kind != "leaves"]
-        of = {i: k for k, m in enumerate(boxes) for i in m.nodes}
+        boxes = [inner for inner in part.parts if inner.kind != "leaves"]
+        of = {i: k for k, inner in enumerate(boxes) for i in inner.inside()}
         return any(of.get(o, k) != k for i, k in of.items() for o in self.operands[i])
 
-    def _cards(self, opened: Collection[int]) -> int:
-        shown = [k for k in opened if {*self.path(k)} <= {*opened}]
-        return len(self._root.members) + sum(self.members(k) - 1 for k in shown)
-
-    def has_boxes(self, part: Part) -> bool:
-        """Whether there are other boxes than vectors and leaves in it."""
-        inside = [m for m in part.members if isinstance(m, Part)]
-        return any(inner.kind in ("call", "stack", "part") for inner in inside)
-
-    def opened(self, level: int | str | None = None) -> set[int]:
-        """The open boxes: of the first view, down to a depth, or around and with a function.
-
-        Raises:
-            ValueError: no function of this name was called.
-        """
-        if level is None:
-            return self.first_view()
-        paged = {k for k, part in enumerate(self.parts) if part.is_paged}
-        every = {*range(len(self.parts))} - paged
-        if level in ("op", "neuron", "layer"):
-            some = {
-                k
-                for k in every
-                if level == "op" or (level == "neuron" and self.has_boxes(self.parts[k]))
-            }
-            return some if self._cards(some) <= LARGEST else self.first_view()
-        if isinstance(level, int):
-            return {k for k in every if len(self.path(k)) <= level}
-        return {*self.path(self.named(level))}
-
-    def named(self, function: str) -> int:
-        """The index of the first box with this name, a call rather than a stack of calls."""
+    def named(self, function: str) -> Part:
+        """The first box with this name, a call rather than a stack of calls."""
         found = [
-            k
-            for k, part in enumerate(self.parts)
+            part
+            for part in self.parts
             if part.label == function or (part.call and part.call.name == function)
         ]
         if not found:
             names = dict.fromkeys(part.call.name for part in self.parts if part.call)
-            known = ", ".join(["op", "neuron", "layer", "array", *names])
+            known = ", ".join([*LEVELS, "array", *names])
             raise ValueError(
                 f"level {function!r} is not a function that was called, nor another part of the "
                 f"graph: expected a depth such as 1, or one of {known}"
             )
-        return min(found, key=lambda k: self.parts[k].kind != "call")
+        return min(found, key=lambda part: part.kind != "call")
 
-    def at_level(self, level: int | str | None) -> Graph:
-        """The view at a depth, or the inside of a function; by default the first view."""
-        only = self.named(level) if isinstance(level, str) else -1
-        return self.view(self.opened(level), only)
-
-    def outputs(self) -> dict[int, set[int]]:
-        """For each box, by its id, the nodes inside that are used outside, or are results."""
-        found: dict[int, set[int]] = defaultdict(set)
-        around: dict[int, list[int]] = {k: self.path(k) for k in {*self.box_of}}
+    @cached_property
+    def outputs(self) -> dict[Part, dict[int, None]]:
+        """The nodes inside each box that are used outside, or are results."""
+        found: dict[Part, dict[int, None]] = {part: {} for part in self.parts}
+        around = {part: [*part.path()] for part in {*self.box_of}}
         for i, operands in enumerate(self.operands):
             mine = around[self.box_of[i]]
             for o in operands:
-                if self.box_of[o] != self.box_of[i]:
-                    for k in around[self.box_of[o]]:
-                        if k in mine:
-                            break
-                        found[id(self.parts[k])].add(o)
-        for result in self.drawn.results:
-            for k in around[self.box_of[int(result[1:])]]:
-                found[id(self.parts[k])].add(int(result[1:]))
+                if self.box_of[o] is mine[0]:
+                    continue
+                for part in around[self.box_of[o]]:
+                    if part in mine:
+                        break
+                    found[part][o] = None
+        for result in self.results:
+            for part in around[self.box_of[result]][:-1]:
+                found[part][result] = None
         return found
 
-    def path(self, index: int) -> list[int]:
-        """The box, the box around it, and so on."""
-        found = []
-        while index >= 0:
-            found.append(index)
-            index = self.parts[index].parent
-        return found
-
-    def view(self, opened: Collection[int], only: int = -1) -> Graph:
+    def view(
+        self, opened: Collection[Part], only: Part | None = None, level: str = "calls"
+    ) -> Graph:
         """The graph with one card for each box that is not open, and a frame around each open one.
 
         Args:
-            opened: indices of boxes.
-            only: index of an open box: only its inside is shown, and what leads there.
+            opened: the open boxes; what is inside a closed one does not count.
+            only: an open box: only its inside is shown, and what leads there.
+            level: of the cards: at level 'neuron', a neuron shows its output and its weights.
         """
-        folded: list[int] = []  # of each box: the outermost closed box around it, or -1
-        for k, part in enumerate(self.parts):
-            outer = folded[part.parent] if part.parent >= 0 else -1
-            folded.append(outer if outer >= 0 else -1 if k in opened else k)
-        names = [f"b{folded[k]}" if k >= 0 and folded[k] >= 0 else f"v{i}"
-                 for i, k in enumerate(self.box_of)]  # fmt: skip
-        operands: dict[str, dict[str, None]] = {}
-        outputs: dict[str, dict[int, None]] = defaultdict(dict)
-        for i, name in enumerate(names):
-            mine = operands.setdefault(name, {})
-            for o in self.operands[i]:
-                if names[o] != name:
-                    mine[names[o]] = None
-                    outputs[names[o]][o] = None
-        for result in self.drawn.results:
-            outputs[names[int(result[1:])]][int(result[1:])] = None
-        nodes = []
-        results = {names[int(result[1:])] for result in self.drawn.results}
-        for name, before in operands.items():
-            k = int(name[1:])
-            if name[0] == "v":
-                node = self.drawn.nodes[k]
-                inputs = tuple(names[o] for o in self.operands[k])
-                frame = self.box_of[k]
-                called = node.short or self.label_of.get(k, "")
-                node = replace(
-                    node, operands=inputs, parent=frame_name(frame), label=called, short=called
-                )
-            else:
-                node = self._card(k, tuple(before), outputs[name], name in results)
-            nodes.append(node)
-        frames = [self._card(k) for k in sorted(opened) if {*self.path(k)} <= {*opened}]
-        ends = dict.fromkeys(names[int(r[1:])] for r in self.drawn.results)
-        if only >= 0:
-            inside = {node.name: node for node in nodes if node.parent == frame_name(only)}
+        shown, closed = [self.root], list[Part]()
+        for part in shown:
+            for inner in part.parts:
+                (shown if inner in opened else closed).append(inner)
+        drawn = folded(self.drawn, [self._card(part, level) for part in closed])
+        nodes = [node if node.level != "op" else self._with_frame(node) for node in drawn.nodes]
+        frames = [self._card(part) for part in shown[1:]]
+        results: Iterable[str] = drawn.results
+        if only:
+            inside = {node.name: node for node in nodes if node.parent == only.name}
             users = {operand for node in inside.values() for operand in node.operands}
             nodes = [
                 node if node.name in inside else replace(node, operands=())
                 for node in nodes
                 if node.name in inside or node.name in users
             ]
-            frames = [
-                replace(frame, parent="") for frame in frames if frame.name == frame_name(only)
-            ]
-            ends = dict.fromkeys(node.name for node in nodes if node.name not in users)
-        return Graph(
-            tuple(_sorted(nodes)),
-            tuple(ends),
-            self.drawn.values,
-            "calls",
-            tuple(frames),
+            frames = [replace(frame, parent="") for frame in frames if frame.name == only.name]
+            results = dict.fromkeys(node.name for node in nodes if node.name not in users)
+        return replace(
+            drawn, nodes=tuple(nodes), results=tuple(results), level=level, frames=tuple(frames)
         )
 
-    def _card(
-        self,
-        index: int,
-        operands: tuple[str, ...] = (),
-        outputs: Iterable[int] = (),
-        is_result: bool = False,
-    ) -> Box:
-        part = self.parts[index]
-        shown = [self.drawn.nodes[i] for i in sorted(outputs)]
-        kind = "result" if is_result else "operation"
-        if part.kind == "leaves":
-            kind = self.drawn.nodes[part.nodes[0]].kind
+    def _with_frame(self, node: Box) -> Box:
+        i = int(node.name[1:])
+        short = node.short or self.label_of.get(i, "")
+        return replace(node, short=short, label=node.label or short, parent=self.box_of[i].name)
+
+    def _card(self, part: Part, level: str = "calls") -> Box:
+        inside = part.inside()
+        nodes = tuple([f"v{i}" for i in inside])
+        around = part.parent.name if part.parent else ""
+        if level == "neuron" and isinstance(part.call, Made) and (neuron := part.call.neuron):
+            output = self.drawn.nodes[inside[-1]]
+            return replace(
+                output,
+                name=part.name,
+                label=output.label or part.call.place,
+                short=output.short or part.call.name,
+                level="neuron",
+                op=neuron.activation,
+                operands=tuple(f"v{self.place[x]}" for x in neuron.inputs),
+                weights=tuple(w.data for w in neuron.weights),
+                nodes=nodes,
+                parent=around,
+            )
+        outputs = [self.drawn.nodes[i] for i in sorted(self.outputs[part])]
+        is_result = not self.outputs[part].keys().isdisjoint(self.results)
+        kind = self.drawn.nodes[inside[0]].kind if part.kind == "leaves" else "operation"
         return Box(
-            name=f"b{index}",
-            label=part.label,
+            name=part.name,
+            label=part.place if isinstance(part.place, str) else part.label,
             short=part.label,
-            kind=kind,
+            kind="result" if is_result else kind,
             level="call",
-            operands=operands,
-            data=tuple(node.data for node in shown),
-            grad=tuple(node.grad for node in shown),
-            nodes=tuple(f"v{i}" for i in part.nodes),
-            parent=frame_name(part.parent),
-            details=(part.about,) if part.about else (),
+            data=tuple(node.data for node in outputs),
+            grad=tuple(node.grad for node in outputs),
+            nodes=nodes,
+            parent=around,
+            details=tuple(filter(None, part.about.split(" · "))),
         )
 
 
-TIMES = "\N{MULTIPLICATION SIGN}"
+def _inside(member: Any) -> list[int]:
+    return member.nodes if isinstance(member, Part) else [member]
 
 
 def _is_stack(member: Any) -> bool:
     return isinstance(member, Part) and member.kind in ("stack", "vector")
 
 
-def frame_name(index: int) -> str:
-    """The name of a box by its index in `Hierarchy.parts`; '' for -1."""
-    return f"b{index}" if index >= 0 else ""
+def _common(parts: Iterable[Part]) -> list[Part]:
+    # The boxes around all of these, the innermost first.
+    first, *others = ([*part.path()] for part in parts)
+    for path in others:
+        around = {*path}
+        first = [part for part in first if part in around]
+    return first
 
 
-def _sorted(nodes: Sequence[Box]) -> list[Box]:
-    # operands first
-    before = [set[int]() for _ in nodes]
-    place = {node.name: k for k, node in enumerate(nodes)}
-    for k, node in enumerate(nodes):
-        before[k].update(place[o] for o in node.operands)
-    return [nodes[k] for group in circles(before) for k in group]
+def _columns(view: Graph) -> int:
+    # How many cards follow one another.
+    column: dict[str, int] = {}
+    for box in view.nodes:
+        column[box.name] = 1 + max((column.get(o, 0) for o in box.operands), default=0)
+    return max(column.values())
 
 
 def circles(before: Sequence[Iterable[int]]) -> list[list[int]]:

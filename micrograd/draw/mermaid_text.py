@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from micrograd.draw.calls import is_called
 from micrograd.draw.cards import Cards
 from micrograd.draw.dot import results_of
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
-from micrograd.draw.graph import graph
-from micrograd.draw.hierarchy import Hierarchy
+from micrograd.draw.graph import readable
 from micrograd.draw.records import Box, Graph
 from micrograd.draw.tokens import COLOURS, LIGHT
 from micrograd.engine import Value
@@ -42,13 +40,12 @@ def mermaid(
         root: a Value, or a list of Values.
         rankdir: the direction of the arrows.
         names: a dict of variables, usually `locals()`; see `micrograd.draw.graph.graph`.
-        level: the depth down to which boxes are open, or the name of a part to open, such as a
-            function in a program that was run by `micrograd.calls`; 'op' draws each operation.
+        level: as in `draw_dot`; by default, a large graph is drawn by its parts.
         parameters: Values that are parameters although no model owns them.
 
     Raises:
         TypeError: the root is not a Value.
-        ValueError: the graph has more than 500 arrows, which Mermaid refuses to draw, or the level
+        ValueError: there would be more than 500 arrows, which Mermaid refuses to draw, or the level
             is unknown.
 
     >>> x = Value(3.0)
@@ -62,15 +59,12 @@ def mermaid(
     <BLANKLINE>
     """
     root, names, parameters = as_ours(root, names, parameters)
-    results = results_of(root, rankdir)
-    drawn = graph(*results, names=names, parameters=parameters)
-    if level != "op" and (level is not None or is_called(drawn.values)):
-        drawn = Hierarchy(drawn).at_level(level)
+    drawn, _ = readable(results_of(root, rankdir), names, level, parameters)
     arrows = sum(len(box.operands) for box in drawn.nodes)
     if arrows > MOST_ARROWS:
         raise ValueError(
-            f"Mermaid draws at most {MOST_ARROWS} arrows, but the graph has {arrows}: use "
-            "draw_dot, or draw a part of the graph"
+            f"Mermaid draws at most {MOST_ARROWS} arrows, but there would be {arrows}: use "
+            "draw_dot, or another level"
         )
     cards = Cards(drawn)
     lines = [*_boxes(cards), *_arrows(drawn), *_classes(drawn)]

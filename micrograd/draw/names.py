@@ -19,6 +19,7 @@ from micrograd.engine import Value
 
 LETTERS = {"layers": "L", "modules": "M", "neurons": "n", "weight": "w", "bias": "b"}
 DEEPEST = 8  # objects inside objects: a model may refer to anything
+NUMBERED = re.compile(r"L\d+")  # a layer without a name, as `graph` calls it
 PATH = re.compile(r"\w+(\[\w+\])*(\.\w+(\[\w+\])*)+")
 
 
@@ -30,6 +31,7 @@ class Names:
             array. A list with results of operations gives no names: it may well be a topological
             order, in which every Value would be called topo[7] or so.
         parameters: the Values that a model owns, or that the user declared to be parameters.
+        path_of: the path of each parameter in its model, whatever its label.
         arrays: pairs of a name and an array of numbers or Values.
 
     Args:
@@ -49,7 +51,8 @@ class Names:
         self.label_of: dict[Value, str] = {}
         self.arrays: list[tuple[str, Any]] = []
         self.parameters = set(values_in(parameters, "parameters"))
-        paths: dict[Value, str] = {}  # paths of modules' parameters, without the variable
+        self.path_of: dict[Value, str] = {}
+        paths: dict[Value, str] = {}  # of those called by it: the path without the variable
         named = [(str(x), thing) for x, thing in list((variables or {}).items())]
         named = [(name, thing) for name, thing in named if not name.startswith("_")]
         for name, thing in named:
@@ -57,6 +60,7 @@ class Names:
                 self.label_of.setdefault(thing, name)
                 if "." in name and not thing._prev:  # a path in a model of another engine
                     self.parameters.add(thing)
+                    self.path_of.setdefault(thing, name)
         for name, thing in named:
             inside = list(_named(thing, name))
             listed = isinstance(thing, (list, tuple)) and any(value._prev for _, value, _ in inside)
@@ -65,6 +69,7 @@ class Names:
                     self.label_of.setdefault(value, label)
                 if path:
                     self.parameters.add(value)
+                    self.path_of.setdefault(value, label)
                     if self.label_of.get(value) == label:
                         paths[value] = path
             self.arrays += _arrays(thing, name)
@@ -72,11 +77,12 @@ class Names:
         others = {label for value, label in self.label_of.items() if value not in paths}
         self._distinct = len(set(short)) == len(short) and others.isdisjoint(short)
 
-    def add_parameters_of(self, thing: Any) -> None:
-        """Gives the Values that an object keeps in its attributes their paths as names."""
+    def add_parameters_of(self, thing: Any, name: str) -> None:
+        """Gives the parameters in an object that has no name of its own their paths as names."""
         for path, value in kept(thing):
-            if not (value._prev or value in self.label_of):
-                self.label_of[value] = f"{type(thing).__name__}.{path}"
+            if value.is_leaf and value.requires_grad and value not in self.path_of:
+                self.path_of[value] = f"{name}.{path}"
+                self.label_of.setdefault(value, f"{name}.{path}")
                 self.parameters.add(value)
 
     def short(self, label: str) -> str:
@@ -90,7 +96,8 @@ class Names:
         if not PATH.fullmatch(label):
             return label
         variable, _, path = label.partition(".")
-        return _abbreviated(path) if self._distinct else f"{variable}.{_abbreviated(path)}"
+        is_clear = self._distinct and not NUMBERED.fullmatch(variable)
+        return _abbreviated(path) if is_clear else f"{variable}.{_abbreviated(path)}"
 
 
 def values_in(things: Any, argument: str) -> list[Value]:
@@ -127,15 +134,9 @@ def _abbreviated(path: str) -> str:
 
 
 def _named(thing: Any, name: str) -> Iterator[tuple[str, Value, str]]:
-    # Triples: a name, a Value, and its path in the Module that owns it, or ''. Attributes are
-    # looked up on the type: this avoids importing NumPy or nn, and does not mistake the class of a
-    # Module for a Module.
+    # Triples: a name, a Value, and its path in the model that owns it, or ''.
     if isinstance(thing, Value):
         yield name, thing, ""
-    elif hasattr(type(thing), "named_parameters"):
-        for path, value in thing.named_parameters():
-            if isinstance(value, Value):
-                yield f"{name}.{path}", value, path
     elif is_array(thing):
         if str(thing.dtype) == "object":
             yield from _named(thing.tolist(), name)
@@ -143,11 +144,15 @@ def _named(thing: Any, name: str) -> Iterator[tuple[str, Value, str]]:
         for i, entry in enumerate(thing):
             yield from _named(entry, f"{name}[{i}]")
     elif is_model(thing):
-        yield from ((f"{name}.{path}", v, path) for path, v in kept(thing) if not v._prev)
+        leaves = ((path, v) for path, v in kept(thing) if v.is_leaf and v.requires_grad)
+        yield from ((f"{name}.{path}", value, path) for path, value in leaves)
 
 
 def is_model(thing: Any) -> bool:
-    """Whether it has parameters(), or the form of the lecture's classes, and is no Module."""
+    """Whether it has parameters(), or the form of the lecture's classes.
+
+    `parameters` is looked up on the type, so that the class of a model is no model.
+    """
     if callable(getattr(type(thing), "parameters", None)):
         return hasattr(thing, "__dict__")
     return not {"w", "neurons", "layers"}.isdisjoint(getattr(thing, "__dict__", ()))
@@ -183,14 +188,11 @@ def kept(
 def _arrays(thing: Any, name: str) -> Iterator[tuple[str, Any]]:
     if is_array(thing):
         yield name, thing
-    elif hasattr(type(thing), "named_modules"):
-        for path, module in thing.named_modules():
-            for attribute, entry in vars(module).items():
-                if is_array(entry):
-                    yield ".".join(filter(None, (name, path, attribute))), entry
     elif isinstance(thing, (list, tuple)):
         for i, entry in enumerate(thing):
             yield from _arrays(entry, f"{name}[{i}]")
+    elif is_model(thing):
+        yield from ((f"{name}.{path}", array) for path, array in kept(thing, is_array))
 
 
 def is_array(thing: Any) -> bool:

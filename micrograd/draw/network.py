@@ -73,8 +73,8 @@ def draw_network(
             All stages have the same size and shades.
 
     Raises:
-        ValueError: the model contains another kind of module, its layers do not fit together, or
-            `done` is not a number of its layers.
+        ValueError: the model contains another kind of module, or `done` is not a number of its
+            layers.
 
     >>> from micrograd.nn import MLP
     >>> draw_network(MLP(2, [3, 1]), x=[0.5, -0.5]).source.count(" -> ")
@@ -162,12 +162,6 @@ def _columns(model: Module, x: Any) -> list[_Column]:
             x = None if x is None else layer(x)
         neurons = neurons_of(layer)
         if neurons:
-            n_in = len(neurons[0][1])
-            if n_in != columns[-1].size:
-                raise ValueError(
-                    f"{layer!r:.60} expects {n_in} inputs, got {columns[-1].size} from the layer "
-                    f"before it: build it for {columns[-1].size} inputs"
-                )
             kinds = ", ".join(dict.fromkeys(activation for *_, activation in neurons))
             columns.append(_Column(kinds, len(neurons), [weights for _, weights, *_ in neurons]))
         elif columns[-1].kind == "linear":

@@ -6,54 +6,38 @@ snapshot with stable names, so that equal programs give equal records.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from micrograd.engine import Value
 
-LEVELS = ("op", "neuron", "layer", "array")
-
 
 @dataclass(frozen=True)
 class Box:
-    """One Value, or one card for many: a call of a neuron, a layer with its calls, an array.
+    """One Value, or one card for many.
 
     Attributes:
-        name: a letter and a number: 'v7' is the Value at index 7 of the topological order; 'n' is
-            for neurons, 'l' for layers, 'i' for the inputs of layers, 'a' for arrays, 'c' for plain
-            numbers beside arrays, 'r' for the rest.
+        name: a letter and a number: 'v7' is the Value at index 7 of the topological order; 'b' is
+            for boxes of a hierarchy, 'a' for arrays, 'c' for plain numbers beside arrays.
         label: its `label` if it has one, else its name as one would type it, such as
             'model.layers[0].neurons[1]', else ''.
         short: what its card is called, such as 'L0.n1', or ''.
         kind: 'input', 'parameter' or 'constant' for a leaf, else 'operation' or 'result'.
-        level: 'op' for a Value; else the level at which such a box stands for many Values; 'call'
-            for what is computed in a call of a function, or in several; 'rest' for many nodes that
-            belong to no neuron, layer or array.
+        level: 'op' for a Value, 'neuron' for a call of a neuron, 'array' for an array, and 'call'
+            for any other part of the graph, such as what is computed in a call of a function.
         op: the operation as in `_op`, or the activation; '' for a leaf.
         operands: names of the boxes that it uses, in order; `x * x` lists the same name twice. A
-            layer or a rest lists each once; a layer that feeds itself is among its own operands.
+            'call' lists each once.
         data, grad: numbers of any kind, of a neuron's output; an array has tuples, and a call has
-            those of its outputs; a layer and a rest have None.
-        parent: name of the box around it at the next level: of a neuron's layer.
+            those of its outputs.
+        parent: name of the box around it, or ''.
         nodes: names of the Values inside; a neuron's output is the last, and an array's elements
             are the first.
         weights: of a neuron, the weight of each operand.
         shape: of an array.
-        n_in, n_out, examples: numbers of inputs and outputs of a layer, and of its calls.
-        details: further lines on the card of a layer, a call or a rest.
-
-    >>> from micrograd.draw.graph import graph
-    >>> from micrograd.engine import Value
-    >>> from micrograd.nn import Linear, Neuron
-    >>> box = graph(Value(1.0, label="a")).nodes[0]
-    >>> box.name, box.short, box.kind, box.data
-    ('v0', 'a', 'input', 1.0)
-    >>> box = graph(Neuron(1)([2.0]), level="neuron").nodes[-1]
-    >>> box.name, box.op, box.operands, box.nodes
-    ('n0', 'relu', ('v2',), ('v3', 'v4', 'v5'))
-    >>> box = graph(*Linear(4, 3)([1.0, 2.0, 3.0, 4.0]), level="layer").nodes[-1]
-    >>> box.short, box.n_in, box.n_out, box.examples, box.operands
-    ('Linear', 4, 3, 1, ('i0',))
+        details: further lines on the card of a call.
     """
 
     name: str
@@ -63,15 +47,12 @@ class Box:
     level: str = "op"
     op: str = ""
     operands: tuple[str, ...] = ()
-    data: Any = None
-    grad: Any = None
+    data: Any = ()
+    grad: Any = ()
     parent: str = ""
     nodes: tuple[str, ...] = ()
     weights: tuple[Any, ...] = ()
     shape: tuple[int, ...] = ()
-    n_in: int = 0
-    n_out: int = 0
-    examples: int = 0
     details: tuple[str, ...] = ()
 
     @property
@@ -81,28 +62,29 @@ class Box:
 
     @property
     def has_ports(self) -> bool:
-        """Whether it shows which operand is which; a layer or a rest lists each once."""
-        return self.level not in ("layer", "rest", "call")
+        """Whether it shows which operand is which."""
+        return self.level != "call"
 
     @property
     def has_gradient(self) -> bool:
         """Whether it has a gradient, or an element with a gradient, that is not 0."""
-        grads = self.grad if isinstance(self.grad, tuple) else (self.grad,)
-        return any(g is not None and (not isinstance(g, (int, float)) or g != 0) for g in grads)
+        return any(map(_is_nonzero, self.grad if isinstance(self.grad, tuple) else (self.grad,)))
+
+
+def _is_nonzero(grad: Any) -> bool:
+    return grad is not None and (not isinstance(grad, (int, float)) or grad != 0)
 
 
 @dataclass(frozen=True)
 class Graph:
     """All boxes that lead to one or more results, operands first.
 
-    An operand comes later than its user only if layers form a cycle.
-
     Attributes:
         nodes: the boxes.
         results: the names of the boxes of the results.
         values: the Values in topological order, at every level; two graphs may be equal without
             sharing them.
-        level: one of LEVELS, or 'calls'.
+        level: 'op', 'neuron', 'layer', 'array' or 'calls'.
         frames: the opened boxes around nodes, each after the frame around it.
         named: the names of Values and arrays.
     """
@@ -120,7 +102,7 @@ class Graph:
         names = {b.name: b.nodes[-1] if b.nodes else b.name for b in self.nodes if b.has_number}
         return {name: self.values[int(v[1:])] for name, v in names.items() if v.startswith("v")}
 
-    @property
+    @cached_property
     def has_gradients(self) -> bool:
         """Whether a backward pass has set the gradients of this graph.
 
@@ -137,10 +119,8 @@ class Graph:
         >>> graph(y).has_gradients
         True
         """
-        if self.level == "calls":  # it may show only a part
-            return any(value._prev and value.grad != 0 for value in self.values)
-        shown = [box for box in self.nodes if box.grad is not None]
-        return any(box.has_gradient for box in [box for box in shown if box.operands] or shown)
+        computed = [value for value in self.values if value._prev]
+        return any(_is_nonzero(value.grad) for value in computed or self.values)
 
     @property
     def has_old_gradients(self) -> bool:
@@ -149,5 +129,48 @@ class Graph:
 
     @property
     def is_grouped(self) -> bool:
-        """Whether some of its boxes stand for many Values."""
-        return any(box.level != "op" for box in self.nodes)
+        """Whether some of its boxes stand for many operations, or for arrays."""
+        return any(box.level == "array" or (box.nodes and box.operands) for box in self.nodes)
+
+
+def folded(drawn: Graph, boxes: Sequence[Box]) -> Graph:
+    """The graph with each node that is inside a box replaced by the box.
+
+    A box without operands uses what its nodes use. Nodes that lead only to the inside of a box,
+    such as the weights of a neuron, are left out.
+    """
+    box_of = {node: box.name for box in boxes for node in box.nodes}
+    used: dict[str, dict[str, None]] = {box.name: {} for box in boxes}
+    found: dict[str, Box] = {}
+    for node in drawn.nodes:
+        box_name = box_of.get(node.name)
+        operands = [box_of.get(operand, operand) for operand in node.operands]
+        if box_name:
+            for operand in operands:
+                used[box_name][operand] = None
+        else:
+            found[node.name] = replace(node, operands=tuple(operands)) if boxes else node
+    for box in boxes:
+        used[box.name].pop(box.name, None)
+        given: Iterable[str] = [box_of.get(operand, operand) for operand in box.operands]
+        if " " in box.op:  # such as "33 operations"
+            given = dict.fromkeys(given)
+        found[box.name] = replace(box, operands=tuple(given or used[box.name]))
+    results = tuple(dict.fromkeys(box_of.get(result, result) for result in drawn.results))
+    return replace(drawn, nodes=tuple(_operands_first(found, results)), results=results)
+
+
+def _operands_first(boxes: Mapping[str, Box], results: Iterable[str]) -> Iterable[Box]:
+    # The boxes that lead to the results.
+    placed: dict[str, Box] = {}
+    begun: set[str] = set()
+    for result in results:
+        path = [result]
+        while path:
+            box = boxes[path[-1]]
+            before = [] if box.name in begun else [o for o in box.operands if o not in begun]
+            begun.add(box.name)
+            path += reversed(before)
+            if not before:
+                placed.setdefault(path.pop(), box)
+    return placed.values()

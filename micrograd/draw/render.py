@@ -234,7 +234,7 @@ def darkened(source: str) -> str:
 
 
 def themed(svg: str) -> str:
-    r"""The SVG of a drawing with dark colours and a description in words.
+    """The SVG of a drawing with dark colours and a description in words.
 
     Text that is not from Graphviz is returned unchanged.
 
@@ -243,21 +243,9 @@ def themed(svg: str) -> str:
     has, because the styles of an SVG inside a page apply to the whole page. The class is computed
     from the text of the drawing, so that equal drawings give equal files.
 
-    >>> svg = '<svg width="8pt" height="8pt"><path stroke="#1b1f24"/></svg>'
-    >>> for line in themed(svg).replace("><", ">\n<").replace(" width", "\nwidth").splitlines():
-    ...     print(line)
-    <svg class="drawing-e200fbe4"
-    width="8pt" height="8pt" role="img" aria-label="A graph with 0 nodes and 0 arrows.">
-    <desc>A graph with 0 nodes and 0 arrows.</desc>
-    <style>
-    .drawing-e200fbe4:not(:root){max-width:100%;height:auto;min-width:9px}
-    .drawing-e200fbe4 [stroke="none"]{shape-rendering:crispEdges}
-    @media screen and (prefers-color-scheme:dark){
-    .drawing-e200fbe4 [stroke="#1b1f24"]{stroke:#e8eaed}
-    }
-    </style>
-    <path stroke="#1b1f24"/>
-    </svg>
+    >>> svg = themed('<svg width="8pt" height="8pt"><path stroke="#1b1f24"/></svg>')
+    >>> [line for line in svg.splitlines() if "#e8eaed" in line]
+    ['.drawing-e200fbe4 [stroke="#1b1f24"]{stroke:#e8eaed}']
     """
     root = ROOT.search(svg)
     if not root:
@@ -307,23 +295,17 @@ def described(svg: str) -> str:
             ends = re.split("->|--", html.unescape(title))
             tail, head = (end.split(":")[0] for end in (ends[0], ends[-1]))
             sources.setdefault(head, []).append(tail)
-    titles = [title for title in said if said[title]]
     parts = []
-    for title in sorted(titles, key=_last_number)[:MOST_DESCRIBED]:
-        givers = [_called(said.get(giver, ""), giver) for giver in sources.get(title, ())]
+    titles = sorted(
+        filter(said.get, said), key=lambda title: [*map(int, re.findall(r"\d+", title))]
+    )
+    for title in titles[:MOST_DESCRIBED]:  # operands come first
+        # what a card begins with, before its numbers
+        givers = [said.get(x, "").partition(" data ")[0] or x for x in sources.get(title, ())]
         parts.append(said[title] + (f", from {' and '.join(givers)}" if givers else ""))
     more = f"; and {len(titles) - len(parts)} more" if len(titles) > len(parts) else ""
     counts = f"{counted(len(titles), 'node')} and {counted(arrows, 'arrow')}"
     return f"A graph with {counts}{'. ' * bool(parts)}{'; '.join(parts)}{more}."
-
-
-def _called(said: str, title: str) -> str:
-    # What a card begins with, before its numbers.
-    return said.partition(" data ")[0] or title
-
-
-def _last_number(title: str) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", title)))  # operands come first
 
 
 def in_notebook(svg: str) -> str:

@@ -4,11 +4,11 @@
 >>> from micrograd.nn import MLP
 >>> boxes, box_of, labels, opened = boxes_of(graph(MLP(2, [3, 1])([1.0, -1.0])))
 >>> [(box["kind"], box["label"], box["parent"]) for box in boxes[:3]]
-[('call', 'L0', -1), ('call', 'L1.n0', -1), ('call', 'L0.n0', 0)]
+[('call', 'L0', -1), ('call', 'L1', -1), ('call', 'L0.n0', 0)]
 >>> box_of.count(-1)  # the inputs are in no box, the weights are in the boxes of their neurons
 2
 >>> labels[len(box_of) - 1]  # the output
-'L1.n0'
+'L1'
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from micrograd.draw.hierarchy import Hierarchy
-from micrograd.draw.modules import Made
+from micrograd.draw.hierarchy import LEVELS, Hierarchy
+from micrograd.draw.parts import Made
 from micrograd.draw.records import Graph
 from micrograd.pages.texts import texts_of
 
-LEVELS = ("op", "neuron", "layer")
+UNFOLDED = 400  # cards: the most that are drawn at once, if the reader asks for all
 
 
 def boxes_of(
@@ -43,17 +43,16 @@ def boxes_of(
         and the indices of the boxes that are open at first.
     """
     tree = Hierarchy(drawn)
-    outputs = tree.outputs()
     label_of = dict(tree.label_of)
     for part in reversed(tree.parts):  # an outer box names its outputs last
-        is_layer = isinstance(part.call, Made) and part.kind == "call" and tree.has_boxes(part)
+        is_layer = isinstance(part.call, Made) and part.kind == "call" and part.has_boxes
         if part.kind in ("leaves", "part", "vector") or is_layer:
             continue
-        mine = [i for i in part.nodes if i in outputs[id(part)]]
+        mine = sorted(tree.outputs[part])
         for k, i in enumerate(mine, 1):
             label_of[i] = part.label + (f"[{k}]" if len(mine) > 1 else "")
-    for root in (int(result[1:]) for result in drawn.results[:1]):
-        around = [tree.parts[k].kind for k in tree.path(tree.box_of[root])]
+    for root in tree.results[:1]:
+        around = [part.kind for part in tree.box_of[root].path()]
         if tree.parts and drawn.values[1:] and (tree.is_called or "call" not in around):
             label_of[root] = "loss"
     texts = words or texts_of("en")
@@ -65,16 +64,20 @@ def boxes_of(
         return texts[key].format(n=number) if key in texts else text
 
     boxes: list[dict[str, Any]] = []
-    for j, part in enumerate(tree.parts):
+    for part in tree.parts:
         about = " · ".join(map(told, part.about.split(" · ")))
-        box = {"label": part.label, "kind": part.kind, "about": about, "parent": part.parent}
+        parent = part.parent.index if part.parent else -1
+        box = {"label": part.label, "kind": part.kind, "about": about, "parent": parent}
         if part.kind == "leaves":
             box["label"] = told(part.label)
         if part.is_paged:
-            inside = [k for k, inner in enumerate(tree.parts) if inner.parent == j]
+            inside = [inner.index for inner in part.parts]
             box |= {"members": inside, "at": inside[0]}
         boxes.append(box)
     for place in ("before", "after") if level not in LEVELS else ():
         label = texts[f"box.{place}"]
         boxes.append({"label": label, "kind": "outside", "about": "", "parent": -1})
-    return boxes, tree.box_of, label_of, sorted(tree.opened(level))
+    opened = tree.opened(level)
+    if level in LEVELS and len(tree.view(opened).nodes) > UNFOLDED:
+        opened = tree.first_view()
+    return boxes, [box.index for box in tree.box_of], label_of, sorted(box.index for box in opened)

@@ -1,0 +1,224 @@
+"""How a finished graph falls into parts, as far as it tells: neurons, layers, repeated shapes.
+
+A neuron is the sum of the products of a row of parameters, such as all `w[i]` of one list, with a
+bias of the same object and an activation, if there are any. Neurons of one list that have the same
+inputs are one call of a layer. What comes after the last neuron is the loss. Elsewhere, operations
+are alike if their operands are: the ten ReLUs of ten examples have one shape, as if they came from
+one place in the source.
+
+    >>> from micrograd.engine import topological_order
+    >>> from micrograd.nn import MLP
+    >>> model = MLP(2, [3, 1])
+    >>> loss = (model([1.0, -1.0]) - 1.0) ** 2
+    >>> found = parts_of(topological_order(loss), [loss], Names({"model": model}))
+    >>> sorted({part.name for part, _, _ in found if part})
+    ['L0.n0', 'L0.n1', 'L0.n2', 'L1.n0', 'loss']
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from micrograd.draw.formulas import counted, sign
+from micrograd.draw.names import Names
+from micrograd.engine import Value
+from micrograd.nn import ACTIVATIONS
+
+WEIGHTS = re.compile(r"\.(w|weights?)(?=(\[\w+\])*$)")
+
+
+@dataclass(eq=False)
+class Neuron:
+    """One call of a neuron: of an instance of any class, or of a row of a matrix.
+
+    Attributes:
+        row: the path of its weights, without the index: 'model.layers[0].neurons[1].w'.
+        inputs: what each weight is multiplied with.
+        inside: its operations; the last one is the output.
+    """
+
+    row: str
+    weights: list[Value]
+    inputs: list[Value]
+    inside: list[Value]
+    bias: list[Value] = field(default_factory=list)  # at most one
+    activation: str = "linear"
+
+
+def layer_of(row: str) -> str:
+    """The path of the layer to which a row of weights belongs, or ''."""
+    path = WEIGHTS.sub("", row)
+    return path[: path.rindex("[")].removesuffix(".neurons") if path.endswith("]") else ""
+
+
+def neurons_in(
+    order: Sequence[Value], results: Iterable[Value], path_of: Mapping[Value, str]
+) -> list[Neuron]:
+    """The calls of neurons in a graph, given in topological order.
+
+    Args:
+        order: the nodes.
+        results: those that have to stay in sight.
+        path_of: the path of each parameter in its model.
+    """
+    rows = rows_of(path_of)
+    row_of = {w: row for row, weights in rows.items() for w in weights}
+    users = Counter(operand for value in order for operand in set(value._prev))
+    users.update(results)
+    known: dict[Value, Neuron] = {}  # by the output so far
+    for v in order:
+        begun = [known[o] for o in v._prev if o in known and users[o] == 1]
+        if v._op == "*" and [o in path_of for o in v._prev].count(True) == 1:
+            w, x = v._prev if v._prev[0] in path_of else v._prev[::-1]
+            if w in row_of:
+                known[v] = Neuron(row_of[w], [w], [x], [v])
+        elif v._op == "+" and begun:
+            neuron, *others = begun
+            bias = [o for o in v._prev if known.get(o) not in begun]
+            if _fit(begun, bias, len(rows[neuron.row]), path_of):
+                for other in others:
+                    neuron.weights += other.weights
+                    neuron.inputs += other.inputs
+                    neuron.inside += other.inside
+                    neuron.bias += other.bias
+                neuron.bias += bias
+                neuron.inside.append(v)
+                known[v] = neuron
+        elif begun and len(v._prev) == 1 and v._op.lower() in ACTIVATIONS:
+            (neuron,) = begun
+            if len(neuron.weights) == len(rows[neuron.row]) and neuron.activation == "linear":
+                neuron.activation = v._op.lower()
+                neuron.inside.append(v)
+                known[v] = neuron
+    found = {id(neuron): neuron for neuron in known.values()}.values()
+    return [neuron for neuron in found if {*neuron.weights} == {*rows[neuron.row]}]
+
+
+def _fit(
+    begun: Sequence[Neuron], bias: Sequence[Value], n: int, path_of: Mapping[Value, str]
+) -> bool:
+    # Whether a sum is one of at most n products of a row, and perhaps of a bias of the same object.
+    row = begun[0].row
+    around = row.rpartition(".")[0]
+    return (
+        all(neuron.row == row and neuron.activation == "linear" for neuron in begun)
+        and sum(len(neuron.weights) for neuron in begun) <= n
+        and all(o in path_of and path_of[o].rpartition(".")[0] == around for o in bias)
+        and len(bias) + sum(len(neuron.bias) for neuron in begun) <= 1
+    )
+
+
+def rows_of(path_of: Mapping[Value, str]) -> dict[str, list[Value]]:
+    """The parameters by their paths without the last index; those without an index are left out."""
+    rows: dict[str, list[Value]] = defaultdict(list)
+    for value, path in path_of.items():
+        if path.endswith("]"):
+            rows[path[: path.rindex("[")]].append(value)
+    return rows
+
+
+# ---- Parts
+
+
+@dataclass(eq=False)
+class Made:
+    """A part of a finished graph; see `calls.Call`, which has the same attributes.
+
+    Attributes:
+        level: 'neuron', 'layer' or 'loss'.
+        neuron: its operands, if it is one.
+    """
+
+    name: str
+    level: str
+    place: Any
+    number: int
+    parent: Made | None = None
+    about: str = ""
+    neuron: Neuron | None = None
+    owner: Any = field(default=None, init=False)
+
+    @property
+    def kind(self) -> str:
+        """What all calls of it are called."""
+        return self.name
+
+
+def parts_of(
+    order: Sequence[Value], results: Iterable[Value], named: Names, depth: int = 0
+) -> list[tuple[Made | None, Any, int]]:
+    """What `noted` tells of each node of a watched graph, for a finished one.
+
+    That is the innermost part of a node, the key of its shape, and its number; -1 for a leaf. With
+    a `depth`, shapes are compared down to this many operations: then those in the steps of an
+    iteration are alike.
+    """
+    index = {value: i for i, value in enumerate(order)}
+    width = Counter(map(layer_of, rows_of(named.path_of)))
+    of: dict[Value, Made] = {}
+    layers: dict[Any, tuple[Made, set[str]]] = {}  # by layer and inputs: its last call, and rows
+    for neuron in neurons_in(order, results, named.path_of):
+        n, number = len(neuron.weights), min(index[v] for v in neuron.inside)
+        place = WEIGHTS.sub("", neuron.row)  # the path of the neuron: 'model.layers[0].neurons[1]'
+        around, name = None, named.short(place)
+        if path := layer_of(neuron.row):
+            # another engine may make a leaf of its own wherever a number is used
+            inputs = (id(o) if o._prev or o in named.label_of else o.data for o in neuron.inputs)
+            key = (path, *inputs)
+            if key not in layers or neuron.row in layers[key][1]:
+                about = f"{sign(neuron.activation)} · {n:,} \N{RIGHTWARDS ARROW} {width[path]:,}"
+                made = Made(named.short(path), "layer", path, number, about=about)
+                layers[key] = made, set()
+            around, seen = layers[key]
+            seen.add(neuron.row)
+            name = f"{around.name}.n{place[place.rindex('[') + 1 : -1]}"
+        about = f"{neuron.activation} · {counted(n, 'input')}"
+        made = Made(name, "neuron", place, number, around, about, neuron)
+        of.update(dict.fromkeys(neuron.inside, made))
+    if of:
+        loss = Made("loss", "loss", "loss", max(index[value] for value in of) + 1)
+        before: set[Value] = set()  # what the neurons are computed from
+        for v in reversed(order):
+            if v in of or v in before:
+                before.update(v._prev)
+        rest = [v for v in order if v._prev and v not in of and v not in before]
+        of.update(dict.fromkeys(rest if len(rest) > 1 else (), loss))
+    shapes = _shapes(order, of, named, depth)
+    return [(of.get(v), shapes[v], i) if v._prev else (None, None, -1) for i, v in enumerate(order)]
+
+
+def _shapes(
+    order: Sequence[Value], of: Mapping[Value, Made], named: Names, depth: int
+) -> dict[Value, Any]:
+    # A number for each shape. All operations of a long sum have the shape of the first.
+    known: dict[Any, int] = {}
+    shape: dict[Value, Any] = {}
+
+    def seen(operand: Value, user: Made | None) -> Any:
+        # From outside, all outputs of a layer are alike.
+        made = of.get(operand)
+        if made is None or made is user:
+            return shape[operand] if not depth else _outline(operand, depth)
+        return "output", (made.parent or made).place
+
+    for v in order:
+        key: Any = "constant" if v.is_constant else v in named.parameters
+        if v._prev:
+            mine, (first, *others) = of.get(v), v._prev
+            is_next = v._op == first._op == "+" and of.get(first) is mine
+            if is_next and shape[others[0]] == shape[first._prev[1]] and not depth:
+                shape[v] = shape[first]
+                continue
+            key = (v._op, mine and mine.place, *(seen(o, mine) for o in v._prev))
+        shape[v] = known.setdefault(key, len(known) + 1)
+    return shape
+
+
+def _outline(value: Value, depth: int) -> Any:
+    if not value._prev:
+        return "leaf"
+    return value._op, *((_outline(o, depth - 1) for o in value._prev) if depth > 1 else ())
