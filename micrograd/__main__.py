@@ -59,8 +59,8 @@ for all Python files and notebooks in it, at any depth, that define the class. E
 a row: where there is nothing to grade, it says "not graded" and why. All results so far are written
 after each file, so Ctrl-C loses none. The CSV file is UTF-8 with a byte order mark; --html writes
 index.html for the teacher, and a page for each student; --hints says how much the pages give away.
---json has everything, the fixes included. --keep reports.json keeps the reports: the next time, only
-changed files are graded.
+--json has everything, the fixes included. --keep reports.json keeps the reports: the next time,
+only changed files are graded.
 
 A student has the name of the file or folder. --roster FILE is a list of all students as CSV, such
 as the gradebook that Canvas or Moodle exports: the row of a student is the one with this name in a
