@@ -27,12 +27,13 @@ import gc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.fuse import fused
+from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.parameters import Row, shared_row
 from micrograd.compiler.record import Shape, recorded
 from micrograd.compiler.run_llvm import LlvmExecutor
@@ -84,6 +85,7 @@ class Program:
         have_graphs: for each result, whether it is a Value that was computed outside no_grad().
         indices: for inputs used as indices, the argument, its columns, and the length of the table.
         by_result: the programs of the gradients of its other results, by their indices.
+        training: the latest training steps, see `update.py`; None without any.
 
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
@@ -115,20 +117,18 @@ class Program:
         mean, *means = averaged(found.recording, [result, *found.gradients])
         self.instructions = steps = found.recording.instructions
         units = fused(steps, found.results if found.is_list else [mean, *means, result])
-        order = order_of_use(units, found.places)
-        if known:  # they keep their order
-            order = list(range(len(found.places)))
+        order = list(range(len(found.places))) if known else order_of_use(units, found.places)
         self.parameters = [found.parameters[i] for i in order]
         self._places = [found.places[i] for i in order]
         self._wanted = found.results, [mean, *(means[i] for i in order), result]
-        self._units = {not self.is_list: units}  # key: with_gradients; the first schedule clears it
         self.indices = self._found_indices()
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
         self.ids = frozenset(map(id, self.parameters))
         self.by_result: dict[int, Program] = {}
+        self.training: Any = None
         self._row = shared_row(self.parameters)
-        self._executors: dict[bool, Any] = {}
-        self._schedules: dict[bool, Schedule] = {}
+        self._executors: dict[bool, Any] = {}  # keys: with_gradients
+        self._schedules = {not self.is_list: self._scheduled(units, not self.is_list)}
 
     @property
     def row(self) -> Row:
@@ -163,16 +163,16 @@ class Program:
         """The executor of the results alone, or of one result with its gradients."""
         with one_at_a_time:
             if with_gradients not in self._executors:
-                self._executors[with_gradients] = self._built(self.schedule_for(with_gradients))
+                schedule, kind = self.schedule_for(with_gradients), self._kind_of_executor()
+                self._executors[with_gradients] = kind(schedule, self.shapes)
             return self._executors[with_gradients]
 
-    def _built(self, schedule: Schedule) -> Any:
+    def _kind_of_executor(self) -> Callable[..., Any]:
         if self.executor in DTYPES:
             from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
-            return JaxExecutor(schedule, len(self.shapes), DTYPES[self.executor])
-        kind = LlvmExecutor if self.executor == "llvm" else NumPyExecutor
-        return kind(schedule, self.shapes)
+            return partial(JaxExecutor, dtype=DTYPES[self.executor])
+        return LlvmExecutor if self.executor == "llvm" else NumPyExecutor
 
     @property
     def schedule(self) -> Schedule:
@@ -183,14 +183,13 @@ class Program:
         """The groups of the results alone, or of one result with its gradients."""
         with one_at_a_time:
             if with_gradients not in self._schedules:
-                steps, wanted = self.instructions, self._wanted[with_gradients]
-                units = self._units.get(with_gradients) or fused(steps, wanted)
-                self._units.clear()
-                inputs = self._places_of_inputs()
-                self._schedules[with_gradients] = scheduled(
-                    units, steps, inputs, self._places, wanted
-                )
+                units = fused(self.instructions, self._wanted[with_gradients])
+                self._schedules[with_gradients] = self._scheduled(units, with_gradients)
             return self._schedules[with_gradients]
+
+    def _scheduled(self, units: Fused, with_gradients: bool) -> Schedule:
+        wanted, inputs = self._wanted[with_gradients], self._places_of_inputs()
+        return scheduled(units, self.instructions, inputs, self._places, wanted)
 
     def source(self, name: str = "f") -> str:
         """The program as NumPy text at the level of matrices: a function called `name`."""

@@ -14,7 +14,7 @@ derivative rule and never asks JAX to differentiate.
     >>> from micrograd.compiler.program import Program
     >>> w = Value(2.0)
     >>> schedule = Program(lambda x: w * x, [()], "jax").schedule
-    >>> executor = JaxExecutor(schedule, n_arguments=1, dtype="float64")
+    >>> executor = JaxExecutor(schedule, shapes=[()], dtype="float64")
     >>> means, _ = executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
     >>> means  # of w * x, and of its derivative with respect to w
     array([6., 3.])
@@ -270,7 +270,7 @@ class JaxExecutor:
 
     Args:
         schedule: the schedule.
-        n_arguments: the number of arguments.
+        shapes: the shape of each argument, for one example.
         dtype: 'float64' or 'float32'.
 
     Attributes:
@@ -278,11 +278,11 @@ class JaxExecutor:
             arguments, and the number of lanes that it expects.
     """
 
-    def __init__(self, schedule: Schedule, n_arguments: int, dtype: str) -> None:
+    def __init__(self, schedule: Schedule, shapes: Sequence[Any], dtype: str) -> None:
         self.schedule, self.dtype = schedule, dtype
 
         def compiled(n: int) -> tuple[Any, Any, int]:
-            function, shardings, lanes = sharded(schedule, n_arguments, dtype, n)
+            function, shardings, lanes = sharded(schedule, len(shapes), dtype, n)
             return jax.jit(function, in_shardings=shardings), shardings, lanes
 
         self.compiled = lru_cache(KEPT)(compiled)
