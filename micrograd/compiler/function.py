@@ -122,9 +122,9 @@ class Compiled:
         """The results for a batch of examples, as a Batch.
 
         Raises:
-            TypeError: an argument is not an array of numbers, or an index is not a whole number.
+            TypeError: an argument is not an array of numbers.
             ValueError: the arrays have different lengths, or are empty.
-            IndexError: an index is outside its table.
+            IndexError: an index is outside its table, or not a whole number.
         """
         if named:
             arguments = self._by_position(arguments, named)
@@ -132,12 +132,10 @@ class Compiled:
         if prepared is None:
             return self.function(*arguments)
         program, arrays, n = prepared
-        if program.executor != "llvm":
-            _check_indices(program, arrays)
         try:
             return self._computed(program, arrays, n)
-        except IndexError:  # from machine code, which does not say which index was invalid
-            _check_indices(program, arrays)
+        except IndexError:
+            program.say_which_index(arrays, n)
             raise
 
     def step(self, optimizer: Any, *arguments: Any) -> float:
@@ -190,16 +188,13 @@ class Compiled:
             training = program.training
             if training is None or not training.is_for(optimizer):
                 training = program.training = training_of(program, optimizer)
-            if order is not None:
-                n = order.shape[1]
-            if training is None or n > training.largest:
+            size = n if order is None else order.shape[1]
+            if training is None or size > training.largest:
                 return False
-            if program.executor == "numpy":
-                _check_indices(program, arrays)
             try:
-                training(arrays, n, count, order, lrs, means)
-            except IndexError:  # from the executor, which does not say which index was invalid
-                _check_indices(program, arrays)
+                training(arrays, size, count, order, lrs, means)
+            except IndexError:
+                program.say_which_index(arrays, n)
                 raise
             return True
 
@@ -245,7 +240,7 @@ class Compiled:
             found = lambda: program.results(*given)[0]  # noqa: E731
         return Batch(n, mean, found, lambda _: (program.row, gradients))
 
-    def _by_position(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+    def _by_position(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         bound = inspect.signature(self.function).bind(*arguments, **named)
         bound.apply_defaults()  # of those before the last one given
         if bound.kwargs:
@@ -451,7 +446,7 @@ class Compiled:
         """A drawing of the groups of the latest program, of the type that `draw_dot` returns."""
         from micrograd.compiler.picture import picture  # loads Graphviz, which is rarely needed
 
-        return picture(self._latest.schedule, self._latest.widths, format, rankdir)
+        return picture(self._latest.schedule, [*self._latest.names], format, rankdir)
 
     def __get__(self, owner: Any, kind: Any = None) -> Compiled:
         if owner is None:
@@ -593,21 +588,6 @@ def _number_of_examples(arrays: Sequence[Array]) -> int:
     if lengths and not lengths[0]:
         raise ValueError("expected at least one example, got none")
     return lengths[0] if lengths else 1
-
-
-def _check_indices(program: Program, arrays: Sequence[Array]) -> None:
-    for argument, columns, length in program.indices:
-        a = arrays[argument]
-        index = a.reshape(len(a) if a.ndim else 1, -1)[:, columns]
-        if index.dtype == np.int64 and index.view(np.uint64).max() < length:
-            continue  # the usual case, in one comparison: negative numbers become huge
-        if index.dtype.kind == "f" and (index != np.floor(index)).any():
-            wrong = index[index != np.floor(index)][0]
-            raise TypeError(f"expected whole numbers as indices, got {wrong}")
-        if index.min() < 0 or index.max() >= length:
-            wrong = index.min() if index.min() < 0 else index.max()
-            fix = fix_of(wrong, "pass indices in this range", length)
-            raise IndexError(f"take expects 0 <= index < {length}, got {wrong:g}: {fix}")
 
 
 def _described(shape: Shape) -> str:

@@ -60,7 +60,7 @@ class Program:
 
     Attributes:
         shapes: the shape of each argument, for one example.
-        widths: maps the name of each argument to its number of values.
+        names: maps the name of each argument to the names of its numbers.
         instructions: the recording, simplified and with means over lanes.
         parameters: the parameters of the function, in the order in which the units use them.
         ids: their ids.
@@ -68,7 +68,6 @@ class Program:
         is_list: whether it returns them in a list.
         has_gradients: whether its first result can be differentiated with respect to parameters.
         have_graphs: for each result, whether it is a Value that was computed outside no_grad().
-        indices: for inputs used as indices, the argument, its columns, and the length of the table.
         by_result: the programs of the gradients of its other results, by their indices.
         training: the latest training steps, see `update.py`; None without any.
 
@@ -93,8 +92,7 @@ class Program:
     ) -> None:
         found = recorded(function, shapes, output, known)
         self.executor, self.shapes = executor, tuple(shapes)
-        self._names = found.arguments
-        self.widths = {name: len(names) for name, names in found.arguments.items()}
+        self.names = found.arguments
         self.is_list, self.n_results = found.is_list, len(found.results)
         self.have_graphs = found.have_graphs
         result = found.results[output]
@@ -105,7 +103,6 @@ class Program:
         self.parameters = [found.parameters[i] for i in order]
         self._places = [found.places[i] for i in order]
         self._wanted = found.results, [mean, *(means[i] for i in order), result]
-        self.indices = self._found_indices()
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
         self.ids = frozenset(map(id, self.parameters))
         self.by_result: dict[int, Program] = {}
@@ -147,7 +144,7 @@ class Program:
         with one_at_a_time:
             if with_gradients not in self._executors:
                 schedule, kind = self.schedule_for(with_gradients), self._kind_of_executor()
-                self._executors[with_gradients] = kind(schedule, self.shapes)
+                self._executors[with_gradients] = kind(schedule)
             return self._executors[with_gradients]
 
     def _kind_of_executor(self) -> Callable[..., Any]:
@@ -171,34 +168,24 @@ class Program:
             return self._schedules[with_gradients]
 
     def _scheduled(self, units: Fused, with_gradients: bool) -> Schedule:
-        wanted, inputs = self._wanted[with_gradients], self._places_of_inputs()
+        wanted = self._wanted[with_gradients]
+        ends = itertools.accumulate(map(len, self.names.values()), initial=0)
+        inputs = [range(start, end) for start, end in itertools.pairwise(ends)]
         return scheduled(units, self.instructions, inputs, self._places, wanted)
+
+    def say_which_index(self, arguments: Sequence[Array], n: int) -> None:
+        """Raises an IndexError that names the index that another executor found invalid."""
+        NumPyExecutor(self.schedule_for(not self.is_list))(self.row.data, arguments, n)
 
     def source(self, name: str = "f") -> str:
         """The program as NumPy text at the level of matrices: a function called `name`."""
         schedule, n = self.schedule_for(not self.is_list), len(self.parameters)
-        return matrix_source(schedule, self.widths, n, name, is_mean=not self.is_list)
+        return matrix_source(schedule, [*self.names], n, name, is_mean=not self.is_list)
 
     def scalar_source(self, name: str = "result", with_gradients: bool = True) -> str:
         """The program as Python text, number by number; its result is called `name`."""
         results = self._wanted[with_gradients]
         first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
         labels = {i: p.label for i, p in zip(self._places, self.parameters, strict=True)}
-        inputs = list(itertools.chain(*self._names.values()))
+        inputs = list(itertools.chain(*self.names.values()))
         return scalar_source(self.instructions, inputs, labels, first, gradients, name)
-
-    def _places_of_inputs(self) -> list[range]:
-        ends = itertools.accumulate(self.widths.values(), initial=0)
-        return [range(start, end) for start, end in itertools.pairwise(ends)]
-
-    def _found_indices(self) -> list[tuple[int, Any, int]]:
-        lengths = {index: min(found) for index, found in self.instructions.tables.items()}
-        found = []
-        for argument, places in enumerate(self._places_of_inputs()):
-            length_of = {i: lengths[place] for i, place in enumerate(places) if place in lengths}
-            for length in sorted(set(length_of.values())):
-                columns: Any = [i for i in length_of if length_of[i] == length]
-                if columns == list(range(columns[0], columns[-1] + 1)):  # read as a view
-                    columns = slice(columns[0], columns[-1] + 1)
-                found.append((argument, columns, length))
-        return found
