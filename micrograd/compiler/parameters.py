@@ -128,10 +128,22 @@ class Redirected:
         return row
 
 
+def _numbers(i: int, kind: str) -> Any:
+    def numbers(row: Row) -> Array:
+        return row._views[i] if row.is_slice else getattr(row.storage, kind)[row._at]
+
+    def set_numbers(row: Row, new: Any) -> None:
+        if new is not row._views[i]:  # after `row.data += 1`, it is the view itself, up to date
+            getattr(row.storage, kind)[row._at] = new
+
+    return property(numbers, set_numbers)
+
+
 class Row:
     """Some parameters of one storage, treated as one parameter whose numbers are arrays.
 
     Attributes:
+        data, grad: arrays with a number for each parameter, which can be assigned.
         indices: the index of each parameter in the storage.
         is_slice: whether they are adjacent; if so, += on `data` or `grad` changes the storage.
         ranks: for each parameter, in the order given to `row_of`, its index in the row.
@@ -152,27 +164,7 @@ class Row:
         """Whether the parameters are still in this storage."""
         return not self.storage.is_outdated
 
-    @property
-    def data(self) -> Array:
-        """The data of all parameters."""
-        return self._views[0] if self.is_slice else self.storage.data[self._at]
-
-    @data.setter
-    def data(self, numbers: Any) -> None:
-        """Sets all data; after `row.data += 1`, `numbers` is the view itself, already updated."""
-        if numbers is not self._views[0]:
-            self.storage.data[self._at] = numbers
-
-    @property
-    def grad(self) -> Array:
-        """The gradients of all parameters."""
-        return self._views[1] if self.is_slice else self.storage.grad[self._at]
-
-    @grad.setter
-    def grad(self, numbers: Any) -> None:
-        """Sets all gradients, as the setter of `data` does for data."""
-        if numbers is not self._views[1]:
-            self.storage.grad[self._at] = numbers
+    data, grad = _numbers(0, "data"), _numbers(1, "grad")
 
 
 def class_of(thing: Any) -> Any:

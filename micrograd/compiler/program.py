@@ -122,8 +122,6 @@ class Program:
         """The results for all examples, with a row for each result."""
         forward = self._executors.get(False) or self.executor_for(with_gradients=False)
         uniform, rows = forward(parameters, arguments, n)
-        if len(rows) == self.n_results:
-            return np.asarray(rows)
         found = np.empty((self.n_results, n))
         waiting = iter(rows), iter(uniform)
         for result, (in_lanes, _) in zip(found, forward.schedule.results, strict=True):
