@@ -1,6 +1,7 @@
 """Recording a function: what it finds, what it refuses, and what it leaves unchanged."""
 
 import contextlib
+import gc
 import inspect
 import math
 import random
@@ -271,3 +272,25 @@ def line_here():
 def test_the_detached_copy_of_a_result_from_outside_is_not_refused():
     fixed = (Value(2.0) * 3).detach()
     assert micrograd.compile(lambda x: fixed * x)([1.0]).data == 6.0
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_the_collector_is_as_before_after_a_program_is_built(is_enabled):
+    failures = [OSError("no such file")]
+
+    def function(x):
+        if failures:
+            raise failures.pop()
+        return Value(1.0) * x
+
+    before = gc.isenabled()
+    compiled = micrograd.compile(function)
+    try:
+        (gc.enable if is_enabled else gc.disable)()
+        with pytest.raises(OSError, match="no such file"):
+            compiled([1.0])
+        assert gc.isenabled() == is_enabled
+        compiled([1.0])
+        assert gc.isenabled() == is_enabled
+    finally:
+        (gc.enable if before else gc.disable)()

@@ -23,8 +23,10 @@ A program is compiled for examples of one shape.
 
 from __future__ import annotations
 
+import gc
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -46,6 +48,19 @@ Array = npt.NDArray[Any]
 Shapes = tuple[Shape, ...]
 
 DTYPES = {"jax": "float64", "jax-float32": "float32"}  # of the executors that run on JAX
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    # A program under construction is a growing graph without cycles, which Python's garbage
+    # collector would visit again and again.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class Program:
@@ -82,6 +97,7 @@ class Program:
     (4.0, array([2.]))
     """
 
+    @_collector_at_rest()
     def __init__(
         self,
         function: Callable[..., Any],
@@ -137,6 +153,7 @@ class Program:
         gradients = found[1 : 1 + len(self.parameters)]
         return found.item(0), gradients, rows[0] if len(rows) else None
 
+    @_collector_at_rest()
     def executor_for(self, with_gradients: bool) -> Any:
         """The executor of the results alone, or of one result with its gradients."""
         with one_at_a_time:

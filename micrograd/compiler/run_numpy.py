@@ -189,12 +189,24 @@ class NumPyRun:
         self._step(function.reduce, numbers, 1, None, out)
 
     def _where(self, group: Group) -> None:
-        out = self._view(group.result)
+        """Computes b + c (a - b) on the bits, as integers: with floats, 0 times infinity is NaN.
+
+        An overflow in the difference does no harm: integers wrap around, and adding b wraps back.
+        """
+        out = self._view(group.result).view(np.int64)
         x, y, a, b = (self._operand(block, out.ndim) for block in group.operands)
-        chosen = np.zeros(np.broadcast_shapes(x.shape, y.shape), bool)
-        self._step(CHOICES[group.op], x, y, chosen)
-        self._step(np.copyto, out, b)
-        self._step(np.copyto, out, a, "same_kind", chosen)
+        a, b, (in_lanes, slots) = a.view(np.int64), b.view(np.int64), group.operands[3]
+        c = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.int64)
+        self._step(CHOICES[group.op], x, y, c)
+        # Unlike -0.0, these have no bit set.
+        zeros = {slot for slot, number in self.schedule.constants if str(number) == "0.0"}
+        if not in_lanes and zeros >= set(slots.flat):
+            self._step(np.multiply, c, a, out)
+        else:
+            difference = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.int64)
+            self._step(np.subtract, a, b, difference)
+            self._step(np.multiply, c, difference, out)
+            self._step(np.add, b, out, out)
 
     def _dot(self, group: Group) -> None:
         a, b, out = map(self._view, (*group.operands, group.result))
