@@ -108,6 +108,7 @@ class NumPyRun:
         )
         self.lane_results: Step = partial(rows.take, slots[is_lane == 1], 0, None, "clip")
         self._inputs = [rows[places.start : places.stop].T for places in schedule.inputs]
+        self._checks: list[Step] = []  # of arguments that are indices
         self.gathered: dict[Any, Array] = {}
         self.steps_of: list[tuple[Group, list[Step]]] = []
         self.until_means = self._added([*schedule.before, *schedule.lanes])
@@ -120,6 +121,8 @@ class NumPyRun:
         """Copies the arguments, even read-only ones: other code may write to their memory."""
         for window, argument in zip(self._inputs, arguments, strict=True):
             window[...] = argument.reshape(len(argument), -1) if argument.ndim else argument
+        for check in self._checks:
+            check()
 
     def __call__(self) -> None:
         """Computes everything."""
@@ -262,7 +265,10 @@ class NumPyRun:
         n_tables, length = table.slots.shape
         numbers = self._operand(group.operands[0], len(shape))
         if group.op == "take":
-            self._step(_check_index, numbers, length)
+            block = group.operands[0]
+            are_inputs = block.lanes and block.slots.max() < self.schedule.zero
+            checks = self._checks if are_inputs else self.steps_of[-1][1]
+            checks.append(partial(_check_index, self.memory[block.lanes], block.slots, length))
         positions, whole = np.zeros(shape, np.intp), np.zeros(shape, np.intp)
         self._step(np.copyto, positions, numbers, casting="unsafe")
         starts = length * np.arange(n_tables).reshape(-1, *[1] * (len(shape) - 1))
@@ -421,7 +427,8 @@ def regular(slots: Slots) -> tuple[int, ...] | None:
     return tuple(steps) if numbers == expected else None
 
 
-def _check_index(index: Array, length: int) -> None:
+def _check_index(memory: Array, slots: Slots, length: int) -> None:
+    index = memory[slots]
     is_wrong = ~((index >= 0) & (index < length) & (index == np.floor(index)))
     if is_wrong.any():
         wrong = index[is_wrong][0]
