@@ -216,16 +216,6 @@ def test_an_optimizer_of_another_model_is_refused(executor, kind, size):
     assert len(fit(loss, X, Y, some, steps=3, batch_size=size)) == 3
 
 
-@pytest.mark.parametrize("wrong", [-1, 2])
-def test_an_invalid_index_in_the_data_is_found_before_the_first_step(wrong):
-    table = [Value(1.0), Value(2.0)]
-    loss = micrograd.compile(lambda i: micrograd.take(table, i) ** 2, executor="numpy")
-    optimizer = SGD(table, lr=0.1)
-    with pytest.raises(IndexError, match=f"0 <= index < 2, got {wrong}"):
-        fit(loss, np.array([0, 1, 0, wrong]), None, optimizer, steps=9, batch_size=1)
-    assert optimizer.steps == 0
-
-
 def test_a_parameter_may_be_used_for_some_examples_alone():
     a, b = Value(1.0), Value(1.0)
     fit(lambda x: (a if x > 2 else b) * x, [1.0, 2.0, 3.0], None, SGD([a]), steps=3, batch_size=1)

@@ -107,13 +107,12 @@ def test_a_keyword_after_a_default():
     assert_close(micrograd.compile(function)([1.0, 2.0], b=5.0).lanes, [6.0, 7.0])
 
 
-def test_a_keyword_only_argument_is_refused_but_for_values():
+def test_a_keyword_only_argument_is_refused():
     def function(x, *, scale):
         return Value(x) * scale
 
     with pytest.raises(TypeError, match="takes scale by keyword alone"):
         micrograd.compile(function)([1.0, 2.0], scale=5.0)
-    assert micrograd.compile(function)(2.0, scale=Value(5.0)).data == 10.0
 
 
 @pytest.mark.parametrize(
@@ -207,7 +206,7 @@ def test_many_shapes_are_said_once():
         for d in range(1, 30):
             assert compiled(np.ones((2, d))).data == 2.0 * d
     [warning] = caught
-    assert re.search("compiled for .* shapes of examples.*pad examples", str(warning.message))
+    assert re.search("compiled 20 times within a minute.*pad examples", str(warning.message))
     assert len(compiled.programs) == 29
 
 
@@ -309,7 +308,6 @@ def test_methods_are_compiled_for_each_object_and_for_each_class():
     for _ in range(2):
         assert two.loss([1.0, 2.0]).lanes.tolist() == [4.0, 8.0]
         assert three.loss([1.0, 2.0]).lanes.tolist() == [3.0, 6.0]
-    assert two.loss is two.loss
     assert vars(two).keys() == {"w"}
     other = copy.copy(two)
     other.w = Value(10.0)

@@ -297,7 +297,7 @@ def test_take_of_numbers_inputs_parameters_and_constants_in_one_table():
 def test_take_by_a_computed_index():
     table = [Value(float(i)) for i in range(4)]
     assert_agrees(lambda i: take(table, i + 1), table, [0, 2, 1])
-    with pytest.raises(IndexError, match=r"take (expects a whole .* got 4|got an index that)"):
+    with pytest.raises(IndexError, match=r"take expects a whole .* got 4"):
         micrograd.compile(lambda i: take(table, i + 1))([0, 3]).backward()
 
 
@@ -309,22 +309,15 @@ def test_take_twice_from_a_table_whose_last_entry_is_a_constant():
 
 def test_take_by_a_computed_index_that_is_not_whole():
     table = [Value(1.0), Value(2.0)]
-    with pytest.raises(IndexError, match=r"take (expects a whole number .* got 0.5|got an index)"):
+    with pytest.raises(IndexError, match=r"take expects a whole number .* got 0.5"):
         micrograd.compile(lambda i: take(table, i / 2))([0, 1])
 
 
-@pytest.mark.parametrize(
-    ("index", "error", "message"),
-    [
-        ([0, 4], IndexError, r"take expects 0 <= index < 4, got 4"),
-        ([0, -1], IndexError, r"take expects 0 <= index < 4, got -1"),
-        ([0, 1.5], TypeError, r"expected whole numbers as indices, got 1\.5"),
-        ([math.nan], TypeError, r"expected whole numbers as indices, got nan"),
-    ],
-)
-def test_indices_out_of_range(index, error, message):
+@pytest.mark.parametrize(("index", "wrong"), [([0, 4], 4), ([0, -1], -1), ([0, 1.5], 1.5),
+                                                ([math.nan], math.nan)])  # fmt: skip
+def test_indices_out_of_range(index, wrong):
     table = [Value(float(i)) for i in range(4)]
-    with pytest.raises(error, match=message):
+    with pytest.raises(IndexError, match=f"take expects a whole number .* < 4, got {wrong}:"):
         micrograd.compile(lambda i: take(table, i))(index)
 
 

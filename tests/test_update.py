@@ -235,8 +235,8 @@ def test_an_invalid_index_changes_nothing(executor):
     optimizer = SGD(table, lr=0.1)
     loss.step(optimizer, [0, 1])
     before = numbers_of(optimizer)
-    for wrong, error in ((2, IndexError), (-1, IndexError), (0.5, TypeError)):
-        with pytest.raises(error, match=r"0 <= index < 2|whole numbers"):
+    for wrong in (2, -1, 0.5):
+        with pytest.raises(IndexError, match=rf"0 <= index < 2, got {wrong}"):
             loss.step(optimizer, [0, wrong])
     assert (numbers_of(optimizer)[0] == before[0]).all()
     assert optimizer.steps == 1

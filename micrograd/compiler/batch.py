@@ -81,20 +81,8 @@ class Batch:
         return len(self.data)
 
     def __getitem__(self, i: int) -> Batch:
-        chosen: Any = [*range(len(self))][i]
-        if isinstance(chosen, list):  # i is a slice
-            return [self[k] for k in chosen]  # type: ignore[return-value]
+        chosen = range(len(self))[i]
         return Batch(self.n, self.data[i], self.lanes[:, i], lambda _: self._gradients_of(chosen))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A copy keeps the results, but has no link to the parameters.
-        return {**self.__dict__, "_lanes": self.lanes, "_gradients_of": _gradients_of_a_copy}
-
-    def __bool__(self) -> bool:
-        return bool(self.data)
-
-    def __float__(self) -> float:
-        return self.item()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.lanes, dtype=dtype)
@@ -114,7 +102,3 @@ class Batch:
 
     def __repr__(self) -> str:
         return f"Batch(data={self.data}, n={self.n})"
-
-
-def _gradients_of_a_copy(_: int) -> NoReturn:
-    raise RuntimeError("a copy of a batch has no gradients: call backward() on the original batch")

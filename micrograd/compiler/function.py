@@ -43,7 +43,7 @@ from micrograd.compiler.record import ATTEMPTS, Shape
 from micrograd.compiler.run_llvm import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
-from micrograd.compiler.update import Training, training_of
+from micrograd.compiler.update import training_of
 from micrograd.core.pause import is_paused, open_blocks
 from micrograd.core.shapes import fix_of
 from micrograd.core.tracing import Traced
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
 EXECUTORS = ("llvm", "numpy", *DTYPES)
 SYNONYMS = {"numba": "llvm"}  # of earlier versions
-MANY, MAX_PROGRAMS = 20, 100  # warn when so many shapes are compiled; keep at most so many
-OFTEN, SOON = 10, 60.0  # warn after OFTEN compilations in less than SOON seconds
+MOST = 100  # programs of a function that are kept
+OFTEN, SOON = 20, 60.0  # warn after OFTEN compilations in less than SOON seconds
 
 __all__ = ["Batch", "Compiled", "compile"]
 
@@ -110,7 +110,6 @@ class Compiled:
         self._asked_for = executor
         self._cache = _Cache()
         self._caches: dict[int, _Cache] = {}  # of methods, by the id of their object
-        self._methods = weakref.WeakValueDictionary[int, Compiled]()  # they hold their object
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         update_wrapper(self, function, updated=())
 
@@ -123,22 +122,20 @@ class Compiled:
         """The results for a batch of examples, as a Batch.
 
         Raises:
-            TypeError: an argument is not an array of numbers, or an index is not a whole number.
+            TypeError: an argument is not an array of numbers.
             ValueError: the arrays have different lengths, or are empty.
-            IndexError: an index is outside its table.
+            IndexError: an index is outside its table, or not a whole number.
         """
         if named:
-            return self._called_by_name(arguments, named)
+            arguments = self._by_position(arguments, named)
         prepared = self._prepared(arguments)
         if prepared is None:
             return self.function(*arguments)
         program, arrays, n = prepared
-        if program.executor != "llvm":
-            _check_indices(program, arrays)
         try:
             return self._computed(program, arrays, n)
-        except IndexError:  # from machine code, which does not say which index was invalid
-            _check_indices(program, arrays)
+        except IndexError:
+            program.say_which_index(arrays, n)
             raise
 
     def step(self, optimizer: Any, *arguments: Any) -> float:
@@ -187,21 +184,17 @@ class Compiled:
         if count > 1 and self._cache.guard and self._cache.guard.reads_optimizer:
             return False  # each step changes what the next one reads
         program, arrays, n = prepared
-        trainings = self._cache.trainings
         with one_at_a_time:  # no parameter moves to another storage meanwhile
-            training = trainings.get(program)
+            training = program.training
             if training is None or not training.is_for(optimizer):
-                training = trainings[program] = training_of(program, optimizer)
-            if order is not None:
-                n = order.shape[1]
-            if training is None or n > training.largest:
+                training = program.training = training_of(program, optimizer)
+            size = n if order is None else order.shape[1]
+            if training is None or size > training.largest:
                 return False
-            if program.executor == "numpy":
-                _check_indices(program, arrays)
             try:
-                training(arrays, n, count, order, lrs, means)
-            except IndexError:  # from the executor, which does not say which index was invalid
-                _check_indices(program, arrays)
+                training(arrays, size, count, order, lrs, means)
+            except IndexError:
+                program.say_which_index(arrays, n)
                 raise
             return True
 
@@ -233,23 +226,8 @@ class Compiled:
         return program, arrays, n
 
     def _discard_what_is_out_of_date(self) -> None:
-        cache = self._cache
-        if cache.guard is None or cache.guard.holds():
-            return
-        cache.clear()
-        # Only a loop changes things this often, and each of its steps waits for the compiler.
-        times = cache.times
-        times.append(time.monotonic())
-        if len(times) == OFTEN and times[-1] - times[0] < SOON:
-            self._warn(
-                f"{OFTEN} times within a minute, because something that it reads keeps changing: "
-                "pass it as an argument, or make it the data of a Value"
-            )
-            times.clear()
-
-    def _warn(self, text: str) -> None:
-        text = f"{self.__name__} has been compiled {text}"
-        warnings.warn(text, RuntimeWarning, stacklevel=5)  # in the line that calls the function
+        if self._cache.guard is not None and not self._cache.guard.holds():
+            self._cache.clear()
 
     def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         if program.is_list or not program.has_gradients or (open_blocks and is_paused()):
@@ -262,17 +240,15 @@ class Compiled:
             found = lambda: program.results(*given)[0]  # noqa: E731
         return Batch(n, mean, found, lambda _: (program.row, gradients))
 
-    def _called_by_name(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    def _by_position(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         bound = inspect.signature(self.function).bind(*arguments, **named)
-        if any(map(_has_values, bound.arguments.values())):
-            return self.function(*arguments, **named)
         bound.apply_defaults()  # of those before the last one given
         if bound.kwargs:
             raise TypeError(
                 f"{self.__name__} takes {', '.join(bound.kwargs)} by keyword alone, but arrays go "
                 "by position: remove the `*` among its parameters"
             )
-        return self(*bound.args)
+        return bound.args
 
     def _without_gradients(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         parameters = program.row.data.copy()
@@ -298,20 +274,30 @@ class Compiled:
     def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes, compiled on first use."""
         programs = self._cache.programs
-        if shapes not in programs:
-            with one_at_a_time:
-                if shapes not in programs:
-                    known = self._latest.parameters if programs else ()
-                    program = self._recorded(shapes, 0, known)
-                    self._cache.add(program)
-                    if len(programs) == MANY:
-                        self._warn(
-                            f"for {MANY} shapes of examples, which takes time and memory: pad "
-                            "examples to a few lengths, and pass the real length as an argument "
-                            f"(at most {MAX_PROGRAMS} are kept)"
-                        )
-                    return program
-        return programs[shapes]
+        with one_at_a_time:
+            if shapes not in programs:
+                if len(programs) == MOST:
+                    self._cache.clear()
+                known = self._latest.parameters if programs else ()
+                program = self._recorded(shapes, 0, known)
+                self._cache.programs[shapes] = program
+                self._warn_if_often()
+                return program
+            return programs[shapes]
+
+    def _warn_if_often(self) -> None:
+        # Each of these calls waits for the compiler.
+        times = self._cache.times
+        times.append(time.monotonic())
+        if len(times) == OFTEN and times[-1] - times[0] < SOON:
+            warnings.warn(
+                f"{self.__name__} has been compiled {OFTEN} times within a minute: pass what keeps "
+                "changing as an argument, or make it the data of a Value; pad examples of many "
+                "shapes to a few lengths, and pass the real length as an argument",
+                RuntimeWarning,
+                stacklevel=5,  # in the line that calls the function
+            )
+            times.clear()
 
     def _gradient_program(self, forward: Program, output: int) -> Program:
         # Each result after the first has its own program, compiled when backward() needs it.
@@ -409,7 +395,6 @@ class Compiled:
     def clear(self) -> None:
         """Discards all programs: the next call chooses the executor and records the function."""
         self._cache.clear()
-        self._cache.executor = None
 
     @property
     def _latest(self) -> Program:
@@ -461,7 +446,7 @@ class Compiled:
         """A drawing of the groups of the latest program, of the type that `draw_dot` returns."""
         from micrograd.compiler.picture import picture  # loads Graphviz, which is rarely needed
 
-        return picture(self._latest.schedule, self._latest.widths, format, rankdir)
+        return picture(self._latest.schedule, [*self._latest.names], format, rankdir)
 
     def __get__(self, owner: Any, kind: Any = None) -> Compiled:
         if owner is None:
@@ -472,11 +457,8 @@ class Compiled:
         if address not in self._caches:
             weakref.finalize(owner, self._caches.pop, address, None)
             self._caches[address] = _Cache()
-        method = self._methods.get(address)
-        if method is None:
-            method = Compiled(self.function.__get__(owner, kind), self._asked_for)
-            method._cache = self._caches[address]
-            self._methods[address] = method
+        method = Compiled(self.function.__get__(owner, kind), self._asked_for)
+        method._cache = self._caches[address]
         return method
 
     def __reduce__(self) -> Any:
@@ -493,28 +475,19 @@ class _Cache:
         guard: notices when the programs are out of date; None until something is compiled.
         programs: maps the shapes of the arguments to a program.
         calls: maps the shapes and types of a call's arrays to (program, number of examples).
-        trainings: maps a program to its training steps; None if these take several calls.
         executor: its name, and why it is not 'llvm'; None until it is chosen.
-        times: the times of the latest recompilations, in seconds.
+        times: the times of the latest compilations, in seconds.
     """
 
     def __init__(self) -> None:
         self.times: deque[float] = deque(maxlen=OFTEN)
-        self.executor: tuple[str, str] | None = None
         self.clear()
 
     def clear(self) -> None:
+        self.executor: tuple[str, str] | None = None
         self.guard: Guard | None = None
         self.programs: dict[Shapes, Program] = {}
         self.calls: dict[Any, tuple[Program, int]] = {}
-        self.trainings: dict[Program, Training | None] = {}
-
-    def add(self, program: Program) -> None:
-        if len(self.programs) == MAX_PROGRAMS:  # discard the oldest
-            old = self.programs.pop(next(iter(self.programs)))
-            self.calls.clear()
-            self.trainings.pop(old, None)
-        self.programs[program.shapes] = program
 
 
 @overload
@@ -615,21 +588,6 @@ def _number_of_examples(arrays: Sequence[Array]) -> int:
     if lengths and not lengths[0]:
         raise ValueError("expected at least one example, got none")
     return lengths[0] if lengths else 1
-
-
-def _check_indices(program: Program, arrays: Sequence[Array]) -> None:
-    for argument, columns, length in program.indices:
-        a = arrays[argument]
-        index = a.reshape(len(a) if a.ndim else 1, -1)[:, columns]
-        if index.dtype == np.int64 and index.view(np.uint64).max() < length:
-            continue  # the usual case, in one comparison: negative numbers become huge
-        if index.dtype.kind == "f" and (index != np.floor(index)).any():
-            wrong = index[index != np.floor(index)][0]
-            raise TypeError(f"expected whole numbers as indices, got {wrong}")
-        if index.min() < 0 or index.max() >= length:
-            wrong = index.min() if index.min() < 0 else index.max()
-            fix = fix_of(wrong, "pass indices in this range", length)
-            raise IndexError(f"take expects 0 <= index < {length}, got {wrong:g}: {fix}")
 
 
 def _described(shape: Shape) -> str:

@@ -192,11 +192,6 @@ class _Part:
         return True
 
 
-class _AllNames:
-    def __contains__(self, _: Any) -> bool:
-        return True
-
-
 class _InClass:
     # Contains the names in a class that count, given those that code loads.
     def __init__(self, names: set[str], creates: bool) -> None:
@@ -312,7 +307,7 @@ class _Walk:
 
     def _names_in(self, thing: Any) -> Container[str]:
         is_whole = isinstance(thing, Module) and not GO_THROUGH_ALL.isdisjoint(self._names)
-        return _AllNames() if is_whole else self._names
+        return vars(thing) if is_whole else self._names
 
     def _slots(self, thing: Any) -> list[str]:
         if isinstance(thing, (Value, FunctionType)):

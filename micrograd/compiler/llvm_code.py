@@ -81,22 +81,22 @@ class Plan:
     """What a run copies from and to other memory, and where its job says so.
 
     Args:
+        schedule: the schedule.
         inputs: slots that are set before the first step, an array for each given array.
         outputs: slots that are returned after the last step.
-        widths: how many numbers of each argument an example has.
         update: the update of the parameters after each step, see `update.py`; None without one.
     """
 
     def __init__(
-        self, inputs: Sequence[Slots], outputs: Sequence[Slots], widths: Sequence[int],
+        self, schedule: Schedule, inputs: Sequence[Slots], outputs: Sequence[Slots],
         update: Any = None,
     ) -> None:  # fmt: skip
-        self.inputs, self.outputs, self.widths, self.update = inputs, outputs, widths, update
+        self.inputs, self.outputs, self.update = inputs, outputs, update
         places = itertools.count(FIRST + 2 * len(ARRAYS), 2)
         self.given, self.returned = ([next(places) for _ in some] for some in (inputs, outputs))
         first = next(places)
-        self.arguments = [first + 4 * i for i in range(len(widths))]
-        self.size = first + 4 * len(widths)
+        self.arguments = [first + 4 * i for i in range(len(schedule.inputs))]
+        self.size = first + 4 * len(self.arguments)
 
 
 class Layout(NamedTuple):
@@ -203,29 +203,23 @@ class _Writer:
     def load(self) -> None:
         """Copies the examples of a block into its lanes; the last one is repeated if they end."""
         self.begin("load")
-        text, job, width, order = (
-            self.text,
-            self.job,
-            self.layout.width,
-            self.array(AT["order"], "i64"),
-        )
+        text, job, width = self.text, self.job, self.layout.width
+        order = self.array(AT["order"], "i64")
         n, has_order = job.read(N), job.read(HAS_ORDER).compared("==", 1)
         start, rows = job.read(DONE) * n, []
         for lane in range(width):
             row = text.minimum(self.n * width + lane, n - 1)
             rows.append(has_order.where(order.read(has_order.where(start + row, 0)), row))
-        slot = 0
-        for at, length in zip(self.plan.arguments, self.plan.widths, strict=True):
+        for at, slots in zip(self.plan.arguments, self.schedule.inputs, strict=True):
             firsts = [row * job.read(at + 2) for row in rows]
             for is_whole, kind in enumerate(("double", "i64")):
                 with text.when(job.read(at + 3).compared("==", is_whole)):
                     array = self.array(at, kind)
-                    for column in text.range(length):
+                    for column in text.range(len(slots)):
                         numbers = text.joined([array.read(first + column) for first in firsts])
                         if is_whole:
                             numbers = numbers.cast("sitofp", "double")
-                        self.memory[True].write((column + slot) * width, numbers)
-            slot += length + 1  # skips a row of ones
+                        self.memory[True].write((column + slots.start) * width, numbers)
 
     def step(self) -> None:
         """Computes everything once: before the lanes, tile by tile, after the means."""

@@ -31,7 +31,7 @@ import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, reduce
+from functools import cache, partialmethod, reduce
 from typing import Any, NamedTuple
 
 from micrograd.optim import one_at_a_time
@@ -87,18 +87,14 @@ class Num:
     def __abs__(self) -> Num:
         return self.call("fabs")
 
-    def __lt__(self, other: Any) -> Num:
-        return self.compared("<", other)
-
-    def __gt__(self, other: Any) -> Num:
-        return self.compared(">", other)
-
     def compared(self, sign: str, other: Any) -> Num:
         """Whether it is <, <=, >, >= or == the other number; false if one of them is NaN."""
         a, b = self.text.alike(self, other)
         order = COMPARED[sign]
         kind = "fcmp o" if a.kind == "double" else "icmp s" if order != "eq" else "icmp "
         return self.text.new("i1", a.width, f"{kind}{order} {a.type} {a.name}, {b.name}")
+
+    __lt__, __gt__ = partialmethod(compared, "<"), partialmethod(compared, ">")
 
     def is_nan(self) -> Num:
         """Whether it is not a number."""
@@ -454,7 +450,7 @@ def log(x: Num) -> Any:
     return ((x > 0.0) & (x < math.inf)).where(result, outside)
 
 
-def relu(x: Num) -> Num:
+def relu(x: Num) -> Any:
     """The number, or 0 if it is negative."""
     return (x < 0.0).where(0.0, x)
 

@@ -20,13 +20,12 @@ in their place.
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
-from threading import RLock, get_ident
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -43,13 +42,6 @@ Array = npt.NDArray[np.float64]
 # its place there, so that a single assignment moves both its data and its gradient.
 data_slot: Any = Node.data
 grad_slot: Any = Node.grad
-
-_moving = RLock()  # held while parameters move to other storage
-for lock in (_moving, one_at_a_time):
-    if hasattr(os, "register_at_fork"):  # a child process must not inherit a lock that is held
-        os.register_at_fork(
-            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
-        )
 
 
 class Storage:
@@ -70,12 +62,12 @@ class Storage:
     def __init__(self, values: Sequence[Value]) -> None:
         self.is_outdated = False
         self._values = [weakref.ref(p) for p in values]
-        with one_at_a_time, _moving:
+        with one_at_a_time:
             for p in values:  # errors come before any change
                 _as_float(p, p.data)
                 _as_float(p, p.grad, "grad")
                 _redirected(class_of(p))
-            for p in values:  # from now on, threads that set a number of p wait: see `_set`
+            for p in values:
                 if (old := _storage_of(p)) is not None:
                     old.is_outdated = True
                 p.__class__ = _redirected(class_of(p))
@@ -136,10 +128,22 @@ class Redirected:
         return row
 
 
+def _numbers(i: int, kind: str) -> Any:
+    def numbers(row: Row) -> Array:
+        return row._views[i] if row.is_slice else getattr(row.storage, kind)[row._at]
+
+    def set_numbers(row: Row, new: Any) -> None:
+        if new is not row._views[i]:  # after `row.data += 1`, it is the view itself, up to date
+            getattr(row.storage, kind)[row._at] = new
+
+    return property(numbers, set_numbers)
+
+
 class Row:
     """Some parameters of one storage, treated as one parameter whose numbers are arrays.
 
     Attributes:
+        data, grad: arrays with a number for each parameter, which can be assigned.
         indices: the index of each parameter in the storage.
         is_slice: whether they are adjacent; if so, += on `data` or `grad` changes the storage.
         ranks: for each parameter, in the order given to `row_of`, its index in the row.
@@ -159,27 +163,7 @@ class Row:
         """Whether the parameters are still in this storage."""
         return not self.storage.is_outdated
 
-    @property
-    def data(self) -> Array:
-        """The data of all parameters."""
-        return self._views[0] if self.is_slice else self.storage.data[self._at]
-
-    @data.setter
-    def data(self, numbers: Any) -> None:
-        """Sets all data; after `row.data += 1`, `numbers` is the view itself, already updated."""
-        if numbers is not self._views[0]:
-            self.storage.data[self._at] = numbers
-
-    @property
-    def grad(self) -> Array:
-        """The gradients of all parameters."""
-        return self._views[1] if self.is_slice else self.storage.grad[self._at]
-
-    @grad.setter
-    def grad(self, numbers: Any) -> None:
-        """Sets all gradients, as the setter of `data` does for data."""
-        if numbers is not self._views[1]:
-            self.storage.grad[self._at] = numbers
+    data, grad = _numbers(0, "data"), _numbers(1, "grad")
 
 
 def class_of(thing: Any) -> Any:
@@ -239,10 +223,10 @@ def recorded_as(
     """
     global _recording
     with one_at_a_time:
-        outer = _recording
         changed = [(p, _redirected(class_of(p))) for p in values if not isinstance(p, Redirected)]
+        outer = _recording
         try:
-            _recording = _Recording(make, values, outer)
+            _recording = _Recording(make, values)
             for p, redirected in changed:
                 p.__class__ = redirected
             yield _recording
@@ -259,18 +243,16 @@ class _Recording(dict[Value, Number]):
     A number is made when it is first read, so the inputs of the recording are in order of use.
     """
 
-    def __init__(self, make: Callable[[], Number], values: Collection[Value], outer: Any) -> None:
-        self.thread = get_ident()
-        self.grad: dict[Value, Number] = outer.grad.copy() if outer is not None else {}
-        self.grad.update(dict.fromkeys(values, 0))
-        self._make, self._values, self._outer = make, set(values), outer
+    def __init__(self, make: Callable[[], Number], values: Collection[Value]) -> None:
+        self.thread, self.make = get_ident(), make
+        self.grad: dict[Value, Number] = dict.fromkeys(values, 0)
 
     def __missing__(self, p: Value) -> Number:
-        self[p] = number = self._make() if p in self._values else self._outer[p]
+        self[p] = number = self.make()
         return number
 
 
-_recording: _Recording | None = None  # the innermost one
+_recording: _Recording | None = None
 
 
 def is_recording() -> bool:
@@ -316,19 +298,13 @@ def _set(p: Any, kind: str, number: Any) -> None:
     if type(found) is _Place and isinstance(known, (float, int)):  # the usual case
         storage, index = found
         getattr(storage, kind)[index] = known
-        if not storage.is_outdated:
-            return
-    with _moving:  # another thread may be moving it, and may have copied its old number
-        found = data_slot.__get__(p)
-        if type(found) is _Place and isinstance(known, (float, int)):
-            storage, index = found
-            getattr(storage, kind)[index] = known
-            return
-        if type(found) is _Place:  # arrays cannot hold this number
-            storage, index = found
-            storage.is_outdated = True
-            data_slot.__set__(p, storage.data.item(index))
-            grad_slot.__set__(p, storage.grad.item(index))
+    elif type(found) is _Place:  # arrays cannot hold this number
+        storage, index = found
+        storage.is_outdated = True
+        data_slot.__set__(p, storage.data.item(index))
+        grad_slot.__set__(p, storage.grad.item(index))
+        _set(p, kind, number)
+    else:
         (data_slot if kind == "data" else grad_slot).__set__(p, number)
 
 

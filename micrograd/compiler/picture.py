@@ -8,7 +8,7 @@ bold frame.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from micrograd.compiler.schedule import Block, Schedule
 from micrograd.core.naming import distinct
@@ -19,12 +19,12 @@ from micrograd.draw.tokens import COLOURS, EDGE, FONT, GRAPH
 LARGEST = 150  # groups: a layout that takes a second or two
 
 
-def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir: str) -> Digraph:
+def picture(schedule: Schedule, arguments: Sequence[str], format: str, rankdir: str) -> Digraph:
     """The graph of the groups of a program.
 
     Args:
         schedule: the groups.
-        widths: maps each argument's name to its number of values, in slot order.
+        arguments: their names.
         format: as in `draw_dot`.
         rankdir: as in `draw_dot`.
 
@@ -51,7 +51,7 @@ def picture(schedule: Schedule, widths: Mapping[str, int], format: str, rankdir:
         edge_attr={"color": EDGE, "arrowsize": "0.6"},
     )
     maker: dict[_Number, str] = {}  # maps each number to the card that computes it
-    for name, text, kind, numbers in _leaves(schedule, widths):
+    for name, text, kind, numbers in _leaves(schedule, arguments):
         frame, fill = COLOURS[kind]
         style = "filled,rounded" if kind == "input" else "filled"
         dot.node(name, text, color=frame, fillcolor=fill, style=style)
@@ -80,15 +80,14 @@ def _numbers(block: Block) -> list[_Number]:
 
 
 def _leaves(
-    schedule: Schedule, widths: Mapping[str, int]
+    schedule: Schedule, names: Sequence[str]
 ) -> Iterator[tuple[str, str, str, list[_Number]]]:
     # The name, text, kind and numbers of the card of each argument, and of one for all parameters.
-    first, groups = 0, [f"g{i}" for i in range(len(schedule.groups))]
-    *arguments, parameters = distinct([*widths, "parameters"], "{}_{}", taken=groups)
-    for card, (name, width) in zip(arguments, widths.items(), strict=True):
-        text = f"{name} ({width} x lanes)" if width > 1 else f"{name} (lanes)"
-        yield card, text, "input", [(True, first + i) for i in range(width)]
-        first += width + 1  # skips a row of ones
+    groups = [f"g{i}" for i in range(len(schedule.groups))]
+    *arguments, parameters = distinct([*names, "parameters"], "{}_{}", taken=groups)
+    for card, name, places in zip(arguments, names, schedule.inputs, strict=True):
+        text = f"{name} ({len(places)} x lanes)" if len(places) > 1 else f"{name} (lanes)"
+        yield card, text, "input", [(True, slot) for slot in places]
     n = min(slot for slot, _ in schedule.constants)  # parameters come before constants
     if n:
         text = f"{n} parameter{'s' * (n > 1)}"

@@ -53,7 +53,7 @@ def profile(
           0.9 us 29.0%  exp of 1 in lanes
           0.8 us 25.8%  * of 1 in lanes
     """
-    run = NumPyRun(schedule, n, [a.shape[a.ndim > 0 :] for a in arguments])
+    run = NumPyRun(schedule, n)
     run.load(arguments)
     run.parameters[...] = parameters
     seconds: list[list[float]] = [[] for _ in run.steps_of]

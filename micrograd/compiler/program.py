@@ -27,12 +27,13 @@ import gc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from micrograd.compiler.fuse import fused
+from micrograd.compiler.fuse import Fused, fused
 from micrograd.compiler.parameters import Row, shared_row
 from micrograd.compiler.record import Shape, recorded
 from micrograd.compiler.run_llvm import LlvmExecutor
@@ -74,7 +75,7 @@ class Program:
 
     Attributes:
         shapes: the shape of each argument, for one example.
-        widths: maps the name of each argument to its number of values.
+        names: maps the name of each argument to the names of its numbers.
         instructions: the recording, simplified and with means over lanes.
         parameters: the parameters of the function, in the order in which the units use them.
         ids: their ids.
@@ -82,8 +83,8 @@ class Program:
         is_list: whether it returns them in a list.
         has_gradients: whether its first result can be differentiated with respect to parameters.
         have_graphs: for each result, whether it is a Value that was computed outside no_grad().
-        indices: for inputs used as indices, the argument, its columns, and the length of the table.
         by_result: the programs of the gradients of its other results, by their indices.
+        training: the latest training steps, see `update.py`; None without any.
 
     >>> from micrograd import Value
     >>> w = Value(2.0, label="w")
@@ -107,28 +108,24 @@ class Program:
     ) -> None:
         found = recorded(function, shapes, output, known)
         self.executor, self.shapes = executor, tuple(shapes)
-        self._names = found.arguments
-        self.widths = {name: len(names) for name, names in found.arguments.items()}
+        self.names = found.arguments
         self.is_list, self.n_results = found.is_list, len(found.results)
         self.have_graphs = found.have_graphs
         result = found.results[output]
         mean, *means = averaged(found.recording, [result, *found.gradients])
         self.instructions = steps = found.recording.instructions
         units = fused(steps, found.results if found.is_list else [mean, *means, result])
-        order = order_of_use(units, found.places)
-        if known:  # they keep their order
-            order = list(range(len(found.places)))
+        order = list(range(len(found.places))) if known else order_of_use(units, found.places)
         self.parameters = [found.parameters[i] for i in order]
         self._places = [found.places[i] for i in order]
         self._wanted = found.results, [mean, *(means[i] for i in order), result]
-        self._units = {not self.is_list: units}  # key: with_gradients; the first schedule clears it
-        self.indices = self._found_indices()
         self.has_gradients = bool(self.parameters) and self.have_graphs[0]
         self.ids = frozenset(map(id, self.parameters))
         self.by_result: dict[int, Program] = {}
+        self.training: Any = None
         self._row = shared_row(self.parameters)
-        self._executors: dict[bool, Any] = {}
-        self._schedules: dict[bool, Schedule] = {}
+        self._executors: dict[bool, Any] = {}  # keys: with_gradients
+        self._schedules = {not self.is_list: self._scheduled(units, not self.is_list)}
 
     @property
     def row(self) -> Row:
@@ -141,8 +138,6 @@ class Program:
         """The results for all examples, with a row for each result."""
         forward = self._executors.get(False) or self.executor_for(with_gradients=False)
         uniform, rows = forward(parameters, arguments, n)
-        if len(rows) == self.n_results:
-            return np.asarray(rows)
         found = np.empty((self.n_results, n))
         waiting = iter(rows), iter(uniform)
         for result, (in_lanes, _) in zip(found, forward.schedule.results, strict=True):
@@ -163,16 +158,16 @@ class Program:
         """The executor of the results alone, or of one result with its gradients."""
         with one_at_a_time:
             if with_gradients not in self._executors:
-                self._executors[with_gradients] = self._built(self.schedule_for(with_gradients))
+                schedule, kind = self.schedule_for(with_gradients), self._kind_of_executor()
+                self._executors[with_gradients] = kind(schedule)
             return self._executors[with_gradients]
 
-    def _built(self, schedule: Schedule) -> Any:
+    def _kind_of_executor(self) -> Callable[..., Any]:
         if self.executor in DTYPES:
             from micrograd.compiler.run_jax import JaxExecutor  # imports JAX: takes a second
 
-            return JaxExecutor(schedule, len(self.shapes), DTYPES[self.executor])
-        kind = LlvmExecutor if self.executor == "llvm" else NumPyExecutor
-        return kind(schedule, self.shapes)
+            return partial(JaxExecutor, dtype=DTYPES[self.executor])
+        return LlvmExecutor if self.executor == "llvm" else NumPyExecutor
 
     @property
     def schedule(self) -> Schedule:
@@ -183,40 +178,29 @@ class Program:
         """The groups of the results alone, or of one result with its gradients."""
         with one_at_a_time:
             if with_gradients not in self._schedules:
-                steps, wanted = self.instructions, self._wanted[with_gradients]
-                units = self._units.get(with_gradients) or fused(steps, wanted)
-                self._units.clear()
-                inputs = self._places_of_inputs()
-                self._schedules[with_gradients] = scheduled(
-                    units, steps, inputs, self._places, wanted
-                )
+                units = fused(self.instructions, self._wanted[with_gradients])
+                self._schedules[with_gradients] = self._scheduled(units, with_gradients)
             return self._schedules[with_gradients]
+
+    def _scheduled(self, units: Fused, with_gradients: bool) -> Schedule:
+        wanted = self._wanted[with_gradients]
+        ends = itertools.accumulate(map(len, self.names.values()), initial=0)
+        inputs = [range(start, end) for start, end in itertools.pairwise(ends)]
+        return scheduled(units, self.instructions, inputs, self._places, wanted)
+
+    def say_which_index(self, arguments: Sequence[Array], n: int) -> None:
+        """Raises an IndexError that names the index that another executor found invalid."""
+        NumPyExecutor(self.schedule_for(not self.is_list))(self.row.data, arguments, n)
 
     def source(self, name: str = "f") -> str:
         """The program as NumPy text at the level of matrices: a function called `name`."""
         schedule, n = self.schedule_for(not self.is_list), len(self.parameters)
-        return matrix_source(schedule, self.widths, n, name, is_mean=not self.is_list)
+        return matrix_source(schedule, [*self.names], n, name, is_mean=not self.is_list)
 
     def scalar_source(self, name: str = "result", with_gradients: bool = True) -> str:
         """The program as Python text, number by number; its result is called `name`."""
         results = self._wanted[with_gradients]
         first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
         labels = {i: p.label for i, p in zip(self._places, self.parameters, strict=True)}
-        inputs = list(itertools.chain(*self._names.values()))
+        inputs = list(itertools.chain(*self.names.values()))
         return scalar_source(self.instructions, inputs, labels, first, gradients, name)
-
-    def _places_of_inputs(self) -> list[range]:
-        ends = itertools.accumulate(self.widths.values(), initial=0)
-        return [range(start, end) for start, end in itertools.pairwise(ends)]
-
-    def _found_indices(self) -> list[tuple[int, Any, int]]:
-        lengths = {index: min(found) for index, found in self.instructions.tables.items()}
-        found = []
-        for argument, places in enumerate(self._places_of_inputs()):
-            length_of = {i: lengths[place] for i, place in enumerate(places) if place in lengths}
-            for length in sorted(set(length_of.values())):
-                columns: Any = [i for i in length_of if length_of[i] == length]
-                if columns == list(range(columns[0], columns[-1] + 1)):  # read as a view
-                    columns = slice(columns[0], columns[-1] + 1)
-                found.append((argument, columns, length))
-        return found

@@ -14,7 +14,7 @@ derivative rule and never asks JAX to differentiate.
     >>> from micrograd.compiler.program import Program
     >>> w = Value(2.0)
     >>> schedule = Program(lambda x: w * x, [()], "jax").schedule
-    >>> executor = JaxExecutor(schedule, n_arguments=1, dtype="float64")
+    >>> executor = JaxExecutor(schedule, dtype="float64")
     >>> means, _ = executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
     >>> means  # of w * x, and of its derivative with respect to w
     array([6., 3.])
@@ -98,12 +98,9 @@ class JaxRun:
         self._n, self._mask = n, mask
         self._memory[True], self._sums = ([], []), []
         self._wrong[True] = jnp.zeros(1, self.dtype)
-        first = 0
-        for a in arguments:
-            rows = filled(a, n).reshape(n, -1)
-            self._store(True, first, rows)
-            first += rows.shape[1] + 1
-        self._store(True, first, np.zeros((n, 1)))  # what shorter sums are padded with
+        for places, a in zip(self.schedule.inputs, arguments, strict=True):
+            self._store(True, places.start, filled(a, n).reshape(n, len(places)))
+        self._store(True, self.schedule.zero, np.zeros((n, 1)))  # shorter sums are padded with it
         for group in self.schedule.lanes:
             self._add(group)
         return jnp.concatenate([*self._sums, self._wrong[True]]), self._results(True)
@@ -270,7 +267,6 @@ class JaxExecutor:
 
     Args:
         schedule: the schedule.
-        n_arguments: the number of arguments.
         dtype: 'float64' or 'float32'.
 
     Attributes:
@@ -278,11 +274,11 @@ class JaxExecutor:
             arguments, and the number of lanes that it expects.
     """
 
-    def __init__(self, schedule: Schedule, n_arguments: int, dtype: str) -> None:
+    def __init__(self, schedule: Schedule, dtype: str) -> None:
         self.schedule, self.dtype = schedule, dtype
 
         def compiled(n: int) -> tuple[Any, Any, int]:
-            function, shardings, lanes = sharded(schedule, n_arguments, dtype, n)
+            function, shardings, lanes = sharded(schedule, dtype, n)
             return jax.jit(function, in_shardings=shardings), shardings, lanes
 
         self.compiled = lru_cache(KEPT)(compiled)
@@ -305,9 +301,7 @@ class JaxExecutor:
         return found[:-1], [np.array(row, float)[:n] for row in rows]
 
 
-def sharded(
-    schedule: Schedule, n_arguments: int, dtype: str, n: int, first: int = 0
-) -> tuple[Any, Any, int]:
+def sharded(schedule: Schedule, dtype: str, n: int, first: int = 0) -> tuple[Any, Any, int]:
     """A function of all devices for n examples, the shardings of its arguments, and its lanes.
 
     Its arguments are the `numbers` of `JaxRun` and the examples. There may be more lanes than
@@ -340,7 +334,7 @@ def sharded(
         return uniform, list(results.reshape(tiles * tile, -1).T)
 
     same, split = PartitionSpec(), PartitionSpec("lanes")
-    specs = (same, *[split] * n_arguments)
+    specs = (same, *[split] * len(schedule.inputs))
     function = jax.shard_map(
         share, mesh=mesh, in_specs=specs, out_specs=(same, split), check_vma=False
     )
@@ -354,9 +348,9 @@ class JaxLoop:
     gradients, and then the new data and states, one after the other.
     """
 
-    def __init__(self, update: Any, memory: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, update: Any, memory: Any) -> None:
         self.largest, self.memory = 2**62 if jax.process_count() == 1 else 0, memory
-        self._update, self._n_arguments = update, len(shapes)
+        self._update = update
         self._compiled = lru_cache(KEPT)(self._loop)
 
     def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
@@ -379,9 +373,7 @@ class JaxLoop:
         slots = [update.mean, update.square, *update.gradient, *np.concatenate(update.new)]
         results = np.array([(0, slot) for slot in slots], np.int32)
         schedule = update.schedule._replace(results=results)
-        compute, _, lanes = sharded(
-            schedule, self._n_arguments, "float64", n, first=update.numbers[0]
-        )
+        compute, _, lanes = sharded(schedule, "float64", n, first=update.numbers[0])
         (n_parameters, _), *_ = schedule.constants
         # The data of parameters that the program does not use are the second of the extra numbers.
         used, unused = np.split(np.argsort(update.kept[0]), [n_parameters])

@@ -7,7 +7,7 @@ array belongs to the job, or to an object that outlives the call.
     >>> from micrograd.compiler.program import Program
     >>> w = Value(2.0)
     >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
-    >>> executor = LlvmExecutor(schedule, shapes=[()])
+    >>> executor = LlvmExecutor(schedule)
     >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
     (array([6., 3.]), array([[ 2.,  6., 10.]]))
 """
@@ -15,7 +15,6 @@ array belongs to the job, or to an object that outlives the call.
 from __future__ import annotations
 
 import ctypes
-import math
 import weakref
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -79,9 +78,9 @@ class Job:
         self.numbers[llvm_code.BLOCKS] = blocks
         self._address = ctypes.addressof(self.numbers)
         self._code = binary.code  # not `binary`, whose list may hold this job
-        self._arguments = [*zip(plan.arguments, plan.widths, strict=True)]
+        self._arguments = [*zip(plan.arguments, map(len, schedule.inputs), strict=True)]
         self._known: dict[int, Any] = {}
-        self._given: list[Any] = [(lambda: None, None)] * len(plan.widths)
+        self._given: list[Any] = [(lambda: None, None)] * len(plan.arguments)
         self.point(AT["memory"], memory)
         self.point(AT["tables"], binary.tables)
         self.point(AT["order"], np.zeros(1, np.int64))
@@ -155,13 +154,12 @@ class _Runner:
 class LlvmExecutor(_Runner):
     """An executor that runs a schedule on batches of any size; see `NumPyExecutor`."""
 
-    def __init__(self, schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, schedule: Schedule) -> None:
         (n_parameters, _), *_ = schedule.constants  # their slots come next
         is_lane, slots = schedule.results.T
         self._n_rows, uniform = int(is_lane.sum()), slots[is_lane == 0]
         self._n_uniform = len(uniform)
-        widths = [math.prod(shape) for shape in shapes]
-        super().__init__(schedule, Plan([np.arange(n_parameters)], [uniform], widths), {})
+        super().__init__(schedule, Plan(schedule, [np.arange(n_parameters)], [uniform]), {})
 
     def __call__(self, parameters: Array, arguments: Sequence[Array], n: int) -> tuple[Array, Any]:
         """The results that are uniform or means, and a row of lanes for each remaining result."""
@@ -185,9 +183,9 @@ class LlvmExecutor(_Runner):
 class LlvmLoop(_Runner):
     """Training steps, all of them inside the machine code; `NumPyLoop` describes the arguments."""
 
-    def __init__(self, update: Any, memory: Any, shapes: Sequence[tuple[int, ...]]) -> None:
-        widths, self.done = [math.prod(shape) for shape in shapes], memory.done
-        plan = Plan(update.kept, [*update.kept, update.gradient], widths, update)
+    def __init__(self, update: Any, memory: Any) -> None:
+        self.done = memory.done
+        plan = Plan(update.schedule, update.kept, [*update.kept, update.gradient], update)
         arrays = [*memory.kept, *memory.kept, memory.gradient]
         outside = {AT["numbers"]: memory.numbers, AT["losses"]: memory.losses}
         outside.update(zip(plan.given + plan.returned, arrays, strict=True))

@@ -24,7 +24,6 @@ Arithmetic follows the IEEE standard: the log of a negative number is NaN, and 1
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -33,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
+from micrograd.core.shapes import fix_of
 
 Array = npt.NDArray[Any]
 Step = Callable[[], Any]
@@ -72,7 +72,6 @@ class NumPyRun:
     Args:
         schedule: the schedule.
         n: the number of lanes, one for each example.
-        shapes: the shape of each argument, for one example; needed by `load`.
 
     Attributes:
         uniform: the uniform numbers; those of the parameters come first.
@@ -94,7 +93,7 @@ class NumPyRun:
     array([6., 3.])
     """
 
-    def __init__(self, schedule: Schedule, n: int, shapes: Sequence[tuple[int, ...]] = ()) -> None:
+    def __init__(self, schedule: Schedule, n: int) -> None:
         self.schedule, self.n = schedule, n
         self.uniform, rows = np.zeros(schedule.sizes[0]), np.zeros((schedule.sizes[1], n))
         self.lanes = rows if n > 1 else rows[:, 0]
@@ -108,12 +107,8 @@ class NumPyRun:
             self.uniform.take, slots[is_lane == 0], 0, None, "clip"
         )
         self.lane_results: Step = partial(rows.take, slots[is_lane == 1], 0, None, "clip")
-        self._inputs: list[Array] = []
-        first = 0
-        for shape in shapes:
-            last = first + math.prod(shape)
-            self._inputs.append(np.moveaxis(rows[first:last].reshape(*shape, n), -1, 0))
-            first = last + 1  # skips a row of ones
+        self._inputs = [rows[places.start : places.stop].T for places in schedule.inputs]
+        self._checks: list[Step] = []  # of arguments that are indices
         self.gathered: dict[Any, Array] = {}
         self.steps_of: list[tuple[Group, list[Step]]] = []
         self.until_means = self._added([*schedule.before, *schedule.lanes])
@@ -125,7 +120,9 @@ class NumPyRun:
     def load(self, arguments: Sequence[Array]) -> None:
         """Copies the arguments, even read-only ones: other code may write to their memory."""
         for window, argument in zip(self._inputs, arguments, strict=True):
-            window[...] = argument
+            window[...] = argument.reshape(len(argument), -1) if argument.ndim else argument
+        for check in self._checks:
+            check()
 
     def __call__(self) -> None:
         """Computes everything."""
@@ -248,28 +245,30 @@ class NumPyRun:
         return whole
 
     def _take(self, group: Group) -> None:
-        index, table = group.operands
-        out = self._view(group.result)
-        positions = self._positions(index, table, out.shape)
+        table, out = group.operands[1], self._view(group.result)
+        positions = self._positions(group, table, out.shape)
         self._step(self.memory[table.lanes].reshape(-1).take, positions, None, out, "clip")
 
     def _scatter(self, group: Group) -> None:
         index, contributions = group.operands
         in_lanes = self.n > 1 and (index.lanes or contributions.lanes)
         shape = (*index.slots.shape, *[self.n] * in_lanes)
-        positions = self._positions(index, group.result, shape)
+        positions = self._positions(group, group.result, shape)
         numbers = np.empty(shape)
         self._step(np.copyto, numbers, self._operand(contributions, len(shape)))
         self._step(self._view(group.result).fill, 0.0)
         memory = self.memory[group.result.lanes].reshape(-1)
         self._step(np.add.at, memory, positions.reshape(-1), numbers.reshape(-1))
 
-    def _positions(self, index: Block, table: Block, shape: tuple[int, ...]) -> Array:
+    def _positions(self, group: Group, table: Block, shape: tuple[int, ...]) -> Array:
         """The positions of the selected entries in the flattened memory."""
         n_tables, length = table.slots.shape
-        numbers = self._operand(index, len(shape))
-        if index.slots.max() >= self.schedule.n_inputs or not index.lanes:
-            self._step(_check_index, numbers, length)  # inputs are checked when the call starts
+        numbers = self._operand(group.operands[0], len(shape))
+        if group.op == "take":
+            block = group.operands[0]
+            are_inputs = block.lanes and block.slots.max() < self.schedule.zero
+            checks = self._checks if are_inputs else self.steps_of[-1][1]
+            checks.append(partial(_check_index, self.memory[block.lanes], block.slots, length))
         positions, whole = np.zeros(shape, np.intp), np.zeros(shape, np.intp)
         self._step(np.copyto, positions, numbers, casting="unsafe")
         starts = length * np.arange(n_tables).reshape(-1, *[1] * (len(shape) - 1))
@@ -286,19 +285,18 @@ class NumPyExecutor:
 
     Args:
         schedule: the schedule to run.
-        shapes: the shape of each argument, for one example.
 
     >>> from micrograd import Value
     >>> from micrograd.compiler.program import Program
     >>> w = Value(2.0)
     >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
-    >>> executor = NumPyExecutor(schedule, shapes=[()])
+    >>> executor = NumPyExecutor(schedule)
     >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
     (array([6., 3.]), array([[ 2.,  6., 10.]]))
     """
 
-    def __init__(self, schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> None:
-        self.schedule, self.shapes = schedule, shapes
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
         self.bound: dict[int, NumPyRun] = {}
         self.tile = max(16, MEMORY // (8 * schedule.sizes[1]))  # what fits into the cache
 
@@ -342,7 +340,7 @@ class NumPyExecutor:
         """
         if n not in self.bound and len(self.bound) >= KEPT:
             self.bound.pop(next(iter(self.bound)), None)  # the least recently used
-        return self.bound.pop(n, None) or NumPyRun(self.schedule, n, self.shapes)
+        return self.bound.pop(n, None) or NumPyRun(self.schedule, n)
 
 
 class NumPyLoop:
@@ -354,15 +352,14 @@ class NumPyLoop:
     Args:
         update: an `Update`, see `update.py`.
         memory: the arrays that the steps work on, a `Memory` of the same file.
-        shapes: the shape of each argument, for one example.
 
     Attributes:
         largest: the largest number of examples.
     """
 
-    def __init__(self, update: Any, memory: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, update: Any, memory: Any) -> None:
         self.update, self.memory = update, memory
-        self._executor = NumPyExecutor(update.schedule, shapes)
+        self._executor = NumPyExecutor(update.schedule)
         self.largest = self._executor.tile
         self._numbers, self._gradient = _index(update.numbers), _index(update.gradient)
         self._kept, self._new = [*map(_index, update.kept)], [*map(_index, update.new)]
@@ -430,9 +427,10 @@ def regular(slots: Slots) -> tuple[int, ...] | None:
     return tuple(steps) if numbers == expected else None
 
 
-def _check_index(index: Array, length: int) -> None:
+def _check_index(memory: Array, slots: Slots, length: int) -> None:
+    index = memory[slots]
     is_wrong = ~((index >= 0) & (index < length) & (index == np.floor(index)))
     if is_wrong.any():
-        raise IndexError(
-            f"take expects a whole number 0 <= index < {length}, got {index[is_wrong][0]:g}"
-        )
+        wrong = index[is_wrong][0]
+        fix = fix_of(wrong, "pass indices in this range", length)
+        raise IndexError(f"take expects a whole number 0 <= index < {length}, got {wrong:g}: {fix}")

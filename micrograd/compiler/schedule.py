@@ -100,7 +100,8 @@ class Schedule(NamedTuple):
         lanes: groups that run in every lane, and the means over lanes.
         after: groups that run once, after the means.
         sizes: the number of slots in each memory, uniform and lanes.
-        n_inputs: the number of rows for arguments, including the row of ones after each argument.
+        inputs: the rows of each argument.
+        zero: the row that is 0 in every lane.
         constants: pairs of a uniform slot and its number.
         ones: the rows that are 1 in every lane.
         means: start and end (exclusive) of the adjacent uniform slots that hold the means.
@@ -125,7 +126,8 @@ class Schedule(NamedTuple):
     lanes: list[Group]
     after: list[Group]
     sizes: tuple[int, int]
-    n_inputs: int
+    inputs: list[range]
+    zero: int
     constants: list[tuple[int, float]]
     ones: list[int]
     means: tuple[int, int]
@@ -171,7 +173,8 @@ def scheduled(
         lanes,
         after,
         sizes=(layout.size[False], layout.size[True]),
-        n_inputs=sum(len(argument) + 1 for argument in inputs),
+        inputs=layout.inputs,
+        zero=layout.fixed[ZERO, True],
         constants=layout.constants,
         ones=sorted(layout.ones),
         means=(ends[0], ends[1]),
@@ -252,7 +255,10 @@ class _Layout:
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
         self.take_slots(parameters, False)
+        self.inputs: list[range] = []
         for argument in inputs:
+            first = self.size[True]
+            self.inputs.append(range(first, first + len(argument)))
             self.take_slots(argument, True)
         known = {*results}.union(*chain.from_iterable(u.operands for u in self.units.values()))
         constants = [i for i in self.numbers if i in known and instructions.ops[i] == "constant"]

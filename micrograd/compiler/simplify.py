@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd.core import numbers
@@ -99,46 +99,28 @@ class Instructions(Sequence[Instruction]):
 
     def add(self, op: str, operands: tuple[int, ...], number: Any = None) -> int:
         """Appends an instruction and returns its place."""
-        place = len(self.ops)
         self.ops.append(op)
         self.operands.append(operands)
-        lanes = self.lanes
+        place, lanes = len(self), self.lanes
         if not operands:
             self.numbers[place] = number
-            lanes.append(op == "input")
-        elif op == "mean":
-            lanes.append(False)
-        else:
-            for i in operands:
-                if lanes[i]:
-                    lanes.append(True)
-                    break
-            else:
-                lanes.append(False)
-            if op == "take":
-                self.tables[operands[0]].append(len(operands) - 1)
+        is_lane = any(map(lanes.__getitem__, operands)) if operands else op == "input"
+        lanes.append(is_lane and op != "mean")
+        if op == "take":
+            self.tables[operands[0]].append(len(operands) - 1)
         return place
 
     def __len__(self) -> int:
-        return len(self.ops)
+        return len(self.lanes)
 
     def __getitem__(self, place: Any) -> Any:
-        columns = range(len(self))[place], self.ops[place], self.operands[place]
-        found = zip(*columns, strict=True) if isinstance(place, slice) else [columns]
-        steps = [Instruction(op, operands, self.numbers.get(i)) for i, op, operands in found]
-        return steps if isinstance(place, slice) else steps[0]
-
-    def __iter__(self) -> Iterator[Instruction]:
-        return iter(self[:])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
+        return Instruction(self.ops[place], self.operands[place], self.numbers.get(place))
 
     def __repr__(self) -> str:
         hidden = range(SHOWN, len(self) - SHOWN)
         lines = [
             " ".join(map(str, (f"{i} ", op, *([x] if op == "constant" else operands))))
-            for i, (op, operands, x, *_) in enumerate(self)
+            for i, (op, operands, x) in enumerate(self)
             if i not in hidden
         ]
         lines[SHOWN:SHOWN] = [f"... {len(hidden)} more ..."] if hidden else []

@@ -243,7 +243,7 @@ def scalar_source(
 
 
 def matrix_source(
-    schedule: Schedule, widths: Mapping[str, int], n_parameters: int, name: str, is_mean: bool
+    schedule: Schedule, arguments: Sequence[str], n_parameters: int, name: str, is_mean: bool
 ) -> str:
     """The text of a function of all parameters, as an array, and of the arguments of a batch.
 
@@ -252,13 +252,13 @@ def matrix_source(
 
     Args:
         schedule: the groups of the program.
-        widths: maps the name of each argument to its number of values in an example.
+        arguments: their names.
         n_parameters: the number of parameters; they have the first uniform slots.
         name: a name for the function; `f` if it is not an identifier, as of a lambda.
         is_mean: whether the schedule's results are the mean, its gradients, and the one result.
     """
-    name, *arguments = identifiers([name if name.isidentifier() else "f", *widths])
-    writer = _Writer(schedule, dict(zip(arguments, widths.values(), strict=True)), n_parameters)
+    name, *arguments = identifiers([name if name.isidentifier() else "f", *arguments])
+    writer = _Writer(schedule, arguments, n_parameters)
     for group in schedule.groups:
         writer.write(group)
     lines = writer.lines
@@ -282,23 +282,21 @@ def matrix_source(
 class _Writer:
     """Writes a line for each group, and knows which variable holds the number of each slot."""
 
-    def __init__(self, schedule: Schedule, widths: Mapping[str, int], n_parameters: int) -> None:
+    def __init__(self, schedule: Schedule, arguments: Sequence[str], n_parameters: int) -> None:
         self.lines: list[str] = []
         self.holder: dict[tuple[bool, int], tuple[str, int]] = {}  # variable, index; by slot
         self.size = {"parameters": n_parameters, "one": 1, "zero": 1}
         self.matrices: dict[str, Slots] = {}  # of parameters
-        self.names, self.matrix_names = (numbered(letter, widths) for letter in "vw")
+        self.names, self.matrix_names = (numbered(letter, arguments) for letter in "vw")
         self.numbers = {repr(number) for _, number in schedule.constants}  # also variables
         self.hold("parameters", Block(False, np.arange(n_parameters, dtype=np.int32)))
-        first = 0
-        for name, width in widths.items():
-            self.hold(name, Block(True, np.arange(first, first + width, dtype=np.int32)))
-            first += width + 1
+        for name, places in zip(arguments, schedule.inputs, strict=True):
+            self.hold(name, Block(True, np.array(places, np.int32)))
         for slot, number in schedule.constants:
             self.holder[False, int(slot)] = repr(number), 0
         for slot in schedule.ones:
             self.holder[True, slot] = "one", 0
-        self.holder[True, schedule.n_inputs] = "zero", 0  # for padding
+        self.holder[True, schedule.zero] = "zero", 0  # for padding
 
     def hold(self, name: str, block: Block) -> None:
         """From now on, the variable holds the numbers in these slots."""

@@ -210,7 +210,7 @@ class Training:
         self._memory = Memory(numbers, kept, row.grad, np.zeros(MOST), np.zeros(1, np.int64))
         self._now: list[tuple[float, ...]] = []
         module = import_module(f"micrograd.compiler.run_{program.executor}")
-        self._loop = getattr(module, LOOPS[program.executor])(update, self._memory, program.shapes)
+        self._loop = getattr(module, LOOPS[program.executor])(update, self._memory)
         self.largest = self._loop.largest
 
     def is_for(self, optimizer: Any) -> bool:
