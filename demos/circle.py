@@ -190,7 +190,6 @@ def recorded(history, training, validation):
         Sequential(network, score), *training, X_validation=validation[0],
         y_validation=validation[1], names=NAMES, true_boundary=CIRCLE,
         title=f"{len(history[0].weights)} hidden neurons", unit="epoch",
-        frames=max(2, len(history)),
     )  # fmt: skip
     for i, epoch in enumerate(history):
         network.load_state_dict(epoch.weights[-1])
