@@ -167,7 +167,7 @@ WRONG = [  # chapter, what a learner writes instead, the rule, the first wrong n
     ("value", [("    def __mul__", "    def __mull__")], "no-method", ""),
     ("value", [("self.data * other.data", "self.data * other")], "recursion", ""),
     ("slope", [("return (f(x + h)", "(f(x + h)")], "not-number", "slope"),
-    ("backward", [("        self._backward = lambda: None\n", "")], "leaf", ""),
+    ("backward", [("        self._backward = lambda: None\n", "")], "nothing", ""),
     ("byhand", [("L.grad = 1.0", "L.grad = 0.0")], "byhand-seed", "L.grad"),
     ("byhand", [("e.grad = f.data", "e.grad = e.data")], "byhand-product", "e.grad"),
     ("byhand", [("c.grad = e.grad", "c.grad = e.grad * c.data")], "byhand-sum", "c.grad"),

@@ -221,9 +221,9 @@ def _finding_of(check, graded):
         _without_label(picture)
     numbers = {"expected": check.expected, "found": check.found}
     # In a Value that was not computed: `__init__` begins with a function that does nothing.
-    is_leaf = "no attribute '_backward'" in check.found
+    is_leaf = check.mistake == "nothing" or "no attribute '_backward'" in check.found
     return Finding(
-        "leaf" if is_leaf else check.mistake,
+        "nothing" if is_leaf else check.mistake,
         check.spelled or check.program,
         place=check.place,
         method=f"Value.{method}" if (method := _method(check, graded, is_leaf)) else "",
