@@ -68,6 +68,7 @@ PAGES = {  # what makes a page, and what is pressed on it
     "stepping": (lambda: explain(result()).html, []),
     "training": (lambda: playground().html, ["#paste"]),
     "a point": (lambda: playground(MLP(2, [3, 1]), *moons(10)).html, ["#next-point", "#one-step"]),
+    "a curve": (lambda: playground().html, ["[data-shape=curve]", "#next-point"]),
     "a script": (lambda: playground().html, ["#micrograd"]),
     "a graded engine": (student, []),
     "a class": (whole_class, []),

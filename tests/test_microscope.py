@@ -122,6 +122,21 @@ def test_a_number_is_followed_down_to_the_weights(chromium, tmp_path):
         assert page.locator("#blame").is_visible()
 
 
+def test_a_step_reads_the_next_text_or_the_one_typed(chromium, tmp_path):
+    path = tmp_path / "page.html"
+    microscope(Bigram(), "ab.", TEXTS).save(path)
+    with browser.opened(chromium, path, hash="#text=ba") as page:
+        page.get_by_role("button", name="One step").click()
+        changed = page.locator("#changed").inner_text()
+        assert "read “abba”" in changed
+        assert "Your text “ba” is another one" in changed
+        loss = page.locator("#loss").inner_text()
+        page.get_by_label("One step reads").select_option("the text above")
+        page.get_by_role("button", name="One step").click()
+        assert "read “ba”" in page.locator("#changed").inner_text()
+        assert page.locator("#loss").inner_text() < loss
+
+
 def test_steps_and_texts_can_be_undone_and_sent(chromium, tmp_path):
     path = tmp_path / "page.html"
     model = Bigram()
@@ -137,9 +152,14 @@ def test_steps_and_texts_can_be_undone_and_sent(chromium, tmp_path):
         assert page.evaluate(weights) == start
         page.get_by_role("button", name="Trained weights", exact=True).click()
         assert page.evaluate(weights) == [p.data for p in model.parameters()]
-        page.get_by_label("Your text").fill("xyz")
-        assert "knows only a b" in page.locator("#refused").inner_text()
-        page.get_by_label("Your text").fill("aba")
+        page.get_by_label("Your text").fill("axb")
+        refused = page.locator("#refused").inner_text()
+        assert "does not know “x”" in refused
+        assert "knows only a b" in refused
+        page.get_by_label("Your text").fill("ababab")
+        assert "1 to 4 tokens" in page.locator("#refused").inner_text()
+        page.get_by_label("Your text").fill("aBa")  # capitals are read as small letters
+        assert page.locator("#refused").inner_text() == ""
         assert page.locator("#positions button").count() == 4
 
 

@@ -126,6 +126,30 @@ def test_twenty_steps_agree_with_the_engine(tmp_path, opened, model, optimizer, 
     assert found == pytest.approx(trained(model, X, Y, loss_of, targets, optimizer), rel=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["mlp", "function"])
+@pytest.mark.parametrize("loss", [squared_error, lambda z, y: (z - y).tanh() ** 2])
+def test_a_curve_trains_as_in_python(tmp_path, opened, kind, loss):
+    xs, ys = [-1.0, 0.0, 0.5, 2.0], [1.0, -0.5, 0.25, 3.0]
+    model = mlp(1, [4, 1], activation="tanh")
+    w, b = Value(0.5), Value(0.1)
+    called, parameters = model, model.parameters()
+    if kind == "function":
+        called, parameters = (lambda x: w * x[0] * x[0] + b), [w, b]
+    page = playground(called, xs, ys, loss=loss)
+    with opened(saved(page, tmp_path)) as shown:
+        shown.fill("#rate", "0.1")
+        shown.keyboard.press("Tab")
+        shown.evaluate("page.train(20)")
+        found = shown.evaluate("page.numbers()")
+    optimizer = SGD(parameters, lr=0.1)
+    for _ in range(20):
+        mean = sum(loss(called([x]), y) for x, y in zip(xs, ys, strict=True)) / len(xs)
+        optimizer.zero_grad()
+        mean.backward()
+        optimizer.step()
+    assert found == pytest.approx([p.data for p in parameters], rel=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["mlp", "sequential"])
 def test_several_classes_agree_too(tmp_path, opened, kind):
     X, labels = blobs(30, classes=3)
@@ -279,6 +303,9 @@ def test_an_operation_that_returns_the_data_of_its_operand_is_refused():
     [
         (lambda: ("model",), "expects a model that can be called, got 'model'"),
         (lambda: (MLP(3, [1]),), "expects a model of 2 inputs, got 3"),
+        (lambda: (MLP(2, [1]), [1.0, 2.0], [1.0, 2.0]), "expects a model of 1 inputs, got 2"),
+        (lambda: (MLP(1, [1]), [1.0, 2.0], [1.0]), "a number for each of 2 points, got 1"),
+        (lambda: (MLP(1, [2]), [1.0, 2.0], [1.0, 2.0]), "a model of 1 output, got 2"),
         (lambda: (MLP(2, [1]), X), "y expects 40 labels"),
         (lambda: (MLP(2, [1]), X, Y[:3]), "y expects 40 labels, one for each point, got"),
         (lambda: (MLP(2, [1]), X, [2] * 40), r"y expects labels 0 and 1, .* got \[2\]"),
@@ -695,22 +722,33 @@ def test_points_are_pasted_as_csv(ready, opened):
         area, said = page.get_by_label("Points as CSV"), page.locator("#details output")
         for text, message in (
             ("", "Expected 1 to 400 points, got 0: paste one point in each line."),
-            ("1,2,0\n3,4", "Line 2: expected 3 columns (x1, x2, class), got 2: separate them with"),
+            (
+                "1,2,0\n3,4",
+                "Line 2: expected 3 columns (x1, x2, class) or 2 (x, number to predict), ",
+            ),
             ("a,b,c\n1,x,0", "Line 2: expected two finite numbers, got 1, x: write them like"),
             ("x,2,0\n1,2,0", "Line 1: expected two finite numbers, got x, 2: write them like"),
-            ("1;2;5", "Line 1: expected one of the classes 0, 1, got 5: use these."),
+            (
+                "1;2;5",
+                "Line 1: expected one of the classes 0, 1, got 5: use these. To predict a number",
+            ),
         ):
             area.fill(text)
             page.get_by_role("button", name="Use these points").click()
             assert said.text_content().startswith(message)
             assert len(page.evaluate("page.state().examples")) == 100
-        area.fill("x1,x2,class\n5,2.5,1\n-3e-1,0.25,0\r\n\n1.5\t2\t0.0\n")
+        area.fill("x1;x2;class\n5;2,5;1\n-3e-1;0.25;0\r\n\n1.5\t2\t0.0\n")  # decimal commas, too
         page.get_by_role("button", name="Use these points").click()
         assert said.text_content() == "3 points."
         found = [[p["x"], p["y"], p["label"]] for p in page.evaluate("page.state().examples")]
         assert found == [[5, 2.5, 1], [-0.3, 0.25, 0], [1.5, 2, 0]]
         page.click("#undo")
         assert len(page.evaluate("page.state().examples")) == 100
+        area.fill("x,y\n1,2.5\n2,-1")  # a curve, with a network of one input
+        page.get_by_role("button", name="Use these points").click()
+        assert page.evaluate("page.state().sizes") == [1, 8, 8, 1]
+        page.click("[data-shape=moons]")
+        assert page.evaluate("page.state().sizes") == [2, 8, 8, 1]
 
 
 def test_a_finger_adds_a_point(ready, opened):
@@ -822,11 +860,11 @@ def test_a_model_that_is_no_mlp_says_what_cannot_be_changed(tmp_path, opened):
         assert text.replace("−", "-").endswith(f"grad {model.a.grad:.4g}")
 
 
-# ---- Copy as Python
+# ---- The network as a Python script
 
 
 def script_of(page, package):
-    page.get_by_role("button", name=f"Copy as Python: {package}").click()
+    page.get_by_role("button", name=f"As a Python script: {package}").click()
     drawn(page)
     return page.input_value("#details textarea")
 

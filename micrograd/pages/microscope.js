@@ -46,7 +46,7 @@ let codes = texts[0],
   losses = [],
   past = [];
 
-const read = p => (p ? tokens[codes[p - 1]] : tokens[model.end]);
+const tokenAt = p => (p ? tokens[codes[p - 1]] : tokens[model.end]);
 const numberOf = slot => (hasGradients && model.gradOf.has(slot) ? model.gradOf.get(slot) : slot);
 
 // ---- Panels
@@ -56,7 +56,7 @@ function showText() {
   $("loss").textContent = filled("{{microscope.loss}}", {loss, guess});
   $("positions").replaceChildren(
     ...[...codes, null].map((_, p) => {
-      const token = button(read(p), () => goTo(p), filled("{{microscope.position}}", {p, token: read(p)}));
+      const token = button(tokenAt(p), () => goTo(p), filled("{{microscope.position}}", {p, token: tokenAt(p)}));
       token.setAttribute("aria-pressed", p === at);
       return token;
     }),
@@ -71,7 +71,7 @@ function bar(name, share, text, kind = "", wide = "") {
 function showNext() {
   const shares = model.probabilities(at),
     actual = codes[at] ?? model.end;
-  $("next-title").textContent = filled("{{microscope.next}}", {token: read(at)});
+  $("next-title").textContent = filled("{{microscope.next}}", {token: tokenAt(at)});
   const bars = shares.map((share, i) => bar(tokens[i], share, percent(share)));
   bars[actual].classList.add("actual");
   $("next").replaceChildren(...bars);
@@ -85,8 +85,9 @@ function showNext() {
 
 function showAttention() {
   $("attention").hidden = !heads.length;
+  $("matrix").textContent = hasGradients ? "{{microscope.matrix.gradients}}" : "{{microscope.matrix}}";
   const positions = [...Array(codes.length + 1).keys()];
-  const named = (p, scope) => make("th", {scope}, read(p));
+  const named = (p, scope) => make("th", {scope}, tokenAt(p));
   const pictures = heads.map((rows, h) => {
     const line = p => {
       const cells = positions.map(q => make("td", "", q > p ? "" : weight(rows[p][q], h, p, q)));
@@ -100,9 +101,12 @@ function showAttention() {
   const said = heads.map((rows, h) => {
     const shares = rows[at].map(slot => model.memory[slot]);
     const p = shares.indexOf(Math.max(...shares));
-    return filled("{{microscope.attention.one}}", {n: h + 1, share: percent(shares[p]), token: read(p), p});
+    return filled("{{microscope.attention.one}}", {n: h + 1, share: percent(shares[p]), token: tokenAt(p), p});
   });
-  $("attention-said").textContent = filled("{{microscope.attention.said}}", {token: read(at), heads: said.join("; ")});
+  $("attention-said").textContent = filled("{{microscope.attention.said}}", {
+    token: tokenAt(at),
+    heads: said.join("; "),
+  });
 }
 
 function weight(slot, h, p, q) {
@@ -115,7 +119,7 @@ function weight(slot, h, p, q) {
 }
 
 function showBoxes() {
-  $("boxes-title").textContent = filled("{{microscope.boxes}}", {p: at, token: read(at)});
+  $("boxes-title").textContent = filled("{{microscope.boxes}}", {p: at, token: tokenAt(at)});
   $("strips").textContent = hasGradients ? "{{microscope.strips.gradients}}" : "{{microscope.strips}}";
   $("boxes").replaceChildren(...tops[at].map(boxShown));
 }
@@ -246,6 +250,7 @@ function showBlame() {
 
 function showTraining() {
   const isRunning = clock.isRunning();
+  $("next-text").textContent = filled("{{microscope.learn.next}}", {text: written(model.next)});
   $("train").textContent = isRunning ? "{{microscope.stop}}" : "{{microscope.train}}";
   const state = {trained: "{{microscope.state.trained}}", untrained: "{{microscope.state.untrained}}"}[
     model.hasUntrained ? model.state : "trained"
@@ -317,6 +322,7 @@ function undo() {
   $("rate").value = model.rate;
   $("text").value = written(codes);
   $("changed").replaceChildren();
+  refuse("");
   refresh();
 }
 function begin(state) {
@@ -328,17 +334,27 @@ function begin(state) {
   $("changed").replaceChildren();
 }
 
-// The tokens of a text, or null if the model cannot read it.
+// The tokens of a text, capitals as small letters where the model knows only these; `unknown`: one it does not know.
+function parsed(text) {
+  const parts = (joint ? text.trim().split(/\s+/) : [...text.trim()]).filter(Boolean);
+  const readable = tokens.slice(0, -1);
+  const found = parts.map(part => readable.indexOf(readable.includes(part) ? part : part.toLowerCase()));
+  return {found, unknown: parts[found.indexOf(-1)]};
+}
 function codesOf(text) {
-  const parts = joint ? text.trim().split(/\s+/) : [...text.trim()];
-  const found = parts.map(part => tokens.indexOf(part));
-  const isKnown = found.every(code => code >= 0 && code < model.end);
-  return isKnown && found.length && found.length < model.n && text.trim() ? found : null;
+  const {found, unknown} = parsed(text);
+  return unknown === undefined && found.length && found.length < model.n ? found : null;
+}
+function refuse(why) {
+  $("refused").textContent = why;
+  $("columns").classList.toggle("old", !!why); // they show the text before
 }
 function type() {
-  const found = codesOf($("text").value);
-  const known = {tokens: tokens.slice(0, -1).join(" "), most: model.n - 1};
-  $("refused").textContent = found ? "" : filled("{{microscope.refused}}", known);
+  const found = codesOf($("text").value),
+    {unknown} = parsed($("text").value);
+  const known = {unknown, tokens: tokens.slice(0, -1).join(" "), most: model.n - 1};
+  const why = unknown === undefined ? "{{microscope.refused.length}}" : "{{microscope.refused}}";
+  refuse(found ? "" : filled(why, known));
   if (!found) return;
   codes = found;
   at = codes.length;
@@ -351,15 +367,23 @@ function type() {
 function oneStep() {
   keep();
   const before = model.weights.slice(),
-    text = written(texts[model.taken % texts.length]);
-  const loss = model.step();
+    isOwn = $("learned").value === "own",
+    learned = isOwn ? codes : model.next;
+  isMixed ||= isOwn;
+  const loss = model.step(learned);
   losses = [...losses, loss];
   const moves = model.weights.map((w, k) => w - before[k]);
   const rows = most(moves, 5).map(k =>
     row([button(given.called[k], () => choose(k)), `${number(before[k])} → ${number(model.weights[k])}`]),
   );
-  const told = filled("{{microscope.stepped}}", {n: counted(model.taken), text, loss: decimals(loss)});
-  $("changed").replaceChildren(make("p", "", told), make("table", "", ...rows));
+  const about = {n: counted(model.taken), text: written(learned), loss: decimals(loss), own: written(codes)};
+  const other = about.text === about.own ? "" : filled(" {{microscope.stepped.other}}", about);
+  const rule = model.rule.startsWith("Adam") ? "{{microscope.rule.adam}}" : "{{microscope.rule}}";
+  $("changed").replaceChildren(
+    make("p", "", filled("{{microscope.stepped}}", about), other, " {{microscope.most}}"),
+    make("table", "", ...rows),
+    make("p", "faint", filled(rule, {rule: model.rule, rate: model.rate})),
+  );
   refresh();
 }
 
@@ -370,7 +394,7 @@ const clock = makeClock({
     losses = losses.slice(-200);
     for (let k = 0; k < count && left > 0 && performance.now() < end; k++, left--) {
       losses.push(model.step());
-      if (left % 100 === 1) showInvented();
+      if (left % 100 === 1) refresh();
     }
     if (left) return showTraining();
     clock.pause();
@@ -410,7 +434,7 @@ const actions = {
     model.rate = given.optimizer.rate;
     $("rate").value = model.rate;
     $("text").value = first;
-    $("refused").textContent = "";
+    refuse("");
     refresh();
   },
   "one-step": oneStep,
@@ -458,7 +482,8 @@ if (asked.has("untrained") && model.hasUntrained) model.begin("untrained");
 const askedFor = Number(asked.get("number") ?? -1);
 if (Number.isInteger(askedFor) && askedFor >= 0 && askedFor < given.size) chosen = [askedFor];
 $("text").value = written(codes);
-$("text").maxLength = joint ? 200 : model.n - 1;
+$("text").maxLength = 200;
+$("end").textContent = filled("{{microscope.end}}", {end: tokens[model.end]});
 const rate = Number(asked.get("rate"));
 if (rate > 0 && Number.isFinite(rate)) model.rate = rate;
 $("rate").value = model.rate;

@@ -85,7 +85,7 @@ def microscope(
         "texts": codes,
         "called": [name for name, _ in model.named_parameters()],
         "start": {"trained": _packed(weights, float), "untrained": _packed(before, float)},
-        "optimizer": recorded_update(optimizer) | state,
+        "optimizer": recorded_update(optimizer) | state | {"name": type(optimizer).__name__},
         **_program(model.logits, parameters, 1 + max(map(len, codes)), len(tokens)),
     }
     about = f"a page on a model of {len(weights):,} parameters"

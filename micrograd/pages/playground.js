@@ -15,7 +15,6 @@ import {asAddress, fromAddress} from "./learning/link.js";
 import {makeNetwork} from "./learning/network.js";
 import {OPTIMIZERS} from "./learning/optimizers.js";
 import {makePictures} from "./learning/pictures.js";
-import {SHAPES} from "./learning/samples.js";
 import {say} from "./learning/sentence.js";
 import {
   addPoint,
@@ -28,6 +27,7 @@ import {
   experiment,
   oneStep,
   panels,
+  reveal,
   setExamples,
   showAgain,
   showTrain,
@@ -55,7 +55,7 @@ function keepLink() {
 }
 function begin(link) {
   const known = {
-    data: [...(data.examples ? ["yours"] : []), ...Object.keys(SHAPES)],
+    data: experiment.shapes,
     loss: data.losses.map(l => l.name),
     optimizer: Object.keys(OPTIMIZERS),
     activation: Object.keys(data.pieces).filter(n => n !== "weighted"),
@@ -77,7 +77,7 @@ if (isFixed) $("about").textContent = "{{net.fixed.press}}";
 const openNeuron = (layer, index) => {
   const point = attention.chosen.point ?? (experiment.examples.length ? 0 : undefined);
   chooseMore({kind: "neuron", neuron: {layer, index}, at: 0, point});
-  requestAnimationFrame(() => $("arithmetic").scrollIntoView({block: "nearest"}));
+  requestAnimationFrame(() => reveal($("arithmetic")));
 };
 const network = isFixed
   ? null
@@ -159,9 +159,8 @@ function draw() {
 }
 // On a phone the plane is wider than high, to leave room for the knobs below it.
 function fitView() {
-  experiment.ratio = $("page").clientWidth < 680 ? 1.6 : 1.3;
-  const {low, high} = experiment.view;
-  if (Math.abs((high[0] - low[0]) / (high[1] - low[1]) - experiment.ratio) > 1e-6) experiment.look();
+  experiment.ratio = $("page").clientWidth >= 680 ? 1.3 : attention.isTaught ? 2.4 : 1.6;
+  if (experiment.view.ratio !== experiment.ratio) experiment.look();
 }
 Object.assign(panels, {draw, controls: controls.show});
 

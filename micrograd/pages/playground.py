@@ -29,7 +29,7 @@ from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page
 from micrograd.pages.pieces import piece
-from micrograd.pages.points import examples
+from micrograd.pages.points import columns, curve, examples
 from micrograd.pages.updates import call_of, recorded_update, state_of
 
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.
@@ -62,12 +62,15 @@ def playground(
 
     Args:
         model: takes a point [x1, x2] and returns one score, positive for class 1, or one score for
-            each class. By default the page makes a 2-8-8-1 network. Neurons can be added only to an
-            MLP.
-        X: n points, each with two coordinates; by default the page draws two moons.
-        y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes.
+            each class; for a curve it takes [x] and returns one number. By default the page makes a
+            2-8-8-1 network. Neurons can be added only to an MLP.
+        X: n points, each with two coordinates; by default the page draws two moons. For a curve
+            (regression), n numbers or rows of one number.
+        y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes. For a curve, the n
+            numbers to predict.
         loss: takes what the model returns and the label; by default `binary_cross_entropy` for one
-            score, `cross_entropy` for several. The page takes its mean over the examples.
+            score, `cross_entropy` for several, `squared_error` for a curve. The page takes its mean
+            over the examples.
         names: names of the classes.
         optimizer: an SGD, Adam or AdamW, whose settings and moments the page starts from.
         title: title of the page and of the browser window.
@@ -84,23 +87,34 @@ def playground(
     """
     if not (model is None or callable(model)):
         raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")
-    parameters = [] if model is None else _parameters(model)
-    shown: dict[str, Any] = {"sizes": [2, 8, 8, 1]} if model is None else _model(model, parameters)
+    inputs = 1 if X is None and (_sizes(model) or [2])[0] == 1 else columns(X)
+    parameters = [] if model is None else _parameters(model, inputs)
+    shown: dict[str, Any] = {"sizes": [inputs, 8, 8, 1]}
+    if model is not None:
+        shown = _model(model, parameters, inputs)
     outputs = shown["sizes"][-1] if "sizes" in shown else len(shown["piece"]["outputs"])
     classes = max(outputs, 2)
     if names is not None and len(names) != classes:
         raise ValueError(f"names expects a name for each of {classes} classes, got {list(names)}")
     signs = y is None or -1 in flat(y)
     usual_names = ("-1", "1") if signs and y is not None else tuple(map(str, range(classes)))
-    points, labels, called = examples(X, y, names or usual_names)
+    if is_curve := inputs == 1:
+        signs, called = True, list(names or usual_names)
+        points = [] if X is None else [[x, y, 0] for x, y in curve(X, y)]
+    else:
+        rows, labels, called = examples(X, y, names or usual_names)
+        points = [[*x, k] for x, k in zip(rows, labels, strict=True)]
     usual = [cross_entropy] if outputs > 1 else [binary_cross_entropy, hinge, squared_error]
+    can_curve = outputs == 1 and (is_curve or "sizes" in shown)
     losses = dict.fromkeys([loss, *usual] if loss else usual)  # the given one first
     data = {
         "pieces": _neuron_pieces(),
         "model": None if model is None else shown,
         "losses": [_loss(f, outputs, signs) for f in losses],
+        "inputs": inputs,
+        "curve": _curve(loss if is_curve and loss else squared_error) if can_curve else None,
         "names": called,
-        "examples": [[*x, k] for x, k in zip(points, labels, strict=True)] or None,
+        "examples": points or None,
         "optimizer": optimizer and _optimizer(optimizer, parameters),
         **_updates(optimizer),
     }
@@ -113,20 +127,22 @@ def playground(
 # ---- The model
 
 
-def _model(model: Any, parameters: Sequence[Value]) -> dict[str, Any]:
+def _model(model: Any, parameters: Sequence[Value], inputs: int) -> dict[str, Any]:
     # The model as the page needs it: the sizes of an MLP, else what it computes.
     data: dict[str, Any] = {"weights": [float(innermost(p.data)) for p in parameters]}
     if (sizes := _sizes(model)) is not None:
-        if sizes[0] != 2:
+        if sizes[0] != inputs:
             raise ValueError(
-                "the page shows points in the plane, so it expects a model of 2 inputs, got "
-                f"{sizes[0]}: build it with nin=2"
+                "the page shows points in the plane, or a curve of numbers: for these X it expects "
+                f"a model of {inputs} inputs, got {sizes[0]}: build it with nin={inputs}"
             )
+        if inputs == 1 and sizes[-1] > 1:
+            raise ValueError(f"a curve expects a model of 1 output, got {sizes[-1]}")
         activations = [layer.neurons[0].activation for layer in model.layers]
         return data | {"sizes": sizes, "activations": activations}
     named = model.named_parameters() if isinstance(model, Module) else ()
     called = {p: name for name, p in named}
-    data["piece"] = piece(lambda *x: model(list(x)), 2, parameters)
+    data["piece"] = piece(lambda *x: model(list(x)), inputs, parameters)
     data["called"] = [called.get(p) or p.label or f"p{i}" for i, p in enumerate(parameters)]
     return data
 
@@ -145,11 +161,11 @@ def _sizes(model: Any) -> list[int] | None:
     return sizes if count == len(model.parameters()) else None
 
 
-def _parameters(model: Any) -> list[Value]:
+def _parameters(model: Any, inputs: int) -> list[Value]:
     # Of a function: the leaves that it uses in every call.
     if isinstance(model, Module):
         return model.parameters()
-    xs = [Value(0.25), Value(-0.5)]
+    xs = [Value(0.25), Value(-0.5)][:inputs]
     outputs = ([v for v in flat(model(xs)) if isinstance(v, Value)] for _ in range(2))
     first, second = (topological_order(*found) for found in outputs)
     used = set(second).difference(xs)
@@ -175,18 +191,25 @@ def _loss(loss: Callable[..., Value], outputs: int, signs: bool) -> dict[str, An
     def behind(target: int) -> dict[str, Any]:
         return piece(lambda *z: loss(z[0] if outputs == 1 else list(z), target), outputs)
 
-    function = getattr(loss, "__name__", "<lambda>")
-    own = "your loss" if function == "<lambda>" else function
-    name, pytorch = KNOWN.get(loss, (own, ""))
     is_squared = loss is squared_error and outputs == 1
     return {
-        "name": name,
+        **_called(loss),
         "targets": targets,
         "threshold": sum(targets) / 2 if is_squared else 0.0,  # a score above it is class 1
         "classes": [behind(target) for target in targets],
-        "function": function,
-        "pytorch": pytorch,
     }
+
+
+def _curve(loss: Callable[..., Value]) -> dict[str, Any]:
+    # The number to predict is an input of the piece, and there are no classes to tell apart.
+    return {**_called(loss), "targets": [], "threshold": 0.0, "classes": [piece(loss, 2)]}
+
+
+def _called(loss: Callable[..., Value]) -> dict[str, str]:
+    function = getattr(loss, "__name__", "<lambda>")
+    own = "your loss" if function == "<lambda>" else function
+    name, pytorch = KNOWN.get(loss, (own, ""))
+    return {"name": name, "function": function, "pytorch": pytorch}
 
 
 # ---- Optimizer

@@ -1,4 +1,4 @@
-"""Labelled points in the plane, as they come from a user: checked, with a name for each class."""
+"""Points as they come from a user, checked: of classes in the plane, or of a curve."""
 
 from __future__ import annotations
 
@@ -65,3 +65,26 @@ def examples(
             f"{fix_of(wrong, 'pass class indices', len(names))}"
         )
     return points, [int(k > 0 if signs else k) for k in labels], names
+
+
+def columns(X: Any) -> int:
+    """1 for the inputs of a curve, which are numbers or rows of one; 2 for points in the plane."""
+    shape = shape_of(X)
+    return 1 if len(shape) == 1 or shape[1:] == (1,) else 2
+
+
+def curve(X: Any, y: Any) -> list[tuple[float, float]]:
+    """Each input with the number to predict for it.
+
+    Raises:
+        ValueError: there is not one number for each input, or one is not finite.
+
+    >>> curve([[0.0], [1.0]], [0.5, 2])
+    [(0.0, 0.5), (1.0, 2.0)]
+    """
+    inputs, targets = ([float(x) for x in flat(plain(z))] for z in (X, y))
+    if len(inputs) != len(targets) or not inputs:
+        raise ValueError(f"y expects a number for each of {len(inputs)} points, got {len(targets)}")
+    if not all(map(math.isfinite, inputs + targets)):
+        raise ValueError("a curve expects finite numbers, got NaN or infinity: leave them out")
+    return list(zip(inputs, targets, strict=True))

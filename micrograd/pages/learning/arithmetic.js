@@ -88,7 +88,7 @@ export function makeArithmetic() {
     });
     stage.svg.style.height = `${Math.min(440, Math.max(180, stage.needs().height))}px`;
     stage.fit();
-    stage.moveTo(0, stage.layout.height / 2); // it begins at the left
+    stage.moveTo(0, 0); // it begins at the top left
     shown = -1;
   }
 

@@ -78,12 +78,14 @@ export function whole(piece) {
   return {graph, inputs, parameters, layers: [], outputs};
 }
 
-// The same graph with the loss behind its outputs; the loss is the last node.
+// The same graph with the loss behind its outputs; the loss is the last node. If the loss is of a number to
+// predict, that number is one more input.
 export function withLoss(model, piece) {
   const graph = new Assembly();
   for (const rule of model.graph.rules) graph.rule(rule);
   graph.nodes = model.graph.nodes.slice();
   graph.leaves = {...model.graph.leaves};
-  const at = graph.add(piece, model.outputs);
-  return {...model, graph, loss: at[piece.outputs[0]]};
+  const targets = piece.inputs.slice(model.outputs.length).map(() => graph.leaf());
+  const at = graph.add(piece, [...model.outputs, ...targets]);
+  return {...model, graph, inputs: [...model.inputs, ...targets], loss: at[piece.outputs[0]]};
 }

@@ -5,7 +5,7 @@ import {word} from "../shared/glossary.js";
 import {filled} from "../shared/texts.js";
 import {theme} from "./canvas.js";
 import {markerOf} from "./plane.js";
-import {ONLY_TWO, SHAPES, samples} from "./samples.js";
+import {samples} from "./samples.js";
 import {aroundPoints} from "./sight.js";
 import {attention, change, experiment} from "./state.js";
 import {MEANING} from "./words.js";
@@ -16,12 +16,7 @@ const NAMES = JSON.parse("{{shape.*}}");
 export function makeChoices() {
   const {data, classes, settings} = experiment;
 
-  function chooseShape(shape) {
-    change(() => {
-      settings.data = shape;
-      experiment.drawExamples();
-    });
-  }
+  const chooseShape = shape => change(() => experiment.useData(shape));
   const choice = (isOn, click, ...contents) => make("button", {"aria-pressed": isOn, click}, ...contents);
 
   function shapeButton(shape) {
@@ -31,7 +26,7 @@ export function makeChoices() {
       shape === "yours"
         ? data.examples.map(([x, y, label]) => ({x, y, label}))
         : samples({shape, size: 60, noise: 0.02, seed: 1, classes});
-    const {low, high} = aroundPoints(points, 4 / 3);
+    const {low, high} = aroundPoints(points, 4 / 3, shape === "curve");
     for (const {x, y, label} of points.slice(0, 120)) {
       const [across, up] = [(x - low[0]) / (high[0] - low[0]), (y - low[1]) / (high[1] - low[1])];
       context.fillStyle = theme.fills[label];
@@ -57,8 +52,7 @@ export function makeChoices() {
   }
 
   function draw() {
-    const shapes = Object.keys(SHAPES).filter(shape => classes === 2 || !ONLY_TWO.includes(shape));
-    $("shapes").replaceChildren(...[...(data.examples ? ["yours"] : []), ...shapes].map(shapeButton));
+    $("shapes").replaceChildren(...experiment.shapes.map(shapeButton));
     $("brush").replaceChildren(...data.names.map(brushButton));
   }
 

@@ -33,7 +33,7 @@ export function makeControls(presses) {
   }
 
   function show() {
-    const {hidden, activations, tested, loss, outputs} = experiment,
+    const {hidden, activations, tested, loss, outputs, isCurve} = experiment,
       isYours = settings.data === "yours";
     const distance = r => Math.abs(Math.log(r / settings.rate));
     $("rate").value = settings.rate;
@@ -44,7 +44,10 @@ export function makeControls(presses) {
     select("decay", settings.decay, String(settings.decay));
     select("batch", settings.batch, filled("{{playground.batch.some}}", {n: settings.batch}));
     $("optimizer").value = settings.optimizer;
-    $("loss-name").value = settings.loss;
+    $("loss-name").value = loss.name;
+    $("loss-name").disabled = isCurve;
+    for (const id of ["brush", "accuracy-figure", "plane-about"]) $(id).hidden = isCurve;
+    $("curve-about").hidden = !isCurve;
     for (const id of ["noise", "size", "share"]) {
       $(id).value = settings[id];
       $(id).parentNode.querySelector("output").textContent =
@@ -62,7 +65,7 @@ export function makeControls(presses) {
       $("activation-field").hidden = !hidden.length;
       if (hidden.length) $("activation").value = activations[0];
     }
-    drawLegend($("legend"), data.names, {
+    drawLegend($("legend"), isCurve ? [] : data.names, {
       threshold: outputs === 1 ? loss.threshold : null,
       hollow: tested.length ? "{{plane.test}}" : "",
     });
@@ -103,7 +106,7 @@ export function makeControls(presses) {
     );
     changed("optimizer", list => set("optimizer", list.value));
     changed("decay", list => set("decay", +list.value));
-    changed("loss-name", list => set("loss", list.value, () => experiment.reassemble()));
+    changed("loss-name", list => set("loss", list.value, () => experiment.useLoss()));
     changed("activation", list =>
       change(() => {
         const last = experiment.activations.at(-1);

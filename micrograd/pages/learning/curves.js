@@ -1,7 +1,7 @@
 // Curves over the steps of training: one or two lines, the second dashed, and a dot at the present.
 
 import {$} from "../shared/elements.js";
-import {decimals, percent} from "../shared/numbers.js";
+import {decimals, percent, rough} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {prepared, theme, ticks} from "./canvas.js";
 
@@ -26,29 +26,31 @@ export function showCurve(id, {steps, unit, main, other, now, height, both}) {
 function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   const [context, width] = prepared(canvas, height);
   const box = {left: 40, right: width - 8, top: 9, bottom: height - 20};
-  // A first loss out of all proportion would press the rest of the curve flat.
   const known = lines.flatMap(({numbers}) => numbers.filter(y => y !== null && Number.isFinite(y)));
-  const sorted = known.slice().sort((a, b) => a - b);
-  const most = sorted.length ? sorted[sorted.length - 1] : 1;
-  const usual = sorted.length ? 4 * sorted[Math.floor(0.9 * (sorted.length - 1))] : 1;
-  const low = Math.min(0, sorted[0] || 0),
-    high = top || upperEnd(low, Math.max(Math.min(most, usual), 1e-9));
+  const sorted = known.sort((a, b) => a - b),
+    most = sorted.at(-1) ?? 1;
+  // A few losses out of all proportion would press the rest of the curve flat: then the axis has powers of ten.
+  const isLog = !top && sorted[0] >= 0 && most > 10 * sorted[Math.floor(0.9 * (sorted.length - 1))];
+  const scale = value => (isLog ? Math.log10(Math.max(value, most * 1e-6)) : value);
+  const low = isLog ? Math.floor(scale(sorted[0])) : Math.min(0, sorted[0] || 0),
+    high = top || (isLog ? Math.ceil(scale(most)) : upperEnd(low, Math.max(most, 1e-9)));
   const first = steps[0] || 0,
     end = Math.max(first + 1, steps[steps.length - 1] || 0);
   const x = i => box.left + ((steps[i] - first) / (end - first)) * (box.right - box.left);
-  const y = value => box.bottom - ((Math.min(value, high) - low) / (high - low)) * (box.bottom - box.top);
+  const y = value => box.bottom - ((Math.min(scale(value), high) - low) / (high - low)) * (box.bottom - box.top);
 
   context.strokeStyle = theme.hairline;
   context.lineWidth = 1;
   context.fillStyle = theme.faint;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const [value, text] of ticks(low, high, 3)) {
+  for (const [at, text] of ticks(low, high, 3)) {
+    const value = isLog ? 10 ** at : at;
     context.beginPath();
     context.moveTo(box.left, y(value));
     context.lineTo(box.right, y(value));
     context.stroke();
-    context.fillText(top ? `${Math.round(100 * value)}%` : text, box.left - 5, y(value));
+    context.fillText(top ? `${Math.round(100 * value)}%` : isLog ? rough(value, 6) : text, box.left - 5, y(value));
   }
   context.textBaseline = "top";
   const last = filled(end === 1 ? "{{curve.end.one}}" : "{{curve.end}}", {n: end, unit});

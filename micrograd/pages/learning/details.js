@@ -5,6 +5,7 @@ import {$, button, make, row, strong} from "../shared/elements.js";
 import {word} from "../shared/glossary.js";
 import {inFormula, number} from "../shared/numbers.js";
 import {filled, partsOf} from "../shared/texts.js";
+import {INPUTS} from "./assembly.js";
 import {showCurve} from "./curves.js";
 import {OPTIMIZERS} from "./optimizers.js";
 import {pointsOf} from "./pasted.js";
@@ -17,6 +18,7 @@ import {
   clock,
   deletePoint,
   experiment,
+  reveal,
   setExamples,
   setWeight,
   withPoint,
@@ -25,6 +27,7 @@ import {predicted} from "./training.js";
 
 const NUDGE = 0.01;
 const SHARES = Array.from({length: 61}, (_, i) => i / 20); // of the last step, and on to three times as far
+const OPENED = ["csv", "script", "slice", "table"]; // by buttons elsewhere
 // Words of the field in gaps of sentences, by their names in words.js.
 const TERMS = Object.entries(JSON.parse("{{term.*}}"));
 
@@ -67,9 +70,11 @@ function updateLines(name, figures, k) {
   return [...lines, ["", step, "{{weight.moves}}"]];
 }
 
-// Takes points that were pasted.
-function takePoints(points) {
+// Takes points that were pasted, for the network that can learn from them.
+function takePoints(points, isCurve) {
+  const plane = experiment.shapes.find(shape => shape !== "curve");
   change(() => {
+    if (isCurve !== experiment.isCurve) experiment.useData(isCurve ? "curve" : plane);
     Object.assign(experiment, {examples: experiment.divided(points), byHand: true});
     experiment.look();
   });
@@ -78,7 +83,8 @@ const changePoint = (point, changed) => setExamples(withPoint(point, changed));
 
 export function makeDetails() {
   const place = $("details");
-  let frames = 0;
+  let frames = 0,
+    last; // the kind shown before
   const head = (title, about = "") => {
     const close = button("×", () => choose({}), "{{details.close}}");
     return make("div", "top", make("h2", "", title), make("span", "faint", about), close);
@@ -107,11 +113,14 @@ export function makeDetails() {
     place.replaceChildren(...parts);
     place.querySelector(".scroll")?.scrollTo(0, top);
     if (chosen.kind === "slice" && experiment.moved) drawSlice();
+    if (chosen.kind !== last && OPENED.includes(chosen.kind) && last !== undefined) reveal(place);
+    last = chosen.kind ?? "";
     if (held) [...place.querySelectorAll("[aria-label]")].find(e => e.ariaLabel === held)?.focus();
   }
 
   function introduction() {
     const step = (name, kind, text, values = {}) => make("li", "", strong(`${name} `, kind), ...sentence(text, values));
+    const inputs = INPUTS.slice(0, experiment.isCurve ? 1 : 2).join(", ");
     const last = button("{{how.last}}", () => choose({...attention.chosen, kind: "slice", slice: true}));
     const all = button("{{how.all}}", () => choose({...attention.chosen, kind: "table", table: true}));
     return [
@@ -119,7 +128,7 @@ export function makeDetails() {
       make(
         "ol",
         "how",
-        step("{{how.forward.name}}", "", "{{how.forward}}"),
+        step("{{how.forward.name}}", "", "{{how.forward}}", {inputs}),
         step("{{how.backward.name}}", "gradient", "{{how.backward}}", {n: experiment.training.p.length}),
         step("{{how.step.name}}", "", "{{how.step}}"),
       ),
@@ -149,7 +158,7 @@ export function makeDetails() {
   function sliceDetail() {
     const top = head("{{slice.title}}");
     if (!experiment.moved) return [top, paragraph("{{slice.none}}")];
-    const figure = make("figure", "", make("span", {id: "slice-now", class: "number"}));
+    const figure = make("figure", "", "{{slice.now}} ", make("span", {id: "slice-now", class: "number"}));
     figure.append(make("canvas", {id: "slice", role: "img"}));
     return [top, figure, make("p", "faint", "{{slice.about}}")];
   }
@@ -162,13 +171,14 @@ export function makeDetails() {
 
   // Points from a table, one in each line.
   function pasteDetail() {
-    const {names} = experiment.data;
+    const {names, curve, inputs} = experiment.data;
+    const widths = [...(experiment.isFixed && inputs === 1 ? [] : [3]), ...(curve ? [2] : [])];
     const area = make("textarea", {spellcheck: "false", "aria-label": "{{csv.name}}"});
     area.placeholder = [`x1, x2, class`, `0.5, -1.2, ${names[0]}`, `-0.3, 0.8, ${names[1]}`].join("\n");
     const said = make("output", {"aria-live": "polite"});
     const use = button("{{csv.use}}", () => {
-      const {points, error} = pointsOf(area.value, names, MOST_POINTS);
-      if (points) takePoints(points);
+      const {points, isCurve, error} = pointsOf(area.value, names, MOST_POINTS, widths);
+      if (points) takePoints(points, isCurve);
       said.className = error ? "wrong" : "";
       said.textContent = error ?? filled("{{csv.read}}", {n: points.length});
     });
@@ -226,7 +236,7 @@ export function makeDetails() {
   }
 
   function pointDetail(point) {
-    const {training, data, loss, isFixed} = experiment;
+    const {training, data, loss, isFixed, isCurve} = experiment;
     const {x, y, label, test} = experiment.examples[point];
     const own = training.program.measure(training.p, x, y, label, training.scores);
     const guess = predicted(training.scores, loss.threshold);
@@ -237,8 +247,8 @@ export function makeDetails() {
     const change = ({target}) => changePoint(point, {label: +target.value});
     const fields = [
       field("x1", x, number => changePoint(point, {x: number}), "x₁"),
-      field("x2", y, number => changePoint(point, {y: number}), "x₂"),
-      make("select", {"aria-label": "{{point.class}}", change}, ...options),
+      field(isCurve ? "y" : "x2", y, number => changePoint(point, {y: number}), isCurve ? "y" : "x₂"),
+      ...(isCurve ? [] : [make("select", {"aria-label": "{{point.class}}", change}, ...options)]),
       button("{{point.delete}}", deletePoint),
     ];
     const says = {
@@ -246,12 +256,18 @@ export function makeDetails() {
       guess: make("bdi", "", data.names[guess]),
       verdict: guess === label ? "{{point.right}}" : strong("{{point.wrong}}", "wrong"),
       x: strong(number(own)),
+      y: strong(number(y)),
     };
+    const told = isCurve
+      ? "{{point.says.curve}}"
+      : training.scores.length > 1
+        ? "{{point.says.many}}"
+        : "{{point.says}}";
     const neurons = [paragraph("{{point.neurons}}"), make("p", "faint", "{{point.press}}")];
     return [
       head(test ? "{{point.test}}" : "{{point.training}}"),
       make("div", "row", ...fields),
-      paragraph(training.scores.length > 1 ? "{{point.says.many}}" : "{{point.says}}", says),
+      paragraph(told, says),
       ...(isFixed ? [] : neurons),
     ];
   }

@@ -6,7 +6,7 @@ import {INPUTS, inputWeight, perceptron, whole, withLoss} from "./assembly.js";
 import {flattened} from "./flat.js";
 import {useOptimizers} from "./optimizers.js";
 import {Random} from "./random.js";
-import {samples} from "./samples.js";
+import {ONLY_TWO, SHAPES, samples} from "./samples.js";
 import {aroundPoints} from "./sight.js";
 import {Training} from "./training.js";
 
@@ -25,7 +25,7 @@ export class Experiment {
     this.classes = data.names.length;
     this.outputs = own ? (this.isFixed ? own.piece.outputs.length : own.sizes[own.sizes.length - 1]) : 1;
     this.settings = {
-      data: isOwnData ? "yours" : "moons",
+      data: isOwnData ? "yours" : data.inputs === 1 ? "curve" : "moons",
       size: 100,
       noise: 0.1,
       share: isOwnData ? 0 : 0.2,
@@ -38,7 +38,7 @@ export class Experiment {
       loss: data.losses[0].name,
     };
     useOptimizers(data.optimizers);
-    this.sizes = own ? own.sizes : [2, 8, 8, 1];
+    this.sizes = own ? own.sizes : [data.inputs, 8, 8, 1];
     this.activations = own ? own.activations : ["tanh", "tanh", "linear"];
     this.initial = {settings: {...this.settings}, sizes: this.sizes, activations: this.activations};
     this.ratio = 1.3; // of the plane: width over height
@@ -56,6 +56,18 @@ export class Experiment {
   get hidden() {
     return this.isFixed ? [] : this.sizes.slice(1, -1);
   }
+  // Whether each point is a number x and a number y to predict, not a place in the plane and its class.
+  get isCurve() {
+    const {data} = this.settings;
+    return data === "curve" || (data === "yours" && this.data.inputs === 1);
+  }
+  // The data to choose from.
+  get shapes() {
+    const {data, isFixed, classes} = this;
+    const isPlane = shape => (classes === 2 || !ONLY_TWO.includes(shape)) && !(isFixed && data.inputs === 1);
+    const drawn = Object.keys(SHAPES).filter(shape => (shape === "curve" ? data.curve : isPlane(shape)));
+    return data.examples ? ["yours", ...drawn] : drawn;
+  }
   get settingsOfStep() {
     return {...this.settings, ...this.data.fixed};
   }
@@ -68,7 +80,7 @@ export class Experiment {
     this.sizes = this.initial.sizes;
     this.activations = this.initial.activations;
     this.undone = [];
-    if (!this.isFixed && state.hidden) this.rebuild(state.hidden, state.activation);
+    if (!this.isFixed) this.rebuild(state.hidden ?? this.hidden, state.activation);
     this.drawExamples();
     if (state.points) {
       this.examples = state.points;
@@ -81,7 +93,7 @@ export class Experiment {
     if (state.weights && state.weights.length === this.training.p.length) {
       this.training.p.set(state.weights);
       this.training.steps = state.step || 0;
-      this.curves = Object.fromEntries(Object.keys(this.curves).map(name => [name, []]));
+      this.clearCurves();
       this.note();
     } else if (data.optimizer && !isLinked) {
       this.training.updates = data.optimizer.step;
@@ -94,13 +106,13 @@ export class Experiment {
     const before = this.activations.length > 1 ? this.activations[0] : "tanh";
     if (activation || hidden.join() !== this.hidden.join())
       this.activations = [...hidden.map(() => activation || before), last];
-    this.sizes = [2, ...hidden, this.outputs];
+    this.sizes = [this.isCurve ? 1 : 2, ...hidden, this.outputs];
   }
 
   // Functions for the present network and loss; `weights` where training goes on.
   assemble(weights) {
     const {data, settings} = this;
-    this.loss = data.losses.find(l => l.name === settings.loss);
+    this.loss = this.isCurve ? data.curve : data.losses.find(l => l.name === settings.loss);
     this.model = this.isFixed ? whole(this.own.piece) : perceptron(this.sizes, this.activations, data.pieces);
     // The line of each parameter in the picture of an MLP: {layer, index, input}. The bias comes last in its neuron.
     this.lines = this.model.layers.flatMap((neurons, k) =>
@@ -122,6 +134,12 @@ export class Experiment {
     this.training.restore(before);
   }
 
+  // Numbers of two losses would not belong on one curve.
+  useLoss() {
+    this.reassemble();
+    this.clearCurves();
+  }
+
   // Weights as Python draws them: uniform in [-1, 1), biases 0.
   drawnWeights() {
     const random = new Random(this.settings.seed),
@@ -138,11 +156,14 @@ export class Experiment {
   startAgain(weights = this.isFixed ? this.own.weights : this.drawnWeights()) {
     this.training = null;
     this.assemble(weights);
-    this.curves = {steps: [], loss: [], testLoss: [], accuracy: [], testAccuracy: []};
+    this.clearCurves();
     this.trouble = "";
     this.note();
   }
 
+  clearCurves() {
+    this.curves = {steps: [], loss: [], testLoss: [], accuracy: [], testAccuracy: []};
+  }
   drawExamples() {
     const {settings, data, classes} = this;
     this.byHand = false;
@@ -153,13 +174,22 @@ export class Experiment {
     this.examples = this.divided(points);
     this.look();
   }
+  // Other data; with another number of inputs, the network begins again.
+  useData(name) {
+    const before = this.isCurve;
+    this.settings.data = name;
+    this.drawExamples();
+    if (this.isCurve === before) return;
+    this.rebuild(this.hidden);
+    this.startAgain();
+  }
   // The first ones are for testing.
   divided(points) {
     const tests = Math.round(this.settings.share * points.length);
     return points.map((e, i) => ({...e, test: i < tests}));
   }
   look() {
-    this.view = aroundPoints(this.examples, this.ratio);
+    this.view = aroundPoints(this.examples, this.ratio, this.isCurve);
   }
 
   // ---- Training
@@ -287,7 +317,7 @@ export class Experiment {
       inner.pop();
       bends.pop();
     }
-    this.sizes = [2, ...inner, sizes[sizes.length - 1]];
+    this.sizes = [sizes[0], ...inner, sizes[sizes.length - 1]];
     this.activations = [...bends, activations[activations.length - 1]];
     this.startAgain();
   }

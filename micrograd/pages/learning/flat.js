@@ -70,10 +70,10 @@ export function flattened(model, losses) {
     losses.map((piece, label) => {
       const here = [],
         root = piece.outputs[0];
-      for (const [k, node] of piece.inputs.entries()) here[node] = named[outputs[k]];
+      for (const [k, node] of piece.inputs.entries()) here[node] = named[outputs[k]] ?? "y"; // y: a number to predict
       const lines = forwardLines(piece, [root], here, "l");
       lines.push(`loss = ${here[root]};`);
-      const receivers = new Map(piece.inputs.map((node, k) => [node, `${slopes[k]} =`]));
+      const receivers = new Map(slopes.map((slope, k) => [piece.inputs[k], `${slope} =`]));
       if (backward) lines.push(...backwardLines(piece, [[root, "u"]], receivers, here, "h"));
       return `case ${label}: { ${lines.join("\n")} break; }`;
     });

@@ -40,13 +40,16 @@ const LESSONS = {
     {state: {...few, settings: moons}, trained: 10, train: 90, right: "c"},
     {state: {...few, settings: moons}, trained: 100, train: 900, right: "b"},
     {state: {...few, settings: {...moons, size: 400}}, train: 500, right: "a"},
-    {state: {...few, settings: {...moons, decay: 0.03}}, train: 500, right: "a"},
+    {state: {...few, settings: {...moons, decay: 0.03}}, train: 1000, right: "a"},
   ],
 };
+
+const names = Object.keys(LESSONS);
 
 // Whether the page has what the lessons need: an MLP with one score, and the usual losses.
 const canTeach = ({isFixed, outputs, activations, data}) =>
   !isFixed &&
+  data.inputs === 2 &&
   outputs === 1 &&
   activations.at(-1) === "linear" &&
   ["cross-entropy", "squared error"].every(name => data.losses.some(loss => loss.name === name));
@@ -66,13 +69,30 @@ export function makeLessons() {
 
   const text = part => TOLD[`${lesson}.${at + 1}.${part}`];
   const figures = () => {
-    const {curves, training} = experiment;
+    const {
+      curves,
+      training,
+      settings,
+      loss: {targets},
+    } = experiment;
     const [loss, test] = [curves.loss, curves.testLoss].map(list => decimals(list.at(-1)));
-    return {loss, test, share: percent(curves.accuracy.at(-1)), w: number(training.p[0])};
+    return {
+      loss,
+      test,
+      share: percent(curves.accuracy.at(-1)),
+      w: number(training.p[0]),
+      rate: settings.rate,
+      targets: targets.map(number).join(" {{lesson.or}} "),
+    };
   };
   const train = count => {
     for (let i = 0; i < count; i++) experiment.step();
   };
+  // The page shows only what a lesson needs.
+  function showTeaching(isOn) {
+    attention.isTaught = isOn;
+    $("page").classList.toggle("teaching", isOn);
+  }
   function wait(isAsking) {
     attention.asking = isAsking;
     for (const id of GROUND) $(id).inert = isAsking;
@@ -86,6 +106,7 @@ export function makeLessons() {
     const from = figures();
     experiment.training.backward(experiment.trained);
     from.g = number(experiment.training.G[0]);
+    from.move = number(Math.abs(experiment.settings.rate * experiment.training.G[0]));
     const answers = ["a", "b", "c"].map(name => button(text(name), () => answer(name, from)));
     show(make("p", "", filled(text("ask"), from)), make("div", "row", ...answers));
     if (at) answers[0].focus();
@@ -100,15 +121,20 @@ export function makeLessons() {
     experiment.note();
     wait(false);
     const to = Object.fromEntries(Object.entries(figures()).map(([key, said]) => [`${key}2`, said]));
-    const verdict = name === step.right ? strong("{{lesson.right}}") : strong("{{lesson.wrong}}", "wrong");
+    const verdict =
+      name === step.right
+        ? strong("{{lesson.right}}")
+        : strong(filled("{{lesson.wrong}}", {answer: text(step.right)}), "wrong");
     const isLast = at === LESSONS[lesson].length - 1;
     const next = isLast ? button("{{lesson.end}}", leave) : button("{{lesson.next}}", () => go(1));
     next.className = "main";
+    const following = names[names.indexOf(lesson) + 1];
+    const others = isLast && following ? [button("{{lesson.following}}", () => start(following))] : [];
     show(
       make("p", "", filled(text("ask"), from)),
       make("p", "", filled("{{lesson.predicted}} ", {answer: text(name)}), verdict),
       make("p", "", filled(text("why"), {...from, ...to})),
-      make("div", "row", next),
+      make("div", "row", next, ...others),
     );
     showOther();
     next.focus();
@@ -122,6 +148,7 @@ export function makeLessons() {
     const top = make("div", "row", make("h2", "", title), button("×", leave, "{{lesson.leave}}"));
     $("lesson").replaceChildren(top, ...parts);
     $("lesson").hidden = false;
+    showTeaching(true);
     $("sentence").hidden = true;
   }
   // Back to what there was before the lesson.
@@ -130,6 +157,7 @@ export function makeLessons() {
     const {kept, undone} = before;
     before = null;
     $("lesson").hidden = true;
+    showTeaching(false);
     $("sentence").hidden = false;
     $("lessons").value = "";
     wait(false);
@@ -138,14 +166,15 @@ export function makeLessons() {
     showOther();
   }
 
-  $("lessons").append(...Object.keys(LESSONS).map(name => new Option(TOLD[`${name}.title`], name)));
-  $("lessons").hidden = !canTeach(experiment);
-  $("lessons").addEventListener("change", ({target}) => {
-    if (!target.value) return leave();
+  function start(name) {
     before ??= {kept: experiment.kept(), undone: experiment.undone};
-    lesson = target.value;
+    $("lessons").value = lesson = name;
     at = 0;
     ask();
-  });
+  }
+
+  $("lessons").append(...names.map(name => new Option(TOLD[`${name}.title`], name)));
+  $("lessons").hidden = !canTeach(experiment);
+  $("lessons").addEventListener("change", ({target}) => (target.value ? start(target.value) : leave()));
   return leave;
 }

@@ -122,7 +122,7 @@ export function makeNetwork(place, {onNeuron, onPoint, onLine = null, onSize = n
       for (const path of paths) path.setAttribute("d", bend(line));
       Object.assign(paths[0].style, {
         opacity: isChosen || isNear ? 1 : (0.55 + 0.45 * size) * (chosen ? 0.6 : 1),
-        stroke: Number.isNaN(weight) ? theme.hairline : theme[hue],
+        stroke: Number.isNaN(weight) ? theme.hairline : weight ? theme[hue] : theme.frame, // 0 has no sign
         strokeWidth: 0.9 + 5.1 * size + (isChosen ? 2 : 0),
         strokeDasharray: isGradient && weight < 0 ? "5 4" : "",
       });

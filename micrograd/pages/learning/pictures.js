@@ -20,7 +20,9 @@ export function makePictures(network) {
     frames = 0;
 
   function draw() {
-    const {isFixed, outputs, program, training, loss, examples, view, ratio, sizes} = experiment;
+    const {isFixed, isCurve, outputs, program, training, loss, examples, view, sizes} = experiment,
+      {low, high, ratio} = view,
+      placeAt = share => low[0] + share * (high[0] - low[0]);
     const rows = Math.round(COLUMNS / ratio),
       few = Math.round(FEW / ratio);
     const neurons = isFixed ? outputs : sizes.slice(1).reduce((a, b) => a + b);
@@ -35,8 +37,8 @@ export function makePictures(network) {
     geometry = drawPlane($("boundary"), {
       grid: {columns: COLUMNS, rows, surfaces: scores},
       ...view,
-      ratio,
       points: examples,
+      curve: isCurve ? [...scores[0].slice(0, COLUMNS)].map((z, i) => [placeAt(i / (COLUMNS - 1)), z]) : null,
       inside: looked ? seenBy(pointed, surfaces, rows) : null,
       chosen: chosen.point,
     });

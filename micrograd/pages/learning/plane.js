@@ -112,7 +112,8 @@ function drawMarker(context, label, x, y, size, hollow = false) {
 //   low, high  the corners; ratio: width over height
 //   points     [{x, y, label, test}]; chosen: the index of the one to mark
 //   truth      a polyline of the boundary that generated the points, or null
-export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chosen = -1, truth = null}) {
+//   curve      instead of classes, a polyline of what the model predicts
+export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chosen = -1, truth = null, curve = null}) {
   const margin = {left: 30, right: 4, top: 4, bottom: 20};
   // In a frame that is not displayed yet the width is 0.
   const inner = Math.max(60, canvas.clientWidth - margin.left - margin.right);
@@ -121,33 +122,30 @@ export function drawPlane(canvas, {grid, inside, low, high, ratio, points, chose
   const across = x => box.x + ((x - low[0]) / (high[0] - low[0])) * box.width;
   const up = y => box.y + (1 - (y - low[1]) / (high[1] - low[1])) * box.height;
   const {columns, rows, surfaces} = grid;
-  const image =
-    inside ||
-    picture(columns, rows, i => {
-      const [label, lead] = leading(surfaces, i);
-      return mixed(theme.ground, theme.shades[label], 0.25 + 0.75 * lead);
-    });
+  const classAt = i => {
+    const [label, lead] = leading(surfaces, i);
+    return mixed(theme.ground, theme.shades[label], 0.25 + 0.75 * lead);
+  };
+  const image = inside || (curve ? null : picture(columns, rows, classAt));
   context.save();
   context.beginPath();
   context.rect(box.x, box.y, box.width, box.height);
   context.clip();
-  stretch(context, image, box.x, box.y, box.width, box.height);
+  if (image) stretch(context, image, box.x, box.y, box.width, box.height);
   context.strokeStyle = theme.ink;
   context.lineWidth = 1.8;
   context.lineJoin = "round";
   context.globalAlpha = inside ? 0.35 : 1;
   const place = (x, y) => [box.x + (x / (columns - 1)) * box.width, box.y + (1 - y / (rows - 1)) * box.height];
-  for (const surface of leads(surfaces)) traceZero(context, surface, columns, rows, place);
+  for (const surface of curve ? [] : leads(surfaces)) traceZero(context, surface, columns, rows, place);
   context.globalAlpha = 1;
-  if (truth) {
-    context.setLineDash([6, 4]);
-    for (const line of truth) {
-      context.beginPath();
-      line.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](across(x), up(y)));
-      context.stroke();
-    }
-    context.setLineDash([]);
+  context.setLineDash(truth ? [6, 4] : []);
+  for (const line of truth ?? [curve ?? []]) {
+    context.beginPath();
+    line.forEach(([x, y], i) => context[i ? "lineTo" : "moveTo"](across(x), up(y)));
+    context.stroke();
   }
+  context.setLineDash([]);
   const size = Math.max(3.2, Math.min(5.5, inner / 80, 70 / Math.sqrt(points.length)));
   points.forEach(({x, y, label, test}) => drawMarker(context, label, across(x), up(y), size, test));
   if (points[chosen]) {

@@ -25,6 +25,8 @@ export const SHAPES = {
       side = random.next() < 0.5 ? -1 : 1;
     return [side * x, label ? -side * y : side * y];
   },
+  // x and a number to predict
+  curve: (_, along) => [4 * along - 2, Math.sin(8 * along - 4)],
 };
 export const ONLY_TWO = ["moons", "xor"]; // shapes of two classes
 
@@ -32,13 +34,14 @@ export const ONLY_TWO = ["moons", "xor"]; // shapes of two classes
 export function samples({shape, size, noise, seed, classes}) {
   const random = new Random(seed),
     examples = [],
-    used = ONLY_TWO.includes(shape) ? 2 : classes;
+    used = shape === "curve" ? 1 : ONLY_TWO.includes(shape) ? 2 : classes,
+    across = shape === "curve" ? 0 : noise;
   for (let label = 0; label < used; label++) {
     const count = Math.floor((size + used - 1 - label) / used);
     for (let i = 0; i < count; i++) {
       const along = shape === "circles" ? i / count : i / Math.max(1, count - 1);
       const [x, y] = SHAPES[shape](label, along, random, classes);
-      examples.push({x: x + noise * random.normal(), y: y + noise * random.normal(), label});
+      examples.push({x: x + across * random.normal(), y: y + noise * random.normal(), label});
     }
   }
   const short = x => Math.round(x * 1e4) / 1e4; // as an address keeps it

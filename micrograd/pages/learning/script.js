@@ -23,7 +23,7 @@ export function hasScript({isFixed, loss, trained, training, activations}) {
 
 // The script for "micrograd" or "PyTorch".
 export function scriptOf(experiment, name) {
-  const {data, settings, loss, trained, tested, training, sizes, activations} = experiment;
+  const {data, settings, loss, trained, tested, training, sizes, activations, isCurve} = experiment;
   const notes = [
     tested.length && filled("{{script.tests}}", {n: tested.length}),
     settings.batch < trained.length && filled("{{script.batch}}", {n: settings.batch}),
@@ -39,8 +39,9 @@ export function scriptOf(experiment, name) {
     class: call.split("(")[0],
     optimizer: filled(call, settings),
     loss: name === "micrograd" ? loss.function : loss.pytorch,
-    X: listed(trained.map(({x, y}) => [x, y])),
-    y: listed(trained.map(({label}) => loss.targets[label])),
+    inputs: sizes[0],
+    X: listed(trained.map(({x, y}) => (isCurve ? [x] : [x, y]))),
+    y: listed(trained.map(({y, label}) => (isCurve ? y : loss.targets[label]))),
     weights: listed([...training.p]),
     rows: listed(experiment.rows()),
     modules: modules.join(",\n    "),

@@ -6,16 +6,27 @@ import {filled} from "../shared/texts.js";
 import {experiment} from "./state.js";
 
 export function say() {
-  const {curves, training, examples} = experiment,
+  const {curves, training, examples, isCurve} = experiment,
     share = curves.accuracy.at(-1);
   write(
     $("figures"),
     share === null
       ? []
-      : [[filled("{{train.figures}}", {n: training.steps, loss: decimals(curves.loss.at(-1)), share: percent(share)})]],
+      : [
+          [
+            filled(isCurve ? "{{train.figures.curve}}" : "{{train.figures}}", {
+              n: training.steps,
+              loss: decimals(curves.loss.at(-1)),
+              share: percent(share),
+            }),
+          ],
+        ],
   );
   write($("said"), whatNow());
-  $("boundary").setAttribute("aria-label", filled("{{plane.says}}", {n: examples.length, share: percent(share)}));
+  $("boundary").setAttribute(
+    "aria-label",
+    filled(isCurve ? "{{plane.says.curve}}" : "{{plane.says}}", {n: examples.length, share: percent(share)}),
+  );
 }
 
 // Replaces what a place says, if it is something new: a list of [text, kind].

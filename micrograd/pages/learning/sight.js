@@ -2,15 +2,15 @@
 
 import {ofSign, picture} from "./canvas.js";
 
-// The rectangle around the points, with a margin, both axes in the same unit: its corners.
-export function aroundPoints(points, ratio) {
+// The rectangle around the points, with a margin: its corners. Both axes have the same unit, unless they are `free`.
+export function aroundPoints(points, ratio, free = false) {
   const ends = key =>
     points.length ? [Math.min(...points.map(p => p[key])), Math.max(...points.map(p => p[key]))] : [-1, 1];
   const [[left, right], [bottom, top]] = [ends("x"), ends("y")];
-  const height = 1.24 * Math.max(top - bottom, (right - left) / ratio, 0.5),
-    width = height * ratio;
+  const height = 1.24 * (free ? top - bottom || 1 : Math.max(top - bottom, (right - left) / ratio, 0.5)),
+    width = free ? 1.1 * (right - left || 1) : height * ratio;
   const [x, y] = [(left + right) / 2, (bottom + top) / 2];
-  return {low: [x - width / 2, y - height / 2], high: [x + width / 2, y + height / 2]};
+  return {ratio, low: [x - width / 2, y - height / 2], high: [x + width / 2, y + height / 2]};
 }
 
 // The outputs of `count` neurons at columns × rows places, in rows from the bottom.

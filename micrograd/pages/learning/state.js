@@ -16,11 +16,20 @@ export const attention = {
   pointed: null, // the neuron pointed at
   hue: "weights", // what the lines of the network show
   brush: 0, // the class of new points
+  isTaught: false, // whether a lesson goes on
   asking: false, // whether a lesson waits for an answer
 };
 
 // The functions that draw everything, and that bring the controls to the present state.
 export const panels = {draw: () => {}, controls: () => {}};
+
+/** Scrolls a panel into view, below the plane where that stays in view. */
+export function reveal(panel) {
+  const plane = $("plane");
+  const covered = getComputedStyle(plane).position === "sticky" ? plane.offsetHeight : 0;
+  panel.style.scrollMarginTop = `${covered + 8}px`;
+  panel.scrollIntoView({block: covered ? "start" : "nearest"});
+}
 
 export const ask = oncePerFrame(() => panels.draw());
 
@@ -113,7 +122,7 @@ export function setExamples(list, point = attention.chosen.point) {
   });
 }
 export function addPoint(x, y) {
-  const added = {x, y, label: attention.brush, test: false};
+  const added = {x, y, label: experiment.isCurve ? 0 : attention.brush, test: false};
   if (experiment.examples.length < MOST_POINTS) setExamples([...experiment.examples, added]);
 }
 export function deletePoint() {

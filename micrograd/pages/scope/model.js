@@ -28,6 +28,7 @@ export class Model {
     this.gradients = new Float64Array(this.count);
     this.optimizer = optimizerOf(optimizer);
     this.rate = optimizer.rate;
+    this.rule = optimizer.name;
     this.begin(this.hasUntrained ? "trained" : "untrained");
   }
 
@@ -67,10 +68,15 @@ export class Model {
     return {op: this.given.ops[table[i]], slots: [...table.subarray(i + 3, i + 3 + table[i + 2])]};
   }
 
-  // One training step with the next text; returns its loss.
-  step() {
-    const {texts, gradients, optimizer} = this.given;
-    this.load(texts[this.taken % texts.length]);
+  // The text that the next step reads.
+  get next() {
+    const {texts} = this.given;
+    return texts[this.taken % texts.length];
+  }
+  // One training step; returns the loss of its text.
+  step(codes = this.next) {
+    const {gradients, optimizer} = this.given;
+    this.load(codes);
     const loss = this.forward();
     this.backward();
     this.time++;

@@ -1,6 +1,7 @@
 // What the numbers in the memory of a model are called, and how the calls that made them lie in each other. Knows
 // no element of the page.
 
+import {number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 
 // The boxes to show, by position: {name, slots, signature, inside}. A call that returns a single number is left
@@ -68,7 +69,15 @@ export function namesOf(model, tops) {
     if (kind === "constant") return "";
     if (found.has(slot)) return filled("{{microscope.at}}", found.get(slot));
     if (givers.has(slot)) return filled("{{microscope.gradient.of}}", {name: nameOf(givers.get(slot))});
-    return "{{microscope.step}}";
+    const {op, slots} = model.operation(slot),
+      n = slots.length,
+      sign = {"*": "×", "-": "−", "/": "÷", "+": "+"}[op];
+    if (op === "take") return nameOf(slots[1 + model.memory[slots[0]]]); // an entry of a table
+    if (op === "dot") return filled("{{microscope.step.dot}}", {n: n / 2});
+    const isExp = slots.every(k => model.placeOf.has(k) && model.operation(k).op === "exp");
+    if (op === "sum") return filled(isExp ? "{{microscope.step.exps}}" : "{{microscope.step.sum}}", {n});
+    const [a, b] = slots.map(k => (k < count || found.has(k) ? nameOf(k) : number(model.memory[k])));
+    return sign && n === 2 ? `${a} ${sign} ${b}` : filled("{{microscope.step}}", {op: sign ?? op, of: a});
   }
   return {kindOf, nameOf};
 }
