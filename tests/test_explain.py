@@ -491,7 +491,7 @@ def test_a_network_opens_as_neurons_that_unfold_down_to_one_scalar(shown):
         assert {"L0.n1.w0", "L0.n1.w1", "L0.n1.b"} < set(unfolded)
         page.get_by_role("button", name="Fold L0.n1").click()
         assert cards(page) == before
-        page.get_by_role("button", name="Unfold", exact=True).click()
+        page.get_by_role("button", name="Unfold: ").click()
         assert len(cards(page)) > len(before)
         names = page.locator("#graph .card title").all_text_contents()
         assert any("model.layers[0].neurons" in name for name in names)
@@ -506,6 +506,38 @@ def test_a_folded_neuron_obeys_the_chain_rule(shown):
             assert False not in chains
 
 
+def test_a_box_tells_of_the_parameters_inside_and_constants_get_no_gradient(shown):
+    w, b = Value(3.0, label="w"), Value(1.0, label="b")
+
+    def unit(x):
+        return (w * x + b).tanh()
+
+    def program():
+        return unit(2.0) / 4.0
+
+    with shown(calls(program), of={"parameters": [w, b], "level": 0}) as page:
+        step_to(page, -2)
+        assert "leaves inside it (2)" in page.locator("#sentenceNow").inner_text()
+        assert page.evaluate("page.stage.cards.get('b0').back.textContent") == "2 inside"
+        ways = page.evaluate(
+            "page.stage.arrows.filter(({group}) => group.matches('.still'))"
+            ".map(({group}) => group.matches('.passed'))"
+        )
+        assert ways == [False]
+
+
+def test_what_passes_through_a_loop_is_called_by_its_first_leaf():
+    def spring():
+        x, v = Value(1.0, label="position"), Value(0.0, label="speed")
+        for _ in range(3):
+            v = v - x * 0.1
+            x = x + v * 0.1
+        return x * x
+
+    names = boxes_of(graph(calls(spring)))[2].values()
+    assert {"position₁", "speed₁", "position₃"} < {*names}
+
+
 def test_40_000_nodes_open_as_a_loop(shown):
     y = Value(1.0, label="x")
     for _ in range(13_500):
@@ -513,7 +545,7 @@ def test_40_000_nodes_open_as_a_loop(shown):
     assert len(topological_order(y)) > 40_000
     with shown(y) as page:
         assert len(cards(page)) <= 40
-        page.get_by_role("button", name="Unfold", exact=True).click()  # one step of a loop
+        page.get_by_role("button", name="Unfold: ").click()  # one step of a loop
         assert "tanh" in page.locator("#graph .sign").all_text_contents()
         step_to(page, -1)
         compared(page, y)

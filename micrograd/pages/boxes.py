@@ -13,10 +13,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from micrograd.draw.hierarchy import LEVELS, Hierarchy
+from micrograd.draw.hierarchy import LEVELS, LOWERED, Hierarchy, Part
 from micrograd.draw.parts import Made
 from micrograd.draw.records import Graph
 from micrograd.pages.texts import texts_of
@@ -51,9 +51,12 @@ def boxes_of(
         mine = sorted(tree.outputs[part])
         for k, i in enumerate(mine, 1):
             label_of[i] = part.label + (f"[{k}]" if len(mine) > 1 else "")
+    states = {i: name for part in (tree.root, *tree.parts) for i, name in _states(tree, part)}
+    label_of |= states
     for root in tree.results[:1]:
         around = [part.kind for part in tree.box_of[root].path()]
-        if tree.parts and drawn.values[1:] and (tree.is_called or "call" not in around):
+        is_loss = tree.is_called or "call" not in around
+        if tree.parts and drawn.values[1:] and is_loss and root not in states:
             label_of[root] = "loss"
     texts = words or texts_of("en")
 
@@ -81,3 +84,17 @@ def boxes_of(
     if level in LEVELS and len(tree.view(opened).nodes) > UNFOLDED:
         opened = tree.first_view()
     return boxes, [box.index for box in tree.box_of], label_of, sorted(box.index for box in opened)
+
+
+def _states(tree: Hierarchy, part: Part) -> Iterator[tuple[int, str]]:
+    # What a loop computes from its own last value, by the name of the leaf with which it began: the
+    # first step makes position₁ of position.
+    outputs = [tree.outputs[step] for step in part.parts if step.kind == "step"]
+    for node in outputs[0] if outputs else ():
+        for k, leaf in enumerate(tree.operands[node]):
+            chain = [node]
+            for some in outputs[1:]:
+                chain += [i for i in some if tree.operands[i][k : k + 1] == chain[-1:]][:1]
+            name = tree.drawn.nodes[leaf].label
+            if name and len(chain) > 1:
+                yield from ((i, name + str(n).translate(LOWERED)) for n, i in enumerate(chain, 1))

@@ -82,6 +82,7 @@ function listenToMenu() {
   listen("larger", () => stage.zoom(1.2));
   listen("fit", () => stage.fit(mostZoom()));
   listen("unfold", unfold);
+  listen("showLegend", () => $("showLegend").setAttribute("aria-expanded", $("legend").classList.toggle("open")));
   listen("openValues", () => showValues());
   listen("save", savePicture);
   listen("round", () => showTour(0));

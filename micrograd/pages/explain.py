@@ -67,8 +67,8 @@ def explain(
         loss: the result to start from. It may be a Value of another engine, if that tells its local
             derivatives (see `micrograd/draw/foreign.py`).
         names: where to look for names, usually `locals()`; see `micrograd.draw.graph.graph`. A node
-            without a name is called by its formula, such as x₁w₁, if that is short; otherwise v₀,
-            v₁, ... after its place in topological order, as in `graph()`.
+            without a name is called by its formula, such as x₁w₁, if that is short; otherwise by
+            its operation: sum, sum₂, ...
         title: title of the page and of the browser window.
         level: what is unfolded at first: 'op', 'neuron' or 'layer'; by default as much as fits
             into 25 cards. Or a depth, or the name of a part: of a function, if the program was run
@@ -105,11 +105,9 @@ def explain(
 
         return backward_film(loss, names, rankdir, dark=dark)
 
-    data = {
-        "graph": _graph_data(loss, drawn, words, level),
-        "example": _example(),
-        "down": rankdir == "TB",
-    }
+    own, example = _graph_data(loss, drawn, words, level), _example()
+    code = {**example.pop("code"), **own.pop("code")}
+    data = {"graph": own, "example": example, "code": code, "down": rankdir == "TB"}
     about = f"page of {n} node{'s' * (n != 1)}"
     return Page("explain", data, about, 760, title, language, texts, film=film)
 
@@ -123,6 +121,10 @@ def _graph_data(
     # What the page needs to know about a graph.
     nodes = drawn.nodes
     boxes, box_of, label_of, opened = boxes_of(drawn, level, words)
+    watched = is_called(drawn.values)
+    if level is None and not watched and len(opened) == sum(b["kind"] != "outside" for b in boxes):
+        # all is in sight: there is nothing to fold
+        boxes, box_of, opened = [], [-1] * len(nodes), []
     texts = [n.short or n.label or label_of.get(i, n.name) for i, n in enumerate(nodes)]
     labels = distinct(texts, "{} ({})")
     recorded = recorded_rules(loss)
@@ -139,7 +141,7 @@ def _graph_data(
         "boxOf": box_of,
         "open": opened,
         # in a large graph, the names of nodes tell in which box they are
-        "byBox": is_called(drawn.values) or len(nodes) > LARGE,
+        "byBox": watched or len(nodes) > LARGE,
         "code": _code(drawn.values),
         "result": loss.item() if math.isfinite(loss.item()) else None,
     }

@@ -20,8 +20,8 @@ TEXT = r"\{\{(\w+\.(?:[\w.]+|\*))\}\}"  # a text of texts.toml, or all that begi
 SHARED = r"\{\{(head|transport|scripts)\}\}"  # a file of HTML that pages share
 IMPORT = re.compile(r'^(?:import [^;]*?|@import )"([^"]+)";\n', re.MULTILINE)  # of .js and .css
 EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
-# A comment that begins a line, up to the next line. No other is removed, as // may be in a string.
-COMMENT = re.compile(r"^[ ]*(?://.*|/\*[\s\S]*?\*/)\n", re.MULTILINE)
+# A comment that begins a line, up to the next; or that ends one, if no string can end after it.
+COMMENT = re.compile(r"""^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// [^"'`\n]*$""", re.MULTILINE)
 
 # What a page may do: run its own scripts, apply its own styles, and show pictures that it made
 # itself. It cannot fetch anything, or evaluate text as code.
@@ -41,10 +41,10 @@ def html_page(
 ) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
 
-    Every page has the tokens of `draw/tokens.py` as CSS variables, then shared/base.css and
-    NAME.css; and a script. What a script or a style imports is joined before it, without the lines
-    of import and export, so no two modules of a page may have the same name at the top level.
-    Comments are left out where they begin a line.
+    Every page has the tokens of `draw/tokens.py` that it uses as CSS variables, then
+    shared/base.css and NAME.css; and a script. What a script or a style imports is joined before
+    it, without the lines of import and export, so no two modules of a page may have the same name
+    at the top level. Comments are left out.
 
     A placeholder with a dot, {{tool.try}}, is a text of texts.toml. It may also be in a string of a
     script, where "{{word.*}}" is the JSON of all texts that begin with `word.`, by the rest of
@@ -67,10 +67,11 @@ def html_page(
     parts = {
         "policy": POLICY,
         "language": language,
-        "css": f"{_tokens()}\n{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}",
+        "css": f"{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}",
         "js": re.sub(TEXT, lambda gap: _in_script(_text(words, gap[1])), js),
         **contents,
     }
+    parts["css"] = f"{_tokens(' '.join(parts.values()))}\n{parts['css']}"
     page = re.sub(SHARED, lambda gap: _file(f"shared/{gap[1]}.html"), _file(f"{name}.html", folder))
 
     def filled(gap: re.Match[str]) -> str:
@@ -99,7 +100,8 @@ def _text(words: Mapping[str, str], key: str) -> str:
     if not key.endswith("*"):
         return words[key]
     begin = key[:-1]
-    return json.dumps({k.removeprefix(begin): x for k, x in words.items() if k.startswith(begin)})
+    some = {k.removeprefix(begin): x for k, x in words.items() if k.startswith(begin)}
+    return json.dumps(some, ensure_ascii=False, separators=(",", ":"))
 
 
 def _in_html(text: str) -> str:
@@ -131,10 +133,17 @@ def _file(name: str, folder: Path | None = None) -> str:
     return re.sub(r"^(?:  )+", lambda gap: "\t" * (len(gap[0]) // 2), text, flags=re.MULTILINE)
 
 
-def _tokens() -> str:
+def _tokens(text: str) -> str:
+    # Those that the text of a page names, or the beginning of their names, as in `class-${k}`.
+    named = set(re.findall(r"""(?:--|["'`])([a-z][\w-]*)""", text))
+
+    def css(some: Mapping[str, str]) -> str:
+        used = {k: x for k, x in some.items() if {k, re.sub(r"\d+$", "", k)} & named}
+        return tokens.css(used)
+
     fixed = {**tokens.SIZES, **tokens.SPEEDS, "sans": tokens.SANS, "mono": tokens.MONO}
-    light = f":root {{\n{tokens.css({**tokens.LIGHT, **fixed})}\n}}"
-    dark = f":root:not(.on-paper) {{\n{tokens.css(tokens.DARK)}\n}}"
+    light = f":root {{\n{css({**tokens.LIGHT, **fixed})}\n}}"
+    dark = f":root:not(.on-paper) {{\n{css(tokens.DARK)}\n}}"
     return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}"
 
 

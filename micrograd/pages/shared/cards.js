@@ -12,8 +12,9 @@
 
 import {make} from "./elements.js";
 import {curve, freePlace, hull, layered, overlap} from "./layout.js";
-import {round} from "./numbers.js";
-import {LEAST, MARGIN, Pane} from "./pane.js";
+import {number, round} from "./numbers.js";
+import {LEAST, MARGIN, PHONE, Pane} from "./pane.js";
+import {filled} from "./texts.js";
 
 // The width of cards, and the room for labels between two ranks: as much as there is. If the drawing would
 // be too wide, the second; but not less room than labels need, if one has to pan anyway.
@@ -27,12 +28,12 @@ const LABEL = 33; // room for "data" and "grad"
 const DIGIT = 8.3;
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
-// As much of the text as there is room for, at so many pixels for a letter; a number at its end is kept.
+// As much of the text as there is room for, at so many pixels for a letter; a number or an index at its end is kept.
 const fitted = (text, room, letter = 7.3) => {
   const letters = [...text];
   const most = Math.max(1, Math.floor(room / letter));
   if (letters.length <= most) return text;
-  const [end] = / \d{1,4}$/.exec(text) ?? [""];
+  const [end] = /( \d{1,4}|(\[\w+\])+)$/.exec(text) ?? [""];
   return `${letters.slice(0, Math.max(1, most - 1 - end.length)).join("")}…${end}`;
 };
 // The room for lines of parts [class, text], at so many pixels for a letter.
@@ -49,7 +50,7 @@ function beside(card, changed) {
   card.data.removeAttribute("textLength");
   const lengths = both.map(element => element.getComputedTextLength());
   const share = (card.width - +card.word.getAttribute("x") - 13) / (lengths[0] + lengths[1]);
-  if (share < 0.8) card.word.textContent = "→";
+  if (share < 0.65) card.word.textContent = "→";
   else if (share < 1) for (const [k, element] of both.entries()) element.setAttribute("textLength", lengths[k] * share);
 }
 const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -61,13 +62,21 @@ function cardSize({kind, about = [], rows = 2}, width) {
   return {width, height: 14 + 3 * ROW};
 }
 
-// Values as bars above and below a line, as the data of a path.
-function bars(values, room) {
-  const largest = Math.max(...values.map(x => (Number.isFinite(x) ? Math.abs(x) : 0))) || 1;
+const largestOf = values => Math.max(...values.map(x => (Number.isFinite(x) ? Math.abs(x) : 0)));
+// The scale of a strip, in words: "grad, at most ±0.02".
+export const scaled = (row, values) => filled("{{values.most}}", {row, x: number(largestOf(values))});
+
+// Values as bars above and below a line, as the data of a path; of more than there is room for, the largest
+// of some neighbours each.
+function bars(all, room) {
+  const count = Math.ceil(all.length / room);
+  const larger = (x, y) => (Math.abs(y) > Math.abs(x) ? y : x);
+  const values = all.flatMap((_, k) => (k % count ? [] : all.slice(k, k + count).reduce(larger)));
+  const largest = largestOf(values) || 1;
   const width = Math.min(9, room / values.length);
   const bar = (x, k) => {
     const height = Number.isFinite(x) ? (x / largest) * 7 : 0;
-    return `M${round(room - (values.length - k) * width)} .5v${-round(height) || -0.5}h${width * 0.8}V.5z`;
+    return `M${round(room - (values.length - k) * width)} 1v${-round(height + (height < 0 ? -1 : 1))}h${width * 0.8}V1z`;
   };
   return values.map(bar).join("");
 }
@@ -102,7 +111,7 @@ export class Stage extends Pane {
       sizes = this.about.map(about => cardSize(about, width));
       this.layout = layered(sizes, arrows, {
         down: this.down,
-        gaps: this.down ? [60] : this.large ? [66] : gaps,
+        gaps: this.down ? [size.width < PHONE ? 38 : 60] : this.large ? [66] : gaps,
         room,
         beside: this.down ? 8 : 18,
       });
@@ -156,7 +165,9 @@ export class Stage extends Pane {
     }
     let line = 19;
     const beside = free ? 52 : kind === "box" ? 32 : 6; // its buttons
-    text("name", inner, line, fitted(title, width - inner - beside, about.isAround ? 7 : 8));
+    const room = width - inner - beside;
+    const name = text("name", inner, line, fitted(title, room, 6.4)); // a long name is set closer
+    if (name.textContent.length * (about.isAround ? 7 : 8) > room) name.setAttribute("textLength", room);
     for (const words of about.about ?? []) text("word", inner, (line += 16), fitted(words, width - 2 * inner, 6.4));
     if (kind === "box") {
       const unfold = () => this.callbacks.onUnfold?.(item.box);
@@ -182,8 +193,8 @@ export class Stage extends Pane {
         card.bars[key] = add("path", {class: `bars ${key}`, transform: `translate(${inner + LABEL} ${line - 5})`});
     }
     if (kind === "box" && rows) {
-      const values = add("rect", {class: "values", y: 34 + 16 * about.about.length, width, height: rows * ROW});
-      values.addEventListener("click", event => {
+      card.values = add("rect", {class: "values", y: 34 + 16 * about.about.length, width, height: rows * ROW});
+      card.values.addEventListener("click", event => {
         this.callbacks.onValues?.(item.box);
         event.stopPropagation();
       });
@@ -290,6 +301,8 @@ export class Stage extends Pane {
       put("data", state.fresh === "data");
       put("grad", state.fresh === "grad");
       put("back");
+      const tip = ["data", "grad", "back"].filter(key => Array.isArray(state[key])).map(key => scaled(key, state[key]));
+      card.values?.replaceChildren(make("title", {}, tip.join("; ")));
       if (card.word) beside(card, Boolean(state.before));
       for (const key of ["now", "given", "later", "picked", "wrong"])
         card.group.classList.toggle(key, Boolean(state[key]));
@@ -303,7 +316,7 @@ export class Stage extends Pane {
     this.layers[3].replaceChildren();
     this.arrows.forEach((arrow, k) => {
       const state = picture.arrows[k] ?? {};
-      for (const key of ["now", "passed", "later"]) arrow.group.classList.toggle(key, Boolean(state[key]));
+      for (const key of ["now", "passed", "later", "still"]) arrow.group.classList.toggle(key, Boolean(state[key]));
     });
     // labels of the arrows of this moment, where they cover neither cards nor each other
     const taken = [...this.cards.values()].map(card => card.box);
@@ -366,8 +379,10 @@ export class Stage extends Pane {
   badge(card, lines, taken) {
     const size = sizeOf(lines, 7.2);
     const {left, right, top, bottom} = card.box;
-    const x = (left + right) / 2;
-    const places = [bottom + size.height / 2 + 4, top - size.height / 2 - 4].map(y => ({x, y}));
+    const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+    const beside = [right + size.width / 2 + 4, left - size.width / 2 - 4].map(x => ({x, y}));
+    const below = [bottom + size.height / 2 + 4, top - size.height / 2 - 4].map(y => ({x, y}));
+    const places = this.down ? beside : below;
     const others = taken.filter(other => other !== card.box);
     this.plate(size, freePlace(places, size, others), lines, taken, "badge");
   }

@@ -20,9 +20,9 @@ function nameInMath(text) {
 }
 
 // The names of all nodes: {name(i), inMath(i, rank), isFormula(i)}, as a text, as pieces, and whether it
-// is a formula: a node without a label is called by its formula if this is short, else v₅ after its place,
-// or whatever `other` gives.
-export function namesOf(graph, labels, kinds, other = i => inline(nameInMath(`v${i}`))) {
+// is a formula: a node without a label is called by its formula if this is short, else what `other` gives,
+// which is asked once for each.
+export function namesOf(graph, labels, kinds, other) {
   const names = new Map(),
     formulas = new Map(),
     taken = new Set(Object.values(labels));
@@ -31,7 +31,7 @@ export function namesOf(graph, labels, kinds, other = i => inline(nameInMath(`v$
     names.set(+i, short === label || taken.has(short) ? label : short);
     taken.add(short);
   }
-  const name = i => names.get(i) ?? other(i);
+  const name = i => names.get(i);
   const inMath = (i, rank = 0) => {
     if (!formulas.has(i)) return nameInMath(name(i));
     return bracketed(formulas.get(i), rank);
@@ -48,6 +48,7 @@ export function namesOf(graph, labels, kinds, other = i => inline(nameInMath(`v$
       names.set(i, text);
       formulas.set(i, found);
     });
+  for (const i of graph.nodes.keys()) if (!names.has(i)) names.set(i, other(i));
   return {name, inMath, isFormula: i => formulas.has(i)};
 }
 

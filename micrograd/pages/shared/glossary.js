@@ -22,7 +22,8 @@ export function explainWords(meaningOf) {
     tip.textContent = meaningOf(term.dataset.word);
     term.setAttribute("aria-describedby", tip.id);
     const place = term.getBoundingClientRect();
-    tip.style.top = `${place.bottom + scrollY + 6}px`;
+    const below = place.bottom + tip.offsetHeight + 8 < innerHeight;
+    tip.style.top = `${scrollY + (below ? place.bottom + 6 : place.top - tip.offsetHeight - 6)}px`;
     const most = document.documentElement.clientWidth - tip.offsetWidth - 8;
     tip.style.left = `${Math.max(8, Math.min(place.left, most))}px`;
   };

@@ -41,12 +41,11 @@ export class Pane {
     return needed.width <= width + 1 && needed.height <= height + 1;
   }
 
-  // The zoom for the whole drawing, where its letters can be read; on a phone it fits across, and one can
-  // zoom in.
+  // The zoom for the whole drawing, where its letters can be read; on a phone they may be smaller, and one
+  // can zoom in.
   fitting(most, {width, height}) {
-    const across = (width - 2 * MARGIN) / this.layout.width;
-    const least = width < PHONE ? Math.max(0.5, Math.min(LEAST, across)) : LEAST;
-    return Math.max(least, Math.min(most, across, (height - 2 * MARGIN) / this.layout.height));
+    const whole = Math.min((width - 2 * MARGIN) / this.layout.width, (height - 2 * MARGIN) / this.layout.height);
+    return Math.max(width < PHONE ? 0.5 : LEAST, Math.min(most, whole));
   }
 
   fit(most = 1.25) {
@@ -194,22 +193,19 @@ export class Pane {
     const [x, y] = [-this.x / this.k, -this.y / this.k];
     const values = {x, y, width: width / this.k, height: height / this.k};
     for (const [key, value] of Object.entries(values)) seen?.setAttribute(key, value);
-    // in the corner in which it covers nothing that matters now
-    const [w, h] = ["width", "height"].map(side => +this.map.getAttribute(side) + 10);
-    const busy = (this.picture?.focus ?? [])
-      .map(name => this.cards.get(name)?.box)
-      .filter(Boolean)
-      .map(box => ({
-        left: box.left * this.k + this.x,
-        right: box.right * this.k + this.x,
-        top: box.top * this.k + this.y,
-        bottom: box.bottom * this.k + this.y,
-      }));
-    const isFree = left =>
-      busy.every(other => !overlap({left, right: left + w, top: height - h, bottom: height}, other));
-    const isRight = isFree(width - w) || !isFree(0);
-    const [right, left] = isRight ? ["4px", "auto"] : ["auto", "4px"];
-    this.map.style.inset = `auto ${right} 4px ${left}`;
+    // in the corner in which it covers least, above all of what matters now
+    const [w, h] = ["width", "height"].map(side => (+this.map.getAttribute(side) + 10) / this.k);
+    const covered = k => {
+      const [right, bottom] = [k & 2, k & 1];
+      const [left, top] = [right ? x + values.width - w : x, bottom ? y + values.height - h : y];
+      const here = {left, top, right: left + w, bottom: top + h};
+      const weight = name => (this.picture?.focus?.includes(name) ? 10 : 1);
+      return [...this.cards].reduce((sum, [name, {box}]) => sum + weight(name) * overlap(here, box), 0);
+    };
+    const corner = [3, 1, 2, 0].reduce((best, k) => (covered(k) < covered(best) ? k : best));
+    const [right, bottom] = [corner & 2, corner & 1];
+    const inset = [!bottom, right, bottom, !right].map(isNear => (isNear ? "4px" : "auto"));
+    this.map.style.inset = inset.join(" ");
   }
 
   listenToMap() {

@@ -6,7 +6,7 @@ import {WORDS} from "../shared/glossary.js";
 import {counted, inFormula, number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {hiddenAt} from "./predict.js";
-import {MOST_ROWS, page, redraw} from "./state.js";
+import {MOST_ROWS, given, page, redraw} from "./state.js";
 import {asText, callName, describe, firstFew, itemName, told} from "./words.js";
 
 export const PANELS = ["mistakes", "table", "transcript", "paths", "code"];
@@ -111,13 +111,13 @@ function showPaths(at) {
 
 // The closure of the operation of this step, with the lines that run now.
 function showCode(at, {changes}) {
-  const {steps, view, graph, code} = page.model;
+  const {steps, view, graph} = page.model;
   const {phase, item} = steps.list[at];
   const i = view.items.get(item)?.node ?? -1;
   if (i < 0 || (phase !== "forward" && phase !== "backward"))
     return $("code").replaceChildren(make("p", "faint", "{{code.later}}"));
   const parts = [];
-  const source = code[graph.rule(i).op];
+  const source = given.code[graph.rule(i).op];
   if (source) {
     const isRunning = line => phase === "backward" && /\.grad\b.*=/.test(line);
     const block = source.split("\n").map(line => make("span", isRunning(line) ? "running" : "", `${line}\n`));

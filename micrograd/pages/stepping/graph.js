@@ -7,7 +7,7 @@ import {counted, number, signed} from "../shared/numbers.js";
 import {chainTexts, pictureOf, shownNode} from "../shared/picture.js";
 import {filled} from "../shared/texts.js";
 import {MOST_OPENED, open, page} from "./state.js";
-import {showValues} from "./values.js";
+import {boxNow, showValues} from "./values.js";
 import {describe, isTold, itemName} from "./words.js";
 
 let shownAt = -1; // the step on display
@@ -25,10 +25,13 @@ export function drawGraph() {
 export function showGraph(moment) {
   page.stage.show(pictureAt(moment));
   shownAt = moment.at;
+  const box = boxNow();
+  $("unfold").hidden = box < 0;
+  if (box >= 0) $("unfold").textContent = filled("{{explain.unfold}}", {name: page.model.boxes[box].label});
 }
 
 function pictureAt({at, state, chains, hidden, nudge}) {
-  const {model, picked, chosen, nudging, lesson} = page;
+  const {model, picked, lesson} = page;
   const {steps, view, kinds, graph, wrong} = model;
   const picture = pictureOf(steps, at, shownAt, i => kinds[i] === "c");
   const isLast = at === steps.count - 1;
@@ -40,7 +43,7 @@ function pictureAt({at, state, chains, hidden, nudge}) {
     const isNode = item.box === undefined;
     const card = picture.cards.get(item.name);
     if (hidden.has(i)) card[picture.backward ? "grad" : "data"] = "?";
-    card.picked = isNode && i === picked && (chosen || nudging);
+    card.picked = isNode && i === picked;
     const spoken = isNode ? (kinds[i] === "c" ? "{{card.constant}}" : "{{card.spoken}}") : "{{card.unfold}}";
     const kind = WORDS[describe(model, item).kind];
     card.spoken = filled(spoken, {name: itemName(model, item), kind, data: card.data, gradient: card.grad});
@@ -52,8 +55,9 @@ function pictureAt({at, state, chains, hidden, nudge}) {
     const shown = picture.arrows[k];
     if (shown.now && picture.backward) shown.label = arrowLabel(model, arrow, chains, hidden);
   });
-  const result = picture.cards.get(view.itemOf[graph.root]);
-  if (nudge) result.badge = badge(nudge);
+  const result = view.itemOf[graph.root];
+  if (nudge) picture.cards.get(result).badge = badge(nudge);
+  if (nudge || (lesson && isLast)) picture.focus = [result];
   return {...picture, duration: Math.min(700, (PACE / +$("speed").value) * 0.6)};
 }
 
@@ -175,16 +179,7 @@ function fold(j) {
   showBoxes(new Set([...page.open].filter(k => !levels.around(k).includes(outer))));
 }
 
-const boxesShown = () =>
-  [...page.model.view.items.values()].filter(({box}) => box !== undefined && page.model.boxes[box].kind !== "outside");
-
-export function unfold() {
-  const {view, steps} = page.model;
-  const shown = boxesShown();
-  const item = view.items.get(steps.list[page.transport.at()].item);
-  const box = (shown.includes(item) ? item : shown[0])?.box;
-  if (box !== undefined) unfoldBox(box);
-}
+export const unfold = () => unfoldBox(boxNow());
 
 // The way to what is shown, outermost first; if several boxes are open side by side, what folds them.
 function showFolds() {
@@ -208,8 +203,22 @@ function showFolds() {
         ]
       : frames.slice(-3).map(j => button(filled("{{fold.one}}", {name: boxes[j].label}), () => fold(j)))),
     ...(view.focus < 0 && frames.length > 1 ? [all] : []),
+    ...allUses(),
   );
-  $("unfold").hidden = !boxesShown().length;
+}
+
+// In one of several examples: where the gradients of parameters come from.
+function allUses() {
+  const {levels, boxes, view, kinds, users} = page.model;
+  const [stack] = levels
+    .around(view.focus)
+    .filter(j => boxes[j].kind === "stack")
+    .slice(-1);
+  const isInside = i => levels.around(levels.boxOf[i]).includes(view.focus);
+  const isShared = i => kinds[i] === "p" && users[i].some(([user]) => !isInside(user));
+  const isShown = ({box, nodes}) => boxes[box]?.kind !== "outside" && nodes.some(isShared);
+  if (stack === undefined || ![...view.items.values()].some(isShown)) return [];
+  return [make("span", "faint", filled("{{arrow.all}}", {n: boxes[stack].about.split(" · ").at(-1)}))];
 }
 
 // "‹ 3 of 100 ›": which member of a stack is shown, or which iteration of a loop.

@@ -10,7 +10,7 @@ import {Steps} from "../shared/steps.js";
 import {filled, partsOf} from "../shared/texts.js";
 import {arrowLabel} from "./graph.js";
 import {MOST_CARDS, given, loaded, page} from "./state.js";
-import {callName, describe, told} from "./words.js";
+import {callName, describe, isLoss, told} from "./words.js";
 
 export function showFormula() {
   const {graph, inMath, isFormula, labels, users, leaves} = page.model;
@@ -33,7 +33,7 @@ export function showFormula() {
   $("sentence").replaceChildren();
   if (leaf === undefined) return;
   const values = {gradient: termOf("gradient"), x: inMath(leaf), o: inMath(graph.root)};
-  for (const part of partsOf("{{say.meaning}}", values))
+  for (const part of partsOf(isLoss(page.model) ? "{{say.meaning}} {{say.error}}" : "{{say.meaning}}", values))
     if (part instanceof Element) $("sentence").append(part);
     else written($("sentence"), part);
 }

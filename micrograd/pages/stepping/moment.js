@@ -101,5 +101,8 @@ function showChains({step, chains, state, hidden}) {
     $("chains").append(row);
   }
   if (chains.length > most) note(filled("{{list.rest}}", {n: chains.length - most}));
-  if (step.phase === "end" && !page.lesson) note(whatFor(model));
+  if (step.phase === "end" && !page.lesson) {
+    note("{{why.added}}");
+    note(whatFor(model));
+  }
 }

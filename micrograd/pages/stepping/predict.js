@@ -31,11 +31,14 @@ export function predict() {
   if (page.asking) page.transport.pause();
   if (page.asking && page.transport.at() === 0) page.transport.goTo(1);
   else redraw();
+  if (page.asking) $("question").scrollIntoView({block: "nearest"});
 }
 
 export function askQuestion(moment) {
   const {at, step, hidden} = moment;
-  const question = questions(moment).find(({node}) => hidden.has(node));
+  const all = questions(moment);
+  const question = all.find(({node}) => hidden.has(node));
+  $("predict").disabled = !page.asking && at > 0 && !all.length;
   $("verdict").hidden = true;
   $("question").hidden = !question;
   if (!question) return;

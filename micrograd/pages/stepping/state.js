@@ -28,7 +28,6 @@ export const page = {
   nudging: false,
   picked: -1, // a leaf
   delta: 0, // how far a nudge moves it
-  chosen: false, // whether the reader picked it
   rate: RATE,
   descent: [], // the results after each step down the gradient
   lesson: null, // what the last step down the gradient did
@@ -36,6 +35,7 @@ export const page = {
   answered: new Set(), // which numbers of which step have been found
   panel: "", // of the drawer
   values: -1, // the box whose values are shown
+  box: -1, // the last one whose values were shown
 };
 
 // The functions that draw another graph, and other boxes of it. (Another step is drawn by the transport.)
@@ -47,7 +47,7 @@ const KEPT = ["model", "mistake", "victim", "descent", "lesson"];
 
 export function loaded(data) {
   const graph = new Graph(data);
-  const names = namesOf(graph, data.labels, data.kinds, data.byBox ? inBoxes(graph, data) : undefined);
+  const names = namesOf(graph, data.labels, data.kinds, nameless(graph, data));
   const fixed = new Uint8Array(graph.nodes.length); // leaves of user-defined operations
   for (let i = graph.root; i >= 0; i--)
     if (fixed[i] || !graph.isKnown(i)) for (const o of graph.operands(i)) fixed[o] = 1;
@@ -87,18 +87,21 @@ function paged(levels, open) {
   return levels;
 }
 
-// The names of nodes in the boxes of calls: query ×₃ is the third product in the box of query.
-function inBoxes(graph, {boxes, boxOf}) {
+const COMPUTED = {"+": "{{name.sum}}", "×": "{{name.product}}", "−": "{{name.difference}}", "/": "{{name.quotient}}"};
+
+// Names for nodes without one: sum₂ is the second such sum, query ×₃ the third such product in the box of query.
+function nameless(graph, {boxes, boxOf, byBox}) {
   const counts = new Map();
-  const names = graph.nodes.map((_, i) => {
+  return i => {
     let j = boxOf[i];
     while (j >= 0 && !["call", "step"].includes(boxes[j].kind)) j = boxes[j].parent;
     const sign = graph.isLeaf(i) ? "" : graph.rule(i).sign;
-    const name = [j < 0 ? "" : boxes[j].label, sign].join(" ").trim();
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-    return name + String(counts.get(name)).replace(/\d/g, digit => "₀₁₂₃₄₅₆₇₈₉"[digit]);
-  });
-  return i => names[i];
+    const inBox = [j < 0 ? "" : boxes[j].label, sign].join(" ").trim();
+    const name = byBox ? inBox : (COMPUTED[sign] ?? (sign || "v"));
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return count > 1 || !sign ? name + String(count).replace(/\d/g, digit => "₀₁₂₃₄₅₆₇₈₉"[digit]) : name;
+  };
 }
 
 // ---- What depends on what
@@ -107,7 +110,6 @@ function inBoxes(graph, {boxes, boxOf}) {
 export function take(model) {
   Object.assign(page, {model, descent: [], lesson: null, answered: new Set(), open: usuallyOpen(model)});
   pick(model.first);
-  page.chosen = false;
 }
 
 export function show(model = page.model) {
@@ -189,6 +191,6 @@ function unit(leaf) {
 }
 
 export function pick(leaf) {
-  Object.assign(page, {picked: leaf, chosen: true});
+  page.picked = page.model.first = leaf; // the sentences speak of it
   if (leaf >= 0) page.delta = unit(leaf) / 10;
 }

@@ -4,7 +4,7 @@ import {TURNS} from "../shared/cards.js";
 import {$, make, press, strong} from "../shared/elements.js";
 import {counted, inFormula, number, signed} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
-import {withButtons} from "./meaning.js";
+import {showFormula, withButtons} from "./meaning.js";
 import {compute, page, pick, recompute, redraw, remember, setLeaf, turn, undo} from "./state.js";
 import {firstFew, movingKind, waiting} from "./words.js";
 
@@ -49,6 +49,7 @@ export function listLeaves() {
 
 export function pickLeaf(leaf) {
   pick(leaf);
+  showFormula();
   redraw();
 }
 
@@ -106,19 +107,20 @@ export function showNudge({state, nudge}) {
     line.style.width = `${(100 * (Math.abs(value) || 0)) / longest}%`;
     return make("div", "bar", make("span", "", text), make("span", "track", line), strong(signed(value), className));
   };
-  const words = filled(complete ? "{{nudge.says}}" : "{{nudge.unknown}}", {
+  const isRight = number(predicted) === number(actual);
+  const verdict = isRight ? "{{nudge.does}}" : "{{nudge.nearly}}";
+  const words = filled(`${complete ? `{{nudge.says}} ${verdict}` : "{{nudge.unknown}}"} {{nudge.only}}`, {
     leaf: model.name(picked),
+    value: number(model.numbers.get(picked)),
     result: model.name(model.graph.root),
     move: signed(delta),
     gradient: number(state.g[picked]),
     size: inFormula(delta),
   });
-  const isRight = number(predicted) === number(actual);
-  const verdict = complete ? ` ${isRight ? "{{nudge.does}}" : "{{nudge.nearly}}"}` : "";
   $("nudged").replaceChildren(
     bar("{{nudge.predicted}}", predicted, "gradient"),
     bar("{{nudge.actual}}", actual, "ink"),
-    make("p", "", words + verdict),
+    make("p", "", words),
   );
 }
 

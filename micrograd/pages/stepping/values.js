@@ -1,17 +1,24 @@
 // The values of a box, on demand: what it computed, with gradients, and what it passed back to its operands.
 
+import {scaled} from "../shared/cards.js";
 import {$, make} from "../shared/elements.js";
 import {counted, number} from "../shared/numbers.js";
 import {filled} from "../shared/texts.js";
 import {MOST_ROWS, page, redraw} from "./state.js";
 
-// The box of this item; without one, of the item of this step, or of the first that has several values.
-export function showValues(box) {
+// The box that the buttons open: the one that was looked at last, if it is shown, that of this step, or the
+// first that computes; or -1.
+export function boxNow() {
   const {view, steps, boxes} = page.model;
-  const items = [view.items.get(steps.list[page.transport.at()].item), ...view.items.values()];
-  const isLong = item => item?.box !== undefined && boxes[item.box].kind !== "outside" && item.outputs.length > 1;
-  const isOpen = view.items.has(`b${page.values}`) && (box === undefined || box === page.values);
-  page.values = isOpen ? -1 : (box ?? items.find(isLong)?.box ?? -1);
+  const items = [`b${page.box}`, steps.list[page.transport.at()].item].map(name => view.items.get(name));
+  const isBox = item => item?.box !== undefined && boxes[item.box].kind !== "outside";
+  const computing = [...view.items.values()].filter(item => isBox(item) && boxes[item.box].kind !== "leaves");
+  return [...items, ...computing, ...view.items.values()].find(isBox)?.box ?? -1;
+}
+
+export function showValues(box = boxNow()) {
+  page.values = page.model.view.items.has(`b${page.values}`) && box === page.values ? -1 : box;
+  page.box = box;
   redraw();
 }
 
@@ -20,18 +27,20 @@ export function drawValues({state, hidden}) {
   const {steps, view, boxes, kinds} = model;
   const item = view.items.get(`b${values}`);
   $("values").hidden = !item;
-  $("openValues").hidden = ![...view.items.values()].some(({box}) => box !== undefined);
+  $("openValues").hidden = boxNow() < 0;
   $("openValues").setAttribute("aria-expanded", Boolean(item));
   if (!item) return;
-  const text = (isKnown, i, x) => (hidden.has(i) ? "?" : isKnown[i] ? number(x) : "·");
   const {known, seeded, d, g} = state;
   const lines = (nodes, rows) => {
     const few = nodes.slice(0, MOST_ROWS);
     const names = few.map(i => make("th", {scope: "col"}, model.name(i)));
     const rest = nodes.length - few.length;
     if (rest) names.push(make("th", "", filled("{{list.rest}}", {n: counted(rest)})));
-    const row = ([name, kind, tell]) =>
-      make("tr", kind, make("th", {scope: "row"}, name), ...few.map(i => make("td", "", tell(i))));
+    const row = ([name, kind, isKnown, numbers]) => {
+      const head = nodes.length > 1 && nodes.every(i => isKnown[i]) ? scaled(name, nodes.map(numbers)) : name;
+      const cells = few.map(i => make("td", "", hidden.has(i) ? "?" : isKnown[i] ? number(numbers(i)) : "·"));
+      return make("tr", kind, make("th", {scope: "row"}, head), ...cells);
+    };
     return make("table", "", make("tr", "", make("td"), ...names), ...rows.map(row));
   };
   const back = steps.passed(item, state);
@@ -40,13 +49,13 @@ export function drawValues({state, hidden}) {
     make("h2", "", filled("{{values.of}}", {name: boxes[values].label, n: counted(item.outputs.length)})),
     make("button", {class: "close", click: () => showValues(values)}, "{{explain.close}}"),
     lines(item.outputs, [
-      ["data", "", i => text(known, i, d[i])],
-      ["grad", "gradient", i => text(seeded, i, g[i])],
+      ["data", "", known, i => d[i]],
+      ["grad", "gradient", seeded, i => g[i]],
     ]),
     ...(receivers.length
       ? [
           make("h2", "", "{{values.back}}"),
-          lines(receivers, [["{{word.share}}", "gradient", i => number(back.get(i))]]),
+          lines(receivers, [["{{word.share}}", "gradient", seeded, i => back.get(i)]]),
         ]
       : []),
   );

@@ -7,6 +7,7 @@
 import {formulaOf, localInMath, plain} from "../shared/formula.js";
 import {WORDS} from "../shared/glossary.js";
 import {counted, inFormula, number} from "../shared/numbers.js";
+import {leavesIn} from "../shared/picture.js";
 import {throughBox} from "../shared/steps.js";
 import {filled} from "../shared/texts.js";
 
@@ -37,10 +38,19 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
     const {label, about} = boxes[item.box];
     const [first, ...others] = about.split(" · ");
     const lines = [[first, ...others.slice(0, 1)].join(", "), ...others.slice(1)];
+    const dot = label.length > 8 ? label.lastIndexOf(".") : 0; // a long name goes on in the next line
+    if (dot > 0) lines.unshift(label.slice(dot));
     const isAround = boxes[item.box].kind === "outside";
     const rows = isAround ? 0 : computed({graph}, item).length ? 3 : 2;
     if (item.outputs.includes(graph.root)) lines.push(`= ${name(graph.root)}`);
-    return {kind: "box", title: label, full: label, about: lines.filter(Boolean), rows, isAround};
+    return {
+      kind: "box",
+      title: dot > 0 ? label.slice(0, dot) : label,
+      full: label,
+      about: lines.filter(Boolean),
+      rows,
+      isAround,
+    };
   }
   const i = item.node;
   const sign = graph.isLeaf(i) ? "" : graph.rule(i).sign;
@@ -57,9 +67,7 @@ export function told(model, at) {
     item = view.items.get(step.item);
   const found = {phase: step.phase, step, state, sentence: "", equation: null, chains: []};
   if (step.phase === "start") {
-    found.sentence = filled(graph.isLeaf(graph.root) ? "{{say.start.leaf}}" : "{{say.start}} {{say.rounded}}", {
-      result,
-    });
+    found.sentence = filled(graph.isLeaf(graph.root) ? "{{say.start.leaf}}" : "{{say.start}}", {result});
   } else if (step.phase === "forward" && item.box === undefined) {
     const i = item.node;
     const operands = firstFew([...new Set(graph.operands(i).map(o => named(model, o)))]);
@@ -85,10 +93,13 @@ export function told(model, at) {
     found.chains = chains(model, item, state);
     const receivers = [...new Set(found.chains.map(({node}) => model.name(node)))];
     const uses = found.chains.length > 1 ? "{{say.backward.uses}}" : "";
-    found.sentence = filled(receivers.length ? "{{say.backward}}" : "{{say.backward.none}}", {
+    const inside = item.box === undefined ? 0 : leavesIn(graph, item, i => model.kinds[i] === "c").length;
+    const to = receivers.length ? "{{say.backward}}" : inside ? "{{say.backward.inside}}" : "{{say.backward.none}}";
+    found.sentence = filled(inside && receivers.length ? `${to} {{say.backward.too}}` : to, {
       name: itemName(model, item),
       operands: firstFew(receivers),
       each: receivers.length > 1 ? "{{say.backward.each}}" : uses,
+      n: counted(inside),
     });
   } else {
     const leaf = model.first ?? -1;
@@ -167,8 +178,11 @@ export function sumOf(model, chain, state) {
   const single = more ? "{{sum.far}}" : "{{sum.first}}",
     numbers = {before: number(before), share: inFormula(share), after: number(after)};
   const sum = filled(isLost ? "{{sum.lost}}" : isAdded ? "{{sum.added}}" : single, numbers);
-  if (more) return filled("{{sum.more}}", {sum});
-  return model.users[node].length === 1 ? filled("{{sum.once}}", {sum}) : sum;
+  const n = model.users[node].length;
+  return filled(more ? "{{sum.more}}" : n === 1 ? "{{sum.once}}" : n === 2 ? "{sum}" : "{{sum.of}}", {
+    sum,
+    n: counted(n),
+  });
 }
 
 // Whether uses of this node have not contributed yet.
@@ -195,8 +209,12 @@ export function whyMultiplied({name, graph}, {node, giver, local, upstream}) {
 }
 
 export const movingKind = ({allMove}) => (allMove ? "{{word.leaf}}" : WORDS.parameter);
+export const isLoss = ({name, graph}) => /loss|error|cost/i.test(name(graph.root));
 export const whatFor = model =>
-  filled("{{why.gradients}}", {result: model.name(model.graph.root), leaf: movingKind(model)});
+  filled(isLoss(model) ? "{{why.gradients}}" : "{{why.gradients}} {{why.instead}}", {
+    result: model.name(model.graph.root),
+    leaf: movingKind(model),
+  });
 
 // The step in one line of text, for the transcript and for screen readers.
 export function asText(model, at, {phase, sentence, equation, chains, state} = told(model, at)) {
