@@ -46,12 +46,6 @@ def test_settings_backend_and_open_figures_are_as_before(tmp_path):
 # ---- light and dark
 
 FIGURES = {
-    "decision_boundary": lambda dark: (
-        decision_boundary(
-            line, POINTS, LABELS, true_boundary=[[-1.0, 1.0], [1.0, -1.0]], dark=dark
-        ).figure
-    ),
-    "loss_curve": lambda dark: loss_curve([0.7, 0.5], dark=dark).figure,
     "learning_curves": lambda dark: learning_curves(
         {"loss": [0.7, 0.5], "accuracy": [0.5, 1.0]}, {"loss": [0.8, 0.5]}, dark=dark
     ),
@@ -125,8 +119,8 @@ def test_notebooks_show_the_figure():
     [
         ("picture.png", b"\x89PNG"),
         ("picture.SVG", b"<?xml"),
-        ("picture.pdf", b"%PDF"),
-        ("pic.ture.jpg", b"\xff\xd8"),
+        pytest.param("picture.pdf", b"%PDF", marks=pytest.mark.slow),
+        pytest.param("pic.ture.jpg", b"\xff\xd8", marks=pytest.mark.slow),
     ],
 )
 def test_the_ending_says_the_format_and_nothing_else_is_left(tmp_path, name, start):
