@@ -494,7 +494,7 @@ def test_any_number_has_a_shade_and_a_width(x):
     assert 0.2 <= float(line(x, largest([x])).get("penwidth")) <= 2.6
 
 
-@pytest.mark.parametrize("rankdir", ["LR", "TB"])
+@pytest.mark.parametrize("rankdir", [pytest.param("LR", marks=pytest.mark.slow), "TB"])
 @pytest.mark.parametrize("level", ["op", "neuron", "layer"])
 def test_each_level_is_drawn_in_each_direction(level, rankdir):
     names = small_network()

@@ -35,6 +35,7 @@ def test_axes_that_are_given_are_drawn_on():
     assert figure.axes == [one, two]
 
 
+@pytest.mark.slow
 def test_settings_backend_and_open_figures_are_as_before(tmp_path):
     import matplotlib.pyplot as plt
 
@@ -53,7 +54,7 @@ FIGURES = {
 }
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("name", FIGURES)
 def test_all_text_can_be_read_on_the_ground(name, dark):
     figure = FIGURES[name](dark)
@@ -97,6 +98,7 @@ def test_classes_are_drawn_in_different_colours_with_a_border_that_is_seen(theme
         assert contrast(theme["ink"], mark.shade) >= 4.5
 
 
+@pytest.mark.slow
 def test_neither_pyplot_nor_the_graphviz_library_is_loaded():
     root = Path(__file__).parents[1]
     program = (

@@ -142,13 +142,11 @@ def folded(drawn: Graph, boxes: Sequence[Box]) -> Graph:
     used: dict[str, dict[str, None]] = {box.name: {} for box in boxes}
     found: dict[str, Box] = {}
     for node in drawn.nodes:
-        box_name = box_of.get(node.name)
-        operands = [box_of.get(operand, operand) for operand in node.operands]
-        if box_name:
-            for operand in operands:
-                used[box_name][operand] = None
+        operands = tuple([box_of.get(operand, operand) for operand in node.operands])
+        if node.name in box_of:
+            used[box_of[node.name]].update(dict.fromkeys(operands))
         else:
-            found[node.name] = node._replace(operands=tuple(operands))
+            found[node.name] = node._replace(operands=operands)
     for box in boxes:
         used[box.name].pop(box.name, None)
         given: Iterable[str] = [box_of.get(operand, operand) for operand in box.operands]
