@@ -103,7 +103,7 @@ def test_a_model_records_nothing_and_keeps_its_gradients():
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
-def test_a_network_is_called_a_few_times_for_thousands_of_points(activation):
+def test_a_network_is_called_a_few_times_for_hundreds_of_points(activation):
     network, calls = MLP(2, [5, 3, 1], activation=activation), []
 
     def predict(point):
@@ -112,9 +112,10 @@ def test_a_network_is_called_a_few_times_for_thousands_of_points(activation):
         return network([x1, x2])
 
     expected = decision_boundary(
-        lambda points: [network(p).data for p in points.tolist()], POINTS, LABELS
+        lambda points: [network(p).data for p in points.tolist()], POINTS, LABELS, resolution=20
     )
-    assert np.allclose(colours(decision_boundary(predict, POINTS, LABELS)), colours(expected))
+    ax = decision_boundary(predict, POINTS, LABELS, resolution=20)
+    assert np.allclose(colours(ax), colours(expected))
     assert len(calls) < 10
 
 
@@ -330,7 +331,7 @@ def test_lines_run_where_the_two_largest_scores_are_equal():
     assert leaders == {(0, 1), (0, 2), (1, 2)}
 
 
-@pytest.mark.parametrize("k", range(3, 9))
+@pytest.mark.parametrize("k", [3, 8])
 def test_up_to_eight_classes_differ_in_colour_and_marker_and_have_names(k):
     X, y = blobs(5 * k, classes=k)
     names = [f"kind {i}" for i in range(k)]

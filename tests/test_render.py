@@ -47,6 +47,7 @@ def test_no_message_about_a_missing_program(way, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_no_message_in_a_fresh_interpreter():
     code = f"from micrograd.draw.render import picture; picture({DOT!r}, 'png')"
     environment = {**os.environ, "PATH": ""}
@@ -82,6 +83,7 @@ def test_wrong_dot_text_is_an_error_with_the_message_of_graphviz(way):
         picture("digraph { a -> ", "svg")
 
 
+@pytest.mark.slow
 def test_many_threads_draw_at_once(way):
     pictures = []
     threads = [
@@ -95,6 +97,7 @@ def test_many_threads_draw_at_once(way):
     assert len(set(pictures)) == 1
 
 
+@pytest.mark.slow
 def test_the_engine_is_passed_on(way):
     assert a_to_b(engine="circo").pipe("svg") != a_to_b().pipe("svg")
     assert a_to_b().pipe("svg", engine="circo") == a_to_b(engine="circo").pipe("svg")

@@ -43,7 +43,7 @@ def with_arrays(drawn: Graph) -> Graph:
     for value in drawn.values:
         if value in view.reductions and value not in view.first_of:
             op, operands, _ = view.computed([value], _memory(value))
-            boxes.append(replace(view.node_of[value], op=op, operands=operands))
+            boxes.append(view.node_of[value]._replace(op=op, operands=operands))
     drawn = folded(replace(drawn, nodes=(*drawn.nodes, *view.constants), level="array"), boxes)
     # The parameters of a model, for example, are too many to draw one by one.
     rests: list[Box] = []

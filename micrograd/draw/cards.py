@@ -12,7 +12,6 @@ import html
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from micrograd.draw.chain_rule import Piece
@@ -128,7 +127,7 @@ class Cards:
         if box.kind == "constant" and box.has_ports:
             return [("", self._data(box), "ink")]
         if box.level == "call" and len(box.data) == 1:
-            box = replace(box, level="op", data=box.data[0], grad=box.grad[0])
+            box = box._replace(level="op", data=box.data[0], grad=box.grad[0])
         if not (self.numbers and box.has_ports):
             return []
         colour = "gradient" if self.rate == "grad" else "ink"

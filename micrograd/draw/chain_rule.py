@@ -41,7 +41,7 @@ def with_tangents(drawn: Graph, tangents: Any) -> Graph:
             f"{type(tangents).__name__} {tangents!r:.40}: use tangents={{x: 1.0}}"
         )
     speeds = jvp(drawn.values, tangents)
-    nodes = [replace(node, grad=x) for node, x in zip(drawn.nodes, speeds, strict=True)]
+    nodes = [node._replace(grad=x) for node, x in zip(drawn.nodes, speeds, strict=True)]
     return replace(drawn, nodes=tuple(nodes))
 
 

@@ -127,7 +127,7 @@ def draw_dot(
             output, with lines for its weights; 'layer' for one per layer; 'array' for one per array
             of Values; a number for the depth down to which boxes are open; or the name of a
             function or part to open. By default, the first of these that can be read: a graph of
-            more than 100 cards, or run by `micrograd.calls`, is drawn by its parts or functions.
+            more than 40 cards, or run by `micrograd.calls`, is drawn by its parts or functions.
             What is too large to lay out is drawn by its parts, too. The caption says so.
         tangents: the tangents of some leaves, as in `jvp`, for a picture of forward mode. The cards
             show tangents instead of gradients, and the chain rule of an operand is local derivative

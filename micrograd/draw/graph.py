@@ -27,13 +27,14 @@ from micrograd.draw.array_level import with_arrays
 from micrograd.draw.calls import is_called, owners
 from micrograd.draw.chain_rule import with_tangents
 from micrograd.draw.foreign import LOOKED_FOR
-from micrograd.draw.hierarchy import MOST, Hierarchy
+from micrograd.draw.hierarchy import MOST, Hierarchy, columns
 from micrograd.draw.names import Names, is_array
 from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value, topological_order
 
 LEVELS = ("op", "neuron", "layer", "array")
-READABLE = 100  # nodes: a larger drawing is a hairball
+READABLE = 40  # cards: in a larger drawing, nobody finds the way
+LONGEST = 16  # cards that follow one another: about 2,500 pixels
 LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
 FARTHEST = 40_000  # columns that all arrows cross together: more would take Graphviz minutes
 
@@ -78,30 +79,18 @@ def graph(
     for k, module in enumerate(unnamed):
         named.add_parameters_of(module, f"L{k}" if unnamed[1:] else type(module).__name__)
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
-
-    def kind(value: Value) -> str:
-        if value._prev:
-            return "result" if value in roots else "operation"
-        if value.is_constant:
-            return "constant"
-        return "parameter" if value in named.parameters else "input"
-
     nodes = []
-    for value in order:
-        path = named.label_of.get(value, "")
-        label = str(value.label or path)
-        shortened = value in named.parameters and not value.label
-        node = Box(
-            name=name_of[value],
-            label=label,
-            short=named.short(path) if shortened else label,
-            kind=kind(value),
-            op=str(value._op),
-            operands=tuple(name_of[operand] for operand in value._prev),
-            data=value.data,
-            grad=value.grad,
-        )
-        nodes.append(node)
+    for value, name in name_of.items():
+        short = label = str(value.label or named.label_of.get(value, ""))
+        if value._prev:
+            kind = "result" if value in roots else "operation"
+        elif value in named.parameters:
+            kind, short = "parameter", label if value.label else named.short(label)
+        else:
+            kind = "constant" if value.is_constant else "input"
+        operands = tuple([name_of[operand] for operand in value._prev])
+        op, data, grad = str(value._op), value.data, value.grad
+        nodes.append(Box(name, label, short, kind, "op", op, operands, data, grad))
     return Graph(tuple(nodes), tuple(name_of[r] for r in roots), tuple(order), named=named)
 
 
@@ -161,10 +150,10 @@ def readable(
     """The graph as detailed as a reader can still follow, and captions that say what was chosen.
 
     By default, a graph whose program was watched by `calls` is drawn by its functions, with at most
-    25 cards. Any other graph of up to 100 nodes is drawn operation by operation, and a larger one
-    neuron by neuron, layer by layer or array by array: the first of these with at most 100 cards.
-    If none has, or if a network was called for several examples, it is drawn by its parts, with at
-    most 25 cards. A level that the caller chooses is used unless the graph is too large to lay out.
+    25 cards. Any other graph is drawn operation by operation, neuron by neuron, layer by layer or
+    array by array: the first of these with at most 40 cards, 16 in a row. If none has, or if a
+    network was called for several examples, it is drawn by its parts, with at most 25 cards. A
+    level that the caller chooses is used unless the graph is too large to lay out.
 
     Args:
         results: Values, or arrays of Values.
@@ -187,7 +176,8 @@ def readable(
         whole = with_tangents(whole, tangents)
     n = f"{len(whole.values):,} nodes, drawn"
     watched = is_called(whole.values)
-    caption = f"{n} by calls: level='...' opens a function" if watched else f"{n} by parts"
+    hint = ": level='op' draws each operation" * _fits(whole)
+    caption = f"{n} by calls: level='...' opens a function" if watched else f"{n} by parts{hint}"
     tree = Hierarchy(whole, by_calls=level not in LEVELS)
     if level in LEVELS:
         drawn = at_level(whole, str(level), tree)
@@ -198,8 +188,8 @@ def readable(
     elif level is None and not watched:
         for each in ("op", "array") if tree.has_examples else LEVELS:
             drawn = at_level(whole, each, tree)
-            if len(drawn.nodes) <= READABLE and (each == "op" or drawn.is_grouped):
-                hint = ": level='op' draws each operation" * _fits(whole)
+            is_small = len(drawn.nodes) <= READABLE and columns(drawn) <= LONGEST
+            if is_small and (each == "op" or drawn.is_grouped):
                 return drawn, [f"{n} {each} by {each}{hint}"] * (each != "op")
     drawn = tree.at_level(level)
     if not _fits(drawn):
@@ -208,6 +198,8 @@ def readable(
 
 
 def _fits(drawn: Graph) -> bool:
+    if len(drawn.nodes) > LARGEST:
+        return False
     column: dict[str, int] = {}
     arrows = crossed = 0
     for box in drawn.nodes:
@@ -215,7 +207,7 @@ def _fits(drawn: Graph) -> bool:
             mine = column[box.name] = 1 + max(column.get(o, 0) for o in box.operands)
             crossed += sum(mine - column.setdefault(o, mine - 1) for o in box.operands)
             arrows += len(box.operands)
-    return len(drawn.nodes) <= LARGEST and arrows <= 2 * LARGEST and crossed <= FARTHEST
+    return arrows <= 2 * LARGEST and crossed <= FARTHEST
 
 
 # ---- orders

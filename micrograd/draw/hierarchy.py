@@ -124,7 +124,7 @@ class Hierarchy:
         self.drawn = drawn
         self.results = [int(result[1:]) for result in drawn.results]
         self.place = place = {value: i for i, value in enumerate(drawn.values)}
-        self.operands = [[place[o] for o in value._prev] for value in drawn.values]
+        self.operands = [tuple([place[o] for o in value._prev]) for value in drawn.values]
         self.is_called = by_calls and is_called(drawn.values)
         if self.is_called:
             self.root = self._arranged([noted(value) for value in drawn.values])
@@ -222,16 +222,21 @@ class Hierarchy:
     def _stack(self, part: Part) -> None:
         by_place: dict[Any, list[Any]] = defaultdict(list)
         for member in part.members:
-            where = member.place if isinstance(member, Part) else self._notes[member][1]
-            by_place[where or id(member)].append(member)
+            key = self._place(member) or id(member)
+            # the hash of code is slow
+            by_place[(id(key[0]), key[1]) if isinstance(key, tuple) else key].append(member)
         part.members = [
-            self._stacked(where, members) if len(members) > 1 else members[0]
-            for where, members in by_place.items()
+            self._stacked(members) if len(members) > 1 else members[0]
+            for members in by_place.values()
         ]
 
-    def _stacked(self, where: Any, members: list[Any]) -> Part:
-        n = len(members)
-        stack = self._collect(Part("", "stack", members, where, self._number(members[0])))
+    def _place(self, member: Any) -> Any:
+        return member.place if isinstance(member, Part) else self._notes[member][1]
+
+    def _stacked(self, members: list[Any]) -> Part:
+        n, (first, *_) = len(members), members
+        stack = Part("", "stack", members, self._place(first), self._number(first))
+        self._collect(stack)
         parts = stack.parts
         if len(parts) < n:
             stack.kind = "vector"
@@ -377,20 +382,17 @@ class Hierarchy:
     def _cut_all(self) -> None:
         waiting = [self.root]
         for part in waiting:
-            if part.kind == "vector":
-                self._split_sums(part)
-            if len(part.members) > MOST and not part.is_paged:
-                leaves = [m for m in part.members if self._is_leaf(m)]
-                others = [m for m in part.members if not self._is_leaf(m)]
-                part.members = [*self._cut(leaves, MOST - PARTS), *self._cut(others, PARTS)]
+            leaves = [m for m in part.members if self._is_leaf(m)]  # they come first
+            others = part.members[len(leaves) :]
+            if part.kind == "vector" and not any(isinstance(m, Part) for m in others):
+                others = self._sums(part.label, others)
+            if len(leaves) + len(others) > MOST and not part.is_paged:
+                leaves, others = self._cut(leaves, MOST - PARTS), self._cut(others, PARTS)
+            part.members = [*leaves, *others]
             waiting += part.parts
 
-    def _split_sums(self, vector: Part) -> None:
-        # In a vector of sums, the operations of each sum become a box.
-        leaves = [m for m in vector.members if self._is_leaf(m)]
-        ops = [m for m in vector.members if not self._is_leaf(m)]
-        if any(isinstance(m, Part) for m in ops):
-            return
+    def _sums(self, label: str, ops: list[int]) -> list[Any]:
+        # The operations of a vector, or if it is one of sums, a box for each of these.
         inside = set(ops)
         output_of: dict[int, int] = {}
         for i in sorted(ops, reverse=True):
@@ -399,10 +401,9 @@ class Hierarchy:
         sums: dict[int, list[int]] = defaultdict(list)
         for i in ops:
             sums[output_of[i]].append(i)
-        if 1 < len(sums) < len(ops):
-            numbered = enumerate(sums.values(), 1)
-            parts = [Part(f"{vector.label} {k}", "vector", some) for k, some in numbered]
-            vector.members = [*leaves, *parts]
+        if not 1 < len(sums) < len(ops):
+            return ops
+        return [Part(f"{label} {k}", "vector", some) for k, some in enumerate(sums.values(), 1)]
 
     def _is_leaf(self, member: Any) -> bool:
         return member.kind == "leaves" if isinstance(member, Part) else not self.operands[member]
@@ -411,16 +412,18 @@ class Hierarchy:
         if len(members) <= most:
             return members
         cut = []
-        for k in range(PARTS):
-            start, end = (len(members) * j // PARTS for j in (k, k + 1))
+        are_steps = isinstance(members[0], Part) and members[0].kind == "step"
+        parts = CHAIN if are_steps else PARTS  # each step follows the last one
+        for k in range(parts):
+            start, end = (len(members) * j // parts for j in (k, k + 1))
             some = members[start:end]
             first, last = (m.label if isinstance(m, Part) else "" for m in (some[0], some[-1]))
             label = f"{start + 1} to {end}"
             if first and last:
                 label = f"{first} to {last.rpartition(' ')[2]}" if first != last else first
             kind = "leaves" if self._is_leaf(some[0]) else "part"
-            ops = Counter(sign(self.drawn.nodes[m].op) for m in some if not isinstance(m, Part))
-            about = ", ".join(f"{n:,} {op}" for op, n in ops.most_common(3) if op)
+            ops = Counter(self.drawn.nodes[m].op for m in some if not isinstance(m, Part))
+            about = ", ".join(f"{n:,} {sign(op)}" for op, n in ops.most_common(3) if op)
             cut.append(Part(label, kind, some, about=about))
         return cut
 
@@ -491,7 +494,7 @@ class Hierarchy:
                 return opened
             least = min(stacks, key=lambda part: len(part.members))
             view = self.view({*opened, least})
-            if len(view.nodes) > MOST or _columns(view) > WIDE:
+            if len(view.nodes) > MOST or columns(view) > WIDE:
                 return opened
             opened.add(least)
 
@@ -527,15 +530,13 @@ class Hierarchy:
         """The nodes inside each box that are used outside, or are results."""
         found: dict[Part, dict[int, None]] = {part: {} for part in self.parts}
         around = {part: [*part.path()] for part in {*self.box_of}}
-        for i, operands in enumerate(self.operands):
-            mine = around[self.box_of[i]]
+        for box, operands in zip(self.box_of, self.operands, strict=True):
             for o in operands:
-                if self.box_of[o] is mine[0]:
-                    continue
-                for part in around[self.box_of[o]]:
-                    if part in mine:
-                        break
-                    found[part][o] = None
+                if self.box_of[o] is not box:
+                    for part in around[self.box_of[o]]:
+                        if part in around[box]:
+                            break
+                        found[part][o] = None
         for result in self.results:
             for part in around[self.box_of[result]][:-1]:
                 found[part][result] = None
@@ -563,11 +564,11 @@ class Hierarchy:
             inside = {node.name: node for node in nodes if node.parent == only.name}
             users = {operand for node in inside.values() for operand in node.operands}
             nodes = [
-                node if node.name in inside else replace(node, operands=())
+                node if node.name in inside else node._replace(operands=())
                 for node in nodes
                 if node.name in inside or node.name in users
             ]
-            frames = [replace(frame, parent="") for frame in frames if frame.name == only.name]
+            frames = [frame._replace(parent="") for frame in frames if frame.name == only.name]
             results = dict.fromkeys(node.name for node in nodes if node.name not in users)
         return replace(
             drawn, nodes=tuple(nodes), results=tuple(results), level=level, frames=tuple(frames)
@@ -576,7 +577,7 @@ class Hierarchy:
     def _with_frame(self, node: Box) -> Box:
         i = int(node.name[1:])
         short = node.short or self.label_of.get(i, "")
-        return replace(node, short=short, label=node.label or short, parent=self.box_of[i].name)
+        return node._replace(short=short, label=node.label or short, parent=self.box_of[i].name)
 
     def _card(self, part: Part, level: str = "calls") -> Box:
         inside = part.inside()
@@ -584,8 +585,7 @@ class Hierarchy:
         around = part.parent.name if part.parent else ""
         if level == "neuron" and isinstance(part.call, Made) and (neuron := part.call.neuron):
             output = self.drawn.nodes[inside[-1]]
-            return replace(
-                output,
+            return output._replace(
                 name=part.name,
                 label=output.label or part.call.place,
                 short=output.short or part.call.name,
@@ -630,8 +630,8 @@ def _common(parts: Iterable[Part]) -> list[Part]:
     return first
 
 
-def _columns(view: Graph) -> int:
-    # How many cards follow one another.
+def columns(view: Graph) -> int:
+    """How many cards follow one another."""
     column: dict[str, int] = {}
     for box in view.nodes:
         column[box.name] = 1 + max((column.get(o, 0) for o in box.operands), default=0)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from micrograd.engine import Value
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     """One Value, or one card for many.
 
     Attributes:
@@ -143,19 +142,17 @@ def folded(drawn: Graph, boxes: Sequence[Box]) -> Graph:
     used: dict[str, dict[str, None]] = {box.name: {} for box in boxes}
     found: dict[str, Box] = {}
     for node in drawn.nodes:
-        box_name = box_of.get(node.name)
-        operands = [box_of.get(operand, operand) for operand in node.operands]
-        if box_name:
-            for operand in operands:
-                used[box_name][operand] = None
+        operands = tuple([box_of.get(operand, operand) for operand in node.operands])
+        if node.name in box_of:
+            used[box_of[node.name]].update(dict.fromkeys(operands))
         else:
-            found[node.name] = replace(node, operands=tuple(operands)) if boxes else node
+            found[node.name] = node._replace(operands=operands)
     for box in boxes:
         used[box.name].pop(box.name, None)
         given: Iterable[str] = [box_of.get(operand, operand) for operand in box.operands]
         if " " in box.op:  # such as "33 operations"
             given = dict.fromkeys(given)
-        found[box.name] = replace(box, operands=tuple(given or used[box.name]))
+        found[box.name] = box._replace(operands=tuple(given or used[box.name]))
     results = tuple(dict.fromkeys(box_of.get(result, result) for result in drawn.results))
     return replace(drawn, nodes=tuple(_operands_first(found, results)), results=results)
 
