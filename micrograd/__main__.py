@@ -51,23 +51,13 @@ Use the last form if your shell does not find `micrograd`. The option -P matters
 `python -m micrograd` runs a package called micrograd in the current folder, if there is one.
 
 Your class needs Value(number), .data, .grad, +, * and .backward(). Other operations are checked if
-the class has them; the report lists the rest as "not there yet".
+the class has them; the report lists the rest as "not there yet". Only the statements that define
+the class run. For pytest, GitHub Actions, otter and nbgrader, see help(micrograd.grade).
 
-Several files, or --csv or --html, grade a whole class: two files at a time, each with its own
-limits. A single folder then stands for the files and folders in it. The folder of a student stands
-for all Python files and notebooks in it, at any depth, that define the class. Everything given has
-a row: where there is nothing to grade, it says "not graded" and why. All results so far are written
-after each file, so Ctrl-C loses none. The CSV file is UTF-8 with a byte order mark; --html writes
-index.html for the teacher, and a page for each student; --hints says how much the pages give away.
---json has everything, the fixes included. --keep reports.json keeps the reports: the next time, only
-changed files are graded.
-
-A student has the name of the file or folder. --roster FILE is a list of all students as CSV, such
-as the gradebook that Canvas or Moodle exports: the row of a student is the one with this name in a
-cell, and students without a file get a row, too. --format canvas and --format moodle print the
-columns of the roster and one named by --assignment, to be imported there. --format gradescope and
---format classroom50 print the file that an autograder writes for one student (results.json,
-result.json). --anonymous replaces the names of students and files by numbers.
+Several files, or --csv or --html, grade a whole class, two files at a time. A single folder then
+stands for the files and folders in it. The folder of a student stands for all Python files and
+notebooks in it, at any depth, that define the class. A student has the name of the file or folder.
+All results so far are written after each file, so Ctrl-C loses none.
 
 Points: a mistake costs its own rule, once; what else fails because of it costs nothing. `micrograd
 start points.csv` writes the default table (100 points), which you can edit and pass with --points.
@@ -82,17 +72,12 @@ Exit codes, for scripts; for several files, the highest of theirs:
      and the results of all the others are written
   130  stopped by Ctrl-C
 
-For pytest, GitHub Actions, otter and nbgrader, see help(micrograd.grade): a few lines each.
-
-Only the statements that define the class run, in a separate process without input and with a time
-limit; where the system supports it, processor time, memory (not on macOS) and file size (256 MB)
-are limited, too. At the end, the process and everything it started are killed. On Windows there is
-only the time limit, and processes that the file started keep running.
-
-What cannot be prevented: the file runs with all your permissions. It can read, change and delete
-files, use the network, start processes that escape, and forge answers. A class whose code is this
-package's is refused, but a class can let another engine do its work. If you do not trust the
-author, read the file first, and grade it in a container or under another account.
+Each file runs in a process without input and with limits of time, memory (not on macOS) and file
+size; at the end, the process and everything it started are killed. On Windows there is only the
+time limit, and processes that the file started keep running. What cannot be prevented: the file
+runs with all your permissions, can read, change and delete files, use the network, and forge
+answers. If you do not trust the author, read the file first, and grade it in a container or under
+another account.
 """
 
 
@@ -235,27 +220,34 @@ def grade(options: argparse.Namespace) -> int:
         return 0
     if not options.files:
         raise ValueError("grade expects a file, such as my_engine.py: micrograd start writes one")
-    from micrograd.grade import grade_file
-    from micrograd.grade.gradebooks import written
     from micrograd.grade.points import POINTS, read_points
-    from micrograd.grade.report import Result
 
     names = {"data": options.data, "grad": options.grad, "backward": options.backward}
     told = {name: other for name, other in names.items() if other}
+    settings = {"seconds": options.seconds, "class_name": options.name, "names": told}
     table = read_points(Path(options.points)) if options.points else POINTS
     is_class = options.csv or options.html or options.format in ("canvas", "moodle")
-    if len(options.files) > 1 or is_class:
-        return _grade_class(options, told, table)
+    grade_them = _grade_class if len(options.files) > 1 or is_class else _grade_one
+    return grade_them(options, table, settings)
+
+
+def _grade_one(
+    options: argparse.Namespace, table: Mapping[str, float], settings: dict[str, Any]
+) -> int:
+    from micrograd.grade import grade_file, gradebooks
+    from micrograd.grade.report import Result
+
+    path = Path(options.files[0])
     try:
-        report = grade_file(options.files[0], options.seconds, options.name, names=told)
+        report = grade_file(path, **settings)
     except FileNotFoundError as error:
         whole = "; to grade all files in it, add --csv FILE or --html FOLDER"
-        raise FileNotFoundError(f"{error}{whole * Path(options.files[0]).is_dir()}") from None
+        raise FileNotFoundError(f"{error}{whole * path.is_dir()}") from None
     if options.format == "json":
         _show(report.json())
     elif options.format:
-        result = [Result(Path(options.files[0]).stem, options.files[0], report)]
-        _show(written(options.format, result, table, options.hints, options.assignment))
+        results = [Result(path.stem, str(path), report)]
+        _show(gradebooks.written(options.format, results, table, options.hints, ""))
     else:
         _show(report.text(options.hints))
     if options.points and not options.format:
@@ -264,32 +256,27 @@ def grade(options: argparse.Namespace) -> int:
 
 
 def _grade_class(
-    options: argparse.Namespace, names: Mapping[str, str], table: Mapping[str, float]
+    options: argparse.Namespace, table: Mapping[str, float], settings: dict[str, Any]
 ) -> int:
     from tqdm import tqdm
 
     from micrograd.grade import classroom, gradebooks
-    from micrograd.grade.graded_class import printable
 
-    if options.csv:
-        if Path(options.csv).suffix in (".py", ".ipynb"):  # as in `--csv *.py`, without its name
-            raise ValueError(f"--csv expects a name such as results.csv, got {options.csv}")
-        if not (folder := Path(options.csv).parent).is_dir():
-            raise ValueError(f"cannot write {options.csv}: there is no folder {folder}")
+    if options.csv and options.csv.endswith((".py", ".ipynb")):  # as in `--csv *.py`
+        raise ValueError(f"--csv expects a name such as results.csv, got {options.csv}")
     if not options.seconds > 0:
         raise ValueError(f"--seconds expects a number above 0, got {options.seconds}")
     files, others = classroom.submissions(options.files, options.name)
     for file in others:
-        print(f"left out, without a class {options.name}: {printable(str(file))}", file=sys.stderr)
+        print(f"left out, without a class {options.name}: {str(file)!r}", file=sys.stderr)
     roster = classroom.read_roster(Path(options.roster)) if options.roster else []
     results: list[Any] = []
     written = [options.csv, options.html and str(Path(options.html, "index.html"))]
     try:
         with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
-            settings: dict[str, Any] = {"seconds": options.seconds, "names": names}
             for so_far in classroom.grade_class(
                 files, table, options.csv, options.html, options.hints, roster,
-                options.anonymous, options.keep, class_name=options.name, **settings,
+                options.anonymous, options.keep, **settings,
             ):  # fmt: skip
                 results = so_far
                 bar.update()
@@ -345,15 +332,14 @@ def why(options: argparse.Namespace) -> int:
     those of an engine with the usual mistake. The file runs in this process.
     """
     from micrograd.grade.loading import NoClassError, class_in, file_at
-    from micrograd.grade.why import answer, page
+    from micrograd.grade.why import answer, why
 
     try:
         kind = class_in(file_at(Path(options.file), options.name), options.name)
     except NoClassError as error:
         raise ValueError(f"{options.file}: {error.args[1]}") from None
-    found = answer(options.question, kind)
-    print(found)
-    print(page(found).save(options.out))
+    print(answer(options.question, kind))
+    print(why(kind, options.question).save(options.out))
     return 0
 
 

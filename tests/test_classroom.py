@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from right_engines import notebook
+from sampling import thinned
 from test_grade_hostile import is_running
 from wrong_engines import FILES, RIGHT, class_of, edited
 
@@ -84,7 +85,7 @@ def test_the_student_has_the_name_of_the_file_or_folder_in_the_folder_of_the_cla
         (["h/ada.py", "h/ada.ipynb"], ["ada.py", "ada.ipynb"]),
         (["h/ada/e.py", "h/ben/e.py"], ["ada", "ben"]),
         (["h/ada/ps1/e.py", "h/ben/ps1/e.py"], ["ada", "ben"]),
-        (["h/ada/e.py", "h/ada/f.py", "h/ben/e.py"], ["ada/e.py", "f", "ben/e.py"]),
+        (["h/ada/e.py", "h/ada/f.py", "h/ben/e.py"], ["ada/e.py", "ada/f.py", "ben/e.py"]),
         (["h/\x1b[2J.py", "h/b.py"], [r"\x1b[2J", "b"]),
     ],
 )
@@ -99,7 +100,7 @@ def linked(path, target):
         pytest.skip("the system has no symbolic links for everyone")
 
 
-@pytest.mark.parametrize("how", ["one folder", "many paths"])
+@pytest.mark.parametrize("how", thinned(["one folder", "many paths"], 2))
 def test_everything_given_has_a_row_and_ends_no_other(how, tmp_path, monkeypatch, capsys):
     files = {"ada.py": RIGHT, "eve.py": "class Valeu: pass", "fay.py": "", "hal/report.pdf": "",
              "gil.py": "from micrograd import Value"}  # fmt: skip
@@ -125,6 +126,7 @@ def test_everything_given_has_a_row_and_ends_no_other(how, tmp_path, monkeypatch
     assert len(list(Path("report").iterdir())) == 9
 
 
+@pytest.mark.slow
 def test_a_report_folder_that_is_deleted_is_written_again(tmp_path):
     written(tmp_path, {"a.py": RIGHT, "b.py": RIGHT, "c.py": WRONG})
     report = tmp_path / "report"
@@ -176,6 +178,7 @@ def test_a_student_without_a_file_has_a_row_too(tmp_path, capsys):
     ]
 
 
+@pytest.mark.slow
 def test_without_names_no_name_is_written(tmp_path, capsys):
     broken = edited(("math.tanh(self.data)", "math.tan_h(self.data)"))
     h = written(tmp_path, {"h/ada.py": broken, "h/ben.py": "class Valeu: pass"}) / "h"
@@ -190,6 +193,7 @@ def test_without_names_no_name_is_written(tmp_path, capsys):
         )
 
 
+@pytest.mark.slow
 def test_only_changed_files_are_graded_again(tmp_path):
     h = written(tmp_path, {"ada.py": RIGHT, "ben.py": "from shared import x\n" + RIGHT,
                            "shared.py": "x = 1\n" + RIGHT})  # fmt: skip
@@ -242,6 +246,7 @@ def test_a_class_is_graded_into_a_table_a_csv_file_and_pages(tmp_path, capsys):
     assert "write += instead" not in page
 
 
+@pytest.mark.slow
 def test_json_has_everything_the_fix_included(tmp_path, capsys):
     written(tmp_path, {"a.py": RIGHT, "b.py": WRONG})
     files = [str(tmp_path / name) for name in ("a.py", "b.py")]
@@ -257,7 +262,7 @@ def test_json_has_everything_the_fix_included(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["a.py", "--csv", "nowhere/x.csv"], "there is no folder nowhere"),
+        (["a.py", "--csv", "nowhere/x.csv"], "nowhere/x.csv"),
         (["--csv", "a.py", "b.py"], "--csv expects a name such as results.csv, got a.py"),
         (["a.py", "--csv", "."], "nothing was written"),
         (["."], "to grade all files in it, add --csv FILE or --html FOLDER"),
@@ -275,6 +280,7 @@ def test_options_that_make_no_sense_are_refused_before_anything_is_written(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["nan", "inf"])
 def test_a_class_that_computes_no_number_stops_no_other(number, tmp_path, capsys):
     odd = edited(("self.data + other.data", f"float('{number}')"))
@@ -306,6 +312,7 @@ def test_a_table_that_a_spreadsheet_locks_is_written_later(tmp_path, monkeypatch
         list(grade_class(*grading))
 
 
+@pytest.mark.slow
 def test_letters_that_the_output_lacks_are_escaped(tmp_path, monkeypatch):
     written(tmp_path, {"损.py": RIGHT, "b.py": RIGHT})
     for files in (["损.py"], ["损.py", "b.py"]):
