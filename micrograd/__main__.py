@@ -37,49 +37,6 @@ OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     **{ast.Div: operator.truediv, ast.Pow: operator.pow},
 }
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
-GRADE_EXAMPLES = """examples:
-  micrograd grade my_engine.py
-  micrograd grade lecture.ipynb
-  micrograd grade my_engine.py --data value --backward backprop
-  micrograd grade my_engine.py --json > report.json
-  micrograd grade homework/*.py --csv results.csv --html report/
-  micrograd grade homework/ --csv results.csv --points points.csv --hints 1
-  micrograd grade homework/ --roster gradebook.csv --format canvas > grades.csv
-  python -P -m micrograd grade micrograd/engine.py
-
-Use the last form if your shell does not find `micrograd`. The option -P matters: without it,
-`python -m micrograd` runs a package called micrograd in the current folder, if there is one.
-
-Your class needs Value(number), .data, .grad, +, * and .backward(). Other operations are checked if
-the class has them; the report lists the rest as "not there yet". Only the statements that define
-the class run. For pytest, GitHub Actions, otter and nbgrader, see help(micrograd.grade).
-
-Several files, or --csv or --html, grade a whole class, two files at a time. A single folder then
-stands for the files and folders in it. The folder of a student stands for all Python files and
-notebooks in it, at any depth, that define the class. A student has the name of the file or folder.
-All results so far are written after each file, so Ctrl-C loses none.
-
-Points: a mistake costs its own rule, once; what else fails because of it costs nothing. `micrograd
-start points.csv` writes the default table (100 points), which you can edit and pass with --points.
-A missing operation costs points if it is one of the tasks in a file made by `micrograd start`, or
-if a row of the table names it, such as a.tanh(). Otherwise, it costs nothing.
-
-Exit codes, for scripts; for several files, the highest of theirs:
-  0  no mistake found
-  1  a rule is broken, or a task of `micrograd start` is left
-  2  could not be graded: the file is missing, does not load or does not define the class, or the
-     class is this package's own; or a wrong option. In a class: at least one could not be graded,
-     and the results of all the others are written
-  130  stopped by Ctrl-C
-
-Each file runs in a process without input and with limits of time, memory (not on macOS) and file
-size; at the end, the process and everything it started are killed. On Windows there is only the
-time limit, and processes that the file started keep running. What cannot be prevented: the file
-runs with all your permissions, can read, change and delete files, use the network, and forge
-answers. If you do not trust the author, read the file first, and grade it in a container or under
-another account.
-"""
-
 
 # ---- 1. Expressions
 
@@ -238,11 +195,7 @@ def _grade_one(
     from micrograd.grade.report import Result
 
     path = Path(options.files[0])
-    try:
-        report = grade_file(path, **settings)
-    except FileNotFoundError as error:
-        whole = "; to grade all files in it, add --csv FILE or --html FOLDER"
-        raise FileNotFoundError(f"{error}{whole * path.is_dir()}") from None
+    report = grade_file(path, **settings)
     if options.format == "json":
         _show(report.json())
     elif options.format:
@@ -250,8 +203,8 @@ def _grade_one(
         _show(gradebooks.written(options.format, results, table, options.hints, ""))
     else:
         _show(report.text(options.hints))
-    if options.points and not options.format:
-        print(f"Points: {report.points(table):.4g} of {sum(table.values()):.4g}.")
+        if options.points:
+            print(f"Points: {report.points(table):.4g} of {sum(table.values()):.4g}.")
     return report.exit_code
 
 
@@ -264,11 +217,7 @@ def _grade_class(
 
     if options.csv and options.csv.endswith((".py", ".ipynb")):  # as in `--csv *.py`
         raise ValueError(f"--csv expects a name such as results.csv, got {options.csv}")
-    if not options.seconds > 0:
-        raise ValueError(f"--seconds expects a number above 0, got {options.seconds}")
-    files, others = classroom.submissions(options.files, options.name)
-    for file in others:
-        print(f"left out, without a class {options.name}: {str(file)!r}", file=sys.stderr)
+    files = classroom.submissions(options.files, options.name)
     roster = classroom.read_roster(Path(options.roster)) if options.roster else []
     results: list[Any] = []
     written = [options.csv, options.html and str(Path(options.html, "index.html"))]
@@ -305,19 +254,21 @@ def start(options: argparse.Namespace) -> int:
 
     Both are for `micrograd grade`: my_engine.py as the file, points.csv with --points.
     """
-    from importlib.resources import files
-
     from micrograd.grade.points import default_points
 
     path = Path(options.file)
-    skeleton = files("micrograd.grade").joinpath("skeleton.txt").read_text(encoding="utf-8")
-    texts = {".py": skeleton.replace("my_engine.py", path.name), ".csv": default_points()}
+    skeleton = _text_of_grade("skeleton").replace("my_engine.py", path.name)
+    texts = {".py": skeleton, ".csv": default_points()}
     if path.suffix not in texts:
         raise ValueError(f"start expects a name that ends in .py or .csv, got {path}")
     with path.open("x", encoding="utf-8", newline="") as file:  # an error if it exists
         file.write(texts[path.suffix])
     print(path)
     return 0
+
+
+def _text_of_grade(name: str) -> str:
+    return Path(__file__).with_name("grade").joinpath(f"{name}.txt").read_text(encoding="utf-8")
 
 
 def why(options: argparse.Namespace) -> int:
@@ -449,7 +400,7 @@ def _parser() -> argparse.ArgumentParser:
     asked.add_argument("file", help="a Python file or a notebook with your Value class")
     asked.add_argument("-o", "--out", default="why.html", help="file name of the page")
     asked.add_argument("--name", default="Value", help="name of the class (default: Value)")
-    _takes_files(command(grade, prog="micrograd grade", epilog=GRADE_EXAMPLES))
+    _takes_files(command(grade, prog="micrograd grade", epilog=_text_of_grade("help")))
     return parser
 
 

@@ -174,6 +174,7 @@ def test_derivatives_by_the_book_come_from_the_docstrings_of_our_operations():
     assert "d/da = b a^(b-1)" in check.fix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "rules"),
     [
@@ -265,7 +266,7 @@ CONSTRUCTORS = [
 ]
 
 
-@pytest.mark.parametrize("edit", thinned(CONSTRUCTORS, 6), ids=str)
+@pytest.mark.parametrize("edit", thinned(CONSTRUCTORS, 9), ids=str)
 def test_a_wrong_constructor_is_one_mistake_with_a_rule_in_every_format(edit):
     report = grade(class_of(edited(edit)))
     assert [group[0].mistake for group in report.mistakes] == ["construct"]
@@ -362,7 +363,7 @@ REPAIRED_BY = {
 }
 
 
-@pytest.mark.parametrize("name", REPAIRED_BY)
+@pytest.mark.parametrize("name", thinned([*REPAIRED_BY], 5))
 def test_the_fix_that_is_named_repairs_the_class(name):
     check = lead(report_on(mistake(name)))
     assert REPAIRED_BY[name] in check.fix
@@ -422,6 +423,7 @@ def test_the_file_must_be_there_and_have_time(tmp_path):
         grade_file(write(tmp_path, RIGHT), seconds=0)
 
 
+@pytest.mark.slow
 def test_a_right_file_gives_the_same_report_as_its_class(tmp_path):
     path = write(tmp_path, RIGHT)
     report, expected = grade_file(path, SECONDS), grade(class_of(RIGHT))
@@ -568,6 +570,7 @@ def test_numbers_that_are_taken_by_one_operator_alone_are_forgotten_in_the_other
 OTHER = OTHER_NAMES.replace("Value", "Scalar")
 
 
+@pytest.mark.slow
 def test_other_names_are_found_and_said_and_shown(tmp_path):
     path = write(tmp_path, OTHER.replace("1 - out.value**2", "1 - out.value"))
     report = grade_file(path, SECONDS, class_name="Scalar")

@@ -33,10 +33,6 @@ OURS = {
     "a subclass": "import micrograd\nclass Value(micrograd.Value): pass",
     "a subclass under its name": "from micrograd import Value\nclass Value(Value): pass",
     "a subclass by type": "import micrograd\nValue = type('Value', (micrograd.Value,), {})",
-    "our methods": (
-        "import micrograd\nours = vars(micrograd.Value)\n"
-        "Value = type('Value', (), {k: x for k, x in ours.items() if callable(x)})"
-    ),
     "found in sys.modules": (
         "import sys, micrograd.engine\nValue = sys.modules['micrograd.engine'].Value"
     ),

@@ -50,7 +50,7 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
     adds_up, is_reported = True, False
     for row in plan() if rows is None else rows:
         check = Check(row.operation, row.aspect, row.programs[0])
-        lacks_backward = "backward" in graded.missing and ".backward()" in check.program
+        lacks_backward = graded.lacks_backward and ".backward()" in check.program
         task = task_of(row.operation, row.aspect) if graded.is_started else 0
         lacking = replace(check, status="to do" if task else "not there yet")
         if graded.is_started and is_to_do(row, graded):

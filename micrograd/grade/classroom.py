@@ -37,31 +37,26 @@ LONGEST_NAME = 50  # characters of a page's file name
 # ---- 1. Which files, and whose
 
 
-def submissions(
-    paths: Sequence[str], class_name: str = "Value"
-) -> tuple[dict[Path, str], list[Path]]:
-    """Each file to grade with the name of its student, and the files that are left out.
+def submissions(paths: Sequence[str], class_name: str = "Value") -> dict[Path, str]:
+    """Each file to grade with the name of its student.
 
     A folder that is given alone is that of a class: each Python file, notebook and folder in it is
     a student's, whose name it has. Any other folder is one student's: the files in it with a class
-    of this name are graded, the others are left out. A path with nothing to grade is kept, so that
-    its report says why.
+    of this name are graded. A path with nothing to grade is kept, so that its report says why.
     """
     given = [*{os.path.abspath(path): Path(path) for path in paths}.values()]
     if len(given) == 1 and given[0].is_dir():
         seen = (x for x in given[0].iterdir() if is_seen(x.name))
         given = sorted(x for x in seen if x.suffix in ENDINGS or x.is_dir()) or given
     files: dict[Path, str] = {}
-    others: list[Path] = []
     for path, student in zip(given, _names(given), strict=True):
         inside = code_in(path) if os.path.isdir(path) else []
         found = [file for file in inside if has_class(file, class_name)]
-        others += [file for file in inside if found and file not in found]
         own = found or (inside if len(inside) == 1 else [path])
         for file in own:
             part = f"/{file.relative_to(path).as_posix()}" * (len(own) > 1)
             files[file] = printable(student + part)
-    return files, others
+    return files
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
@@ -148,7 +143,7 @@ def grade_class(
     rows = {file: _row_of(student, people) for file, student in files.items()}
     absent = [row for row in people if row not in rows.values() and not anonymous]
     if anonymous:
-        by_content = sorted(files, key=_digest)  # so that the order of the numbers tells nothing
+        by_content = sorted(files, key=_content)  # so that the order of the numbers tells nothing
         names = {file: f"student {i:02}" for i, file in enumerate(by_content, 1)}
     missing = [next(filter(None, row.values()), "?") for row in absent]
     pages = iter(page_names([*names.values(), *missing]))
@@ -236,14 +231,11 @@ def _report_in(record: Mapping[str, Any]) -> Report:
 
 def _key(file: Path, settings: Mapping[str, Any]) -> str:
     """What a report depends on: rules, settings, the file, files beside it that it names."""
-    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    text = _content(file).decode(errors="replace")
     beside = (x for x in sorted(file.parent.glob("*.py")) if re.search(rf"\b{x.stem}\b", text))
-    return _sha256(repr((ROWS, settings, str(file), [*map(_digest, (file, *beside))])).encode())
+    state = ROWS, settings, str(file), [*map(_content, (file, *beside))]
+    return hashlib.sha256(repr(state).encode()).hexdigest()
 
 
-def _digest(file: Path) -> str:
-    return _sha256(file.read_bytes()) if file.is_file() else ""
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+def _content(file: Path) -> bytes:
+    return file.read_bytes() if file.is_file() else b""

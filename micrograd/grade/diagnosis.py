@@ -69,8 +69,9 @@ def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
     result = graded.run("a = Value(3.0); b = Value(2.0); c = a + b", backward=False)["c"]
     if hasattr(result, "_prev") and not operands(result):
         return "children"
-    if row.aspect != "gradient":
-        return "children" if _some_are_reached(graded) else "walk"
+    if row.aspect != "gradient":  # in some operation, an operand may be reached
+        programs = (program for *_, program in ROWS["children"]["shown_by"])
+        return "children" if any(graded.gradients(x).get("a") for x in programs) else "walk"
     steps, _, last = program.rpartition("; ")
     root = last.removesuffix(".backward()")
     by_hand = graded.gradients(f"{steps}; {root}.grad = 1.0; {root}._backward()")
@@ -108,11 +109,6 @@ def _all_are_seeds(graded: GradedClass) -> bool:
     """Whether backward() sets every gradient to 1, not only the root's."""
     grad = graded.gradients("a = Value(3.0); b = a + a; c = b + b; c.backward()")
     return set(grad.values()) == {1.0}
-
-
-def _some_are_reached(graded: GradedClass) -> bool:
-    """Whether backward() continues to at least one operand of an operation."""
-    return any(graded.gradients(program).get("a") for *_, program in ROWS["children"]["shown_by"])
 
 
 def _is_right_once(row: Row, program: str, graded: GradedClass) -> bool:

@@ -32,7 +32,6 @@ LONGEST = 300  # characters of any text
 STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
 TOLERANCE = 1e-4  # also for engines that compute with floats of 7 digits, as NumPy's float32
 HERE = str(Path(__file__).parent)
-OUR_ENGINE = Value.__init__.__code__.co_filename
 
 Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
 
@@ -60,7 +59,7 @@ class GradedClass:
         title: its name.
         arguments: what it needs besides the number, for example {'requires_grad': True}.
         names: its names for 'data', 'grad' and 'backward'.
-        missing: which of 'data', 'grad' and 'backward' it lacks.
+        lacks_backward: whether it has no method of this name.
         is_started: whether `micrograd start` made its file, which has tasks.
 
     Args:
@@ -77,11 +76,11 @@ class GradedClass:
     def __init__(self, kind: type, told: Mapping[str, str] | None = None) -> None:
         self.kind, self.title = kind, printable(str(kind.__name__))
         self.arguments = _needed_arguments(kind)
-        self.names = {name: (told or {}).get(name) or self._guessed(name) for name in ALIASES}
-        self.missing: list[str] = []
+        one: Any = None
         with suppress(Exception):
             one = self.made(2.5)
-            self.missing = [name for name, x in self.names.items() if not hasattr(one, x)]
+        self.names = {name: (told or {}).get(name) or _guessed(name, one) for name in ALIASES}
+        self.lacks_backward = one is not None and not hasattr(one, self.names["backward"])
         code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
         lines = linecache.getlines(code.co_filename) if code else []
         self.is_started = any(line.startswith("    # Task ") for line in lines)
@@ -89,17 +88,6 @@ class GradedClass:
     def made(self, number: Any) -> Any:
         """A new instance."""
         return self.kind(number, **self.arguments)
-
-    def _guessed(self, name: str) -> str:
-        with suppress(Exception):
-            one = self.made(2.5)
-            if hasattr(one, name):
-                return name
-            test = {"data": lambda x: _is_number(x) and x == 2.5, "grad": _is_number}
-            there = [x for x in ALIASES[name] if test.get(name, callable)(getattr(one, x, None))]
-            if len(there) == 1:  # nothing is guessed among several
-                return there[0]
-        return name
 
     def remark(self, is_file: bool = False) -> str:
         """A sentence about the names that differ from the lecture's, '' if none do."""
@@ -262,14 +250,8 @@ def near(found: float, expected: float, tolerance: float = TOLERANCE) -> bool:
 
 
 def is_ours(kind: Any) -> bool:
-    """Whether the code of a class is in our engine's file.
-
-    >>> from micrograd.engine import Value
-    >>> is_ours(Value), is_ours(type("Mine", (Value,), {})), is_ours(float)
-    (True, True, False)
-    """
-    members = (x for base in getattr(kind, "__mro__", ()) for x in list(vars(base).values()))
-    return any(x.__code__.co_filename == OUR_ENGINE for x in members if hasattr(x, "__code__"))
+    """Whether something is the class of this package, or one that inherits from it."""
+    return isinstance(kind, type) and issubclass(kind, Value)
 
 
 def _needed_arguments(kind: Any) -> dict[str, Any]:
@@ -279,6 +261,13 @@ def _needed_arguments(kind: Any) -> dict[str, Any]:
             if re.match("requires?_?grad", name.lower()) and parameter.default is not True:
                 return {name: True}
     return {}
+
+
+def _guessed(name: str, one: Any) -> str:
+    """The only attribute of an instance that may be meant, if it has none with the usual name."""
+    test = {"data": lambda x: _is_number(x) and x == 2.5, "grad": _is_number}.get(name, callable)
+    there = [x for x in ALIASES[name] if test(getattr(one, x, None))]
+    return there[0] if len(there) == 1 and not hasattr(one, name) else name
 
 
 def _is_number(x: Any) -> bool:

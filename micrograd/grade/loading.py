@@ -49,7 +49,10 @@ def class_in(path: Path, name: str) -> type:
     1
     """
     errors: list[Exception] = []
-    statements = _cells(path, name, errors) if path.suffix == ".ipynb" else _lines(path)
+    if path.suffix == ".ipynb":
+        statements = _cells(path, name, errors)
+    else:
+        statements = [(str(path), x) for x in ast.parse(path.read_bytes(), str(path)).body]
     module, own = vars(_module(path)), None
     for file, node in needed_for(name, statements):
         try:
@@ -111,14 +114,11 @@ def file_at(path: Path, class_name: str) -> Path:
         if len(there) == 1:
             return there[0]
         what = f"{path} is a folder in which {len(there)} files define a class {class_name}"
+        what += " (a whole class is graded with --csv FILE or --html FOLDER)"
     raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
 
 
 # ---- 2. Statements
-
-
-def _lines(path: Path) -> list[Statement]:
-    return [(str(path), node) for node in ast.parse(path.read_bytes(), str(path)).body]
 
 
 def _cells(path: Path, name: str, errors: list[Exception]) -> list[Statement]:

@@ -88,7 +88,6 @@ def write_wrong_engines(folder: Path, comments: bool = True) -> list[Path]:
         head = f"# Wrong: {mistake.name}.\n# {rule}\n\n" if comments else ""
         texts[name] = head + mistake.source
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.py" for name in texts]
-    for path, text in zip(paths, texts.values(), strict=True):
-        write_whole(path, text.encode())
-    return paths
+    for name, text in texts.items():
+        write_whole(folder / f"{name}.py", text.encode())
+    return [folder / f"{name}.py" for name in texts]
