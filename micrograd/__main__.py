@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import io
 import operator
 import re
 import runpy
@@ -184,6 +185,8 @@ def grade(options: argparse.Namespace) -> int:
     settings = {"seconds": options.seconds, "class_name": options.name, "names": told}
     table = read_points(Path(options.points)) if options.points else POINTS
     is_class = options.csv or options.html or options.format in ("canvas", "moodle")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
+        sys.stdout.reconfigure(errors="backslashreplace")
     grade_them = _grade_class if len(options.files) > 1 or is_class else _grade_one
     return grade_them(options, table, settings)
 
@@ -197,12 +200,12 @@ def _grade_one(
     path = Path(options.files[0])
     report = grade_file(path, **settings)
     if options.format == "json":
-        _show(report.json())
+        print(report.json())
     elif options.format:
         results = [Result(path.stem, str(path), report)]
-        _show(gradebooks.written(options.format, results, table, options.hints, ""))
+        print(gradebooks.written(options.format, results, table, options.hints, ""))
     else:
-        _show(report.text(options.hints))
+        print(report.text(options.hints))
         if options.points:
             print(f"Points: {report.points(table):.4g} of {sum(table.values()):.4g}.")
     return report.exit_code
@@ -231,18 +234,12 @@ def _grade_class(
                 bar.update()
     finally:  # what is finished is shown after Ctrl-C, too
         if options.format and results:
-            _show(gradebooks.written(
+            print(gradebooks.written(
                 options.format, results, table, options.hints, options.assignment
             ))  # fmt: skip
         elif results:
-            _show("\n".join([gradebooks.summary(results, table), *filter(None, written)]))
+            print("\n".join([gradebooks.summary(results, table), *filter(None, written)]))
     return int(max(result.report.exit_code for result in results))
-
-
-def _show(text: str) -> None:
-    # Where output goes to a pipe on Windows, its encoding may lack letters of a student's name.
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def start(options: argparse.Namespace) -> int:

@@ -7,7 +7,6 @@ wrong, its slope is the expected gradient.
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -105,15 +104,13 @@ def _is_composed(expression: str, graded: GradedClass) -> bool:
 def _is_there(row: Row, graded: GradedClass) -> bool:
     """Whether the class has the operation; the only way to find out is to try it."""
     is_of_numpy = row.operation == "NumPy"
-    if is_of_numpy and importlib.util.find_spec("numpy") is None:
-        return False
     if not is_of_numpy and (not row.expression or row.operation in CORE):
         return True
     error = graded.error_in(row.programs[0] if is_of_numpy else row.expression)
     if not error:
         return True  # whatever is wrong, the check itself will find it
     kinds = {*error["kinds"]}
-    if "NotImplementedError" in kinds or _is_refusal(error, row):
+    if {"NotImplementedError", "ModuleNotFoundError"} & kinds or _is_refusal(error, row):
         return False
     if row.operation in MAY_REFUSE and "ValueError" in kinds:
         return False

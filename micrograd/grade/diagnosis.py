@@ -39,6 +39,8 @@ def mistake_behind_gradients(
         *_, out, _ = data.values()
         again = program.removesuffix(".backward()").split(" * ")[-1][0]
         return "accumulate" if near(found[again], right[again] - out) else "derivative"
+    if row.aspect == "gradient" and _reads_gradients(program, graded, found):
+        return "reads"
     if row.aspect == "inner operand":
         is_lost = any(found[x] == 0 != right[x] for x in leaves_of(program))
         return "children" if is_lost else "derivative"
@@ -109,6 +111,19 @@ def _all_are_seeds(graded: GradedClass) -> bool:
     """Whether backward() sets every gradient to 1, not only the root's."""
     grad = graded.gradients("a = Value(3.0); b = a + a; c = b + b; c.backward()")
     return set(grad.values()) == {1.0}
+
+
+def _reads_gradients(program: str, graded: GradedClass, found: Numbers) -> bool:
+    """Whether the contributions of an operation depend on the grad of its operands."""
+    before = {leaf: 0.5 + i for i, leaf in enumerate(leaves_of(program))}
+    given = "".join(f"{leaf}.grad = {x}; " for leaf, x in before.items())
+    steps, _, last = program.rpartition("; ")
+    after = graded.gradients(f"{steps}; {given}{last}")
+    return any(
+        not near(after[x], found[x]) and not near(after[x] - before[x], found[x])
+        for x in before
+        if x in after
+    )
 
 
 def _is_right_once(row: Row, program: str, graded: GradedClass) -> bool:

@@ -107,7 +107,8 @@ def _moodle(
         {
             **(x.row or {**dict.fromkeys(columns, ""), columns[0]: x.student}),
             f"{assignment} (Real)": shown(x.report.points(table)),
-            f"{assignment} (Feedback)": said(x),
+            f"{assignment} (Feedback)": " ".join([*x.rules, x.reason]).strip()
+            or "No mistake found.",
         }
         for x in results
     ]
@@ -130,12 +131,6 @@ def shown(points: float) -> str:
     ('100', '87.2')
     """
     return f"{points:.1f}".removesuffix(".0")
-
-
-def said(result: Result) -> str:
-    """The rules that a student's class breaks, in words."""
-    rules = [first.rule for first, *_ in result.report.mistakes]
-    return " ".join([*rules, result.reason]).strip() or "No mistake found."
 
 
 # ---- 2. Records

@@ -185,7 +185,7 @@ class GradedClass:
 
     def tried(self, default: Any, program: str) -> Any:
         """What the last step of a program names, or the default if the class raises an error."""
-        with suppress(Exception):
+        with suppress(Exception, SystemExit):
             return [*self.run(program).values()][-1]
         return default
 

@@ -218,6 +218,11 @@ class Result(NamedTuple):
         return ("no mistake", "mistakes", "not graded")[self.report.exit_code]
 
     @property
+    def rules(self) -> list[str]:
+        """The broken rules in words, each once."""
+        return [*dict.fromkeys(first.rule for first, *_ in self.report.mistakes)]
+
+    @property
     def rule(self) -> str:
         """The key of the rule that the first mistake breaks, '' without mistakes."""
         return next((group[0].mistake for group in self.report.mistakes), "")

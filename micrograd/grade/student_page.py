@@ -72,11 +72,10 @@ def class_page(results: Sequence[Result], table: Mapping[str, float]) -> str:
     rows, made_by = [], dict[str, list[str]]()
     for x in results:
         link = f'<a href="{escape(x.page)}">{escape(x.student)}</a>'
-        broken = dict.fromkeys(first.rule for first, *_ in x.report.mistakes)
-        for rule in broken:
+        for rule in x.rules:
             made_by.setdefault(rule, []).append(link)
         points, verdict = shown(x.report.points(table)), f'<span class="verdict">{x.verdict}</span>'
-        rules = escape(" ".join([*[*broken][:2], x.reason]))
+        rules = escape(" ".join([*x.rules[:2], x.reason]))
         rows.append((link, points, verdict, rules, f"{x.report.seconds:.1f}"))
     mean = shown(sum(x.report.points(table) for x in results) / len(results))
     files = f"{len(results)} {'file' if len(results) == 1 else 'files'}"
