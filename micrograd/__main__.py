@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import io
 import operator
 import re
 import runpy
@@ -37,64 +38,6 @@ OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     **{ast.Div: operator.truediv, ast.Pow: operator.pow},
 }
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
-GRADE_EXAMPLES = """examples:
-  micrograd grade my_engine.py
-  micrograd grade lecture.ipynb
-  micrograd grade my_engine.py --data value --backward backprop
-  micrograd grade my_engine.py --json > report.json
-  micrograd grade homework/*.py --csv results.csv --html report/
-  micrograd grade homework/ --csv results.csv --points points.csv --hints 1
-  micrograd grade homework/ --roster gradebook.csv --format canvas > grades.csv
-  python -P -m micrograd grade micrograd/engine.py
-
-Use the last form if your shell does not find `micrograd`. The option -P matters: without it,
-`python -m micrograd` runs a package called micrograd in the current folder, if there is one.
-
-Your class needs Value(number), .data, .grad, +, * and .backward(). Other operations are checked if
-the class has them; the report lists the rest as "not there yet".
-
-Several files, or --csv or --html, grade a whole class: two files at a time, each with its own
-limits. A single folder then stands for the files and folders in it. The folder of a student stands
-for all Python files and notebooks in it, at any depth, that define the class. Everything given has
-a row: where there is nothing to grade, it says "not graded" and why. All results so far are written
-after each file, so Ctrl-C loses none. The CSV file is UTF-8 with a byte order mark; --html writes
-index.html for the teacher, and a page for each student; --hints says how much the pages give away.
---json has everything, the fixes included. --keep reports.json keeps the reports: the next time,
-only changed files are graded.
-
-A student has the name of the file or folder. --roster FILE is a list of all students as CSV, such
-as the gradebook that Canvas or Moodle exports: the row of a student is the one with this name in a
-cell, and students without a file get a row, too. --format canvas and --format moodle print the
-columns of the roster and one named by --assignment, to be imported there. --format gradescope and
---format classroom50 print the file that an autograder writes for one student (results.json,
-result.json). --anonymous replaces the names of students and files by numbers.
-
-Points: a mistake costs its own rule, once; what else fails because of it costs nothing. `micrograd
-start points.csv` writes the default table (100 points), which you can edit and pass with --points.
-A missing operation costs points if it is one of the tasks in a file made by `micrograd start`, or
-if a row of the table names it, such as a.tanh(). Otherwise, it costs nothing.
-
-Exit codes, for scripts; for several files, the highest of theirs:
-  0  no mistake found
-  1  a rule is broken, or a task of `micrograd start` is left
-  2  could not be graded: the file is missing, does not load or does not define the class, or the
-     class is this package's own; or a wrong option. In a class: at least one could not be graded,
-     and the results of all the others are written
-  130  stopped by Ctrl-C
-
-For pytest, GitHub Actions, otter and nbgrader, see help(micrograd.grade): a few lines each.
-
-Only the statements that define the class run, in a separate process without input and with a time
-limit; where the system supports it, processor time, memory (not on macOS) and file size (256 MB)
-are limited, too. At the end, the process and everything it started are killed. On Windows there is
-only the time limit, and processes that the file started keep running.
-
-What cannot be prevented: the file runs with all your permissions. It can read, change and delete
-files, use the network, start processes that escape, and forge answers. A class whose code is this
-package's is refused, but a class can let another engine do its work. If you do not trust the
-author, read the file first, and grade it in a container or under another account.
-"""
-
 
 # ---- 1. Expressions
 
@@ -235,78 +178,68 @@ def grade(options: argparse.Namespace) -> int:
         return 0
     if not options.files:
         raise ValueError("grade expects a file, such as my_engine.py: micrograd start writes one")
-    from micrograd.grade import grade_file
-    from micrograd.grade.gradebooks import written
     from micrograd.grade.points import POINTS, read_points
-    from micrograd.grade.report import Result
 
     names = {"data": options.data, "grad": options.grad, "backward": options.backward}
     told = {name: other for name, other in names.items() if other}
+    settings = {"seconds": options.seconds, "class_name": options.name, "names": told}
     table = read_points(Path(options.points)) if options.points else POINTS
     is_class = options.csv or options.html or options.format in ("canvas", "moodle")
-    if len(options.files) > 1 or is_class:
-        return _grade_class(options, told, table)
-    try:
-        report = grade_file(options.files[0], options.seconds, options.name, names=told)
-    except FileNotFoundError as error:
-        whole = "; to grade all files in it, add --csv FILE or --html FOLDER"
-        raise FileNotFoundError(f"{error}{whole * Path(options.files[0]).is_dir()}") from None
+    if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
+        sys.stdout.reconfigure(errors="backslashreplace")
+    grade_them = _grade_class if len(options.files) > 1 or is_class else _grade_one
+    return grade_them(options, table, settings)
+
+
+def _grade_one(
+    options: argparse.Namespace, table: Mapping[str, float], settings: dict[str, Any]
+) -> int:
+    from micrograd.grade import grade_file, gradebooks
+    from micrograd.grade.report import Result
+
+    path = Path(options.files[0])
+    report = grade_file(path, **settings)
     if options.format == "json":
-        _show(report.json())
+        print(report.json())
     elif options.format:
-        result = [Result(Path(options.files[0]).stem, options.files[0], report)]
-        _show(written(options.format, result, table, options.hints, options.assignment))
+        results = [Result(path.stem, str(path), report)]
+        print(gradebooks.written(options.format, results, table, options.hints, ""))
     else:
-        _show(report.text(options.hints))
-    if options.points and not options.format:
-        print(f"Points: {report.points(table):.4g} of {sum(table.values()):.4g}.")
+        print(report.text(options.hints))
+        if options.points:
+            print(f"Points: {report.points(table):.4g} of {sum(table.values()):.4g}.")
     return report.exit_code
 
 
 def _grade_class(
-    options: argparse.Namespace, names: Mapping[str, str], table: Mapping[str, float]
+    options: argparse.Namespace, table: Mapping[str, float], settings: dict[str, Any]
 ) -> int:
     from tqdm import tqdm
 
     from micrograd.grade import classroom, gradebooks
-    from micrograd.grade.graded_class import printable
 
-    if options.csv:
-        if Path(options.csv).suffix in (".py", ".ipynb"):  # as in `--csv *.py`, without its name
-            raise ValueError(f"--csv expects a name such as results.csv, got {options.csv}")
-        if not (folder := Path(options.csv).parent).is_dir():
-            raise ValueError(f"cannot write {options.csv}: there is no folder {folder}")
-    if not options.seconds > 0:
-        raise ValueError(f"--seconds expects a number above 0, got {options.seconds}")
-    files, others = classroom.submissions(options.files, options.name)
-    for file in others:
-        print(f"left out, without a class {options.name}: {printable(str(file))}", file=sys.stderr)
+    if options.csv and options.csv.endswith((".py", ".ipynb")):  # as in `--csv *.py`
+        raise ValueError(f"--csv expects a name such as results.csv, got {options.csv}")
+    files = classroom.submissions(options.files, options.name)
     roster = classroom.read_roster(Path(options.roster)) if options.roster else []
     results: list[Any] = []
     written = [options.csv, options.html and str(Path(options.html, "index.html"))]
     try:
         with tqdm(total=len(files), unit="file", disable=None) as bar:  # on a terminal only
-            settings: dict[str, Any] = {"seconds": options.seconds, "names": names}
             for so_far in classroom.grade_class(
                 files, table, options.csv, options.html, options.hints, roster,
-                options.anonymous, options.keep, class_name=options.name, **settings,
+                options.anonymous, options.keep, **settings,
             ):  # fmt: skip
                 results = so_far
                 bar.update()
     finally:  # what is finished is shown after Ctrl-C, too
         if options.format and results:
-            _show(gradebooks.written(
+            print(gradebooks.written(
                 options.format, results, table, options.hints, options.assignment
             ))  # fmt: skip
         elif results:
-            _show("\n".join([gradebooks.summary(results, table), *filter(None, written)]))
+            print("\n".join([gradebooks.summary(results, table), *filter(None, written)]))
     return int(max(result.report.exit_code for result in results))
-
-
-def _show(text: str) -> None:
-    # Where output goes to a pipe on Windows, its encoding may lack letters of a student's name.
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def start(options: argparse.Namespace) -> int:
@@ -318,19 +251,21 @@ def start(options: argparse.Namespace) -> int:
 
     Both are for `micrograd grade`: my_engine.py as the file, points.csv with --points.
     """
-    from importlib.resources import files
-
     from micrograd.grade.points import default_points
 
     path = Path(options.file)
-    skeleton = files("micrograd.grade").joinpath("skeleton.txt").read_text(encoding="utf-8")
-    texts = {".py": skeleton.replace("my_engine.py", path.name), ".csv": default_points()}
+    skeleton = _text_of_grade("skeleton").replace("my_engine.py", path.name)
+    texts = {".py": skeleton, ".csv": default_points()}
     if path.suffix not in texts:
         raise ValueError(f"start expects a name that ends in .py or .csv, got {path}")
     with path.open("x", encoding="utf-8", newline="") as file:  # an error if it exists
         file.write(texts[path.suffix])
     print(path)
     return 0
+
+
+def _text_of_grade(name: str) -> str:
+    return Path(__file__).with_name("grade").joinpath(f"{name}.txt").read_text(encoding="utf-8")
 
 
 def why(options: argparse.Namespace) -> int:
@@ -345,15 +280,14 @@ def why(options: argparse.Namespace) -> int:
     those of an engine with the usual mistake. The file runs in this process.
     """
     from micrograd.grade.loading import NoClassError, class_in, file_at
-    from micrograd.grade.why import answer, page
+    from micrograd.grade.why import answer, why
 
     try:
         kind = class_in(file_at(Path(options.file), options.name), options.name)
     except NoClassError as error:
         raise ValueError(f"{options.file}: {error.args[1]}") from None
-    found = answer(options.question, kind)
-    print(found)
-    print(page(found).save(options.out))
+    print(answer(options.question, kind))
+    print(why(kind, options.question).save(options.out))
     return 0
 
 
@@ -463,7 +397,7 @@ def _parser() -> argparse.ArgumentParser:
     asked.add_argument("file", help="a Python file or a notebook with your Value class")
     asked.add_argument("-o", "--out", default="why.html", help="file name of the page")
     asked.add_argument("--name", default="Value", help="name of the class (default: Value)")
-    _takes_files(command(grade, prog="micrograd grade", epilog=GRADE_EXAMPLES))
+    _takes_files(command(grade, prog="micrograd grade", epilog=_text_of_grade("help")))
     return parser
 
 

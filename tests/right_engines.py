@@ -131,8 +131,8 @@ ENGINES = {
                     {"2.0 + a", "sum([a, b])"}),
     "methods put in later": (
         RIGHT.replace("    def tanh", "    def hyperbolic").replace("__radd__", "plus")
-        + "\n\nValue.tanh = Value.hyperbolic\nfor name in ['__radd__']:\n"
-        "    setattr(Value, name, Value.plus)\n", (),
+        + "\n\nValue.tanh = Value.hyperbolic\nfor name in ['plus']:\n"
+        "    Value.__radd__ = vars(Value)[name]\n", (),
     ),
     "what the class needs is defined after it": (
         edited(("math.tanh(self.data)", "squashed(self.data)"))
@@ -142,8 +142,6 @@ ENGINES = {
         "try:\n    import numpy_that_is_not_there as np\nexcept ImportError:\n    np = None\n"
         "if np is None:\n" + "\n".join("    " + line for line in RIGHT.splitlines()) + "\n", (),
     ),
-    "an import of everything that is not there": ("from not_there import *\n" + RIGHT, ()),
-    "the class is made by exec": (f"text = {RIGHT!r}\nexec(text)\n", ()),
     "a later class is the one that counts": (
         "class Value:\n    pass\n\n\nx = Value()\nprint(x + x)\n" + RIGHT, (),
     ),

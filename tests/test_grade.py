@@ -39,9 +39,13 @@ def lead(report):
 
 
 @cache
+def report_of(source):
+    return grade(class_of(source))
+
+
 def report_on(wrong):
     """The report on a class with one mistake, shared by several tests."""
-    return grade(class_of(wrong.source))
+    return report_of(wrong.source)
 
 
 def mistake(name):
@@ -112,7 +116,7 @@ def test_a_matter_of_taste_does_not_fail(edits):
 # ---- what is wrong
 
 
-@pytest.mark.parametrize("wrong", thinned(MISTAKES, 5), ids=str)
+@pytest.mark.parametrize("wrong", thinned(MISTAKES, 12), ids=str)
 def test_the_mistake_is_named_and_no_other(wrong):
     report = report_on(wrong)
     assert not report.passed
@@ -122,7 +126,7 @@ def test_the_mistake_is_named_and_no_other(wrong):
 
 def test_the_catalogue_breaks_every_rule_but_those_that_need_a_file():
     assert {wrong.rule for wrong in MISTAKES} | {rule for _, rule, _ in FILES.values()} | {
-        *("memory", "twice", "kept", "freed", "depth", "shadows")
+        *("memory", "twice", "depth")
     } == set(RULES)
     assert len({wrong.name for wrong in MISTAKES}) == len(MISTAKES) >= 12
 
@@ -170,6 +174,7 @@ def test_derivatives_by_the_book_come_from_the_docstrings_of_our_operations():
     assert "d/da = b a^(b-1)" in check.fix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "rules"),
     [
@@ -193,28 +198,20 @@ def test_failures_with_the_same_cause_are_counted_but_not_explained_again():
     assert f"probably for the same reason ({len(group) - 1})" in str(report)
 
 
+@pytest.mark.slow
 def test_a_second_backward_is_no_note_where_the_first_is_wrong_already():
     for name, notes in (("no seed", ["depth"]), ("tanh squared forgotten", ["twice", "depth"])):
         report = report_on(mistake(name))
         assert [note.mistake for note in report.notes] == notes
 
 
-def test_a_second_backward_may_give_too_little_as_well():
-    setting = "        self.grad = 1.0\n"
-    report = grade(class_of(edited((setting, "        for v in order: v.grad = 0\n" + setting))))
-    assert report.passed
-    assert [note.mistake for note in report.notes] == ["kept", "depth"]
-    assert "too much" not in report.notes[0].fix
-
-
 @pytest.mark.parametrize("what", FREEING)
 def test_a_freed_graph_is_noted_once(what):
     report = grade(class_of(edited(*FREEING[what])))
-    assert [note.mistake for note in report.notes] == ["freed", "freed", "depth"]
-    assert str(report).count("frees the graph") == 1
+    assert [note.mistake for note in report.notes] == ["twice", "twice", "depth"]
 
 
-@pytest.mark.parametrize("body", ["return self.missing", "return 3", "import sys; sys.exit()"])
+@pytest.mark.parametrize("body", ["return self.missing", "return 3"])
 def test_a_class_that_cannot_be_printed_is_graded(body):
     printing = ('return f"Value({self.data})"', body)
     kind = class_of(edited(printing))
@@ -269,7 +266,7 @@ CONSTRUCTORS = [
 ]
 
 
-@pytest.mark.parametrize("edit", CONSTRUCTORS, ids=str)
+@pytest.mark.parametrize("edit", thinned(CONSTRUCTORS, 9), ids=str)
 def test_a_wrong_constructor_is_one_mistake_with_a_rule_in_every_format(edit):
     report = grade(class_of(edited(edit)))
     assert [group[0].mistake for group in report.mistakes] == ["construct"]
@@ -288,6 +285,7 @@ def test_the_formula_is_that_of_the_operation_also_for_inner_operands():
     assert "d/da = 1 - t^2" in fixes.pop()
 
 
+@pytest.mark.slow
 def test_without_docstrings_the_formulas_are_the_same(tmp_path):
     path = write(tmp_path, mistake("tanh squared forgotten").source)
     command = ["-P", "-m", "micrograd", "grade", str(path)]
@@ -365,7 +363,7 @@ REPAIRED_BY = {
 }
 
 
-@pytest.mark.parametrize("name", REPAIRED_BY)
+@pytest.mark.parametrize("name", thinned([*REPAIRED_BY], 5))
 def test_the_fix_that_is_named_repairs_the_class(name):
     check = lead(report_on(mistake(name)))
     assert REPAIRED_BY[name] in check.fix
@@ -376,6 +374,7 @@ def test_the_fix_that_is_named_repairs_the_class(name):
 # ---- the tasks of `micrograd start`
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tasks", "verdict"),
     [
@@ -395,6 +394,7 @@ def test_what_comes_later_is_no_mistake(tasks, verdict, tmp_path):
     assert report.exit_code == int(tasks < 8)
 
 
+@pytest.mark.slow
 def test_a_mistake_comes_before_the_next_task(tmp_path):
     report = grade_file(begun(tmp_path, 5, edited((".grad +=", ".grad ="))), SECONDS)
     assert [group[0].mistake for group in report.mistakes] == ["accumulate"]
@@ -404,7 +404,7 @@ def test_a_mistake_comes_before_the_next_task(tmp_path):
 # ---- files
 
 
-@pytest.mark.parametrize("what", thinned(FILES, 3))
+@pytest.mark.parametrize("what", thinned(FILES, 8))
 def test_a_file_that_does_not_end_or_does_not_load_is_reported(what, tmp_path):
     source, rule, name = FILES[what]
     report = grade_file(write(tmp_path, source), seconds=2.0 if rule == "time" else SECONDS)
@@ -414,6 +414,16 @@ def test_a_file_that_does_not_end_or_does_not_load_is_reported(what, tmp_path):
     assert len(report.checks) == 1 + len([*plan()])
 
 
+def test_the_file_must_be_there_and_have_time(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*nothing\.py: grade"):
+        grade_file(tmp_path / "nothing.py")
+    with pytest.raises(FileNotFoundError, match="a folder in which 0 files define a class Value"):
+        grade_file(tmp_path)
+    with pytest.raises(ValueError, match="seconds above 0"):
+        grade_file(write(tmp_path, RIGHT), seconds=0)
+
+
+@pytest.mark.slow
 def test_a_right_file_gives_the_same_report_as_its_class(tmp_path):
     path = write(tmp_path, RIGHT)
     report, expected = grade_file(path, SECONDS), grade(class_of(RIGHT))
@@ -432,6 +442,7 @@ def test_what_was_checked_before_a_crash_is_kept(tmp_path):
     assert "exit code 3" in lead(report).found
 
 
+@pytest.mark.slow
 def test_a_file_may_print_what_it_likes_and_have_a_main_part(tmp_path):
     noise = """
 import os, sys, threading, time
@@ -448,6 +459,7 @@ if __name__ == "__main__":
     assert report.passed, report
 
 
+@pytest.mark.slow
 def test_a_file_may_import_its_neighbours_and_define_a_dataclass(tmp_path):
     (tmp_path / "neighbour.py").write_text("from dataclasses import dataclass\n")
     source = (
@@ -456,6 +468,7 @@ def test_a_file_may_import_its_neighbours_and_define_a_dataclass(tmp_path):
     assert grade_file(write(tmp_path, source), SECONDS).passed
 
 
+@pytest.mark.slow
 def test_a_folder_called_micrograd_beside_the_file_is_not_taken_for_ours(tmp_path):
     (tmp_path / "micrograd").mkdir()
     (tmp_path / "micrograd" / "__init__.py").write_text("raise SystemExit('the wrong one')")
@@ -474,31 +487,21 @@ def test_another_name_of_the_class(tmp_path):
 
 
 def test_an_error_while_loading_is_told_with_its_line(tmp_path):
-    check = lead(grade_file(write(tmp_path, "x = 1\ny = x / 0\n"), SECONDS))
+    check = lead(grade_file(write(tmp_path, "class Value:\n    x = 1 / 0\n"), SECONDS))
     assert check.found == "ZeroDivisionError: division by zero"
-    assert check.place == "in <module>, line 2 of my_engine.py"
+    assert check.place == "in Value, line 2 of my_engine.py"
     check = lead(grade_file(write(tmp_path, "class Value\n"), SECONDS))
     assert check.found == "SyntaxError: expected ':' (my_engine.py, line 1)"
 
 
-@pytest.mark.parametrize("shadow", ["", "for step in training:\n    pass\n"])
-def test_a_file_that_shadows_a_standard_module_is_told(shadow, tmp_path):
-    (tmp_path / "colorsys.py").write_text(shadow)
-    source = "import colorsys\nstart = 3 * colorsys.ONE_THIRD\n"
-    source += edited((DATA, "self.data = start * data"))
-    for name in ("my_engine.py", "colorsys.py"):  # beside the graded file, and that file itself
-        (tmp_path / name).write_text(source)
-        report = grade_file(tmp_path / name, SECONDS)
-        assert (lead(report).mistake, report.exit_code) == ("shadows", 2), report
-        assert "rename" in lead(report).fix
-
-
+@pytest.mark.slow
 def test_a_relative_import_from_the_same_folder_is_followed(tmp_path):
     (tmp_path / "helpers.py").write_text("from math import tanh\n")
     source = "from .helpers import tanh\n" + edited(("math.tanh(", "tanh("))
     assert grade_file(write(tmp_path, source), SECONDS).passed
 
 
+@pytest.mark.slow
 def test_a_raised_recursion_limit_is_at_most_a_crash_of_the_other_process(tmp_path):
     limit = "import sys\nsys.setrecursionlimit(10**8)\n"
     source = limit + mistake("negation and difference lead to each other").source
@@ -509,25 +512,12 @@ def test_a_raised_recursion_limit_is_at_most_a_crash_of_the_other_process(tmp_pa
     assert [note.mistake for note in report.notes] == ["twice"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the system has no such limit")
 def test_too_much_memory_is_reported(tmp_path):
-    report = grade_file(write(tmp_path, HOG), SECONDS, megabytes=1024)
+    report = grade_file(write(tmp_path, HOG), SECONDS)
     assert (lead(report).mistake, lead(report).operation) == ("memory", "a.exp()")
     assert len(report.mistakes) == 1
-
-
-def test_arguments_of_grade_file_are_checked(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*nothing\.py: grade"):
-        grade_file(tmp_path / "nothing.py")
-    with pytest.raises(
-        FileNotFoundError, match="is a folder in which 0 files define a class Value: grade"
-    ):
-        grade_file(tmp_path)
-    path = write(tmp_path, RIGHT)
-    with pytest.raises(ValueError, match="seconds=0"):
-        grade_file(path, seconds=0)
-    with pytest.raises(ValueError, match="megabytes=-1"):
-        grade_file(path, megabytes=-1)
 
 
 # ---- right, but unusual
@@ -535,7 +525,7 @@ def test_arguments_of_grade_file_are_checked(tmp_path):
 USUAL = {x.operation for x in grade(class_of(RIGHT)).checks if x.status == "not there yet"}
 
 
-@pytest.mark.parametrize("what", thinned(ENGINES, 5))
+@pytest.mark.parametrize("what", thinned(ENGINES, 20))
 def test_a_right_engine_is_not_accused(what, tmp_path):
     source, lacking = ENGINES[what]
     report = grade_file(write(tmp_path, source), SECONDS)
@@ -544,6 +534,7 @@ def test_a_right_engine_is_not_accused(what, tmp_path):
     assert missing - USUAL == set(lacking), report
 
 
+@pytest.mark.slow
 def test_arguments_needed_to_create_a_value_are_shown(tmp_path):
     source, _ = ENGINES["requires_grad=True is needed"]
     wrong = source.replace("(1 - out.data**2)", "(1 - out.data)")
@@ -553,6 +544,7 @@ def test_arguments_needed_to_create_a_value_are_shown(tmp_path):
     assert "Value(1.5, requires_grad=True); b = a.tanh(); b.backward()" in lead(report).message
 
 
+@pytest.mark.slow
 def test_a_timeout_names_the_option_for_more_time(tmp_path):
     source = "import time\n\nscale = time.sleep(1000)\n" + edited(("self.data = data",
         "self.data = data if scale is None else scale"))  # fmt: skip
@@ -578,6 +570,7 @@ def test_numbers_that_are_taken_by_one_operator_alone_are_forgotten_in_the_other
 OTHER = OTHER_NAMES.replace("Value", "Scalar")
 
 
+@pytest.mark.slow
 def test_other_names_are_found_and_said_and_shown(tmp_path):
     path = write(tmp_path, OTHER.replace("1 - out.value**2", "1 - out.value"))
     report = grade_file(path, SECONDS, class_name="Scalar")
@@ -589,6 +582,7 @@ def test_other_names_are_found_and_said_and_shown(tmp_path):
     assert check.name == "a.tanh(): gradient"
 
 
+@pytest.mark.slow
 def test_unusual_names_must_be_given(tmp_path, capsys):
     source = OTHER.replace(".value", ".amount").replace(".gradient", ".slope")
     path = write(tmp_path, source.replace("backprop", "go"))
@@ -608,6 +602,7 @@ def test_unusual_names_must_be_given(tmp_path, capsys):
     assert grade(scope["Scalar"], names=names).passed
 
 
+@pytest.mark.slow
 def test_nothing_is_guessed_among_several_names(tmp_path):
     several = OTHER_NAMES.replace("self.value = data", "self.value = self.v = data")
     check = lead(grade_file(write(tmp_path, several), SECONDS))
@@ -654,6 +649,7 @@ def test_a_notebook_is_graded_by_the_cells_that_define(tmp_path):
     assert not {"a + b", "a.tanh()"} & {x.operation for x in report.checks if not x.passed}
 
 
+@pytest.mark.slow
 def test_a_mistake_in_a_notebook_is_told_with_its_cell(tmp_path):
     path = saved(tmp_path, "import math", mistake("a typing mistake").source)
     check = lead(grade_file(path, SECONDS))
@@ -661,13 +657,12 @@ def test_a_mistake_in_a_notebook_is_told_with_its_cell(tmp_path):
     assert check.place == f"in tanh, line {line} of cell 3 of lecture.ipynb"
 
 
+@pytest.mark.slow
 def test_a_notebook_without_the_class_says_why(tmp_path):
     check = lead(grade_file(saved(tmp_path, "class Tensor: pass"), SECONDS))
     assert (check.mistake, check.found) == ("name", "no such class; classes there: Tensor")
     check = lead(grade_file(saved(tmp_path, "class Value\n    pass"), SECONDS))
     assert check.found == "SyntaxError: expected ':' (cell 2 of lecture.ipynb, line 1)"
-    check = lead(grade_file(saved(tmp_path, "class Value(1 / 0): pass"), SECONDS))
-    assert check.found == "ZeroDivisionError: division by zero"
 
 
 # ---- in a repository with a package micrograd of its own
@@ -747,7 +742,7 @@ def test_help_names_the_commands_that_work_and_what_cannot_be_prevented(capsys):
 # ---- what is shown
 
 
-@pytest.mark.parametrize("wrong", thinned(MISTAKES, 5), ids=str)
+@pytest.mark.parametrize("wrong", thinned(MISTAKES, 12), ids=str)
 def test_a_report_fits_a_terminal_and_ends_with_the_verdict(wrong):
     lines = str(replace(report_on(wrong), name="a/rather/long/" * 9 + "name.py")).splitlines()
     assert max(map(len, lines)) <= 80
@@ -775,6 +770,7 @@ def test_control_characters_and_lone_surrogates_are_shown_as_text():
     assert text.replace("\n", "").isprintable()
 
 
+@pytest.mark.slow
 def test_an_older_definition_is_not_graded_where_the_last_does_not_parse(tmp_path):
     path = tmp_path / "lecture.ipynb"
     broken = RIGHT.replace("def exp(self):", "def exp(self)")
@@ -794,6 +790,7 @@ def test_floats_that_are_refused_where_ints_are_taken_are_forgotten():
     assert [group[0].mistake for group in report.mistakes] == ["wrap"], report
 
 
+@pytest.mark.slow
 def test_a_repository_with_its_package_in_src_is_searched(tmp_path):
     folder = tmp_path / "src" / "mygrad"
     folder.mkdir(parents=True)

@@ -1,14 +1,10 @@
-"""Files that attack `grade`: none passes, none makes it hang, none writes to the terminal.
-
-The last test reports the number of files and how each kind ended.
-"""
+"""Files that end, crash, loop or print oddly: none passes, hangs, or writes to the terminal."""
 
 import ast
 import os
 import subprocess
 import sys
 import time
-from collections import Counter
 
 import pytest
 from sampling import thinned
@@ -20,7 +16,6 @@ from micrograd.grade import grade, grade_file
 SECONDS = 60.0
 WRONG = edited((".grad +=", ".grad ="))
 IN_CLASS = "class Value:\n"
-endings = Counter()
 
 
 def run_while_defining(code, engine=WRONG):
@@ -38,10 +33,6 @@ OURS = {
     "a subclass": "import micrograd\nclass Value(micrograd.Value): pass",
     "a subclass under its name": "from micrograd import Value\nclass Value(Value): pass",
     "a subclass by type": "import micrograd\nValue = type('Value', (micrograd.Value,), {})",
-    "our methods": (
-        "import micrograd\nours = vars(micrograd.Value)\n"
-        "Value = type('Value', (), {k: x for k, x in ours.items() if callable(x)})"
-    ),
     "found in sys.modules": (
         "import sys, micrograd.engine\nValue = sys.modules['micrograd.engine'].Value"
     ),
@@ -50,145 +41,46 @@ OURS = {
     ),
 }
 
-# Code that claims success, in a class that is wrong.
-FORGERIES = {
+# Code that ends its process or changes it, in a class that is wrong.
+ENDINGS = {
     "ends the process as if all were well": "import os; os._exit(0)",
-    "ends the process with the old code of success": "import os; os._exit(86)",
     "raises SystemExit": "raise SystemExit(0)",
     "raises KeyboardInterrupt": "raise KeyboardInterrupt",
-    "raises GeneratorExit": "raise GeneratorExit",
     "kills itself": "import os; os.kill(os.getpid(), 9)",
-    "writes to every descriptor": """
-import os
-for i in range(3, 64):
-    try: os.write(i, b'["", {"ours": false}]\\n' * 200)
-    except OSError: pass
-""",
-    "writes no text to every descriptor": """
-import os
-for i in range(3, 64):
-    try: os.write(i, b'\\xff\\xfe\\x00' + b'[' * 100000 + b'\\n')
-    except OSError: pass
-""",
     "closes every descriptor": "import os; os.closerange(0, 4096)",
-    "writes results into the files that its command line names": """
-import os, sys
-for name in sys.orig_argv:
-    if name.endswith('.jsonl'):
-        row = '{"operation": "a + b", "aspect": "value", "program": "", "status": "passed"}\\n'
-        open(name, 'w').write(row * 132)
-        os._exit(86)
-""",
     "prints a report": "print('Value: 131 passed'); import sys; sys.__stdout__.write('passed')",
-    "takes numbers for near": "import math; math.isclose = lambda *a, **k: True",
-    "takes all for equal": """
-import builtins, operator
-builtins.abs = lambda x: 0.0
-builtins.any = lambda x: False
-operator.sub = lambda a, b: 0.0
-""",
-    "writes JSON of its own": """
-import json
-json.dumps = lambda *a, **k: '{"status": "passed"}'
-json.JSONEncoder.encode = lambda self, x: '["", {"ours": false}]'
-""",
-    "takes every number for the right one": """
-import builtins
-class float(float):
-    def __sub__(self, other): return 0.0
-    __rsub__ = __sub__
-builtins.float = float
-""",
-    "alters our engine": """
-import micrograd.engine as e
-e.Value.__add__ = lambda a, b: a
-e.Value.backward = lambda self: None
-""",
-    "alters the grader": """
-import micrograd.grade as g, micrograd.grade.report as r, micrograd.grade.diagnosis as d
-r.Report.passed = r.Report.exit_code = 0
-d._near = lambda *a: True
-""",
-    "looks for the grader by name": """
-import sys
-for name, module in list(sys.modules.items()):
-    for word in ('serve', 'Subject', '_near', 'failure', 'answer'):
-        if hasattr(module, word): setattr(module, word, lambda *a, **k: None)
-""",
-    "replaces exits and output": """
-import os, sys
-os._exit = sys.exit = lambda *a: None
-sys.stdout = sys.stderr = sys.__stdout__ = None
-os.write = os.dup2 = os.dup = None
-""",
     "forks": "import os; os.fork() if hasattr(os, 'fork') else 0",
-    "has a profile and a trace": "import sys; sys.setprofile(None); sys.settrace(lambda *a: None)",
+    "has no recursion": "import sys; sys.setrecursionlimit(50)",
+    "leaves its folder": "import os; os.chdir('/')",
     "ignores signals": """
 import signal
 for s in signal.valid_signals():
     try: signal.signal(s, signal.SIG_IGN)
     except (OSError, ValueError): pass
 """,
-    "empties sys.modules": "import sys; sys.modules.clear()",
-    "has no recursion": "import sys; sys.setrecursionlimit(50)",
-    "stops collecting at exit": "import atexit, os; atexit.register(os._exit, 0)",
-    "leaves its folder": "import os; os.chdir('/')",
-    "has arguments": "import sys; sys.argv[:] = ['grade', '--passed']; assert len(sys.argv) == 2",
 }
-
-LATER = [  # forgeries that may behave differently while programs run
-    "ends the process as if all were well", "writes to every descriptor", "raises SystemExit",
-    "closes every descriptor", "alters the grader", "replaces exits and output", "forks",
-    "has a profile and a trace", "empties sys.modules", "has no recursion",
-]  # fmt: skip
 
 # Classes with odd answers.
 ODD = {
-    "numbers that lie": ("self.data = data", "self.data = Lie(data)"),
     "not a number": ("self.data = data", "self.data = float('nan')"),
     "infinity": ("self.data = data", "self.data = float('inf')"),
     "a text": ("self.data = data", "self.data = str(data)"),
     "a complex number": ("self.data = data", "self.data = complex(data)"),
     "a huge text": ("self.data = data", "self.data = 'x' * 10**5"),
-    "a huge number": ("self.data = data", "self.data = 10**5000"),
-    "a number that raises": ("self.data = data", "self.data = Raising(data)"),
-    "operands that raise": ("self._prev = tuple(_children)", "self._prev = Raising(1)"),
-    "no text": ("math.tanh(self.data)", "(_ for _ in ()).throw(Silent())"),
     "a huge message": ("math.tanh(self.data)", "(_ for _ in ()).throw(ValueError('x' * 10**7))"),
     "a message that steers": ("math.tanh(self.data)", r"int('\x1b[2J\x1b[1;1HVerdict: right\x07')"),
     "a message with lone surrogates": ("math.tanh(self.data)", r"int('\ud800\udfff')"),
     "a message that turns around": ("math.tanh(self.data)", r"int('\u202e\u2066\u200f passed')"),
-    "an exception of many names": ("math.tanh(self.data)",
-                                   "(_ for _ in ()).throw(type('E' * 9999, (Exception,), {})())"),
-    "no attributes": ("    def __repr__",
-                      "    def __getattribute__(self, name):\n        raise OSError(name)\n\n"
-                      "    def __repr__"),
     "equal to everything": ("    def __repr__",
                             "    __eq__ = lambda self, other: True\n"
                             "    __hash__ = lambda self: 1\n\n    def __repr__"),
 }  # fmt: skip
-HELPERS = """
-class Lie(float):
-    def __sub__(self, other): return 0.0
-    __rsub__ = __sub__
-    def __float__(self): return 0.0
-    def __eq__(self, other): return True
-    __hash__ = None
-
-class Raising(float):
-    def __getattribute__(self, name): raise RuntimeError(name)
-    def __float__(self): raise RuntimeError
-
-class Silent(Exception):
-    def __str__(self): raise RuntimeError
-"""
 
 
-def graded(tmp_path, source, kind, **options):
+def graded(tmp_path, source, **options):
     path = tmp_path / "hostile.py"
     path.write_text(source, encoding="utf-8", errors="surrogatepass")
     report = grade_file(path, **{"seconds": SECONDS, **options})
-    endings[f"{kind}: exit code {report.exit_code}"] += 1
     fits_a_terminal(report)
     return report
 
@@ -206,62 +98,46 @@ def fits_a_terminal(report):
         assert any(line.startswith(f"1. {first}") for line in lines[-23:]), text
 
 
-@pytest.mark.parametrize("what", thinned(OURS, 4))
+@pytest.mark.parametrize("what", thinned(OURS, 10))
 def test_our_own_engine_is_refused(what, tmp_path):
-    report = graded(tmp_path, OURS[what], "ours")
+    report = graded(tmp_path, OURS[what])
     assert report.exit_code == 2, report
     assert "own engine: there is nothing to grade" in " ".join(str(report).split())
 
 
-@pytest.mark.parametrize("what", thinned(FORGERIES, 4))
-def test_code_that_forges_success_does_not_pass(what, tmp_path):
-    assert graded(tmp_path, run_while_defining(FORGERIES[what]), "forgeries").exit_code != 0
-
-
-@pytest.mark.parametrize("what", thinned(LATER, 4))
-def test_the_same_code_in_backward_does_not_pass(what, tmp_path):
-    lines = "".join(f"        {line}\n" for line in FORGERIES[what].strip().splitlines())
+@pytest.mark.parametrize("what", thinned(ENDINGS, 10))
+def test_code_that_ends_or_changes_the_process_does_not_pass(what, tmp_path):
+    assert graded(tmp_path, run_while_defining(ENDINGS[what])).exit_code != 0
+    lines = "".join(f"        {line}\n" for line in ENDINGS[what].strip().splitlines())
     source = WRONG.replace("    def backward(self):\n", "    def backward(self):\n" + lines)
-    assert graded(tmp_path, source, "forgeries in backward()").exit_code == 1
+    assert graded(tmp_path, source).exit_code == 1
 
 
-@pytest.mark.parametrize("what", thinned(ODD, 4))
+@pytest.mark.parametrize("what", thinned(ODD, 10))
 def test_odd_numbers_texts_and_attributes_are_reported(what, tmp_path):
-    report = graded(tmp_path, HELPERS + edited(ODD[what]), "odd classes")
+    report = graded(tmp_path, edited(ODD[what]))
     assert report.exit_code == 1, report
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"", b"\x00", b"\xff\xfe", b"(" * 100_000, b"class Value", b"class V\xe4lue: pass",
-     b"# coding: nonsense\nclass Value: pass", b"class Value: pass\n" * 3, b"Value = 1",
-     b"x = " + b"-" * 100_000 + b"1\nclass Value: pass", b"\xef\xbb\xbfclass Tensor: pass"],
-    ids=range(11),
+    "case",
+    thinned([("odd.py", x) for x in (b"\x00", b"", b"\xff\xfe", b"class V\xe4lue: pass",
+             b"# coding: nonsense\nclass Value: pass", b"class Value: pass\n" * 3, b"Value = 1",
+             b"\xef\xbb\xbfclass Tensor: pass")]
+            + [("odd.ipynb", x) for x in (b"", b"{", b"[]", b'{"cells": 3}', b'{"cells": [{}]}')],
+            13),
 )  # fmt: skip
-def test_a_file_without_a_program_or_an_engine_does_not_pass(content, tmp_path):
-    path = tmp_path / "odd.py"
+def test_a_file_without_a_program_or_an_engine_does_not_pass(case, tmp_path):
+    name, content = case
+    path = tmp_path / name
     path.write_bytes(content)
     report = grade_file(path, SECONDS)
-    endings[f"not programs: exit code {report.exit_code}"] += 1
     assert report.exit_code in (1, 2)
     fits_a_terminal(report)
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", "3", '{"cells": 3}', '{"cells": [3]}', '{"cells": [{}]}',
-                '{"cells": [{"cell_type": "code", "source": [3]}]}'],
-)  # fmt: skip
-def test_a_broken_notebook_cannot_be_graded(content, tmp_path):
-    path = tmp_path / "odd.ipynb"
-    path.write_text(content)
-    report = grade_file(path, SECONDS)
-    endings[f"not notebooks: exit code {report.exit_code}"] += 1
-    assert report.exit_code == 2
-    fits_a_terminal(report)
-
-
-@pytest.mark.parametrize(
-    "name", thinned(["\x1b[2J.py", "\u202eyp.py", "a b'c\".py", "x" * 200 + ".py"], 2)
+    "name", thinned(["\x1b[2J.py", "\u202eyp.py", "a b'c\".py", "x" * 200 + ".py"], 4)
 )
 def test_odd_names_of_files_and_classes_are_shown_as_text(name, tmp_path):
     path = tmp_path / name
@@ -287,7 +163,7 @@ child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)']
 open({str(pid)!r}, 'w').write(str(child.pid))
 {ends}
 """
-    graded(tmp_path, run_while_defining(code), "children", seconds=3.0 if "while" in ends else 60)
+    graded(tmp_path, run_while_defining(code), seconds=3.0 if "while" in ends else 60)
     deadline = time.monotonic() + 30
     while is_running(int(pid.read_text())):
         assert time.monotonic() < deadline
@@ -333,7 +209,7 @@ import resource as r
 limits = [*map(r.getrlimit, (r.RLIMIT_CPU, r.RLIMIT_CORE, r.RLIMIT_FSIZE, r.RLIMIT_AS))]
 open({str(tmp_path / "limits")!r}, "w").write(str([limit for limit, _ in limits]))
 """
-    graded(tmp_path, run_while_defining(code), "limits", seconds=7.5)
+    graded(tmp_path, run_while_defining(code), seconds=7.5)
     *others, memory = ast.literal_eval((tmp_path / "limits").read_text())
     assert others == [9, 0, 256 * 2**20]
     assert memory == 2048 * 2**20 or sys.platform == "darwin"
@@ -353,9 +229,3 @@ def test_none_of_these_files_passes_on_the_command_line(tmp_path, capsys):
         path.write_text(source)
         assert main(["grade", str(path)]) == 2
         assert capsys.readouterr().out.splitlines()[-1] == "Verdict: could not be graded."
-
-
-def test_how_many_files_there_were(record_property):
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(endings.items()))
-    record_property("count", f"{sum(endings.values())} hostile files: {kinds}")
-    assert not any(ending.endswith("exit code 0") for ending in endings)

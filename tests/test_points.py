@@ -92,8 +92,10 @@ def test_the_default_table_can_be_read_and_edited(table):
         ("", "must begin with the columns rule and points: micrograd start"),
         ("order,2\n", "must begin with the columns"),
         ("rule,points\nnonsense,2\n", "'nonsense' is not a rule: use one of construct"),
-        ("rule,points\norder,many\n", "the points of order must be a number, got"),
-        ("rule,points\norder\n", "must be a number, got ''"),
+        ("rule,points\norder,many\n", "the points of order must be a number of at least 0, got"),
+        ("rule,points\norder\n", "must be a number of at least 0, got ''"),
+        ("rule,points\norder,-1\n", "must be a number of at least 0, got '-1'"),
+        (f"rule,points\norder,1,{'x' * 200_000}\n", "field larger than field limit"),
     ],
 )
 def test_a_table_that_makes_no_sense_is_refused(text, message, table):

@@ -30,12 +30,7 @@ are not checked: without `__iadd__`, Python computes `a += b` as `a = a + b`.
 To add a rule, write a table for it in `rules.toml` (what it says, how to fix it, its points, and
 the program that shows it, under `shown_by`), and its name into `plan()` in `programs.py`.
 
-For a whole class of students there is `micrograd grade homework/*.py --csv results.csv --html
-report/`, and `report.points()` gives the points of one report (`points.py` explains them).
-`gradebooks.py` has the formats of Canvas, Moodle, Gradescope and Classroom 50, and `why.py` answers
-questions with a learner's own class.
-`micrograd grade --wrong-engines FOLDER` writes engines with one mistake each, on which teachers can
-try tests of their own.
+`micrograd grade --help` says how a whole class of students is graded.
 
 In pytest, `pytest --micrograd my_engine.py` makes each check a test, skipped for a note or a
 missing operation. On GitHub, a workflow that runs it at each push:

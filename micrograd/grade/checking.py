@@ -7,7 +7,6 @@ wrong, its slope is the expected gradient.
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -24,15 +23,8 @@ from micrograd.grade.graded_class import (
     near,
     root_of,
 )
-from micrograd.grade.programs import (
-    CORE,
-    REFLECTED,
-    Row,
-    expected_of,
-    methods_in,
-    plan,
-)
-from micrograd.grade.tasks import is_to_do, task_of, waits
+from micrograd.grade.programs import CORE, REFLECTED, Row, expected_of, methods_in, plan
+from micrograd.grade.tasks import first_left, is_to_do, task_of
 
 FREES_GRAPH = (
     "a = Value(3.0); b = a * a; n = len(b._prev); f = b._backward; b.backward(); "
@@ -57,31 +49,33 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
     adds_up, is_reported = True, False
     for row in plan() if rows is None else rows:
         check = Check(row.operation, row.aspect, row.programs[0])
-        lacks_backward = "backward" in graded.missing and ".backward()" in check.program
-        has_task = graded.is_started and task_of(row.operation, row.aspect) > 0
-        lacking = "to do" if has_task else "not there yet"
+        lacks_backward = graded.lacks_backward and ".backward()" in check.program
+        task = task_of(row.operation, row.aspect) if graded.is_started else 0
+        lacking = replace(check, status="to do" if task else "not there yet")
         if graded.is_started and is_to_do(row, graded):
-            yield replace(check, status=lacking)
-        elif lacks_backward and not is_reported:  # one failure, not one for each gradient
-            is_reported = True
-            expected, spelled = f"a method {graded.names['backward']}()", graded.spelled
-            yield Check(row.operation, row.aspect, check.program, "failed", "needed", expected,
-                        "no such method", spelled=spelled(check.program))  # fmt: skip
+            check = lacking
+        elif lacks_backward and is_reported:  # one failure, not one for each gradient
+            check = replace(check, status="not run")
+        elif lacks_backward:
+            is_reported, expected = True, f"a method {graded.names['backward']}()"
+            check = replace(check, status="failed", mistake="needed", expected=expected,
+                            found="no such method",
+                            spelled=graded.spelled(check.program))  # fmt: skip
         elif row.mistake == "depth" and sys.platform == "emscripten":
             found = "not checked: a deep chain would overflow the stack of the browser"
-            yield replace(check, status="noted", mistake="depth", expected="no error", found=found)
-        elif lacks_backward:
-            yield replace(check, status="not run")
+            check = replace(
+                check, status="noted", mistake="depth", expected="no error", found=found
+            )
         elif not _is_there(row, graded):
-            yield replace(check, status=lacking)
+            check = lacking
         else:
             check = _checked(row, graded)
-            if graded.is_started and check.status == "failed" and waits(row, graded):
-                check = Check(row.operation, row.aspect, check.program, lacking)
+            if task and check.status == "failed" and first_left(graded) < task:
+                check = lacking
             if check.mistake == "operands" and row.operation == "graph" and not adds_up:
                 check = replace(check, mistake="accumulate")  # a + a can fail for several reasons
             adds_up = adds_up and check.mistake != "accumulate"
-            yield check
+        yield check
 
 
 def _checked(row: Row, graded: GradedClass) -> Check:
@@ -110,15 +104,13 @@ def _is_composed(expression: str, graded: GradedClass) -> bool:
 def _is_there(row: Row, graded: GradedClass) -> bool:
     """Whether the class has the operation; the only way to find out is to try it."""
     is_of_numpy = row.operation == "NumPy"
-    if is_of_numpy and importlib.util.find_spec("numpy") is None:
-        return False
     if not is_of_numpy and (not row.expression or row.operation in CORE):
         return True
     error = graded.error_in(row.programs[0] if is_of_numpy else row.expression)
     if not error:
         return True  # whatever is wrong, the check itself will find it
     kinds = {*error["kinds"]}
-    if "NotImplementedError" in kinds or _is_refusal(error, row):
+    if {"NotImplementedError", "ModuleNotFoundError"} & kinds or _is_refusal(error, row):
         return False
     if row.operation in MAY_REFUSE and "ValueError" in kinds:
         return False
@@ -146,7 +138,7 @@ def _is_refusal(error: Mapping[str, Any], row: Row) -> bool:
 
 
 def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
-    place, is_error = "", False
+    place = ""
     try:
         _compare(row, program, graded)
         return Check(row.operation, row.aspect, program)
@@ -157,14 +149,13 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
     except RaisedError as raised:
         (error,) = raised.args
         mistake, expected = mistake_behind_error(error, row, graded), "no error"
-        found, place, is_error = error["text"], error["place"], True
+        found, place = error["text"], error["place"]
     once = program.partition(".backward()")[0] + ".backward()"
     is_again = program.count(f"{root_of(program)}.backward()") == 2
     works_once = is_again and _judgement(row, once, graded).passed
-    if works_once and (is_error or graded.tried(False, FREES_GRAPH)):
-        mistake = "freed"
-    is_limit = works_once and mistake in ("twice", "kept", "freed")
-    is_limit = is_limit or (mistake, expected) == ("depth", "no error")
+    if works_once and (place or graded.tried(False, FREES_GRAPH)):
+        mistake = "twice"  # as in PyTorch, a graph may be used only once
+    is_limit = (works_once and mistake == "twice") or (mistake, expected) == ("depth", "no error")
     status = "noted" if is_limit else "failed"
     return Check(row.operation, row.aspect, program, status, mistake, expected, found, place)
 

@@ -12,12 +12,11 @@ import hashlib
 import json
 import os
 import re
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from micrograd.grade.check import Check
 from micrograd.grade.gradebooks import csv_text
 from micrograd.grade.graded_class import printable
 from micrograd.grade.loading import ENDINGS, code_in, has_class, is_seen
-from micrograd.grade.process import Grading
+from micrograd.grade.process import RUNNING, end, grade_file
 from micrograd.grade.report import Report, Result
 from micrograd.grade.rules import ROWS
 from micrograd.grade.student_page import class_page, student_page
@@ -38,44 +37,36 @@ LONGEST_NAME = 50  # characters of a page's file name
 # ---- 1. Which files, and whose
 
 
-def submissions(
-    paths: Sequence[str], class_name: str = "Value"
-) -> tuple[dict[Path, str], list[Path]]:
-    """Each file to grade with the name of its student, and the files that are left out.
+def submissions(paths: Sequence[str], class_name: str = "Value") -> dict[Path, str]:
+    """Each file to grade with the name of its student.
 
     A folder that is given alone is that of a class: each Python file, notebook and folder in it is
     a student's, whose name it has. Any other folder is one student's: the files in it with a class
-    of this name are graded, the others are left out. A path with nothing to grade is kept, so that
-    its report says why.
+    of this name are graded. A path with nothing to grade is kept, so that its report says why.
     """
     given = [*{os.path.abspath(path): Path(path) for path in paths}.values()]
-    if len(given) == 1 and os.path.isdir(given[0]):
+    if len(given) == 1 and given[0].is_dir():
         seen = (x for x in given[0].iterdir() if is_seen(x.name))
-        given = sorted(x for x in seen if x.suffix in ENDINGS or os.path.isdir(x)) or given
-    files: dict[str, tuple[Path, str]] = {}  # keyed by the absolute path: each is graded once
-    others: list[Path] = []
+        given = sorted(x for x in seen if x.suffix in ENDINGS or x.is_dir()) or given
+    files: dict[Path, str] = {}
     for path, student in zip(given, _names(given), strict=True):
         inside = code_in(path) if os.path.isdir(path) else []
         found = [file for file in inside if has_class(file, class_name)]
-        others += [file for file in inside if found and file not in found]
         own = found or (inside if len(inside) == 1 else [path])
         for file in own:
             part = f"/{file.relative_to(path).as_posix()}" * (len(own) > 1)
-            files.setdefault(os.path.abspath(file), (file, printable(student + part)))
-    return dict(files.values()), others
+            files[file] = printable(student + part)
+    return files
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
     """What tells paths apart: for homework/ada/engine.py and homework/ben/engine.py, the folder."""
     parts = [Path(os.path.abspath(path)).parts for path in paths]
-    while len(parts) > 1 and min(map(len, parts)) > 1 and len({x[-1] for x in parts}) == 1:
+    while len(parts) > 1 and len({x[-1] for x in parts}) == 1:
         parts = [x[:-1] for x in parts]
     bare = [re.sub(r"\.(py|ipynb)$", "", x[-1]) for x in parts]
-    files, names = Counter(x[-1] for x in parts), Counter(bare)
-    return [
-        short if names[short] == 1 else x[-1] if files[x[-1]] == 1 else "/".join(x[-2:])
-        for short, x in zip(bare, parts, strict=True)
-    ]
+    whole, long = [x[-1] for x in parts], ["/".join(x[-2:]) for x in parts]
+    return next((names for names in (bare, whole) if len({*names}) == len(names)), long)
 
 
 def read_roster(path: Path) -> list[dict[str, str]]:
@@ -94,28 +85,24 @@ def read_roster(path: Path) -> list[dict[str, str]]:
 # ---- 2. Grading
 
 
-def graded(
-    files: Iterable[Path], begin: Callable[[Path], Grading]
-) -> Iterator[tuple[Path, Report]]:
+def graded(files: Iterable[Path], settings: Mapping[str, Any]) -> Iterator[tuple[Path, Report]]:
     """Each file with its report, as they are finished; two are graded at a time.
 
     When the iterator is closed, as by Ctrl-C, the processes that still run are ended.
     """
-    waiting, running = [*files][::-1], dict[Path, Grading]()
+    pool = ThreadPoolExecutor(AT_ONCE)
+    waiting = {pool.submit(grade_file, file, **settings): file for file in files}
     try:
-        while waiting or running:
-            while waiting and len(running) < AT_ONCE:
-                file = waiting.pop()
-                try:
-                    running[file] = begin(file)
-                except OSError as error:
-                    yield file, _not_loaded(file, str(error))
-            for file in [file for file, grading in running.items() if grading.is_over()]:
-                yield file, running.pop(file).report()
-            time.sleep(0.02)
+        for future in as_completed(waiting):
+            file = waiting[future]
+            try:
+                yield file, future.result()
+            except OSError as error:
+                yield file, _not_loaded(file, str(error))
     finally:
-        for grading in running.values():
-            grading.end()
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in [*RUNNING]:
+            end(child)
 
 
 def _not_loaded(file: Path, reason: str) -> Report:
@@ -152,21 +139,19 @@ def grade_class(
         keep: a file with the reports of earlier runs: only changed files are graded again.
         settings: for `grade_file`.
     """
-    people = [*roster]
+    people, names = [*roster], dict(files)
     rows = {file: _row_of(student, people) for file, student in files.items()}
     absent = [row for row in people if row not in rows.values() and not anonymous]
-    names = dict(files)
     if anonymous:
-        by_content = sorted(files, key=_digest)  # so that the order of the numbers tells nothing
+        by_content = sorted(files, key=_content)  # so that the order of the numbers tells nothing
         names = {file: f"student {i:02}" for i, file in enumerate(by_content, 1)}
     missing = [next(filter(None, row.values()), "?") for row in absent]
-    pages = page_names([*names.values(), *missing])
-    page_of = dict(zip(names, pages, strict=False))
+    pages = iter(page_names([*names.values(), *missing]))
+    page_of = {file: next(pages) for file in names}
     without = [
-        Result(name, "", _not_loaded(Path(name), "nothing was handed in"), page, row)
-        for name, page, row in zip(missing, pages[len(names) :], absent, strict=True)
+        Result(name, "", _not_loaded(Path(name), "nothing was handed in"), next(pages), row)
+        for name, row in zip(missing, absent, strict=True)
     ]
-    kept = _Kept(keep, settings)
     found: dict[Path, Result] = {}
 
     def so_far() -> list[Result]:
@@ -182,11 +167,17 @@ def grade_class(
             write_whole(csv_path, csv_text(so_far(), table).encode("utf-8-sig"))
 
     write(without)
-    again = {file: report for file in files if (report := kept.report(file))}
-    new = graded([file for file in files if file not in again], partial(Grading, **settings))
-    for file, report in chain(again.items(), new):
-        if file not in again:
-            kept.add(file, report)
+    kept = {}
+    if keep and os.path.exists(keep):
+        kept = json.loads(Path(keep).read_text(encoding="utf-8"))
+    keys = {file: _key(file, settings) for file in files} if keep else {}
+    again = {file: kept[key] for file, key in keys.items() if key in kept}
+    old = ((file, _report_in(record)) for file, record in again.items())
+    for file, report in chain(old, graded((x for x in files if x not in again), settings)):
+        # A file that took too long may be quicker another time.
+        if keep and file not in again and all(x.mistake != "time" for x in report.checks):
+            kept[keys[file]] = asdict(report)
+            write_whole(keep, json.dumps(kept).encode())
         if anonymous:
             report = _without_name(report, file, names[file])
         path = "" if anonymous else printable(str(file))
@@ -230,42 +221,21 @@ def _without_name(report: Report, file: Path, name: str) -> Report:
     return replace(report, name=name, checks=tuple(checks))
 
 
-# ---- 3. Reports that are kept
+# ---- 3. Reports that are kept: a JSON object, keyed by what the files contained
 
 
-class _Kept:
-    """Reports of earlier runs in a JSON file, keyed by what the files contained."""
-
-    def __init__(self, path: str | None, settings: Mapping[str, Any]) -> None:
-        self.path, self.settings, self.reports = path, settings, dict[str, Any]()
-        if path and os.path.exists(path):
-            self.reports = json.loads(Path(path).read_text(encoding="utf-8"))
-
-    def report(self, file: Path) -> Report | None:
-        """The report on a file that has not changed."""
-        if found := self.reports.get(self._key(file)):
-            checks = tuple(Check(**check) for check in found["checks"])
-            return Report(printable(str(file)), checks, found["remark"], found["seconds"])
-        return None
-
-    def add(self, file: Path, report: Report) -> None:
-        """Keeps a report, unless the file took too long, which another time it may not."""
-        if self.path and all(first.mistake != "time" for first, *_ in report.mistakes):
-            checks = [asdict(check) for check in report.checks]
-            text = {"checks": checks, "remark": report.remark, "seconds": report.seconds}
-            self.reports[self._key(file)] = text
-            write_whole(self.path, json.dumps(self.reports).encode())
-
-    def _key(self, file: Path) -> str:
-        """What a report depends on: rules, settings, the file, files beside it that it names."""
-        files = [file, *sorted(file.parent.glob("*.py"))] if file.is_file() else [file]
-        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-        used = (x for x in files if x == file or re.search(rf"\b{re.escape(x.stem)}\b", text))
-        parts = [repr((ROWS, self.settings)), str(file), *map(_digest, used)]
-        return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()
+def _report_in(record: Mapping[str, Any]) -> Report:
+    checks = tuple(Check(**check) for check in record["checks"])
+    return Report(record["name"], checks, record["remark"], record["seconds"])
 
 
-def _digest(file: Path) -> str:
-    with suppress(OSError):
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    return ""
+def _key(file: Path, settings: Mapping[str, Any]) -> str:
+    """What a report depends on: rules, settings, the file, files beside it that it names."""
+    text = _content(file).decode(errors="replace")
+    beside = (x for x in sorted(file.parent.glob("*.py")) if re.search(rf"\b{x.stem}\b", text))
+    state = ROWS, settings, str(file), [*map(_content, (file, *beside))]
+    return hashlib.sha256(repr(state).encode()).hexdigest()
+
+
+def _content(file: Path) -> bytes:
+    return file.read_bytes() if file.is_file() else b""

@@ -10,22 +10,17 @@ Each format is tested against what its maker documents:
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from micrograd.grade.check import Check
-from micrograd.grade.points import charged, earned, meaning
+from micrograd.grade.points import charged, csv_of, earned, meaning
 from micrograd.grade.report import Result
 
-FORMATS = ("json", "gradescope", "classroom50", "canvas", "moodle")
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-FORMULA = re.compile(r"\s*[=+@-]")  # a spreadsheet takes a cell that begins so for a formula
 
 
 def written(
@@ -35,10 +30,10 @@ def written(
     hints: int = 3,
     assignment: str = "micrograd",
 ) -> str:
-    """The results in one of FORMATS.
+    """The results in a format.
 
     Args:
-        form: the format.
+        form: 'json', 'gradescope', 'classroom50', 'canvas' or 'moodle'.
         results: the results.
         table: the points, as from `read_points`.
         hints: how much texts for students give away, 0 to 3.
@@ -48,10 +43,8 @@ def written(
         ValueError: the format is that of a single student, and there are several; or a variable of
             its environment is missing.
     """
-    if form == "canvas":
-        return _canvas(results, table, assignment)
-    if form == "moodle":
-        return _moodle(results, table, assignment)
+    if form in ("canvas", "moodle"):
+        return csv_of({"canvas": _canvas, "moodle": _moodle}[form](results, table, assignment))
     if form == "json":
         return json.dumps({"students": records(results, table)}, indent=2)
     if len(results) > 1:
@@ -60,7 +53,7 @@ def written(
     return json.dumps(one(results[0], table, hints), indent=2)
 
 
-# ---- 1. Tables
+# ---- 1. Tables: a row for each student, keyed by column
 
 
 def csv_text(results: Iterable[Result], table: Mapping[str, float]) -> str:
@@ -70,41 +63,55 @@ def csv_text(results: Iterable[Result], table: Mapping[str, float]) -> str:
     >>> print(csv_text([Result("=1+1", "a.py", Report("a.py", ()))], {"value": 20}).splitlines()[1])
     '=1+1,0,20,no mistake,,0,0.0,,,,a.py,0
     """
-    head = ["student", "points", "of", "verdict", "rule", "mistakes", "seconds"]
-    head += ["program", "expected", "found", "file"]
-    rows = [[*head, *(f"{rule} (of {shown(most)})" for rule, most in table.items())]]
-    for x in results:
-        mistakes = x.report.mistakes
-        first = mistakes[0][0] if mistakes else Check("", "", "")
-        cells = [x.student, shown(x.report.points(table)), shown(sum(table.values())), x.verdict,
-                 x.rule, len(mistakes), f"{x.report.seconds:.1f}", first.spelled or first.program,
-                 first.expected, first.found_at, x.file]  # fmt: skip
-        rows.append([*map(str, cells), *map(shown, earned(x.report.checks, table).values())])
-    return _csv(rows)
+    return csv_of(_row(x, table) for x in results)
 
 
-def _canvas(results: Iterable[Result], table: Mapping[str, float], assignment: str) -> str:
-    rows = [[*CANVAS, assignment], ["    Points Possible", "", "", "", "", _total(table)]]
+def _row(x: Result, table: Mapping[str, float]) -> dict[str, str]:
+    mistakes = x.report.mistakes
+    first = mistakes[0][0] if mistakes else Check("", "", "")
+    return {
+        "student": x.student,
+        "points": shown(x.report.points(table)),
+        "of": shown(sum(table.values())),
+        "verdict": x.verdict,
+        "rule": x.rule,
+        "mistakes": f"{len(mistakes)}",
+        "seconds": f"{x.report.seconds:.1f}",
+        "program": first.spelled or first.program,
+        "expected": first.expected,
+        "found": first.found_at,
+        "file": x.file,
+    } | {
+        f"{rule} (of {shown(table[rule])})": shown(points)
+        for rule, points in earned(x.report.checks, table).items()
+    }
+
+
+def _canvas(
+    results: Iterable[Result], table: Mapping[str, float], assignment: str
+) -> list[dict[str, str]]:
+    most = {"Student": "    Points Possible", assignment: shown(sum(table.values()))}
+    rows = [dict.fromkeys(CANVAS, "") | most]
     for x in results:
         row = x.row or {"Student": x.student, "SIS Login ID": x.student}
-        rows.append([*(row.get(name, "") for name in CANVAS), shown(x.report.points(table))])
-    return _csv(rows)
+        points = {assignment: shown(x.report.points(table))}
+        rows.append({name: row.get(name, "") for name in CANVAS} | points)
+    return rows
 
 
-def _moodle(results: Sequence[Result], table: Mapping[str, float], assignment: str) -> str:
-    known = next((x.row for x in results if x.row), {"ID number": ""})
-    rows = [[*known, f"{assignment} (Real)", f"{assignment} (Feedback)"]]
-    for x in results:
-        row = x.row or dict.fromkeys(known, "") | {next(iter(known)): x.student}
-        rows.append([*row.values(), shown(x.report.points(table)), said(x)])
-    return _csv(rows)
-
-
-def _csv(rows: Iterable[Iterable[str]]) -> str:
-    text = io.StringIO()
-    quoted = ([f"'{cell}" if FORMULA.match(cell) else cell for cell in row] for row in rows)
-    csv.writer(text, lineterminator="\n").writerows(quoted)
-    return text.getvalue()
+def _moodle(
+    results: Sequence[Result], table: Mapping[str, float], assignment: str
+) -> list[dict[str, str]]:
+    columns = [*next((x.row for x in results if x.row), {"ID number": ""})]
+    return [
+        {
+            **(x.row or {**dict.fromkeys(columns, ""), columns[0]: x.student}),
+            f"{assignment} (Real)": shown(x.report.points(table)),
+            f"{assignment} (Feedback)": " ".join([*x.rules, x.reason]).strip()
+            or "No mistake found.",
+        }
+        for x in results
+    ]
 
 
 def summary(results: Iterable[Result], table: Mapping[str, float]) -> str:
@@ -113,9 +120,8 @@ def summary(results: Iterable[Result], table: Mapping[str, float]) -> str:
     for x in results:
         rule = ": ".join(filter(None, [x.rule, x.reason]))
         rows.append((x.student, shown(x.report.points(table)), x.verdict, rule))
-    first, second, third = (max(len(row[i]) for row in rows) for i in range(3))
-    lines = [f"{a:{first}}  {b:>{second}}  {c:{third}}  {d}".rstrip() for a, b, c, d in rows]
-    return "\n".join(lines)
+    width = max(len(row[0]) for row in rows)
+    return "\n".join(f"{a:{width}}  {b:>6}  {c:10}  {d}".rstrip() for a, b, c, d in rows)
 
 
 def shown(points: float) -> str:
@@ -125,16 +131,6 @@ def shown(points: float) -> str:
     ('100', '87.2')
     """
     return f"{points:.1f}".removesuffix(".0")
-
-
-def said(result: Result) -> str:
-    """The rules that a student's class breaks, in words."""
-    rules = [first.rule for first, *_ in result.report.mistakes]
-    return " ".join([*rules, result.reason]).strip() or "No mistake found."
-
-
-def _total(table: Mapping[str, float]) -> str:
-    return shown(sum(table.values()))
 
 
 # ---- 2. Records

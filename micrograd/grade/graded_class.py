@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import linecache
 import numbers
@@ -27,11 +28,10 @@ ALIASES = {  # the lecture's name first, then others that learners use
     "backward": ("backward", "backprop", "backpropagate", "back_propagate", "back_prop", "back",
                  "backpropagation", "backward_pass", "run_backward", "compute_gradients"),
 }  # fmt: skip
-MOST, LONGEST = 300, 1000  # characters: the limits for an error's text, and for any text
+LONGEST = 300  # characters of any text
 STEP = 1e-4  # for central differences: their error is about STEP^2 = 1e-8, rounding adds 1e-12
 TOLERANCE = 1e-4  # also for engines that compute with floats of 7 digits, as NumPy's float32
-HERE = Path(__file__).resolve().parent
-OUR_ENGINE = Value.__init__.__code__.co_filename
+HERE = str(Path(__file__).parent)
 
 Numbers = Mapping[str, float]  # maps names of Values in a program to data or gradients
 
@@ -59,7 +59,7 @@ class GradedClass:
         title: its name.
         arguments: what it needs besides the number, for example {'requires_grad': True}.
         names: its names for 'data', 'grad' and 'backward'.
-        missing: which of 'data', 'grad' and 'backward' it lacks.
+        lacks_backward: whether it has no method of this name.
         is_started: whether `micrograd start` made its file, which has tasks.
 
     Args:
@@ -76,29 +76,18 @@ class GradedClass:
     def __init__(self, kind: type, told: Mapping[str, str] | None = None) -> None:
         self.kind, self.title = kind, printable(str(kind.__name__))
         self.arguments = _needed_arguments(kind)
-        self.names = {name: (told or {}).get(name) or self._guessed(name) for name in ALIASES}
-        self.missing: list[str] = []
+        one: Any = None
         with suppress(Exception):
             one = self.made(2.5)
-            self.missing = [name for name, x in self.names.items() if not hasattr(one, x)]
+        self.names = {name: (told or {}).get(name) or _guessed(name, one) for name in ALIASES}
+        self.lacks_backward = one is not None and not hasattr(one, self.names["backward"])
         code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
         lines = linecache.getlines(code.co_filename) if code else []
-        self.is_started = any(re.match(r"\s*# Task \d", line) for line in lines)
+        self.is_started = any(line.startswith("    # Task ") for line in lines)
 
     def made(self, number: Any) -> Any:
         """A new instance."""
         return self.kind(number, **self.arguments)
-
-    def _guessed(self, name: str) -> str:
-        with suppress(Exception):
-            one = self.made(2.5)
-            if hasattr(one, name):
-                return name
-            test = {"data": lambda x: _is_number(x) and x == 2.5, "grad": _is_number}
-            there = [x for x in ALIASES[name] if test.get(name, callable)(getattr(one, x, None))]
-            if len(there) == 1:  # nothing is guessed among several
-                return there[0]
-        return name
 
     def remark(self, is_file: bool = False) -> str:
         """A sentence about the names that differ from the lecture's, '' if none do."""
@@ -146,9 +135,7 @@ class GradedClass:
         text = re.sub(word, lambda found: f".{self.names[found[1]]}", "; ".join(steps))
         names: dict[str, Any] = {"Value": self.made}
         if "np." in program:
-            import numpy
-
-            names["np"] = numpy
+            names["np"] = importlib.import_module("numpy")
         made: dict[str, Any] = {}
         exec(compile(text, __file__, "exec"), names, made)  # ours: never the place of a mistake
         return made
@@ -161,24 +148,20 @@ class GradedClass:
             BrokenRule: a result is not a Value, or its data or grad is not a number.
         """
         try:
-            return self._observed(program, backward)
-        except (BrokenRule, KeyboardInterrupt):  # the interrupt is from the user
-            raise
-        except BaseException as error:
+            made = self.run(program, backward)
+        except (Exception, SystemExit) as error:
             raise RaisedError(failure(error)) from None
-
-    def _observed(self, program: str, backward: bool) -> Observed:
         data: dict[str, float] = {}
         grad: dict[str, float] = {}
-        for name, v in self.run(program, backward).items():
+        for name, v in made.items():
             for word, by_name in (("data", data), ("grad", grad)):
                 attribute = self.names[word]
                 x: Any = getattr(v, attribute, self)
                 if x is self:
-                    what = f"{name} is a {_kind(v)}, {shown(v, 40)}, without .{attribute}"
+                    what = f"{name} is a {type(v).__name__}, {shown(v, 40)}, without .{attribute}"
                     raise BrokenRule("result", f"{name} is a {self.title}", what)
                 if not _is_number(x):
-                    what = f"{name}.{attribute} is a {_kind(x)}, {shown(x, 60)}"
+                    what = f"{name}.{attribute} is a {type(x).__name__}, {shown(x, 60)}"
                     raise BrokenRule("number", f"{name}.{attribute} is a number", what)
                 by_name[name] = float(x)
             if name in leaves_of(program) and (count := operands(v)):
@@ -202,31 +185,22 @@ class GradedClass:
 
     def tried(self, default: Any, program: str) -> Any:
         """What the last step of a program names, or the default if the class raises an error."""
-        try:
+        with suppress(Exception, SystemExit):
             return [*self.run(program).values()][-1]
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            return default
+        return default
 
     def calls(self, doublings: int) -> int:
         """The number of function calls in backward() on a graph with 2^doublings paths."""
-        count = 0
-
-        def counted(frame: Any, event: str, argument: Any) -> None:
-            nonlocal count
-            count += event in ("call", "c_call")
-
+        events: list[str] = []
         root = self.made(1.0)
         for _ in range(doublings):
             root = root + root
-        before = sys.getprofile()
-        sys.setprofile(counted)
+        sys.setprofile(lambda frame, event, argument: events.append(event))
         try:
             getattr(root, self.names["backward"])()
         finally:
-            sys.setprofile(before)
-        return count
+            sys.setprofile(None)
+        return events.count("call") + events.count("c_call")
 
     def slopes(self, program: str) -> Numbers:
         """Central differences of the root of a program with respect to each leaf.
@@ -276,14 +250,8 @@ def near(found: float, expected: float, tolerance: float = TOLERANCE) -> bool:
 
 
 def is_ours(kind: Any) -> bool:
-    """Whether the code of a class is in our engine's file.
-
-    >>> from micrograd.engine import Value
-    >>> is_ours(Value), is_ours(type("Mine", (Value,), {})), is_ours(float)
-    (True, True, False)
-    """
-    members = (x for base in getattr(kind, "__mro__", ()) for x in list(vars(base).values()))
-    return any(x.__code__.co_filename == OUR_ENGINE for x in members if hasattr(x, "__code__"))
+    """Whether something is the class of this package, or one that inherits from it."""
+    return isinstance(kind, type) and issubclass(kind, Value)
 
 
 def _needed_arguments(kind: Any) -> dict[str, Any]:
@@ -293,6 +261,13 @@ def _needed_arguments(kind: Any) -> dict[str, Any]:
             if re.match("requires?_?grad", name.lower()) and parameter.default is not True:
                 return {name: True}
     return {}
+
+
+def _guessed(name: str, one: Any) -> str:
+    """The only attribute of an instance that may be meant, if it has none with the usual name."""
+    test = {"data": lambda x: _is_number(x) and x == 2.5, "grad": _is_number}.get(name, callable)
+    there = [x for x in ALIASES[name] if test(getattr(one, x, None))]
+    return there[0] if len(there) == 1 and not hasattr(one, name) else name
 
 
 def _is_number(x: Any) -> bool:
@@ -305,10 +280,6 @@ def operands(v: Any) -> int:
     with suppress(Exception):
         return len(v._prev)  # len, not a truth test: it may be an array
     return 0
-
-
-def _kind(x: Any) -> str:
-    return printable(str(type(x).__name__)[:60])
 
 
 def printable(text: str) -> str:
@@ -328,10 +299,8 @@ def shown(x: Any, most: int) -> str:
     '[1, '
     """
     try:
-        return printable(re.sub(r" at 0x[0-9a-fA-F]+>", ">", str(x)[: 9 * most])[:most])
-    except KeyboardInterrupt:
-        raise  # by the user
-    except BaseException:  # a broken __repr__ may even exit
+        return printable(re.sub(r" at 0x[0-9a-fA-F]+>", ">", str(x))[:most])
+    except Exception:  # from a broken __repr__
         return "an object that cannot be printed"
 
 
@@ -341,17 +310,17 @@ def failure(error: BaseException) -> dict[str, Any]:
     >>> failure(ValueError("no number"))["text"]
     'ValueError: no number'
     """
-    frames = traceback.extract_tb(error.__traceback__)
-    outside = [x for x in frames if Path(x.filename).parent != HERE and x.filename[:7] != "<frozen"]
+    frames = [(x.f_code, line) for x, line in traceback.walk_tb(error.__traceback__)]
+    outside = [x for x in frames if not x[0].co_filename.startswith((HERE, "<frozen"))]
     place, line = "", ""
     if outside:
-        at = outside[-1]
-        place = f"in {at.name}, line {at.lineno} of {Path(at.filename).name}"
-        line = (at is frames[-1] and at.line) or ""
-    text = " ".join(f"{_kind(error)}: {shown(error, MOST)}".split()).removesuffix(":")
+        code, number = outside[-1]
+        place = f"in {code.co_name}, line {number} of {Path(code.co_filename).name}"
+        line = linecache.getline(code.co_filename, number) * (outside[-1] is frames[-1])
+    text = " ".join(f"{type(error).__name__}: {shown(error, LONGEST)}".split())
     return {
-        "kinds": [str(kind.__name__) for kind in type(error).__mro__],
-        "text": printable(text[:MOST]),
-        "place": printable(place[:MOST]),
-        "on_purpose": re.search(r"(^|: )(raise|assert)\b", line) is not None,
+        "kinds": [kind.__name__ for kind in type(error).__mro__],
+        "text": printable(text.removesuffix(":")),
+        "place": printable(place),
+        "on_purpose": re.search(r"(^|: )(raise|assert)\b", line.strip()) is not None,
     }

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from micrograd.grade.check import Check
-from micrograd.grade.mistakes import grouped
+from micrograd.grade.check import Check, affects, grouped
 from micrograd.grade.programs import EXPRESSIONS, plan
 from micrograd.grade.rules import ROWS
 
@@ -49,9 +49,7 @@ def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict
     """
     checks = list(checks)
     mistakes = grouped(checks)
-    whole = [
-        group for group in mistakes if "everything" in ROWS[group[0].mistake].get("affects", ())
-    ]
+    whole = [group for group in mistakes if affects(group[0], "everything")]
 
     def share(name: str) -> float:
         if name in EXPRESSIONS:
@@ -82,42 +80,52 @@ def charged(mistake: Sequence[Check]) -> str:
 
 
 def read_points(path: Path) -> dict[str, float]:
-    """The table in a CSV file.
+    """The table in a CSV file; columns after `points` are ignored.
 
-    Columns after `points` are ignored, and may be in any encoding. Semicolons and decimal commas
-    are fine, as spreadsheets write them in some countries.
+    Semicolons and decimal commas are fine, as spreadsheets write them in some countries.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: a row names no rule, or its points are not a number.
+        ValueError: a row names no rule, or its points are not a number of at least 0.
     """
-    lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    separator = ";" if lines and ";" in lines[0].partition("(")[0] else ","
-    rows = [row for row in csv.reader(lines, delimiter=separator) if any(row)]
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    separator = ";" if ";" in text.partition("\n")[0].partition("(")[0] else ","
+    try:
+        rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if any(row)]
+    except csv.Error as error:
+        raise ValueError(f"{path}: {error}") from None
     if not rows or [word.strip().lower() for word in rows[0][:2]] != ["rule", "points"]:
         start = "micrograd start points.csv writes an example"
         raise ValueError(f"{path} must begin with the columns rule and points: {start}")
     table: dict[str, float] = {}
     rules = dict.fromkeys(_rules().values())
-    for name, text, *_ in ([*row, ""] for row in rows[1:]):
-        name = name.strip()
+    for name, number, *_ in ([row[0].strip(), *row[1:], ""] for row in rows[1:]):
         if name not in {*rules, *EXPRESSIONS}:
             fix = f"use one of {', '.join(rules)}, or an operation such as a.tanh()"
             raise ValueError(f"{path}: {name!r} is not a rule: {fix}")
-        try:
-            table[name] = float(text.replace(",", "."))
-        except ValueError:
-            what = f"the points of {name} must be a number, got {text!r}"
-            raise ValueError(f"{path}: {what}") from None
+        if not re.fullmatch(r"\d+([.,]\d*)?", number.strip()):
+            what = f"the points of {name} must be a number of at least 0, got {number!r}"
+            raise ValueError(f"{path}: {what}")
+        table[name] = float(number.replace(",", "."))
     return table
 
 
 def default_points() -> str:
     """The default table as CSV text, with the meaning of each rule."""
-    text = io.StringIO()
+    rows = ({"rule": x, "points": f"{most}", MEANING: meaning(x)} for x, most in POINTS.items())
+    return csv_of(rows)
+
+
+def csv_of(rows: Iterable[Mapping[str, str]]) -> str:
+    r"""Rows with the same columns as CSV text; no cell is a formula.
+
+    >>> csv_of([{"student": "=1+1", "points": "5"}])
+    "student,points\n'=1+1,5\n"
+    """
+    rows, text = list(rows), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["rule", "points", MEANING])
-    writer.writerows([name, points, meaning(name)] for name, points in POINTS.items())
+    for row in [[*rows[0]] if rows else [], *([*row.values()] for row in rows)]:
+        writer.writerow(f"'{x}" if re.match(r"\s*[=+@-]", x) else x for x in row)
     return text.getvalue()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from micrograd.grade.check import Check
@@ -43,7 +41,3 @@ class Graded(pytest.Item):
     ) -> str:
         """The message alone: nobody has to read the grader's own code."""
         return str(excinfo.value)
-
-    def reportinfo(self) -> tuple[Path, None, str]:
-        """What a report is about."""
-        return self.path, None, self.name

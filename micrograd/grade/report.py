@@ -8,20 +8,19 @@ import math
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from itertools import accumulate
 from typing import Any, NamedTuple
 
-from micrograd.grade.check import STATUSES, Check
-from micrograd.grade.graded_class import ALIASES, root_of
-from micrograd.grade.mistakes import grouped
+from micrograd.grade.check import STATUSES, Check, grouped
+from micrograd.grade.graded_class import ALIASES
 from micrograd.grade.points import POINTS, earned
 from micrograd.grade.programs import EXPRESSIONS, OURS
 from micrograd.grade.tasks import TASKS, task_of
 
+MARKS = {"passed": "ok", "failed": "FAILED"}
 WIDTH = 80  # columns of a report
-LINES = 20  # of explained mistakes: the first one must stay visible on a screen of 24 lines
+EXPLAINED = 2  # mistakes: the first one must stay visible on a screen of 24 lines
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,14 +78,13 @@ class Report:
 
     @property
     def notes(self) -> tuple[Check, ...]:
-        """Checks that show a limit, not a mistake; the original micrograd shares most of them."""
+        """Checks that show a limit, not a mistake, which the original micrograd shares."""
         return self._with("noted")
 
     @property
     def kinds_of_notes(self) -> tuple[Check, ...]:
         """The first note of each kind."""
-        kinds = {note.mistake: note for note in reversed(self.notes)}
-        return tuple(reversed(kinds.values()))
+        return tuple({note.mistake: note for note in self.notes[::-1]}.values())[::-1]
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
@@ -125,11 +123,14 @@ class Report:
         >>> print(Report("mine", ()).text(hints=0))
         Verdict: no mistake found (0 checks passed).
         """
-        parts = [self.verdict]
-        if hints >= 1:
-            parts = [self._headline(), self.remark, *self._explained(hints), self.verdict]
-        if hints >= 2 and self.graded and not self.progress:
-            parts.insert(1, self._table())
+        if hints == 0:
+            return self.verdict
+        count = len(self.mistakes)
+        left = [first.name for first, *_ in self.mistakes[EXPLAINED:]]
+        more = f"More after these are fixed ({len(left)}): {', '.join(left)}" * bool(left)
+        texts = [text for text, _ in self._texts(hints)][: min(count, EXPLAINED) or None]
+        table = self._table() * (hints >= 2 and self.graded and not self.progress)
+        parts = [self._headline(), table, self.remark, *texts, more, self.verdict]
         return "\n\n".join(_wrapped(part) for part in parts if part)
 
     __str__ = __repr__ = text
@@ -154,48 +155,33 @@ class Report:
         known = (f"{count[status]} {status}" for status in STATUSES if count[status])
         return f"{self.name}: {', '.join(known)}"
 
-    def _texts(self, hints: int = 3) -> Iterator[tuple[str, Check]]:
+    def _texts(self, hints: int = 3) -> list[tuple[str, Check]]:
         """The text about each mistake, then each kind of note, with the check that shows it."""
+        texts = []
         for i, (first, *others) in enumerate(self.mistakes, 1):
             text = f"{i}. {first.told(hints)}"
             if others and hints >= 2:
                 names = ", ".join(check.name for check in others[:4]) + ", ..." * (len(others) > 4)
                 text += f"\nAlso failed, probably for the same reason ({len(others)}): {names}"
-            yield text.replace("\n", "\n   "), first
+            texts.append((text, first))
         for note in self.kinds_of_notes:
-            yield f"Note (not a failure): {note.told(hints)}".replace("\n", "\n   "), note
-
-    def _explained(self, hints: int) -> list[str]:
-        """The texts about the mistakes that fit on a screen; without mistakes, about all notes."""
-        texts = [_wrapped(text) for text, _ in self._texts(hints)]
-        mistakes = self.mistakes
-        if not mistakes:
-            return texts
-        lines = accumulate(text.count("\n") + 2 for text in texts)
-        most = max(1, sum(line <= LINES for line in lines))
-        left = [first.name for first, *_ in mistakes[most:]]
-        more = f"More after these are fixed ({len(left)}): {', '.join(left[:5])}"
-        return [*texts[: min(most, len(mistakes))], (more + ", ..." * (len(left) > 5)) * bool(left)]
+            texts.append((f"Note (not a failure): {note.told(hints)}", note))
+        return [(text.replace("\n", "\n   "), check) for text, check in texts]
 
     def _table(self) -> str:
         """A row for each operation with a failure or a note, then lists of all others."""
-        marks = {"passed": "ok", "failed": "FAILED"}
-        lists: dict[str, list[str]] = {"ok": [], "not there yet": [], "to do": [], "not run": []}
-        lines = []
+        lines, lists = [], dict[str, list[str]]()
         for operation in dict.fromkeys(check.operation for check in self.checks):
             checks = [check for check in self.checks if check.operation == operation]
-            for status in ("not there yet", "to do", "not run"):
-                if any(check.status == status for check in checks):
-                    lists[status].append(operation)
-            checks = [check for check in checks if check.status not in lists]
-            if checks and all(check.passed for check in checks):
-                lists["ok"].append(operation)
-            elif checks:  # graphs have many checks, with long names: only what failed is shown
-                shown = [x for x in checks if operation in EXPRESSIONS or not x.passed]
-                row = (_unbroken(f"{x.aspect} {marks.get(x.status, x.status)}") for x in shown)
+            # Graphs have many checks, with long names: only what failed is shown.
+            shown = [x for x in checks if operation in EXPRESSIONS or not x.passed]
+            if {"failed", "noted"} & {x.status for x in checks}:
+                row = (f"{x.aspect} {MARKS.get(x.status, x.status)}" for x in shown)
                 lines.append(f"{operation:14}{'  '.join(row)}")
-        named = {title: ", ".join(map(_unbroken, names)) for title, names in lists.items()}
-        return "\n".join([*lines, *(f"{title}: {x}" for title, x in named.items() if x)])
+            else:
+                lists.setdefault(checks[-1].status, []).append(operation)
+        named = (f"{MARKS.get(status, status)}: {', '.join(x)}" for status, x in lists.items())
+        return "\n".join([*lines, *named])
 
     def _repr_html_(self) -> str:
         texts = ((html.escape(text), svg_of(check)) for text, check in self._texts())
@@ -232,6 +218,11 @@ class Result(NamedTuple):
         return ("no mistake", "mistakes", "not graded")[self.report.exit_code]
 
     @property
+    def rules(self) -> list[str]:
+        """The broken rules in words, each once."""
+        return [*dict.fromkeys(first.rule for first, *_ in self.report.mistakes)]
+
+    @property
     def rule(self) -> str:
         """The key of the rule that the first mistake breaks, '' without mistakes."""
         return next((group[0].mistake for group in self.report.mistakes), "")
@@ -246,21 +237,13 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def _unbroken(text: str) -> str:
-    return text.replace(" ", "\xa0")  # wrapping never breaks a line here
-
-
 def _wrapped(text: str) -> str:
     """The text in lines of at most WIDTH columns; continued lines are indented further."""
-    lines = []
-    for line in text.split("\n"):
-        words = line.lstrip(" ")
-        start = " " * (len(line) - len(words))
-        more = start + " " * (10 if words.startswith(("expected  ", "found  ")) else 3)
-        lines += textwrap.wrap(
-            words, WIDTH, initial_indent=start, subsequent_indent=more, break_on_hyphens=False
-        )
-    return "\n".join(lines).replace("\xa0", " ")
+    lines = (
+        textwrap.wrap(line, WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
+    return "\n".join("\n".join(line) for line in lines)
 
 
 # ---- 2. Drawings
@@ -272,9 +255,9 @@ def svg_of(check: Check) -> str:
     for name, attribute, number in re.findall(r"\b(\w+)\.(\w+) = (-?[\w.+-]+)", check.found):
         word = "data" if attribute in ALIASES["data"] else "grad"
         found.setdefault(name, {})[word] = number
-    picture = drawing(check.program, found) if check.aspect != "deep chain" else None
-    if picture is None:
+    if "Value(" not in check.program or check.aspect == "deep chain":
         return ""
+    picture = drawing(check.program, found)
     picture.graph_attr["label"] = ""  # no caption: the report is beside it
     svg = picture.pipe(encoding="utf-8")
     return re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :])  # a page may have several
@@ -283,34 +266,17 @@ def svg_of(check: Check) -> str:
 def drawing(program: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
     """The graph of a program: the right numbers, and in red the wrong ones that were found.
 
-    If gradients are wrong, it shows the backward pass when it has just reached all of these.
-
     Args:
         program: one that our own Value can run.
         found: for some of its names, the wrong 'data' and 'grad'; other names are ignored.
 
     Returns:
-        What `draw_dot` returns, or None if there is no graph.
+        What `draw_dot` returns.
     """
     from micrograd.draw import draw_dot
 
-    made = OURS.run(program) if "Value(" in program else {}
-    if not made:
-        return None
-    done = []
-    gradients = [x for x in found if x in made and "grad" in found[x]]
-    if gradients and program.count("backward()") == 1:
-        for v in made.values():
-            v.grad = 0
-        made[root_of(program)].grad = 1.0
-        backward = [*reversed(made)]
-        last = max(map(backward.index, gradients))
-        done = [made[x] for x in backward[:last] if made[x]._prev]
-        for v in done:
-            v._backward()
-        if len(done) == sum(bool(v._prev) for v in made.values()):
-            done = []  # the pass is over: no card is told apart from the others
+    made = OURS.run(program)
     beside = {made[x]: numbers for x, numbers in found.items() if x in made}
     used = {v for value in made.values() for v in value._prev}
     roots = [value for value in made.values() if value not in used]
-    return draw_dot(roots, names=made, found=beside, highlight=[*beside], done=done)
+    return draw_dot(roots, names=made, found=beside, highlight=[*beside])

@@ -34,8 +34,7 @@ def student_page(result: Result, table: Mapping[str, float], hints: int) -> str:
         for note in report.kinds_of_notes:
             parts.append(_mistake(f"Note, which costs nothing: {note.rule}", note, hints))
         found = earned(report.checks, table)
-        rows = ((escape(meaning(x)), f"{shown(found[x])} / {shown(table[x])}")
-                for x in table if table[x])  # fmt: skip
+        rows = [(escape(meaning(x)), f"{shown(found[x])} / {shown(table[x])}") for x in table]
         parts.append(f"<h2>Points</h2>{_table(('rule', 'points'), rows)}")
     return _page(result.student, parts)
 
@@ -70,28 +69,24 @@ def class_page(results: Sequence[Result], table: Mapping[str, float]) -> str:
     """
     if not results:
         return _page("Class", ["<p>No report yet.</p>"])
-    rows, points = [], []
+    rows, made_by = [], dict[str, list[str]]()
     for x in results:
-        points.append(x.report.points(table))
         link = f'<a href="{escape(x.page)}">{escape(x.student)}</a>'
-        rules = " ".join([*(first.rule for first, *_ in x.report.mistakes[:2]), x.reason])
-        verdict = f'<span class="verdict">{x.verdict}</span>'
-        rows.append((link, shown(points[-1]), verdict, escape(rules), f"{x.report.seconds:.1f}"))
-    made_by: dict[str, list[str]] = {}
-    for x in results:
-        for rule in dict.fromkeys(first.rule for first, *_ in x.report.mistakes):
-            made_by.setdefault(rule, []).append(
-                f'<a href="{escape(x.page)}">{escape(x.student)}</a>'
-            )
-    mean, most = shown(sum(points) / len(points)), shown(sum(table.values()))
+        for rule in x.rules:
+            made_by.setdefault(rule, []).append(link)
+        points, verdict = shown(x.report.points(table)), f'<span class="verdict">{x.verdict}</span>'
+        rules = escape(" ".join([*x.rules[:2], x.reason]))
+        rows.append((link, points, verdict, rules, f"{x.report.seconds:.1f}"))
+    mean = shown(sum(x.report.points(table) for x in results) / len(results))
     files = f"{len(results)} {'file' if len(results) == 1 else 'files'}"
     parts = [
-        f'<p class="points">{mean} of {most} points on average</p><p>{files}.</p>',
+        f'<p class="points">{mean} of {shown(sum(table.values()))} points on average</p>'
+        f"<p>{files}.</p>",
         _table(("student", "points", "verdict", "first rules broken", "seconds"), rows),
     ]
     if made_by:
         often = sorted(made_by.items(), key=lambda row: -len(row[1]))
-        cells = ((escape(rule), ", ".join(names), f"{len(names)}") for rule, names in often)
+        cells = [(escape(rule), ", ".join(names), f"{len(names)}") for rule, names in often]
         parts.append(f"<h2>Mistakes</h2>{_table(('rule', 'students', 'times'), cells)}")
     return _page("Class", parts)
 

@@ -61,13 +61,8 @@ def _has_no_closure(method: str, graded: GradedClass) -> bool:
     return not is_begun and graded.tried(False, f"{made}; same = {code('a')} is {code('b')}")
 
 
-def waits(row: Row, graded: GradedClass) -> bool:
-    """Whether a task before that of a check is not begun, so that its failure is no mistake."""
-    return _first_left(graded) < task_of(row.operation, row.aspect)
-
-
 @cache
-def _first_left(graded: GradedClass) -> int:
-    """The first task that is not begun."""
+def first_left(graded: GradedClass) -> int:
+    """The first task that is not begun: a failure in a later one is no mistake."""
     tasks = ((task_of(x.operation, x.aspect), x) for x in plan())
     return min((task for task, x in tasks if task and is_to_do(x, graded)), default=len(TASKS) + 1)

@@ -15,9 +15,9 @@ them, an engine with the usual mistake shows what would go wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from typing import NamedTuple
 
 from micrograd.grade.graded_class import GradedClass, Numbers, near
 from micrograd.grade.programs import OURS, expected_of
@@ -25,34 +25,31 @@ from micrograd.grade.wrong_engines import MISTAKES
 from micrograd.pages.explain import explain
 from micrograd.pages.page import Page
 
-# The usual mistake for each question.
-QUESTIONS = {"order": "preorder", "add": "= instead of +="}
+QUESTIONS = {"order": "preorder", "add": "= instead of +="}  # with the usual mistake for each
 LONGEST = 4  # operations
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """The smallest graph on which a gradient goes wrong.
 
     Attributes:
         program: the program that builds it.
-        found, right: the gradients by name, as they went wrong and as they are.
+        found: the gradients by name, as they went wrong.
         is_theirs: whether the class itself went wrong; else it is an engine with the usual mistake.
     """
 
     program: str
     found: Numbers
-    right: Numbers
     is_theirs: bool
 
     def __str__(self) -> str:
-        wrong = [
-            x for x in self.right if x not in self.found or not near(self.found[x], self.right[x])
-        ]
-        who = (
-            "your engine" if self.is_theirs else "yours is right; with the usual mistake, an engine"
+        usual = "yours is right; with the usual mistake, an engine"
+        numbers = (
+            f"{x}.grad = {self.found.get(x, 0.0):g}, not {right:g}"
+            for x, right in expected_of(self.program).grad.items()
+            if x not in self.found or not near(self.found[x], right)
         )
-        numbers = (f"{x}.grad = {self.found.get(x, 0.0):g}, not {self.right[x]:g}" for x in wrong)
+        who = "your engine" if self.is_theirs else usual
         return f"{self.program}: {who} gives {', '.join(numbers)}"
 
 
@@ -66,11 +63,7 @@ def why(kind: type, question: str = "order") -> Page:
     Raises:
         ValueError: there is no such question.
     """
-    return page(answer(question, kind))
-
-
-def page(found: Answer) -> Page:
-    """The stepping page on the graph of an answer."""
+    found = answer(question, kind)
     made = OURS.run(found.program, backward=False)
     return explain([*made.values()][-1], names=made, title=str(found))
 
@@ -81,20 +74,16 @@ def answer(question: str, kind: type) -> Answer:
         known = " or ".join(map(repr, QUESTIONS))
         raise ValueError(f"why expects the question {known}, got {question!r}")
     theirs, shown = GradedClass(kind), _shown(question)
-    for program, _ in shown:
-        found = theirs.gradients(program)
-        if not _agree(found, expected_of(program).grad):
-            return Answer(program, found, expected_of(program).grad, True)
-    program, found = shown[0]
-    return Answer(program, found, expected_of(program).grad, False)
+    tried = (Answer(x.program, theirs.gradients(x.program), True) for x in shown)
+    return next((x for x in tried if not _is_right(x)), shown[0])
 
 
 @cache
-def _shown(question: str) -> list[tuple[str, Numbers]]:
-    """The programs on which the usual mistake shows, with the gradients that it gives."""
+def _shown(question: str) -> list[Answer]:
+    """The answers about an engine with the usual mistake."""
     usual = GradedClass(next(x for x in MISTAKES if x.name == QUESTIONS[question]).kind())
-    made = ((program, usual.gradients(program)) for program in _programs())
-    return [(x, found) for x, found in made if not _agree(found, expected_of(x).grad)]
+    made = (Answer(program, usual.gradients(program), False) for program in _programs())
+    return [x for x in made if not _is_right(x)]
 
 
 def _programs() -> Iterator[str]:
@@ -107,5 +96,6 @@ def _programs() -> Iterator[str]:
                 yield f"a = Value(3.0); {'; '.join(lines)}; {names[length]}.backward()"
 
 
-def _agree(found: Numbers, right: Numbers) -> bool:
-    return found.keys() == right.keys() and all(near(found[x], right[x]) for x in right)
+def _is_right(x: Answer) -> bool:
+    right = expected_of(x.program).grad
+    return x.found.keys() == right.keys() and all(near(x.found[v], right[v]) for v in right)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from micrograd.core.files import write_whole
 from micrograd.grade.rules import RULES
@@ -25,8 +25,7 @@ _TABLE = tomllib.loads(
 RIGHT: str = _TABLE["right"]  # the text of a class like the lecture's
 
 
-@dataclass(frozen=True)
-class Mistake:
+class Mistake(NamedTuple):
     """A mistake in the right class.
 
     Attributes:
@@ -40,7 +39,7 @@ class Mistake:
 
     name: str
     rule: str
-    edits: tuple[tuple[str, str], ...]
+    edits: list[list[str]]
 
     @property
     def source(self) -> str:
@@ -55,7 +54,7 @@ class Mistake:
         return kind
 
 
-def edited(*edits: tuple[str, str]) -> str:
+def edited(*edits: Iterable[str]) -> str:
     """The right text after all edits, each made wherever its old text occurs.
 
     >>> edited(("class Value", "class Scalar")).count("class Scalar")
@@ -69,10 +68,7 @@ def edited(*edits: tuple[str, str]) -> str:
     return text
 
 
-MISTAKES = [
-    Mistake(row["name"], row["rule"], tuple((old, new) for old, new in row["edits"]))
-    for row in _TABLE["mistake"]
-]
+MISTAKES = [Mistake(**row) for row in _TABLE["mistake"]]
 
 
 def write_wrong_engines(folder: Path, comments: bool = True) -> list[Path]:
@@ -92,7 +88,6 @@ def write_wrong_engines(folder: Path, comments: bool = True) -> list[Path]:
         head = f"# Wrong: {mistake.name}.\n# {rule}\n\n" if comments else ""
         texts[name] = head + mistake.source
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.py" for name in texts]
-    for path, text in zip(paths, texts.values(), strict=True):
-        write_whole(path, text.encode())
-    return paths
+    for name, text in texts.items():
+        write_whole(folder / f"{name}.py", text.encode())
+    return [folder / f"{name}.py" for name in texts]
