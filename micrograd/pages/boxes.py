@@ -94,7 +94,7 @@ def _states(tree: Hierarchy, part: Part) -> Iterator[tuple[int, str]]:
         for k, leaf in enumerate(tree.operands[node]):
             chain = [node]
             for some in outputs[1:]:
-                chain += [i for i in some if tree.operands[i][k : k + 1] == chain[-1:]][:1]
+                chain += [i for i in some if tree.operands[i][k : k + 1] == (chain[-1],)][:1]
             name = tree.drawn.nodes[leaf].label
             if name and len(chain) > 1:
                 yield from ((i, name + str(n).translate(LOWERED)) for n, i in enumerate(chain, 1))
