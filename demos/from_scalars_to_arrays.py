@@ -420,7 +420,7 @@ print(sum(not in_lane[i] for i in wanted), "once:")
 once = [i for i in wanted if not in_lane[i]]
 print(*map(written, [*once[:3], *once[24:28]]), "...", *map(written, once[-4:]), sep="\n")
 
-assert loss.instructions == steps  # the same as in the compiled function
+assert [*loss.instructions] == [*steps]  # the same as in the compiled function
 
 # %% [markdown] tags=["answer"]
 # The penalty has left the lanes, and with it more than half of the program. `c * 0.001` is needed

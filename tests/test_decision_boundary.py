@@ -145,7 +145,8 @@ def test_pictures_can_be_dark(tmp_path):
 def test_the_last_frame_has_its_loss_and_gradients(tmp_path, mode):
     run(tmp_path, *SMALL, "--steps", "3", "--animate", "a.html", *mode)
     page = (tmp_path / "a.html").read_text()
-    recorded = json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1])["run"]
+    data = re.search(r'type="application/json" id="data">(.*?)</script>', page)[1]
+    recorded = json.loads(data)["run"]
     assert recorded["steps"] == [0, 1, 2, 3]
     assert None not in recorded["training"]["loss"]
     assert recorded["hasGradients"] == [True] * 4

@@ -325,7 +325,7 @@ DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(d
 # Names of operations, attributes and optimizers; what numbers and formulas are made of.
 CODE = {
     "data", "grad", "tanh", "exp", "log", "maximum", "linear", "sigmoid", "relu", "neuron", "nan",
-    "dam", "omentum", "loss",
+    "dam", "omentum", "loss", "neurons",
 }  # fmt: skip
 
 

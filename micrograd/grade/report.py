@@ -255,9 +255,9 @@ def svg_of(check: Check) -> str:
     for name, attribute, number in re.findall(r"\b(\w+)\.(\w+) = (-?[\w.+-]+)", check.found):
         word = "data" if attribute in ALIASES["data"] else "grad"
         found.setdefault(name, {})[word] = number
-    if "Value(" not in check.program or check.aspect == "deep chain":
+    picture = None if check.aspect == "deep chain" else drawing(check.program, found)
+    if picture is None:
         return ""
-    picture = drawing(check.program, found)
     picture.graph_attr["label"] = ""  # no caption: the report is beside it
     svg = picture.pipe(encoding="utf-8")
     return re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :])  # a page may have several
@@ -271,10 +271,12 @@ def drawing(program: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
         found: for some of its names, the wrong 'data' and 'grad'; other names are ignored.
 
     Returns:
-        What `draw_dot` returns.
+        What `draw_dot` returns, or None if the program makes no Value.
     """
     from micrograd.draw import draw_dot
 
+    if "Value(" not in program:
+        return None
     made = OURS.run(program)
     beside = {made[x]: numbers for x, numbers in found.items() if x in made}
     used = {v for value in made.values() for v in value._prev}

@@ -301,7 +301,9 @@ export class Stage extends Pane {
       put("data", state.fresh === "data");
       put("grad", state.fresh === "grad");
       put("back");
-      const tip = ["data", "grad", "back"].filter(key => Array.isArray(state[key])).map(key => scaled(key, state[key]));
+      const tip = ["data", "grad", "back"]
+        .filter(key => Array.isArray(state[key]))
+        .map(key => scaled(key === "back" ? "{{card.back}}" : key, state[key]));
       card.values?.replaceChildren(make("title", {}, tip.join("; ")));
       if (card.word) beside(card, Boolean(state.before));
       for (const key of ["now", "given", "later", "picked", "wrong"])
