@@ -320,6 +320,7 @@ def test_letters_that_the_output_lacks_are_escaped(tmp_path, monkeypatch):
         assert rb"\u635f" in out.buffer.getvalue()
 
 
+@pytest.mark.slow
 def test_hints_limit_the_report_on_a_single_file(tmp_path, capsys):
     written(tmp_path, {"b.py": WRONG})
     path, points = str(tmp_path / "b.py"), str(tmp_path / "points.csv")
@@ -342,6 +343,7 @@ def test_hints_limit_the_report_on_a_single_file(tmp_path, capsys):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished_and_ends_what_runs(tmp_path):
     pid = tmp_path / "pid"
     loop = f"import os; open({str(pid)!r}, 'w').write(str(os.getpid()))\n    while True: pass\n"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import graphviz
 import pytest
+from sampling import thinned
 
 import micrograd
 from micrograd.derivatives import jvp
@@ -577,6 +578,7 @@ def training_loss(examples, model):
 
 
 @pytest.mark.parametrize(("examples", "first"), [(2, "v0"), (8, "b0")])
+@pytest.mark.slow
 def test_a_graph_too_large_for_its_level_is_drawn_by_parts_and_says_so(examples, first):
     model = MLP(2, [16, 16, 1])
     loss = training_loss(examples, model)
@@ -603,7 +605,7 @@ def test_layers_in_a_circle_are_drawn():
     assert texts(draw_dot(h, level="layer")).count("2 → 2") == 5
 
 
-@pytest.mark.parametrize("level", ["neuron", "layer"])
+@pytest.mark.parametrize("level", thinned(["neuron", "layer"], 2))
 @pytest.mark.parametrize("label", ['"<b>&', "{a|b}", "\\N \\", "عربي", "x" * 200, "a\nb", "]]>"])
 def test_hostile_names_of_models_do_no_harm(label, level):
     model = MLP(1, [2, 1])

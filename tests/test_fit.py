@@ -343,6 +343,7 @@ def test_it_runs_in_a_thread(executor):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs os.kill")
+@pytest.mark.slow
 def test_ctrl_c_leaves_the_learning_rate_of_the_last_step(executor):
     model, loss = model_and_loss(executor)
     optimizer = SGD(model.parameters())

@@ -212,6 +212,7 @@ def test_a_freed_graph_is_noted_once(what):
 
 
 @pytest.mark.parametrize("body", ["return self.missing", "return 3"])
+@pytest.mark.slow
 def test_a_class_that_cannot_be_printed_is_graded(body):
     printing = ('return f"Value({self.data})"', body)
     kind = class_of(edited(printing))
@@ -307,6 +308,7 @@ def test_the_text_begins_with_a_count_and_a_table_and_ends_with_the_verdict():
     assert "0x" not in text
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_the_smallest_graph():
     shown = report_on(mistake("no visited set"))._repr_html_()
     assert "a = Value(3.0); b = a * a; c = b + b; c.backward()" in shown
@@ -477,6 +479,7 @@ def test_a_folder_called_micrograd_beside_the_file_is_not_taken_for_ours(tmp_pat
     assert grade_file(path, SECONDS).passed
 
 
+@pytest.mark.slow
 def test_another_name_of_the_class(tmp_path):
     path = write(tmp_path, RIGHT.replace("Value", "Scalar"))
     assert grade_file(path, SECONDS, class_name="Scalar").passed
@@ -692,6 +695,7 @@ GRADED = ["micrograd/engine.py", "micrograd", "."]
 
 
 @pytest.mark.parametrize("what", thinned(GRADED, 3))
+@pytest.mark.slow
 def test_a_package_called_micrograd_is_found_and_graded(what, repository):
     report = grade_file(repository / what, SECONDS)
     assert report.exit_code == 0, report

@@ -51,6 +51,7 @@ def fits(record, form):
             assert re.fullmatch(expected, record[key], re.S), key
 
 
+@pytest.mark.slow
 def test_classroom50_gets_its_result(monkeypatch):
     for name, text in RUNNER.items():
         monkeypatch.setenv(name, text)
@@ -90,6 +91,7 @@ def test_canvas_and_moodle_get_columns_that_they_import():
     assert rows[2][:2] == ["ben", "88"]
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_a_format(tmp_path, capsys):
     (tmp_path / "ada.py").write_text(RIGHT, encoding="utf-8")
     assert main(["grade", str(tmp_path / "ada.py"), "--format", "gradescope"]) == 0

@@ -222,6 +222,7 @@ def run(*arguments, stdin="", code=0):
     return process.stdout, process.stderr.decode()
 
 
+@pytest.mark.slow
 def test_as_a_process_with_pipes():
     out, err = run("draw", "-", "x=2", "-o", "-", stdin="x * x")
     assert out.startswith(b"<?xml")

@@ -365,6 +365,7 @@ def test_bad_arguments_fail_at_once(demo, tmp_path, monkeypatch, capsys, argumen
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent in another way")
+@pytest.mark.slow
 def test_ctrl_c_goes_on_to_inventing(tmp_path):
     script = str(DEMOS / "microgpt.py")
     program = (

@@ -79,5 +79,6 @@ def test_too_many_groups_are_refused_at_once_with_advice():
         draw_dot(chained(41))
 
 
+@pytest.mark.slow
 def test_a_long_chain_is_drawn():
     assert b"<svg" in draw_dot(chained(20)).pipe()

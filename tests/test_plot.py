@@ -68,6 +68,7 @@ def test_all_text_can_be_read_on_the_ground(name, dark):
         assert text.get_fontsize() * figure.dpi / 72 >= 11  # pixels in a notebook
 
 
+@pytest.mark.slow
 def test_pixels_of_a_dark_figure_are_dark_up_to_the_edge(tmp_path):
     save(decision_boundary(line, POINTS, LABELS, dark=True).figure, tmp_path / "dark.png")
     with Image.open(tmp_path / "dark.png") as picture:

@@ -63,6 +63,7 @@ def test_operations_that_lack_do_not_count_unless_the_table_names_them():
 
 
 @pytest.mark.parametrize("tasks", [5, 8])
+@pytest.mark.slow
 def test_missing_tasks_cost_in_a_file_made_by_start(tasks, tmp_path):
     report = grade_file(begun(tmp_path, tasks))
     assert report.mistakes == ()

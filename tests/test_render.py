@@ -217,6 +217,7 @@ LONG, SHORT = '"a" [label=' + "x" * 5000 + "]", "a -> b\n" * 20
         ("render('o.svg')", SHORT, "nothing was written (File too large): 'o.svg'"),
     ],
 )
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_old_files_and_names_the_new_one(tmp_path, call, body, message):
     code = f"""
 import os, resource
@@ -314,6 +315,7 @@ assert "<!doctype html>" in explain(loss).html
 """
 
 
+@pytest.mark.slow
 def test_without_pygraphviz_everything_but_pictures_works(tmp_path):
     code = f"""{EVERYTHING}
 for show in (drawings[0].pipe, lambda: drawings[0].save("o.svg")):
