@@ -33,7 +33,7 @@ from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value, topological_order
 
 LEVELS = ("op", "neuron", "layer", "array")
-READABLE = 40  # cards: in a larger drawing, nobody finds the way
+READABLE = 40  # cards: a larger drawing is hard to follow
 LONGEST = 16  # cards that follow one another: about 2,500 pixels
 LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
 FARTHEST = 40_000  # columns that all arrows cross together: more would take Graphviz minutes

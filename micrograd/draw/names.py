@@ -151,7 +151,7 @@ def _named(thing: Any, name: str) -> Iterator[tuple[str, Value, str]]:
 def is_model(thing: Any) -> bool:
     """Whether it has parameters(), or the form of the lecture's classes.
 
-    `parameters` is looked up on the type, so that the class of a model is no model.
+    `parameters` is looked up on the type, so that the class of a model is not one.
     """
     if callable(getattr(type(thing), "parameters", None)):
         return hasattr(thing, "__dict__")

@@ -1,4 +1,4 @@
-"""The tasks of `micrograd start` and which of them are done; what comes later is no mistake."""
+"""The tasks of `micrograd start` and which of them are done; later ones are not mistakes."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ def _has_no_closure(method: str, graded: GradedClass) -> bool:
 
 @cache
 def first_left(graded: GradedClass) -> int:
-    """The first task that is not begun: a failure in a later one is no mistake."""
+    """The first task that is not begun: a failure in a later one does not count."""
     tasks = ((task_of(x.operation, x.aspect), x) for x in plan())
     return min((task for task, x in tasks if task and is_to_do(x, graded)), default=len(TASKS) + 1)
