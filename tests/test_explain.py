@@ -775,7 +775,7 @@ def test_print_shows_all_steps_without_controls(shown):
 
 def test_without_scripts_the_page_says_what_it_shows(shown):
     with shown(*neuron(), java_script_enabled=False) as page:
-        assert "how many times as far the result moves" in page.locator("noscript").inner_text()
+        assert "how strongly the result reacts" in page.locator("noscript").inner_text()
 
 
 def test_in_a_notebook_and_in_a_frame_that_is_not_on_the_screen_yet(opened, tmp_path):

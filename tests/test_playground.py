@@ -1076,7 +1076,7 @@ def test_words_are_explained_to_mouse_keys_and_readers(ready, opened):
         word = page.locator("#details [data-word=gradient]").first
         word.focus()
         assert word.get_attribute("aria-describedby") == "meaningOf"
-        assert "How many times as far" in page.locator("#meaningOf").inner_text()
+        assert "How strongly the loss reacts" in page.locator("#meaningOf").inner_text()
         page.keyboard.press("Escape")
         assert page.locator("#meaningOf").is_hidden()
         page.hover("label [data-word=batch]")

@@ -19,8 +19,13 @@ import {filled} from "./texts.js";
 // The width of cards, and the room for labels between two ranks: as much as there is. If the drawing would
 // be too wide, the second; but not less room than labels need, if one has to pan anyway.
 const SIZES = [
-  {width: 148, gaps: [150, 112, 86, 66, 86]},
-  {width: 112, gaps: [66, 48, 28, 48]},
+  {width: 148, leaf: 148, gaps: [150, 112, 86, 66, 86]},
+  {width: 112, leaf: 112, gaps: [66, 48, 28, 48]},
+];
+// of a drawing downwards: four leaves, or four cards, in a row on a phone
+const NARROW = [
+  {width: 112, leaf: 86},
+  {width: 86, leaf: 86},
 ];
 const STRIP = 24;
 const ROW = 18;
@@ -55,6 +60,7 @@ function beside(card, changed) {
 }
 const reduced = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+const isLeaf = ({kind}) => kind === "input" || kind === "parameter";
 // The size of a card.
 function cardSize({kind, about = [], rows = 2}, width) {
   if (kind === "constant") return {width: 66, height: 30};
@@ -101,19 +107,20 @@ export class Stage extends Pane {
     this.cards.clear();
     this.down = this.isDown();
     const size = this.size; // read while the drawing is empty, which takes no time
+    this.isPhone = size.width < PHONE;
     const items = [...view.items.values()],
       place = new Map(items.map((item, k) => [item.name, k]));
     this.about = items.map(describe);
     const arrows = view.arrows.map(arrow => ({...arrow, from: place.get(arrow.from), to: place.get(arrow.to)}));
     const room = (size.width - 2 * MARGIN) / LEAST;
     let sizes;
-    for (const {width, gaps} of SIZES) {
-      sizes = this.about.map(about => cardSize(about, width));
+    for (const {width, leaf, gaps} of this.down ? [...SIZES, ...NARROW] : SIZES) {
+      sizes = this.about.map(about => cardSize(about, isLeaf(about) ? leaf : width));
       this.layout = layered(sizes, arrows, {
         down: this.down,
-        gaps: this.down ? [size.width < PHONE ? 38 : 60] : this.large ? [66] : gaps,
+        gaps: this.down ? [this.isPhone ? 34 : 60] : this.large ? [66] : gaps,
         room,
-        beside: this.down ? 8 : 18,
+        beside: this.down ? 7 : 18,
       });
       if (this.layout.width <= room) break;
     }
@@ -132,7 +139,7 @@ export class Stage extends Pane {
   drawCard(item, about, {x, y}, {width, height}) {
     const {kind, title, full, sign = "", fixed} = about;
     const [left, top] = [x - width / 2, y - height / 2];
-    const leaf = kind === "input" || kind === "parameter";
+    const leaf = isLeaf(about);
     const free = leaf && !fixed;
     const group = make("g", {class: `card ${kind}${free ? " free" : ""}`, transform: `translate(${left} ${top})`});
     group.addEventListener("focus", () => group.matches(":focus-visible") && this.lookAt([item.name]));
@@ -164,7 +171,7 @@ export class Stage extends Pane {
       mark.classList.toggle("word", letters > 1);
     }
     let line = 19;
-    const beside = free ? 52 : kind === "box" ? 32 : 6; // its buttons
+    const beside = free && !this.isPhone ? 52 : kind === "box" ? 32 : 6; // its buttons
     const room = width - inner - beside;
     const name = text("name", inner, line, fitted(title, room, 6.4)); // a long name is set closer
     if (name.textContent.length * (about.isAround ? 7 : 8) > room) name.setAttribute("textLength", room);
@@ -212,10 +219,13 @@ export class Stage extends Pane {
     if (fixed) return void group.setAttribute("role", "img");
     group.setAttribute("role", "slider");
     group.setAttribute("aria-keyshortcuts", "ArrowUp ArrowDown PageUp PageDown");
-    for (const [x, d, steps] of [
-      [card.width - 50, "M5 10h10", -1],
-      [card.width - 27, "M5 10h10M10 5v10", 1],
-    ]) {
+    // on a phone they would be too small for a finger; there one turns the chosen leaf below the graph
+    for (const [x, d, steps] of this.isPhone
+      ? []
+      : [
+          [card.width - 50, "M5 10h10", -1],
+          [card.width - 27, "M5 10h10M10 5v10", 1],
+        ]) {
       const click = event => {
         this.callbacks.onPick?.(item.node);
         turn(steps);

@@ -41,11 +41,10 @@ export class Pane {
     return needed.width <= width + 1 && needed.height <= height + 1;
   }
 
-  // The zoom for the whole drawing, where its letters can be read; on a phone they may be smaller, and one
-  // can zoom in.
+  // The zoom for the whole drawing, where its letters can be read.
   fitting(most, {width, height}) {
     const whole = Math.min((width - 2 * MARGIN) / this.layout.width, (height - 2 * MARGIN) / this.layout.height);
-    return Math.max(width < PHONE ? 0.5 : LEAST, Math.min(most, whole));
+    return Math.max(LEAST, Math.min(most, whole));
   }
 
   fit(most = 1.25) {

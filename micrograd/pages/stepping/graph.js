@@ -96,7 +96,7 @@ export function resize() {
   const presenting = isPresenting();
   const width = document.documentElement.clientWidth;
   const free = innerHeight - $("meaning").offsetHeight;
-  const room = presenting ? free - 70 : width < 700 ? 0.42 * innerHeight : Math.max(332, free - 392); // what happens now stays in sight
+  const room = presenting ? free - 70 : width < 700 ? 0.56 * innerHeight : Math.max(332, free - 392); // what happens now stays in sight
   const k = stage.fitting(mostZoom(), {width: stage.size.width, height: room});
   const needed = stage.needs(k).height + (presenting ? 0 : 26); // room for notes below the cards
   stage.svg.style.height = `${Math.round(Math.max(210, Math.min(room, needed)))}px`;
