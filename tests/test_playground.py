@@ -444,11 +444,10 @@ def test_the_page_tells_what_a_step_did(ready, opened):
             r"\(marked line\): (\S+): (\S+) - (\S+) × (\S+) = (\S+)\.$", said
         ).groups()
         assert float(w) - float(rate) * float(g.strip("()")) == pytest.approx(float(result), 1e-3)
-        plain = name.translate({ord(x): str(i) for i, x in enumerate("₁₂₃₄₅₆₇₈")})  # from 0
-        layer, neuron, entry = map(int, re.fullmatch(r"L(\d)\.n(\d)\.w(.)", plain).groups())
+        layer, neuron, entry = map(int, re.fullmatch(r"L(\d)\.n(\d)\.w(\d)", name).groups())
         sizes = [2, 8, 8, 1]
-        start = sum(sizes[k] * (sizes[k - 1] + 1) for k in range(1, layer))
-        place = start + neuron * (sizes[layer - 1] + 1) + entry
+        start = sum(sizes[k + 1] * (sizes[k] + 1) for k in range(layer))
+        place = start + neuron * (sizes[layer] + 1) + entry
         assert float(w) == pytest.approx(before[place], rel=1e-3)
         assert float(result) == pytest.approx(after[place], rel=1e-3)
         page.select_option("#optimizer", "Adam")
@@ -574,14 +573,14 @@ def test_a_point_flows_through_the_network(tmp_path, opened):
         text = page.text_content("#details").replace("−", "-")
         assert f"{score.data:.4g}" in text
         assert f"{loss.data:.4g}" in text
-        below = page.text_content("[aria-label^='L2.n0'] span").replace("−", "-")
+        below = page.text_content("[aria-label^='L1.n0'] span").replace("−", "-")
         assert f"{score.data:.2g}{score.grad:.2g}" == below
 
 
 def test_a_neuron_steps_through_its_operations(tmp_path, opened):
     model = mlp(2, [3, 1], activation="tanh")
     with opened(saved(playground(model, X, Y), tmp_path)) as page:
-        page.click("[aria-label^='L1.n1']")
+        page.click("[aria-label^='L0.n1']")
         drawn(page)
         cards = page.locator("#opened-graph .card")
         assert cards.count() == 11
@@ -613,7 +612,7 @@ def test_a_neuron_steps_through_its_operations(tmp_path, opened):
 def test_a_weight_is_turned_on_its_card(tmp_path, opened):
     model = mlp(2, [3, 1], activation="tanh")
     with opened(saved(playground(model, X, Y), tmp_path)) as page:
-        page.click("[aria-label^='L1.n1']")
+        page.click("[aria-label^='L0.n1']")
         drawn(page)
         before = page.evaluate("page.numbers()")
         page.focus("#opened-graph .parameter >> nth=0")
@@ -635,7 +634,7 @@ def test_a_weight_shows_its_update_and_is_set_by_hand(tmp_path, opened):
         x, y = page.evaluate("page.network.middle(1, 1, 0)")
         page.click("#network > svg", position={"x": x, "y": y})
         drawn(page)
-        assert "L1.n1.w₁" in page.text_content("#details")
+        assert "L0.n1.w0" in page.text_content("#details")
         before = page.evaluate("page.numbers()")
         trained(model, X, Y, binary_cross_entropy, int, optimizer, steps=1)
         text = page.text_content("#details").replace("−", "-")
@@ -665,12 +664,12 @@ def test_a_table_shows_all_weights_with_their_moments(ready, opened):
         assert page.text_content("#details tr") == "weightdatagradientmsnext"
         before = page.evaluate("page.numbers()")
         row = page.text_content("#details tr >> nth=1").replace("−", "-")
-        assert row.startswith(f"L1.n0.w₁{before[0]:.4g}")
+        assert row.startswith(f"L0.n0.w0{before[0]:.4g}")
         page.evaluate("page.train(1)")
         assert row.endswith(f"{page.evaluate('page.numbers()')[0]:.4g}")
-        page.get_by_role("button", name="L2.n7.b").click()
+        page.get_by_role("button", name="L1.n7.b").click()
         drawn(page)
-        assert "the bias of L2.n7" in page.text_content("#details")
+        assert "the bias of L1.n7" in page.text_content("#details")
 
 
 def test_points_are_added_moved_and_deleted_by_hand(ready, opened):
@@ -1025,7 +1024,7 @@ def test_it_fits_on_every_screen(ready, opened, width, height, scheme):
             drawn(page)
             assert page.evaluate("document.documentElement.scrollHeight") <= 800
         page.hover("#curves [data-word=accuracy]")  # its explanation stays on the screen, too
-        for chosen in ("", "#next-point", "[aria-label^='L1.n1']"):
+        for chosen in ("", "#next-point", "[aria-label^='L0.n1']"):
             if chosen:
                 page.click(chosen)
                 drawn(page)

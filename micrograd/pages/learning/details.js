@@ -166,7 +166,7 @@ export function makeDetails() {
     const steps = SHARES,
       main = experiment.alongStep(SHARES);
     const now = SHARES.indexOf(1); // where the step ended
-    showCurve("slice", {steps, unit: "{{curve.step}}", main, other: null, now, height: 130, both: ""});
+    showCurve("slice", {steps, unit: "{{slice.unit}}", main, other: null, now, height: 130, both: ""});
   }
 
   // Points from a table, one in each line.

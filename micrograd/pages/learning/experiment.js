@@ -355,12 +355,13 @@ export class Experiment {
   weightName(place) {
     if (this.isFixed) return this.own.called[place];
     const {layer, index, input} = this.lines[place];
-    const name = this.isBias(place) ? "b" : inputWeight(input);
+    const isBias = this.isBias(place);
     // A network of one neuron has the names of its formula: w₁, w₂, b.
-    return this.model.layers.flat().length === 1 ? name : `${this.neuronName(layer, index)}.${name}`;
+    if (this.model.layers.flat().length === 1) return isBias ? "b" : inputWeight(input);
+    return `${this.neuronName(layer, index)}.${isBias ? "b" : `w${input}`}`;
   }
   neuronName(layer, index) {
-    return layer === 0 ? INPUTS[index] : `L${layer}.n${index}`;
+    return layer === 0 ? INPUTS[index] : `L${layer - 1}.n${index}`;
   }
   neuronTitle(layer, index) {
     const name = this.neuronName(layer, index);

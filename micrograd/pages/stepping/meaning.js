@@ -119,19 +119,14 @@ export function showTour(at) {
   besides($(id));
 }
 
-// Puts the tour where it covers nothing of what it explains: beside it, below it, or above it.
+// Puts the tour where it covers nothing of what it explains: beside it, below it, or above it, and where
+// the leaves can be seen.
 function besides(explained) {
   const {offsetWidth: width, offsetHeight: height, style} = $("tour");
   explained.scrollIntoView({block: "nearest"});
-  const {left, right, top, bottom} = explained.getBoundingClientRect();
-  const isFree = [right + width < innerWidth, left > width, bottom + height + 10 < innerHeight];
-  const places = [
-    [right + 6, top],
-    [left - width - 6, top],
-    [left, bottom + 10],
-    [left, top - height - 10],
-  ];
-  const [x, y] = places[isFree.includes(true) ? isFree.indexOf(true) : 3];
+  const {right, top, bottom} = explained.getBoundingClientRect();
+  const below = bottom + height + 10 < innerHeight ? bottom + 10 : top - height - 10;
+  const [x, y] = right + width < innerWidth ? [right + 6, top] : [right - width, below];
   style.left = `${Math.max(6, Math.min(x, innerWidth - width - 6))}px`;
   style.top = `${Math.max(6, Math.min(y, innerHeight - height - 6))}px`;
 }

@@ -152,16 +152,18 @@ export function showDescent() {
   const results = descent.slice(-6).flatMap((x, k) => [k ? " → " : "", strong(number(x))]);
   const head = [`${model.name(model.graph.root)}: `, descent.length > 6 ? "… → " : "", ...results, ".", way];
   const lines = rows.map(({node, from, grad, to}) => {
+    const [old, slope, result] = [from, grad, to].map(x => +x.toPrecision(4));
+    const isExact = Math.abs(old - rate * slope - result) < 1e-9 * Math.abs(to);
     const product = [`${number(from)} − ${number(rate)} × `, make("span", "gradient", inFormula(grad))];
-    const sum = make("td", "", ...product, " = ", strong(number(to)), grad ? "" : ": {{step.stays}}");
+    const sum = make("td", "", ...product, isExact ? " = " : " ≈ ", strong(number(to)), grad ? "" : ": {{step.stays}}");
     return make("tr", "", make("td", "", model.name(node)), sum);
   });
   const more = count > rows.length ? filled("{{list.rest}}", {n: counted(count - rows.length)}) : "";
   const inputs = !model.allMove && model.kinds.includes("i") ? " {{step.inputs}}" : "";
   $("descent").replaceChildren(
     make("p", "", ...head),
+    make("p", "", `{{step.rule}}${inputs}`),
     make("table", "", ...lines),
     make("p", "faint", more),
-    make("p", "", `{{step.rule}}${inputs}`),
   );
 }
