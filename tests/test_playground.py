@@ -937,8 +937,8 @@ def test_a_copied_script_prints_the_losses_of_the_page_and_says_what_differs(rea
 # ---- Lessons: predict, then see
 
 RIGHT = {  # what is to be predicted, by the words of the answer
-    "weight": ["stays", "turns", "without turning", "all points are wrong", "grows"],
-    "rate": ["Twice", "a little", "as far as it can", "rises", "as far as it can"],
+    "weight": ["stays", "turns", "shifts", "all points are wrong", "grows"],
+    "rate": ["Twice", "a quarter", "as far as it can", "far above", "as far as it can"],
     "few": ["Both", "rises", "7 of 10", "Nearly as small", "Smaller"],
 }
 

@@ -25,7 +25,7 @@ export function showCurve(id, {steps, unit, main, other, now, height, both}) {
 // is not known; now: the index of the present; top: the upper end of the axis, 0 for the largest number.
 function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
   const [context, width] = prepared(canvas, height);
-  const box = {left: 40, right: width - 8, top: 9, bottom: height - 20};
+  const box = {left: 46, right: width - 8, top: 9, bottom: height - 20};
   const known = lines.flatMap(({numbers}) => numbers.filter(y => y !== null && Number.isFinite(y)));
   const sorted = known.sort((a, b) => a - b),
     most = sorted.at(-1) ?? 1;
@@ -53,6 +53,8 @@ function drawCurves(canvas, {steps, unit, lines, now, top, height}) {
     context.fillText(top ? `${Math.round(100 * value)}%` : isLog ? rough(value, 6) : text, box.left - 5, y(value));
   }
   context.textBaseline = "top";
+  context.textAlign = "left";
+  if (isLog) context.fillText("{{curve.log}}", box.left + 4, box.top);
   const last = filled(end === 1 ? "{{curve.end.one}}" : "{{curve.end}}", {n: end, unit});
   context.textAlign = "right";
   context.fillText(last, width, box.bottom + 4);

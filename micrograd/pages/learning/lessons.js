@@ -29,7 +29,7 @@ const LESSONS = {
     {state: {...one, weights: [1, 0, 0], settings: rate(1, "cross-entropy")}, train: 1, right: "a"},
   ],
   rate: [
-    {state: {...one, weights: [-0.5, 0.5, 0], settings: rate(0.1)}, rate: 0.2, train: 1, right: "a"},
+    {state: {...one, weights: [-0.5, 0.5, 0], settings: rate(0.1)}, rate: 0.2, train: 1, right: "b"},
     {state: {...one, weights: [-0.5, 0.5, 0], settings: rate(0.01)}, train: 10, right: "b"},
     {state: {...one, weights: [-0.5, 0.5, 0], settings: rate(0.3)}, train: 10, right: "a"},
     {state: {...one, weights: [-0.5, 0.5, 0], settings: rate(2)}, train: 5, right: "c"},
@@ -39,7 +39,7 @@ const LESSONS = {
     {state: {...few, settings: moons}, train: 10, right: "b"},
     {state: {...few, settings: moons}, trained: 10, train: 90, right: "c"},
     {state: {...few, settings: moons}, trained: 100, train: 900, right: "b"},
-    {state: {...few, settings: {...moons, size: 400}}, train: 500, right: "a"},
+    {state: {...few, settings: {...moons, size: 400}}, train: 500, right: "c"},
     {state: {...few, settings: {...moons, decay: 0.03}}, train: 1000, right: "a"},
   ],
 };
@@ -107,7 +107,7 @@ export function makeLessons() {
     experiment.training.backward(experiment.trained);
     from.g = number(experiment.training.G[0]);
     from.move = number(Math.abs(experiment.settings.rate * experiment.training.G[0]));
-    const answers = ["a", "b", "c"].map(name => button(text(name), () => answer(name, from)));
+    const answers = ["a", "b", "c"].map(name => button(filled(text(name), from), () => answer(name, from)));
     show(make("p", "", filled(text("ask"), from)), make("div", "row", ...answers));
     if (at) answers[0].focus();
     showOther();
@@ -124,7 +124,7 @@ export function makeLessons() {
     const verdict =
       name === step.right
         ? strong("{{lesson.right}}")
-        : strong(filled("{{lesson.wrong}}", {answer: text(step.right)}), "wrong");
+        : strong(filled("{{lesson.wrong}}", {answer: filled(text(step.right), from)}), "wrong");
     const isLast = at === LESSONS[lesson].length - 1;
     const next = isLast ? button("{{lesson.end}}", leave) : button("{{lesson.next}}", () => go(1));
     next.className = "main";
@@ -132,7 +132,7 @@ export function makeLessons() {
     const others = isLast && following ? [button("{{lesson.following}}", () => start(following))] : [];
     show(
       make("p", "", filled(text("ask"), from)),
-      make("p", "", filled("{{lesson.predicted}} ", {answer: text(name)}), verdict),
+      make("p", "", filled("{{lesson.predicted}} ", {answer: filled(text(name), from)}), verdict),
       make("p", "", filled(text("why"), {...from, ...to})),
       make("div", "row", next, ...others),
     );
