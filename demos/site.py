@@ -122,8 +122,9 @@ def live(address):
     """A page in a frame, or a picture."""
     name = Path(address).stem.replace("_", " ")
     if address.endswith(".html"):
-        return f'<iframe src="{address}" title="{name}" loading="lazy"></iframe>'
-    return f'<p><img src="{address}" alt="{name}"></p>'
+        frame = f'<iframe src="{address}" title="{name}" loading="lazy"></iframe>'
+        return f'{frame}<p><a href="{address}">Open this page</a></p>'
+    return f'<p><a href="{address}"><img src="{address}" alt="{name}, larger"></a></p>'
 
 
 def slug(title):
@@ -186,6 +187,7 @@ def demo(path):
 
 def reference(folder):
     """Writes a page for each module of the package."""
+    micrograd.__all__.append("compile")  # not for `import *`, where it would hide a builtin
     for name in micrograd.__all__:  # loaded on first use, but pdoc does not ask the module
         setattr(micrograd, name, getattr(micrograd, name))
     modules = [m.name for m in pkgutil.walk_packages(micrograd.__path__, "micrograd.")]
@@ -222,12 +224,17 @@ def entries(address, page):
     """What the search finds in a page: address, title and text of each section."""
     title = re.search(r"<title>(.*?)( API documentation)?</title>", page)[1]
     body = page.partition("<main")[2]
-    body = re.sub(r"<(script|style|nav|math)\b.*?</\1>", " ", body, flags=re.S)
-    parts = re.split(r'<(?:h[1-3]|section|div) id="([^"]+)"', body)
-    for place, text in zip(parts[1::2], parts[2::2], strict=True):
-        words = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text.partition(">")[2])))
+    source = r'|<label class="view-source.*?</label>|<div class="pdoc-code.*?</pre>\s*</div>'
+    body = re.sub(rf"<(script|style|nav|math)\b.*?</\1>{source}", " ", body, flags=re.S)
+    parts = re.split(r'<(h[1-3]|section|div) id="([^"]+)"[^>]*>', body)
+    for kind, place, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        heading = text.partition(f"</{kind}>")[0] if kind[0] == "h" else place
+        heading, words = (
+            " ".join(html.unescape(re.sub(r"<[^>]*>", " ", part)).split()).removesuffix(" #")
+            for part in (heading, text)
+        )
         if place not in ("arguments", "attributes", "raises", "returns"):
-            yield f"{address}#{place}", f"{place.replace('-', ' ')} · {title}", words[:2000]
+            yield f"{address}#{place}", f"{heading} · {title}", words[:2000]
 
 
 def build(out, course=False):

@@ -1,15 +1,25 @@
 const pages = {{index}};
 const box = document.querySelector("input[name=q]"), list = document.getElementById("found");
+const SMALL = new Set("a an and do for how i in is it my of on the to what with your".split(" "));
+const SAME = {license: "licence", dataset: "datasets", tutorial: "lecture", docs: "reference"};
 function find() {
-  const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const typed = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const large = typed.filter(w => !SMALL.has(w));
+  const words = (large.length ? large : typed).map(w => SAME[w] ?? w);
+  // The guide comes before the reference, and in the reference what one imports before what is inside.
+  const rank = address => (/^reference/.test(address) ? -8 * address.split("#")[0].split("/").length : /-py|^contributing/.test(address) ? -15 : 0);
   const score = ([address, title, text]) => {
     const name = title.split(" · ")[0].toLowerCase();
-    if (!words.length || !words.every(w => `${title} ${text}`.toLowerCase().includes(w))) return 0;
-    const named = words.filter(w => name.includes(w)).length + 2 * (name === words.join(" "));
-    return 100 + 10 * named + 5 * !/^reference|-py/.test(address) + /^index/.test(address) - name.length / 10;
+    const found = words.filter(w => `${title} ${text}`.toLowerCase().includes(w)).length;
+    if (!found) return 0;
+    const named = words.filter(w => name.includes(w)).length + 3 * (`.${name}`.endsWith(`.${words.join(" ")}`));
+    return 500 * found + 15 * named + rank(address) - name.length / 10;
   };
-  const found = pages.map(page => [score(page), page]).filter(([s]) => s > 0).sort(([a], [b]) => b - a).slice(0, 30);
-  document.getElementById("count").textContent = !words.length ? "" : found.length ? "" : "Nothing has all these words.";
+  const all = pages.map(page => [score(page), page]).filter(([s]) => s > 0).sort(([a], [b]) => b - a);
+  const whole = all.filter(([s]) => s > 500 * words.length - 300);
+  const found = (whole.length ? whole : all).slice(0, 30);
+  const nothing = whole.length ? "" : found.length ? "No page has all these words. Some of them are here:" : "Nothing has these words.";
+  document.getElementById("count").textContent = words.length ? nothing : "";
   list.replaceChildren(...found.map(([, [address, title, text]]) => {
     const item = document.createElement("li"), link = document.createElement("a");
     link.href = address;
@@ -21,4 +31,5 @@ function find() {
 }
 box.value = new URLSearchParams(location.search).get("q") ?? "";
 box.addEventListener("input", find);
+box.focus();
 find();
