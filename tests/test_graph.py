@@ -300,7 +300,7 @@ def test_neurons_of_any_class_are_known_by_their_names():
             return (sum(wi * xi for wi, xi in zip(self.w, x, strict=True)) + self.b).tanh()
 
     layers = [[Mine(), Mine()], [Mine()]]
-    x = [0.5, -1.0]
+    x = [Value(0.5), Value(-1.0)]
     for layer in layers:
         x = [neuron(x) for neuron in layer]
     found = boxes("neuron", *x, names={"layers": layers})

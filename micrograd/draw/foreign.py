@@ -38,7 +38,7 @@ from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, operations
 from micrograd.core.numbers import as_number
 from micrograd.derivatives import again, local_derivatives, replayed, shares
-from micrograd.draw.names import Names, is_array, is_model, kept
+from micrograd.draw.names import Names, found, is_array, is_model
 from micrograd.engine import Value, topological_order
 
 UNKNOWN = (
@@ -113,8 +113,8 @@ def as_ours(root: Any, *others: Any) -> list[Any]:
         if isinstance(given, Mapping):
             for name, model in given.items():
                 if isinstance(name, str) and is_model(model):  # the paths of its parameters
-                    parts = kept(model, lambda x: id(x) in copy_of)
-                    thing.update((f"{name}.{path}", copy_of[id(v)]) for path, v in parts)
+                    parts = [(label, v) for label, v, _ in found(model, name, True, lambda x: id(x) in copy_of) if id(v) in copy_of]
+                    thing.update((path, copy_of[id(v)]) for path, v in parts)
             # names from the user replace labels of the engine
             for value in Names(thing).label_of.keys() & set(copy_of.values()):
                 value.label = ""

@@ -27,9 +27,9 @@ from micrograd.draw.array_level import with_arrays
 from micrograd.draw.calls import is_called, owners
 from micrograd.draw.chain_rule import with_tangents
 from micrograd.draw.foreign import LOOKED_FOR
-from micrograd.draw.hierarchy import MOST, Hierarchy, columns
+from micrograd.draw.hierarchy import MOST, Hierarchy
 from micrograd.draw.names import Names, is_array
-from micrograd.draw.records import Box, Graph
+from micrograd.draw.records import Box, Graph, columns
 from micrograd.engine import Value, topological_order
 
 LEVELS = ("op", "neuron", "layer", "array")
@@ -188,7 +188,7 @@ def readable(
     elif level is None and not watched:
         for each in ("op", "array") if tree.has_examples else LEVELS:
             drawn = at_level(whole, each, tree)
-            is_small = len(drawn.nodes) <= READABLE and columns(drawn) <= LONGEST
+            is_small = len(drawn.nodes) <= READABLE and max(columns(drawn).values()) < LONGEST
             if is_small and (each == "op" or drawn.is_grouped):
                 return drawn, [f"{n} {each} by {each}{hint}"] * (each != "op")
     drawn = tree.at_level(level)
@@ -200,14 +200,9 @@ def readable(
 def _fits(drawn: Graph) -> bool:
     if len(drawn.nodes) > LARGEST:
         return False
-    column: dict[str, int] = {}
-    arrows = crossed = 0
-    for box in drawn.nodes:
-        if box.operands:  # a leaf is one column before its first user
-            mine = column[box.name] = 1 + max(column.get(o, 0) for o in box.operands)
-            crossed += sum(mine - column.setdefault(o, mine - 1) for o in box.operands)
-            arrows += len(box.operands)
-    return arrows <= 2 * LARGEST and crossed <= FARTHEST
+    column = columns(drawn)
+    lengths = [column[box.name] - column[o] for box in drawn.nodes for o in box.operands]
+    return len(lengths) <= 2 * LARGEST and sum(lengths) <= FARTHEST
 
 
 # ---- orders

@@ -30,10 +30,9 @@ from typing import Any
 from micrograd.draw.calls import Call, is_called, noted, roles, written_as
 from micrograd.draw.formulas import TIMES, counted, sign
 from micrograd.draw.parts import Made, parts_of
-from micrograd.draw.records import Box, Graph, folded
+from micrograd.draw.records import Box, Graph, columns, folded
 
 MOST = 25  # members of a box, and cards of the first view
-MANY = 20  # operations that are no iteration
 SMALL = 16  # operations of a neuron that are drawn one by one
 ALONE = 4  # leaves without names are drawn one by one if there are at most this many
 PARTS = 10
@@ -53,7 +52,6 @@ class Part:
             as a matrix of parameters) or 'part' (of a box with too many members).
         place: where it comes from in the source.
         number: its place in the order of execution.
-        nodes: the indices of its operations, while boxes are made.
         parent: the box around it; None for the whole graph.
         index: its place in `Hierarchy.parts`, each after the box around it; -1 for the whole graph.
     """
@@ -65,7 +63,6 @@ class Part:
     number: int = 0
     call: Call | Made | None = None
     about: str = ""
-    nodes: list[int] = field(default_factory=list)
     parent: Part | None = None
     index: int = -1
 
@@ -88,15 +85,6 @@ class Part:
     def has_boxes(self) -> bool:
         """Whether there are other boxes than vectors and leaves in it."""
         return any(inner.kind in ("call", "stack", "part") for inner in self.parts)
-
-    def inside(self) -> list[int]:
-        """The indices of all nodes inside."""
-        found: list[int] = []
-        waiting = [self]
-        for part in waiting:
-            waiting += part.parts
-            found += [member for member in part.members if not isinstance(member, Part)]
-        return sorted(found)
 
     def path(self) -> Iterator[Part]:
         """It, the box around it, and so on, up to the whole graph."""
@@ -121,25 +109,28 @@ class Hierarchy:
     """
 
     def __init__(self, drawn: Graph, by_calls: bool = True) -> None:
-        self.drawn = drawn
+        self.drawn, values = drawn, drawn.values
         self.results = [int(result[1:]) for result in drawn.results]
-        self.place = place = {value: i for i, value in enumerate(drawn.values)}
-        self.operands = [tuple([place[o] for o in value._prev]) for value in drawn.values]
-        self.is_called = by_calls and is_called(drawn.values)
-        if self.is_called:
-            self.root = self._arranged([noted(value) for value in drawn.values])
-        else:
-            results = [drawn.values[i] for i in self.results]
-            self.root = self._arranged(parts_of(drawn.values, results, drawn.named))
-            if len(self.root.members) > MANY:  # perhaps an iteration
-                again = self._arranged(parts_of(drawn.values, results, drawn.named, depth=2))
-                if any(part.kind == "loop" for part in again.parts):
-                    self.root = again
-        self.parts: list[Part] = []
-        self.box_of = [self.root] * len(drawn.values)
+        self.place = place = {value: i for i, value in enumerate(values)}
+        self.operands = [tuple([place[o] for o in value._prev]) for value in values]
+        self.is_called = by_calls and is_called(values)
+        self._notes: list[Any] = (  # the call, the place and the number of each node
+            [noted(value) for value in values]
+            if self.is_called
+            else parts_of(values, [values[i] for i in self.results], drawn.named)
+        )
+        self.root = self._nested()
+        waiting = [self.root]
+        for part in waiting:
+            self._arrange(part)
+            for inner in part.parts:
+                waiting += inner.parts if inner.kind in ("stack", "loop") else [inner]
         self._number_parts()
         self._sink_leaves()
-        self._cut_all()
+        waiting = [self.root]
+        for part in waiting:
+            self._cut(part)
+            waiting += part.parts
         self._number_parts()
         unnamed = [i for i, n in enumerate(drawn.nodes) if n.kind == "input" and not n.label]
         x = "x" if len(unnamed) == 1 else "x{}"
@@ -147,7 +138,8 @@ class Hierarchy:
 
     def _number_parts(self) -> None:
         # Numbers the boxes, and notes what is around each box and node.
-        self.parts.clear()
+        self.parts: list[Part] = []
+        self.box_of = [self.root] * len(self.operands)
         waiting = [self.root]
         for part in waiting:
             for member in part.members:
@@ -160,93 +152,65 @@ class Hierarchy:
 
     # ---- 1. Boxes for calls
 
-    def _arranged(self, notes: Sequence[Any]) -> Part:
-        # The whole graph; `notes` has the call, the place and the number of each node.
-        self._notes = notes
-        root = Part("", "root")
-        part_of: dict[Call | Made | None, Part] = {None: root}
-        order = [root]
-        for i, operands in enumerate(self.operands):
-            if not operands:
+    def _nested(self) -> Part:
+        part_of: dict[Any, Part] = {None: Part("", "root")}
+        for i, (call, *_) in enumerate(self._notes):
+            if not self.operands[i]:
                 continue
-            call: Any = notes[i][0]
             new = []
             while call not in part_of:
                 new.append(call)
                 call = call.parent
             part = part_of[call]
             for call in reversed(new):
-                about = getattr(call, "about", "")
-                inner = Part(call.name, "call", [], call.place, call.number, call, about)
-                part_of[call] = inner
-                order.append(inner)
+                inner = Part(call.name, "call", [], call.place, call.number, call)
+                inner.about = getattr(call, "about", "")
                 part.members.append(inner)
-                part = inner
+                part = part_of[call] = inner
             part.members.append(i)
-        for part in reversed(order):
-            self._collect(part)
-        waiting = [root]
-        while waiting:
-            part = waiting.pop()
-            if part is not root or self.is_called:
-                self._unwrap(part)
-            part.members.sort(key=self._number)
-            if not (isinstance(part.call, Made) and len(part.nodes) <= SMALL):
-                self._stack(part)
-            if len(part.members) > 1:
-                self._find_loops(part)
-            if len(part.members) == 1 and part.parts and (part is not root or self.is_called):
-                (only,) = part.parts
-                part.about = part.about or only.about
-                part.members = only.members
-            for member in part.parts:
-                waiting += member.parts if member.kind in ("stack", "loop") else [member]
-        return root
+        return part_of[None]
 
-    def _number(self, member: Any) -> int:
-        return member.number if isinstance(member, Part) else self._notes[member][2]
-
-    def _collect(self, part: Part) -> Part:
-        part.nodes = [i for member in part.members for i in _inside(member)]
-        return part
-
-    def _unwrap(self, part: Part) -> None:
-        while len(part.members) == 1 and part.parts:
+    def _arrange(self, part: Part) -> None:
+        # Members become stacks and loops; a single one is replaced by its members.
+        is_box = part is not self.root or self.is_called
+        while is_box and len(part.members) == 1 and part.parts:
             (only,) = part.parts
             if part.kind == "step" or (only.call and only.label != only.call.kind):
                 part.label = only.label
             part.members, part.call = only.members, only.call
-
-    # ---- 2. Stacks and loops
-
-    def _stack(self, part: Part) -> None:
+        part.members.sort(key=self._number)
+        if isinstance(part.call, Made) and len(inside(part)) <= SMALL:
+            return
         by_place: dict[Any, list[Any]] = defaultdict(list)
         for member in part.members:
-            key = self._place(member) or id(member)
-            # the hash of code is slow
-            by_place[(id(key[0]), key[1]) if isinstance(key, tuple) else key].append(member)
-        part.members = [
-            self._stacked(members) if len(members) > 1 else members[0]
-            for members in by_place.values()
-        ]
+            place = self._place(member) or (member,)  # the hash of code is slow
+            by_place[(id(place[0]), *place[1:]) if isinstance(place, tuple) else place] += [member]
+        stacks = [self._stack(some) if len(some) > 1 else some[0] for some in by_place.values()]
+        part.members = self._looped(stacks) if any(map(_is_stack, stacks)) else stacks
+        if is_box and len(part.members) == 1 and part.parts:
+            (only,) = part.parts
+            part.members, part.about = only.members, part.about or only.about
+
+    def _number(self, member: Any) -> int:
+        return member.number if isinstance(member, Part) else self._notes[member][2]
 
     def _place(self, member: Any) -> Any:
         return member.place if isinstance(member, Part) else self._notes[member][1]
 
-    def _stacked(self, members: list[Any]) -> Part:
-        n, (first, *_) = len(members), members
-        stack = Part("", "stack", members, self._place(first), self._number(first))
-        self._collect(stack)
+    # ---- 2. Stacks and loops
+
+    def _stack(self, members: list[Any]) -> Part:
+        n = len(members)
+        stack = Part("", "stack", members, self._place(members[0]), self._number(members[0]))
         parts = stack.parts
         if len(parts) < n:
-            stack.kind = "vector"
             self._name_vector(stack, [i for i in members if not isinstance(i, Part)])
             return stack
-        labels = dict.fromkeys(part.label for part in parts)
-        kinds = dict.fromkeys(part.call.kind for part in parts if part.call)
-        alike = next((names for names in (labels, kinds) if len(names) == 1), None)
-        stack.label = ", ".join(alike or [*kinds][:3] or [*labels][:3])
-        stack.about = f"{n:,} {TIMES} {stack.label}" if alike else counted(n, "call")
+        names = [*dict.fromkeys(part.label for part in parts)]
+        if len(names) > 1:
+            names = [*dict.fromkeys(part.call.kind for part in parts if part.call)] or names
+        stack.label = ", ".join(names[:3])
+        stack.about = counted(n, "call") if names[1:] else f"{n:,} {TIMES} {stack.label}"
         if not self.is_called:
             stack.about = " · ".join(filter(None, [parts[0].about, counted(n, "example")]))
         in_model = [next(roles(part.call), "") if part.call else "" for part in parts]
@@ -256,49 +220,41 @@ class Hierarchy:
         return stack
 
     def _name_vector(self, vector: Part, members: list[int]) -> None:
-        ops = Counter(self.drawn.nodes[i].op for i in members)
+        n, ops = len(members), Counter(self.drawn.nodes[i].op for i in members)
         [(op, _), *others] = ops.most_common(2)
-        inside = set(members)
-        used = {o for i in members for o in self.operands[i] if o in inside}
-        vector.label = sign(op)
+        used = {o for i in members for o in self.operands[i]} & {*members}
+        vector.kind, vector.label = "vector", sign(op)
         if others and isinstance(vector.place, tuple):
             vector.label = written_as(*vector.place) or vector.label
         elif used and op == "+":
             vector.label = "sum"
-        outputs = len(members) - len(used)
-        vector.about = f"vector of {outputs:,}" if outputs > 1 else f"of {len(members) + 1:,}"
-        if outputs == 1 and others:
-            vector.about = counted(len(members), "operation")
+        vector.about = counted(n, "operation") if others else f"of {n + 1:,}"
+        if n - len(used) > 1:
+            vector.about = f"vector of {n - len(used):,}"
 
-    def _find_loops(self, part: Part) -> None:
-        # Members that lead to each other in a circle become one; operands come first.
-        if not any(map(_is_stack, part.members)):
-            return
-        owner = {i: k for k, member in enumerate(part.members) for i in _inside(member)}
-        before: list[set[int]] = [set() for _ in part.members]
+    def _looped(self, members: list[Any]) -> list[Any]:
+        # Members that lead to each other in a circle become one, with stacks that only it uses.
+        owner = {i: k for k, member in enumerate(members) for i in inside(member)}
+        before: list[set[int]] = [set() for _ in members]
+        users: list[set[int]] = [set() for _ in members]
         for i, k in owner.items():
-            before[k].update(owner[o] for o in self.operands[i] if o in owner)
+            for o in self.operands[i]:
+                if o in owner:
+                    before[k].add(owner[o])
+                    users[owner[o]].add(k)
         groups = circles(before)
-        loops = {k: n for n, group in enumerate(groups) if len(group) > 1 for k in group}
-        # A stack that only a loop uses is computed in the steps of the loop.
-        used_in: list[set[int]] = [set() for _ in part.members]
-        for group in reversed(groups):
-            for k in group:
-                (loop, *others) = {loops.get(user, -1) for user in used_in[k]} or {-1}
-                if len(group) == 1 and not others and loop >= 0 and _is_stack(part.members[k]):
-                    loops[k] = loop
-                for o in before[k]:
-                    used_in[o].add(k)
-        found: list[Any] = []
-        for n, group in enumerate(groups):
-            if len(group) > 1:
-                absorbed = [k for k, loop in loops.items() if loop == n and k not in group]
-                parts = [[part.members[k] for k in some] for some in (group, absorbed)]
-                made = self._loop(*parts)
-                found += [made] if made else [*parts[1], *parts[0]]
-            elif group[0] not in loops:
-                found.append(part.members[group[0]])
-        part.members = found
+        loop_of = {k: n for n, group in enumerate(groups) for k in group}
+        for k in reversed(range(len(members))):
+            (loop, *others) = {loop_of.get(user, -1) for user in users[k] - {k}} or {-1}
+            if k not in loop_of and not others and loop >= 0 and _is_stack(members[k]):
+                loop_of[k] = loop
+        made = [
+            self._loop([members[k] for k in group],
+                       [members[k] for k in loop_of if loop_of[k] == n and k not in group])
+            for n, group in enumerate(groups)
+        ]  # fmt: skip
+        shown = [k in loop_of and made[loop_of[k]] or member for k, member in enumerate(members)]
+        return [*dict.fromkeys(shown)]
 
     def _loop(self, members: list[Any], absorbed: list[Any]) -> Part | None:
         # A step ends when the place that came first recurs with an operand computed in this step.
@@ -308,27 +264,26 @@ class Hierarchy:
                 flat.append((self._number(each), k, each))
         flat.sort(key=lambda each: each[0])
         first = next(k for _, k, _ in flat if k >= 0)
-        steps = [Part("step 1", "step", number=flat[0][0])]
+        steps: list[list[Any]] = [[]]
         made: set[int] = set()  # in this step, at other places than the first
         before: list[Any] = []  # members of the next step if this one ends
-        for number, k, member in flat:
+        for _, k, member in flat:
+            before.append(member)
             if k < 0:
-                before.append(member)
                 continue
-            inside = _inside(member)
-            if k == first and any(o in made for i in inside for o in self.operands[i]):
-                steps.append(Part(f"step {len(steps) + 1}", "step", number=number))
+            if k == first and any(o in made for i in inside(member) for o in self.operands[i]):
+                steps.append([])
                 made = set()
-            if k != first:
-                made.update(inside)
-            steps[-1].members += [*before, member]
+            made.update(inside(member) if k != first else ())
+            steps[-1] += before
             before = []
-        steps[-1].members += before
-        if len(steps) == 1:
-            return None
-        steps = [self._collect(step) for step in steps]
-        about = counted(len(steps), "step")
-        return self._collect(Part("loop", "loop", steps, number=steps[0].number, about=about))
+        steps[-1] += before
+        parts = [
+            Part(f"step {k}", "step", some, number=self._number(some[0]))
+            for k, some in enumerate(steps, 1)
+        ]
+        about = counted(len(parts), "step")
+        return Part("loop", "loop", parts, number=parts[0].number, about=about) if steps[1:] else None
 
     # ---- 3. Leaves
 
@@ -339,33 +294,26 @@ class Hierarchy:
             for o in operands:
                 if not self.operands[o] and o not in self.results:
                     users[o][self.box_of[i]] = None
-        groups: dict[str, list[int]] = defaultdict(list)
+        groups: dict[Any, list[int]] = defaultdict(list)
         for leaf in users:
-            groups[INDICES.sub("", self.drawn.nodes[leaf].label) or f"#{leaf}"].append(leaf)
-        loose: dict[tuple[Part, str], list[int]] = defaultdict(list)
+            groups[INDICES.sub("", self.drawn.nodes[leaf].label) or leaf].append(leaf)
+        cards: dict[Any, list[int]] = defaultdict(list)  # by box, and by name or kind
         for name, leaves in groups.items():
-            kind = self.drawn.nodes[leaves[0]].kind
+            kind, is_named = self.drawn.nodes[leaves[0]].kind, isinstance(name, str)
             box, *around = _common({part: None for leaf in leaves for part in users[leaf]})
-            is_new = self._notes[leaves[0]][2] > 0  # such as the result of detach()
-            if kind == "input" and not is_new:
+            if kind == "input" and self._notes[leaves[0]][2] <= 0:  # not the result of detach()
                 box = self.root  # what the program is given is in sight
-            if box.kind == "vector" and (len(leaves) > ALONE or not name.startswith("#")):
+            elif box.kind == "vector" and (is_named or len(leaves) > ALONE):
                 box = around[0]
-            if name.startswith("#"):
-                loose[box, kind] += leaves
-            else:
-                self._add_leaves(box, name, leaves)
-        for (box, kind), leaves in loose.items():
-            if len(leaves) > ALONE:
-                self._add_leaves(box, counted(len(leaves), kind), leaves)
-            else:
+            cards[box, name if is_named else "", kind] += leaves
+        for (box, name, kind), leaves in cards.items():
+            is_small = isinstance(box.call, Made) and not box.parts
+            if len(leaves) <= (ALONE if not name else 1) or (name and is_small):
                 box.members[:0] = leaves
+            else:
+                box.members.insert(0, self._leaves(name or counted(len(leaves), kind), leaves))
 
-    def _add_leaves(self, box: Part, label: str, leaves: list[int]) -> None:
-        is_small = isinstance(box.call, Made) and len(box.nodes) <= SMALL and not box.parts
-        if len(leaves) == 1 or is_small:
-            box.members[:0] = leaves
-            return
+    def _leaves(self, label: str, leaves: list[int]) -> Part:
         part = Part(label, "leaves", sorted(leaves))
         short = self.drawn.nodes[leaves[0]].short
         labels = [self.drawn.nodes[i].label for i in leaves]
@@ -375,29 +323,27 @@ class Hierarchy:
         counts = [len(set(each)) for each in indices]
         if sizes := f" {TIMES} ".join(f"{n:,}" for n in counts if n > 1):
             part.about = f"({sizes})"
-        box.members.insert(0, part)
+        return part
 
     # ---- 4. At most 25 members in a box
 
-    def _cut_all(self) -> None:
-        waiting = [self.root]
-        for part in waiting:
-            leaves = [m for m in part.members if self._is_leaf(m)]  # they come first
-            others = part.members[len(leaves) :]
-            if part.kind == "vector" and not any(isinstance(m, Part) for m in others):
-                others = self._sums(part.label, others)
-            if len(leaves) + len(others) > MOST and not part.is_paged:
-                leaves, others = self._cut(leaves, MOST - PARTS), self._cut(others, PARTS)
-            part.members = [*leaves, *others]
-            waiting += part.parts
+    def _cut(self, part: Part) -> None:
+        leaves = [m for m in part.members if self._is_leaf(m)]  # they come first
+        others = part.members[len(leaves) :]
+        if part.kind == "vector" and not any(isinstance(m, Part) for m in others):
+            others = self._sums(part.label, others)
+        if len(leaves) + len(others) > MOST and not part.is_paged:
+            leaves, others = self._halved(leaves, MOST - PARTS), self._halved(others, PARTS)
+        part.members = [*leaves, *others]
+
+    def _is_leaf(self, member: Any) -> bool:
+        return member.kind == "leaves" if isinstance(member, Part) else not self.operands[member]
 
     def _sums(self, label: str, ops: list[int]) -> list[Any]:
         # The operations of a vector, or if it is one of sums, a box for each of these.
-        inside = set(ops)
-        output_of: dict[int, int] = {}
+        output_of = {i: i for i in ops}
         for i in sorted(ops, reverse=True):
-            output = output_of.setdefault(i, i)
-            output_of.update((o, output) for o in self.operands[i] if o in inside)
+            output_of.update((o, output_of[i]) for o in self.operands[i] if o in output_of)
         sums: dict[int, list[int]] = defaultdict(list)
         for i in ops:
             sums[output_of[i]].append(i)
@@ -405,10 +351,8 @@ class Hierarchy:
             return ops
         return [Part(f"{label} {k}", "vector", some) for k, some in enumerate(sums.values(), 1)]
 
-    def _is_leaf(self, member: Any) -> bool:
-        return member.kind == "leaves" if isinstance(member, Part) else not self.operands[member]
-
-    def _cut(self, members: list[Any], most: int) -> list[Any]:
+    def _halved(self, members: list[Any], most: int) -> list[Any]:
+        # The members if there are few, else a few boxes of equal size.
         if len(members) <= most:
             return members
         cut = []
@@ -435,14 +379,12 @@ class Hierarchy:
         At level 'neuron' there is a card for each neuron, at level 'layer' one for each layer.
         """
         opened = self.opened(level)
-        if level in LEVELS:
-            if not any(self._is_unit(part, "neuron") for part in self.parts):
-                return replace(self.drawn, level=str(level))
-            opened.update(
-                part for part in self.parts if part.is_paged and not self._is_unit(part, level)
-            )
-            return replace(self.view(opened, level=str(level)), frames=())
-        return self.view(opened, self.named(level) if isinstance(level, str) else None)
+        if level not in LEVELS:
+            return self.view(opened, self.named(level) if isinstance(level, str) else None)
+        if not any(self._is_unit(part, "neuron") for part in self.parts):
+            return replace(self.drawn, level=str(level))
+        opened |= {p for p in self.parts if p.is_paged and not self._is_unit(p, level)}
+        return replace(self.view(opened, level=str(level)), frames=())
 
     def opened(self, level: int | str | None = None) -> set[Part]:
         """The open boxes: of the first view, of a level or depth, or around and with a function.
@@ -464,13 +406,13 @@ class Hierarchy:
     def _is_unit(self, part: Part, level: Any) -> bool:
         # Whether it is a single card at this level: a call of a neuron; or a layer with all its
         # calls, or leaves that are no constants.
-        if level == "neuron":
-            return part.kind == "call" and isinstance(part.call, Made) and bool(part.call.neuron)
         if part.kind == "leaves":
-            return level == "layer" and self.drawn.nodes[part.inside()[0]].kind != "constant"
-        calls = [inner.call for inner in ([part] if part.kind == "call" else part.parts)]
-        made = any(isinstance(call, Made) and call.level != "loss" for call in calls)
-        return level == "layer" and part.kind in ("call", "stack") and made
+            return level == "layer" and self.drawn.nodes[inside(part)[0]].kind != "constant"
+        calls = [inner.call for inner in ([part] if part.kind == "call" else part.parts[-1:])]
+        made = [getattr(call, "level", "") for call in calls if part.kind in ("call", "stack")]
+        if level == "neuron":
+            return part.kind == "call" and made == ["neuron"]
+        return level == "layer" and made in (["neuron"], ["layer"])
 
     @property
     def has_examples(self) -> bool:
@@ -482,19 +424,16 @@ class Hierarchy:
 
         The layers of a network stand side by side; its calls for ten examples are one box.
         """
-        if len(self.operands) <= MOST:
-            return {*self.parts}
-        opened: set[Part] = set()
+        opened = {*self.parts} if len(self.operands) <= MOST else set[Part]()
         while True:
-            around = {self.root, *opened}
-            shown = [part for part in self.parts if part.parent in around and part not in opened]
-            boxes = [part for part in shown if part.kind != "leaves"]
-            stacks = [part for part in boxes if self._is_chain(part) or len(boxes) == 1]
+            boxes = [p for p in self.parts if p.kind != "leaves" and p not in opened]
+            shown = [p for p in boxes if p.parent is self.root or p.parent in opened]
+            stacks = [part for part in shown if self._is_chain(part) or len(shown) == 1]
             if not stacks:
                 return opened
             least = min(stacks, key=lambda part: len(part.members))
             view = self.view({*opened, least})
-            if len(view.nodes) > MOST or columns(view) > WIDE:
+            if len(view.nodes) > MOST or max(columns(view).values()) >= WIDE:
                 return opened
             opened.add(least)
 
@@ -506,19 +445,15 @@ class Hierarchy:
         if part.kind not in ("stack", "loop") or len(part.members) > CHAIN:
             return False
         boxes = [inner for inner in part.parts if inner.kind != "leaves"]
-        of = {i: k for k, inner in enumerate(boxes) for i in inner.inside()}
+        of = {i: k for k, inner in enumerate(boxes) for i in inside(inner)}
         return any(of.get(o, k) != k for i, k in of.items() for o in self.operands[i])
 
     def named(self, function: str) -> Part:
         """The first box with this name, a call rather than a stack of calls."""
-        found = [
-            part
-            for part in self.parts
-            if part.label == function or (part.call and part.call.name == function)
-        ]
+        calls = {part: part.call.name for part in self.parts if part.call}
+        found = [p for p in self.parts if function in (p.label, calls.get(p))]
         if not found:
-            names = dict.fromkeys(part.call.name for part in self.parts if part.call)
-            known = ", ".join([*LEVELS, "array", *names])
+            known = ", ".join([*LEVELS, "array", *dict.fromkeys(calls.values())])
             raise ValueError(
                 f"level {function!r} is not a function that was called, nor another part of the "
                 f"graph: expected a depth such as 1, or one of {known}"
@@ -529,17 +464,14 @@ class Hierarchy:
     def outputs(self) -> dict[Part, dict[int, None]]:
         """The nodes inside each box that are used outside, or are results."""
         found: dict[Part, dict[int, None]] = {part: {} for part in self.parts}
-        around = {part: [*part.path()] for part in {*self.box_of}}
-        for box, operands in zip(self.box_of, self.operands, strict=True):
-            for o in operands:
-                if self.box_of[o] is not box:
-                    for part in around[self.box_of[o]]:
-                        if part in around[box]:
-                            break
-                        found[part][o] = None
-        for result in self.results:
-            for part in around[self.box_of[result]][:-1]:
-                found[part][result] = None
+        around = {part: [*part.path()][:-1] for part in {self.root, *self.box_of}}
+        uses = [(o, box) for box, all_of in zip(self.box_of, self.operands, strict=True)
+                for o in all_of if self.box_of[o] is not box]  # fmt: skip
+        for o, user in [*uses, *((result, self.root) for result in self.results)]:
+            for part in around[self.box_of[o]]:
+                if part in around[user]:
+                    break
+                found[part][o] = None
         return found
 
     def view(
@@ -561,12 +493,12 @@ class Hierarchy:
         frames = [self._card(part) for part in shown[1:]]
         results: Iterable[str] = drawn.results
         if only:
-            inside = {node.name: node for node in nodes if node.parent == only.name}
-            users = {operand for node in inside.values() for operand in node.operands}
+            inner_nodes = {node.name: node for node in nodes if node.parent == only.name}
+            users = {operand for node in inner_nodes.values() for operand in node.operands}
             nodes = [
-                node if node.name in inside else node._replace(operands=())
+                node if node.name in inner_nodes else node._replace(operands=())
                 for node in nodes
-                if node.name in inside or node.name in users
+                if node.name in inner_nodes or node.name in users
             ]
             frames = [frame._replace(parent="") for frame in frames if frame.name == only.name]
             results = dict.fromkeys(node.name for node in nodes if node.name not in users)
@@ -580,25 +512,27 @@ class Hierarchy:
         return node._replace(short=short, label=node.label or short, parent=self.box_of[i].name)
 
     def _card(self, part: Part, level: str = "calls") -> Box:
-        inside = part.inside()
-        nodes = tuple([f"v{i}" for i in inside])
+        nodes = sorted(inside(part))
+        names = tuple([f"v{i}" for i in nodes])
         around = part.parent.name if part.parent else ""
         if level == "neuron" and isinstance(part.call, Made) and (neuron := part.call.neuron):
-            output = self.drawn.nodes[inside[-1]]
+            output = self.drawn.nodes[nodes[-1]]
+            places = [self.place[x] for x in neuron.inputs]
+            shown = [k for k, i in enumerate(places) if f"v{i}" not in names]  # plain numbers sink
             return output._replace(
                 name=part.name,
                 label=output.label or part.call.place,
                 short=output.short or part.call.name,
                 level="neuron",
                 op=neuron.activation,
-                operands=tuple(f"v{self.place[x]}" for x in neuron.inputs),
-                weights=tuple(w.data for w in neuron.weights),
-                nodes=nodes,
+                operands=tuple(f"v{places[k]}" for k in shown),
+                weights=tuple(neuron.weights[k].data for k in shown),
+                nodes=names,
                 parent=around,
             )
         outputs = [self.drawn.nodes[i] for i in sorted(self.outputs[part])]
         is_result = not self.outputs[part].keys().isdisjoint(self.results)
-        kind = self.drawn.nodes[inside[0]].kind if part.kind == "leaves" else "operation"
+        kind = self.drawn.nodes[nodes[0]].kind if part.kind == "leaves" else "operation"
         return Box(
             name=part.name,
             label=part.place if isinstance(part.place, str) else part.label,
@@ -607,14 +541,22 @@ class Hierarchy:
             level="call",
             data=tuple(node.data for node in outputs),
             grad=tuple(node.grad for node in outputs),
-            nodes=nodes,
+            nodes=names,
             parent=around,
             details=tuple(filter(None, part.about.split(" · "))),
         )
 
 
-def _inside(member: Any) -> list[int]:
-    return member.nodes if isinstance(member, Part) else [member]
+def inside(member: Any) -> list[int]:
+    """The indices of all nodes in a member of a box."""
+    if not isinstance(member, Part):
+        return [member]
+    found: list[int] = []
+    waiting = [member]
+    for part in waiting:
+        for each in part.members:
+            (waiting if isinstance(each, Part) else found).append(each)
+    return found
 
 
 def _is_stack(member: Any) -> bool:
@@ -630,51 +572,23 @@ def _common(parts: Iterable[Part]) -> list[Part]:
     return first
 
 
-def columns(view: Graph) -> int:
-    """How many cards follow one another."""
-    column: dict[str, int] = {}
-    for box in view.nodes:
-        column[box.name] = 1 + max((column.get(o, 0) for o in box.operands), default=0)
-    return max(column.values())
-
-
 def circles(before: Sequence[Iterable[int]]) -> list[list[int]]:
-    """The groups of nodes that lead to each other in a circle, each after what leads to it.
+    """The groups of several nodes that lead to each other in a circle.
 
     Args:
         before: for each node, the nodes that lead to it.
 
-    Source: Tarjan, "Depth-first search and linear graph algorithms", 1972.
-
     >>> circles([[], [0, 2], [1], [2]])
-    [[0], [1, 2], [3]]
+    [[1, 2]]
     """
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    groups: list[list[int]] = []
-    stack: list[int] = []
-    done: set[int] = set()
-    for start in range(len(before)):
-        path = [(start, iter(before[start]))] if start not in index else []
-        while path:
-            node, rest = path[-1]
-            if node not in index:
-                index[node] = low[node] = len(index)
-                stack.append(node)
-            for other in rest:
-                if other not in index:
-                    path.append((other, iter(before[other])))
-                    break
-                if other not in done:
-                    low[node] = min(low[node], index[other])
-            else:
-                path.pop()
-                if path:
-                    low[path[-1][0]] = min(low[path[-1][0]], low[node])
-                if low[node] == index[node]:
-                    group = [stack.pop()]
-                    while group[-1] != node:
-                        group.append(stack.pop())
-                    done.update(group)
-                    groups.append(sorted(group))
-    return groups
+    reached, last = [0] * len(before), [-1]  # from each node backwards, as bits
+    while reached != last:
+        last = [*reached]
+        for k, nodes in enumerate(before):
+            for o in nodes:
+                reached[k] |= 1 << o | reached[o]
+    groups: dict[int, list[int]] = defaultdict(list)
+    for k, bits in enumerate(reached):
+        if bits >> k & 1:  # those of one circle reach the same nodes
+            groups[bits].append(k)
+    return [group for group in groups.values() if len(group) > 1]

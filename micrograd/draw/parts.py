@@ -3,8 +3,8 @@
 A neuron is the sum of the products of a row of parameters, such as all `w[i]` of one list, with a
 bias of the same object and an activation, if there are any. Neurons of one list that have the same
 inputs are one call of a layer. What comes after the last neuron is the loss. Elsewhere, operations
-are alike if their operands are: the ten ReLUs of ten examples have one shape, as if they came from
-one place in the source.
+are alike if their operands are, as far as one sees: the ten ReLUs of ten examples have one shape,
+as if they came from one place in the source, and so have those in the steps of an iteration.
 
     >>> from micrograd.engine import topological_order
     >>> from micrograd.nn import MLP
@@ -29,6 +29,7 @@ from micrograd.engine import Value
 from micrograd.nn import ACTIVATIONS
 
 WEIGHTS = re.compile(r"\.(w|weights?)(?=(\[\w+\])*$)")
+DEPTH = 2  # operations down to which shapes are compared
 
 
 @dataclass(eq=False)
@@ -39,13 +40,14 @@ class Neuron:
         row: the path of its weights, without the index: 'model.layers[0].neurons[1].w'.
         inputs: what each weight is multiplied with.
         inside: its operations; the last one is the output.
+        bias: at most one.
     """
 
     row: str
-    weights: list[Value]
-    inputs: list[Value]
-    inside: list[Value]
-    bias: list[Value] = field(default_factory=list)  # at most one
+    weights: list[Value] = field(default_factory=list)
+    inputs: list[Value] = field(default_factory=list)
+    inside: list[Value] = field(default_factory=list)
+    bias: list[Value] = field(default_factory=list)
     activation: str = "linear"
 
 
@@ -53,6 +55,15 @@ def layer_of(row: str) -> str:
     """The path of the layer to which a row of weights belongs, or ''."""
     path = WEIGHTS.sub("", row)
     return path[: path.rindex("[")].removesuffix(".neurons") if path.endswith("]") else ""
+
+
+def rows_of(path_of: Mapping[Value, str]) -> dict[str, list[Value]]:
+    """The parameters by their paths without the last index; those without an index are left out."""
+    rows: dict[str, list[Value]] = defaultdict(list)
+    for value, path in path_of.items():
+        if path.endswith("]"):
+            rows[path[: path.rindex("[")]].append(value)
+    return rows
 
 
 def neurons_in(
@@ -72,30 +83,26 @@ def neurons_in(
     known: dict[Value, Neuron] = {}  # by the output so far
     for v in order:
         begun = [known[o] for o in v._prev if o in known and users[o] == 1]
+        others = [o for o in v._prev if known.get(o) not in begun]
+        made = begun[0] if begun else None
         if v._op == "*" and [o in path_of for o in v._prev].count(True) == 1:
-            w, x = v._prev if v._prev[0] in path_of else v._prev[::-1]
-            if w in row_of:
-                known[v] = Neuron(row_of[w], [w], [x], [v])
-        elif v._op == "+" and begun:
-            neuron, *others = begun
-            bias = [o for o in v._prev if known.get(o) not in begun]
-            if _fit(begun, bias, len(rows[neuron.row]), path_of):
-                for other in others:
-                    neuron.weights += other.weights
-                    neuron.inputs += other.inputs
-                    neuron.inside += other.inside
-                    neuron.bias += other.bias
-                neuron.bias += bias
-                neuron.inside.append(v)
-                known[v] = neuron
-        elif begun and len(v._prev) == 1 and v._op.lower() in ACTIVATIONS:
-            (neuron,) = begun
-            if len(neuron.weights) == len(rows[neuron.row]) and neuron.activation == "linear":
-                neuron.activation = v._op.lower()
-                neuron.inside.append(v)
-                known[v] = neuron
-    found = {id(neuron): neuron for neuron in known.values()}.values()
-    return [neuron for neuron in found if {*neuron.weights} == {*rows[neuron.row]}]
+            w, x = sorted(v._prev, key=lambda o: o not in path_of)
+            made = Neuron(row_of[w], [w], [x]) if w in row_of else None
+        elif made and v._op == "+" and _fit(begun, others, len(rows[made.row]), path_of):
+            for part in begun[1:]:
+                made.weights += part.weights
+                made.inputs += part.inputs
+                made.inside += part.inside
+                made.bias += part.bias
+            made.bias += others
+        elif made and not others and v._op.lower() in ACTIVATIONS and made.activation == "linear":
+            made.activation = v._op.lower() if len(made.weights) == len(rows[made.row]) else ""
+        else:
+            continue
+        if made and made.activation:
+            made.inside.append(v)
+            known[v] = made
+    return [each for each in dict.fromkeys(known.values()) if {*each.weights} == {*rows[each.row]}]
 
 
 def _fit(
@@ -103,22 +110,12 @@ def _fit(
 ) -> bool:
     # Whether a sum is one of at most n products of a row, and perhaps of a bias of the same object.
     row = begun[0].row
-    around = row.rpartition(".")[0]
     return (
-        all(neuron.row == row and neuron.activation == "linear" for neuron in begun)
-        and sum(len(neuron.weights) for neuron in begun) <= n
-        and all(o in path_of and path_of[o].rpartition(".")[0] == around for o in bias)
-        and len(bias) + sum(len(neuron.bias) for neuron in begun) <= 1
+        all(part.row == row and part.activation == "linear" for part in begun)
+        and sum(len(part.weights) for part in begun) <= n
+        and all(path_of.get(o, "").rpartition(".")[0] == row.rpartition(".")[0] for o in bias)
+        and len(bias) + sum(len(part.bias) for part in begun) <= 1
     )
-
-
-def rows_of(path_of: Mapping[Value, str]) -> dict[str, list[Value]]:
-    """The parameters by their paths without the last index; those without an index are left out."""
-    rows: dict[str, list[Value]] = defaultdict(list)
-    for value, path in path_of.items():
-        if path.endswith("]"):
-            rows[path[: path.rindex("[")]].append(value)
-    return rows
 
 
 # ---- Parts
@@ -149,13 +146,11 @@ class Made:
 
 
 def parts_of(
-    order: Sequence[Value], results: Iterable[Value], named: Names, depth: int = 0
+    order: Sequence[Value], results: Iterable[Value], named: Names
 ) -> list[tuple[Made | None, Any, int]]:
     """What `noted` tells of each node of a watched graph, for a finished one.
 
-    That is the innermost part of a node, the key of its shape, and its number; -1 for a leaf. With
-    a `depth`, shapes are compared down to this many operations: then those in the steps of an
-    iteration are alike.
+    That is the innermost part of a node, the key of its shape, and its number; -1 for a leaf.
     """
     index = {value: i for i, value in enumerate(order)}
     width = Counter(map(layer_of, rows_of(named.path_of)))
@@ -187,38 +182,25 @@ def parts_of(
                 before.update(v._prev)
         rest = [v for v in order if v._prev and v not in of and v not in before]
         of.update(dict.fromkeys(rest if len(rest) > 1 else (), loss))
-    shapes = _shapes(order, of, named, depth)
+    shapes = _shapes(order, of)
     return [(of.get(v), shapes[v], i) if v._prev else (None, None, -1) for i, v in enumerate(order)]
 
 
-def _shapes(
-    order: Sequence[Value], of: Mapping[Value, Made], named: Names, depth: int
-) -> dict[Value, Any]:
+def _shapes(order: Sequence[Value], of: Mapping[Value, Made]) -> dict[Value, Any]:
     # A number for each shape. All operations of a long sum have the shape of the first.
-    known: dict[Any, int] = {}
-    shape: dict[Value, Any] = {}
-
-    def seen(operand: Value, user: Made | None) -> Any:
-        # From outside, all outputs of a layer are alike.
-        made = of.get(operand)
-        if made is None or made is user:
-            return shape[operand] if not depth else _outline(operand, depth)
-        return "output", (made.parent or made).place
-
-    for v in order:
-        key: Any = "constant" if v.is_constant else v in named.parameters
-        if v._prev:
-            mine, (first, *others) = of.get(v), v._prev
-            is_next = v._op == first._op == "+" and of.get(first) is mine
-            if is_next and shape[others[0]] == shape[first._prev[1]] and not depth:
-                shape[v] = shape[first]
-                continue
-            key = (v._op, mine and mine.place, *(seen(o, mine) for o in v._prev))
-        shape[v] = known.setdefault(key, len(known) + 1)
+    place = {v: of[v].place if v in of else None for v in order}
+    outer = {v: (of[v].parent or of[v]).place if v in of else None for v in order}
+    shape: dict[Value, Any] = {v: v._op for v in order}
+    for _ in range(DEPTH):
+        known: dict[Any, int] = {}
+        finer: dict[Value, Any] = {}
+        for v in order:
+            # from outside, all outputs of a layer are alike
+            key = [outer[o] if of.get(o) is not of.get(v) and o in of else shape[o] for o in v._prev]
+            finer[v] = known.setdefault((v._op, place[v], *key), len(known) + 1)
+            if v._op == "+" == v._prev[0]._op and of.get(v) is of.get(v._prev[0]):
+                begun = v._prev[0]
+                if shape[v._prev[1]] == shape[begun._prev[1]]:
+                    finer[v] = finer[begun]
+        shape = finer
     return shape
-
-
-def _outline(value: Value, depth: int) -> Any:
-    if not value._prev:
-        return "leaf"
-    return value._op, *((_outline(o, depth - 1) for o in value._prev) if depth > 1 else ())

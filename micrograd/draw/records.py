@@ -171,3 +171,14 @@ def _operands_first(boxes: Mapping[str, Box], results: Iterable[str]) -> Iterabl
             if not before:
                 placed.setdefault(path.pop(), box)
     return placed.values()
+
+
+def columns(drawn: Graph) -> dict[str, int]:
+    """The column of each box: behind its operands. A leaf is one column before its first user."""
+    column = {drawn.nodes[0].name: 0}
+    for box in drawn.nodes:
+        if box.operands:
+            mine = column[box.name] = 1 + max(column.get(o, 0) for o in box.operands)
+            for operand in box.operands:
+                column.setdefault(operand, mine - 1)
+    return column
