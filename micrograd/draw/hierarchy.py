@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from micrograd.draw.calls import Call, is_called, noted, roles, written_as
+from micrograd.draw.calls import Call, is_called, noted, roles, written
 from micrograd.draw.formulas import TIMES, counted, sign
 from micrograd.draw.parts import Made, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
@@ -225,7 +225,7 @@ class Hierarchy:
         used = {o for i in members for o in self.operands[i]} & {*members}
         vector.kind, vector.label = "vector", sign(op)
         if others and isinstance(vector.place, tuple):
-            vector.label = written_as(*vector.place) or vector.label
+            vector.label = next(reversed(written(*vector.place)), "") or vector.label
         elif used and op == "+":
             vector.label = "sum"
         vector.about = counted(n, "operation") if others else f"of {n + 1:,}"
@@ -283,7 +283,9 @@ class Hierarchy:
             for k, some in enumerate(steps, 1)
         ]
         about = counted(len(parts), "step")
-        return Part("loop", "loop", parts, number=parts[0].number, about=about) if steps[1:] else None
+        return (
+            Part("loop", "loop", parts, number=parts[0].number, about=about) if steps[1:] else None
+        )
 
     # ---- 3. Leaves
 

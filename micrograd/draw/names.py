@@ -66,7 +66,9 @@ class Names:
         values = [each for each in inside if isinstance(each[1], Value)]
         listed = isinstance(thing, (list, tuple)) and any(value._prev for _, value, _ in values)
         for label, value, is_owned in values:
-            if is_owned or (value is thing and "." in name and not value._prev):  # as `as_ours` says
+            if is_owned or (
+                value is thing and "." in name and not value._prev
+            ):  # as `as_ours` says
                 self._add_parameter(value, label)
             elif not listed:
                 self.label_of.setdefault(value, label)

@@ -196,7 +196,9 @@ def _shapes(order: Sequence[Value], of: Mapping[Value, Made]) -> dict[Value, Any
         finer: dict[Value, Any] = {}
         for v in order:
             # from outside, all outputs of a layer are alike
-            key = [outer[o] if of.get(o) is not of.get(v) and o in of else shape[o] for o in v._prev]
+            key = [
+                outer[o] if of.get(o) is not of.get(v) and o in of else shape[o] for o in v._prev
+            ]
             finer[v] = known.setdefault((v._op, place[v], *key), len(known) + 1)
             if v._op == "+" == v._prev[0]._op and of.get(v) is of.get(v._prev[0]):
                 begun = v._prev[0]
