@@ -39,6 +39,7 @@ PARTS = 10
 CHAIN = 6  # members of a stack that is open at first
 WIDE = 8  # cards in a row that fit into a window
 LEVELS = ("op", "neuron", "layer")
+UNITS = {"op": (), "neuron": ("neuron",), "layer": ("neuron", "layer")}  # single cards at a level
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 INDICES = re.compile(r"(\[\w+\])+$")
 
@@ -52,6 +53,7 @@ class Part:
             as a matrix of parameters) or 'part' (of a box with too many members).
         place: where it comes from in the source.
         number: its place in the order of execution.
+        level: 'neuron' or 'layer' if it is one, 'layer' also for parameters and inputs; else ''.
         parent: the box around it; None for the whole graph.
         index: its place in `Hierarchy.parts`, each after the box around it; -1 for the whole graph.
     """
@@ -63,6 +65,7 @@ class Part:
     number: int = 0
     call: Call | Made | None = None
     about: str = ""
+    level: str = ""
     parent: Part | None = None
     index: int = -1
 
@@ -164,7 +167,7 @@ class Hierarchy:
             part = part_of[call]
             for call in reversed(new):
                 inner = Part(call.name, "call", [], call.place, call.number, call)
-                inner.about = getattr(call, "about", "")
+                inner.about, inner.level = getattr(call, "about", ""), getattr(call, "level", "")
                 part.members.append(inner)
                 part = part_of[call] = inner
             part.members.append(i)
@@ -177,7 +180,7 @@ class Hierarchy:
             (only,) = part.parts
             if part.kind == "step" or (only.call and only.label != only.call.kind):
                 part.label = only.label
-            part.members, part.call = only.members, only.call
+            part.members, part.call, part.level = only.members, only.call, only.level
         part.members.sort(key=self._number)
         if isinstance(part.call, Made) and len(inside(part)) <= SMALL:
             return
@@ -209,7 +212,7 @@ class Hierarchy:
         names = [*dict.fromkeys(part.label for part in parts)]
         if len(names) > 1:
             names = [*dict.fromkeys(part.call.kind for part in parts if part.call)] or names
-        stack.label = ", ".join(names[:3])
+        stack.label, stack.level = ", ".join(names[:3]), "layer" if parts[0].level else ""
         stack.about = counted(n, "call") if names[1:] else f"{n:,} {TIMES} {stack.label}"
         if not self.is_called:
             stack.about = " · ".join(filter(None, [parts[0].about, counted(n, "example")]))
@@ -233,55 +236,33 @@ class Hierarchy:
             vector.about = f"vector of {n - len(used):,}"
 
     def _looped(self, members: list[Any]) -> list[Any]:
-        # Members that lead to each other in a circle become one, with stacks that only it uses.
+        # Members that lead to each other in a circle become one.
         owner = {i: k for k, member in enumerate(members) for i in inside(member)}
         before: list[set[int]] = [set() for _ in members]
-        users: list[set[int]] = [set() for _ in members]
         for i, k in owner.items():
-            for o in self.operands[i]:
-                if o in owner:
-                    before[k].add(owner[o])
-                    users[owner[o]].add(k)
-        groups = circles(before)
-        loop_of = {k: n for n, group in enumerate(groups) for k in group}
-        for k in reversed(range(len(members))):
-            (loop, *others) = {loop_of.get(user, -1) for user in users[k] - {k}} or {-1}
-            if k not in loop_of and not others and loop >= 0 and _is_stack(members[k]):
-                loop_of[k] = loop
-        made = [
-            self._loop([members[k] for k in group],
-                       [members[k] for k in loop_of if loop_of[k] == n and k not in group])
-            for n, group in enumerate(groups)
-        ]  # fmt: skip
-        shown = [k in loop_of and made[loop_of[k]] or member for k, member in enumerate(members)]
-        return [*dict.fromkeys(shown)]
+            before[k].update(owner[o] for o in self.operands[i] if o in owner)
+        shown = dict(enumerate(members))
+        for group in circles(before):
+            if loop := self._loop([members[k] for k in group]):
+                shown |= dict.fromkeys(group, loop)
+        return [*dict.fromkeys(shown.values())]
 
-    def _loop(self, members: list[Any], absorbed: list[Any]) -> Part | None:
+    def _loop(self, members: list[Any]) -> Part | None:
         # A step ends when the place that came first recurs with an operand computed in this step.
-        flat: list[tuple[int, int, Any]] = []  # number, which of the members or -1, what
-        for k, member in [*enumerate(members), *((-1, each) for each in absorbed)]:
-            for each in member.members if _is_stack(member) else [member]:
-                flat.append((self._number(each), k, each))
-        flat.sort(key=lambda each: each[0])
-        first = next(k for _, k, _ in flat if k >= 0)
+        stacks = [member.members if _is_stack(member) else [member] for member in members]
+        place = {each: k for k, stack in enumerate(stacks) for each in stack}
         steps: list[list[Any]] = [[]]
         made: set[int] = set()  # in this step, at other places than the first
-        before: list[Any] = []  # members of the next step if this one ends
-        for _, k, member in flat:
-            before.append(member)
-            if k < 0:
-                continue
-            if k == first and any(o in made for i in inside(member) for o in self.operands[i]):
+        for each in sorted(place, key=self._number):
+            is_first = place[each] == place[(steps[0] or [each])[0]]
+            if is_first and any(o in made for i in inside(each) for o in self.operands[i]):
                 steps.append([])
                 made = set()
-            made.update(inside(member) if k != first else ())
-            steps[-1] += before
-            before = []
-        steps[-1] += before
-        parts = [
-            Part(f"step {k}", "step", some, number=self._number(some[0]))
-            for k, some in enumerate(steps, 1)
-        ]
+            made.update(() if is_first else inside(each))
+            steps[-1].append(each)
+        parts = [Part(f"step {k}", "step", some) for k, some in enumerate(steps, 1)]
+        for part in parts:
+            part.number = self._number(part.members[0])
         about = counted(len(parts), "step")
         return (
             Part("loop", "loop", parts, number=parts[0].number, about=about) if steps[1:] else None
@@ -317,7 +298,8 @@ class Hierarchy:
 
     def _leaves(self, label: str, leaves: list[int]) -> Part:
         part = Part(label, "leaves", sorted(leaves))
-        short = self.drawn.nodes[leaves[0]].short
+        short, kind = self.drawn.nodes[leaves[0]].short, self.drawn.nodes[leaves[0]].kind
+        part.level = "" if kind == "constant" else "layer"
         labels = [self.drawn.nodes[i].label for i in leaves]
         if short != labels[0]:  # L0.n1.w2 of 'layers[0].neurons[1].w[2]'
             part.label = re.sub(r"[\d,]+$", "", short)
@@ -381,11 +363,11 @@ class Hierarchy:
         At level 'neuron' there is a card for each neuron, at level 'layer' one for each layer.
         """
         opened = self.opened(level)
-        if level not in LEVELS:
+        if level not in UNITS:
             return self.view(opened, self.named(level) if isinstance(level, str) else None)
-        if not any(self._is_unit(part, "neuron") for part in self.parts):
+        if not any(part.level == "neuron" for part in self.parts):
             return replace(self.drawn, level=str(level))
-        opened |= {p for p in self.parts if p.is_paged and not self._is_unit(p, level)}
+        opened |= {p for p in self.parts if p.is_paged and p.level not in UNITS[str(level)]}
         return replace(self.view(opened, level=str(level)), frames=())
 
     def opened(self, level: int | str | None = None) -> set[Part]:
@@ -399,27 +381,16 @@ class Hierarchy:
             return self.first_view()
         if isinstance(level, int):
             return {part for part in every if len([*part.path()]) <= level + 1}
-        if level not in LEVELS:
+        if level not in UNITS:
             return {*self.named(level).path()} - {self.root}
         if self.is_called:
             return {part for part in every if level == "op" or part.has_boxes}
-        return {part for part in every if not self._is_unit(part, level)}
-
-    def _is_unit(self, part: Part, level: Any) -> bool:
-        # Whether it is a single card at this level: a call of a neuron; or a layer with all its
-        # calls, or leaves that are no constants.
-        if part.kind == "leaves":
-            return level == "layer" and self.drawn.nodes[inside(part)[0]].kind != "constant"
-        calls = [inner.call for inner in ([part] if part.kind == "call" else part.parts[-1:])]
-        made = [getattr(call, "level", "") for call in calls if part.kind in ("call", "stack")]
-        if level == "neuron":
-            return part.kind == "call" and made == ["neuron"]
-        return level == "layer" and made in (["neuron"], ["layer"])
+        return {part for part in every if part.level not in UNITS[level]}
 
     @property
     def has_examples(self) -> bool:
         """Whether a layer was called for several examples."""
-        return any(part.kind == "stack" and self._is_unit(part, "layer") for part in self.parts)
+        return any(part.kind == "stack" and part.level == "layer" for part in self.parts)
 
     def first_view(self) -> set[Part]:
         """The boxes that are open at first: stacks of a few members that lead to each other.
@@ -493,19 +464,16 @@ class Hierarchy:
         drawn = folded(self.drawn, [self._card(part, level) for part in closed])
         nodes = [node if node.level != "op" else self._with_frame(node) for node in drawn.nodes]
         frames = [self._card(part) for part in shown[1:]]
-        results: Iterable[str] = drawn.results
+        results = drawn.results
         if only:
-            inner_nodes = {node.name: node for node in nodes if node.parent == only.name}
-            users = {operand for node in inner_nodes.values() for operand in node.operands}
-            nodes = [
-                node if node.name in inner_nodes else node._replace(operands=())
-                for node in nodes
-                if node.name in inner_nodes or node.name in users
-            ]
+            mine = {node.name for node in nodes if node.parent == only.name}
+            used = {operand for node in nodes if node.name in mine for operand in node.operands}
+            nodes = [node for node in nodes if node.name in mine | used]
+            nodes = [n if n.name in mine else n._replace(operands=()) for n in nodes]
             frames = [frame._replace(parent="") for frame in frames if frame.name == only.name]
-            results = dict.fromkeys(node.name for node in nodes if node.name not in users)
+            results = tuple(node.name for node in nodes if node.name not in used)
         return replace(
-            drawn, nodes=tuple(nodes), results=tuple(results), level=level, frames=tuple(frames)
+            drawn, nodes=tuple(nodes), results=results, level=level, frames=tuple(frames)
         )
 
     def _with_frame(self, node: Box) -> Box:
@@ -515,27 +483,10 @@ class Hierarchy:
 
     def _card(self, part: Part, level: str = "calls") -> Box:
         nodes = sorted(inside(part))
-        names = tuple([f"v{i}" for i in nodes])
-        around = part.parent.name if part.parent else ""
-        if level == "neuron" and isinstance(part.call, Made) and (neuron := part.call.neuron):
-            output = self.drawn.nodes[nodes[-1]]
-            places = [self.place[x] for x in neuron.inputs]
-            shown = [k for k, i in enumerate(places) if f"v{i}" not in names]  # plain numbers sink
-            return output._replace(
-                name=part.name,
-                label=output.label or part.call.place,
-                short=output.short or part.call.name,
-                level="neuron",
-                op=neuron.activation,
-                operands=tuple(f"v{places[k]}" for k in shown),
-                weights=tuple(neuron.weights[k].data for k in shown),
-                nodes=names,
-                parent=around,
-            )
         outputs = [self.drawn.nodes[i] for i in sorted(self.outputs[part])]
         is_result = not self.outputs[part].keys().isdisjoint(self.results)
         kind = self.drawn.nodes[nodes[0]].kind if part.kind == "leaves" else "operation"
-        return Box(
+        box = Box(
             name=part.name,
             label=part.place if isinstance(part.place, str) else part.label,
             short=part.label,
@@ -543,9 +494,30 @@ class Hierarchy:
             level="call",
             data=tuple(node.data for node in outputs),
             grad=tuple(node.grad for node in outputs),
-            nodes=names,
-            parent=around,
+            nodes=tuple([f"v{i}" for i in nodes]),
+            parent=part.parent.name if part.parent else "",
             details=tuple(filter(None, part.about.split(" · "))),
+        )
+        neuron = getattr(part.call, "neuron", None) if level == "neuron" else None
+        if not part.call or not neuron:
+            return box
+        output = self.drawn.nodes[nodes[-1]]
+        # plain numbers may be in the box
+        pairs = [
+            (f"v{self.place[x]}", w.data)
+            for w, x in zip(neuron.weights, neuron.inputs, strict=True)
+        ]
+        shown = [pair for pair in pairs if pair[0] not in box.nodes]
+        return box._replace(
+            label=output.label or part.call.place,
+            short=output.short or part.call.name,
+            level="neuron",
+            op=neuron.activation,
+            operands=tuple(name for name, _ in shown),
+            data=output.data,
+            grad=output.grad,
+            weights=tuple(weight for _, weight in shown),
+            details=(),
         )
 
 
@@ -568,10 +540,8 @@ def _is_stack(member: Any) -> bool:
 def _common(parts: Iterable[Part]) -> list[Part]:
     # The boxes around all of these, the innermost first.
     first, *others = ([*part.path()] for part in parts)
-    for path in others:
-        around = {*path}
-        first = [part for part in first if part in around]
-    return first
+    around = {*first}.intersection(*others)
+    return [part for part in first if part in around]
 
 
 def circles(before: Sequence[Iterable[int]]) -> list[list[int]]:
