@@ -143,7 +143,7 @@ def test_a_graph_has_gradients_only_after_backward(data):
 def test_wrong_arguments_are_refused():
     with pytest.raises(TypeError, match=r"starts from a Value, got float 2\.0: pass the result"):
         graph(2.0)
-    with pytest.raises(TypeError, match=r"got the model LinearNeuron.*draw_dot\(model\(x\)\)"):
+    with pytest.raises(TypeError, match=r"got Neuron LinearNeuron.*draw_dot\(model\(x\)\)"):
         graph(Neuron(2, nonlin=False))
     with pytest.raises(TypeError, match=r"got Value: use names=locals\(\)"):
         graph(Value(1.0), names=Value(1.0))

@@ -22,17 +22,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from micrograd.draw.calls import Call, is_called, noted, roles, written
+from micrograd.draw.calls import is_called, noted, roles, written
 from micrograd.draw.formulas import TIMES, counted, sign
-from micrograd.draw.parts import Made, parts_of
+from micrograd.draw.parts import MOST, WEIGHTS, Part, parts_of
 from micrograd.draw.records import Box, Graph, columns, folded
 
-MOST = 25  # members of a box, and cards of the first view
 SMALL = 16  # operations of a neuron that are drawn one by one
 ALONE = 4  # leaves without names are drawn one by one if there are at most this many
 PARTS = 10
@@ -42,59 +41,6 @@ LEVELS = ("op", "neuron", "layer")
 UNITS = {"op": (), "neuron": ("neuron",), "layer": ("neuron", "layer")}  # single cards at a level
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 INDICES = re.compile(r"(\[\w+\])+$")
-
-
-@dataclass(eq=False)
-class Part:
-    """A box: its members are indices of nodes, in topological order of the graph, and other boxes.
-
-    Attributes:
-        kind: 'call', 'stack', 'loop', 'step', 'vector' (operations from one place), 'leaves' (such
-            as a matrix of parameters) or 'part' (of a box with too many members).
-        place: where it comes from in the source.
-        number: its place in the order of execution.
-        level: 'neuron' or 'layer' if it is one, 'layer' also for parameters and inputs; else ''.
-        parent: the box around it; None for the whole graph.
-        index: its place in `Hierarchy.parts`, each after the box around it; -1 for the whole graph.
-    """
-
-    label: str
-    kind: str
-    members: list[Any] = field(default_factory=list)
-    place: Any = None
-    number: int = 0
-    call: Call | Made | None = None
-    about: str = ""
-    level: str = ""
-    parent: Part | None = None
-    index: int = -1
-
-    @property
-    def name(self) -> str:
-        """What its record is called; '' for the whole graph."""
-        return f"b{self.index}" if self.parent else ""
-
-    @property
-    def parts(self) -> list[Part]:
-        """The boxes among its members."""
-        return [member for member in self.members if isinstance(member, Part)]
-
-    @property
-    def is_paged(self) -> bool:
-        """Whether it is shown member by member, because it has too many of them."""
-        return self.kind in ("stack", "loop") and len(self.members) > MOST
-
-    @property
-    def has_boxes(self) -> bool:
-        """Whether there are other boxes than vectors and leaves in it."""
-        return any(inner.kind in ("call", "stack", "part") for inner in self.parts)
-
-    def path(self) -> Iterator[Part]:
-        """It, the box around it, and so on, up to the whole graph."""
-        part: Part | None = self
-        while part:
-            yield part
-            part = part.parent
 
 
 class Hierarchy:
@@ -166,8 +112,9 @@ class Hierarchy:
                 call = call.parent
             part = part_of[call]
             for call in reversed(new):
-                inner = Part(call.name, "call", [], call.place, call.number, call)
-                inner.about, inner.level = getattr(call, "about", ""), getattr(call, "level", "")
+                inner = call
+                if not isinstance(call, Part):
+                    inner = Part(call.name, "call", [], call.place, call.number, call=call)
                 part.members.append(inner)
                 part = part_of[call] = inner
             part.members.append(i)
@@ -180,9 +127,10 @@ class Hierarchy:
             (only,) = part.parts
             if part.kind == "step" or (only.call and only.label != only.call.kind):
                 part.label = only.label
-            part.members, part.call, part.level = only.members, only.call, only.level
+            part.members, part.call, part.called = only.members, only.call, only.called
+            part.level, part.neuron = only.level, only.neuron
         part.members.sort(key=self._number)
-        if isinstance(part.call, Made) and len(inside(part)) <= SMALL:
+        if part.level and len(inside(part)) <= SMALL:
             return
         by_place: dict[Any, list[Any]] = defaultdict(list)
         for member in part.members:
@@ -290,7 +238,7 @@ class Hierarchy:
                 box = around[0]
             cards[box, name if is_named else "", kind] += leaves
         for (box, name, kind), leaves in cards.items():
-            is_small = isinstance(box.call, Made) and not box.parts
+            is_small = box.level and not box.parts
             if len(leaves) <= (ALONE if not name else 1) or (name and is_small):
                 box.members[:0] = leaves
             else:
@@ -413,7 +361,7 @@ class Hierarchy:
     def _is_chain(self, part: Part) -> bool:
         # Whether it is a stack of a few boxes, and some member uses what another one computes; or
         # a layer of neurons.
-        if part.kind == "call" and isinstance(part.call, Made):
+        if part.kind == "call" and part.level:
             return part.has_boxes
         if part.kind not in ("stack", "loop") or len(part.members) > CHAIN:
             return False
@@ -423,10 +371,10 @@ class Hierarchy:
 
     def named(self, function: str) -> Part:
         """The first box with this name, a call rather than a stack of calls."""
-        calls = {part: part.call.name for part in self.parts if part.call}
-        found = [p for p in self.parts if function in (p.label, calls.get(p))]
+        found = [part for part in self.parts if function in (part.label, part.called)]
         if not found:
-            known = ", ".join([*LEVELS, "array", *dict.fromkeys(calls.values())])
+            calls = dict.fromkeys(part.called for part in self.parts if part.called)
+            known = ", ".join([*LEVELS, "array", *calls])
             raise ValueError(
                 f"level {function!r} is not a function that was called, nor another part of the "
                 f"graph: expected a depth such as 1, or one of {known}"
@@ -498,8 +446,7 @@ class Hierarchy:
             parent=part.parent.name if part.parent else "",
             details=tuple(filter(None, part.about.split(" · "))),
         )
-        neuron = getattr(part.call, "neuron", None) if level == "neuron" else None
-        if not part.call or not neuron:
+        if not (neuron := part.neuron) or level != "neuron":
             return box
         output = self.drawn.nodes[nodes[-1]]
         # plain numbers may be in the box
@@ -509,8 +456,8 @@ class Hierarchy:
         ]
         shown = [pair for pair in pairs if pair[0] not in box.nodes]
         return box._replace(
-            label=output.label or part.call.place,
-            short=output.short or part.call.name,
+            label=output.label or WEIGHTS.sub("", neuron.row),
+            short=output.short or part.called,
             level="neuron",
             op=neuron.activation,
             operands=tuple(name for name, _ in shown),

@@ -11,7 +11,7 @@ as if they came from one place in the source, and so have those in the steps of 
     >>> model = MLP(2, [3, 1])
     >>> loss = (model([1.0, -1.0]) - 1.0) ** 2
     >>> found = parts_of(topological_order(loss), [loss], Names({"model": model}))
-    >>> sorted({part.name for part, _, _ in found if part})
+    >>> sorted({part.label for part, _, _ in found if part})
     ['L0.n0', 'L0.n1', 'L0.n2', 'L1.n0', 'loss']
 """
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,7 @@ from micrograd.engine import Value
 from micrograd.nn import ACTIVATIONS
 
 WEIGHTS = re.compile(r"\.(w|weights?)(?=(\[\w+\])*$)")
+MOST = 25  # members of a box, and cards of the first view
 DEPTH = 2  # operations down to which shapes are compared
 
 
@@ -122,60 +123,93 @@ def _fit(
 
 
 @dataclass(eq=False)
-class Made:
-    """A part of a finished graph; see `calls.Call`, which has the same attributes.
+class Part:
+    """A box: its members are indices of nodes, in topological order of the graph, and other boxes.
 
     Attributes:
-        level: 'neuron', 'layer' or 'loss'.
-        neuron: its operands, if it is one.
+        kind: 'call', 'stack', 'loop', 'step', 'vector' (operations from one place), 'leaves' (such
+            as a matrix of parameters) or 'part' (of a box with too many members).
+        place: where it comes from in the source, or its path in a model.
+        number: its place in the order of execution.
+        level: 'neuron', 'layer' (parameters and inputs, too) or 'loss' of a finished graph.
+        parent: the box around it; None for the whole graph.
+        index: its place in `Hierarchy.parts`, each after the box around it; -1 for the whole graph.
     """
 
-    name: str
-    level: str
-    place: Any
-    number: int
-    parent: Made | None = None
+    label: str
+    kind: str
+    members: list[Any] = field(default_factory=list)
+    place: Any = None
+    number: int = 0
     about: str = ""
+    level: str = ""
+    parent: Part | None = None
+    call: Any = None  # noted by `calls`
     neuron: Neuron | None = None
-    owner: Any = field(default=None, init=False)
+    index: int = -1
+
+    def __post_init__(self) -> None:
+        self.called = self.label if self.kind == "call" else ""
 
     @property
-    def kind(self) -> str:
-        """What all calls of it are called."""
-        return self.name
+    def name(self) -> str:
+        """What its record is called; '' for the whole graph."""
+        return f"b{self.index}" if self.index >= 0 else ""
+
+    @property
+    def parts(self) -> list[Part]:
+        """The boxes among its members."""
+        return [member for member in self.members if isinstance(member, Part)]
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether it is shown member by member, because it has too many of them."""
+        return self.kind in ("stack", "loop") and len(self.members) > MOST
+
+    @property
+    def has_boxes(self) -> bool:
+        """Whether there are other boxes than vectors and leaves in it."""
+        return any(inner.kind in ("call", "stack", "part") for inner in self.parts)
+
+    def path(self) -> Iterator[Part]:
+        """It, the box around it, and so on, up to the whole graph."""
+        part: Part | None = self
+        while part:
+            yield part
+            part = part.parent
 
 
 def parts_of(
     order: Sequence[Value], results: Iterable[Value], named: Names
-) -> list[tuple[Made | None, Any, int]]:
+) -> list[tuple[Part | None, Any, int]]:
     """What `noted` tells of each node of a watched graph, for a finished one.
 
     That is the innermost part of a node, the key of its shape, and its number; -1 for a leaf.
     """
     index = {value: i for i, value in enumerate(order)}
     width = Counter(map(layer_of, rows_of(named.path_of)))
-    of: dict[Value, Made] = {}
-    layers: dict[Any, tuple[Made, set[str]]] = {}  # by layer and inputs: its last call, and rows
+    of: dict[Value, Part] = {}
+    layers: dict[Any, tuple[Part, set[str]]] = {}  # by layer and inputs: its last call, and rows
     for neuron in neurons_in(order, results, named.path_of):
         n, number = len(neuron.weights), min(index[v] for v in neuron.inside)
         place = WEIGHTS.sub("", neuron.row)  # the path of the neuron: 'model.layers[0].neurons[1]'
-        around, name = None, named.short(place)
+        about = f"{neuron.activation} · {counted(n, 'input')}"
+        made = Part(named.short(place), "call", [], place, number, about, "neuron", neuron=neuron)
         if path := layer_of(neuron.row):
             # another engine may make a leaf of its own wherever a number is used
             inputs = (id(o) if o._prev or o in named.label_of else o.data for o in neuron.inputs)
             key = (path, *inputs)
             if key not in layers or neuron.row in layers[key][1]:
                 about = f"{sign(neuron.activation)} · {n:,} \N{RIGHTWARDS ARROW} {width[path]:,}"
-                made = Made(named.short(path), "layer", path, number, about=about)
-                layers[key] = made, set()
-            around, seen = layers[key]
+                layer = Part(named.short(path), "call", [], path, number, about, "layer")
+                layers[key] = layer, set()
+            made.parent, seen = layers[key]
             seen.add(neuron.row)
-            name = f"{around.name}.n{place[place.rindex('[') + 1 : -1]}"
-        about = f"{neuron.activation} · {counted(n, 'input')}"
-        made = Made(name, "neuron", place, number, around, about, neuron)
+            made.label = made.called = f"{made.parent.label}.n{place[place.rindex('[') + 1 : -1]}"
         of.update(dict.fromkeys(neuron.inside, made))
     if of:
-        loss = Made("loss", "loss", "loss", max(index[value] for value in of) + 1)
+        number = max(index[value] for value in of) + 1
+        loss = Part("loss", "call", [], "loss", number, level="loss")
         before: set[Value] = set()  # what the neurons are computed from
         for v in reversed(order):
             if v in of or v in before:
@@ -186,7 +220,7 @@ def parts_of(
     return [(of.get(v), shapes[v], i) if v._prev else (None, None, -1) for i, v in enumerate(order)]
 
 
-def _shapes(order: Sequence[Value], of: Mapping[Value, Made]) -> dict[Value, Any]:
+def _shapes(order: Sequence[Value], of: Mapping[Value, Part]) -> dict[Value, Any]:
     # A number for each shape. All operations of a long sum have the shape of the first.
     place = {v: of[v].place if v in of else None for v in order}
     outer = {v: (of[v].parent or of[v]).place if v in of else None for v in order}
