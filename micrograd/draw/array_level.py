@@ -43,91 +43,78 @@ def with_arrays(drawn: Graph) -> Graph:
     v12  sum ('a2',)
     """
     named, node_of = drawn.named, dict(zip(drawn.values, drawn.nodes, strict=True))
+    label_of = {id(array): label for label, array in reversed(named.arrays)}
     arrays = [*_arrays(drawn.values, [array for _, array in named.arrays])]
-    home: dict[Value, int] = {}  # the group of a node: an array, or the result of a reduction
-    groups: list[tuple[Any, list[Value]]] = []  # with its elements
+    groups: list[tuple[Any, list[Value]]] = []  # arrays with their elements, then reductions
+    home: dict[Value, int] = {}  # the group of each node inside
     for array in arrays:
         own = [v for v in _elements(array) if v in node_of and v not in home]
         home.update(dict.fromkeys(own, len(groups)))
         groups += [(array, own)] if own else []
-    kept = {
-        x for thing in (*arrays, *drawn.values) for x in _memory(thing)[1] if isinstance(x, Value)
-    }
-    users: dict[Value, set[int | None]] = defaultdict(set)
+    n = len(groups)
+    kept = {x for thing in (*arrays, *drawn.values) for x in _memory(thing)[1] if not is_array(x)}
+    users: dict[Value, set[int]] = defaultdict(set)
     for v in reversed(drawn.values):
         if v not in home and (v._prev or v.is_constant):
-            (only, *others) = users[v] or {None}
-            if only is not None and not others and v not in kept and node_of[v].kind != "result":
+            (only, *others) = users[v] or {-1}
+            if only >= 0 and not others and v not in kept and node_of[v].kind != "result":
                 home[v] = only
             elif _memory(v)[0]:
                 home[v] = len(groups)
                 groups.append((v, [v]))
         for operand in v._prev:
-            users[operand].add(home.get(v))
-
-    in_order = sorted((int(node_of[own[0]].name[1:]), k)
-                      for k, (thing, own) in enumerate(groups) if is_array(thing))  # fmt: skip
-    name_of = {k: f"a{i}" for i, (_, k) in enumerate(in_order)}
-    label_of = {id(array): label for label, array in reversed(named.arrays)}
+            users[operand].add(home.get(v, -1))
+    inside: dict[int, list[Value]] = defaultdict(list)
+    for v in drawn.values:
+        inside[home.get(v, -1)].append(v)
     constants: list[Box] = []  # plain numbers and arrays among the operands
 
     def called(v: Value) -> str:
-        return name_of.get(home.get(v, -1), node_of[v].name)
+        return f"a{home[v]}" if home.get(v, n) < n else node_of[v].name
 
     def given(thing: Any) -> Iterable[str]:
         # The names of what an array remembers as an operand: Values, or a box of constants.
         if elements := _elements(thing):
             return dict.fromkeys(called(v) for v in elements if v in node_of)
-        box = Box(f"c{len(constants)}", label_of.get(id(thing), ""), kind="constant", grad=())
+        box = Box(f"c{len(constants)}", kind="constant", data=thing, grad=0)
         if is_array(thing) and thing.ndim:
-            data = tuple(thing.ravel().tolist())
-            box = box._replace(short=box.label, level="array", data=data, shape=thing.shape)
-        elif isinstance(thing, (int, float)):
-            box = box._replace(label="", data=thing, grad=0)
-        else:
+            label, data = label_of.get(id(thing), ""), tuple(thing.ravel().tolist())
+            box = Box(box.name, label, label, box.kind, "array", data=data, shape=thing.shape)
+        elif not isinstance(thing, (int, float)):
             return []
         constants.append(box)
         return [box.name]
 
-    inside: dict[int, list[Value]] = defaultdict(list)
-    for v in drawn.values:
-        if v in home:
-            inside[home[v]].append(v)
     boxes = []
     for k, (thing, elements) in enumerate(groups):
-        node, nodes = node_of[elements[0]], [node_of[v] for v in elements]
         used = dict.fromkeys(called(o) for v in inside[k] for o in v._prev if home.get(o) != k)
         op, things = _memory(thing)
-        names = [name for x in things for name in given(x)]
-        if op and used.keys() <= {*names}:
+        operands = [name for x in things for name in given(x)]
+        if op and used.keys() <= {*operands}:
             op = OPS.get(op, op)
             if op == "**" and isinstance(things[1], (int, float)):  # as in the `_op` of a Value
-                op, names = f"**{things[1]}", names[:1]
-            operands = tuple(name for name in names if name in used or name[0] == "c")
+                op, operands = f"**{things[1]}", operands[:1]
+            operands = [name for name in operands if name in used or name[0] == "c"]
         else:
-            operands = tuple(used)
-            op = counted(sum(bool(v._prev) for v in inside[k]), "operation") if used else ""
-        if not is_array(thing):
-            boxes.append(node._replace(op=op, operands=operands))
-            continue
-        label = label_of.get(id(thing), "")
-        leaf = "input" if named.parameters.isdisjoint(elements) else "parameter"
-        is_result = any(node.kind == "result" for node in nodes)
-        boxes.append(
-            Box(
-                name=name_of[k],
+            op, operands = counted(sum(bool(v._prev) for v in inside[k]), "operation"), [*used]
+        nodes = [node_of[v] for v in dict.fromkeys([*elements, *inside[k]])]
+        box = nodes[0]._replace(op=op if operands else "", operands=tuple(operands))
+        if k < n:
+            label, own = label_of.get(id(thing), ""), nodes[: len(elements)]
+            leaf = "input" if named.parameters.isdisjoint(elements) else "parameter"
+            is_result = any(node.kind == "result" for node in own)
+            box = box._replace(
+                name=f"a{k}",
                 label=label,
                 short=named.short(label) if leaf == "parameter" else label,
                 kind=("result" if is_result else "operation") if operands else leaf,
                 level="array",
-                op=op if operands else "",
-                operands=operands,
-                data=tuple(node.data for node in nodes),
-                grad=tuple(node.grad for node in nodes),
+                data=tuple(node.data for node in own),
+                grad=tuple(node.grad for node in own),
                 shape=thing.shape,
-                nodes=tuple(node_of[v].name for v in dict.fromkeys([*elements, *inside[k]])),
+                nodes=tuple(node.name for node in nodes),
             )
-        )
+        boxes.append(box)
     drawn = folded(replace(drawn, nodes=(*drawn.nodes, *constants), level="array"), boxes)
     # The parameters of a model, for example, are too many to draw one by one.
     rests: list[Box] = []

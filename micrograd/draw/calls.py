@@ -204,32 +204,27 @@ class Watch:
 
     def _around(self, frame: types.FrameType) -> tuple[Call | None, Place | None]:
         # The innermost call and the place in it. Calls that are not yet known are created.
-        new: list[types.FrameType] = []  # the innermost first
-        places: list[Place | None] = []  # of the node, then of each new call
-        place: Place | None = None
+        running: list[types.FrameType] = []  # the innermost first
+        places: list[Place | None] = [None]  # in each of these, and in the known call around them
         around: Call | None = None
         below: types.FrameType | None = frame
-        while below is not None:
+        while below is not None and around is None:
             code = below.f_code
-            kind, _ = self._kinds.get(id(code)) or (None, None)
-            if kind is None:
-                kind = self._kind(below)
-                self._kinds[id(code)] = kind, code  # no other code may get its id
-            place = None if kind == HIDDEN else place or (code, below.f_lasti)
+            if id(code) not in self._kinds:
+                self._kinds[id(code)] = self._kind(below), code  # no other code may get its id
+            kind, _ = self._kinds[id(code)]
+            places[-1] = None if kind == HIDDEN else places[-1] or (code, below.f_lasti)
             if below is self._base:
                 break
             if kind == CALL:
-                places.append(place)
-                place = None
-                if (known := self._frames.get(below)) is not None:
-                    around = known
-                    break
-                new.append(below)
+                around = self._frames.get(below)
+                running.append(below)
+                places.append(None)
             below = below.f_back
-        places.append(place)
-        for running, called_at in reversed(list(zip(new, places[1:], strict=False))):
-            call = Call(running, called_at, around, next(self._numbers))
-            around = self._frames[running] = call
+        for new, called_at in reversed([*zip(running, places[1:], strict=False)]):
+            if new not in self._frames:
+                self._frames[new] = Call(new, called_at, around, next(self._numbers))
+            around = self._frames[new]
         return around, places[0]
 
     def _kind(self, frame: types.FrameType) -> int:
