@@ -25,6 +25,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from micrograd.draw.calls import is_called, noted, roles, written
@@ -134,8 +135,7 @@ class Hierarchy:
             return
         by_place: dict[Any, list[Any]] = defaultdict(list)
         for member in part.members:
-            place = self._place(member) or (member,)  # the hash of code is slow
-            by_place[(id(place[0]), *place[1:]) if isinstance(place, tuple) else place] += [member]
+            by_place[self._place(member) or member].append(member)
         stacks = [self._stack(some) if len(some) > 1 else some[0] for some in by_place.values()]
         part.members = self._looped(stacks) if any(map(_is_stack, stacks)) else stacks
         if is_box and len(part.members) == 1 and part.parts:
@@ -203,18 +203,18 @@ class Hierarchy:
         made: set[int] = set()  # in this step, at other places than the first
         for each in sorted(place, key=self._number):
             is_first = place[each] == place[(steps[0] or [each])[0]]
-            if is_first and any(o in made for i in inside(each) for o in self.operands[i]):
-                steps.append([])
-                made = set()
+            if is_first and not made.isdisjoint(o for i in inside(each) for o in self.operands[i]):
+                steps, made = [*steps, []], set()
             made.update(() if is_first else inside(each))
             steps[-1].append(each)
-        parts = [Part(f"step {k}", "step", some) for k, some in enumerate(steps, 1)]
-        for part in parts:
-            part.number = self._number(part.members[0])
+        if len(steps) == 1:
+            return None
+        parts = [
+            Part(f"step {k}", "step", some, number=self._number(some[0]))
+            for k, some in enumerate(steps, 1)
+        ]
         about = counted(len(parts), "step")
-        return (
-            Part("loop", "loop", parts, number=parts[0].number, about=about) if steps[1:] else None
-        )
+        return Part("loop", "loop", parts, number=parts[0].number, about=about)
 
     # ---- 3. Leaves
 
@@ -288,19 +288,17 @@ class Hierarchy:
         if len(members) <= most:
             return members
         cut = []
-        are_steps = isinstance(members[0], Part) and members[0].kind == "step"
-        parts = CHAIN if are_steps else PARTS  # each step follows the last one
-        for k in range(parts):
-            start, end = (len(members) * j // parts for j in (k, k + 1))
+        is_loop = isinstance(members[0], Part) and members[0].kind == "step"
+        n = CHAIN if is_loop else PARTS  # each step follows the last one
+        ends = [len(members) * k // n for k in range(n + 1)]
+        for start, end in pairwise(ends):
             some = members[start:end]
             first, last = (m.label if isinstance(m, Part) else "" for m in (some[0], some[-1]))
-            label = f"{start + 1} to {end}"
-            if first and last:
-                label = f"{first} to {last.rpartition(' ')[2]}" if first != last else first
-            kind = "leaves" if self._is_leaf(some[0]) else "part"
+            label = f"{first} to {last.rpartition(' ')[2]}" if first != last else first
             ops = Counter(self.drawn.nodes[m].op for m in some if not isinstance(m, Part))
             about = ", ".join(f"{n:,} {sign(op)}" for op, n in ops.most_common(3) if op)
-            cut.append(Part(label, kind, some, about=about))
+            kind = "leaves" if self._is_leaf(some[0]) else "part"
+            cut.append(Part(label or f"{start + 1} to {end}", kind, some, about=about))
         return cut
 
     # ---- 5. Views
