@@ -100,17 +100,17 @@ def with_arrays(drawn: Graph) -> Graph:
         nodes = [node_of[v] for v in dict.fromkeys([*elements, *inside[k]])]
         box = nodes[0]._replace(op=op if operands else "", operands=tuple(operands))
         if k < n:
-            label, own = label_of.get(id(thing), ""), nodes[: len(elements)]
+            label, mine = label_of.get(id(thing), ""), nodes[: len(elements)]
             leaf = "input" if named.parameters.isdisjoint(elements) else "parameter"
-            is_result = any(node.kind == "result" for node in own)
+            is_result = any(node.kind == "result" for node in mine)
             box = box._replace(
                 name=f"a{k}",
                 label=label,
                 short=named.short(label) if leaf == "parameter" else label,
                 kind=("result" if is_result else "operation") if operands else leaf,
                 level="array",
-                data=tuple(node.data for node in own),
-                grad=tuple(node.grad for node in own),
+                data=tuple(node.data for node in mine),
+                grad=tuple(node.grad for node in mine),
                 shape=thing.shape,
                 nodes=tuple(node.name for node in nodes),
             )

@@ -73,7 +73,8 @@ class Call:
         self, frame: types.FrameType, place: Place | None, parent: Call | None, number: int
     ) -> None:
         self.place, self.parent, self.number = place, parent, number
-        code, self._self, self.kind = frame.f_code, lambda: None, frame.f_code.co_name
+        code, self.kind = frame.f_code, frame.f_code.co_name
+        self._self: Callable[[], Any] = lambda: None
         if code.co_argcount and code.co_varnames[0] == "self":
             # a strong reference could be a cycle, if a model keeps its last output
             with suppress(KeyError, TypeError):
@@ -252,7 +253,9 @@ def written(code: types.CodeType, instruction: int) -> tuple[str, ...]:
     thing: Any = None
     with suppress(SyntaxError, ValueError, TypeError, IndexError):
         line, last, start, end = next(islice(code.co_positions(), instruction // 2, None))
-        lines = [text.encode() for text in linecache.getlines(code.co_filename)[line - 1 : last]]
+        lines = [
+            text.encode() for text in linecache.getlines(code.co_filename)[(line or 1) - 1 : last]
+        ]
         lines[-1] = lines[-1][:end]
         lines[0] = lines[0][start:]
         thing = ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
@@ -270,17 +273,12 @@ def written(code: types.CodeType, instruction: int) -> tuple[str, ...]:
     return ("", *names) if names else ()  # no name, as in layers[0].forward(x)
 
 
-def owners(nodes: Iterable[Any]) -> Iterator[Any]:
+def owners(nodes: Iterable[Any]) -> Iterable[Any]:
     """The objects whose methods the outermost calls were, such as a model."""
-    seen: set[int] = set()
-    for call in dict.fromkeys(noted(node)[0] for node in nodes):
-        found = None
-        while call is not None:
-            found = call.owner if call.owner is not None else found
-            call = call.parent
-        if found is not None and id(found) not in seen:
-            seen.add(id(found))
-            yield found
+    made = {noted(node)[0]: node for node in nodes}.values()  # a node of each call
+    objects = ([call.owner for call in path_of(node)] for node in made)
+    outermost = [next((x for x in each if x is not None), None) for each in objects]
+    return {id(x): x for x in outermost if x is not None}.values()
 
 
 def roles(call: Any) -> Iterator[str]:

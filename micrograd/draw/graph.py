@@ -69,12 +69,12 @@ def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: Any
     named.arrays += [("", result) for result in results if is_array(result)]
     order = topological_order(*roots)
     for owner in owners(order):
-        named.add_parameters_of(owner, type(owner).__name__)
+        named.add(owner, type(owner).__name__, is_owned=True)
     notes = (getattr(value, "_made_by", None) for value in order)
     modules = {id(note[0]): note[0] for note in notes if note}.values()
     unnamed = [m for m in modules if not named.path_of.keys() >= {*m.parameters()}]
     for k, module in enumerate(unnamed):
-        named.add_parameters_of(module, f"L{k}" if unnamed[1:] else type(module).__name__)
+        named.add(module, f"L{k}" if unnamed[1:] else type(module).__name__, is_owned=True)
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
     nodes = []
     for value, name in name_of.items():

@@ -56,35 +56,27 @@ class Names:
         named.sort(key=lambda each: not isinstance(each[1], Value))  # a plain name comes first
         for name, thing in named:
             if not name.startswith("_"):
-                self._add(thing, name)
+                self.add(thing, name)
         short = {v: _abbreviated(x) for v, x in self.label_of.items() if self.path_of.get(v) == x}
         others = {label for value, label in self.label_of.items() if value not in short}
         self._distinct = len({*short.values()}) == len(short) and others.isdisjoint(short.values())
 
-    def _add(self, thing: Any, name: str) -> None:
-        inside = list(found(thing, name))
-        values = [each for each in inside if isinstance(each[1], Value)]
-        listed = isinstance(thing, (list, tuple)) and any(value._prev for _, value, _ in values)
-        for label, value, is_owned in values:
-            if is_owned or (
-                value is thing and "." in name and not value._prev
-            ):  # as `as_ours` says
-                self._add_parameter(value, label)
+    def add(self, thing: Any, name: str, is_owned: bool = False) -> None:
+        """Names what is in a thing; all of its leaves are parameters if a model owns it."""
+        inside = list(found(thing, name, is_owned))
+        listed = isinstance(thing, (list, tuple)) and any(
+            getattr(x, "_prev", ()) for _, x, _ in inside
+        )
+        for label, value, is_owned in inside:
+            if is_array(value):
+                self.arrays.append((label, value))
+            elif is_owned or ("." in label and not value._prev):  # a path that `as_ours` found
+                if value.is_leaf and value.requires_grad:
+                    self.parameters.add(value)
+                    self.label_of.setdefault(value, label)
+                    self.path_of.setdefault(value, label)
             elif not listed:
                 self.label_of.setdefault(value, label)
-        self.arrays += [(label, array) for label, array, _ in inside if is_array(array)]
-
-    def _add_parameter(self, value: Value, label: str) -> None:
-        if value.is_leaf and value.requires_grad:
-            self.parameters.add(value)
-            self.label_of.setdefault(value, label)
-            self.path_of.setdefault(value, label)
-
-    def add_parameters_of(self, thing: Any, name: str) -> None:
-        """Gives the parameters in an object that has no name of its own their paths as names."""
-        for label, value, _ in found(thing, name, is_owned=True):
-            if isinstance(value, Value):
-                self._add_parameter(value, label)
 
     def short(self, label: str) -> str:
         """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.

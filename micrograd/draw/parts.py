@@ -41,14 +41,12 @@ class Neuron:
         row: the path of its weights, without the index: 'model.layers[0].neurons[1].w'.
         inputs: what each weight is multiplied with.
         inside: its operations; the last one is the output.
-        bias: at most one.
     """
 
     row: str
-    weights: list[Value] = field(default_factory=list)
-    inputs: list[Value] = field(default_factory=list)
-    inside: list[Value] = field(default_factory=list)
-    bias: list[Value] = field(default_factory=list)
+    weights: list[Value]
+    inputs: list[Value]
+    inside: list[Value]
     activation: str = "linear"
 
 
@@ -85,38 +83,31 @@ def neurons_in(
     for v in order:
         begun = [known[o] for o in v._prev if o in known and users[o] == 1]
         others = [o for o in v._prev if known.get(o) not in begun]
+        owner = {path_of.get(o, "").rpartition(".")[0] for o in others}  # of a bias
         made = begun[0] if begun else None
         if v._op == "*" and [o in path_of for o in v._prev].count(True) == 1:
             w, x = sorted(v._prev, key=lambda o: o not in path_of)
-            made = Neuron(row_of[w], [w], [x]) if w in row_of else None
-        elif made and v._op == "+" and _fit(begun, others, len(rows[made.row]), path_of):
-            for part in begun[1:]:
-                made.weights += part.weights
-                made.inputs += part.inputs
-                made.inside += part.inside
-                made.bias += part.bias
-            made.bias += others
+            made = Neuron(row_of[w], [w], [x], [v]) if w in row_of else None
+        elif (
+            made
+            and v._op == "+"
+            and all(part.row == made.row and part.activation == "linear" for part in begun)
+            and sum(len(part.weights) for part in begun) <= len(rows[made.row])
+            and owner <= {made.row.rpartition(".")[0]}
+        ):
+            made.weights += [w for part in begun[1:] for w in part.weights]
+            made.inputs += [x for part in begun[1:] for x in part.inputs]
+            made.inside += [*(each for part in begun[1:] for each in part.inside), v]
         elif made and not others and v._op.lower() in ACTIVATIONS and made.activation == "linear":
-            made.activation = v._op.lower() if len(made.weights) == len(rows[made.row]) else ""
+            if len(made.weights) < len(rows[made.row]):
+                continue
+            made.activation = v._op.lower()
+            made.inside.append(v)
         else:
             continue
-        if made and made.activation:
-            made.inside.append(v)
+        if made:
             known[v] = made
     return [each for each in dict.fromkeys(known.values()) if {*each.weights} == {*rows[each.row]}]
-
-
-def _fit(
-    begun: Sequence[Neuron], bias: Sequence[Value], n: int, path_of: Mapping[Value, str]
-) -> bool:
-    # Whether a sum is one of at most n products of a row, and perhaps of a bias of the same object.
-    row = begun[0].row
-    return (
-        all(part.row == row and part.activation == "linear" for part in begun)
-        and sum(len(part.weights) for part in begun) <= n
-        and all(path_of.get(o, "").rpartition(".")[0] == row.rpartition(".")[0] for o in bias)
-        and len(bias) + sum(len(part.bias) for part in begun) <= 1
-    )
 
 
 # ---- Parts
@@ -189,7 +180,7 @@ def parts_of(
     index = {value: i for i, value in enumerate(order)}
     width = Counter(map(layer_of, rows_of(named.path_of)))
     of: dict[Value, Part] = {}
-    layers: dict[Any, tuple[Part, set[str]]] = {}  # by layer and inputs: its last call, and rows
+    layers: dict[Any, Part] = {}  # by their paths and inputs
     for neuron in neurons_in(order, results, named.path_of):
         n, number = len(neuron.weights), min(index[v] for v in neuron.inside)
         place = WEIGHTS.sub("", neuron.row)  # the path of the neuron: 'model.layers[0].neurons[1]'
@@ -199,12 +190,10 @@ def parts_of(
             # another engine may make a leaf of its own wherever a number is used
             inputs = (id(o) if o._prev or o in named.label_of else o.data for o in neuron.inputs)
             key = (path, *inputs)
-            if key not in layers or neuron.row in layers[key][1]:
+            if key not in layers:
                 about = f"{sign(neuron.activation)} · {n:,} \N{RIGHTWARDS ARROW} {width[path]:,}"
-                layer = Part(named.short(path), "call", [], path, number, about, "layer")
-                layers[key] = layer, set()
-            made.parent, seen = layers[key]
-            seen.add(neuron.row)
+                layers[key] = Part(named.short(path), "call", [], path, number, about, "layer")
+            made.parent = layers[key]
             made.label = made.called = f"{made.parent.label}.n{place[place.rindex('[') + 1 : -1]}"
         of.update(dict.fromkeys(neuron.inside, made))
     if of:
