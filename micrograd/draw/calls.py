@@ -32,15 +32,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import count, islice
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any
 
 from micrograd import core, engine
 from micrograd.draw.foreign import attribute, is_foreign
 from micrograd.draw.formulas import sign
 from micrograd.engine import Value
 
-P = ParamSpec("P")
-R = TypeVar("R")
 Place = tuple[types.CodeType, int]  # where something is called: the code and the instruction
 
 PACKAGE = os.path.dirname(engine.__file__) + os.sep
@@ -121,10 +119,6 @@ def is_called(nodes: Iterable[Any]) -> bool:
     return any(noted(node)[2] > 0 for node in nodes)
 
 
-@overload
-def calls() -> Watch: ...
-@overload
-def calls(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R: ...
 def calls(function: Any = None, *arguments: Any, **named: Any) -> Any:
     """The result of `function(*arguments)`, drawn by the functions that were called.
 

@@ -348,21 +348,18 @@ class Hierarchy:
             boxes = [p for p in self.parts if p.kind != "leaves" and p not in opened]
             shown = [p for p in boxes if p.parent is self.root or p.parent in opened]
             stacks = [part for part in shown if self._is_chain(part) or len(shown) == 1]
-            if not stacks:
+            wider = {*opened, *sorted(stacks, key=lambda part: len(part.members))[:1]}
+            view = self.view(wider)
+            too_large = len(view.nodes) > MOST or max(columns(view).values()) >= WIDE
+            if too_large or not stacks:
                 return opened
-            least = min(stacks, key=lambda part: len(part.members))
-            view = self.view({*opened, least})
-            if len(view.nodes) > MOST or max(columns(view).values()) >= WIDE:
-                return opened
-            opened.add(least)
+            opened = wider
 
     def _is_chain(self, part: Part) -> bool:
         # Whether it is a stack of a few boxes, and some member uses what another one computes; or
         # a layer of neurons.
-        if part.kind == "call" and part.level:
-            return part.has_boxes
         if part.kind not in ("stack", "loop") or len(part.members) > CHAIN:
-            return False
+            return part.kind == "call" and bool(part.level) and part.has_boxes
         boxes = [inner for inner in part.parts if inner.kind != "leaves"]
         of = {i: k for k, inner in enumerate(boxes) for i in inside(inner)}
         return any(of.get(o, k) != k for i, k in of.items() for o in self.operands[i])
