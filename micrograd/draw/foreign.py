@@ -129,22 +129,21 @@ def _replaced(thing: Any, copy_of: Mapping[int, Value]) -> Any:
 
 def _copies(roots: Sequence[Any]) -> dict[int, Value]:
     # Our Value for each node. Nodes are told apart by id(): a class may define its own equality.
-    nodes: dict[int, Any] = {}
+    edges: dict[int, Any] = {}  # each node, its operands and its local derivatives
     waiting = list(roots)
     while waiting:
         node = waiting.pop()
-        if id(node) not in nodes:
-            nodes[id(node)] = node
-            waiting += _kept(node, "operands") or ()
-    copy_of = {key: _leaf(node) for key, node in nodes.items()}
-    told: dict[Value, tuple[Any, Any]] = {}  # each node, and its local derivatives
-    for key, node in nodes.items():
-        operands, slopes = _edges(node)
+        if id(node) not in edges:
+            edges[id(node)] = node, *_edges(node)
+            waiting += edges[id(node)][1]
+    copy_of = {key: _leaf(node) for key, (node, *_) in edges.items()}
+    for key, (_, operands, _) in edges.items():
         copy_of[key]._prev = tuple(copy_of[id(operand)] for operand in operands)
-        told[copy_of[key]] = node, slopes
+    key_of = {copy: key for key, copy in copy_of.items()}
     for copy in topological_order(*(copy_of[id(root)] for root in roots)):
         if copy._prev:
-            _give_rule(copy, *told[copy])
+            node, _, slopes = edges[key_of[copy]]
+            _give_rule(copy, node, slopes)
     return copy_of
 
 

@@ -8,14 +8,6 @@
     ...     print(node.name, node.label, node.kind, node.data, node.op, node.operands)
     v0 a input 3.0  ()
     v1 square result 9.0 * ('v0', 'v0')
-
-A large graph is easier to read by its parts: `at_level` has one box for all operations of a neuron,
-of a layer with all its examples, or of an array.
-
-    >>> from micrograd.nn import MLP
-    >>> whole = graph(MLP(2, [3, 1])([1.0, -1.0]))
-    >>> len(whole.nodes), len(at_level(whole, "neuron").nodes), len(at_level(whole, "layer").nodes)
-    (36, 6, 4)
 """
 
 from __future__ import annotations
@@ -135,12 +127,11 @@ def readable(
 ) -> tuple[Graph, list[str]]:
     """The graph as detailed as a reader can still follow, and captions that say what was chosen.
 
-    By default, a graph whose program was watched by `calls` is drawn by its functions, with at most
-    25 cards. Any other graph is drawn operation by operation, neuron by neuron, layer by layer or
-    array by array: the first of these with at most 40 cards, 16 in a row. If none has, or if a
-    network was called for several examples, it is drawn by its parts, with at most 25 cards. A
-    level that the caller chooses (one of LEVELS, a depth, or the name of a function or part) is
-    used unless the graph is too large to lay out. Boxes may have tangents instead of gradients.
+    By default, a graph that `calls` watched is drawn by its functions, with at most 25 cards; any
+    other one operation by operation, neuron by neuron, layer by layer or array by array: the first
+    of these with at most 40 cards, 16 in a row. If none has, or if a network was called for several
+    examples, it is drawn by its parts, with at most 25 cards. A level that the caller chooses is
+    used unless the graph is too large to lay out.
 
     Raises:
         ValueError: the level is unknown.

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -70,35 +70,26 @@ class Hierarchy:
             else parts_of(values, [values[i] for i in self.results], drawn.named)
         )
         self.root = self._nested()
-        waiting = [self.root]
-        for part in waiting:
-            self._arrange(part)
-            for inner in part.parts:
-                waiting += inner.parts if inner.kind in ("stack", "loop") else [inner]
-        self._number_parts()
+        self._for_each_box(self._arrange)
         self._sink_leaves()
-        waiting = [self.root]
-        for part in waiting:
-            self._cut(part)
-            waiting += part.parts
-        self._number_parts()
+        self._for_each_box(self._cut)
         unnamed = [i for i, n in enumerate(drawn.nodes) if n.kind == "input" and not n.label]
         x = "x" if len(unnamed) == 1 else "x{}"
         self.label_of = {i: x.format(str(k).translate(LOWERED)) for k, i in enumerate(unnamed, 1)}
 
-    def _number_parts(self) -> None:
-        # Numbers the boxes, and notes what is around each box and node.
-        self.parts: list[Part] = []
+    def _for_each_box(self, change: Callable[[Part], None]) -> None:
+        # Changes the boxes, the outer ones first, and notes what is around each box and node.
+        boxes = [self.root]
         self.box_of = [self.root] * len(self.operands)
-        waiting = [self.root]
-        for part in waiting:
+        for part in boxes:
+            change(part)
             for member in part.members:
                 if isinstance(member, Part):
-                    member.parent, member.index = part, len(self.parts)
-                    self.parts.append(member)
-                    waiting.append(member)
+                    member.parent, member.index = part, len(boxes) - 1
+                    boxes.append(member)
                 else:
                     self.box_of[member] = part
+        self.parts = boxes[1:]
 
     # ---- 1. Boxes for calls
 
@@ -123,6 +114,8 @@ class Hierarchy:
 
     def _arrange(self, part: Part) -> None:
         # Members become stacks and loops; a single one is replaced by its members.
+        if part.kind in ("stack", "vector", "loop"):
+            return
         is_box = part is not self.root or self.is_called
         while is_box and len(part.members) == 1 and part.parts:
             (only,) = part.parts
@@ -329,8 +322,6 @@ class Hierarchy:
             return {part for part in every if len([*part.path()]) <= level + 1}
         if level not in UNITS:
             return {*self.named(level).path()} - {self.root}
-        if self.is_called:
-            return {part for part in every if level == "op" or part.has_boxes}
         return {part for part in every if part.level not in UNITS[level]}
 
     @property

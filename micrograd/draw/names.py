@@ -28,8 +28,7 @@ class Names:
 
     Attributes:
         label_of: the name of each Value: that of a variable, else its place in a model, list or
-            array. A list with results of operations gives no names: it may well be a topological
-            order, in which every Value would be called topo[7] or so.
+            array. A list with results gives no names: it may be a topological order.
         parameters: the Values that a model owns, or that the user declared to be parameters.
         path_of: the path of each parameter in its model, whatever its label.
         arrays: pairs of a name and an array of numbers or Values.

@@ -24,16 +24,13 @@ class Box(NamedTuple):
             'model.layers[0].neurons[1]', else ''.
         short: what its card is called, such as 'L0.n1', or ''.
         kind: 'input', 'parameter' or 'constant' for a leaf, else 'operation' or 'result'.
-        level: 'op' for a Value, 'neuron' for a call of a neuron, 'array' for an array, and 'call'
-            for any other part of the graph, such as what is computed in a call of a function.
+        level: 'op' for a Value, 'neuron', 'array', or 'call' for any other part of the graph.
         op: the operation as in `_op`, or the activation; '' for a leaf.
-        operands: names of the boxes that it uses, in order; `x * x` lists the same name twice. A
-            'call' lists each once.
-        data, grad: numbers of any kind, of a neuron's output; an array has tuples, and a call has
-            those of its outputs.
+        operands: names of the boxes that it uses, in order: twice for `x * x`, once for a 'call'.
+        data, grad: numbers of any kind, of a neuron's output; tuples of an array, or of the outputs
+            of a call.
         parent: name of the box around it, or ''.
-        nodes: names of the Values inside; a neuron's output is the last, and an array's elements
-            are the first.
+        nodes: names of the Values inside: a neuron's output last, an array's elements first.
         weights: of a neuron, the weight of each operand.
         shape: of an array.
         details: further lines on the card of a call.
