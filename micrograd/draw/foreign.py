@@ -159,8 +159,8 @@ def _leaf(node: Any) -> Value:
 
 def _edges(node: Any) -> tuple[list[Any], list[Any] | None]:
     # The operands in order, and the local derivatives if they are known.
-    kept, slopes = _kept(node, "operands") or (), _kept(node, "slopes")
-    operands, notes = list(kept), []
+    kept, slopes, notes = _kept(node, "operands"), _kept(node, "slopes"), []
+    operands = [] if kept is None else list(kept)  # an array has no truth value
     if slopes is not None and len(slopes) == len(operands):
         return operands, list(slopes)
     with suppress(Exception):  # whatever such an engine may raise
