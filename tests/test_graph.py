@@ -300,6 +300,8 @@ def test_neurons_of_any_class_are_known_by_their_names():
     assert [(n.label, n.op, len(n.weights)) for n in found] == [
         ("layers[0][0]", "tanh", 2), ("layers[0][1]", "tanh", 2), ("layers[1][0]", "tanh", 2),
     ]  # fmt: skip
+    (plain,) = boxes("neuron", layers[0][0]([0.5, -1.0]), names={"layers": layers})
+    assert plain.operands == ()  # numbers beside the weights are inside
 
 
 def test_what_computes_a_weight_stays_in_sight():

@@ -188,7 +188,8 @@ class Watch:
                 operands = operands or (attribute(result, "operands") * is_foreign(result))
             self._operands[type(result)] = operands
         is_new = bool(operands) and noted(result)[2] < 0
-        if is_new and (getattr(result, operands, None) or frame.f_code is DETACH):
+        kept = getattr(result, operands, None) if is_new else None
+        if is_new and (frame.f_code is DETACH or (kept is not None and len(kept))):
             note = (*self._around(frame), next(self._numbers))
             try:
                 result._called = note
