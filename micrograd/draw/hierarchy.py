@@ -258,7 +258,7 @@ class Hierarchy:
         if part.kind == "vector" and not any(isinstance(m, Part) for m in others):
             others = self._sums(part.label, others)
         if len(leaves) + len(others) > MOST and not part.is_paged:
-            leaves, others = self._halved(leaves, MOST - PARTS), self._halved(others, PARTS)
+            leaves, others = self._divided(leaves, MOST - PARTS), self._divided(others, PARTS)
         part.members = [*leaves, *others]
 
     def _is_leaf(self, member: Any) -> bool:
@@ -276,7 +276,7 @@ class Hierarchy:
             return ops
         return [Part(f"{label} {k}", "vector", some) for k, some in enumerate(sums.values(), 1)]
 
-    def _halved(self, members: list[Any], most: int) -> list[Any]:
+    def _divided(self, members: list[Any], most: int) -> list[Any]:
         # The members if there are few, else a few boxes of equal size.
         if len(members) <= most:
             return members
@@ -339,10 +339,11 @@ class Hierarchy:
             boxes = [p for p in self.parts if p.kind != "leaves" and p not in opened]
             shown = [p for p in boxes if p.parent is self.root or p.parent in opened]
             stacks = [part for part in shown if self._is_chain(part) or len(shown) == 1]
-            wider = {*opened, *sorted(stacks, key=lambda part: len(part.members))[:1]}
+            if not stacks:
+                return opened
+            wider = {*opened, min(stacks, key=lambda part: len(part.members))}
             view = self.view(wider)
-            too_large = len(view.nodes) > MOST or max(columns(view).values()) >= WIDE
-            if too_large or not stacks:
+            if len(view.nodes) > MOST or max(columns(view).values()) >= WIDE:
                 return opened
             opened = wider
 
@@ -372,8 +373,9 @@ class Hierarchy:
         """The nodes inside each box that are used outside, or are results."""
         found: dict[Part, dict[int, None]] = {part: {} for part in self.parts}
         around = {part: [*part.path()][:-1] for part in {self.root, *self.box_of}}
-        uses = [(o, box) for box, all_of in zip(self.box_of, self.operands, strict=True)
-                for o in all_of if self.box_of[o] is not box]  # fmt: skip
+        uses = [
+            (o, box) for box, some in zip(self.box_of, self.operands, strict=True) for o in some
+        ]
         for o, user in [*uses, *((result, self.root) for result in self.results)]:
             for part in around[self.box_of[o]]:
                 if part in around[user]:

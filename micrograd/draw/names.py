@@ -133,13 +133,15 @@ def found(
     waiting = [(name, thing, is_owned)]
     while waiting:
         name, thing, is_owned = waiting.pop()
-        if is_node(thing) or is_array(thing):
+        if is_node(thing):
             yield name, thing, is_owned
-        if is_node(thing) or id(thing) in seen:
+            continue
+        if id(thing) in seen:
             continue
         seen[id(thing)] = thing
         inside: list[tuple[str, Any]] = []
         if is_array(thing):
+            yield name, thing, is_owned
             inside = [(name, thing.tolist())] if str(thing.dtype) == "object" else []
         elif isinstance(thing, (list, tuple)):
             inside = [(f"{name}[{i}]", entry) for i, entry in enumerate(thing)]
