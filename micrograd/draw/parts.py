@@ -180,7 +180,8 @@ def parts_of(
     index = {value: i for i, value in enumerate(order)}
     width = Counter(map(layer_of, rows_of(named.path_of)))
     of: dict[Value, Part] = {}
-    layers: dict[Any, Part] = {}  # by their paths and inputs
+    layers: dict[Any, Part] = {}  # by their paths and inputs: the last call
+    rows: dict[Part | None, set[str]] = defaultdict(set)  # of each call
     for neuron in neurons_in(order, results, named.path_of):
         n, number = len(neuron.weights), min(index[v] for v in neuron.inside)
         place = WEIGHTS.sub("", neuron.row)  # the path of the neuron: 'model.layers[0].neurons[1]'
@@ -190,10 +191,11 @@ def parts_of(
             # another engine may make a leaf of its own wherever a number is used
             inputs = (id(o) if o._prev or o in named.label_of else o.data for o in neuron.inputs)
             key = (path, *inputs)
-            if key not in layers:
+            if key not in layers or neuron.row in rows[layers[key]]:
                 about = f"{sign(neuron.activation)} · {n:,} \N{RIGHTWARDS ARROW} {width[path]:,}"
                 layers[key] = Part(named.short(path), "call", [], path, number, about, "layer")
             made.parent = layers[key]
+            rows[made.parent].add(neuron.row)
             made.label = made.called = f"{made.parent.label}.n{place[place.rindex('[') + 1 : -1]}"
         of.update(dict.fromkeys(neuron.inside, made))
     if of:
