@@ -6,12 +6,13 @@ An array of Values remembers the operation and the operands that it was computed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from micrograd.draw.formulas import counted
-from micrograd.draw.names import Names, is_array
+from micrograd.draw.names import is_array
 from micrograd.draw.records import Box, Graph, folded
 from micrograd.engine import Value
 
@@ -27,6 +28,10 @@ OPS = {  # NumPy's names for operations, and ours
 def with_arrays(drawn: Graph) -> Graph:
     """The same graph with a single box for each array.
 
+    An element of several arrays, such as both W and W.T, belongs to the first of them. Named arrays
+    come before those that are only remembered. An operation that a single array needs is inside its
+    box. If an element has been replaced, the memory of the array is out of date; the graph is not.
+
     >>> from micrograd.draw.graph import graph
     >>> from micrograd.arrays import values
     >>> W, x = values([[1.0, 2.0], [3.0, 4.0]]), values([1.0, -1.0])
@@ -37,147 +42,110 @@ def with_arrays(drawn: Graph) -> Graph:
     a2  @ ('a0', 'a1')
     v12  sum ('a2',)
     """
-    view = _ArrayView(drawn)
-    in_order = sorted(view.arrays, key=lambda each: int(view.node_of[each[1][0]].name[1:]))
-    boxes = [view.box(f"a{i}", *each) for i, each in enumerate(in_order)]
-    for value in drawn.values:
-        if value in view.reductions and value not in view.first_of:
-            op, operands, _ = view.computed([value], _memory(value))
-            boxes.append(view.node_of[value]._replace(op=op, operands=operands))
-    drawn = folded(replace(drawn, nodes=(*drawn.nodes, *view.constants), level="array"), boxes)
+    named, node_of = drawn.named, dict(zip(drawn.values, drawn.nodes, strict=True))
+    label_of = {id(array): label for label, array in reversed(named.arrays)}
+    arrays = [*_arrays(drawn.values, [array for _, array in named.arrays])]
+    groups: list[tuple[Any, list[Value]]] = []  # arrays with their elements, then reductions
+    home: dict[Value, int] = {}  # the group of each node inside
+    for array in arrays:
+        own = [v for v in _elements(array) if v in node_of and v not in home]
+        home.update(dict.fromkeys(own, len(groups)))
+        groups += [(array, own)] if own else []
+    n = len(groups)
+    kept = {x for thing in (*arrays, *drawn.values) for x in _memory(thing)[1] if not is_array(x)}
+    users: dict[Value, set[int]] = defaultdict(set)
+    for v in reversed(drawn.values):
+        if v not in home and (v._prev or v.is_constant):
+            (only, *others) = users[v] or {-1}
+            if only >= 0 and not others and v not in kept and node_of[v].kind != "result":
+                home[v] = only
+            elif _memory(v)[0]:
+                home[v] = len(groups)
+                groups.append((v, [v]))
+        for operand in v._prev:
+            users[operand].add(home.get(v, -1))
+    inside: dict[int, list[Value]] = defaultdict(list)
+    for v in drawn.values:
+        inside[home.get(v, -1)].append(v)
+    constants: list[Box] = []  # plain numbers and arrays among the operands
+
+    def called(v: Value) -> str:
+        return f"a{home[v]}" if home.get(v, n) < n else node_of[v].name
+
+    def given(thing: Any) -> Iterable[str]:
+        # The names of what an array remembers as an operand: Values, or a box of constants.
+        if elements := _elements(thing):
+            return dict.fromkeys(called(v) for v in elements if v in node_of)
+        box = Box(f"c{len(constants)}", kind="constant", data=thing, grad=0)
+        if is_array(thing) and thing.ndim:
+            label, data = label_of.get(id(thing), ""), tuple(thing.ravel().tolist())
+            box = Box(box.name, label, label, box.kind, "array", data=data, shape=thing.shape)
+        elif not isinstance(thing, (int, float)):
+            return []
+        constants.append(box)
+        return [box.name]
+
+    boxes = []
+    for k, (thing, elements) in enumerate(groups):
+        used = dict.fromkeys(called(o) for v in inside[k] for o in v._prev if home.get(o) != k)
+        op, things = _memory(thing)
+        operands = [name for x in things for name in given(x)]
+        if op and used.keys() <= {*operands}:
+            op = OPS.get(op, op)
+            if op == "**" and isinstance(things[1], (int, float)):  # as in the `_op` of a Value
+                op, operands = f"**{things[1]}", operands[:1]
+            operands = [name for name in operands if name in used or name[0] == "c"]
+        else:
+            op, operands = counted(sum(bool(v._prev) for v in inside[k]), "operation"), [*used]
+        nodes = [node_of[v] for v in dict.fromkeys([*elements, *inside[k]])]
+        box = nodes[0]._replace(op=op if operands else "", operands=tuple(operands))
+        if k < n:
+            label, mine = label_of.get(id(thing), ""), nodes[: len(elements)]
+            leaf = "input" if named.parameters.isdisjoint(elements) else "parameter"
+            is_result = any(node.kind == "result" for node in mine)
+            box = box._replace(
+                name=f"a{k}",
+                label=label,
+                short=named.short(label) if leaf == "parameter" else label,
+                kind=("result" if is_result else "operation") if operands else leaf,
+                level="array",
+                data=tuple(node.data for node in mine),
+                grad=tuple(node.grad for node in mine),
+                shape=thing.shape,
+                nodes=tuple(node.name for node in nodes),
+            )
+        boxes.append(box)
+    drawn = folded(replace(drawn, nodes=(*drawn.nodes, *constants), level="array"), boxes)
     # The parameters of a model, for example, are too many to draw one by one.
     rests: list[Box] = []
-    for kind in ("parameter", "input") if view.arrays else ():
-        loose = [box for box in drawn.nodes if (box.kind, box.level) == (kind, "op")]
+    for kind in ("parameter", "input") if arrays else ():
+        loose = tuple(box.name for box in drawn.nodes if (box.kind, box.level) == (kind, "op"))
         if len(loose) > LOOSE:
-            title, nodes = counted(len(loose), kind), tuple(box.name for box in loose)
-            rests.append(Box(f"r{len(rests)}", title, title, kind, "call", nodes=nodes))
+            title = counted(len(loose), kind)
+            rests.append(Box(f"r{len(rests)}", title, title, kind, "call", nodes=loose))
     return folded(drawn, rests)
 
 
-class _ArrayView:
-    # Which Values belong to which array. An element of several arrays, such as both W and W.T,
-    # belongs to the first of them. Named arrays come before those that are only remembered. Which
-    # arrays an array was computed from is read from the graph of its elements: if an element has
-    # been replaced, its memory is out of date, but the graph is right.
-
-    def __init__(self, drawn: Graph) -> None:
-        named: Names = drawn.named
-        self.named, self.results = named, set(drawn.results)
-        self.node_of = dict(zip(drawn.values, drawn.nodes, strict=True))
-        self.label_of = {id(array): label for label, array in reversed(named.arrays)}
-        self.reductions = {value for value in drawn.values if _memory(value)}
-        self.constants: list[Box] = []  # plain numbers and arrays among the operands
-        self.arrays: list[tuple[Any, list[Value]]] = []  # with their elements
-        self.first_of: dict[Value, Value] = {}  # the first element stands for its array
-        for array in _all_arrays(drawn.values, [array for _, array in named.arrays]):
-            own = [v for v in array.ravel() if v in self.node_of and v not in self.first_of]
-            if own:
-                self.arrays.append((array, own))
-                self.first_of.update(dict.fromkeys(own, own[0]))
-
-    def box(self, name: str, array: Any, elements: list[Value]) -> Box:
-        op, operands, inside = self.computed(elements, _memory(array))
-        label = self.label_of.get(id(array), "")
-        leaf = "input" if self.named.parameters.isdisjoint(elements) else "parameter"
-        nodes = [self.node_of[v] for v in elements]
-        is_result = any(node.name in self.results for node in nodes)
-        return Box(
-            name=name,
-            label=label,
-            short=self.named.short(label) if leaf == "parameter" else label,
-            kind=("result" if is_result else "operation") if operands else leaf,
-            level="array",
-            op=op if operands else "",
-            operands=operands,
-            data=tuple(node.data for node in nodes),
-            grad=tuple(node.grad for node in nodes),
-            shape=array.shape,
-            nodes=tuple(self.node_of[v].name for v in (*elements, *inside)),
-        )
-
-    def computed(
-        self, elements: list[Value], memory: Any
-    ) -> tuple[str, tuple[str, ...], list[Value]]:
-        # The operation, the names of the operands, and the Values between these and the elements.
-        op, things = memory or ("", [])
-        given = [name for thing in things for name in self._given(thing)]
-        reached, inside = self._walk(elements, given)
-        if memory is None or not reached.keys() <= set(given):
-            reached, inside = self._walk(elements, map(self._name, self.reductions))
-            return counted(len(inside), "operation"), tuple(reached), inside
-        op = OPS.get(op, op)
-        if op == "**" and isinstance(things[1], (int, float)):  # as in the `_op` of a Value
-            op, given = f"**{things[1]}", given[:1]
-        return op, tuple(name for name in given if name in reached or name[0] == "c"), inside
-
-    def _name(self, value: Value) -> str:
-        return self.node_of[self.first_of.get(value, value)].name
-
-    def _given(self, thing: Any) -> Iterable[str]:
-        # The names of what an array remembers as an operand: Values, or a box of constants.
-        if isinstance(thing, Value) or _has_values(thing):
-            values = [thing] if isinstance(thing, Value) else thing.ravel()
-            return dict.fromkeys(self._name(v) for v in values if v in self.node_of)
-        name, label = f"c{len(self.constants)}", self.label_of.get(id(thing), "")
-        if is_array(thing) and thing.ndim:
-            data = tuple(thing.ravel().tolist())
-            box = Box(
-                name, label, label, "constant", "array", data=data, grad=(), shape=thing.shape
-            )
-        elif isinstance(thing, (int, float)):
-            box = Box(name, kind="constant", data=thing, grad=0)
-        else:
-            return []
-        self.constants.append(box)
-        return [name]
-
-    def _walk(
-        self, elements: list[Value], ends: Iterable[str]
-    ) -> tuple[dict[str, None], list[Value]]:
-        # The arrays, leaves and ends that the elements were computed from, and what is in between.
-        names = set(ends)
-        reached: dict[str, None] = {}
-        inside: list[Value] = []
-        seen, waiting = set(elements), list(elements)
-        while waiting:
-            for operand in waiting.pop()._prev:
-                if operand in seen:
-                    continue
-                seen.add(operand)
-                name = self._name(operand)
-                is_leaf = not operand._prev and not operand.is_constant
-                if is_leaf or operand in self.first_of or name in names:
-                    reached[name] = None
-                elif operand._prev:
-                    inside.append(operand)
-                    waiting.append(operand)
-        return reached, inside
-
-
-def _all_arrays(values: Iterable[Value], arrays: Sequence[Any]) -> Iterator[Any]:
+def _arrays(values: Iterable[Value], arrays: Iterable[Any]) -> Iterator[Any]:
     # These arrays, then all arrays that they or the Values were computed from, without duplicates.
-    waiting = [*reversed(arrays)]
-    for value in values:
-        waiting[:0] = _operands(value)
+    waiting = [*arrays, *(x for value in values for x in _memory(value)[1])]
     seen: set[int] = set()
-    while waiting:
-        array = waiting.pop()
-        if id(array) not in seen and _has_values(array):
+    for array in waiting:
+        if id(array) not in seen and is_array(array) and _elements(array):
             seen.add(id(array))
             yield array
-            waiting[:0] = _operands(array)
+            waiting += _memory(array)[1]
 
 
 def _memory(thing: Any) -> Any:
-    # What an array or the Value of a reduction remembers: the operation and its operands, or None.
-    return getattr(thing, "_made_from", None)
+    # What an array or the Value of a reduction remembers: the operation and its operands.
+    return getattr(thing, "_made_from", None) or ("", ())
 
 
-def _operands(thing: Any) -> list[Any]:
-    memory = _memory(thing)
-    return [x for x in memory[1] if is_array(x)] if memory else []
-
-
-def _has_values(thing: Any) -> bool:
-    return is_array(thing) and str(thing.dtype) == "object" and thing.ndim > 0
+def _elements(thing: Any) -> list[Value]:
+    # The Values in a Value or an array.
+    if isinstance(thing, Value):
+        return [thing]
+    if is_array(thing) and str(thing.dtype) == "object" and thing.ndim > 0:
+        return [v for v in thing.ravel() if isinstance(v, Value)]
+    return []

@@ -32,77 +32,64 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import count, islice
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any
 
 from micrograd import core, engine
-from micrograd.draw.foreign import LOOKED_FOR, is_foreign
+from micrograd.draw.foreign import attribute, is_foreign
 from micrograd.draw.formulas import sign
 from micrograd.engine import Value
 
-P = ParamSpec("P")
-R = TypeVar("R")
 Place = tuple[types.CodeType, int]  # where something is called: the code and the instruction
 
 PACKAGE = os.path.dirname(engine.__file__) + os.sep
 SHOWN = (PACKAGE + "nn.py", PACKAGE + "losses.py")  # the rest of the package is hidden
-OURS = (PACKAGE, os.path.dirname(core.__file__) + os.sep)
 LIBRARIES = tuple(
-    {sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
+OTHERS = (PACKAGE, os.path.dirname(core.__file__) + os.sep, *LIBRARIES, "<frozen")
 HIDDEN, PLACE, CALL = range(3)  # what a frame is: nothing, a place in the source, or a call as well
 OPERATORS = {ast.MatMult: "@", ast.Mult: "*", ast.Add: "+", ast.Sub: "-", ast.Div: "/"}
 GENERIC = ("forward", "__call__", "call")  # names that say nothing: the object is what is called
+DETACH = Value.detach.__code__  # makes a leaf that is no input
+GENERATOR = 0x20 | 0x80 | 0x200  # flags of code: a generator, a coroutine, or both
 
 
 class Call:
     """One call of a function, which made nodes of a graph.
 
     Attributes:
-        code: the code of the function.
+        kind: the class of its object if it is a call of this object, else the function's name.
+        name: the attribute that was called, such as query in `self.query(x)`, else the kind.
         place: where it was called.
         parent: the call in which that was, or None.
         number: calls and nodes are numbered in the order in which they were made.
     """
 
-    __slots__ = ("_called", "_self", "code", "number", "parent", "place")
+    __slots__ = ("_self", "kind", "name", "number", "parent", "place")
 
     def __init__(
         self, frame: types.FrameType, place: Place | None, parent: Call | None, number: int
     ) -> None:
-        self.code, self.place, self.parent, self.number = frame.f_code, place, parent, number
-        # hidden calls in between would be what the source at this place calls
-        direct = place is not None and frame.f_back is not None and frame.f_back.f_code is place[0]
-        generic = self.code.co_name in GENERIC
-        self._called = _called(*place) if place and (direct or generic) else ()
-        self._self: Any = None
-        if self.code.co_argcount and self.code.co_varnames[0] == "self":
+        self.place, self.parent, self.number = place, parent, number
+        code, self.kind = frame.f_code, frame.f_code.co_name
+        self._self: Callable[[], Any] = lambda: None
+        if code.co_argcount and code.co_varnames[0] == "self":
             # a strong reference could be a cycle, if a model keeps its last output
             with suppress(KeyError, TypeError):
                 self._self = weakref.ref(frame.f_locals["self"])
+            if self.kind in GENERIC:
+                self.kind = type(frame.f_locals.get("self")).__name__
+        called = [name for name in written(*place) if name not in GENERIC] if place else []
+        # hidden calls in between would be what the source at this place calls
+        is_direct = code.co_name in GENERIC or (
+            place and place[0] is getattr(frame.f_back, "f_code", None)
+        )
+        self.name = called[-1] if called[1:] and is_direct else self.kind
 
     @property
     def owner(self) -> Any:
         """The object whose method it is; None if there is none, or if it no longer exists."""
-        return self._self and self._self()
-
-    @property
-    def name(self) -> str:
-        """The attribute that was called, such as query in `self.query(x)`, else the function."""
-        called = list(self._called)
-        if self.code.co_name not in GENERIC:
-            return called[-1] if len(called) > 1 else self.code.co_name
-        while called and called[-1] in GENERIC:
-            called.pop()
-        return called[-1] if len(called) > 1 else self.kind
-
-    @property
-    def kind(self) -> str:
-        """The class of its object if it is a call of this object, else the function's name."""
-        if self.code.co_name in GENERIC and self.owner is not None:
-            return type(self.owner).__name__
-        if self.code.co_name in GENERIC and "." in self.code.co_qualname:
-            return self.code.co_qualname.split(".")[-2]
-        return self.code.co_name
+        return self._self()
 
 
 def path_of(node: Any) -> list[Call]:
@@ -132,10 +119,6 @@ def is_called(nodes: Iterable[Any]) -> bool:
     return any(noted(node)[2] > 0 for node in nodes)
 
 
-@overload
-def calls() -> Watch: ...
-@overload
-def calls(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R: ...
 def calls(function: Any = None, *arguments: Any, **named: Any) -> Any:
     """The result of `function(*arguments)`, drawn by the functions that were called.
 
@@ -178,8 +161,7 @@ class Watch:
         self._base = sys._getframe(1)
         self._frames: dict[types.FrameType, Call] = {}  # the calls that are running
         self._operands: dict[type, str] = {Value: "_prev"}  # attribute of each class of nodes
-        self._kinds: dict[int, int] = {}  # of code by its id: the hash of code is slow
-        self._codes: list[types.CodeType] = []
+        self._kinds: dict[int, Any] = {}  # of code by its id: the hash of code is slow
         self._numbers = count(1)
         self._is_open = True
         threading.setprofile(self._returned)
@@ -199,12 +181,15 @@ class Watch:
         if not self._is_open:  # a thread that outlives the block
             sys.setprofile(None)
             return
-        kind = type(result)
-        operands = self._operands.get(kind)
+        operands = self._operands.get(type(result))
         if operands is None:
-            operands = self._operands[kind] = self._operands_in(result, kind)
+            operands = "_prev" if isinstance(result, Value) else ""
+            with suppress(Exception):  # looking at a property runs it
+                operands = operands or (attribute(result, "operands") * is_foreign(result))
+            self._operands[type(result)] = operands
         is_new = bool(operands) and noted(result)[2] < 0
-        if is_new and (getattr(result, operands, None) or frame.f_code is DETACH):
+        kept = getattr(result, operands, None) if is_new else None
+        if is_new and (frame.f_code is DETACH or (kept is not None and len(kept))):
             note = (*self._around(frame), next(self._numbers))
             try:
                 result._called = note
@@ -213,144 +198,82 @@ class Watch:
         if not frame.f_code.co_flags & GENERATOR:  # a generator also returns when it yields
             self._frames.pop(frame, None)
 
-    def _operands_in(self, result: Any, kind: type) -> str:
-        # The attribute with the operands of a node; '' if the result is not a node.
-        found = "_prev"
-        if not isinstance(result, Value):
-            # only what an object really keeps: looking at a property would run it
-            kept = {*getattr(result, "__dict__", ())}
-            kept = kept.union(*(vars(base).get("__slots__", ()) for base in kind.__mro__))
-            if any(kept.isdisjoint(LOOKED_FOR[what]) for what in ("data", "grad", "operands")):
-                return ""
-            if not is_foreign(result):
-                return ""
-            found = next(name for name in LOOKED_FOR["operands"] if name in kept)
-        self._codes += (methods := _methods(kind))
-        self._kinds |= dict.fromkeys(map(id, methods), HIDDEN)
-        return found
-
-    def _kind_of(self, frame: types.FrameType) -> int:
-        code = frame.f_code
-        first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-        if isinstance(first, Value) and code in _methods(type(first)):  # of a subclass, say
-            return HIDDEN
-        return _kind(code)
-
     def _around(self, frame: types.FrameType) -> tuple[Call | None, Place | None]:
         # The innermost call and the place in it. Calls that are not yet known are created.
-        new: list[types.FrameType] = []  # the innermost first
-        places: list[Place | None] = []  # of the node, then of each new call
-        place: Place | None = None
+        running: list[types.FrameType] = []  # the innermost first
+        places: list[Place | None] = [None]  # in each of these, and in the known call around them
         around: Call | None = None
         below: types.FrameType | None = frame
-        while below is not None:
+        while below is not None and around is None:
             code = below.f_code
-            kind = self._kinds.get(id(code))
-            if kind is None:
-                self._codes.append(code)  # no other code may get its id
-                kind = self._kinds[id(code)] = self._kind_of(below)
-            place = None if kind == HIDDEN else place or (code, below.f_lasti)
+            if id(code) not in self._kinds:
+                self._kinds[id(code)] = self._kind(below), code  # no other code may get its id
+            kind, _ = self._kinds[id(code)]
+            places[-1] = None if kind == HIDDEN else places[-1] or (code, below.f_lasti)
             if below is self._base:
                 break
             if kind == CALL:
-                places.append(place)
-                place = None
-                if (known := self._frames.get(below)) is not None:
-                    around = known
-                    break
-                new.append(below)
+                around = self._frames.get(below)
+                running.append(below)
+                places.append(None)
             below = below.f_back
-        places.append(place)
-        for running, called_at in reversed(list(zip(new, places[1:], strict=False))):
-            call = Call(running, called_at, around, next(self._numbers))
-            around = self._frames[running] = call
+        for new, called_at in reversed([*zip(running, places[1:], strict=False)]):
+            if new not in self._frames:
+                self._frames[new] = Call(new, called_at, around, next(self._numbers))
+            around = self._frames[new]
         return around, places[0]
 
-
-DETACH = Value.detach.__code__  # makes a leaf that is no input
-GENERATOR = 0x20 | 0x80 | 0x200  # flags of code: a generator, a coroutine, or both
-
-
-def _methods(kind: type) -> set[types.CodeType]:
-    # The code of the operations of a class of nodes: they get no boxes.
-    found = set()
-    for base in kind.__mro__:
-        for method in vars(base).values():
-            function = getattr(method, "__func__", getattr(method, "fget", method))
-            if code := getattr(function, "__code__", None):
-                found.add(code)
-    return found
-
-
-def _kind(code: types.CodeType) -> int:
-    file, name = code.co_filename, code.co_name
-    if file.startswith(OURS) and file not in SHOWN:
-        return HIDDEN
-    if file.startswith((*LIBRARIES, "<frozen")) and file not in SHOWN:
-        return HIDDEN
-    if name.startswith("__") and name.endswith("__") and name != "__call__":
-        return HIDDEN
-    return PLACE if name.startswith("<") and name != "<lambda>" else CALL
+    def _kind(self, frame: types.FrameType) -> int:
+        file, name = frame.f_code.co_filename, frame.f_code.co_name
+        if file.startswith(OTHERS) and file not in SHOWN:
+            return HIDDEN
+        if name.startswith("__") and name.endswith("__") and name != "__call__":
+            return HIDDEN
+        if frame.f_code.co_varnames[:1] == ("self",):  # an operation of a class of nodes
+            node = frame.f_locals.get("self")
+            if isinstance(node, Value) or self._operands.get(type(node)):
+                return HIDDEN
+        return PLACE if name.startswith("<") and name != "<lambda>" else CALL
 
 
 # ---- Names from the source
 
 
 @cache
-def _called(code: types.CodeType, instruction: int) -> tuple[str, ...]:
-    # What is called at a place: ('self', 'query') for self.query(x); () without source.
-    expression = parsed(code, instruction)
-    if not isinstance(expression, ast.Call):
+def written(code: types.CodeType, instruction: int) -> tuple[str, ...]:
+    """What is called at a place: ('self', 'query') for self.query(x), or ('@',) for X @ W.
+
+    It is () for anything else, and without the source.
+    """
+    thing: Any = None
+    with suppress(SyntaxError, ValueError, TypeError, IndexError):
+        line, last, start, end = next(islice(code.co_positions(), instruction // 2, None))
+        lines = [
+            text.encode() for text in linecache.getlines(code.co_filename)[(line or 1) - 1 : last]
+        ]
+        lines[-1] = lines[-1][:end]
+        lines[0] = lines[0][start:]
+        thing = ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
+    if isinstance(thing, ast.BinOp):
+        return (sign(OPERATORS.get(type(thing.op), "")),)
+    if not isinstance(thing, ast.Call):
         return ()
-    thing: Any = expression.func
     names: list[str] = []
+    thing = thing.func
     while isinstance(thing, ast.Attribute):
-        names.append(thing.attr)
+        names.insert(0, thing.attr)
         thing = thing.value
     if isinstance(thing, ast.Name):
-        names.append(thing.id)
-    elif names:
-        names.append("")  # something that has no name, as in layers[0].forward(x)
-    return tuple(reversed(names))
+        return thing.id, *names
+    return ("", *names) if names else ()  # no name, as in layers[0].forward(x)
 
 
-@cache
-def parsed(code: types.CodeType, instruction: int) -> ast.expr | None:
-    """The expression at a place, or None without source text."""
-    where = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
-    line, last, start, end = where
-    if line is None or last is None or start is None or end is None:
-        return None
-    lines = [text.encode() for text in linecache.getlines(code.co_filename)[line - 1 : last]]
-    if len(lines) != last - line + 1:
-        return None
-    lines[-1] = lines[-1][:end]
-    lines[0] = lines[0][start:]
-    try:
-        return ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-
-
-def written_as(code: types.CodeType, instruction: int) -> str:
-    """What is written at a place: '@' for `X @ W`, 'mean' for `P.mean()`, or ''."""
-    expression = parsed(code, instruction)
-    if isinstance(expression, ast.BinOp):
-        return sign(OPERATORS.get(type(expression.op), ""))
-    return (_called(code, instruction) or ("",))[-1]
-
-
-def owners(nodes: Iterable[Any]) -> Iterator[Any]:
+def owners(nodes: Iterable[Any]) -> Iterable[Any]:
     """The objects whose methods the outermost calls were, such as a model."""
-    seen: set[int] = set()
-    for call in dict.fromkeys(noted(node)[0] for node in nodes):
-        outermost = None
-        while call is not None:
-            outermost = call if call.owner is not None else outermost
-            call = call.parent
-        if outermost is not None and id(outermost.owner) not in seen:
-            seen.add(id(outermost.owner))
-            yield outermost.owner
+    made = {noted(node)[0]: node for node in nodes}.values()  # a node of each call
+    objects = ([call.owner for call in path_of(node)] for node in made)
+    outermost = [next((x for x in each if x is not None), None) for each in objects]
+    return {id(x): x for x in outermost if x is not None}.values()
 
 
 def roles(call: Any) -> Iterator[str]:

@@ -31,14 +31,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import permutations
 from typing import Any
 
 from micrograd.core.errors import FAILURES
 from micrograd.core.node import Own, operations
 from micrograd.core.numbers import as_number
 from micrograd.derivatives import again, local_derivatives, replayed, shares
-from micrograd.draw.names import Names, is_array, is_model, kept
+from micrograd.draw.names import Names, found, is_array, is_model
 from micrograd.engine import Value, topological_order
 
 UNKNOWN = (
@@ -65,28 +64,26 @@ def is_foreign(thing: Any) -> bool:
     """
     if isinstance(thing, (Value, type)):
         return False
-    return all(_name(thing, what) for what in ("data", "grad", "operands"))
+    return all(attribute(thing, what) for what in ("data", "grad", "operands"))
 
 
-def _name(node: Any, what: str) -> str:
-    # The attribute in which a node keeps its data, grad, ...; '' if there is none.
+def attribute(node: Any, what: str) -> str:
+    """The attribute in which a node keeps its data, grad, ...; '' if there is none."""
     for name in LOOKED_FOR[what]:
-        if hasattr(node, name) and _fits(getattr(node, name), what):
-            return name
-    return next((name for name in LOOKED_FOR[what] if name in KNOWN and hasattr(node, name)), "")
+        if hasattr(node, name):
+            x = getattr(node, name)
+            if what in ("data", "grad"):
+                fits = as_number(x) is not NotImplemented
+            else:
+                fits = hasattr(x, "__len__") and isinstance(x, str) == (what == "op")
+            if fits or name in KNOWN:
+                return name
+    return ""
 
 
-def _fits(x: Any, what: str) -> bool:
-    if what in ("data", "grad"):
-        return as_number(x) is not NotImplemented
-    if what == "op":
-        return isinstance(x, str)
-    return hasattr(x, "__len__") and hasattr(x, "__iter__") and not isinstance(x, str)
-
-
-def _found(node: Any, what: str) -> Any:
+def _kept(node: Any, what: str) -> Any:
     # What a node keeps there, or None.
-    name = _name(node, what)
+    name = attribute(node, what)
     return getattr(node, name) if name else None
 
 
@@ -103,139 +100,103 @@ def as_ours(root: Any, *others: Any) -> list[Any]:
         TypeError: the data of a node is not a real number.
         ValueError: the graph has a cycle.
     """
-    roots = _listed(root)
-    foreign = [node for node in roots if is_foreign(node)] if isinstance(roots, list) else []
+    roots = root.tolist() if is_array(root) else root
+    foreign = [x for x in (roots if isinstance(roots, (list, tuple)) else [root]) if is_foreign(x)]
     if not foreign:
         return [root, *others]
     copy_of = _copies(foreign)
-    replaced = [_replaced(thing, copy_of) for thing in (root, *others)]
-    for thing, given in zip(replaced, (root, *others), strict=True):
-        if isinstance(given, Mapping):
-            for name, model in given.items():
-                if isinstance(name, str) and is_model(model):  # the paths of its parameters
-                    parts = kept(model, lambda x: id(x) in copy_of)
-                    thing.update((f"{name}.{path}", copy_of[id(v)]) for path, v in parts)
-            # names from the user replace labels of the engine
-            for value in Names(thing).label_of.keys() & set(copy_of.values()):
-                value.label = ""
-    return replaced
-
-
-def _listed(thing: Any) -> Any:
-    # An array or a collection as a list, a single node as a list of one.
-    if is_array(thing):
-        return thing.tolist()
-    if isinstance(thing, (list, tuple, set, frozenset)):
-        return list(thing)
-    return [thing] if is_foreign(thing) else thing
+    return [_replaced(thing, copy_of) for thing in (root, *others)]
 
 
 def _replaced(thing: Any, copy_of: Mapping[int, Value]) -> Any:
-    if isinstance(thing, Mapping):  # such as names; dicts inside it are not searched
-        return {
-            copy_of.get(id(key), key): entry
-            if isinstance(entry, Mapping)
-            else _replaced(entry, copy_of)
-            for key, entry in thing.items()
-        }
-    if isinstance(thing, (list, tuple, set, frozenset)) or is_array(thing):
-        return [_replaced(entry, copy_of) for entry in _listed(thing)]
-    return copy_of.get(id(thing), thing)
+    if is_array(thing):
+        thing = thing.tolist()
+    if isinstance(thing, (list, tuple, set, frozenset)):
+        return [_replaced(entry, copy_of) for entry in thing]
+    if not isinstance(thing, Mapping):
+        return copy_of.get(id(thing), thing)
+    ours: dict[Any, Any] = {}  # such as names; dicts inside it are not searched
+    for key, entry in thing.items():
+        is_dict = isinstance(entry, Mapping)
+        ours[copy_of.get(id(key), key)] = entry if is_dict else _replaced(entry, copy_of)
+        if isinstance(key, str) and is_model(entry):  # the paths of its parameters
+            inside = found(entry, key, is_node=lambda x: id(x) in copy_of)
+            ours |= {path: copy_of[id(x)] for path, x, _ in inside if id(x) in copy_of}
+    for value in Names(ours).label_of.keys() & {*copy_of.values()}:
+        value.label = ""  # names from the user replace labels of the engine
+    return ours
 
 
 def _copies(roots: Sequence[Any]) -> dict[int, Value]:
     # Our Value for each node. Nodes are told apart by id(): a class may define its own equality.
-    nodes: dict[int, Any] = {}
+    edges: dict[int, Any] = {}  # each node, its operands and its local derivatives
     waiting = list(roots)
     while waiting:
         node = waiting.pop()
-        if id(node) not in nodes:
-            nodes[id(node)] = node
-            waiting += _operands(node)
-    copy_of = {key: _leaf(node) for key, node in nodes.items()}
-    edges = {key: _edges(node) for key, node in nodes.items()}
-    for key, (operands, _) in edges.items():
+        if id(node) not in edges:
+            edges[id(node)] = node, *_edges(node)
+            waiting += edges[id(node)][1]
+    copy_of = {key: _leaf(node) for key, (node, *_) in edges.items()}
+    for key, (_, operands, _) in edges.items():
         copy_of[key]._prev = tuple(copy_of[id(operand)] for operand in operands)
     key_of = {copy: key for key, copy in copy_of.items()}
     for copy in topological_order(*(copy_of[id(root)] for root in roots)):
         if copy._prev:
-            key = key_of[copy]
-            _give_rule(copy, nodes[key], edges[key][1])
+            node, _, slopes = edges[key_of[copy]]
+            _give_rule(copy, node, slopes)
     return copy_of
 
 
 def _leaf(node: Any) -> Value:
     if not is_foreign(node) and as_number(node) is not NotImplemented:
         return Value(node)  # a plain number among the operands
-    label = getattr(node, "label", "")
-    copy = Value(_found(node, "data"), label=label if isinstance(label, str) else "")
+    label, grad = getattr(node, "label", ""), as_number(_kept(node, "grad"))
+    copy = Value(_kept(node, "data"), label=label if isinstance(label, str) else "")
     copy._copy_of = node  # type: ignore[attr-defined]  # it knows the calls that made it
-    grad = as_number(_found(node, "grad"))
     copy.grad = 0 if grad is NotImplemented else grad
     return copy
 
 
-# ---- 1. Operands and local derivatives
-
-
-def _operands(node: Any) -> list[Any]:
-    given = _found(node, "operands")
-    return [] if given is None else list(given)
-
-
-def _is_set(node: Any) -> bool:
-    return isinstance(_found(node, "operands"), (set, frozenset))
-
-
 def _edges(node: Any) -> tuple[list[Any], list[Any] | None]:
     # The operands in order, and the local derivatives if they are known.
-    operands, slopes = _operands(node), _found(node, "slopes")
+    kept, slopes, notes = _kept(node, "operands"), _kept(node, "slopes"), []
+    operands = [] if kept is None else list(kept)  # an array has no truth value
     if slopes is not None and len(slopes) == len(operands):
         return operands, list(slopes)
-    try:
+    with suppress(Exception):  # whatever such an engine may raise
         # the ledger cannot be added to a number, so a `_backward` that calls others fails
-        notes = replayed(node, operands, 1.0, lambda: node._backward(), lambda v: _name(v, "grad"))
-    except Exception:  # whatever such an engine may raise
-        notes = []
+        run = node._backward
+        notes = replayed(node, operands, 1.0, lambda: run(), lambda v: attribute(v, "grad"))
     if not notes:
         return operands, None
-    used = [operand for operand, _ in notes]
-    if _is_set(node) and {*map(id, used)} == {*map(id, operands)}:
-        return used, [contribution for _, contribution in notes]
+    if isinstance(kept, (set, frozenset)) and {id(v) for v, _ in notes} == {*map(id, operands)}:
+        return [operand for operand, _ in notes], [contribution for _, contribution in notes]
     places = [*map(id, operands)]
     received = {key: tuple(d for v, d in notes if id(v) == key) for key in places}
     share = {key: shares(entries, places.count(key)) for key, entries in received.items()}
     return operands, [next(share[key]) for key in places]
 
 
-# ---- 2. Rules
-
-
 def _give_rule(copy: Value, node: Any, slopes: list[Any] | None) -> None:
-    # Gives a copy its operation and its closure.
-    op = _found(node, "op") or ""
-    has_order = slopes is not None or not _is_set(node) or len(copy._prev) > 2  # ours take 1 or 2
-    orders = [copy._prev] if has_order else permutations(copy._prev)
-    names = list(_names(op, type(node), copy, slopes))
-    tried = [_twin(name, operands, copy, slopes) for operands in orders for name in names]
+    # Gives a copy its operation and its closure: ours, if just one of ours fits.
+    op = _kept(node, "op") or ""
+    tried = [_twin(name, copy, slopes) for name in _candidates(op, type(node), copy, slopes)]
     fitting = [twin for twin in tried if twin is not None]
-    if len({twin._op for twin in fitting}) == 1:
-        twin = fitting[0]
-        copy._prev, copy._op, copy._chain_rule = twin._prev, twin._op, twin._chain_rule
+    if len(fitting) == 1:
+        (twin,) = fitting
+        copy._op, copy._chain_rule = twin._op, twin._chain_rule
     else:
-        copy._op = op or "?"
-        copy._chain_rule = _Slopes(slopes)
+        copy._op, copy._chain_rule = op or "?", _Slopes(slopes)
     if hasattr(node, "_backward"):
         copy.__dict__["_written"] = node._backward  # a page shows its text
 
 
-def _names(op: str, kind: type, copy: Value, slopes: list[Any] | None) -> Iterator[str]:
+def _candidates(op: str, kind: type, copy: Value, slopes: list[Any] | None) -> Iterator[str]:
     # The names of our operations that could be this one.
     if op:
-        plain = op.strip("_").lower()
         known = {f.__name__.strip("_"): name for name, f in operations.items()}
         known |= {name.lower(): name for name in operations}
-        yield known.get(plain, op)
+        yield known.get(op.strip("_").lower(), op)
         return
     yield from (name for name, f in operations.items() if hasattr(kind, f.__name__))
     if slopes and len(copy._prev) == 1 and copy.data and hasattr(kind, "__pow__"):
@@ -244,17 +205,15 @@ def _names(op: str, kind: type, copy: Value, slopes: list[Any] | None) -> Iterat
             yield f"**{exponent:g}"
 
 
-def _twin(
-    name: str, operands: Sequence[Value], copy: Value, slopes: list[Any] | None
-) -> Value | None:
+def _twin(name: str, copy: Value, slopes: list[Any] | None) -> Value | None:
     # Our operation of this name, if it gives the same number and the same derivatives.
     with suppress(*FAILURES):
-        twin = again(name, operands)
+        twin = again(name, copy._prev)
         pairs = [(twin.data, copy.data)]
         if slopes is not None:
             pairs += zip(local_derivatives(twin), slopes, strict=True)
         same = all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)
-        return twin if same and twin._prev == operands else None  # no_grad() leaves out operands
+        return twin if same and twin._prev == copy._prev else None  # no_grad() leaves out operands
     return None
 
 

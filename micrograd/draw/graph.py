@@ -8,14 +8,6 @@
     ...     print(node.name, node.label, node.kind, node.data, node.op, node.operands)
     v0 a input 3.0  ()
     v1 square result 9.0 * ('v0', 'v0')
-
-A large graph is easier to read by its parts: `at_level` has one box for all operations of a neuron,
-of a layer with all its examples, or of an array.
-
-    >>> from micrograd.nn import MLP
-    >>> whole = graph(MLP(2, [3, 1])([1.0, -1.0]))
-    >>> len(whole.nodes), len(at_level(whole, "neuron").nodes), len(at_level(whole, "layer").nodes)
-    (36, 6, 4)
 """
 
 from __future__ import annotations
@@ -27,23 +19,21 @@ from micrograd.draw.array_level import with_arrays
 from micrograd.draw.calls import is_called, owners
 from micrograd.draw.chain_rule import with_tangents
 from micrograd.draw.foreign import LOOKED_FOR
-from micrograd.draw.hierarchy import MOST, Hierarchy, columns
+from micrograd.draw.hierarchy import Hierarchy
 from micrograd.draw.names import Names, is_array
-from micrograd.draw.records import Box, Graph
+from micrograd.draw.parts import MOST
+from micrograd.draw.records import Box, Graph, columns
 from micrograd.engine import Value, topological_order
 
 LEVELS = ("op", "neuron", "layer", "array")
+NEEDED = ("data", "grad", "operands")  # of a Value of another engine
 READABLE = 40  # cards: a larger drawing is hard to follow
 LONGEST = 16  # cards that follow one another: about 2,500 pixels
 LARGEST = 2000  # nodes: about 3 MB of SVG, and a layout that takes seconds
 FARTHEST = 40_000  # columns that all arrows cross together: more would take Graphviz minutes
 
 
-def graph(
-    *results: Any,
-    names: Mapping[str, Any] | None = None,
-    parameters: Any = (),
-) -> Graph:
+def graph(*results: Any, names: Mapping[str, Any] | None = None, parameters: Any = ()) -> Graph:
     """The records of all nodes that lead to the results.
 
     A leaf is a constant if it was a plain number beside an operator, a parameter if a model in
@@ -51,12 +41,11 @@ def graph(
 
     Args:
         *results: Values, or arrays of Values.
-        names: a dict of variables, usually `locals()`, that gives Values their labels. If a Value
-            has several names, a variable's comes before that in a list, and then the first is used;
-            names that begin with `_` are ignored. An entry of a list, tuple or array is called
-            `w[0]`, for example, and a parameter of a Module `model.layers[0].neurons[1].b`. A list
-            or tuple gives names only if all its Values are leaves. A `label` set by hand takes
-            precedence.
+        names: a dict of variables, usually `locals()`, that gives Values their labels. An entry of
+            a list, tuple or array is called `w[0]`, for example, and a parameter of a Module
+            `model.layers[0].neurons[1].b`; a variable's own name comes before these. Names that
+            begin with `_` are ignored, and so are lists with results of operations. A `label` set
+            by hand takes precedence.
         parameters: Values that are parameters although no Module owns them, or lists of these.
 
     Raises:
@@ -72,12 +61,12 @@ def graph(
     named.arrays += [("", result) for result in results if is_array(result)]
     order = topological_order(*roots)
     for owner in owners(order):
-        named.add_parameters_of(owner, type(owner).__name__)
+        named.add(owner, type(owner).__name__, is_owned=True)
     notes = (getattr(value, "_made_by", None) for value in order)
     modules = {id(note[0]): note[0] for note in notes if note}.values()
     unnamed = [m for m in modules if not named.path_of.keys() >= {*m.parameters()}]
     for k, module in enumerate(unnamed):
-        named.add_parameters_of(module, f"L{k}" if unnamed[1:] else type(module).__name__)
+        named.add(module, f"L{k}" if unnamed[1:] else type(module).__name__, is_owned=True)
     name_of = {value: f"v{i}" for i, value in enumerate(order)}
     nodes = []
     for value, name in name_of.items():
@@ -99,33 +88,22 @@ def roots_of(results: Sequence[Any]) -> dict[Value, None]:
 
     Raises:
         TypeError: a result is neither a Value nor an array of Values.
-
-    >>> list(roots_of([Value(1.0)]))
-    [Value(data=1.0, grad=0)]
     """
     found: dict[Value, None] = {}
     for result in results:
-        inside = result.ravel().tolist() if is_array(result) and result.size else [result]
-        for root in inside:
+        for root in result.ravel().tolist() if is_array(result) and result.size else [result]:
             if not isinstance(root, Value):
-                raise _not_a_value(root)
+                fix = "pass the result of a computation, or one entry of a list of results"
+                if hasattr(type(root), "named_parameters"):
+                    fix = "draw its output, draw_dot(model(x)), or the model: draw_network(model)"
+                elif type(root).__module__ != "builtins":
+                    known = (f"{x} ({', '.join(LOOKED_FOR[x])})" for x in NEEDED)
+                    fix += f". A Value of another engine is known by its {'; '.join(known)}"
+                raise TypeError(
+                    f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: {fix}"
+                )
             found[root] = None
     return found
-
-
-def _not_a_value(root: Any) -> TypeError:
-    if hasattr(type(root), "named_parameters"):
-        return TypeError(
-            f"a graph starts from a Value, got the model {root!r:.40}: draw its output with "
-            "draw_dot(model(x)), or the network itself with draw_network(model)"
-        )
-    wanted = (f"{x} ({', '.join(LOOKED_FOR[x])})" for x in ("data", "grad", "operands"))
-    return TypeError(
-        f"a graph starts from a Value, got {type(root).__name__} {root!r:.40}: pass the result of "
-        "a computation, or one entry of a list of results"
-        + f". A Value of another engine is known by its {'; '.join(wanted)}"
-        * (type(root).__module__ != "builtins")
-    )
 
 
 # ---- the level at which a graph is drawn
@@ -149,19 +127,11 @@ def readable(
 ) -> tuple[Graph, list[str]]:
     """The graph as detailed as a reader can still follow, and captions that say what was chosen.
 
-    By default, a graph whose program was watched by `calls` is drawn by its functions, with at most
-    25 cards. Any other graph is drawn operation by operation, neuron by neuron, layer by layer or
-    array by array: the first of these with at most 40 cards, 16 in a row. If none has, or if a
-    network was called for several examples, it is drawn by its parts, with at most 25 cards. A
-    level that the caller chooses is used unless the graph is too large to lay out.
-
-    Args:
-        results: Values, or arrays of Values.
-        names: as in `graph`.
-        level: the level that the caller chose, or None: one of LEVELS, a depth, or the name of a
-            function or part.
-        parameters: as in `graph`.
-        tangents: of leaves, if boxes have tangents instead of gradients.
+    By default, a graph that `calls` watched is drawn by its functions, with at most 25 cards; any
+    other one operation by operation, neuron by neuron, layer by layer or array by array: the first
+    of these with at most 40 cards, 16 in a row. If none has, or if a network was called for several
+    examples, it is drawn by its parts, with at most 25 cards. A level that the caller chooses is
+    used unless the graph is too large to lay out.
 
     Raises:
         ValueError: the level is unknown.
@@ -188,7 +158,7 @@ def readable(
     elif level is None and not watched:
         for each in ("op", "array") if tree.has_examples else LEVELS:
             drawn = at_level(whole, each, tree)
-            is_small = len(drawn.nodes) <= READABLE and columns(drawn) <= LONGEST
+            is_small = len(drawn.nodes) <= READABLE and max(columns(drawn).values()) < LONGEST
             if is_small and (each == "op" or drawn.is_grouped):
                 return drawn, [f"{n} {each} by {each}{hint}"] * (each != "op")
     drawn = tree.at_level(level)
@@ -200,14 +170,9 @@ def readable(
 def _fits(drawn: Graph) -> bool:
     if len(drawn.nodes) > LARGEST:
         return False
-    column: dict[str, int] = {}
-    arrows = crossed = 0
-    for box in drawn.nodes:
-        if box.operands:  # a leaf is one column before its first user
-            mine = column[box.name] = 1 + max(column.get(o, 0) for o in box.operands)
-            crossed += sum(mine - column.setdefault(o, mine - 1) for o in box.operands)
-            arrows += len(box.operands)
-    return arrows <= 2 * LARGEST and crossed <= FARTHEST
+    column = columns(drawn)
+    lengths = [column[box.name] - column[o] for box in drawn.nodes for o in box.operands]
+    return len(lengths) <= 2 * LARGEST and sum(lengths) <= FARTHEST
 
 
 # ---- orders
@@ -217,7 +182,6 @@ def levels(*roots: Value) -> dict[Value, int]:
     """The level of each node: 0 for a leaf, else one more than the highest level of its operands.
 
     Nodes of the same level do not depend on each other: they could be computed at the same time.
-    (The `level` of a drawing is something else: how much one card stands for.)
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> c = a + b
@@ -231,9 +195,7 @@ def levels(*roots: Value) -> dict[Value, int]:
 
 
 def topological_orders(*roots: Value) -> Iterator[list[Value]]:
-    """All topological orders of the nodes without constants: operands come before their results.
-
-    An iterator, because n nodes may have up to n! such orders.
+    """All topological orders of the nodes without constants, of which there may be very many.
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> c = a + b

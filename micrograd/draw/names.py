@@ -28,8 +28,7 @@ class Names:
 
     Attributes:
         label_of: the name of each Value: that of a variable, else its place in a model, list or
-            array. A list with results of operations gives no names: it may well be a topological
-            order, in which every Value would be called topo[7] or so.
+            array. A list with results gives no names: it may be a topological order.
         parameters: the Values that a model owns, or that the user declared to be parameters.
         path_of: the path of each parameter in its model, whatever its label.
         arrays: pairs of a name and an array of numbers or Values.
@@ -52,38 +51,31 @@ class Names:
         self.arrays: list[tuple[str, Any]] = []
         self.parameters = set(values_in(parameters, "parameters"))
         self.path_of: dict[Value, str] = {}
-        paths: dict[Value, str] = {}  # of those called by it: the path without the variable
-        named = [(str(x), thing) for x, thing in list((variables or {}).items())]
-        named = [(name, thing) for name, thing in named if not name.startswith("_")]
+        named = [(str(name), thing) for name, thing in list((variables or {}).items())]
+        named.sort(key=lambda each: not isinstance(each[1], Value))  # a plain name comes first
         for name, thing in named:
-            if isinstance(thing, Value):  # first: a plain name takes precedence
-                self.label_of.setdefault(thing, name)
-                if "." in name and not thing._prev:  # a path in a model of another engine
-                    self.parameters.add(thing)
-                    self.path_of.setdefault(thing, name)
-        for name, thing in named:
-            inside = list(_named(thing, name))
-            listed = isinstance(thing, (list, tuple)) and any(value._prev for _, value, _ in inside)
-            for label, value, path in inside:
-                if not listed:
-                    self.label_of.setdefault(value, label)
-                if path:
-                    self.parameters.add(value)
-                    self.path_of.setdefault(value, label)
-                    if self.label_of.get(value) == label:
-                        paths[value] = path
-            self.arrays += _arrays(thing, name)
-        short = [_abbreviated(path) for path in paths.values()]
-        others = {label for value, label in self.label_of.items() if value not in paths}
-        self._distinct = len(set(short)) == len(short) and others.isdisjoint(short)
+            if not name.startswith("_"):
+                self.add(thing, name)
+        short = {v: _abbreviated(x) for v, x in self.label_of.items() if self.path_of.get(v) == x}
+        others = {label for value, label in self.label_of.items() if value not in short}
+        self._distinct = len({*short.values()}) == len(short) and others.isdisjoint(short.values())
 
-    def add_parameters_of(self, thing: Any, name: str) -> None:
-        """Gives the parameters in an object that has no name of its own their paths as names."""
-        for path, value in kept(thing):
-            if value.is_leaf and value.requires_grad and value not in self.path_of:
-                self.path_of[value] = f"{name}.{path}"
-                self.label_of.setdefault(value, f"{name}.{path}")
-                self.parameters.add(value)
+    def add(self, thing: Any, name: str, is_owned: bool = False) -> None:
+        """Names what is in a thing; all of its leaves are parameters if a model owns it."""
+        inside = list(found(thing, name, is_owned))
+        listed = isinstance(thing, (list, tuple)) and any(
+            getattr(x, "_prev", ()) for _, x, _ in inside
+        )
+        for label, value, is_owned in inside:
+            if is_array(value):
+                self.arrays.append((label, value))
+            elif is_owned or ("." in label and not value._prev):  # a path that `as_ours` found
+                if value.is_leaf and value.requires_grad:
+                    self.parameters.add(value)
+                    self.label_of.setdefault(value, label)
+                    self.path_of.setdefault(value, label)
+            elif not listed:
+                self.label_of.setdefault(value, label)
 
     def short(self, label: str) -> str:
         """The label of a part of a model, shortened: 'model.layers[0].neurons[1]' to 'L0.n1'.
@@ -95,9 +87,15 @@ class Names:
         """
         if not PATH.fullmatch(label):
             return label
-        variable, _, path = label.partition(".")
+        variable = label.partition(".")[0]
         is_clear = self._distinct and not NUMBERED.fullmatch(variable)
-        return _abbreviated(path) if is_clear else f"{variable}.{_abbreviated(path)}"
+        return _abbreviated(label) if is_clear else f"{variable}.{_abbreviated(label)}"
+
+
+def _abbreviated(label: str) -> str:
+    # 'model.layers[0].neurons[1].w[2]' becomes 'L0.n1.w2'
+    parts = [re.findall(r"\w+", part) for part in label.split(".")[1:]]
+    return ".".join(LETTERS.get(name, name) + ",".join(indices) for name, *indices in parts)
 
 
 def values_in(things: Any, argument: str) -> list[Value]:
@@ -110,42 +108,50 @@ def values_in(things: Any, argument: str) -> list[Value]:
     >>> values_in([a, [b]], "highlight") == [a, b]
     True
     """
-    found: list[Value] = []
-    waiting = [things]
+    if isinstance(things, (list, tuple, set, frozenset)):
+        return [value for thing in things for value in values_in(thing, argument)]
+    inside = [x for _, x, _ in found(things, "") if isinstance(x, Value)]
+    if not inside:
+        raise TypeError(
+            f"{argument} expects Values, or lists of Values, got {type(things).__name__} "
+            f"{things!r:.40}: pass the Values themselves, not their names or data"
+        )
+    return inside
+
+
+def found(
+    thing: Any,
+    name: str,
+    is_owned: bool = False,
+    is_node: Callable[[Any], bool] = lambda x: isinstance(x, Value),
+) -> Iterator[tuple[str, Any, bool]]:
+    """The nodes and arrays in a thing: their names, they themselves, and whether a model owns them.
+
+    Lists, tuples and arrays are searched; and models, with every object in their attributes.
+    """
+    seen: dict[int, Any] = {}  # by id; kept, so that nothing else gets this id
+    waiting = [(name, thing, is_owned)]
     while waiting:
-        thing = waiting.pop()
-        if isinstance(thing, (list, tuple, set, frozenset)):
-            waiting += reversed(list(thing))
+        name, thing, is_owned = waiting.pop()
+        if is_node(thing):
+            yield name, thing, is_owned
             continue
-        inside = [value for _, value, _ in _named(thing, "")]
-        if not inside:
-            raise TypeError(
-                f"{argument} expects Values, or lists of Values, got {type(thing).__name__} "
-                f"{thing!r:.40}: pass the Values themselves, not their names or data"
-            )
-        found += inside
-    return found
-
-
-def _abbreviated(path: str) -> str:
-    # 'layers[0].neurons[1].w[2]' becomes 'L0.n1.w2'
-    parts = [re.findall(r"\w+", part) for part in path.split(".")]
-    return ".".join(LETTERS.get(name, name) + ",".join(indices) for name, *indices in parts)
-
-
-def _named(thing: Any, name: str) -> Iterator[tuple[str, Value, str]]:
-    # Triples: a name, a Value, and its path in the model that owns it, or ''.
-    if isinstance(thing, Value):
-        yield name, thing, ""
-    elif is_array(thing):
-        if str(thing.dtype) == "object":
-            yield from _named(thing.tolist(), name)
-    elif isinstance(thing, (list, tuple)):
-        for i, entry in enumerate(thing):
-            yield from _named(entry, f"{name}[{i}]")
-    elif is_model(thing):
-        leaves = ((path, v) for path, v in kept(thing) if v.is_leaf and v.requires_grad)
-        yield from ((f"{name}.{path}", value, path) for path, value in leaves)
+        if id(thing) in seen:
+            continue
+        seen[id(thing)] = thing
+        inside: list[tuple[str, Any]] = []
+        if is_array(thing):
+            yield name, thing, is_owned
+            inside = [(name, thing.tolist())] if str(thing.dtype) == "object" else []
+        elif isinstance(thing, (list, tuple)):
+            inside = [(f"{name}[{i}]", entry) for i, entry in enumerate(thing)]
+        elif isinstance(thing, dict):
+            inside = [(f"{name}[{key!r}]", entry) for key, entry in thing.items() if is_owned]
+        elif (is_owned or is_model(thing)) and name.count(".") < DEEPEST:
+            is_owned = not isinstance(thing, (type, ModuleType))
+            attributes = getattr(thing, "__dict__", {}).items() if is_owned else ()
+            inside = [(f"{name}.{key}", entry) for key, entry in attributes]
+        waiting += [(name, entry, is_owned) for name, entry in reversed(inside)]
 
 
 def is_model(thing: Any) -> bool:
@@ -156,43 +162,6 @@ def is_model(thing: Any) -> bool:
     if callable(getattr(type(thing), "parameters", None)):
         return hasattr(thing, "__dict__")
     return not {"w", "neurons", "layers"}.isdisjoint(getattr(thing, "__dict__", ()))
-
-
-def kept(
-    thing: Any, is_node: Callable[[Any], bool] = lambda x: isinstance(x, Value)
-) -> Iterator[tuple[str, Any]]:
-    """The Values, or other nodes, in the attributes of any object, with their paths."""
-    seen: dict[int, Any] = {}  # by id; kept, so that nothing else gets this id
-    waiting = [("", thing)]
-    while waiting:
-        path, thing = waiting.pop()
-        if is_node(thing):
-            yield path, thing
-            continue
-        if id(thing) in seen:
-            continue
-        seen[id(thing)] = thing
-        inside: list[tuple[str, Any]] = []
-        if is_array(thing):
-            thing = thing.tolist() if str(thing.dtype) == "object" else []
-        if isinstance(thing, (list, tuple)):
-            inside = [(f"{path}[{i}]", entry) for i, entry in enumerate(thing)]
-        elif isinstance(thing, dict):
-            inside = [(f"{path}[{key!r}]", entry) for key, entry in thing.items()]
-        elif not isinstance(thing, (type, ModuleType)) and path.count(".") < DEEPEST:
-            attributes = getattr(thing, "__dict__", {}).items()
-            inside = [(f"{path}.{key}".lstrip("."), entry) for key, entry in attributes]
-        waiting += reversed(inside)
-
-
-def _arrays(thing: Any, name: str) -> Iterator[tuple[str, Any]]:
-    if is_array(thing):
-        yield name, thing
-    elif isinstance(thing, (list, tuple)):
-        for i, entry in enumerate(thing):
-            yield from _arrays(entry, f"{name}[{i}]")
-    elif is_model(thing):
-        yield from ((f"{name}.{path}", array) for path, array in kept(thing, is_array))
 
 
 def is_array(thing: Any) -> bool:

@@ -3,15 +3,15 @@
 A neuron is the sum of the products of a row of parameters, such as all `w[i]` of one list, with a
 bias of the same object and an activation, if there are any. Neurons of one list that have the same
 inputs are one call of a layer. What comes after the last neuron is the loss. Elsewhere, operations
-are alike if their operands are: the ten ReLUs of ten examples have one shape, as if they came from
-one place in the source.
+are alike if their operands are, as far as one sees: the ten ReLUs of ten examples have one shape,
+as if they came from one place in the source, and so have those in the steps of an iteration.
 
     >>> from micrograd.engine import topological_order
     >>> from micrograd.nn import MLP
     >>> model = MLP(2, [3, 1])
     >>> loss = (model([1.0, -1.0]) - 1.0) ** 2
     >>> found = parts_of(topological_order(loss), [loss], Names({"model": model}))
-    >>> sorted({part.name for part, _, _ in found if part})
+    >>> sorted({part.label for part, _, _ in found if part})
     ['L0.n0', 'L0.n1', 'L0.n2', 'L1.n0', 'loss']
 """
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,8 @@ from micrograd.engine import Value
 from micrograd.nn import ACTIVATIONS
 
 WEIGHTS = re.compile(r"\.(w|weights?)(?=(\[\w+\])*$)")
+MOST = 25  # members of a box, and cards of the first view
+DEPTH = 2  # operations down to which shapes are compared
 
 
 @dataclass(eq=False)
@@ -45,7 +47,6 @@ class Neuron:
     weights: list[Value]
     inputs: list[Value]
     inside: list[Value]
-    bias: list[Value] = field(default_factory=list)  # at most one
     activation: str = "linear"
 
 
@@ -53,6 +54,15 @@ def layer_of(row: str) -> str:
     """The path of the layer to which a row of weights belongs, or ''."""
     path = WEIGHTS.sub("", row)
     return path[: path.rindex("[")].removesuffix(".neurons") if path.endswith("]") else ""
+
+
+def rows_of(path_of: Mapping[Value, str]) -> dict[str, list[Value]]:
+    """The parameters by their paths without the last index; those without an index are left out."""
+    rows: dict[str, list[Value]] = defaultdict(list)
+    for value, path in path_of.items():
+        if path.endswith("]"):
+            rows[path[: path.rindex("[")]].append(value)
+    return rows
 
 
 def neurons_in(
@@ -72,153 +82,152 @@ def neurons_in(
     known: dict[Value, Neuron] = {}  # by the output so far
     for v in order:
         begun = [known[o] for o in v._prev if o in known and users[o] == 1]
+        others = [o for o in v._prev if known.get(o) not in begun]
+        owner = {path_of.get(o, "").rpartition(".")[0] for o in others}  # of a bias
+        made = begun[0] if begun else None
         if v._op == "*" and [o in path_of for o in v._prev].count(True) == 1:
-            w, x = v._prev if v._prev[0] in path_of else v._prev[::-1]
-            if w in row_of:
-                known[v] = Neuron(row_of[w], [w], [x], [v])
-        elif v._op == "+" and begun:
-            neuron, *others = begun
-            bias = [o for o in v._prev if known.get(o) not in begun]
-            if _fit(begun, bias, len(rows[neuron.row]), path_of):
-                for other in others:
-                    neuron.weights += other.weights
-                    neuron.inputs += other.inputs
-                    neuron.inside += other.inside
-                    neuron.bias += other.bias
-                neuron.bias += bias
-                neuron.inside.append(v)
-                known[v] = neuron
-        elif begun and len(v._prev) == 1 and v._op.lower() in ACTIVATIONS:
-            (neuron,) = begun
-            if len(neuron.weights) == len(rows[neuron.row]) and neuron.activation == "linear":
-                neuron.activation = v._op.lower()
-                neuron.inside.append(v)
-                known[v] = neuron
-    found = {id(neuron): neuron for neuron in known.values()}.values()
-    return [neuron for neuron in found if {*neuron.weights} == {*rows[neuron.row]}]
-
-
-def _fit(
-    begun: Sequence[Neuron], bias: Sequence[Value], n: int, path_of: Mapping[Value, str]
-) -> bool:
-    # Whether a sum is one of at most n products of a row, and perhaps of a bias of the same object.
-    row = begun[0].row
-    around = row.rpartition(".")[0]
-    return (
-        all(neuron.row == row and neuron.activation == "linear" for neuron in begun)
-        and sum(len(neuron.weights) for neuron in begun) <= n
-        and all(o in path_of and path_of[o].rpartition(".")[0] == around for o in bias)
-        and len(bias) + sum(len(neuron.bias) for neuron in begun) <= 1
-    )
-
-
-def rows_of(path_of: Mapping[Value, str]) -> dict[str, list[Value]]:
-    """The parameters by their paths without the last index; those without an index are left out."""
-    rows: dict[str, list[Value]] = defaultdict(list)
-    for value, path in path_of.items():
-        if path.endswith("]"):
-            rows[path[: path.rindex("[")]].append(value)
-    return rows
+            w, x = sorted(v._prev, key=lambda o: o not in path_of)
+            made = Neuron(row_of[w], [w], [x], [v]) if w in row_of else None
+        elif (
+            made
+            and v._op == "+"
+            and all(part.row == made.row and part.activation == "linear" for part in begun)
+            and sum(len(part.weights) for part in begun) <= len(rows[made.row])
+            and owner <= {made.row.rpartition(".")[0]}
+        ):
+            made.weights += [w for part in begun[1:] for w in part.weights]
+            made.inputs += [x for part in begun[1:] for x in part.inputs]
+            made.inside += [*(each for part in begun[1:] for each in part.inside), v]
+        elif made and not others and v._op.lower() in ACTIVATIONS and made.activation == "linear":
+            if len(made.weights) < len(rows[made.row]):
+                continue
+            made.activation = v._op.lower()
+            made.inside.append(v)
+        else:
+            continue
+        if made:
+            known[v] = made
+    return [each for each in dict.fromkeys(known.values()) if {*each.weights} == {*rows[each.row]}]
 
 
 # ---- Parts
 
 
 @dataclass(eq=False)
-class Made:
-    """A part of a finished graph; see `calls.Call`, which has the same attributes.
+class Part:
+    """A box: its members are indices of nodes, in topological order of the graph, and other boxes.
 
     Attributes:
-        level: 'neuron', 'layer' or 'loss'.
-        neuron: its operands, if it is one.
+        kind: 'call', 'stack', 'loop', 'step', 'vector' (operations from one place), 'leaves' (such
+            as a matrix of parameters) or 'part' (of a box with too many members).
+        place: where it comes from in the source, or its path in a model.
+        number: its place in the order of execution.
+        level: 'neuron', 'layer' (parameters and inputs, too) or 'loss' of a finished graph.
+        parent: the box around it; None for the whole graph.
+        index: its place in `Hierarchy.parts`, each after the box around it; -1 for the whole graph.
     """
 
-    name: str
-    level: str
-    place: Any
-    number: int
-    parent: Made | None = None
+    label: str
+    kind: str
+    members: list[Any] = field(default_factory=list)
+    place: Any = None
+    number: int = 0
     about: str = ""
+    level: str = ""
+    parent: Part | None = None
+    call: Any = None  # noted by `calls`
     neuron: Neuron | None = None
-    owner: Any = field(default=None, init=False)
+    index: int = -1
+
+    def __post_init__(self) -> None:
+        self.called = self.label if self.kind == "call" else ""
 
     @property
-    def kind(self) -> str:
-        """What all calls of it are called."""
-        return self.name
+    def name(self) -> str:
+        """What its record is called; '' for the whole graph."""
+        return f"b{self.index}" if self.index >= 0 else ""
+
+    @property
+    def parts(self) -> list[Part]:
+        """The boxes among its members."""
+        return [member for member in self.members if isinstance(member, Part)]
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether it is shown member by member, because it has too many of them."""
+        return self.kind in ("stack", "loop") and len(self.members) > MOST
+
+    @property
+    def has_boxes(self) -> bool:
+        """Whether there are other boxes than vectors and leaves in it."""
+        return any(inner.kind in ("call", "stack", "part") for inner in self.parts)
+
+    def path(self) -> Iterator[Part]:
+        """It, the box around it, and so on, up to the whole graph."""
+        part: Part | None = self
+        while part:
+            yield part
+            part = part.parent
 
 
 def parts_of(
-    order: Sequence[Value], results: Iterable[Value], named: Names, depth: int = 0
-) -> list[tuple[Made | None, Any, int]]:
+    order: Sequence[Value], results: Iterable[Value], named: Names
+) -> list[tuple[Part | None, Any, int]]:
     """What `noted` tells of each node of a watched graph, for a finished one.
 
-    That is the innermost part of a node, the key of its shape, and its number; -1 for a leaf. With
-    a `depth`, shapes are compared down to this many operations: then those in the steps of an
-    iteration are alike.
+    That is the innermost part of a node, the key of its shape, and its number; -1 for a leaf.
     """
     index = {value: i for i, value in enumerate(order)}
     width = Counter(map(layer_of, rows_of(named.path_of)))
-    of: dict[Value, Made] = {}
-    layers: dict[Any, tuple[Made, set[str]]] = {}  # by layer and inputs: its last call, and rows
+    of: dict[Value, Part] = {}
+    layers: dict[Any, Part] = {}  # by their paths and inputs: the last call
+    rows: dict[Part | None, set[str]] = defaultdict(set)  # of each call
     for neuron in neurons_in(order, results, named.path_of):
         n, number = len(neuron.weights), min(index[v] for v in neuron.inside)
         place = WEIGHTS.sub("", neuron.row)  # the path of the neuron: 'model.layers[0].neurons[1]'
-        around, name = None, named.short(place)
+        about = f"{neuron.activation} · {counted(n, 'input')}"
+        made = Part(named.short(place), "call", [], place, number, about, "neuron", neuron=neuron)
         if path := layer_of(neuron.row):
             # another engine may make a leaf of its own wherever a number is used
             inputs = (id(o) if o._prev or o in named.label_of else o.data for o in neuron.inputs)
             key = (path, *inputs)
-            if key not in layers or neuron.row in layers[key][1]:
+            if key not in layers or neuron.row in rows[layers[key]]:
                 about = f"{sign(neuron.activation)} · {n:,} \N{RIGHTWARDS ARROW} {width[path]:,}"
-                made = Made(named.short(path), "layer", path, number, about=about)
-                layers[key] = made, set()
-            around, seen = layers[key]
-            seen.add(neuron.row)
-            name = f"{around.name}.n{place[place.rindex('[') + 1 : -1]}"
-        about = f"{neuron.activation} · {counted(n, 'input')}"
-        made = Made(name, "neuron", place, number, around, about, neuron)
+                layers[key] = Part(named.short(path), "call", [], path, number, about, "layer")
+            made.parent = layers[key]
+            rows[made.parent].add(neuron.row)
+            made.label = made.called = f"{made.parent.label}.n{place[place.rindex('[') + 1 : -1]}"
         of.update(dict.fromkeys(neuron.inside, made))
     if of:
-        loss = Made("loss", "loss", "loss", max(index[value] for value in of) + 1)
+        number = max(index[value] for value in of) + 1
+        loss = Part("loss", "call", [], "loss", number, level="loss")
         before: set[Value] = set()  # what the neurons are computed from
         for v in reversed(order):
             if v in of or v in before:
                 before.update(v._prev)
         rest = [v for v in order if v._prev and v not in of and v not in before]
         of.update(dict.fromkeys(rest if len(rest) > 1 else (), loss))
-    shapes = _shapes(order, of, named, depth)
+    shapes = _shapes(order, of)
     return [(of.get(v), shapes[v], i) if v._prev else (None, None, -1) for i, v in enumerate(order)]
 
 
-def _shapes(
-    order: Sequence[Value], of: Mapping[Value, Made], named: Names, depth: int
-) -> dict[Value, Any]:
+def _shapes(order: Sequence[Value], of: Mapping[Value, Part]) -> dict[Value, Any]:
     # A number for each shape. All operations of a long sum have the shape of the first.
-    known: dict[Any, int] = {}
-    shape: dict[Value, Any] = {}
-
-    def seen(operand: Value, user: Made | None) -> Any:
-        # From outside, all outputs of a layer are alike.
-        made = of.get(operand)
-        if made is None or made is user:
-            return shape[operand] if not depth else _outline(operand, depth)
-        return "output", (made.parent or made).place
-
-    for v in order:
-        key: Any = "constant" if v.is_constant else v in named.parameters
-        if v._prev:
-            mine, (first, *others) = of.get(v), v._prev
-            is_next = v._op == first._op == "+" and of.get(first) is mine
-            if is_next and shape[others[0]] == shape[first._prev[1]] and not depth:
-                shape[v] = shape[first]
-                continue
-            key = (v._op, mine and mine.place, *(seen(o, mine) for o in v._prev))
-        shape[v] = known.setdefault(key, len(known) + 1)
+    place = {v: of[v].place if v in of else None for v in order}
+    outer = {v: (of[v].parent or of[v]).place if v in of else None for v in order}
+    shape: dict[Value, Any] = {v: v._op for v in order}
+    for _ in range(DEPTH):
+        known: dict[Any, int] = {}
+        finer: dict[Value, Any] = {}
+        for v in order:
+            # from outside, all outputs of a layer are alike
+            key = [
+                outer[o] if of.get(o) is not of.get(v) and o in of else shape[o] for o in v._prev
+            ]
+            finer[v] = known.setdefault((v._op, place[v], *key), len(known) + 1)
+            if v._op == "+" == v._prev[0]._op and of.get(v) is of.get(v._prev[0]):
+                begun = v._prev[0]
+                if shape[v._prev[1]] == shape[begun._prev[1]]:
+                    finer[v] = finer[begun]
+        shape = finer
     return shape
-
-
-def _outline(value: Value, depth: int) -> Any:
-    if not value._prev:
-        return "leaf"
-    return value._op, *((_outline(o, depth - 1) for o in value._prev) if depth > 1 else ())

@@ -6,7 +6,7 @@ snapshot with stable names, so that equal programs give equal records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,22 +18,19 @@ class Box(NamedTuple):
     """One Value, or one card for many.
 
     Attributes:
-        name: a letter and a number: 'v7' is the Value at index 7 of the topological order; 'b' is
-            for boxes of a hierarchy, 'a' for arrays, 'c' for plain numbers beside arrays.
+        name: 'v7' is the Value at index 7 of the topological order; 'b0' is a box of a hierarchy,
+            'a0' an array, 'c0' a plain number beside arrays.
         label: its `label` if it has one, else its name as one would type it, such as
             'model.layers[0].neurons[1]', else ''.
         short: what its card is called, such as 'L0.n1', or ''.
         kind: 'input', 'parameter' or 'constant' for a leaf, else 'operation' or 'result'.
-        level: 'op' for a Value, 'neuron' for a call of a neuron, 'array' for an array, and 'call'
-            for any other part of the graph, such as what is computed in a call of a function.
+        level: 'op' for a Value, 'neuron', 'array', or 'call' for any other part of the graph.
         op: the operation as in `_op`, or the activation; '' for a leaf.
-        operands: names of the boxes that it uses, in order; `x * x` lists the same name twice. A
-            'call' lists each once.
-        data, grad: numbers of any kind, of a neuron's output; an array has tuples, and a call has
-            those of its outputs.
+        operands: names of the boxes that it uses, in order: twice for `x * x`, once for a 'call'.
+        data, grad: numbers of any kind, of a neuron's output; tuples of an array, or of the outputs
+            of a call.
         parent: name of the box around it, or ''.
-        nodes: names of the Values inside; a neuron's output is the last, and an array's elements
-            are the first.
+        nodes: names of the Values inside: a neuron's output last, an array's elements first.
         weights: of a neuron, the weight of each operand.
         shape: of an array.
         details: further lines on the card of a call.
@@ -105,18 +102,7 @@ class Graph:
     def has_gradients(self) -> bool:
         """Whether a backward pass has set the gradients of this graph.
 
-        Leaves count only if the graph has nothing else, since they may hold gradients from other
-        graphs.
-
-        >>> from micrograd.draw.graph import graph
-        >>> from micrograd.engine import Value
-        >>> x = Value(2.0)
-        >>> y = x * 3.0
-        >>> graph(y).has_gradients
-        False
-        >>> y.backward()
-        >>> graph(y).has_gradients
-        True
+        Leaves count only if there is nothing else: they may hold gradients from other graphs.
         """
         computed = [value for value in self.values if value._prev]
         return any(_is_nonzero(value.grad) for value in computed or self.values)
@@ -149,25 +135,28 @@ def folded(drawn: Graph, boxes: Sequence[Box]) -> Graph:
             found[node.name] = node._replace(operands=operands)
     for box in boxes:
         used[box.name].pop(box.name, None)
-        given: Iterable[str] = [box_of.get(operand, operand) for operand in box.operands]
-        if " " in box.op:  # such as "33 operations"
-            given = dict.fromkeys(given)
-        found[box.name] = box._replace(operands=tuple(given or used[box.name]))
+        given = tuple([box_of.get(operand, operand) for operand in box.operands])
+        found[box.name] = box._replace(operands=given or tuple(used[box.name]))
     results = tuple(dict.fromkeys(box_of.get(result, result) for result in drawn.results))
-    return replace(drawn, nodes=tuple(_operands_first(found, results)), results=results)
-
-
-def _operands_first(boxes: Mapping[str, Box], results: Iterable[str]) -> Iterable[Box]:
-    # The boxes that lead to the results.
-    placed: dict[str, Box] = {}
+    placed: dict[str, Box] = {}  # operands first
     begun: set[str] = set()
-    for result in results:
-        path = [result]
-        while path:
-            box = boxes[path[-1]]
-            before = [] if box.name in begun else [o for o in box.operands if o not in begun]
-            begun.add(box.name)
-            path += reversed(before)
-            if not before:
-                placed.setdefault(path.pop(), box)
-    return placed.values()
+    path = [*reversed(results)]
+    while path:
+        box = found[path[-1]]
+        before = [] if box.name in begun else [o for o in box.operands if o not in begun]
+        begun.add(box.name)
+        path += reversed(before)
+        if not before:
+            placed.setdefault(path.pop(), box)
+    return replace(drawn, nodes=tuple(placed.values()), results=results)
+
+
+def columns(drawn: Graph) -> dict[str, int]:
+    """The column of each box: behind its operands. A leaf is one column before its first user."""
+    column = {drawn.nodes[0].name: 0}
+    for box in drawn.nodes:
+        if box.operands:
+            mine = column[box.name] = 1 + max(column.get(o, 0) for o in box.operands)
+            for operand in box.operands:
+                column.setdefault(operand, mine - 1)
+    return column

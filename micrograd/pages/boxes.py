@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from micrograd.draw.hierarchy import LEVELS, LOWERED, Hierarchy, Part
-from micrograd.draw.parts import Made
+from micrograd.draw.hierarchy import LEVELS, LOWERED, Hierarchy
+from micrograd.draw.parts import Part
 from micrograd.draw.records import Graph
 from micrograd.pages.texts import texts_of
 
@@ -45,7 +45,7 @@ def boxes_of(
     tree = Hierarchy(drawn)
     label_of = dict(tree.label_of)
     for part in reversed(tree.parts):  # an outer box names its outputs last
-        is_layer = isinstance(part.call, Made) and part.kind == "call" and part.has_boxes
+        is_layer = part.kind == "call" and part.level and part.has_boxes
         if part.kind in ("leaves", "part", "vector") or is_layer:
             continue
         mine = sorted(tree.outputs[part])
