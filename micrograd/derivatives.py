@@ -62,22 +62,15 @@ def replayed(
     upstream: Number,
     run: Callable[[], object],
     grad_of: Callable[[Any], str] = lambda operand: "grad",
-    *,
     ledger: type[Ledger] = Ledger,
-    strict: bool = False,
 ) -> list[tuple[Any, Number]]:
     """What a `_backward` adds to the gradients of the operands: pairs of operand and contribution.
 
-    The pairs are in the order in which they are added. All gradients stay unchanged.
+    The pairs are in the order in which they are added. All gradients stay unchanged, and a gradient
+    that is set with = is read as if it were added.
 
-    Args:
-        node: of this engine or of another one.
-        operands: what it was computed from.
-        upstream: the gradient of the node.
-        run: runs its `_backward`.
-        grad_of: the name of the attribute with the gradient; '' if there is none.
-        ledger: stands for the gradients of the operands.
-        strict: whether it is an error that a gradient is set with =.
+    `run` runs the `_backward` of the node, which may be of another engine. `grad_of` tells the name
+    of the attribute with the gradient, '' if there is none; a `ledger` is a substitute for it.
     """
     names = [(v, name) for v in (node, *operands) if (name := grad_of(v))]
     before = [(v, name, getattr(v, name)) for v, name in names]
@@ -88,30 +81,25 @@ def replayed(
         setattr(node, names[0][1], upstream)
         run()
         written = {id(v): (v, getattr(v, name)) for v, name in names[1:]}
-        replaced = [pair for pair in written.values() if not isinstance(pair[1], Ledger)]
-        if strict and replaced:
-            raise ValueError("its _backward sets the grad of an operand with =: use +=")
-        return notes + replaced
+        return notes + [pair for pair in written.values() if not isinstance(pair[1], Ledger)]
     finally:
         for v, name, grad in reversed(before):
             setattr(v, name, grad)
 
 
-def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...]:
+def local_derivatives(node: Value) -> tuple[Number, ...]:
     """The derivatives of a node with respect to its operands: one for each edge, in operand order.
 
-    They are read off the node's closure, and all gradients stay unchanged. A closure that sets a
-    gradient with = is read as if it used +=; with `strict`, that is an error.
+    They are read off the node's closure, and all gradients stay unchanged.
 
     >>> x = Value(3.0)
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
     ((3.0, 3.0), (1, -1))
     """
-    upstream = node.data * 0 + 1 if isinstance(node.data, Fraction) else 1
-    return contributions(node, upstream, strict=strict)
+    return contributions(node, node.data * 0 + 1 if isinstance(node.data, Fraction) else 1)
 
 
-def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tuple[Number, ...]:
+def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
     """What a node adds to the gradients of its operands: local derivative * upstream, per edge.
 
     If an operand occurs twice and the closure adds both contributions at once, the first edge gets
@@ -126,7 +114,7 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
         node._chain_rule(upstream, *node._prev)
 
     try:
-        notes = replayed(node, node._prev, upstream, run, ledger=_Reflected, strict=strict)
+        notes = replayed(node, node._prev, upstream, run, ledger=_Reflected)
     except (ArithmeticError, ValueError) as error:
         raise explained(error, node._op, node._prev, "derivatives") from error
     share = {}
@@ -136,13 +124,7 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
     return tuple(next(share[v]) for v in node._prev)
 
 
-def is_own_operation(node: Value) -> bool:
-    """Whether a user defined this operation; its name does not tell how to compute it again."""
-    rule = node._chain_rule
-    return isinstance(rule, Own) or (rule is of_leaf and bool(node._prev))
-
-
-def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Any]:
+def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Number]:
     """The contribution of each edge from an operand: one each, or their sum and zeros.
 
     >>> list(shares((1.0, 2.0), edges=2)), list(shares((6.0,), edges=2))
@@ -162,7 +144,7 @@ class _Tape:
         tangent = dict(seeds)
         for node, local in self.nodes:
             for d, operand in zip(local, node._prev, strict=True):
-                if operand in tangent:
+                if operand in tangent and node not in seeds:
                     tangent[node] = tangent.get(node, 0) + d * tangent[operand]
         return tangent
 
@@ -188,13 +170,9 @@ def jvp(
 
         d output  =  sum over leaves of   d output / d leaf * tangent(leaf)
 
-    It takes one walk from the leaves to the outputs, regardless of the number of outputs.
-
-    Args:
-        output: a Value or a sequence of Values; or a function that returns one of these.
-        xs: a dict that maps each leaf that changes to its tangent, its rate of change; for a
-            function, a number for each argument.
-        tangents: for a function, the rate of change of each argument.
+    It takes one walk from the leaves to the outputs, regardless of the number of outputs. `xs` maps
+    each node that changes to its tangent, its rate of change. For a function, `xs` has a number for
+    each argument, and `tangents` its rate of change.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> jvp(x * y, {x: 1.0}), jvp([x * y, x - y], {x: 1.0, y: 1.0})
@@ -208,10 +186,7 @@ def jvp(
         output = output(*leaves)
     else:
         rates = dict(xs)
-    if computed := [node for node in rates if node._prev]:
-        fix = "pass the tangents of the leaves that it was computed from"
-        raise ValueError(f"jvp expects tangents of leaves only, got some for {computed}: {fix}")
-    outputs = _outputs(output)
+    outputs = [_output(v) for v in flat(output)]
     tangent = _Tape(*outputs).tangents(rates)
     found = [_plain(tangent.get(v, 0)) for v in outputs]
     return found if shape_of(output) else found[0]
@@ -256,10 +231,9 @@ def jacobian(
 ) -> list[list[Number]]:
     """The derivatives of all outputs (rows) with respect to all inputs (columns).
 
-    Args:
-        outputs: Values; a single Value gives one row. Or a function that returns them.
-        inputs: any nodes of the same graph; for a function, a number for each argument.
-        mode: 'reverse' walks the graph once for each output, 'forward' once for each input.
+    `outputs` are Values, or a function that returns them; `inputs` are any nodes of the same graph,
+    or the numbers at which the function is called. The mode 'reverse' walks the graph once for each
+    output, 'forward' once for each input.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> jacobian([x * y, x + y], [x, y])
@@ -270,7 +244,7 @@ def jacobian(
     if callable(outputs):
         inputs = _leaves(inputs)
         outputs = outputs(*inputs)
-    inputs, outputs = flat(inputs), _outputs(outputs)
+    inputs, outputs = flat(inputs), [_output(v) for v in flat(outputs)]
     for v in inputs:
         if not isinstance(v, Value):
             fix = "pass Values, or a function as in jacobian(f, xs)"
@@ -294,9 +268,11 @@ class PassCounts(NamedTuple):
     reverse: int
 
     def __str__(self) -> str:
-        rows = [("forward", self.inputs, self.forward), ("reverse", self.outputs, self.reverse)]
-        lines = [f"{name:8}{walks:>6}{products:>17}" for name, walks, products in rows]
-        return "\n".join([f"{'mode':8}{'walks':>6}{'multiplications':>17}", *lines])
+        return (
+            "mode     walks  multiplications\n"
+            f"forward {self.inputs:>6}{self.forward:>17}\n"
+            f"reverse {self.outputs:>6}{self.reverse:>17}"
+        )
 
 
 def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> PassCounts:
@@ -330,12 +306,9 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
     >>> derivative(lambda x: x**3, 2.0), derivative(lambda x: x**3, 2.0, order=2)
     (12.0, 12.0)
     """
-    if order < 0:
-        raise ValueError(f"derivative expects order >= 0, got {order}")
-    if order == 0:
-        return _plain(_output(f(Value(x))).data)
-    lower = f if order == 1 else lambda v: derivative(f, v, order - 1)
-    return gradient(lower, [x])[0]
+    if order < 1:
+        raise ValueError(f"derivative expects order >= 1, got {order}")
+    return gradient(f if order == 1 else lambda v: derivative(f, v, order - 1), [x])[0]
 
 
 def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
@@ -360,10 +333,6 @@ def _leaves(xs: Any) -> list[Value]:
     if not isinstance(xs, Iterable):
         raise TypeError(f"expected a list of numbers, one for each argument of f, got {xs!r}")
     return [Value(x) for x in xs]
-
-
-def _outputs(y: Any) -> list[Value]:
-    return [_output(v) for v in flat(y)]
 
 
 def _output(y: Any) -> Value:
@@ -396,9 +365,9 @@ def check_gradients(
 
     6e-6 is the cube root of the precision of a float: with it, truncation and rounding errors
     balance if f varies over distances of about `scale`. The scales 1, |x| and their geometric mean
-    are tried, from the largest down; a wrong closure agrees at none. Then a GradientError names the
-    argument, both numbers and the first operation of the graph whose local derivatives are wrong.
-    `tolerance` is the largest allowed difference, in units of max(1, |df/dx|).
+    are tried; a wrong closure agrees at none. Then a GradientError names the argument, both numbers
+    and the first operation of the graph whose local derivatives are wrong. `tolerance` is the
+    largest allowed difference, in units of max(1, |df/dx|).
 
     >>> check_gradients(lambda x, y: x * y + x.sin(), [0.0, 2.0])
     [3.0, 0.0]
@@ -407,23 +376,28 @@ def check_gradients(
     y = f(*leaves)
     if not isinstance(y, Value):
         raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
-    nodes = topological_order(y)
-    [found] = jacobian(y, leaves)
-    for i, by_closures in enumerate(found):
-        attempts = [(-3, math.nan, "f is not defined on both sides of this point")]
-        for scale in sorted({1.0, abs(xs[i]), abs(xs[i]) ** 0.5} - {0.0}, reverse=True):
-            try:
-                expected, slopes = _slopes(f, xs, i, 6e-6 * scale)
-            except (ArithmeticError, ValueError):  # f is not defined this far from the point
-                continue
-            if _agree(by_closures, expected, tolerance):
-                break
-            position, reason = _first_wrong(nodes, slopes, tolerance)
-            attempts.append((position, expected, reason))
+    nodes, [found] = topological_order(y), jacobian(y, leaves)
+
+    def numbers(i: int, x: float) -> list[float]:  # of all nodes, with x as argument i
+        return [v.item() for v in topological_order(f(*map(Value, [*xs[:i], x, *xs[i + 1 :]])))]
+
+    for i, (x, by_closures) in enumerate(zip(xs, found, strict=True)):
+        attempts = []
+        for scale in sorted({1.0, abs(x), abs(x) ** 0.5} - {0.0}, reverse=True):
+            h = 6e-6 * scale
+            with suppress(ArithmeticError, ValueError):  # f may not be defined this far from x
+                above, below = numbers(i, x + h), numbers(i, x - h)
+                expected = (above[-1] - below[-1]) / (2 * h)
+                if _agree(by_closures, expected, tolerance):
+                    break
+                same = len(above) == len(below) == len(nodes)
+                slopes = [(a - b) / (2 * h) for a, b in zip(above, below, strict=False)]
+                attempts.append((*_first_wrong(nodes, slopes if same else [], tolerance), expected))
         else:
             # At an unsuitable scale even correct operations look wrong, so trust the scale at which
             # the first wrong operation comes latest.
-            _, expected, reason = max(attempts)
+            undefined = -3, "f is not defined on both sides of this point", math.nan
+            _, reason, expected = max(attempts, default=undefined)
             name = getattr(f, "__name__", repr(f))
             raise GradientError(
                 f"d {name}{tuple(xs)} / d argument {i} is {by_closures:.8g} according to the "
@@ -432,27 +406,15 @@ def check_gradients(
     return found
 
 
-def _slopes(
-    f: Callable[..., Value], xs: Sequence[float], i: int, h: float
-) -> tuple[float, list[float]]:
-    # The slope of f and of each node of its graph; of no node if the graph changes shape.
-    above, below = (
-        [v.item() for v in topological_order(f(*map(Value, [*xs[:i], x, *xs[i + 1 :]])))]
-        for x in (xs[i] + h, xs[i] - h)
-    )
-    slopes = [(a - b) / (2 * h) for a, b in zip(above, below, strict=False)]
-    return (above[-1] - below[-1]) / (2 * h), slopes if len(above) == len(below) else []
-
-
 def _agree(found: float, expected: float, tolerance: float) -> bool:
     return abs(found - expected) <= tolerance * max(1.0, abs(expected))
 
 
 def _first_wrong(nodes: list[Value], slopes: list[float], tolerance: float) -> tuple[int, str]:
-    # The position of the first node whose closure has wrong local derivatives, and a message; a
-    # negative position if there is no such node.
-    if len(nodes) != len(slopes):
-        return -1, "the graph changes shape near this point: use where() instead of if"
+    # The position of the first node whose closure has wrong local derivatives, or a negative one;
+    # and a message.
+    if len(slopes) != len(nodes):
+        return -2, "the graph changes shape near this point: use where() instead of if"
     slope = dict(zip(nodes, slopes, strict=True))
     for position, v in enumerate(nodes):
         local = local_derivatives(v)
@@ -465,7 +427,7 @@ def _first_wrong(nodes: list[Value], slopes: list[float], tolerance: float) -> t
                 f"({derivatives}) of its _backward give the slope {by_closure:.8g}, but "
                 f"differences give {slope[v]:.8g} (at a kink, such as relu at 0, neither is wrong)"
             )
-    return -2, "every operation is right: rounding dominates, or f is not differentiable here"
+    return -1, "every operation is right: rounding dominates, or f is not differentiable here"
 
 
 # ---- 5. Running operations again
@@ -503,6 +465,12 @@ def recompute(root: Value) -> Value:
     for node in nodes:  # only now that nothing can fail
         node.data, node._chain_rule = fresh[node].data, fresh[node]._chain_rule
     return root
+
+
+def is_own_operation(node: Value) -> bool:
+    """Whether a user defined this operation; its name does not tell how to compute it again."""
+    rule = node._chain_rule
+    return isinstance(rule, Own) or (rule is of_leaf and bool(node._prev))
 
 
 def again(op: str, operands: Sequence[Value]) -> Value:
@@ -584,40 +552,25 @@ def sum_over_paths(
       a -> c:  -3 = -3
     """
     tape = _Tape(output)
-    name = _names(tape, leaf, names or {})
+    # IPython calls the last results _, __, ...
+    known = (k for k, v in (names or {}).items() if isinstance(v, Value) and k[0] != "_")
+    named = {names[k]: k for k in reversed(list(known))} if names else {}
+    numbered = {leaf: "leaf"} | {v: f"v{i}" for i, (v, _) in enumerate(tape.nodes)}
+    name = {v: v.label or named.get(v, number) for v, number in numbered.items()}
     counts: dict[Value, int] = {}  # the number of paths from the leaf to each node
     for v, _ in tape.nodes:
         counts[v] = 1 if v is leaf else sum(counts[u] for u in v._prev)
-    found = list(_paths(tape, output, leaf, counts)) if counts[output] <= limit else []
-    paths = tuple(tuple(name[v] for v in path) for path, _ in found)
-    factors = tuple(along for _, along in found)
+    found: dict[Value, list[Any]] = {}  # each of these paths, with the local derivatives along it
+    for v, local in tape.nodes if counts[output] <= limit else ():
+        found[v] = [((leaf,), ())] * (v is leaf) or [
+            ((*path, v), (*factors, d))
+            for u, d in zip(v._prev, local, strict=True)
+            for path, factors in found[u]
+        ]
+    paths = tuple(tuple(name[v] for v in path) for path, _ in found.get(output, ()))
+    factors = tuple(factors for _, factors in found.get(output, ()))
     total = tape.adjoints({output: 1}).get(leaf, 0)
     return PathSum(name[output], name[leaf], counts[output], total, paths, factors)
-
-
-def _names(tape: _Tape, leaf: Value, names: Mapping[str, Any]) -> dict[Value, str]:
-    # IPython calls the last results _, __, ...
-    variables = [name for name, v in names.items() if isinstance(v, Value) and name[0] != "_"]
-    named = {names[name]: name for name in reversed(variables)}
-    numbered = {v: f"v{i}" for i, (v, _) in enumerate(tape.nodes)}
-    return {v: v.label or named.get(v, numbered.get(v, "leaf")) for v in (leaf, *numbered)}
-
-
-def _paths(
-    tape: _Tape, output: Value, leaf: Value, counts: Mapping[Value, int]
-) -> Iterator[tuple[tuple[Value, ...], tuple[Number, ...]]]:
-    # Each path from leaf to output, with the local derivatives along it; the walk starts at output.
-    local = dict(tape.nodes)
-    unfinished: list[Any] = [((output,), ())]
-    while unfinished:
-        path, factors = unfinished.pop()
-        v = path[0]
-        if v is leaf:
-            yield path, factors
-            continue
-        for u, d in reversed(list(zip(v._prev, local[v], strict=True))):
-            if counts[u]:
-                unfinished.append(((u, *path), (d, *factors)))
 
 
 def _partial(numerator: str, denominator: str) -> str:

@@ -171,6 +171,8 @@ def test_products_for_several_outputs_at_once():
     assert (x.grad, y.grad) == (900.0, 1200.0)
     assert jvp(outputs, {x: 1.0}) == [3.0, 1.0, 9.0]
     assert jvp(x * 2, {y: 1.0}) == 0
+    product = x * y  # with a tangent of its own, it does not depend on x
+    assert jvp(product + x, {product: 10.0, x: 1.0}) == 11.0
 
 
 def test_an_output_that_overflows_does_not_spoil_another():
@@ -180,8 +182,6 @@ def test_an_output_that_overflows_does_not_spoil_another():
 
 def test_invalid_arguments():
     x, y = Value(2.0), Value(3.0)
-    with pytest.raises(ValueError, match="tangents of leaves only"):
-        jvp(x * y + 1, {x * y: 1.0})
     with pytest.raises(ValueError, match=r"shape \(2,\), got \(1,\)"):
         vjp([x, y], [1.0])
     with pytest.raises(ValueError, match="'reverse' or 'forward', got 'sideways'"):
@@ -245,7 +245,7 @@ def test_derivatives_of_tanh_up_to_the_sixth():
         16 - 136 * t**2 + 240 * t**4 - 120 * t**6,
         -272 * t + 1232 * t**3 - 1680 * t**5 + 720 * t**7,
     ]
-    for order, number in enumerate(expected):
+    for order, number in enumerate(expected[1:], 1):
         assert derivative(Value.tanh, 0.3, order) == pytest.approx(number, rel=1e-12)
 
 
@@ -259,9 +259,8 @@ def test_derivatives_of_other_functions():
     assert derivative(lambda x: x + 1, 1.0) == 1.0
     assert type(derivative(lambda x: x + 1, 1.0)) is float
     assert derivative(lambda x: x + 1, 1.0, 2) == 0.0
-    assert derivative(lambda x: x, 2.0, 0) == 2.0
-    with pytest.raises(ValueError, match="order >= 0, got -1"):
-        derivative(Value.exp, 0.0, -1)
+    with pytest.raises(ValueError, match="order >= 1, got 0"):
+        derivative(Value.exp, 0.0, 0)
 
 
 def test_exact_derivatives_of_fractions():

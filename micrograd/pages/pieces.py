@@ -210,6 +210,6 @@ def _rule(
 
 def _constant_rule(value: Value) -> Rule:
     # How a user-defined operation computes is unknown, so its local derivatives are constants.
-    local = [innermost(derivative) for derivative in local_derivatives(value, strict=True)]
+    local = [innermost(derivative) for derivative in local_derivatives(value)]
     shares = [["*", as_number(derivative), "g"] for derivative in local]
     return {"op": str(value._op), "forward": None, "shares": shares}
