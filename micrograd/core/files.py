@@ -20,13 +20,12 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     try:
         Path(part).write_bytes(data)
         os.replace(part, target)
-    except BaseException as error:
+    except OSError as error:
+        reason = f"nothing was written ({error.strerror})"
+        raise OSError(error.errno, reason, os.fspath(path)) from None
+    finally:
         with suppress(OSError):
             Path(part).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            reason = f"nothing was written ({error.strerror or error})"
-            raise OSError(error.errno, reason, os.fspath(path)) from None
-        raise
 
 
 def ending_of(path: str | os.PathLike[str], known: Sequence[str]) -> str:

@@ -16,8 +16,8 @@ from typing import Any
 def plain(x: Any) -> Any:
     """A table or an array of another library (pandas, PyTorch), or an np.matrix, as an ndarray.
 
-    Such objects may iterate over column names, index by label, or keep two axes in every row.
-    Anything else is returned as it is, also NumPy's arrays; an array without axes is its element.
+    Such objects may iterate over column names, index by label, or keep two axes in every row. An
+    array without axes is its element; anything else is returned as it is.
     """
     kind = type(x)
     if not hasattr(kind, "__array__") or getattr(kind, "__array_ufunc__", True) is None:
@@ -93,9 +93,5 @@ def without_nan(name: str, axes: int = 1) -> str:
 
 def check_no_nan(name: str, x: Any) -> None:
     """Raises a ValueError if a number in x is NaN: the loss and its gradients would be NaN, too."""
-    if getattr(getattr(x, "dtype", None), "kind", "O") == "O":
-        has_nan = any(isinstance(number, float) and number != number for number in flat(x))
-    else:
-        has_nan = (x != x).any()
-    if has_nan:
+    if (x != x).any() if hasattr(x, "any") else any(number != number for number in flat(x)):
         raise ValueError(f"{name} has NaN: {without_nan(name, len(shape_of(x)))}")

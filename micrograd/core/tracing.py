@@ -185,11 +185,7 @@ class Traced:
 
     def take(self, table: Sequence[Any]) -> Any:
         """`table[self]`; a Value if the table contains Values, a row if it contains rows."""
-        if not len(table):
-            raise IndexError("take expects a table with at least one entry, got an empty one")
         if all(hasattr(entry, "__len__") for entry in table):
-            if len(lengths := set(map(len, table))) > 1:
-                raise ValueError(f"take expects rows of equal length, got {sorted(lengths)}")
             return [self.take(column) for column in zip(*table, strict=True)]
         if not any(isinstance(entry, Node) for entry in table):
             return self.recording.record("take", self, *table)

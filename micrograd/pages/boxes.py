@@ -2,7 +2,9 @@
 
 >>> from micrograd.draw.graph import graph
 >>> from micrograd.nn import MLP
->>> boxes, box_of, labels, opened = boxes_of(graph(MLP(2, [3, 1])([1.0, -1.0])))
+>>> from micrograd.pages.texts import texts_of
+>>> drawn = graph(MLP(2, [3, 1])([1.0, -1.0]))
+>>> boxes, box_of, labels, opened = boxes_of(drawn, None, texts_of("en"))
 >>> [(box["kind"], box["label"], box["parent"]) for box in boxes[:3]]
 [('call', 'L0', -1), ('call', 'L1', -1), ('call', 'L0.n0', 0)]
 >>> box_of.count(-1)  # the inputs are in no box, the weights are in the boxes of their neurons
@@ -19,20 +21,16 @@ from typing import Any
 from micrograd.draw.hierarchy import LEVELS, LOWERED, Hierarchy, Part
 from micrograd.draw.parts import Made
 from micrograd.draw.records import Graph
-from micrograd.pages.texts import texts_of
 
 UNFOLDED = 400  # cards: the most that are drawn at once, if the reader asks for all
 
 
 def boxes_of(
-    drawn: Graph, level: str | int | None = None, words: Mapping[str, str] | None = None
+    drawn: Graph, level: str | int | None, words: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[int], dict[int, str], list[int]]:
     """The boxes of a graph, and the innermost box of each node.
 
-    Args:
-        drawn: the graph at level 'op'.
-        level: what is open at first, as in `explain`.
-        words: the texts of the page; by default in English.
+    `drawn` is the graph at level 'op', `level` what is open at first, as in `explain`.
 
     Returns:
         A list of boxes, each after its parent, with `label`, `kind`, `about` (a short description)
@@ -58,13 +56,12 @@ def boxes_of(
         is_loss = tree.is_called or "call" not in around
         if tree.parts and drawn.values[1:] and is_loss and root not in states:
             label_of[root] = "loss"
-    texts = words or texts_of("en")
 
     def told(text: str) -> str:
         # "10 examples" or "vector of 3" in the language of the page
         number, _, thing = text.replace("vector of ", "").partition(" ")
         key = "box.vector" if text.startswith("vector") else f"box.{thing}"
-        return texts[key].format(n=number) if key in texts else text
+        return words[key].format(n=number) if key in words else text
 
     boxes: list[dict[str, Any]] = []
     for part in tree.parts:
@@ -78,7 +75,7 @@ def boxes_of(
             box |= {"members": inside, "at": inside[0]}
         boxes.append(box)
     for place in ("before", "after") if level not in LEVELS else ():
-        label = texts[f"box.{place}"]
+        label = words[f"box.{place}"]
         boxes.append({"label": label, "kind": "outside", "about": "", "parent": -1})
     opened = tree.opened(level)
     if level in LEVELS and len(tree.view(opened).nodes) > UNFOLDED:

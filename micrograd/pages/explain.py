@@ -1,10 +1,9 @@
 """A page that steps through a graph, forward and backward.
 
-`explain(loss)` displays a page in a notebook or saves it as a single file. It shows the formula and
-the graph, and steps through the forward pass node by node and through the backward pass closure by
-closure. On the page you can change the leaves, nudge them, predict numbers, try out the classic
-mistakes, and take steps of gradient descent. The page computes with the rules that `pieces.py`
-records from the closures; text, styles and scripts are in the files beside this one.
+`explain(loss)` shows the formula and the graph, and steps through the forward pass node by node and
+through the backward pass closure by closure. On the page you can change the leaves, nudge them,
+predict numbers, try out the classic mistakes, and take steps of gradient descent. It computes with
+the rules that `pieces.py` records from the closures.
 
     >>> x, w = Value(2.0, label="x"), Value(-3.0, label="w")
     >>> explain((x * w).tanh(), title="A product and its tanh")
@@ -35,7 +34,6 @@ from micrograd.pages.texts import texts_of
 
 LARGEST = 50_000  # nodes
 LARGE = 100  # nodes: fewer are called by their formulas
-UNFOLDED = 400  # nodes: the most that are drawn at once, if the reader asks for all
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 
 
@@ -51,11 +49,10 @@ def explain(
 ) -> Page:
     """A page that steps through the forward pass, the seed and the backward pass of a graph.
 
-    It needs no internet connection, server or installation: you can send the file by email. The
-    page runs the forward pass again from the current leaves, with gradients starting at 0; the
-    graph itself does not change. All leaves can be changed, except those that lead to a
-    user-defined operation, whose forward pass is not recorded. Large graphs open folded into
-    neurons and layers.
+    It needs no internet connection, server or installation. The page runs the forward pass again
+    from the current leaves; the graph itself does not change. All leaves can be changed, except
+    those that lead to a user-defined operation, whose forward pass is not recorded. Large graphs
+    open folded into neurons and layers.
 
     To embed the saved file in a site of your own, add #embed, which leaves out the title, the tools
     and the drawer:
@@ -76,14 +73,12 @@ def explain(
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
         parameters: leaves that are parameters although no module in `names` owns them.
         language: the language of the page, a column of `pages/texts.toml`.
-        texts: a TOML file of your own, whose texts replace those of the page; see
-            `pages/texts.py`.
+        texts: a TOML file of your own, whose texts replace those of the page.
 
     Raises:
         TypeError: the loss is not a Value.
         ValueError: the graph has more than 50,000 nodes or a cycle, or was not recorded because of
-            `no_grad()`; an engine does not tell its local derivatives; the level, the direction or
-            the language is unknown.
+            `no_grad()`; an engine does not tell its local derivatives; an argument is unknown.
 
     >>> a, b = Value(2.0), Value(3.0)
     >>> page = explain(a * b, names={"a": a, "b": b})
@@ -93,11 +88,9 @@ def explain(
     loss, names, parameters = as_ours(loss, names, parameters)
     drawn = graph(loss, names=names, parameters=list(parameters))
     n = len(drawn.nodes)
-    most, fix = LARGEST, "explain the loss of fewer examples"
-    if level == "op":
-        most, fix = UNFOLDED, "leave the level out, and unfold on the page what you want to see"
-    if n > most:
-        raise ValueError(f"expected a graph of at most {most:,} nodes, got {n:,}: {fix}")
+    if n > LARGEST:
+        fix = "explain the loss of fewer examples"
+        raise ValueError(f"expected a graph of at most {LARGEST:,} nodes, got {n:,}: {fix}")
     words = texts_of(language, own=texts)
 
     def film(dark: bool) -> bytes:
@@ -105,7 +98,7 @@ def explain(
 
         return backward_film(loss, names, rankdir, dark=dark)
 
-    own, example = _graph_data(loss, drawn, words, level), _example()
+    own, example = _graph_data(loss, drawn, words, level), _example(words)
     code = {**example.pop("code"), **own.pop("code")}
     data = {"graph": own, "example": example, "code": code, "down": rankdir == "TB"}
     about = f"page of {n} node{'s' * (n != 1)}"
@@ -113,10 +106,7 @@ def explain(
 
 
 def _graph_data(
-    loss: Value,
-    drawn: Graph,
-    words: Mapping[str, str] | None = None,
-    level: str | int | None = None,
+    loss: Value, drawn: Graph, words: Mapping[str, str], level: str | int | None = None
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
     nodes = drawn.nodes
@@ -158,12 +148,9 @@ def _code(order: Iterable[Value]) -> dict[str, str]:
     return found
 
 
-def _example() -> dict[str, Any]:
+def _example(words: Mapping[str, str]) -> dict[str, Any]:
     # A graph on which each mistake makes a difference: a and q are used more than once.
-    a = Value(3.0, label="a")
-    p = a * a
-    q = p + a
-    m = p * q
-    r = m + q
-    named = {"a": a, "p": p, "q": q, "m": m, "r": r}
-    return _graph_data(r, graph(r, names=named))
+    a = Value(3.0)
+    q = (p := a * a) + a
+    r = (m := p * q) + q
+    return _graph_data(r, graph(r, names={"a": a, "p": p, "q": q, "m": m, "r": r}), words)

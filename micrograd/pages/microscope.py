@@ -65,16 +65,13 @@ def microscope(
         untrained: the weights before training, to which a reader can go back.
         title: title of the page and of the browser window.
         language: the language of the page, a column of `pages/texts.toml`.
-
-    Raises:
-        TraceError, ValueError: the model branches on a number; an argument is not as described.
     """
-    parameters, ends = model.parameters(), len(tokens) - 1
+    parameters = model.parameters()
     known = {token: i for i, token in enumerate(tokens)}
-    codes = [[known.get(token, ends) for token in text] for text in texts]
-    for text, code in zip(texts, codes, strict=True):
-        if not code or ends in code:
+    for text in texts:
+        if not text or {*text} - {*tokens[:-1]}:
             raise ValueError(f"expected texts of {[*tokens][:-1]}, got {text!r}: add its tokens")
+    codes = [[known[token] for token in text] for text in texts]
     optimizer = optimizer or Adam(parameters, lr=0.01)
     weights = [float(innermost(p.data)) for p in parameters]
     before = weights if untrained is None else untrained

@@ -46,10 +46,9 @@ def html_page(
     it, without the lines of import and export, so no two modules of a page may have the same name
     at the top level. Comments are left out.
 
-    A placeholder with a dot, {{tool.try}}, is a text of texts.toml. It may also be in a string of a
-    script, where "{{word.*}}" is the JSON of all texts that begin with `word.`, by the rest of
-    their keys; in HTML, `x` in the text becomes a key of the keyboard. {{head}}, {{scripts}} and
-    {{transport}} are files of HTML in shared/.
+    A placeholder with a dot, {{tool.try}}, is a text of texts.toml, also in a string of a script,
+    where "{{word.*}}" is the JSON of all texts that begin with `word.`; in HTML, `x` in the text
+    becomes a key of the keyboard. {{head}}, {{scripts}} and {{transport}} are files in shared/.
 
     Args:
         name: name of the page's .html and .css files, without the ending.
@@ -63,22 +62,31 @@ def html_page(
     '<!doctype html>'
     """
     words = texts_of(language, own=texts)
+
+    def in_script(gap: re.Match[str]) -> str:  # for a place inside "..." or `...`
+        word, star, _ = gap[1].partition("*")
+        some = {key.removeprefix(word): x for key, x in words.items() if key.startswith(word)}
+        text = json.dumps(some, ensure_ascii=False, separators=(",", ":")) if star else words[word]
+        text = json.dumps(text, ensure_ascii=False)[1:-1].replace("<", "\\u003c")
+        return text.replace("`", "\\u0060").replace("${", "\\u0024{")
+
     js = _joined(f"{script}.js", folder) if script else ""
     parts = {
         "policy": POLICY,
         "language": language,
         "css": f"{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}",
-        "js": re.sub(TEXT, lambda gap: _in_script(_text(words, gap[1])), js),
+        "js": re.sub(TEXT, in_script, js),
         **contents,
     }
     parts["css"] = f"{_tokens(' '.join(parts.values()))}\n{parts['css']}"
     page = re.sub(SHARED, lambda gap: _file(f"shared/{gap[1]}.html"), _file(f"{name}.html", folder))
 
-    def filled(gap: re.Match[str]) -> str:
-        return _in_html(words[gap[1]]) if "." in gap[1] else parts[gap[1]]
+    def in_html(gap: re.Match[str]) -> str:
+        text = words[gap[1]] if "." in gap[1] else ""
+        return re.sub(r"`(.*?)`", r"<kbd>\1</kbd>", html.escape(text)) or parts[gap[1]]
 
     # A single pass, so that a title such as {{js}} is not itself replaced.
-    return re.sub(r"\{\{([\w.]+)\}\}", filled, page)
+    return re.sub(r"\{\{([\w.]+)\}\}", in_html, page)
 
 
 def _joined(first: str, folder: Path | None = None) -> str:
@@ -94,24 +102,6 @@ def _joined(first: str, folder: Path | None = None) -> str:
 
     add(first)
     return "\n".join(texts.values()) + "\n"
-
-
-def _text(words: Mapping[str, str], key: str) -> str:
-    if not key.endswith("*"):
-        return words[key]
-    begin = key[:-1]
-    some = {k.removeprefix(begin): x for k, x in words.items() if k.startswith(begin)}
-    return json.dumps(some, ensure_ascii=False, separators=(",", ":"))
-
-
-def _in_html(text: str) -> str:
-    return re.sub(r"`(.*?)`", r"<kbd>\1</kbd>", html.escape(text))
-
-
-def _in_script(text: str) -> str:
-    # For a place inside "..." or `...`.
-    text = json.dumps(text, ensure_ascii=False)[1:-1].replace("<", "\\u003c")
-    return text.replace("`", "\\u0060").replace("${", "\\u0024{")
 
 
 def as_json(data: Any) -> str:
@@ -156,8 +146,7 @@ class Page:
         about: a few words for its repr.
         height: height of its frame in a notebook, in pixels.
         title: title of the page; by default the text NAME.title.
-        language: a column of texts.toml.
-        texts: a file whose texts replace those of texts.toml.
+        language, texts: as in `html_page`.
         layout: name of the .html and .css files.
         film: makes the .gif, on a dark background if called with True.
 
@@ -189,10 +178,7 @@ class Page:
         """Writes the page, completely or not at all, and returns its path; any browser opens it.
 
         A page of `explain` or of a recorded run can also be saved as a .gif: a film, on a dark
-        background if `dark` is true. A page follows the reader's settings.
-
-        Raises:
-            ValueError: the path has another ending, or the graph is too large for a film.
+        background if `dark` is true.
         """
         kind = ending_of(path, (*(["gif"] if self._film else []), "html", "htm"))
         page = self.html.encode(errors="replace")

@@ -3,7 +3,7 @@
 A page computes forward and backward passes itself, but contains no derivative rule. So each
 operation and its closure run here once, on traced numbers, and the formulas that they compute
 become its rule. `recorded_rules` records the graph of a result; `piece` records the graph that a
-function builds, as one of several that a page joins, such as each neuron of a network and its loss.
+function builds, which a page joins with others, such as each neuron of a network and its loss.
 
     >>> x, w = Value(3.0), Value(2.0)
     >>> recorded_rules(x * w)["rules"]
@@ -44,10 +44,6 @@ def recorded_rules(root: Value) -> dict[str, Any]:
         order, each a list of the index of its rule and the indices of its operands, or [-1] for a
         leaf; and `leaves`, the data of each leaf and of each result of a user-defined operation.
 
-    Raises:
-        ValueError: the graph has a cycle, `root` was computed under `no_grad()`, the call is inside
-            `no_grad()`, or the closure of a user-defined operation uses = instead of +=.
-
     >>> recorded = recorded_rules(Value(3.0) * Value(2.0))
     >>> recorded["nodes"], recorded["leaves"]
     ([[-1], [-1], [0, 0, 1]], {0: 3.0, 1: 2.0})
@@ -68,7 +64,11 @@ def recorded_rules(root: Value) -> dict[str, Any]:
         key: Any = (value._op, *map(operands.index, operands)) if known else i
         if operands and key not in index:
             index[key] = len(rules)
-            rules.append(_rule_of(*key) if known else _constant_rule(value))
+            # How a user-defined operation computes is unknown, so its derivatives are constants.
+            local = () if known else map(innermost, local_derivatives(value))
+            shares = [["*", as_number(d), "g"] for d in local]
+            constants = {"op": str(value._op), "forward": None, "shares": shares}
+            rules.append(_rule_of(*key) if known else constants)
         nodes.append([index.get(key, -1), *operands])
     return {"rules": rules, "nodes": nodes, "leaves": leaves}
 
@@ -83,35 +83,31 @@ def piece(
     numbers, and choices made by `where`. They receive no gradient, but formulas may use them.
 
     Args:
-        function: takes Values and returns a Value or a list of them.
+        function: takes Values and returns a Value or a list of them; it must not branch on them.
         inputs: the number of Values that it takes.
         parameters: leaves that the function uses; they are leaves of the piece too.
 
     Returns:
         A dict of `rules`, `nodes` and `leaves` as in `recorded_rules`, and of the nodes that are
         `inputs`, `parameters` and `outputs`.
-
-    Raises:
-        TypeError: the function does not return Values that depend on its inputs or parameters.
-        ValueError: an operation returns the data of its operand, so the two have one place.
-        TraceError: the function branches on an input, as `if x > 0` does.
     """
     recording = Recording()
     given = [Value(recording.input(0.0)) for _ in range(inputs)]
     before = [p.data for p in parameters]
-    with resumed():
-        try:
-            for p in parameters:
-                p.data = recording.input(innermost(p.data))
+    try:
+        for p in parameters:
+            p.data = recording.input(innermost(p.data))
+        with resumed():
             outputs = flat(function(*given))
-            return _recorded_piece(recording, [*given, *parameters], outputs) | {
-                "inputs": list(range(inputs)),
-                "parameters": list(range(inputs, inputs + len(parameters))),
-                "outputs": [output.data.place for output in outputs],
-            }
-        finally:
-            for p, number in zip(parameters, before, strict=True):
-                p.data = number
+            nodes = _recorded_piece(recording, [*given, *parameters], outputs)
+    finally:
+        for p, number in zip(parameters, before, strict=True):
+            p.data = number
+    return nodes | {
+        "inputs": list(range(inputs)),
+        "parameters": list(range(inputs, inputs + len(parameters))),
+        "outputs": [output.data.place for output in outputs],
+    }
 
 
 def as_number(x: Any) -> Any:
@@ -121,9 +117,8 @@ def as_number(x: Any) -> Any:
     (2.0, '-Infinity')
     """
     x = float(x)
-    if math.isnan(x):
-        return "NaN"
-    return x if math.isfinite(x) else f"{'-' * (x < 0)}Infinity"
+    names = {math.inf: "Infinity", -math.inf: "-Infinity"}
+    return names.get(x, x) if x == x else "NaN"
 
 
 def _recorded_piece(
@@ -137,10 +132,7 @@ def _recorded_piece(
             )
     # The Value whose closure is the rule of each node. Detached numbers have none.
     values = [*given, *(v for v in topological_order(*outputs) if v._prev)]
-    values = [value for value in values if isinstance(value.data, Traced)]
-    value_at = {value.data.place: value for value in values}
-    if len(value_at) < len(values):
-        raise ValueError("an operation returns the data of its operand: multiply the data by 1")
+    value_at = {v.data.place: v for v in values if isinstance(v.data, Traced)}
     rules: list[Rule] = []
     nodes, leaves = [], {}
     forward = tuple(recording.instructions)
@@ -195,10 +187,8 @@ def _rule(
         for operand, share in zip(value._prev, contributions(value, upstream), strict=True):
             place = getattr(operand.data, "place", -1)
             if value_at.get(place) is operand:
-                traced = isinstance(share, Traced)
-                given.setdefault(place, []).append(
-                    formula(share.place) if traced else as_number(share)
-                )
+                told = formula(share.place) if isinstance(share, Traced) else as_number(share)
+                given.setdefault(place, []).append(told)
     for place, shares in given.items():
         operands += [place] * (len(shares) - operands.count(place))
     return {
@@ -206,10 +196,3 @@ def _rule(
         "forward": forward,
         "shares": [given[x].pop(0) if given.get(x) else 0 for x in operands],
     }
-
-
-def _constant_rule(value: Value) -> Rule:
-    # How a user-defined operation computes is unknown, so its local derivatives are constants.
-    local = [innermost(derivative) for derivative in local_derivatives(value)]
-    shares = [["*", as_number(derivative), "g"] for derivative in local]
-    return {"op": str(value._op), "forward": None, "shares": shares}

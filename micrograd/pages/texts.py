@@ -21,7 +21,6 @@ what it leaves out, the texts of the package are used, in English if they lack t
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from functools import lru_cache
 from importlib import resources
@@ -30,9 +29,6 @@ from pathlib import Path
 from typing import Any
 
 TABLE = resources.files("micrograd.pages") / "texts.toml"
-GAP = re.compile(r"\{\w+\}")
-
-Rows = dict[str, dict[str, str]]  # by key and language
 
 
 def texts_of(
@@ -48,13 +44,18 @@ def texts_of(
         own: a file whose texts replace those of the table; its other texts are left out.
 
     Raises:
-        ValueError: a text has no such column, or the own file has none, or one of its texts has a
-            gap that the table's text does not have.
+        ValueError: a text has no such column, or the own file has none.
     """
     table = table or TABLE
     rows = _columns(table.read_text(encoding="utf-8"))
     if own is not None:
-        rows = _replaced(rows, Path(own), language, only=table is not TABLE)
+        mine = _columns(Path(own).read_text(encoding="utf-8"))
+        languages = sorted({name for columns in mine.values() for name in columns})
+        if language not in languages:
+            found = f"{', '.join(languages) or 'none'}: pass the language of its texts as language="
+            raise ValueError(f"{Path(own).name} expects texts in {language!r}, got {found}")
+        # where the language is missing, a text stays English
+        rows = {key: {language: c["en"], **c, **mine.get(key, {})} for key, c in rows.items()}
     lacking = [key for key, columns in rows.items() if language not in columns]
     if lacking:
         keys = ", ".join(lacking[:3])
@@ -62,32 +63,10 @@ def texts_of(
     return {key: columns[language].strip("\n") for key, columns in rows.items()}
 
 
-def _replaced(rows: Rows, path: Path, language: str, only: bool) -> Rows:
-    # The rows with the texts of one's own; where the language is missing, it gets the English text.
-    own = _columns(path.read_text(encoding="utf-8"))
-    languages = sorted({name for columns in own.values() for name in columns})
-    if language not in languages:
-        found = ", ".join(languages) or "none"
-        fix = "pass the language of its texts as language="
-        raise ValueError(f"{path.name} expects texts in {language!r}, got {found}: {fix}")
-    known = rows.keys() | _columns(TABLE.read_text(encoding="utf-8")).keys()
-    if only and (unknown := sorted(own.keys() - known)):  # one file may serve pages and the course
-        raise ValueError(f"{path.name} has {unknown[0]!r}, which is not used")
-    for key in own.keys() & rows.keys():
-        expected, got = (set(GAP.findall(x)) for x in (rows[key]["en"], own[key].get(language, "")))
-        if wrong := ", ".join(sorted(got - expected)):
-            usual = ", ".join(sorted(expected)) or "no gap"
-            fix = "write gaps as in English"
-            raise ValueError(f"{key} in {path.name} expects {usual}, got {wrong}: {fix}")
-    return {
-        key: {language: columns["en"], **columns, **own.get(key, {})}
-        for key, columns in rows.items()
-    }
-
-
 @lru_cache(maxsize=4)
-def _columns(text: str) -> Rows:
-    rows: Rows = {}
+def _columns(text: str) -> dict[str, dict[str, str]]:
+    # The columns of each text, by its key: those of [button.play] are a table in a table.
+    rows: dict[str, dict[str, str]] = {}
     tables: list[tuple[str, dict[str, Any]]] = [("", tomllib.loads(text))]
     for key, table in tables:  # the tables inside are added at the end
         for part, inner in table.items():

@@ -23,8 +23,6 @@ def recorded_update(optimizer: Optimizer) -> dict[str, Any]:
         `figures`, the results: d, the gradient with the decay; pulled, the parameter with the
         decay; what it keeps; mean and root, m and the root of s corrected; next, the new parameter.
 
-    >>> from micrograd.engine import Value
-    >>> from micrograd.optim import SGD
     >>> recorded_update(SGD([Value(0.0)]))["steps"]  # g + decay w, then w - rate v1
     [['*', 'decay', 'w'], ['+', 'g', 'v0'], ['*', 'rate', 'v1'], ['-', 'w', 'v2']]
     """
@@ -74,19 +72,18 @@ def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any
         ValueError: it is not an SGD, Adam or AdamW of these parameters, or has nesterov.
 
     >>> state_of(SGD(p := [Value(0.0)], lr=0.1, momentum=0.9), p)
-    {'rate': 0.1, 'decay': 0, 'step': 0, 'kept': {'v': [0.0]}}
+    {'name': 'Momentum', 'rate': 0.1, 'decay': 0, 'step': 0, 'kept': {'v': [0.0]}}
     """
     name = type(optimizer).__name__
-    if type(optimizer) not in (SGD, Adam, AdamW):
-        raise ValueError(f"the page has SGD, Adam and AdamW, got {name}: pass one of them")
-    if getattr(optimizer, "nesterov", False):
-        raise ValueError("the page has no nesterov: leave it out, or train in Python")
+    if type(optimizer) not in (SGD, Adam, AdamW) or getattr(optimizer, "nesterov", False):
+        raise ValueError(f"the page has SGD, Adam and AdamW, without nesterov, got {name}")
     if set(optimizer.parameters) != set(parameters):
         fix = f"pass {name}(model.parameters())"
         raise ValueError(f"optimizer expects the parameters of the model: {fix}")
     place = {p: i for i, p in enumerate(optimizer.parameters)}
-    memory = {name: optimizer._state(name) for name in recorded_update(optimizer)["memory"]}
+    memory = {kept: optimizer._state(kept) for kept in recorded_update(optimizer)["memory"]}
     return {
+        "name": "Momentum" if "v" in memory else name,
         "rate": optimizer.lr,
         "decay": optimizer.weight_decay,
         "step": optimizer.steps,
