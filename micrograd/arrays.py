@@ -60,10 +60,8 @@ def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
         if is_paused():
             self.data = operation(self, other)
         elif any(isinstance(v, Value) and v.is_leaf and v.requires_grad for v in self.flat):
-            raise RuntimeError(
-                f"A {sign}= ... would replace the leaves of this array with results, and the graph "
-                f"would grow with every step: write A.data {sign}= ..., or do it inside no_grad()"
-            )
+            fix = f"write A.data {sign}= ..., or do it inside no_grad()"
+            raise RuntimeError(f"A {sign}= ... would replace the leaves of A with results: {fix}")
         else:
             self[...] = operation(self, other)
         return self
@@ -80,20 +78,12 @@ class Copy(np.ndarray[Any, Any]):
 
     Writing into a copy would not change the Values, so it is an error. In-place operators make a
     new array, so `A.data -= 0.1 * A.grad` assigns all the numbers of A, and works.
-
-    >>> A = values([1.0, 2.0])
-    >>> A.data -= 1
-    >>> A.data
-    array([0., 1.])
     """
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self.flags.writeable:
-            raise ValueError(
-                "A.data and A.grad are copies, so writing into them would change no Value of A: "
-                "assign all numbers, as in A.grad = 0 or A.data = numbers, or one, as in "
-                "A[0].grad = 0"
-            )
+            fix = "assign all numbers, as in A.grad = 0, or one, as in A[0].grad = 0"
+            raise ValueError(f"A.data and A.grad are copies, which change no Value of A: {fix}")
         super().__setitem__(key, value)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
@@ -129,7 +119,6 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @data.setter
     def data(self, numbers: Any) -> None:
-        """Sets all numbers, from one or from an array of the same shape."""
         _set(self, "data", numbers)
 
     @property
@@ -139,7 +128,6 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
-        """Sets all gradients, from one number or from an array of the same shape."""
         _set(self, "grad", numbers)
 
     def zero_grad(self) -> None:
@@ -160,15 +148,13 @@ class ValueArray(np.ndarray[Any, Any]):
         is 1 by default.
         """
         if upstream is None and self.size != 1:
-            raise ValueError(
-                f"backward() without upstream gradients expects one element, got {self.size} "
-                f"in shape {self.shape}: write A.sum().backward(), or A.backward(upstream)"
-            )
+            got = f"got {self.size} in shape {self.shape}"
+            fix = "write A.sum().backward(), or A.backward(upstream)"
+            raise ValueError(f"backward() without upstream expects one element, {got}: {fix}")
         seeds = np.ones(self.shape) if upstream is None else np.asarray(upstream)
         if seeds.shape != self.shape:
-            raise ValueError(
-                f"backward() expects upstream gradients of shape {self.shape}, got {seeds.shape}"
-            )
+            expected = f"upstream gradients of shape {self.shape}"
+            raise ValueError(f"backward() expects {expected}, got {seeds.shape}")
         if self.size and not any(isinstance(v, Value) and v.requires_grad for v in self.flat):
             raise RuntimeError("this array was computed inside no_grad(): compute it outside")
         if self.size:
@@ -233,8 +219,7 @@ class ValueArray(np.ndarray[Any, Any]):
 def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     """The result of a NumPy function such as `np.add`, where an operand is a Value or has Values.
 
-    NumPy calls it for each operation with a ValueArray, or with a Value beside an array: see
-    `__array_ufunc__` in NumPy's documentation.
+    NumPy calls it as the `__array_ufunc__` of a ValueArray, or of a Value beside an array.
     """
     if ufunc.__name__ == "clip":
         x, low, high = inputs
@@ -272,10 +257,8 @@ def grad_of(array: Any) -> Floats:
 def _set(array: ValueArray, attribute: str, given: Any) -> None:
     numbers = data_of(given)  # of Values, too: as data they would nest one graph in another
     if numbers.ndim and numbers.shape != array.shape:
-        raise ValueError(
-            f"A.{attribute} expects an array of shape {array.shape} or a number, got "
-            f"{numbers.shape}"
-        )
+        expected = f"an array of shape {array.shape} or a number"
+        raise ValueError(f"A.{attribute} expects {expected}, got {numbers.shape}")
     for v, number in zip(array.flat, np.broadcast_to(numbers, array.shape).flat, strict=True):
         setattr(v, attribute, float(number))
 
@@ -296,23 +279,19 @@ def _plain(x: Any) -> Any:
 
 def _with_class(result: Any) -> Any:
     # An array of Values becomes a ValueArray or, if it has no axes, a Value; others do not change.
-    if isinstance(result, np.ndarray):
-        if result.dtype != object:
-            return _plain(result)
+    if isinstance(result, np.ndarray) and result.dtype == object:
         return result.view(ValueArray) if result.ndim else result[()]
-    return result
+    return _plain(result) if isinstance(result, np.ndarray) else result
 
 
 def _remembering(result: Any, operation: str, operands: tuple[Any, ...]) -> Any:
     # An array, or the Value of a reduction, remembers what it was computed from, so that drawings
     # can show arrays instead of their elements. A reduction of one element may return this very
     # element: if it remembered its array, there would be a reference cycle.
-    if is_paused():
+    if is_paused() or not isinstance(result, (Value, ValueArray)):
         return result
-    itself = isinstance(result, Value) and any(
-        v is result for x in operands if isinstance(x, ValueArray) for v in x.flat
-    )
-    if isinstance(result, (Value, ValueArray)) and not itself:
+    arrays = [x for x in operands if isinstance(x, ValueArray) and isinstance(result, Value)]
+    if not any(v is result for array in arrays for v in array.flat):
         result._made_from = operation, operands  # type: ignore[union-attr]
     return result
 

@@ -111,10 +111,8 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
             fix = "give the model an output for each class, or use binary_cross_entropy"
             if len(zs) > 1:
                 fix = fix_of(k, "pass the index of the true class", classes=len(zs))
-            raise type(error)(
-                f"cross_entropy expects the label of one of {len(zs)} classes, an int from 0 to "
-                f"{len(zs) - 1}, got {k!r}: {fix}"
-            ) from None
+            expected = f"the label of one of {len(zs)} classes, an int from 0 to {len(zs) - 1}"
+            raise type(error)(f"cross_entropy expects {expected}, got {k!r}: {fix}") from None
     return _mean(losses)
 
 
@@ -122,9 +120,8 @@ def _pairs(loss: str, predictions: Any, targets: Any) -> Iterable[tuple[Value, A
     # The prediction and the target of one example, or of each example of a batch.
     shape, expected = shape_of(predictions), shape_of(targets)
     if shape not in (expected, (*expected, 1)) and expected != (*shape, 1):
-        raise ValueError(
-            f"{loss} expects predictions and targets of the same shape, got {shape} and {expected}"
-        )
+        what = "predictions and targets of the same shape"
+        raise ValueError(f"{loss} expects {what}, got {shape} and {expected}")
     return zip(_values(flat(predictions)), flat(targets), strict=True)
 
 
@@ -132,10 +129,8 @@ def _rows(logits: Any, labels: Any) -> Iterable[tuple[Iterable[Any], Any]]:
     # The logits and the label of one example, or of each example of a batch.
     logits = plain(logits)
     if not isinstance(logits, Iterable):
-        raise TypeError(
-            f"cross_entropy expects a list of logits, one for each class, got {logits!r}: "
-            "use binary_cross_entropy, or a last layer of at least two neurons"
-        )
+        fix = "use binary_cross_entropy, or a last layer of at least two neurons"
+        raise TypeError(f"cross_entropy expects a list of logits, got {logits!r}: {fix}")
     shape, expected = shape_of(logits), shape_of(labels)
     if len(shape) <= 1 and not expected:
         return [(logits, labels)]

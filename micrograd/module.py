@@ -142,11 +142,12 @@ class Module:
         if state.keys() != parameters.keys():
             missing = [name for name in parameters if name not in state][:3]
             unknown = [name for name in state if name not in parameters][:3]
-            raise ValueError(
-                f"this {type(self).__name__} expects what its state_dict() returns, a dict of "
-                f"{len(parameters)} numbers, got {len(state)}: missing {missing}, unknown "
-                f"{unknown!r:.60}; build the model with the sizes that it had when it was saved"
+            expected = (
+                f"this {type(self).__name__} expects a state_dict of {len(parameters)} numbers"
             )
+            got = f"got {len(state)}: missing {missing}, unknown {unknown!r:.60}"
+            fix = "build the model with the sizes that it had when it was saved"
+            raise ValueError(f"{expected}, {got}; {fix}")
         data = {name: Value(innermost(number)).data for name, number in state.items()}
         for name, p in parameters.items():
             p.data = data[name]
@@ -164,8 +165,7 @@ class PerExample(Module):
     def __call__(self, x: Any, *more: Any) -> Any:
         """The outputs of `forward`, for one example or for each row of a batch."""
         if more:
-            got = f"got {1 + len(more)} arguments"
-            raise TypeError(f"expected one list of inputs, {got}: write model([x1, x2])")
+            raise TypeError("expected one list of inputs: write model([x1, x2])")
         shape = shape_of(x)
         if len(shape) > 2:
             expected = "expected the inputs of one example, or a batch of shape (n, n_in)"

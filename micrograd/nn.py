@@ -159,8 +159,8 @@ class Linear(_ArrayModule):
         """The n_out outputs for n_in inputs."""
         n_out, n_in = self.weight.shape
         if len(x) != n_in:
-            raise ValueError(f"Linear expects {n_in} inputs, got {len(x)}: build it as Linear"
-                             f"({len(x)}, {n_out}), or pass {n_in} inputs")  # fmt: skip
+            fix = f"build it as Linear({len(x)}, {n_out}), or pass {n_in}"
+            raise ValueError(f"Linear expects {n_in} inputs, got {len(x)}: {fix}")
         starts = [0] * n_out if self.bias is None else self.bias.tolist()
         return [
             sum((w * xi for w, xi in zip(row, x, strict=True)), start)
@@ -272,10 +272,8 @@ def predicted_class(scores: Any, threshold: float = 0.0) -> int:
     """
     several = inputs_of(scores)
     if not all(score <= score for score in several):  # False for NaN
-        raise ValueError(
-            "expected scores that are numbers, got NaN: training may have diverged; try a lower "
-            f"learning rate. If X has NaN, {without_nan('X', 2)}"
-        )
+        fix = f"try a lower learning rate. If X has NaN, {without_nan('X', 2)}"
+        raise ValueError(f"expected scores, got NaN: training may have diverged; {fix}")
     if len(several) == 1:
         return int(several[0] > threshold)
     return max(range(len(several)), key=lambda k: several[k])
@@ -316,8 +314,6 @@ def _pairs(
     scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0
 ) -> list[tuple[int, int]]:
     # The predicted class and the class of each example.
-    if isinstance(scores, Module):
-        raise TypeError(f"expected scores, got a {type(scores).__name__}: pass model(X)")
     scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
         got = f"got {len(labels)} labels for {len(scores)} scores"

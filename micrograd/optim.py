@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from numbers import Real
 from threading import RLock
-from typing import Any
+from typing import Any, ClassVar
 
 from micrograd.core.numbers import as_number
 
@@ -58,6 +58,9 @@ class Optimizer:
     ...         p.data -= self.lr * v[i]
     """
 
+    # What each setting must be below; all are at least 0.
+    _settings: ClassVar = {"lr": math.inf, "weight_decay": math.inf}
+
     def __init__(self, parameters: Iterable[Any], lr: float, weight_decay: float = 0) -> None:
         rules = type(self)._update, type(self)._decayed
         are_ours = all(rule.__module__ == __name__ for rule in rules)
@@ -70,9 +73,9 @@ class Optimizer:
 
     def _checked(self) -> tuple[Any, ...]:
         # The settings, which may be changed between steps; each step checks them. The first is lr.
-        self.lr = _in_range("lr", self.lr)
-        self.weight_decay = _in_range("weight_decay", self.weight_decay)
-        return self.lr, self.weight_decay
+        for name, below in self._settings.items():
+            setattr(self, name, _in_range(name, getattr(self, name), below))
+        return tuple(getattr(self, name) for name in self._settings)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -104,11 +107,8 @@ class Optimizer:
     def _has_other_parameters(self) -> ValueError:
         # For a loss that uses none of the parameters, as after a notebook's cell built a new model.
         name = type(self).__name__
-        return ValueError(
-            f"expected an optimizer of parameters that the loss uses, got {name} with none of "
-            "them, so training would change nothing: build it again, as in "
-            f"{name}(model.parameters())"
-        )
+        expected = f"expected an optimizer of parameters that the loss uses, got {name} with others"
+        return ValueError(f"{expected}: build it again, as in {name}(model.parameters())")
 
     def _state(self, name: str) -> Any:
         return self._parameters.state(name)
@@ -137,14 +137,9 @@ class SGD(Optimizer):
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
-
-    >>> from micrograd import Value
-    >>> p = Value(1.0)
-    >>> p.grad = 0.5
-    >>> SGD([p], lr=0.1).step()
-    >>> p.data
-    0.95
     """
+
+    _settings: ClassVar = {**Optimizer._settings, "momentum": math.inf}
 
     def __init__(
         self,
@@ -160,10 +155,9 @@ class SGD(Optimizer):
         super().__init__(parameters, lr, weight_decay)
 
     def _checked(self) -> tuple[Any, ...]:
-        self.momentum = _in_range("momentum", self.momentum)
         if self.nesterov and self.momentum == 0:
             raise ValueError("nesterov needs momentum > 0, got momentum=0")
-        return *super()._checked(), self.momentum, self.nesterov
+        return *super()._checked(), self.nesterov
 
     def _update(self, i: Any, p: Any, g: Any) -> None:
         [lr] = self._now
@@ -192,6 +186,8 @@ class Adam(Optimizer):
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
     """
 
+    _settings: ClassVar = {**Optimizer._settings, "betas": 1, "eps": math.inf}
+
     def __init__(
         self,
         parameters: Iterable[Any],
@@ -203,12 +199,6 @@ class Adam(Optimizer):
         self.betas = betas
         self.eps = eps
         super().__init__(parameters, lr, weight_decay)
-
-    def _checked(self) -> tuple[Any, ...]:
-        beta1, beta2 = self.betas
-        self.betas = _in_range("betas[0]", beta1, 1), _in_range("betas[1]", beta2, 1)
-        self.eps = _in_range("eps", self.eps)
-        return *super()._checked(), self.betas, self.eps
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         beta1, beta2 = self.betas
@@ -292,18 +282,15 @@ def cosine(start: float, end: float, steps: int) -> Schedule:
 
 
 def _schedule(shape: Callable[[float], float], start: float, end: float, steps: int) -> Schedule:
-    start, end = _in_range("start", start), _in_range("end", end)
     if steps < 1:
         raise ValueError(f"a schedule needs at least one step, got steps={steps}")
-
-    def lr(step: float) -> float:
-        return start + (end - start) * shape(step / steps) if step < steps else end
-
-    return lr
+    return lambda step: start + (end - start) * shape(step / steps) if step < steps else end
 
 
 def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
     # The number; one of NumPy's becomes Python's, or it would make the parameters NumPy's, too.
+    if isinstance(given, (tuple, list)):
+        return tuple(_in_range(f"{name}[{i}]", one, below) for i, one in enumerate(given))
     number = given if type(given) in (int, float) else as_number(given, like=0)
     if number is NotImplemented:
         raise TypeError(f"{name} expects a number in [0, {below}), got {given!r}: use float()")
@@ -322,11 +309,9 @@ def check_optimizer(user: str, optimizer: Any) -> None:
 def check_loss(mean: float) -> None:
     """Raises a ValueError if the loss is NaN; eager operations raise an error themselves."""
     if math.isnan(mean):
-        raise ValueError(
-            "the loss is NaN, so no parameter was changed: some operation got a number that it is "
-            "not defined for, such as the log of a negative one; the original function, called "
-            "with one example, says which"
-        )
+        reason = "some operation is not defined for its operand, such as the log of a negative one"
+        fix = "call the original function with one example, which says which"
+        raise ValueError(f"the loss is NaN, so no parameter was changed: {reason}; {fix}")
 
 
 # ---- parameters one by one, or together as one row
@@ -336,9 +321,8 @@ class Parameters:
     """The parameters of an optimizer, and the numbers that the optimizer keeps for each of them.
 
     The parameters of a compiled function share storage: their numbers are in one array. Such a
-    parameter has a method `row_of`, which returns the row of these parameters: an object that has
-    `data` and `grad` like a single parameter, except that both are arrays. So an update rule that
-    also works on arrays (`at_once`) works for one parameter or for all of them.
+    parameter has a method `row_of`, which returns an object whose `data` and `grad` are the arrays
+    of all of them. So an update rule that also works on arrays (`at_once`) updates it like one.
 
     Attributes:
         all, names: the parameters, and a name for each of them, for error messages.
@@ -347,23 +331,19 @@ class Parameters:
 
     def __init__(self, given: Any, user: str, at_once: bool = False) -> None:
         found: dict[int, tuple[str, Any]] = {}  # the key is the id
+        fix = "pass model.parameters()"
         for name, p in _pairs(given if isinstance(given, Iterable) else [given]):
             label = name or getattr(p, "label", "")
             shown = f"parameter {len(found)}" + (f" ({label!r})" if label else "")
             if not (hasattr(p, "data") and hasattr(p, "grad")):
-                raise TypeError(
-                    f"{user} expects parameters with data and grad, got {p!r:.60} as {shown}: "
-                    "pass model.parameters()"
-                )
-            if id(p) in found:
-                raise ValueError(
-                    f"{user} expects each parameter once, got {shown} also as {found[id(p)][0]}: "
-                    "remove one of them, so that it is not updated twice in a step"
-                )
+                got = f"got {p!r:.60} as {shown}: {fix}"
+                raise TypeError(f"{user} expects parameters with data and grad, {got}")
+            if id(p) in found:  # it would be updated twice in a step
+                got = f"got {shown} also as {found[id(p)][0]}: remove one of them"
+                raise ValueError(f"{user} expects each parameter once, {got}")
             found[id(p)] = shown, p
         if not found:
-            expected = "at least one parameter, got none: pass model.parameters()"
-            raise ValueError(f"{user} expects {expected}")
+            raise ValueError(f"{user} expects at least one parameter, got none: {fix}")
         self.names, self.all = zip(*found.values(), strict=True)
         self.row: Any = None
         self._at_once = at_once
@@ -404,11 +384,9 @@ class Parameters:
             return  # otherwise check each: perhaps only the sum of squares overflowed
         for name, p in zip(self.names, self.all, strict=True):  # float first, as it is quicker
             if not isinstance(p.grad, (float, Real)) or not math.isfinite(p.grad):
-                raise ValueError(
-                    f"the gradient of {name} is {p.grad!r:.40}, so no parameter was changed: reset "
-                    "gradients to 0, leave out examples with NaN, or try a lower learning rate or "
-                    "clip_grad_norm"
-                )
+                fix = "reset gradients, leave out examples with NaN, or try a lower learning rate"
+                got = f"{p.grad!r:.40}, so no parameter was changed"
+                raise ValueError(f"the gradient of {name} is {got}: {fix}")
 
     def __getstate__(self) -> dict[str, Any]:
         # A copied parameter does not share the storage of the original.
