@@ -119,6 +119,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @data.setter
     def data(self, numbers: Any) -> None:
+        """Sets all numbers."""
         _set(self, "data", numbers)
 
     @property
@@ -128,6 +129,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
+        """Sets all gradients."""
         _set(self, "grad", numbers)
 
     def zero_grad(self) -> None:

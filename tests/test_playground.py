@@ -293,11 +293,6 @@ def test_a_subclass_with_a_forward_of_its_own_computes_in_the_page_as_in_python(
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-def test_an_operation_that_returns_the_data_of_its_operand_is_refused():
-    with pytest.raises(ValueError, match="multiply the data by 1"):
-        playground(lambda x: Value(x[0].data, (x[0],), "same"))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
