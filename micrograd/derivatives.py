@@ -12,15 +12,14 @@ The adjoint of a node is d output / d node, and its tangent is d node / d input:
 
 If the data are Values themselves, so are the derivatives, and these can be differentiated again.
 
-    >>> x, y = Value(2.0, label="x"), Value(3.0, label="y")
-    >>> f = 3 * x**2 + x * y + 5 * y**2
-    >>> jacobian(f, [x, y], mode="forward") == jacobian(f, [x, y], mode="reverse") == [[15.0, 32.0]]
-    True
+    >>> gradient(lambda x, y: 3 * x**2 + x * y + 5 * y**2, [2.0, 3.0])
+    [15.0, 32.0]
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -67,10 +66,8 @@ def replayed(
     """What a `_backward` adds to the gradients of the operands: pairs of operand and contribution.
 
     The pairs are in the order in which they are added. All gradients stay unchanged, and a gradient
-    that is set with = is read as if it were added.
-
-    `run` runs the `_backward` of the node, which may be of another engine. `grad_of` tells the name
-    of the attribute with the gradient, '' if there is none; a `ledger` is a substitute for it.
+    that is set with = is read as if it were added. The node may be of another engine: `run` runs
+    its `_backward`, and `grad_of` tells the name of the attribute with the gradient, '' for none.
     """
     names = [(v, name) for v in (node, *operands) if (name := grad_of(v))]
     before = [(v, name, getattr(v, name)) for v, name in names]
@@ -90,8 +87,6 @@ def replayed(
 def local_derivatives(node: Value) -> tuple[Number, ...]:
     """The derivatives of a node with respect to its operands: one for each edge, in operand order.
 
-    They are read off the node's closure, and all gradients stay unchanged.
-
     >>> x = Value(3.0)
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
     ((3.0, 3.0), (1, -1))
@@ -104,10 +99,6 @@ def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
 
     If an operand occurs twice and the closure adds both contributions at once, the first edge gets
     their sum, and the other gets 0.
-
-    >>> x = Value(3.0)
-    >>> contributions(x * x, 10.0)
-    (30.0, 30.0)
     """
 
     def run() -> None:
@@ -170,18 +161,18 @@ def jvp(
 
         d output  =  sum over leaves of   d output / d leaf * tangent(leaf)
 
-    It takes one walk from the leaves to the outputs, regardless of the number of outputs. `xs` maps
-    each node that changes to its tangent, its rate of change. For a function, `xs` has a number for
-    each argument, and `tangents` its rate of change.
+    It takes one walk, however many outputs there are. `xs` maps each node that changes to its
+    tangent, its rate of change. For a function, `xs` has a number for each argument, and `tangents`
+    its rate of change.
 
     >>> x, y = Value(2.0), Value(3.0)
-    >>> jvp(x * y, {x: 1.0}), jvp([x * y, x - y], {x: 1.0, y: 1.0})
-    (3.0, [5.0, 0.0])
+    >>> jvp([x * y, x - y], {x: 1.0, y: 1.0})
+    [5.0, 0.0]
     >>> jvp(lambda x, y: [x * y, x - y], [2.0, 3.0], [1.0, 1.0])
     [5.0, 0.0]
     """
     if callable(output):
-        leaves = _leaves(xs)
+        leaves = [Value(x) for x in xs]
         rates = dict(zip(leaves, flat(tangents), strict=True))
         output = output(*leaves)
     else:
@@ -192,21 +183,14 @@ def jvp(
     return found if shape_of(output) else found[0]
 
 
-class Gradients(dict[Value, Number]):
-    """Maps each leaf that an output depends on to its gradient, and any other Value to 0."""
-
-    def __missing__(self, value: Value) -> Number:
-        return 0
-
-
-def vjp(output: Any, upstream: Any = 1) -> Gradients:
+def vjp(output: Any, upstream: Any = 1) -> defaultdict[Value, Number]:
     """Reverse mode, a vector-Jacobian product: the gradients of the leaves.
 
         gradient(leaf)  =  sum over outputs of   upstream(output) * d output / d leaf
 
-    It takes one walk from the outputs to the leaves, regardless of the number of leaves. The result
-    maps every leaf of the graph, except constants, to its gradient; no grad is changed. `output` is
-    a Value, or Values in a list or an array, and `upstream` has the same shape.
+    It takes one walk, however many leaves there are. The result maps every leaf, except constants,
+    to its gradient, and any other Value to 0; no grad is changed. `output` is a Value, or Values in
+    a list or an array, and `upstream` has the same shape.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> gradient_of = vjp([x * y, x - y], [1.0, 10.0])
@@ -221,7 +205,8 @@ def vjp(output: Any, upstream: Any = 1) -> Gradients:
     for v, seed in zip(outputs, flat(upstream), strict=True):
         seeds[v] = seeds.get(v, 0) + seed
     adjoint = _Tape(*outputs).adjoints(seeds)
-    return Gradients((v, d) for v, d in adjoint.items() if v.is_leaf and v.requires_grad)
+    leaves = ((v, d) for v, d in adjoint.items() if v.is_leaf and v.requires_grad)
+    return defaultdict(int, leaves)
 
 
 def jacobian(
@@ -235,20 +220,15 @@ def jacobian(
     or the numbers at which the function is called. The mode 'reverse' walks the graph once for each
     output, 'forward' once for each input.
 
-    >>> x, y = Value(2.0), Value(3.0)
-    >>> jacobian([x * y, x + y], [x, y])
-    [[3.0, 2.0], [1.0, 1.0]]
     >>> jacobian(lambda x, y: [x * y, x + y], [2.0, 3.0])
     [[3.0, 2.0], [1.0, 1.0]]
     """
     if callable(outputs):
-        inputs = _leaves(inputs)
+        inputs = [Value(x) for x in inputs]
         outputs = outputs(*inputs)
     inputs, outputs = flat(inputs), [_output(v) for v in flat(outputs)]
-    for v in inputs:
-        if not isinstance(v, Value):
-            fix = "pass Values, or a function as in jacobian(f, xs)"
-            raise TypeError(f"jacobian expects nodes of the graph as inputs, got {v!r}: {fix}")
+    if not all(isinstance(v, Value) for v in inputs):
+        raise TypeError("jacobian expects nodes of the graph as inputs, or a function and numbers")
     tape = _Tape(*outputs)
     if mode == "reverse":
         adjoints = [tape.adjoints({output: 1}) for output in outputs]
@@ -298,10 +278,8 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
     """The n-th derivative of a function of one Value at the number x.
 
     x is wrapped in n nested Values. Each backward pass removes one level: it computes with the
-    Values inside, so its result is a graph that can be differentiated again.
-
-    f may use other Values as constants; for higher derivatives, pass `order` instead of calling
-    `derivative` inside f. If x is a fraction, the result is exact where the operations in f are.
+    Values inside, so its result is a graph that can be differentiated again. If x is a fraction,
+    the result is exact where the operations in f are.
 
     >>> derivative(lambda x: x**3, 2.0), derivative(lambda x: x**3, 2.0, order=2)
     (12.0, 12.0)
@@ -312,11 +290,7 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
 
 
 def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
-    """The derivatives of f(*xs) with respect to each argument.
-
-    >>> gradient(lambda x, y: 3 * x**2 + x * y + 5 * y**2, [2.0, 3.0])
-    [15.0, 32.0]
-    """
+    """The derivatives of f(*xs) with respect to each argument."""
     return jacobian(lambda *leaves: [_output(f(*leaves))], xs)[0]
 
 
@@ -329,17 +303,10 @@ def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
     return jacobian(lambda *leaves: gradient(f, leaves), xs)
 
 
-def _leaves(xs: Any) -> list[Value]:
-    if not isinstance(xs, Iterable):
-        raise TypeError(f"expected a list of numbers, one for each argument of f, got {xs!r}")
-    return [Value(x) for x in xs]
-
-
 def _output(y: Any) -> Value:
     # What a function returned, as a Value; a plain number becomes one that depends on nothing.
     if is_paused():
-        reason = "derivatives need a graph, and no_grad() records none"
-        raise ValueError(f"{reason}: call this function outside the no_grad() block")
+        raise ValueError("no_grad() records no graph: call this outside the no_grad() block")
     if as_number(y) is NotImplemented:
         raise TypeError(f"expected f to return a Value or a number, got {type(y).__name__}")
     return y if isinstance(y, Value) else Value(y)
@@ -436,10 +403,9 @@ def _first_wrong(nodes: list[Value], slopes: list[float], tolerance: float) -> t
 def recompute(root: Value) -> Value:
     """Runs the forward pass of a graph again, after the data of leaves has changed; returns root.
 
-    Each node gets new data and a new closure, because closures hold intermediate results. Gradients
-    do not change. The graph keeps its shape: decisions that were made while it was built (by `if`,
-    `max`, `where` or an index) are not made again, and copies made by `detach()` keep their number.
-    If something fails, nothing has been changed.
+    Each node gets new data and a new closure, because closures hold intermediate results. The graph
+    keeps its shape: decisions that were made while it was built (by `if`, `max`, `where` or an
+    index) are not made again, and copies made by `detach()` keep their number.
 
     >>> a = Value(2.0)
     >>> square = a * a
@@ -449,16 +415,12 @@ def recompute(root: Value) -> Value:
     """
     order = topological_order(root)
     if is_paused() or any(node._chain_rule is unrecorded for node in order):
-        raise RuntimeError(
-            "recompute needs closures, and no_grad() keeps none: build all of the graph, and call "
-            "recompute, outside no_grad(); use detach() for a number that is to stay as it is"
-        )
+        fix = "build the graph, and call recompute, outside no_grad(); use detach() for constants"
+        raise RuntimeError(f"recompute needs closures, and no_grad() keeps none: {fix}")
     nodes = [node for node in order if node._prev]
     if own := [node._op for node in nodes if is_own_operation(node)]:
-        raise TypeError(
-            f"recompute cannot run the operation {own[0]!r} again, since it is not one of Value's: "
-            "rebuild the graph in each step"
-        )
+        reason = f"recompute cannot run {own[0]!r} again, which is not an operation of Value"
+        raise TypeError(f"{reason}: rebuild the graph in each step")
     fresh: dict[Value, Value] = {}
     for node in order:
         fresh[node] = again(node._op, [fresh[v] for v in node._prev]) if node._prev else node
@@ -476,8 +438,8 @@ def is_own_operation(node: Value) -> bool:
 def again(op: str, operands: Sequence[Value]) -> Value:
     """The result of the operation with this name, as in `_op`.
 
-    >>> again("**2", [Value(3.0)]), again("+", [Value(3.0), Value(1.0)])
-    (Value(data=9.0, grad=0), Value(data=4.0, grad=0))
+    >>> again("**2", [Value(3.0)])
+    Value(data=9.0, grad=0)
     """
     if op in operations:
         return operations[op](*operands)  # type: ignore[no-any-return]
@@ -540,8 +502,7 @@ def sum_over_paths(
 
     The number of paths can double with every node, so backpropagation does not work this way. If
     there are more than `limit` paths, they are only counted. `names` maps names to Values, as
-    `locals()` does: the first name of a Value counts, but a label takes precedence. Nodes without a
-    name are called v0, v1, ... in topological order.
+    `locals()` does. Nodes without a name are called v0, v1, ... in topological order.
 
     >>> a = Value(3.0, label="a")
     >>> b = -a; b.label = "b"

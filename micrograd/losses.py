@@ -3,8 +3,6 @@
 Each function takes one example and returns its loss, or takes a batch and returns the mean over the
 examples. The number of axes distinguishes the two.
 
-    >>> squared_error(Value(2.0), 1.0).item()
-    1.0
     >>> squared_error([Value(2.0), Value(-1.0)], [1.0, -1.0]).item()
     0.5
 
@@ -17,10 +15,7 @@ log(sigmoid(z)) and log(softmax(z)) would take the logarithm of 0. They use the 
     log(sum_k e^z_k)  =  m + log(sum_k e^(z_k - m)),        true for every number m,
 
 with the largest score as m, so that no exponential overflows and one of them is 1. As the result
-does not depend on m, m is a constant (detached): derivatives of all orders stay exact, even if two
-scores tie for the largest.
-
-Letters: z logit, t target, m shift.
+does not depend on m, m is detached: derivatives stay exact, even if two scores are the largest.
 """
 
 from __future__ import annotations
@@ -40,10 +35,7 @@ __all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "squared_error"]
 def squared_error(prediction: Any, target: Any) -> Value:
     """The squared difference, for regression.
 
-        loss = (p - t)^2        d loss / d p = 2 (p - t)
-
-    >>> squared_error(Value(3.0), 1.0).item()
-    4.0
+    loss = (p - t)^2        d loss / d p = 2 (p - t)
     """
     return _mean([(p - t) ** 2 for p, t in _pairs("squared_error", prediction, target)])
 
@@ -92,9 +84,8 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
 
         loss = log(sum_k e^z_k) - z_label        d loss / d z_k = p_k - [k = label]
 
-    Args:
-        logits: one per class, any real numbers (stable at +-1000); for a batch, shape (n, k).
-        label: index of the true class, 0 <= label < k for k classes; for a batch, shape (n,).
+    The logits are one per class, or for a batch an array of shape (n, k); the label is the index of
+    the true class, 0 <= label < k, or for a batch an array of shape (n,). Stable at +-1000.
 
     >>> round(cross_entropy([Value(1.0), Value(1.0)], 0).item(), 4)
     0.6931

@@ -2,9 +2,8 @@
 
 A neuron with weights w, bias b and inputs x computes activation(w1 x1 + ... + wn xn + b). A layer
 is a list of neurons with the same inputs, and a multi-layer perceptron (MLP) is a sequence of
-layers. Names, signatures, reprs and the order of random numbers match Karpathy's micrograd, so
-programs written for it print the same numbers here. `module.py` has what they share: their
-parameters, and `PerExample`, which makes the inputs Values and calls `forward` for each example.
+layers. Names, signatures, reprs and the order of random numbers match Karpathy's micrograd.
+`module.py` has what they share: their parameters, and `PerExample`, which makes the inputs Values.
 
     >>> MLP(2, [3, 1])([1.0, 2.0]).backward()
 """
@@ -216,10 +215,9 @@ class Sequential(_ArrayModule):
     """
 
     def __init__(self, *modules: Callable[[Any], Any]) -> None:
-        for module in modules:
-            if not callable(module):
-                raise TypeError(f"Sequential expects modules, got {module!r:.60}: "
-                                "for a list of layers, write Sequential(*layers)")  # fmt: skip
+        if not all(map(callable, modules)):
+            fix = "for a list of layers, write Sequential(*layers)"
+            raise TypeError(f"Sequential expects modules, got {modules!r:.60}: {fix}")
         self.modules = list(modules)
 
     def forward(self, x: Any) -> Any:
@@ -233,11 +231,7 @@ class Sequential(_ArrayModule):
 
 
 def neurons_of(module: Any) -> list[tuple[str, list[Value], Value | None, str]]:
-    """What a drawing shows of each neuron: path in the module, weights, bias, activation.
-
-    >>> [(path, activation) for path, _, _, activation in neurons_of(Layer(2, 2))]
-    [('.neurons[0]', 'relu'), ('.neurons[1]', 'relu')]
-    """
+    """What a drawing shows of each neuron: path in the module, weights, bias, activation."""
     if isinstance(module, Neuron):
         return [("", module.w, module.b, module.activation)]
     if isinstance(module, Layer):
@@ -252,8 +246,8 @@ def neurons_of(module: Any) -> list[tuple[str, list[Value], Value | None, str]]:
 def layers_of(model: Any) -> list[Any]:
     """The layers of a model in the order in which they run, also those in MLPs and Sequentials.
 
-    >>> layers_of(Sequential(MLP(2, [1]), Sequential(Activation("tanh"), Linear(1, 3))))
-    [Layer of [LinearNeuron(2)], Activation('tanh'), Linear(1, 3)]
+    >>> layers_of(Sequential(MLP(2, [1]), Activation("tanh")))
+    [Layer of [LinearNeuron(2)], Activation('tanh')]
     """
     if isinstance(model, (MLP, Sequential)):
         parts = model.layers if isinstance(model, MLP) else model.modules
@@ -264,66 +258,48 @@ def layers_of(model: Any) -> list[Any]:
 # ---- accuracy and confusion matrix
 
 
-def predicted_class(scores: Any, threshold: float = 0.0) -> int:
-    """The index of the largest score; for a single score, 1 if it is above the threshold, else 0.
-
-    >>> predicted_class([0.1, 2.0, -1.0]), predicted_class(Value(0.3)), predicted_class(-0.3)
-    (1, 1, 0)
-    """
-    several = inputs_of(scores)
-    if not all(score <= score for score in several):  # False for NaN
-        fix = f"try a lower learning rate. If X has NaN, {without_nan('X', 2)}"
-        raise ValueError(f"expected scores, got NaN: training may have diverged; {fix}")
-    if len(several) == 1:
-        return int(several[0] > threshold)
-    return max(range(len(several)), key=lambda k: several[k])
-
-
 def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0) -> float:
-    """The fraction of examples whose predicted class equals the label.
-
-    Args:
-        scores: for each example, one score per class, or a single score.
-        labels: class indices; with single scores, -1 counts as class 0.
-        threshold: a single score above it means class 1; use 0.5 for probabilities.
+    """The fraction of examples whose predicted class equals the label; see `confusion`.
 
     >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
     0.6666666666666666
     """
-    pairs = _pairs(scores, labels, threshold)
-    return sum(predicted == label for predicted, label in pairs) / len(pairs)
+    counts = confusion(scores, labels, threshold=threshold)
+    return sum(row[k] for k, row in enumerate(counts)) / sum(map(sum, counts))
 
 
-def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) -> list[list[int]]:
+def confusion(
+    scores: Iterable[Any], labels: Iterable[int], classes: int = 2, threshold: float = 0.0
+) -> list[list[int]]:
     """A table of counts: row i, column j counts the examples of class i predicted as class j.
 
-    `scores` and `labels` are as in `accuracy`; there are at least `classes` rows and columns.
+    Args:
+        scores: for each example, one score per class, of which the largest wins; or a single score.
+        labels: class indices; with single scores, -1 counts as class 0.
+        classes: the table has at least as many rows and columns.
+        threshold: a single score above it means class 1; use 0.5 for probabilities.
 
     >>> confusion([Value(2.0), Value(-1.0), Value(0.5)], [1, 0, 0])
     [[1, 1], [0, 1]]
     """
-    pairs = _pairs(scores, labels)
-    size = max(classes, 1 + max(map(max, pairs)))
-    counts = [[0] * size for _ in range(size)]
-    for predicted, label in pairs:
-        counts[label][predicted] += 1
-    return counts
-
-
-def _pairs(
-    scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0
-) -> list[tuple[int, int]]:
-    # The predicted class and the class of each example.
     scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
         got = f"got {len(labels)} labels for {len(scores)} scores"
         raise ValueError(f"expected one label for each score, and at least one, {got}")
     pairs = []
-    for several, label in zip(scores, map(plain, labels), strict=True):
-        n = len(inputs_of(several))
+    for several, label in zip(map(inputs_of, scores), map(plain, labels), strict=True):
+        n = len(several)
         if shape_of(label) or label not in (range(n) if n > 1 else (0, 1, -1)):
-            classes = f"0 to {n - 1} for {n} scores" if n > 1 else "0 and 1, or -1 and 1"
+            classes_of_n = f"0 to {n - 1} for {n} scores" if n > 1 else "0 and 1, or -1 and 1"
             fix = fix_of(label, "pass class indices", classes=max(n, 2))
-            raise ValueError(f"expected the labels {classes}, got {label!r}: {fix}")
-        pairs.append((predicted_class(several, threshold), max(0, int(label))))
-    return pairs
+            raise ValueError(f"expected the labels {classes_of_n}, got {label!r}: {fix}")
+        if not all(score <= score for score in several):  # False for NaN
+            fix = f"try a lower learning rate. If X has NaN, {without_nan('X', 2)}"
+            raise ValueError(f"expected scores, got NaN: training may have diverged; {fix}")
+        largest = max(range(n), key=several.__getitem__)
+        pairs.append((max(0, int(label)), largest if n > 1 else int(several[0] > threshold)))
+    size = max(classes, 1 + max(map(max, pairs)))
+    counts = [[0] * size for _ in range(size)]
+    for label, predicted in pairs:
+        counts[label][predicted] += 1
+    return counts

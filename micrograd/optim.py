@@ -1,16 +1,14 @@
 """Optimizers, which update parameters from their gradients, and learning-rate schedules.
 
     >>> class Parameter:
-    ...     data, grad = 3.0, 0.0
+    ...     data, grad = 3.0, 6.0
     >>> p = Parameter()
     >>> optimizer, schedule = SGD([p]), linear(0.25, 0.0, steps=2)
-    >>> for step in range(3):
-    ...     optimizer.zero_grad()
-    ...     p.grad = 2 * p.data  # normally done by loss.backward(); here loss = p^2
-    ...     optimizer.lr = schedule(step)  # 0.25, then 0.125, then 0
+    >>> for step in range(2):  # normally after zero_grad() and loss.backward()
+    ...     optimizer.lr = schedule(step)  # 0.25, then 0.125
     ...     optimizer.step()
     >>> p.data
-    1.125
+    0.75
 
 Nothing here depends on Value: a parameter is any object with `data` and `grad`. These may also be
 arrays: the update rules are plain arithmetic, so they update all parameters of a compiled function
@@ -34,8 +32,7 @@ __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "lin
 
 Schedule = Callable[[float], float]
 
-# Held while parameters move to other storage, while a row is updated, and while a function is
-# recorded. Otherwise a thread could update a row that another thread has just copied elsewhere.
+# Held while parameters move to other storage, a row is updated, or a function is recorded.
 one_at_a_time = RLock()
 
 
@@ -45,8 +42,8 @@ class Optimizer:
     `self._state(name)[i]` is a number kept for parameter i from step to step, at first 0.0.
 
     Attributes:
-        parameters: a tuple of all parameters: pass `model.parameters()`, or
-            `model.named_parameters()` to see their names in error messages.
+        parameters: pass `model.parameters()`, or `model.named_parameters()` to see their names in
+            error messages.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
         steps: number of steps taken.
@@ -176,8 +173,7 @@ class Adam(Optimizer):
         s = beta2 s + (1 - beta2) g^2
         p = p - lr (m / (1 - beta1^t)) / (sqrt(s / (1 - beta2^t)) + eps)
 
-    m and s start at 0 and so are too small at first; dividing by 1 - beta^t corrects this. In the
-    first step the corrected m and sqrt(s) are g and |g|, so every parameter moves by lr.
+    m and s start at 0 and so are too small at first; dividing by 1 - beta^t corrects this.
 
     Args:
         betas: fractions of m and s that are kept in each step, both in [0, 1).
@@ -274,9 +270,6 @@ def cosine(start: float, end: float, steps: int) -> Schedule:
 
     Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017,
     equation 5, without the restarts.
-
-    >>> [round(cosine(1.0, 0.0, steps=4)(step), 4) for step in range(5)]
-    [1.0, 0.8536, 0.5, 0.1464, 0.0]
     """
     return _schedule(lambda progress: (1 - math.cos(math.pi * progress)) / 2, start, end, steps)
 
@@ -322,11 +315,7 @@ class Parameters:
 
     The parameters of a compiled function share storage: their numbers are in one array. Such a
     parameter has a method `row_of`, which returns an object whose `data` and `grad` are the arrays
-    of all of them. So an update rule that also works on arrays (`at_once`) updates it like one.
-
-    Attributes:
-        all, names: the parameters, and a name for each of them, for error messages.
-        row: the row of all parameters; None if they do not share storage, or without `at_once`.
+    of all of them, the `row`. An update rule that works on arrays (`at_once`) updates it like one.
     """
 
     def __init__(self, given: Any, user: str, at_once: bool = False) -> None:
@@ -353,12 +342,9 @@ class Parameters:
         """Sets `row`, and makes its numbers contiguous in the storage."""
         if not self._at_once or (self.row is not None and self.row.is_current):
             return
-        row_of = next((p.row_of for p in self.all if hasattr(p, "row_of")), None)
-        row = row_of(self.all) if row_of else None
-        if row is not self.row:
-            lists = self._lists()
-            self.row = row
-            self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
+        row_of = next((p.row_of for p in self.all if hasattr(p, "row_of")), lambda parameters: None)
+        lists, self.row = self._lists(), row_of(self.all)
+        self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
 
     def entries(self) -> Iterable[tuple[Any, Any]]:
         """Pairs (index into `state(name)`, parameter), or a single pair (all indices, row)."""

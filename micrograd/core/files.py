@@ -31,8 +31,6 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 def ending_of(path: str | os.PathLike[str], known: Sequence[str]) -> str:
     """The ending of a file name, without the dot and in lower case; it must be one of those known.
 
-    >>> ending_of("neuron.SVG", ["svg", "png"])
-    'svg'
     >>> ending_of("neuron.sgv", ["svg", "png"])
     Traceback (most recent call last):
     ValueError: neuron.sgv: expected one of the endings .svg .png

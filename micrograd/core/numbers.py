@@ -20,8 +20,8 @@ Number = Any  # a float, or anything that supports the same arithmetic
 def as_number(x: Any, like: Number = 0.0) -> Number:
     """The real number x, of the same kind as `like`; NotImplemented for text, arrays and the rest.
 
-    Python's and NumPy's numbers become floats; but unless `like` is a float, an integer becomes a
-    fraction beside a fraction, and else an int. Other kinds of number stay as they are.
+    Python's and NumPy's numbers become floats; but an integer becomes a fraction beside a fraction,
+    and an int beside an int. Other kinds of number stay as they are.
 
     >>> from fractions import Fraction
     >>> as_number(True), as_number(2, like=Fraction(1, 2)), as_number(2, like=0), as_number("2")
@@ -30,8 +30,7 @@ def as_number(x: Any, like: Number = 0.0) -> Number:
     if getattr(x, "shape", None) == ():  # a NumPy scalar or a zero-dimensional array
         x = NotImplemented if getattr(x, "mask", False) else x.item()  # masked: it is missing
     if isinstance(x, Integral) and not isinstance(like, float):
-        is_fraction = isinstance(like, Rational)
-        return int(x) + 0 * like if is_fraction else int(x)
+        return int(x) + 0 * like if isinstance(like, Rational) else int(x)
     if isinstance(x, (float, int)) or (isinstance(x, Real) and hasattr(x, "dtype")):
         return float(x)
     is_complex = isinstance(x, Complex) and not isinstance(x, Real)

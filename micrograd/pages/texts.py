@@ -36,15 +36,10 @@ def texts_of(
     table: Path | Traversable | None = None,
     own: str | os.PathLike[str] | None = None,
 ) -> dict[str, str]:
-    """All texts of a table in one language, by key.
+    """All texts of a table in one language, by key; by default of `texts.toml`.
 
-    Args:
-        language: a column of the table, such as 'en'.
-        table: the file; by default that of the pages.
-        own: a file whose texts replace those of the table; its other texts are left out.
-
-    Raises:
-        ValueError: a text has no such column, or the own file has none.
+    Those of the file `own` replace them. A ValueError tells of a text or a file that does not have
+    this language.
     """
     table = table or TABLE
     rows = _columns(table.read_text(encoding="utf-8"))
