@@ -50,6 +50,7 @@ from micrograd.core.pause import is_paused
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
+_METHODS = "relu", "tanh", "sigmoid", "exp", "log", "detach"
 
 
 def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
@@ -63,6 +64,23 @@ def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
             self[...] = operation(self, other)
         return self
 
+    return method
+
+
+def _value(x: Any) -> Value:
+    return x if isinstance(x, Value) else Value(x)
+
+
+def _each(name: str, function: Callable[..., Value], operands: int = 1) -> Any:
+    function.__name__ = name
+    return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
+
+
+def _of_each(name: str) -> Callable[[ValueArray], Any]:
+    def method(self: ValueArray) -> Any:
+        return _EACH[name](self)
+
+    method.__doc__ = getattr(Value, name).__doc__
     return method
 
 
@@ -156,25 +174,7 @@ class ValueArray(np.ndarray[Any, Any]):
         if self.size:
             np.sum(self * seeds).backward()
 
-    def relu(self) -> Any:
-        """max(0, x) for each element x."""
-        return _RELU(self)
-
-    def tanh(self) -> Any:
-        """The hyperbolic tangent of each element."""
-        return np.tanh(self)
-
-    def sigmoid(self) -> Any:
-        """1 / (1 + e^-x) for each element x."""
-        return _SIGMOID(self)
-
-    def exp(self) -> Any:
-        """The exponential of each element."""
-        return np.exp(self)
-
-    def log(self) -> Any:
-        """The natural logarithm of each element."""
-        return np.log(self)
+    relu, tanh, sigmoid, exp, log = map(_of_each, _METHODS[:5])
 
     def softmax(self, axis: int = -1) -> Any:
         """Probabilities that add up to 1 along an axis, stable for scores of any size.
@@ -184,7 +184,7 @@ class ValueArray(np.ndarray[Any, Any]):
         >>> values([1000.0, 1000.0]).softmax().data
         array([0.5, 0.5])
         """
-        largest = _DETACH(np.max(self, axis=axis, keepdims=True))
+        largest = _EACH["detach"](np.max(self, axis=axis, keepdims=True))
         powers = np.exp(self - largest)
         return powers / np.sum(powers, axis=axis, keepdims=True)
 
@@ -292,10 +292,6 @@ def _remembering(result: Any, operation: str, operands: tuple[Any, ...]) -> Any:
     return result
 
 
-def _value(x: Any) -> Value:
-    return x if isinstance(x, Value) else Value(x)
-
-
 def _maximum(a: Any, b: Any) -> Value:
     for x, y in ((a, b), (b, a)):
         if not isinstance(y, Value) and y == 0:
@@ -303,19 +299,11 @@ def _maximum(a: Any, b: Any) -> Value:
     return _value(a).maximum(b)
 
 
-def _each(name: str, function: Callable[..., Value], operands: int) -> Any:
-    function.__name__ = name
-    return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
-
-
 _VALUE = np.frompyfunc(_value, 1, 1)
 _INNERMOST = np.frompyfunc(innermost, 1, 1)
 _DATA = np.frompyfunc(lambda x: float(innermost(x)), 1, 1)
 _GRAD = np.frompyfunc(lambda x: float(innermost(getattr(x, "grad", 0.0))), 1, 1)
-_RELU, _SIGMOID, _DETACH = (
-    _each(f.__name__, lambda x, f=f: f(_value(x)), 1)
-    for f in (Value.relu, Value.sigmoid, Value.detach)
-)
+_EACH = {name: _each(name, lambda x, f=name: getattr(_value(x), f)()) for name in _METHODS}
 # NumPy's own functions return one of the two elements: in a tie the first, even a plain number.
 _INSTEAD_OF = {
     np.maximum: _each("maximum", _maximum, 2),

@@ -126,10 +126,8 @@ def _rows(logits: Any, labels: Any) -> Iterable[tuple[Iterable[Any], Any]]:
     if len(shape) <= 1 and not expected:
         return [(logits, labels)]
     if len(shape) != 2 or expected != shape[:1]:
-        raise ValueError(
-            "cross_entropy expects logits of shape (n, k) and labels of shape (n,), got "
-            f"{shape} and {expected}: {fix_of(labels, 'pass a label for each row')}"
-        )
+        got = f"got {shape} and {expected}: {fix_of(labels, 'pass a label for each row')}"
+        raise ValueError(f"cross_entropy expects logits (n, k) and labels (n,), {got}")
     return zip(logits, flat(labels), strict=True)
 
 

@@ -275,8 +275,6 @@ def cosine(start: float, end: float, steps: int) -> Schedule:
 
 
 def _schedule(shape: Callable[[float], float], start: float, end: float, steps: int) -> Schedule:
-    if steps < 1:
-        raise ValueError(f"a schedule needs at least one step, got steps={steps}")
     return lambda step: start + (end - start) * shape(step / steps) if step < steps else end
 
 

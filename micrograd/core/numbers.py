@@ -30,7 +30,8 @@ def as_number(x: Any, like: Number = 0.0) -> Number:
     if getattr(x, "shape", None) == ():  # a NumPy scalar or a zero-dimensional array
         x = NotImplemented if getattr(x, "mask", False) else x.item()  # masked: it is missing
     if isinstance(x, Integral) and not isinstance(like, float):
-        return int(x) + 0 * like if isinstance(like, Rational) else int(x)
+        is_fraction = isinstance(like, Rational)
+        return int(x) + 0 * like if is_fraction else int(x)
     if isinstance(x, (float, int)) or (isinstance(x, Real) and hasattr(x, "dtype")):
         return float(x)
     is_complex = isinstance(x, Complex) and not isinstance(x, Real)
@@ -58,10 +59,10 @@ def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number
             return getattr(x, name)()
         if isinstance(as_number(x), float):  # a NumPy number that was assigned to .data
             return of_float(float(x))
-        raise TypeError(
-            f"{name} is not defined for {x!r}: numbers other than floats support only + - * /, "
-            "integer powers, abs, relu, maximum and minimum; convert this one with float()"
+        only = (
+            "only + - * /, integer powers, abs, relu, maximum and minimum: convert it with float()"
         )
+        raise TypeError(f"{name} is not defined for {x!r}, a number with {only}")
 
     return function
 

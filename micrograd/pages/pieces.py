@@ -126,10 +126,8 @@ def _recorded_piece(
 ) -> dict[str, Any]:
     for output in outputs:
         if not (isinstance(output, Value) and isinstance(output.data, Traced)):
-            raise TypeError(
-                f"expected a function that returns Values computed from its inputs, got "
-                f"{output!r:.40}: compute with the Values that it is given, without .data"
-            )
+            fix = "compute with the Values that it is given, without .data"
+            raise TypeError(f"expected Values computed from the inputs, got {output!r:.40}: {fix}")
     # The Value whose closure is the rule of each node. Detached numbers have none.
     values = [*given, *(v for v in topological_order(*outputs) if v._prev)]
     value_at = {v.data.place: v for v in values if isinstance(v.data, Traced)}
