@@ -121,8 +121,8 @@ def draw(options: argparse.Namespace) -> int:
     if options.edges and kind in ("html", "mmd"):
         raise ValueError(f"--edges works only for pictures, not for .{kind} files: leave it out")
     result, names = _evaluated(options)
-    asked = {name: getattr(options, name) for name in ("level", "edges", "rankdir")}
-    looks: dict[str, Any] = {name: look for name, look in asked.items() if look}
+    asked = ((name, getattr(options, name)) for name in ("level", "edges", "rankdir"))
+    looks: dict[str, Any] = {name: look for name, look in asked if look}
     if kind == "html":
         content = explain(result, names=names, title=options.expression, **looks).html.encode()
     elif kind == "mmd":
@@ -278,16 +278,6 @@ def why(options: argparse.Namespace) -> int:
     return 0
 
 
-def run_script(name: str, arguments: list[str]) -> int:
-    """Runs a script of `demos/` that is a command, with options of its own."""
-    script = Path(__file__).parent.parent / "demos" / SCRIPTS[name][0]  # in a clone
-    if not script.exists():  # installed from a wheel
-        script = Path(sysconfig.get_path("data"), "share", "micrograd", script.name)
-    sys.argv = [f"python -m micrograd {name}", *arguments]
-    runpy.run_path(str(script), run_name="__main__")
-    return 0
-
-
 def play(options: argparse.Namespace) -> int:
     """Writes a page on which a small network learns while you watch.
 
@@ -322,11 +312,15 @@ def main(arguments: list[str] | None = None) -> int:
 
     >>> main(["derive", "x * y"]), main(["draw", "x", "x=1", "-o", "x"]), main(["grade", "no.py"])
     (2, 2, 2)
-    >>> main(["train", "--data", "circles"])  # doctest: +SKIP
     """
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if given[0] in SCRIPTS:
-        return run_script(given[0], given[1:])
+    if given[0] in SCRIPTS:  # a script of demos/, with options of its own
+        script = Path(__file__).parent.parent / "demos" / SCRIPTS[given[0]][0]  # in a clone
+        if not script.exists():  # installed from a wheel
+            script = Path(sysconfig.get_path("data"), "share", "micrograd", script.name)
+        sys.argv = [f"python -m micrograd {given[0]}", *given[1:]]
+        runpy.run_path(str(script), run_name="__main__")
+        return 0
     # argparse would take an expression like -x*2 for an option, unless a space comes first.
     if len(given) > 1 and re.match(r"-(?!h$|o$|-|$)", given[1]):
         given[1] = f" {given[1]}"

@@ -1,8 +1,7 @@
 """Training data: points generated from a formula and a seed, or read from a file.
 
-    >>> X, y = circles(n=2, noise=0.0, seed=0)
-    >>> sorted(zip(X, y))
-    [([0.4, 0.0], 1), ([1.0, 0.0], 0)]
+    >>> circles(n=2, noise=0.0, seed=0)
+    ([[1.0, 0.0], [0.4, 0.0]], [0, 1])
 
 X is a list of n points, each a list of floats; y is a list of n class indices 0, 1, ... (floats in
 `linear_regression`). Class sizes differ by at most 1, and the order is random. `noise` is the
@@ -53,12 +52,7 @@ def circles(n: int = 100, noise: float = 0.1, seed: int = 0, factor: float = 0.4
 def spirals(
     n: int = 100, noise: float = 0.03, seed: int = 0, classes: int = 2, turns: float = 1.0
 ) -> Points:
-    """Spiral arms, one for each class, which go around the centre `turns` times.
-
-    >>> X, y = spirals(4, noise=0.0)  # from radius 0.1 out to 1
-    >>> sorted(round(math.hypot(*x), 9) for x in X)
-    [0.1, 0.1, 1.0, 1.0]
-    """
+    """Spiral arms from radius 0.1 out to 1, one for each class, around the centre `turns` times."""
 
     def arm(k: int, t: float, rng: random.Random) -> list[float]:
         return _polar(0.1 + 0.9 * t, TURN * (turns * t + k / classes))

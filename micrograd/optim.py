@@ -94,7 +94,7 @@ class Optimizer:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
         with one_at_a_time:
             self._parameters.find_row()
-            for p in self.parameters if self._parameters.row is None else [self._parameters.row]:
+            for _, p in self._parameters.entries():
                 p.grad = 0
 
     def _numbers(self, step: int) -> tuple[float, ...]:
@@ -246,9 +246,8 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
     found = Parameters(parameters, "clip_grad_norm")
     found.check_gradients()
     norm = math.hypot(*(p.grad for p in found.all))
-    if norm > max_norm:
-        for p in found.all:
-            p.grad *= max_norm / norm
+    for p in found.all if norm > max_norm else ():
+        p.grad *= max_norm / norm
     return norm
 
 
@@ -260,7 +259,7 @@ def linear(start: float, end: float, steps: int) -> Schedule:
     >>> linear(1.0, 0.5, steps=10)(5)
     0.75
     """
-    return _schedule(lambda progress: progress, start, end, steps)
+    return lambda step: start + (end - start) * (step / steps) if step < steps else end
 
 
 def cosine(start: float, end: float, steps: int) -> Schedule:
@@ -271,11 +270,8 @@ def cosine(start: float, end: float, steps: int) -> Schedule:
     Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017,
     equation 5, without the restarts.
     """
-    return _schedule(lambda progress: (1 - math.cos(math.pi * progress)) / 2, start, end, steps)
-
-
-def _schedule(shape: Callable[[float], float], start: float, end: float, steps: int) -> Schedule:
-    return lambda step: start + (end - start) * shape(step / steps) if step < steps else end
+    half = (end - start) / 2
+    return lambda t: start + half * (1 - math.cos(math.pi * (t / steps))) if t < steps else end
 
 
 def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
@@ -300,9 +296,8 @@ def check_optimizer(user: str, optimizer: Any) -> None:
 def check_loss(mean: float) -> None:
     """Raises a ValueError if the loss is NaN; eager operations raise an error themselves."""
     if math.isnan(mean):
-        reason = "some operation is not defined for its operand, such as the log of a negative one"
-        fix = "call the original function with one example, which says which"
-        raise ValueError(f"the loss is NaN, so no parameter was changed: {reason}; {fix}")
+        fix = "call the original function with one example, which says what is not defined"
+        raise ValueError(f"the loss is NaN, so no parameter was changed: {fix}")
 
 
 # ---- parameters one by one, or together as one row
@@ -393,8 +388,7 @@ def _pairs(given: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     # Pairs (name or '', parameter); an array of Values is replaced by its elements.
     for entry in given:
         name, p = entry if isinstance(entry, tuple) and len(entry) == 2 else ("", entry)
-        if str(getattr(p, "dtype", "")) != "object":
+        if str(getattr(p, "dtype", "")) == "object":
+            yield from ((name and f"{name}[{i}]", v) for i, v in enumerate(p.ravel().tolist()))
+        else:
             yield name, p
-            continue
-        for i, element in enumerate(p.ravel().tolist()):
-            yield f"{name}[{i}]" if name else "", element
