@@ -28,7 +28,7 @@ from typing import Any
 
 from micrograd.core.files import ending_of, write_whole
 from micrograd.derivatives import GradientError, check_gradients
-from micrograd.engine import Value, topological_order
+from micrograd.engine import Value
 
 METHODS = "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "maximum", "minimum"
 FUNCTIONS: dict[str, Callable[..., Any]] = {f: getattr(Value, f) for f in METHODS} | {"abs": abs}
@@ -297,9 +297,6 @@ def _evaluated(options: argparse.Namespace) -> tuple[Any, dict[str, Value]]:
         options.expression = sys.stdin.read()
     # An argument such as x=2 is an assignment, too.
     result, names = evaluated("\n".join([*options.numbers, options.expression.strip()]), {})
-    used = set(topological_order(result))
-    if unused := [name for name, value in names.items() if value not in used]:
-        raise ValueError(f"not used in the result: {', '.join(unused)}; leave it out")
     result.backward()
     return result, names
 

@@ -199,10 +199,8 @@ def _note(out: Any, module: Module, x: list[Value]) -> None:
             result._made_by = note
 
 
-def _found(
-    kind: Any, thing: Any, name: str, attributes: bool = False, around: tuple[Any, ...] = ()
-) -> Iterator[tuple[str, Any]]:
-    # `around` holds the enclosing objects: following a reference back to one would loop forever.
+def _found(kind: Any, thing: Any, name: str, attributes: bool = False) -> Iterator[tuple[str, Any]]:
+    # What is of this kind among the attributes, or in a list, dict or array, with its name.
     if str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
         thing = thing.tolist()
     if isinstance(thing, dict):
@@ -211,10 +209,8 @@ def _found(
         entries = {f"{name}[{i}]": entry for i, entry in enumerate(thing)}
     else:
         return
-    if any(thing is outer for outer in around):
-        return
     for place, entry in entries.items():
         if isinstance(entry, kind):
             yield place, entry
         elif not isinstance(entry, Module):  # named_modules() visits Modules
-            yield from _found(kind, entry, place, around=(*around, thing))
+            yield from _found(kind, entry, place)

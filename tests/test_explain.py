@@ -17,7 +17,7 @@ from micrograd.core.node import operation, operations
 from micrograd.derivatives import local_derivatives
 from micrograd.draw.graph import graph
 from micrograd.draw.hierarchy import MOST
-from micrograd.pages.boxes import boxes_of
+from micrograd.pages.explain import boxes_of
 from micrograd.pages.page import as_json
 from micrograd.pages.pieces import recorded_rules
 from micrograd.pages.texts import texts_of

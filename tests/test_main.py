@@ -148,7 +148,6 @@ def test_draw_takes_edges_and_direction(tmp_path):
         (["-o", "x.docx"], "docx"),
         (["-o", "nowhere/x.svg"], "No such file or directory"),
         (["-o", "x.svg", "--edges", "nonsense"], "'nonsense' is not one of"),
-        (["y=3"], "not used in the result: y"),
         (["y"], "expected 'new_name = expression'"),
         (["y=a"], "a has no value"),
         (["x=4"], "expected 'new_name = expression'"),

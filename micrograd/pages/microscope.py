@@ -37,8 +37,7 @@ from micrograd.engine import Value, topological_order
 from micrograd.losses import cross_entropy
 from micrograd.optim import Adam, Optimizer
 from micrograd.pages.page import Page
-from micrograd.pages.pieces import as_number
-from micrograd.pages.updates import recorded_update, state_of
+from micrograd.pages.pieces import as_number, recorded_update, state_of
 
 
 def microscope(

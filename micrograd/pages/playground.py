@@ -27,9 +27,8 @@ from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared
 from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page
-from micrograd.pages.pieces import piece
+from micrograd.pages.pieces import call_of, piece, recorded_update, state_of
 from micrograd.pages.points import columns, curve, examples
-from micrograd.pages.updates import call_of, recorded_update, state_of
 
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.
 KNOWN: dict[Callable[..., Value], tuple[str, str]] = {
