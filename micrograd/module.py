@@ -126,12 +126,9 @@ class Module:
         if state.keys() != parameters.keys():
             missing = [name for name in parameters if name not in state][:3]
             unknown = [name for name in state if name not in parameters][:3]
-            expected = (
-                f"this {type(self).__name__} expects a state_dict of {len(parameters)} numbers"
-            )
+            expected = f"{type(self).__name__} expects a state_dict of {len(parameters)} numbers"
             got = f"got {len(state)}: missing {missing}, unknown {unknown!r:.60}"
-            fix = "build the model with the sizes that it had when it was saved"
-            raise ValueError(f"{expected}, {got}; {fix}")
+            raise ValueError(f"{expected}, {got}; build it with the sizes that it had when saved")
         data = {name: Value(innermost(number)).data for name, number in state.items()}
         for name, p in parameters.items():
             p.data = data[name]
@@ -152,9 +149,7 @@ class PerExample(Module):
             raise TypeError("expected one list of inputs: write model([x1, x2])")
         axes = len(shape_of(x))
         if axes > 2:
-            raise ValueError(
-                f"expected one example, or a batch of shape (n, n_in), got {axes} axes"
-            )
+            raise ValueError(f"expected one example or a batch (n, n_in), got {axes} axes")
         if axes == 2:
             rows = [self(row) for row in inputs_of(x)]
             return array_of(rows, len(rows), *([self.n_out] if self.n_out else shape_of(rows[0])))

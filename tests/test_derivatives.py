@@ -181,7 +181,7 @@ def test_an_output_that_overflows_does_not_spoil_another():
 
 def test_invalid_arguments():
     x, y = Value(2.0), Value(3.0)
-    with pytest.raises(ValueError, match=r"shape \(2,\), got \(1,\)"):
+    with pytest.raises(ValueError, match=r"shape \(2,\)"):
         vjp([x, y], [1.0])
     with pytest.raises(ValueError, match="'reverse' or 'forward', got 'sideways'"):
         jacobian(x * y, [x], mode="sideways")
@@ -639,5 +639,5 @@ def test_vjp_of_arrays():
     assert [gradients[v] for v in x] == (A.data.T @ upstream).tolist()
     assert gradients[unused] == 0
     for wrong in (upstream[:1], upstream.reshape(2, 1), 1.0):
-        with pytest.raises(ValueError, match=r"upstream gradients of shape \(2,\), got"):
+        with pytest.raises(ValueError, match=r"upstream gradients of shape \(2,\)"):
             vjp(A @ x, wrong)

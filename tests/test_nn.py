@@ -439,7 +439,7 @@ def test_a_neuron_and_an_activation_take_batches():
 def test_batches_that_are_none():
     model = MLP(2, [1])
     assert model(np.ones((0, 2))).shape == (0, 1)
-    with pytest.raises(ValueError, match=r"a batch of shape \(n, n_in\), got 3 axes"):
+    with pytest.raises(ValueError, match=r"a batch \(n, n_in\), got 3 axes"):
         model(np.ones((1, 2, 2)))
     with pytest.raises(ValueError, match="Neuron expects 2 inputs, got 3"):
         model(np.ones((4, 3)))

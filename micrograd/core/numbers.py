@@ -60,9 +60,9 @@ def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number
         if isinstance(as_number(x), float):  # a NumPy number that was assigned to .data
             return of_float(float(x))
         only = (
-            "only + - * /, integer powers, abs, relu, maximum and minimum: convert it with float()"
+            "it has + - * /, integer powers, abs, relu, maximum, minimum; convert it with float()"
         )
-        raise TypeError(f"{name} is not defined for {x!r}, a number with {only}")
+        raise TypeError(f"{name} is not defined for {x!r}: {only}")
 
     return function
 

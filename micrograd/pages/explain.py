@@ -56,11 +56,8 @@ def explain(
     those that lead to a user-defined operation, whose forward pass is not recorded. Large graphs
     open folded into neurons and layers.
 
-    To embed the saved file in a site of your own, add #embed, which leaves out the title, the tools
-    and the drawer:
-
-        <iframe src="neuron.html#embed" title="A neuron" style="width: 100%; height: 720px">
-        </iframe>
+    A site of your own can embed the saved file: <iframe src="neuron.html#embed"></iframe> leaves
+    out the title, the tools and the drawer.
 
     Args:
         loss: the result to start from. It may be a Value of another engine, if that tells its local

@@ -23,12 +23,16 @@ EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
 # A comment that begins a line, up to the next; or that ends one, if no string can end after it.
 COMMENT = re.compile(r"""^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// [^"'`\n]*$""", re.MULTILINE)
 
-# What a page may do: run its own scripts, apply its own styles, and show pictures that it made
-# itself. It cannot fetch anything, or evaluate text as code.
+# A page may run its own scripts and styles, and show pictures that it made itself; nothing else.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
+
+FIXED = {**tokens.SIZES, **tokens.SPEEDS, "sans": tokens.SANS, "mono": tokens.MONO}
+TOKENS = f""":root {{\n{tokens.css({**tokens.LIGHT, **FIXED})}\n}}
+@media screen and (prefers-color-scheme: dark) {{
+:root:not(.on-paper) {{\n{tokens.css(tokens.DARK)}\n}}\n}}"""
 
 
 def html_page(
@@ -41,10 +45,9 @@ def html_page(
 ) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
 
-    Every page has the tokens of `draw/tokens.py` that it uses as CSS variables, then
-    shared/base.css and NAME.css; and a script. What a script or a style imports is joined before
-    it, without the lines of import and export, so no two modules of a page may have the same name
-    at the top level. Comments are left out.
+    Every page has the tokens of `draw/tokens.py` as CSS variables, then shared/base.css and
+    NAME.css; and a script. What a script or a style imports is joined before it, so no two modules
+    of a page may have the same name at the top level. Comments are left out.
 
     A placeholder with a dot, {{tool.try}}, is a text of texts.toml, also in a string of a script,
     where "{{word.*}}" is the JSON of all texts that begin with `word.`; in HTML, `x` in the text
@@ -74,11 +77,10 @@ def html_page(
     parts = {
         "policy": POLICY,
         "language": language,
-        "css": f"{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}",
+        "css": f"{TOKENS}\n{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}",
         "js": re.sub(TEXT, in_script, js),
         **contents,
     }
-    parts["css"] = f"{_tokens(' '.join(parts.values()))}\n{parts['css']}"
     page = re.sub(SHARED, lambda gap: _file(f"shared/{gap[1]}.html"), _file(f"{name}.html", folder))
 
     def in_html(gap: re.Match[str]) -> str:
@@ -121,20 +123,6 @@ def _file(name: str, folder: Path | None = None) -> str:
         text = COMMENT.sub("", text)
     # Tabs for the indentation: a page is a tenth smaller, and its source can still be read.
     return re.sub(r"^(?:  )+", lambda gap: "\t" * (len(gap[0]) // 2), text, flags=re.MULTILINE)
-
-
-def _tokens(text: str) -> str:
-    # Those that the text of a page names, or the beginning of their names, as in `class-${k}`.
-    named = set(re.findall(r"""(?:--|["'`])([a-z][\w-]*)""", text))
-
-    def css(some: Mapping[str, str]) -> str:
-        used = {k: x for k, x in some.items() if {k, re.sub(r"\d+$", "", k)} & named}
-        return tokens.css(used)
-
-    fixed = {**tokens.SIZES, **tokens.SPEEDS, "sans": tokens.SANS, "mono": tokens.MONO}
-    light = f":root {{\n{css({**tokens.LIGHT, **fixed})}\n}}"
-    dark = f":root:not(.on-paper) {{\n{css(tokens.DARK)}\n}}"
-    return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}"
 
 
 class Page:
@@ -191,11 +179,9 @@ class Page:
 
     def _repr_html_(self) -> str:
         # In an iframe, which keeps the page's styles apart from those of the notebook.
-        return (
-            f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts allow-downloads" '
-            f'title="{self._title}" style="width: 100%; height: {self._height}px; border: 0">'
-            "</iframe>"
-        )
+        style = f"width: 100%; height: {self._height}px; border: 0"
+        allowed = f'title="{self._title}" style="{style}" sandbox="allow-scripts allow-downloads"'
+        return f'<iframe {allowed} srcdoc="{html.escape(self.html)}"></iframe>'
 
     def __repr__(self) -> str:
         return f"<{self._about}: .show() opens it, .save('page.html') writes it>"

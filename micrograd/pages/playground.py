@@ -9,8 +9,7 @@ makes the same page for a recorded run, with playback controls instead of traini
     <a page that trains 2-4-1 on 2 points: .show() opens it, .save('page.html') writes it>
 
 The page computes with recorded pieces: a step of a neuron's sum, each activation, each loss, or the
-whole model if it is not an MLP; and with the recorded update rule of each optimizer. It does not
-contain any rule of its own.
+whole model if it is not an MLP; and with the recorded update rule of each optimizer.
 """
 
 from __future__ import annotations
@@ -31,17 +30,12 @@ from micrograd.pages.pieces import call_of, piece, recorded_update, state_of
 from micrograd.pages.points import columns, curve, examples
 
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.
+IN_TORCH = "torch.nn.functional.{}(scores[:, 0], y.double())"
 KNOWN: dict[Callable[..., Value], tuple[str, str]] = {
-    binary_cross_entropy: (
-        "cross-entropy",
-        "torch.nn.functional.binary_cross_entropy_with_logits(scores[:, 0], y.double())",
-    ),
+    binary_cross_entropy: ("cross-entropy", IN_TORCH.format("binary_cross_entropy_with_logits")),
     cross_entropy: ("cross-entropy", "torch.nn.functional.cross_entropy(scores, y)"),
     hinge: ("hinge", "(1 - y * scores[:, 0]).relu().mean()"),
-    squared_error: (
-        "squared error",
-        "torch.nn.functional.mse_loss(scores[:, 0], y.double())",
-    ),
+    squared_error: ("squared error", IN_TORCH.format("mse_loss")),
 }
 
 
@@ -113,8 +107,8 @@ def playground(
         "optimizer": optimizer and state_of(optimizer, parameters),
         **_updates(optimizer),
     }
-    sizes = "-".join(map(str, shown.get("sizes", ())))
-    trained = sizes or f"a model of {len(parameters)} parameters"
+    trained = "-".join(map(str, shown.get("sizes", ())))
+    trained = trained or f"a model of {len(parameters)} parameters"
     about = f"a page that trains {trained} on {len(points) or 'generated'} points"
     return Page("playground", data, about, 860, title, language, texts)
 
