@@ -7,9 +7,8 @@
     >>> x.grad
     6.0
 
-This file only lists the names that users import. `engine.py` is loaded immediately; everything
-else, including modules such as `micrograd.nn`, is loaded on first use. So `import micrograd` needs
-only the standard library and takes a few milliseconds.
+This file only lists the names that users import. `engine.py` is loaded immediately, everything else
+on first use. So `import micrograd` needs only the standard library and takes a few milliseconds.
 """
 
 import importlib as _importlib

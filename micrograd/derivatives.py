@@ -19,6 +19,7 @@ If the data are Values themselves, so are the derivatives, and these can be diff
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -317,9 +318,8 @@ def check_gradients(
 
     6e-6 is the cube root of the precision of a float: with it, truncation and rounding errors
     balance if f varies over distances of about `scale`. The scales 1, |x| and their geometric mean
-    are tried; a wrong closure agrees at none. Then a GradientError names the argument, both numbers
-    and the first operation of the graph whose local derivatives are wrong. `tolerance` is the
-    largest allowed difference, in units of max(1, |df/dx|).
+    are tried; a wrong closure agrees at none. Then a GradientError names the first operation whose
+    local derivatives are wrong. `tolerance` is in units of max(1, |df/dx|).
 
     >>> check_gradients(lambda x, y: x * y + x.sin(), [0.0, 2.0])
     [3.0, 0.0]
@@ -363,8 +363,7 @@ def _agree(found: float, expected: float, tolerance: float) -> bool:
 
 
 def _first_wrong(nodes: list[Value], slopes: list[float], tolerance: float) -> tuple[int, str]:
-    # The position of the first node whose closure has wrong local derivatives, or a negative one;
-    # and a message.
+    # The position of the first node with wrong local derivatives, or a negative one; a message.
     if len(slopes) != len(nodes):
         return -2, "the graph changes shape near this point: use where() instead of if"
     slope = dict(zip(nodes, slopes, strict=True))
@@ -519,11 +518,8 @@ def sum_over_paths(
     return PathSum(name[output], name[leaf], counts[output], total, paths, factors)
 
 
-def _partial(numerator: str, denominator: str) -> str:
-    above, below = (
-        "".join("\\" + c if c in "_{}#$%&" else c for c in name)
-        for name in (numerator, denominator)
-    )
+def _partial(*names: str) -> str:
+    above, below = (re.sub(r"([_{}#$%&])", r"\\\1", name) for name in names)
     return rf"\frac{{\partial \mathrm{{{above}}}}}{{\partial \mathrm{{{below}}}}}"
 
 

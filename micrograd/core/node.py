@@ -42,8 +42,8 @@ def operation(
 
     def decorator(compute: Callable[..., Output]) -> Any:
         arity = compute.__code__.co_argcount
-        # Computed once on 1.0, only to see whether its `_backward` captures anything. If not, it is
-        # the same for all results, and sharing it saves 150 bytes a node. (Defaults capture, too.)
+        # Computed once on 1.0, to see whether its `_backward` captures anything. If not, it is
+        # shared by all results, which saves 150 bytes a node. (Defaults capture, too.)
         _, first = compute(*[SimpleNamespace(data=1.0)] * arity)
         shared = None if first.__closure__ or first.__defaults__ else first
 
@@ -197,10 +197,7 @@ class Node:
 
     @property
     def _backward(self) -> Callable[[], None]:
-        """One step of the chain rule: a function that adds a contribution to each operand's grad.
-
-        Assign a function of your own to define an operation.
-        """
+        """One step of the chain rule; assign a function of your own to define an operation."""
         rule = self._chain_rule
         if isinstance(rule, Own):
             return rule.function

@@ -31,17 +31,11 @@ from micrograd.core.pause import paused
 
 
 class Instruction(NamedTuple):
-    """One step of a program: a primitive operation on the results of earlier steps.
+    """One step of a program: a primitive operation on the results of earlier steps."""
 
-    Attributes:
-        op: 'input', 'constant', or an operation: '+', '<', 'neg', 'exp', 'where', ...
-        operands: the places (indices in the list) of the instructions that compute the operands.
-        number: the value of a constant, or of an input at the time of recording.
-    """
-
-    op: str
-    operands: tuple[int, ...] = ()
-    number: Any = None
+    op: str  # 'input', 'constant', or an operation: '+', '<', 'neg', 'exp', 'where', ...
+    operands: tuple[int, ...] = ()  # the places in the list of the instructions that compute them
+    number: Any = None  # of a constant, or of an input at the time of recording
 
 
 class Recording:
@@ -136,8 +130,7 @@ _FUNCTION = "it would make a constant; use methods of Value, such as .exp() inst
 class Traced:
     """A number or a condition without a value: it records how it is computed.
 
-    >>> recording = Recording()
-    >>> x = recording.input(3.0)
+    >>> x = Recording().input(3.0)
     >>> (x < 4).where(x, 4), x.take([1.0, 2.0])
     (Traced(where of 2, 0, 3), Traced(take of 0, 5, 6))
     """

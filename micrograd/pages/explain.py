@@ -163,23 +163,19 @@ def boxes_of(
 ) -> tuple[list[dict[str, Any]], list[int], dict[int, str], list[int]]:
     """The boxes of a graph, and the innermost box of each node.
 
-    `drawn` is the graph at level 'op', `level` what is open at first, as in `explain`.
-
     Returns:
         A list of boxes, each after its parent, with `label`, `kind`, `about` (a short description)
         and `parent`, the index of the box around it or -1; a long stack also has `members`, which
         are shown one at a time, and `at`, the first to show. If only the inside of a box may be
-        shown, the last two stand for what is before it and after it. Then, for each node, in
-        topological order, the index of its innermost box, or -1; names for nodes that have none;
-        and the indices of the boxes that are open at first.
+        shown, the last two are what is before it and after it. Then the index of the innermost box
+        of each node, or -1; names for nodes that have none; and the boxes that are open at first.
     """
     tree = Hierarchy(drawn)
     label_of = dict(tree.label_of)
     for part in reversed(tree.parts):  # an outer box names its outputs last
         is_layer = isinstance(part.call, Made) and part.kind == "call" and part.has_boxes
-        if part.kind in ("leaves", "part", "vector") or is_layer:
-            continue
-        mine = sorted(tree.outputs[part])
+        is_named = part.kind not in ("leaves", "part", "vector") and not is_layer
+        mine = sorted(tree.outputs[part]) if is_named else []
         for k, i in enumerate(mine, 1):
             label_of[i] = part.label + (f"[{k}]" if len(mine) > 1 else "")
     states = {i: name for part in (tree.root, *tree.parts) for i, name in _states(tree, part)}
@@ -200,16 +196,14 @@ def boxes_of(
     for part in tree.parts:
         about = " · ".join(map(told, part.about.split(" · ")))
         parent = part.parent.index if part.parent else -1
-        box = {"label": part.label, "kind": part.kind, "about": about, "parent": parent}
-        if part.kind == "leaves":
-            box["label"] = told(part.label)
+        label = told(part.label) if part.kind == "leaves" else part.label
+        box = {"label": label, "kind": part.kind, "about": about, "parent": parent}
         if part.is_paged:
             inside = [inner.index for inner in part.parts]
             box |= {"members": inside, "at": inside[0]}
         boxes.append(box)
-    for place in ("before", "after") if level not in LEVELS else ():
-        label = words[f"box.{place}"]
-        boxes.append({"label": label, "kind": "outside", "about": "", "parent": -1})
+    for key in ("box.before", "box.after") if level not in LEVELS else ():
+        boxes.append({"label": words[key], "kind": "outside", "about": "", "parent": -1})
     opened = tree.opened(level)
     if level in LEVELS and len(tree.view(opened).nodes) > UNFOLDED:
         opened = tree.first_view()

@@ -14,7 +14,7 @@ page also shows gradients, takes training steps, and invents texts.
     <a page on a model of 9 parameters: .show() opens it, .save('page.html') writes it>
 
 The model is recorded once, forward and backward, as a table of instructions (`compiler/fuse.py`)
-for the longest text; shorter ones are padded with positions of weight 0. The page interprets it.
+for the longest text; shorter ones are padded with positions of weight 0.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ function builds, which a page joins with others, such as each neuron of a networ
 
 A formula is a number, a name, or a list of an operation and its operands. The names are x0, x1, ...
 for the data of the operands, y for the data of the node itself, and g for its gradient. A rule has
-the formula of the forward pass, and for each operand its share: the contribution that is added to
-its gradient.
+the formula of the forward pass, and for each operand its share: what is added to its gradient.
 """
 
 from __future__ import annotations
@@ -47,9 +46,6 @@ def recorded_rules(root: Value) -> dict[str, Any]:
         order, each a list of the index of its rule and the indices of its operands, or [-1] for a
         leaf; and `leaves`, the data of each leaf and of each result of a user-defined operation.
 
-    >>> recorded = recorded_rules(Value(3.0) * Value(2.0))
-    >>> recorded["nodes"], recorded["leaves"]
-    ([[-1], [-1], [0, 0, 1]], {0: 3.0, 1: 2.0})
     """
     if is_paused() or (not root.requires_grad and not root.is_constant):
         raise ValueError("no_grad() does not record a graph: record the rules outside no_grad()")
@@ -82,8 +78,8 @@ def piece(
     """The graph that a function builds from its inputs and parameters.
 
     The function is called with traced numbers, and each instruction that it records is a node. So a
-    page also correctly computes what is missing from the graph of a single example: detached
-    numbers, and choices made by `where`. They receive no gradient, but formulas may use them.
+    page also computes what is missing from the graph of a single example: detached numbers, and
+    choices made by `where`. They receive no gradient, but formulas may use them.
 
     Args:
         function: takes Values and returns a Value or a list of them; it must not branch on them.
@@ -114,11 +110,7 @@ def piece(
 
 
 def as_number(x: Any) -> Any:
-    """The number for JSON, which has no infinities and no NaN: these become strings.
-
-    >>> as_number(2), as_number(float("-inf"))
-    (2.0, '-Infinity')
-    """
+    """The number for JSON, which has no infinities and no NaN: these become strings."""
     x = float(x)
     names = {math.inf: "Infinity", -math.inf: "-Infinity"}
     return names.get(x, x) if x == x else "NaN"
@@ -256,9 +248,6 @@ def recorded_update(optimizer: Optimizer) -> dict[str, Any]:
 
 def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
     """The settings of an optimizer, the steps it has taken, and what it keeps of each parameter.
-
-    Raises:
-        ValueError: it is not an SGD, Adam or AdamW of these parameters, or has nesterov.
 
     >>> state_of(SGD(p := [Value(0.0)], lr=0.1, momentum=0.9), p)
     {'name': 'Momentum', 'rate': 0.1, 'decay': 0, 'step': 0, 'kept': {'v': [0.0]}}
