@@ -67,11 +67,9 @@ _modules = (
 )
 _hints = {  # for names that are in other modules, or only in other packages
     "blobs circles moons spirals": "import it from micrograd.datasets",
-    "levels topological_orders": "import it from micrograd.draw.graph",
     "binary_cross_entropy cross_entropy hinge squared_error": "import it from micrograd.losses",
     "clip_grad_norm": "import it from micrograd.optim",
     "animate decision_boundary learning_curves loss_curve": "import it from micrograd.plot",
-    "Scalar": "use Value(number)",
     "tensor Tensor Vector Matrix": "use values(...), an array of Values",
     "grad": "use gradient(f, xs), or call backward() and read .grad",
     "DataLoader": "use micrograd.datasets.batches(X, y, size)",

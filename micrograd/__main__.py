@@ -39,7 +39,7 @@ ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or
 # ---- 1. Expressions
 
 
-def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Value]]:
+def evaluated(text: str, numbers: Mapping[str, float | Value]) -> tuple[Value, dict[str, Value]]:
     """The result of an expression as a Value, and all named Values.
 
     Assignments name intermediate nodes, as in `n = x * w + b; n.tanh()`. Functions are written
@@ -177,9 +177,9 @@ def grade(options: argparse.Namespace) -> int:
     from micrograd.grade.points import POINTS, read_points
     from micrograd.grade.report import Result
 
-    told = {name: getattr(options, name) for name in ("data", "grad", "backward")}
-    settings = {"seconds": options.seconds, "class_name": options.name}
-    settings["names"] = {name: other for name, other in told.items() if other}
+    asked = ((name, getattr(options, name)) for name in ("data", "grad", "backward"))
+    told = {name: other for name, other in asked if other}
+    settings = {"seconds": options.seconds, "class_name": options.name, "names": told}
     table = read_points(Path(options.points)) if options.points else POINTS
     if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -292,7 +292,7 @@ def play(options: argparse.Namespace) -> int:
     return 0
 
 
-def _evaluated(options: argparse.Namespace) -> tuple[Any, dict[str, Value]]:
+def _evaluated(options: argparse.Namespace) -> tuple[Value, dict[str, Value]]:
     if options.expression == "-":
         options.expression = sys.stdin.read()
     # An argument such as x=2 is an assignment, too.

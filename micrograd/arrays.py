@@ -193,9 +193,7 @@ class ValueArray(np.ndarray[Any, Any]):
         return _remembering(super().mean(*args, **options), "mean", (self,))
 
     # The elements are compared by data, and the indices are plain integers.
-    argmax: Any = _of_elements("argmax")
-    argmin: Any = _of_elements("argmin")
-    argsort: Any = _of_elements("argsort")
+    argmax, argmin, argsort = map(_of_elements, ("argmax", "argmin", "argsort"))
 
     def __array_ufunc__(self, *call: Any, **options: Any) -> Any:
         return apply_ufunc(*call, **options)

@@ -147,10 +147,7 @@ def _chosen(X: Any, part: list[int]) -> Any:
 
 
 def digits() -> Arrays:
-    """The 1,797 handwritten digits of 8 x 8 pixels that come with scikit-learn.
-
-    Images are an array of shape (1797, 64), pixels from 0 to 1; labels from 0 to 9, shape (1797,).
-    """
+    """The 1,797 handwritten digits of 8 x 8 pixels, from 0 to 1, that come with scikit-learn."""
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
@@ -162,7 +159,7 @@ def mnist(path: str | PathLike[str]) -> tuple[Arrays, Arrays]:
 
     `path` is a folder with the four files train-images-idx3-ubyte, ..., t10k-labels-idx1-ubyte
     (which may end in .gz), or an .npz file with x_train, y_train, x_test and y_test. Images become
-    arrays of shape (n, 784), pixels from 0 to 1; labels from 0 to 9 have the shape (n,).
+    arrays of shape (n, 784), pixels from 0 to 1.
 
     Source: LeCun, Cortes, Burges, "The MNIST database of handwritten digits".
     """

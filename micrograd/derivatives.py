@@ -461,20 +461,15 @@ class PathSum:
             lines.append(f"  {' -> '.join(path)}:  {chain} = {_number(math.prod(factors))}")
         return "\n".join(lines)
 
-    @property
-    def latex(self) -> str:
-        """The sum as LaTeX, without dollar signs."""
+    def _repr_latex_(self) -> str:
         head, total = _partial(self.output, self.leaf), _number(self.total)
         if self.count > len(self.paths):
-            return rf"{head} = {total} \quad ({self.count}\ \text{{paths}})"
+            return rf"${head} = {total} \quad ({self.count}\ \text{{paths}})$"
         symbols, numbers = [], []  # as in the chain rule, the factor next to the output comes first
         for path, factors in zip(self.paths, self.factors, strict=True):
             symbols.append(" ".join(_partial(b, a) for a, b in [*pairwise(path)][::-1]) or "1")
             numbers.append(r" \cdot ".join(f"({_number(d)})" for d in factors[::-1]) or "1")
-        return f"{head} = {' + '.join(symbols) or 0} = {' + '.join(numbers) or 0} = {total}"
-
-    def _repr_latex_(self) -> str:
-        return f"${self.latex}$"
+        return f"${head} = {' + '.join(symbols) or 0} = {' + '.join(numbers) or 0} = {total}$"
 
 
 def sum_over_paths(

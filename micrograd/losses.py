@@ -1,13 +1,12 @@
 """Loss functions: one number that measures how wrong an output is.
 
 Each function takes one example and returns its loss, or takes a batch and returns the mean over the
-examples. The number of axes distinguishes the two.
+examples. The number of axes distinguishes the two. Shape (n, 1), which a layer of one neuron
+returns, may be paired with shape (n,). Any other difference in shape is an error, because NumPy
+might pair every prediction with every target.
 
     >>> squared_error([Value(2.0), Value(-1.0)], [1.0, -1.0]).item()
     0.5
-
-Shape (n, 1), which a layer of one neuron returns, may be paired with shape (n,). Any other
-difference in shape is an error, because NumPy might pair every prediction with every target.
 
 The cross-entropies take logits, which are scores of any size, not probabilities: for large scores,
 log(sigmoid(z)) and log(softmax(z)) would take the logarithm of 0. They use the identity
@@ -99,9 +98,9 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
         try:
             losses.append(total.log() - take(shifted, k))
         except (IndexError, TypeError) as error:
-            fix = "give the model an output for each class, or use binary_cross_entropy"
-            if len(zs) > 1:
-                fix = fix_of(k, "pass the index of the true class", classes=len(zs))
+            fix = fix_of(k, "pass the index of the true class", classes=len(zs))
+            if len(zs) == 1:
+                fix = "give the model an output for each class, or use binary_cross_entropy"
             expected = f"the label of one of {len(zs)} classes, an int from 0 to {len(zs) - 1}"
             raise type(error)(f"cross_entropy expects {expected}, got {k!r}: {fix}") from None
     return _mean(losses)
@@ -136,9 +135,8 @@ def _values(xs: Iterable[Any]) -> list[Value]:
 
 
 def _mean(losses: list[Value]) -> Value:
-    total: Any = sum(losses)  # begins with losses[0]: adding 0 creates no node
-    mean: Value = total / len(losses) if len(losses) > 1 else total
-    return mean
+    total = reduce(Value.__add__, losses)
+    return total / len(losses) if len(losses) > 1 else total
 
 
 def _is_known(target: Any) -> bool:  # a traced number has no value yet, so it cannot be checked

@@ -183,8 +183,7 @@ def array_of(values: Iterable[Any], *shape: int) -> Any:
 
 def _note(out: Any, module: Module, x: list[Value]) -> None:
     # Notes on each result which module made it from which inputs; drawings group nodes by this. In
-    # an MLP the layers have done so already. The results of a call share one tuple, because
-    # Python's garbage collector visits every tuple.
+    # an MLP the layers have done so already. The results of a call share one tuple.
     results = out if isinstance(out, list) else [out]
     first = results[0] if results else None
     # under no_grad() a result must not keep its inputs alive

@@ -134,12 +134,10 @@ class _ArrayModule(PerExample):
 
 
 class Linear(_ArrayModule):
-    """The affine map y = W x + b, initialised as in PyTorch; its output is an array of Values.
+    """The affine map y = W x + b; its output is an array of Values.
 
-    Attributes:
-        weight: an array of Values of shape (n_out, n_in), drawn uniformly from [-c, c] with
-            c = 1 / sqrt(n_in).
-        bias: an array of n_out Values, drawn from the same interval; None with `bias=False`.
+    As in PyTorch, `weight`, an array of Values of shape (n_out, n_in), and `bias`, an array of
+    n_out Values or None, are drawn uniformly from [-c, c] with c = 1 / sqrt(n_in).
 
     >>> Linear(2, 3)([1.0, 2.0]).shape
     (3,)

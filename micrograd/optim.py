@@ -42,8 +42,7 @@ class Optimizer:
     `self._state(name)[i]` is a number kept for parameter i from step to step, at first 0.0.
 
     Attributes:
-        parameters: pass `model.parameters()`, or `model.named_parameters()` to see their names in
-            error messages.
+        parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
         steps: number of steps taken.
@@ -62,6 +61,7 @@ class Optimizer:
         rules = type(self)._update, type(self)._decayed
         are_ours = all(rule.__module__ == __name__ for rule in rules)
         self._parameters = Parameters(parameters, type(self).__name__, at_once=are_ours)
+        self.parameters: tuple[Any, ...] = self._parameters.all
         self.lr = lr
         self.weight_decay = weight_decay
         self.steps = 0
@@ -73,11 +73,6 @@ class Optimizer:
         for name, below in self._settings.items():
             setattr(self, name, _in_range(name, getattr(self, name), below))
         return tuple(getattr(self, name) for name in self._settings)
-
-    @property
-    def parameters(self) -> tuple[Any, ...]:
-        """All parameters."""
-        return self._parameters.all
 
     def step(self) -> None:
         """Updates every parameter once, or none if a gradient or a setting is invalid."""

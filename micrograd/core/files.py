@@ -43,10 +43,7 @@ def ending_of(path: str | os.PathLike[str], known: Sequence[str]) -> str:
 
 
 def show(thing: Any, path: str, save: Callable[[Path], object]) -> None:
-    """Displays a drawing, page or plot in a notebook; elsewhere, opens it in the browser.
-
-    The browser reads a temporary file with the name `path`, which `save` writes.
-    """
+    """Displays a drawing, page or plot in a notebook; elsewhere, saves it and opens the browser."""
     notebook = sys.modules.get("IPython")
     if notebook and hasattr(notebook.get_ipython(), "kernel"):
         notebook.display.display(thing)

@@ -42,9 +42,6 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """`a` if the condition holds, else `b`; operations use this function instead of `if`.
 
     A bool picks one of them; any other condition, such as a traced one, must have `.where(a, b)`.
-
-    >>> where(2.0 < 3.0, "smaller", "not smaller")
-    'smaller'
     """
     if hasattr(condition, "where"):
         return condition.where(a, b)

@@ -62,9 +62,8 @@ def explain(
     Args:
         loss: the result to start from. It may be a Value of another engine, if that tells its local
             derivatives (see `micrograd/draw/foreign.py`).
-        names: where to look for names, usually `locals()`; see `micrograd.draw.graph.graph`. A node
-            without a name is called by its formula, such as x₁w₁, if that is short; otherwise by
-            its operation: sum, sum₂, ...
+        names: where to look for names, usually `locals()`. A node without a name is called by its
+            formula, such as x₁w₁, if that is short; otherwise by its operation: sum, sum₂, ...
         title: title of the page and of the browser window.
         level: what is unfolded at first: 'op', 'neuron' or 'layer'; by default as much as fits
             into 25 cards. Or a depth, or the name of a part: of a function, if the program was run

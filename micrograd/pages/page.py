@@ -52,14 +52,8 @@ def html_page(
     A placeholder with a dot, {{tool.try}}, is a text of texts.toml, also in a string of a script,
     where "{{word.*}}" is the JSON of all texts that begin with `word.`; in HTML, `x` in the text
     becomes a key of the keyboard. {{head}}, {{scripts}} and {{transport}} are files in shared/.
-
-    Args:
-        name: name of the page's .html and .css files, without the ending.
-        script: name of the .js file with which the page starts; empty for a page without scripts.
-        folder: where to look for files first, for a page that is not part of the package.
-        language: a column of texts.toml.
-        texts: a file whose texts replace those of texts.toml.
-        contents: the text for each of the other placeholders.
+    `contents` fills the other placeholders. `script` is the name of the .js file with which the
+    page starts, if any. Files are first looked for in `folder`.
 
     >>> html_page("report", title="A page", body="")[:15]
     '<!doctype html>'
@@ -134,8 +128,6 @@ class Page:
         about: a few words for its repr.
         height: height of its frame in a notebook, in pixels.
         title: title of the page; by default the text NAME.title.
-        language, texts: as in `html_page`.
-        layout: name of the .html and .css files.
         film: makes the .gif, on a dark background if called with True.
 
     Attributes:

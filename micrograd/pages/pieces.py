@@ -81,14 +81,9 @@ def piece(
     page also computes what is missing from the graph of a single example: detached numbers, and
     choices made by `where`. They receive no gradient, but formulas may use them.
 
-    Args:
-        function: takes Values and returns a Value or a list of them; it must not branch on them.
-        inputs: the number of Values that it takes.
-        parameters: leaves that the function uses; they are leaves of the piece too.
-
-    Returns:
-        A dict of `rules`, `nodes` and `leaves` as in `recorded_rules`, and of the nodes that are
-        `inputs`, `parameters` and `outputs`.
+    `inputs` is the number of Values that it takes, `parameters` are leaves that it uses. The result
+    is a dict of `rules`, `nodes` and `leaves` as in `recorded_rules`, and of the nodes that are
+    `inputs`, `parameters` and `outputs`.
     """
     recording = Recording()
     given = [Value(recording.input(0.0)) for _ in range(inputs)]

@@ -16,11 +16,8 @@ def examples(
 ) -> tuple[list[list[float]], list[int], list[str]]:
     """Checked points, the index of the class of each, and a name for each class.
 
-    Args:
-        X: n points with two finite coordinates each; None if there are none.
-        y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k <= 8 classes.
-        names: names of the classes; by default the labels.
-        which: ending of the names X and y in messages, such as "_validation".
+    X has n points with two finite coordinates each; y has n labels: 0 and 1, or -1 and 1, or 0, 1,
+    ..., k - 1 for k <= 8 classes. Messages call them `X{which}` and `y{which}`.
 
     >>> examples([[0, 0], [1, 2]], [-1, 1])
     ([[0.0, 0.0], [1.0, 2.0]], [0, 1], ['-1', '1'])

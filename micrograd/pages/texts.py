@@ -7,15 +7,10 @@ A table is a TOML file. Each text has a key, and a line for each language:
     de = "{n}-mal noch einmal abspielen"
 
 {n} is a gap, which a value fills. `texts.toml` beside this file has the texts of the pages in this
-package; another language is one more line for each text, and `language=` chooses it.
-
-A file of your own (`texts=`, in the same format) replaces any of these texts, in any language. For
-what it leaves out, the texts of the package are used, in English if they lack the language:
+package; `language=` chooses a column. A file of your own (`texts=`, in the same format) replaces
+any of these texts, in any language; what it leaves out stays as it is, or English:
 
     explain(loss, texts="unterricht.toml", language="de").save("neuron.html")
-
-    >>> texts_of("en")["button.play"]
-    'Play'
 """
 
 from __future__ import annotations
