@@ -119,11 +119,7 @@ def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
 
 
 def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Number]:
-    """The contribution of each edge from an operand: one each, or their sum and zeros.
-
-    >>> list(shares((1.0, 2.0), edges=2)), list(shares((6.0,), edges=2))
-    ([1.0, 2.0], [6.0, 0])
-    """
+    """The contribution of each edge from an operand: one each, or their sum and zeros."""
     return iter(entries if len(entries) == edges else (sum(entries), *[0] * (edges - 1)))
 
 

@@ -238,11 +238,7 @@ def neurons_of(module: Any) -> list[tuple[str, list[Value], Value | None, str]]:
 
 
 def layers_of(model: Any) -> list[Any]:
-    """The layers of a model in the order in which they run, also those in MLPs and Sequentials.
-
-    >>> layers_of(Sequential(MLP(2, [1]), Activation("tanh")))
-    [Layer of [LinearNeuron(2)], Activation('tanh')]
-    """
+    """The layers of a model in the order in which they run, also those in MLPs and Sequentials."""
     if isinstance(model, (MLP, Sequential)):
         parts = model.layers if isinstance(model, MLP) else model.modules
         return [layer for part in parts for layer in layers_of(part)]

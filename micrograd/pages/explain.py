@@ -77,9 +77,6 @@ def explain(
         TypeError: the loss is not a Value.
         ValueError: the graph has more than 50,000 nodes or a cycle, or was not recorded because of
             `no_grad()`; an engine does not tell its local derivatives; an argument is unknown.
-
-    >>> a, b = Value(2.0), Value(3.0)
-    >>> page = explain(a * b, names={"a": a, "b": b})
     """
     if rankdir not in ("LR", "TB"):
         raise ValueError(f"rankdir {rankdir!r} is not 'LR' (to the right) or 'TB' (downwards)")

@@ -132,9 +132,6 @@ class Page:
 
     Attributes:
         html: the page, a self-contained HTML document.
-
-    >>> Page("recorded", {"run": {}}, "an empty run", 700, layout="playground")
-    <an empty run: .show() opens it, .save('page.html') writes it>
     """
 
     def __init__(

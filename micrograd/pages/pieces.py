@@ -265,11 +265,7 @@ def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any
 
 
 def call_of(optimizer: Optimizer) -> str:
-    """The call that makes such an optimizer, in both packages; lr and weight_decay are gaps.
-
-    >>> call_of(SGD([Value(1.0)], momentum=0.8))
-    'SGD(model.parameters(), lr={rate}, momentum=0.8, weight_decay={decay})'
-    """
+    """The call that makes such an optimizer, in both packages; lr and weight_decay are gaps."""
     kept = {name: getattr(optimizer, name, None) for name in ("momentum", "betas", "eps")}
     settings = {"lr": "{rate}", **kept, "weight_decay": "{decay}"}
     given = ", ".join(f"{name}={setting}" for name, setting in settings.items() if setting)

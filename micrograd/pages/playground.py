@@ -68,9 +68,6 @@ def playground(
         title: title of the page and of the browser window.
         language: the language of the page, a column of `pages/texts.toml`.
         texts: a TOML file of your own, whose texts replace those of the page.
-
-    >>> X, y = [[0.0, 1.0], [1.0, 0.0]], [-1, 1]
-    >>> page = playground(MLP(2, [4, 1]), X, y, loss=hinge, optimizer=None)
     """
     if not (model is None or callable(model)):
         raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")
@@ -107,8 +104,8 @@ def playground(
         "optimizer": optimizer and state_of(optimizer, parameters),
         **_updates(optimizer),
     }
-    trained = "-".join(map(str, shown.get("sizes", ())))
-    trained = trained or f"a model of {len(parameters)} parameters"
+    sizes = "-".join(map(str, shown.get("sizes", ())))
+    trained = sizes or f"a model of {len(parameters)} parameters"
     about = f"a page that trains {trained} on {len(points) or 'generated'} points"
     return Page("playground", data, about, 860, title, language, texts)
 
