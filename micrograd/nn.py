@@ -224,7 +224,7 @@ class Sequential(_ArrayModule):
         return f"Sequential({', '.join(map(repr, self.modules))})"
 
 
-def neurons_of(module: Any) -> list[tuple[str, list[Value], Value | None, str]]:
+def neurons_of(module: object) -> list[tuple[str, list[Value], Value | None, str]]:
     """What a drawing shows of each neuron: path in the module, weights, bias, activation."""
     if isinstance(module, Neuron):
         return [("", module.w, module.b, module.activation)]
@@ -237,7 +237,7 @@ def neurons_of(module: Any) -> list[tuple[str, list[Value], Value | None, str]]:
     return []
 
 
-def layers_of(model: Any) -> list[Any]:
+def layers_of(model: object) -> list[Any]:
     """The layers of a model in the order in which they run, also those in MLPs and Sequentials."""
     if isinstance(model, (MLP, Sequential)):
         parts = model.layers if isinstance(model, MLP) else model.modules

@@ -281,7 +281,7 @@ def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
     return number
 
 
-def check_optimizer(user: str, optimizer: Any) -> None:
+def check_optimizer(user: str, optimizer: object) -> None:
     """Raises an error unless it has the methods of an optimizer."""
     if not hasattr(optimizer, "zero_grad"):
         expected = "an optimizer such as SGD(model.parameters(), lr=0.1)"

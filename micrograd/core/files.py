@@ -10,7 +10,6 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
@@ -42,7 +41,7 @@ def ending_of(path: str | os.PathLike[str], known: Sequence[str]) -> str:
     return ending
 
 
-def show(thing: Any, path: str, save: Callable[[Path], object]) -> None:
+def show(thing: object, path: str, save: Callable[[Path], object]) -> None:
     """Displays a drawing, page or plot in a notebook; elsewhere, saves it and opens the browser."""
     notebook = sys.modules.get("IPython")
     if notebook and hasattr(notebook.get_ipython(), "kernel"):

@@ -100,7 +100,7 @@ def _joined(first: str, folder: Path | None = None) -> str:
     return "\n".join(texts.values()) + "\n"
 
 
-def as_json(data: Any) -> str:
+def as_json(data: object) -> str:
     r"""The data as JSON for a script element, in which no text can end the element.
 
     >>> as_json({"label": "</script>"})

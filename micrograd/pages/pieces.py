@@ -26,6 +26,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from micrograd.core.node import innermost
+from micrograd.core.numbers import Number
 from micrograd.core.pause import is_paused
 from micrograd.core.shapes import flat
 from micrograd.core.tracing import Recording, Traced, resumed
@@ -104,11 +105,12 @@ def piece(
     }
 
 
-def as_number(x: Any) -> Any:
+def as_number(x: Number) -> float | str:
     """The number for JSON, which has no infinities and no NaN: these become strings."""
-    x = float(x)
-    names = {math.inf: "Infinity", -math.inf: "-Infinity"}
-    return names.get(x, x) if x == x else "NaN"
+    number = float(x)
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else f"{'-' * (number < 0)}Infinity"
 
 
 def _recorded_piece(
