@@ -50,7 +50,7 @@ def examples(
     if not (signs and len(names) == 2) and not known <= set(range(len(names))):
         wrong = min(known - set(range(len(names))), key=str)
         expected = (
-            f"labels 0 and 1, or -1 and 1, or 0 to k - 1 for k classes, at most {MOST_CLASSES}"
+            f"labels 0 and 1, -1 and 1, or 0, 1, ..., k - 1 for k classes (at most {MOST_CLASSES})"
         )
         fix = fix_of(wrong, "pass class indices", len(names))
         raise ValueError(f"y{which} expects {expected}, got {shown}: {fix}")
