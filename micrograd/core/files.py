@@ -20,7 +20,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         Path(part).write_bytes(data)
         os.replace(part, target)
     except OSError as error:
-        reason = f"nothing was written ({error.strerror})"
+        reason = f"nothing was written ({error.strerror or error})"
         raise OSError(error.errno, reason, os.fspath(path)) from None
     finally:
         with suppress(OSError):

@@ -44,7 +44,9 @@ def texts_of(
         if language not in languages:
             found = f"{', '.join(languages) or 'none'}: pass the language of its texts as language="
             raise ValueError(f"{Path(own).name} expects texts in {language!r}, got {found}")
-        # where the language is missing, a text stays English
+        known = rows.keys() | _columns(TABLE.read_text(encoding="utf-8")).keys()
+        if table is not TABLE and (unknown := sorted(mine.keys() - known)):
+            raise ValueError(f"{Path(own).name} has {unknown[0]!r}, which is not used")
         rows = {key: {language: c["en"], **c, **mine.get(key, {})} for key, c in rows.items()}
     lacking = [key for key, columns in rows.items() if language not in columns]
     if lacking:
