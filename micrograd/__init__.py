@@ -7,14 +7,13 @@
     >>> x.grad
     6.0
 
-This file only lists the names that users import. `engine.py` is loaded immediately; everything
-else, including modules such as `micrograd.nn`, is loaded on first use. So `import micrograd` needs
-only the standard library and takes a few milliseconds.
+This file only lists the names that users import. `engine.py` is loaded immediately, everything else
+on first use. So `import micrograd` needs only the standard library and takes a few milliseconds.
 """
 
+import importlib as _importlib
 import sys as _sys
 import typing as _typing
-from importlib import import_module as _import_module
 
 # `as` tells type checkers that a name is exported.
 from micrograd.engine import Value as Value
@@ -22,7 +21,7 @@ from micrograd.engine import no_grad as no_grad
 from micrograd.engine import topological_order as topological_order
 from micrograd.engine import where as where
 
-if _typing.TYPE_CHECKING:
+if _typing.TYPE_CHECKING:  # these lines are not run: `_module_of` is read from them
     from micrograd.arrays import values as values
     from micrograd.compiler.function import compile as compile
     from micrograd.compiler.training import fit as fit
@@ -55,24 +54,9 @@ if _typing.TYPE_CHECKING:
     from micrograd.pages.microscope import microscope as microscope
     from micrograd.pages.playground import playground as playground
 
-_names_in = {  # the same names, which are loaded on first use
-    "arrays": "values",
-    "compiler.function": "compile",
-    "compiler.training": "fit",
-    "core.tracing": "take",
-    "derivatives": "check_gradients derivative gradient hessian jacobian jvp local_derivatives "
-    "recompute sum_over_paths vjp",
-    "draw": "draw_dot draw_network mermaid",
-    "draw.calls": "calls",
-    "engine": "Value no_grad topological_order where",
-    "grade.why": "why",
-    "nn": "Layer Linear MLP Module Neuron Sequential",
-    "optim": "Adam AdamW SGD",
-    "pages.explain": "explain",
-    "pages.microscope": "microscope",
-    "pages.playground": "playground",
-}
-_module_of = {name: module for module, names in _names_in.items() for name in names.split()}
+_lines = __spec__.loader.get_source(__name__).splitlines()  # type: ignore[union-attr]
+_imports = (line.split() for line in _lines if " import " in line and " as " in line)
+_module_of = {words[3]: words[1] for words in _imports if words[0] == "from"}
 
 __version__ = "1.0.0"
 if not _typing.TYPE_CHECKING:  # type checkers understand only a literal list
@@ -83,11 +67,9 @@ _modules = (
 )
 _hints = {  # for names that are in other modules, or only in other packages
     "blobs circles moons spirals": "import it from micrograd.datasets",
-    "levels topological_orders": "import it from micrograd.draw.graph",
     "binary_cross_entropy cross_entropy hinge squared_error": "import it from micrograd.losses",
     "clip_grad_norm": "import it from micrograd.optim",
     "animate decision_boundary learning_curves loss_curve": "import it from micrograd.plot",
-    "Scalar": "use Value(number)",
     "tensor Tensor Vector Matrix": "use values(...), an array of Values",
     "grad": "use gradient(f, xs), or call backward() and read .grad",
     "DataLoader": "use micrograd.datasets.batches(X, y, size)",
@@ -96,11 +78,11 @@ _hint_for = {name: hint for names, hint in _hints.items() for name in names.spli
 
 
 def _apply_ufunc(value: Value, *call: _typing.Any, **options: _typing.Any) -> _typing.Any:
-    return _import_module("micrograd.arrays").apply_ufunc(*call, **options)
+    return _importlib.import_module("micrograd.arrays").apply_ufunc(*call, **options)
 
 
 def _card(value: Value) -> _typing.Any:
-    return _import_module("micrograd.draw.cards").card(value)
+    return _importlib.import_module("micrograd.draw.cards").card(value)
 
 
 Value._repr_html_ = _card  # type: ignore[attr-defined]  # how a notebook shows a Value
@@ -109,9 +91,9 @@ Value.__array_ufunc__ = _apply_ufunc  # type: ignore[attr-defined]  # NumPy call
 
 def __getattr__(name: str) -> _typing.Any:
     if name in _module_of:
-        return getattr(_import_module(f"micrograd.{_module_of[name]}"), name)
+        return getattr(_importlib.import_module(_module_of[name]), name)
     if name in _modules.split():
-        return _import_module(f"micrograd.{name}")
+        return _importlib.import_module(f"micrograd.{name}")
     error = f"module 'micrograd' has no attribute {name!r}"
     if name in _hint_for:
         error += f": {_hint_for[name]}"

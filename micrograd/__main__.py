@@ -17,38 +17,34 @@ import argparse
 import ast
 import inspect
 import io
-import operator
 import re
 import runpy
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
+from operator import add, mul, sub, truediv
 from pathlib import Path
 from typing import Any
 
+from micrograd.core.files import ending_of, write_whole
 from micrograd.derivatives import GradientError, check_gradients
-from micrograd.engine import Value, topological_order
+from micrograd.engine import Value
 
-FUNCTIONS = {
-    **{f: getattr(Value, f) for f in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid")},
-    **{"relu": Value.relu, "abs": abs, "maximum": Value.maximum, "minimum": Value.minimum},
-}
-OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul},
-    **{ast.Div: operator.truediv, ast.Pow: operator.pow},
-}
+METHODS = "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "maximum", "minimum"
+FUNCTIONS: dict[str, Callable[..., Any]] = {f: getattr(Value, f) for f in METHODS} | {"abs": abs}
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]]
+OPERATORS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow}
 ENDINGS = "a file name that ends in .svg, .png, .pdf, .html (a page of steps) or .mmd (Mermaid)"
 
 # ---- 1. Expressions
 
 
-def evaluated(text: str, numbers: Mapping[str, Any]) -> tuple[Any, dict[str, Value]]:
+def evaluated(text: str, numbers: Mapping[str, float | Value]) -> tuple[Value, dict[str, Value]]:
     """The result of an expression as a Value, and all named Values.
 
-    Assignments name intermediate nodes, as in `n = x * w + b; n.tanh()`. Semicolons or newlines
-    separate the statements; the last one may be an expression or an assignment. Functions are
-    written `tanh(x)` or `x.tanh()`. Anything but arithmetic is a ValueError. `numbers` has a number
-    or a Value for each name that is not assigned.
+    Assignments name intermediate nodes, as in `n = x * w + b; n.tanh()`. Functions are written
+    `tanh(x)` or `x.tanh()`. Anything but arithmetic is a ValueError. `numbers` has a number or a
+    Value for each name that is not assigned.
 
     >>> o, names = evaluated("n = 2 * x; n.relu()", {"x": 3.0})
     >>> o.data, list(names)
@@ -97,7 +93,7 @@ def _result(node: ast.expr, names: Mapping[str, Value]) -> Any:
             others = [_result(other, names) for other in more]
             return FUNCTIONS[name](_as_value(_result(first, names)), *others)
     known = f"names, numbers, parentheses, + - * / ** and {', '.join(FUNCTIONS)}"
-    raise ValueError(f"{ast.unparse(node)!r} is not known here: use {known} (the last two of a, b)")
+    raise ValueError(f"{ast.unparse(node)!r} is not known here: use {known}")
 
 
 def _as_value(number: Any) -> Value:
@@ -116,7 +112,6 @@ def draw(options: argparse.Namespace) -> int:
       python -m micrograd draw "p = a*a; q = p + a; p*q + q" a=3 -o diamond.html
     """
     # Imported here, because the other commands do not need Graphviz.
-    from micrograd.core.files import ending_of, write_whole
     from micrograd.draw import draw_dot, mermaid
     from micrograd.draw.render import PICTURES
     from micrograd.pages.explain import explain
@@ -126,8 +121,8 @@ def draw(options: argparse.Namespace) -> int:
     if options.edges and kind in ("html", "mmd"):
         raise ValueError(f"--edges works only for pictures, not for .{kind} files: leave it out")
     result, names = _evaluated(options)
-    given = {name: getattr(options, name) for name in ("level", "edges", "rankdir")}
-    looks: dict[str, Any] = {name: look for name, look in given.items() if look}
+    asked = ((name, getattr(options, name)) for name in ("level", "edges", "rankdir"))
+    looks: dict[str, Any] = {name: look for name, look in asked if look}
     if kind == "html":
         content = explain(result, names=names, title=options.expression, **looks).html.encode()
     elif kind == "mmd":
@@ -150,7 +145,7 @@ def derive(options: argparse.Namespace) -> int:
       echo "log(x) / x" | python -m micrograd derive - x=2
     """
     result, names = _evaluated(options)
-    given = [assignment.partition("=")[0].strip() for assignment in options.numbers]
+    given = (assignment.partition("=")[0].strip() for assignment in options.numbers)
     leaves = {name: names[name] for name in given}
     print(f"value {result.data:.10g}")
     for name, leaf in leaves.items():
@@ -178,25 +173,19 @@ def grade(options: argparse.Namespace) -> int:
         return 0
     if not options.files:
         raise ValueError("grade expects a file, such as my_engine.py: micrograd start writes one")
-    from micrograd.grade.points import POINTS, read_points
-
-    names = {"data": options.data, "grad": options.grad, "backward": options.backward}
-    told = {name: other for name, other in names.items() if other}
-    settings = {"seconds": options.seconds, "class_name": options.name, "names": told}
-    table = read_points(Path(options.points)) if options.points else POINTS
-    is_class = options.csv or options.html or options.format in ("canvas", "moodle")
-    if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
-        sys.stdout.reconfigure(errors="backslashreplace")
-    grade_them = _grade_class if len(options.files) > 1 or is_class else _grade_one
-    return grade_them(options, table, settings)
-
-
-def _grade_one(
-    options: argparse.Namespace, table: Mapping[str, float], settings: dict[str, Any]
-) -> int:
     from micrograd.grade import grade_file, gradebooks
+    from micrograd.grade.points import POINTS, read_points
     from micrograd.grade.report import Result
 
+    asked = ((name, getattr(options, name)) for name in ("data", "grad", "backward"))
+    told = {name: other for name, other in asked if other}
+    settings = {"seconds": options.seconds, "class_name": options.name, "names": told}
+    table = read_points(Path(options.points)) if options.points else POINTS
+    if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
+        sys.stdout.reconfigure(errors="backslashreplace")
+    is_class = options.csv or options.html or options.format in ("canvas", "moodle")
+    if len(options.files) > 1 or is_class:
+        return _grade_class(options, table, settings)
     path = Path(options.files[0])
     report = grade_file(path, **settings)
     if options.format == "json":
@@ -234,9 +223,8 @@ def _grade_class(
                 bar.update()
     finally:  # what is finished is shown after Ctrl-C, too
         if options.format and results:
-            print(gradebooks.written(
-                options.format, results, table, options.hints, options.assignment
-            ))  # fmt: skip
+            told = results, table, options.hints, options.assignment
+            print(gradebooks.written(options.format, *told))
         elif results:
             print("\n".join([gradebooks.summary(results, table), *filter(None, written)]))
     return int(max(result.report.exit_code for result in results))
@@ -255,11 +243,10 @@ def start(options: argparse.Namespace) -> int:
 
     path = Path(options.file)
     skeleton = _text_of_grade("skeleton").replace("my_engine.py", path.name)
-    texts = {".py": skeleton, ".csv": default_points()}
-    if path.suffix not in texts:
-        raise ValueError(f"start expects a name that ends in .py or .csv, got {path}")
+    texts = {"py": skeleton, "csv": default_points()}
+    kind = ending_of(path, [*texts])
     with path.open("x", encoding="utf-8", newline="") as file:  # an error if it exists
-        file.write(texts[path.suffix])
+        file.write(texts[kind])
     print(path)
     return 0
 
@@ -277,7 +264,7 @@ def why(options: argparse.Namespace) -> int:
 
     `order`: why does backward() need a topological order? `add`: why do gradients add up (+=)? The
     page steps through the graph. Its title has the wrong gradients: yours, or if yours are right,
-    those of an engine with the usual mistake. The file runs in this process.
+    those of an engine with the usual mistake.
     """
     from micrograd.grade.loading import NoClassError, class_in, file_at
     from micrograd.grade.why import answer, why
@@ -291,24 +278,13 @@ def why(options: argparse.Namespace) -> int:
     return 0
 
 
-def run_script(name: str, arguments: list[str]) -> int:
-    """Runs a script of `demos/` that is a command, with options of its own."""
-    script = Path(__file__).parent.parent / "demos" / SCRIPTS[name][0]  # in a clone
-    if not script.exists():  # installed from a wheel
-        script = Path(sysconfig.get_path("data"), "share", "micrograd", script.name)
-    sys.argv = [f"python -m micrograd {name}", *arguments]
-    runpy.run_path(str(script), run_name="__main__")
-    return 0
-
-
 def play(options: argparse.Namespace) -> int:
     """Writes a page on which a small network learns while you watch.
 
     Example:
       python -m micrograd play -o play.html
 
-    The page needs no network and no server: open it in a browser. In Python,
-    playground(model, X, y) makes the same page for a model of your own.
+    In Python, playground(model, X, y) makes the same page for a model of your own.
     """
     from micrograd.pages.playground import playground
 
@@ -316,14 +292,11 @@ def play(options: argparse.Namespace) -> int:
     return 0
 
 
-def _evaluated(options: argparse.Namespace) -> tuple[Any, dict[str, Value]]:
+def _evaluated(options: argparse.Namespace) -> tuple[Value, dict[str, Value]]:
     if options.expression == "-":
         options.expression = sys.stdin.read()
     # An argument such as x=2 is an assignment, too.
     result, names = evaluated("\n".join([*options.numbers, options.expression.strip()]), {})
-    used = set(topological_order(result))
-    if unused := [name for name, value in names.items() if value not in used]:
-        raise ValueError(f"not used in the result: {', '.join(unused)}; leave it out")
     result.backward()
     return result, names
 
@@ -334,15 +307,17 @@ def _evaluated(options: argparse.Namespace) -> tuple[Any, dict[str, Value]]:
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command and returns its exit code: 1 if a check fails, 2 for other errors, else 0.
 
-    Without a command, it prints the help, as for `--help`.
-
     >>> main(["derive", "x * y"]), main(["draw", "x", "x=1", "-o", "x"]), main(["grade", "no.py"])
     (2, 2, 2)
-    >>> main(["train", "--data", "circles"])  # doctest: +SKIP
     """
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if given[0] in SCRIPTS:
-        return run_script(given[0], given[1:])
+    if given[0] in SCRIPTS:  # a script of demos/, with options of its own
+        script = Path(__file__).parent.parent / "demos" / SCRIPTS[given[0]][0]  # in a clone
+        if not script.exists():  # installed from a wheel
+            script = Path(sysconfig.get_path("data"), "share", "micrograd", script.name)
+        sys.argv = [f"python -m micrograd {given[0]}", *given[1:]]
+        runpy.run_path(str(script), run_name="__main__")
+        return 0
     # argparse would take an expression like -x*2 for an option, unless a space comes first.
     if len(given) > 1 and re.match(r"-(?!h$|o$|-|$)", given[1]):
         given[1] = f" {given[1]}"
@@ -368,61 +343,57 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m micrograd", description="".join(about), **LOOKS)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(function: Callable[..., int], **texts: Any) -> argparse.ArgumentParser:
+    def command(function: Callable[..., int], **texts: Any) -> Callable[..., Any]:
         about = inspect.getdoc(function) or ""
         texts |= {"help": about.partition("\n")[0], "description": about}
-        added: argparse.ArgumentParser = commands.add_parser(function.__name__, **texts, **LOOKS)
+        added = commands.add_parser(function.__name__, **texts, **LOOKS)
         added.set_defaults(command=function)
-        return added
+        return added.add_argument
 
     drawn, derived, played = command(draw), command(derive), command(play)
-    for add in drawn.add_argument, derived.add_argument:
-        add("expression", help="such as '(x * w + b).tanh()'; - reads it from stdin")
-        add("numbers", nargs="*", metavar="NAME=NUMBER", help="values of the names in it")
-    add = drawn.add_argument
-    add("-o", "--out", default="graph.svg", help=f"{ENDINGS}; - writes SVG to stdout")
-    add("--level", choices=["op", "neuron", "layer"], help="draw a box for each of these")
-    add("--edges", help="what to write beside the arrows, for example derivatives")
-    add("--rankdir", choices=["LR", "TB"], help="direction of the graph")
-    add = played.add_argument
-    add("-o", "--out", default="play.html", help="file name of the page")
-    add("--title", help="title of the page")
+    for option in drawn, derived:
+        option("expression", help="such as '(x * w + b).tanh()'; - reads it from stdin")
+        option("numbers", nargs="*", metavar="NAME=NUMBER", help="values of the names in it")
+    drawn("-o", "--out", default="graph.svg", help=f"{ENDINGS}; - writes SVG to stdout")
+    drawn("--level", choices=["op", "neuron", "layer"], help="draw a box for each of these")
+    drawn("--edges", help="what to write beside the arrows, for example derivatives")
+    drawn("--rankdir", choices=["LR", "TB"], help="direction of the graph")
+    played("-o", "--out", default="play.html", help="file name of the page")
+    played("--title", help="title of the page")
     for name, (_, task) in SCRIPTS.items():
         commands.add_parser(name, help=f"{task}; see {name} --help")
     # In a folder with a package micrograd, `python -m micrograd` would run that package instead.
-    begun = command(start, prog="micrograd start")
-    begun.add_argument("file", help="a name that ends in .py (the skeleton) or .csv (points)")
-    asked = command(why, prog="micrograd why")
-    asked.add_argument("question", choices=["order", "add"], help="what to explain")
-    asked.add_argument("file", help="a Python file or a notebook with your Value class")
-    asked.add_argument("-o", "--out", default="why.html", help="file name of the page")
-    asked.add_argument("--name", default="Value", help="name of the class (default: Value)")
-    _takes_files(command(grade, prog="micrograd grade", epilog=_text_of_grade("help")))
-    return parser
-
-
-def _takes_files(command: argparse.ArgumentParser) -> None:
+    option = command(start, prog="micrograd start")
+    option("file", help="a name that ends in .py (the skeleton) or .csv (points)")
+    option = command(why, prog="micrograd why")
+    option("question", choices=["order", "add"], help="what to explain")
+    option("file", help="a Python file or a notebook with your Value class")
+    option("-o", "--out", default="why.html", help="file name of the page")
+    option("--name", default="Value", help="name of the class (default: Value)")
+    option = command(grade, prog="micrograd grade", epilog=_text_of_grade("help"))
     what = "a Python file, a notebook (.ipynb), or a folder with one such file; or several of them"
-    add = command.add_argument
-    add("files", nargs="*", metavar="file", help=what)
-    add("--name", default="Value", help="name of the class (default: Value)")
+    option("files", nargs="*", metavar="file", help=what)
+    option("--name", default="Value", help="name of the class (default: Value)")
     for name in ("data", "grad", "backward"):
-        add(f"--{name}", metavar="NAME", help=f"name that the class uses for .{name}")
+        option(f"--{name}", metavar="NAME", help=f"name that the class uses for .{name}")
     formats = ("json", "gradescope", "classroom50", "canvas", "moodle")
-    add("--format", choices=formats, help="print the results in this format")
-    add("--json", dest="format", action="store_const", const="json", help="--format json")
-    add("--assignment", default="micrograd", metavar="NAME", help="title of a gradebook's column")
-    add("--csv", metavar="FILE", help="write the results of a class as CSV")
-    add("--html", metavar="FOLDER", help="write a page for each student")
-    add("--roster", metavar="FILE", help="all students, as CSV: a gradebook that you exported")
-    add("--anonymous", action="store_true", help="numbers instead of the names of students")
-    add("--keep", metavar="FILE", help="keep reports here: only changed files are graded again")
-    add("--points", metavar="FILE", help="a table of points for each rule, as CSV")
+    option("--format", choices=formats, help="print the results in this format")
+    option("--json", dest="format", action="store_const", const="json", help="--format json")
+    option(
+        "--assignment", default="micrograd", metavar="NAME", help="title of a gradebook's column"
+    )
+    option("--csv", metavar="FILE", help="write the results of a class as CSV")
+    option("--html", metavar="FOLDER", help="write a page for each student")
+    option("--roster", metavar="FILE", help="all students, as CSV: a gradebook that you exported")
+    option("--anonymous", action="store_true", help="numbers instead of the names of students")
+    option("--keep", metavar="FILE", help="keep reports here: only changed files are graded again")
+    option("--points", metavar="FILE", help="a table of points for each rule, as CSV")
     wrong = "instead, write engines with one mistake each, to try your own tests on; see --hints 0"
-    add("--wrong-engines", metavar="FOLDER", help=wrong)
+    option("--wrong-engines", metavar="FOLDER", help=wrong)
     hints = "reports tell 0 the verdict, 1 what is wrong, 2 where, 3 how to fix it (default: 3)"
-    add("--hints", type=int, choices=range(4), default=3, help=hints)
-    add("--seconds", type=float, default=10.0, help="time limit for each file (default: 10)")
+    option("--hints", type=int, choices=range(4), default=3, help=hints)
+    option("--seconds", type=float, default=10.0, help="time limit for each file (default: 10)")
+    return parser
 
 
 if __name__ == "__main__":

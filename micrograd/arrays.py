@@ -1,8 +1,8 @@
 """Vectors and matrices: NumPy arrays whose elements are Values.
 
-A Value behaves like a number, so NumPy computes with arrays of Values element by element, just as
-with arrays of numbers. Every element of the result has its own graph. `values()` makes such an
-array; its class adds what people expect from tensors: `data`, `grad`, `backward()`, `relu()`.
+A Value behaves like a number, so NumPy computes with arrays of Values element by element, as with
+arrays of numbers. `values()` makes such an array; its class adds what people expect from tensors:
+`data`, `grad`, `backward()`, `relu()`.
 
     >>> W = values([[1.0, 2.0], [3.0, 4.0]])
     >>> x = np.array([1.0, -1.0])
@@ -12,9 +12,6 @@ array; its class adds what people expect from tensors: `data`, `grad`, `backward
     array([[-2.,  2.],
            [-2.,  2.]])
     >>> W.data -= 0.1 * W.grad
-    >>> W.data
-    array([[1.2, 1.8],
-           [3.2, 3.8]])
 
 Shapes, slices, indices and masks (`reshape`, `T`, `concatenate`, `stack`, ...) work, and so do:
 
@@ -53,6 +50,7 @@ from micrograd.core.pause import is_paused
 from micrograd.engine import Value
 
 Floats = NDArray[np.float64]
+_METHODS = "relu", "tanh", "sigmoid", "exp", "log", "detach"
 
 
 def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
@@ -60,14 +58,29 @@ def _in_place(sign: str, operation: Callable[[Any, Any], Any]) -> Any:
         if is_paused():
             self.data = operation(self, other)
         elif any(isinstance(v, Value) and v.is_leaf and v.requires_grad for v in self.flat):
-            raise RuntimeError(
-                f"A {sign}= ... would replace the leaves of this array with results, and the graph "
-                f"would grow with every step: write A.data {sign}= ..., or do it inside no_grad()"
-            )
+            fix = f"write A.data {sign}= ..., or do it inside no_grad()"
+            raise RuntimeError(f"A {sign}= ... would replace the leaves of A with results: {fix}")
         else:
             self[...] = operation(self, other)
         return self
 
+    return method
+
+
+def _value(x: Any) -> Value:
+    return x if isinstance(x, Value) else Value(x)
+
+
+def _each(name: str, function: Callable[..., Value], operands: int = 1) -> Any:
+    function.__name__ = name
+    return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
+
+
+def _of_each(name: str) -> Callable[[ValueArray], Any]:
+    def method(self: ValueArray) -> Any:
+        return _EACH[name](self)
+
+    method.__doc__ = getattr(Value, name).__doc__
     return method
 
 
@@ -80,20 +93,12 @@ class Copy(np.ndarray[Any, Any]):
 
     Writing into a copy would not change the Values, so it is an error. In-place operators make a
     new array, so `A.data -= 0.1 * A.grad` assigns all the numbers of A, and works.
-
-    >>> A = values([1.0, 2.0])
-    >>> A.data -= 1
-    >>> A.data
-    array([0., 1.])
     """
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self.flags.writeable:
-            raise ValueError(
-                "A.data and A.grad are copies, so writing into them would change no Value of A: "
-                "assign all numbers, as in A.grad = 0 or A.data = numbers, or one, as in "
-                "A[0].grad = 0"
-            )
+            fix = "assign all numbers, as in A.grad = 0, or one, as in A[0].grad = 0"
+            raise ValueError(f"A.data and A.grad are copies, which change no Value of A: {fix}")
         super().__setitem__(key, value)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
@@ -113,8 +118,6 @@ class ValueArray(np.ndarray[Any, Any]):
     """A NumPy array whose elements are Values; `values()` makes one from numbers.
 
     >>> b = values([-1.0, 2.0])
-    >>> b.relu().data
-    array([0., 2.])
     >>> (3 * b).backward([1.0, 10.0])
     >>> b.grad
     array([ 3., 30.])
@@ -129,7 +132,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @data.setter
     def data(self, numbers: Any) -> None:
-        """Sets all numbers, from one or from an array of the same shape."""
+        """Sets all numbers."""
         _set(self, "data", numbers)
 
     @property
@@ -139,7 +142,7 @@ class ValueArray(np.ndarray[Any, Any]):
 
     @grad.setter
     def grad(self, numbers: Any) -> None:
-        """Sets all gradients, from one number or from an array of the same shape."""
+        """Sets all gradients."""
         _set(self, "grad", numbers)
 
     def zero_grad(self) -> None:
@@ -156,43 +159,22 @@ class ValueArray(np.ndarray[Any, Any]):
 
             grad(leaf)  +=  sum over elements i of   upstream_i * d element_i / d leaf
 
-        This is a vector-Jacobian product. `upstream` has the same shape; for a single element, it
-        is 1 by default.
+        `upstream` has the same shape; for a single element, it is 1 by default.
         """
         if upstream is None and self.size != 1:
-            raise ValueError(
-                f"backward() without upstream gradients expects one element, got {self.size} "
-                f"in shape {self.shape}: write A.sum().backward(), or A.backward(upstream)"
-            )
+            got = f"got {self.size} in shape {self.shape}"
+            fix = "write A.sum().backward(), or A.backward(upstream)"
+            raise ValueError(f"backward() without upstream expects one element, {got}: {fix}")
         seeds = np.ones(self.shape) if upstream is None else np.asarray(upstream)
         if seeds.shape != self.shape:
-            raise ValueError(
-                f"backward() expects upstream gradients of shape {self.shape}, got {seeds.shape}"
-            )
+            expected = f"upstream gradients of shape {self.shape}"
+            raise ValueError(f"backward() expects {expected}, got {seeds.shape}")
         if self.size and not any(isinstance(v, Value) and v.requires_grad for v in self.flat):
             raise RuntimeError("this array was computed inside no_grad(): compute it outside")
         if self.size:
             np.sum(self * seeds).backward()
 
-    def relu(self) -> Any:
-        """max(0, x) for each element x."""
-        return _RELU(self)
-
-    def tanh(self) -> Any:
-        """The hyperbolic tangent of each element."""
-        return np.tanh(self)
-
-    def sigmoid(self) -> Any:
-        """1 / (1 + e^-x) for each element x."""
-        return _SIGMOID(self)
-
-    def exp(self) -> Any:
-        """The exponential of each element."""
-        return np.exp(self)
-
-    def log(self) -> Any:
-        """The natural logarithm of each element."""
-        return np.log(self)
+    relu, tanh, sigmoid, exp, log = map(_of_each, _METHODS[:5])
 
     def softmax(self, axis: int = -1) -> Any:
         """Probabilities that add up to 1 along an axis, stable for scores of any size.
@@ -202,7 +184,7 @@ class ValueArray(np.ndarray[Any, Any]):
         >>> values([1000.0, 1000.0]).softmax().data
         array([0.5, 0.5])
         """
-        largest = _DETACH(np.max(self, axis=axis, keepdims=True))
+        largest = _EACH["detach"](np.max(self, axis=axis, keepdims=True))
         powers = np.exp(self - largest)
         return powers / np.sum(powers, axis=axis, keepdims=True)
 
@@ -211,9 +193,7 @@ class ValueArray(np.ndarray[Any, Any]):
         return _remembering(super().mean(*args, **options), "mean", (self,))
 
     # The elements are compared by data, and the indices are plain integers.
-    argmax: Any = _of_elements("argmax")
-    argmin: Any = _of_elements("argmin")
-    argsort: Any = _of_elements("argsort")
+    argmax, argmin, argsort = map(_of_elements, ("argmax", "argmin", "argsort"))
 
     def __array_ufunc__(self, *call: Any, **options: Any) -> Any:
         return apply_ufunc(*call, **options)
@@ -233,8 +213,7 @@ class ValueArray(np.ndarray[Any, Any]):
 def apply_ufunc(ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
     """The result of a NumPy function such as `np.add`, where an operand is a Value or has Values.
 
-    NumPy calls it for each operation with a ValueArray, or with a Value beside an array: see
-    `__array_ufunc__` in NumPy's documentation.
+    NumPy calls it as the `__array_ufunc__` of a ValueArray, or of a Value beside an array.
     """
     if ufunc.__name__ == "clip":
         x, low, high = inputs
@@ -272,10 +251,8 @@ def grad_of(array: Any) -> Floats:
 def _set(array: ValueArray, attribute: str, given: Any) -> None:
     numbers = data_of(given)  # of Values, too: as data they would nest one graph in another
     if numbers.ndim and numbers.shape != array.shape:
-        raise ValueError(
-            f"A.{attribute} expects an array of shape {array.shape} or a number, got "
-            f"{numbers.shape}"
-        )
+        expected = f"an array of shape {array.shape} or a number"
+        raise ValueError(f"A.{attribute} expects {expected}, got {numbers.shape}")
     for v, number in zip(array.flat, np.broadcast_to(numbers, array.shape).flat, strict=True):
         setattr(v, attribute, float(number))
 
@@ -296,29 +273,21 @@ def _plain(x: Any) -> Any:
 
 def _with_class(result: Any) -> Any:
     # An array of Values becomes a ValueArray or, if it has no axes, a Value; others do not change.
-    if isinstance(result, np.ndarray):
-        if result.dtype != object:
-            return _plain(result)
+    if isinstance(result, np.ndarray) and result.dtype == object:
         return result.view(ValueArray) if result.ndim else result[()]
-    return result
+    return _plain(result) if isinstance(result, np.ndarray) else result
 
 
 def _remembering(result: Any, operation: str, operands: tuple[Any, ...]) -> Any:
     # An array, or the Value of a reduction, remembers what it was computed from, so that drawings
     # can show arrays instead of their elements. A reduction of one element may return this very
     # element: if it remembered its array, there would be a reference cycle.
-    if is_paused():
+    if is_paused() or not isinstance(result, (Value, ValueArray)):
         return result
-    itself = isinstance(result, Value) and any(
-        v is result for x in operands if isinstance(x, ValueArray) for v in x.flat
-    )
-    if isinstance(result, (Value, ValueArray)) and not itself:
+    arrays = [x for x in operands if isinstance(x, ValueArray) and isinstance(result, Value)]
+    if not any(v is result for array in arrays for v in array.flat):
         result._made_from = operation, operands  # type: ignore[union-attr]
     return result
-
-
-def _value(x: Any) -> Value:
-    return x if isinstance(x, Value) else Value(x)
 
 
 def _maximum(a: Any, b: Any) -> Value:
@@ -328,19 +297,11 @@ def _maximum(a: Any, b: Any) -> Value:
     return _value(a).maximum(b)
 
 
-def _each(name: str, function: Callable[..., Value], operands: int) -> Any:
-    function.__name__ = name
-    return np.frompyfunc(function, operands, 1, identity=None)  # None lets max() reduce all axes
-
-
 _VALUE = np.frompyfunc(_value, 1, 1)
 _INNERMOST = np.frompyfunc(innermost, 1, 1)
 _DATA = np.frompyfunc(lambda x: float(innermost(x)), 1, 1)
 _GRAD = np.frompyfunc(lambda x: float(innermost(getattr(x, "grad", 0.0))), 1, 1)
-_RELU, _SIGMOID, _DETACH = (
-    _each(f.__name__, lambda x, f=f: f(_value(x)), 1)
-    for f in (Value.relu, Value.sigmoid, Value.detach)
-)
+_EACH = {name: _each(name, lambda x, f=name: getattr(_value(x), f)()) for name in _METHODS}
 # NumPy's own functions return one of the two elements: in a tie the first, even a plain number.
 _INSTEAD_OF = {
     np.maximum: _each("maximum", _maximum, 2),

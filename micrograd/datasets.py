@@ -1,13 +1,12 @@
 """Training data: points generated from a formula and a seed, or read from a file.
 
-    >>> X, y = circles(n=2, noise=0.0, seed=0)
-    >>> sorted(zip(X, y))
-    [([0.4, 0.0], 1), ([1.0, 0.0], 0)]
+    >>> circles(n=2, noise=0.0, seed=0)
+    ([[1.0, 0.0], [0.4, 0.0]], [0, 1])
 
 X is a list of n points, each a list of floats; y is a list of n class indices 0, 1, ... (floats in
 `linear_regression`). Class sizes differ by at most 1, and the order is random. `noise` is the
-standard deviation of Gaussian noise, which is added to both coordinates of a point after its class
-has been determined. The same arguments give the same points; the global random state is not used.
+standard deviation of Gaussian noise, which is added to both coordinates. The same arguments give
+the same points; the global random state is not used.
 """
 
 from __future__ import annotations
@@ -53,14 +52,7 @@ def circles(n: int = 100, noise: float = 0.1, seed: int = 0, factor: float = 0.4
 def spirals(
     n: int = 100, noise: float = 0.03, seed: int = 0, classes: int = 2, turns: float = 1.0
 ) -> Points:
-    """Spiral arms that wind around each other, one for each class, from radius 0.1 out to 1.
-
-    Each arm goes around the centre `turns` times.
-
-    >>> X, y = spirals(4, noise=0.0)
-    >>> sorted(round(math.hypot(*x), 9) for x in X)
-    [0.1, 0.1, 1.0, 1.0]
-    """
+    """Spiral arms from radius 0.1 out to 1, one for each class, around the centre `turns` times."""
 
     def arm(k: int, t: float, rng: random.Random) -> list[float]:
         return _polar(0.1 + 0.9 * t, TURN * (turns * t + k / classes))
@@ -74,10 +66,7 @@ def blobs(n: int = 100, noise: float = 0.2, seed: int = 0, classes: int = 3) -> 
 
 
 def discs(n: int = 100, noise: float = 0.0, seed: int = 0) -> Points:
-    """Points in a square: class 1 inside a circle of half the square's area, class 0 outside.
-
-    The square goes from -1 to 1 in both coordinates; the points of each class are drawn uniformly.
-    """
+    """Points of the square from -1 to 1: class 1 inside a circle of half its area, or else 0."""
 
     def draw(k: int, t: float, rng: random.Random) -> list[float]:
         x = [rng.uniform(-1, 1), rng.uniform(-1, 1)]
@@ -96,10 +85,6 @@ def linear_regression(
     """Points and targets y = w1 x1 + ... + wk xk + bias + noise, where x is standard normal.
 
     A point has one coordinate for each weight; the noise is added to the targets only.
-
-    >>> X, y = linear_regression(5, noise=0.0)
-    >>> all(target == 2 * x1 - 3 * x2 + 1 for (x1, x2), target in zip(X, y))
-    True
     """
     rng = random.Random(seed)
     X = [[rng.gauss(0.0, 1.0) for _ in weights] for _ in range(n)]
@@ -115,9 +100,8 @@ def _classes(
 ) -> Points:
     # A closed curve ends where it begins, so there t stays below 1.
     if not 2 <= classes <= n:
-        raise ValueError(
-            f"expected at least two classes and a point for each, got classes={classes} and n={n}"
-        )
+        got = f"got classes={classes} and n={n}"
+        raise ValueError(f"expected at least two classes and a point for each, {got}")
     rng = random.Random(seed)
     examples = []
     for label in range(classes):
@@ -146,10 +130,8 @@ def batches(X: Any, y: Any, size: int, shuffle: bool = True, seed: int = 0) -> I
     """
     X, y = plain(X), plain(y)
     if len(X) != len(y) or not len(X) or size < 1:
-        raise ValueError(
-            f"batches expects a target for each example, and a size of at least 1, got {len(X)} "
-            f"examples, {len(y)} targets and size={size}"
-        )
+        got = f"got {len(X)} examples, {len(y)} targets and size={size}"
+        raise ValueError(f"batches expects a target for each example, and a size >= 1, {got}")
     order = list(range(len(X)))
     if shuffle:
         random.Random(seed).shuffle(order)
@@ -165,14 +147,9 @@ def _chosen(X: Any, part: list[int]) -> Any:
 
 
 def digits() -> Arrays:
-    """The 1,797 handwritten digits of 8 x 8 pixels that come with scikit-learn.
+    """The 1,797 handwritten digits of 8 x 8 pixels, from 0 to 1, that come with scikit-learn."""
+    from sklearn.datasets import load_digits
 
-    Images are an array of shape (1797, 64), pixels from 0 to 1; labels from 0 to 9, shape (1797,).
-    """
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        raise ImportError("the digits come with scikit-learn: pip install scikit-learn") from None
     X, y = load_digits(return_X_y=True)
     return X / 16, y
 
@@ -182,34 +159,29 @@ def mnist(path: str | PathLike[str]) -> tuple[Arrays, Arrays]:
 
     `path` is a folder with the four files train-images-idx3-ubyte, ..., t10k-labels-idx1-ubyte
     (which may end in .gz), or an .npz file with x_train, y_train, x_test and y_test. Images become
-    arrays of shape (n, 784), pixels from 0 to 1; labels from 0 to 9 have the shape (n,).
+    arrays of shape (n, 784), pixels from 0 to 1.
 
     Source: LeCun, Cortes, Burges, "The MNIST database of handwritten digits".
     """
     import numpy as np
 
-    path = Path(path)
-    if path.is_dir():
+    def of_folder(pattern: str) -> Any:
+        # A header of two zeros, the type (8: bytes), the number of axes, and their lengths.
+        file = next(Path(path).glob(f"{pattern}*"), None)
+        if file is None:
+            raise FileNotFoundError(f"there is no {pattern.replace('?', '-')} in {path}")
+        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        shape = np.frombuffer(content, ">i4", count=content[3], offset=4)
+        return np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
+
+    if Path(path).is_dir():
         kinds = ("images?idx3", "labels?idx1")
-        parts = [[_idx(path, f"{name}-{k}-ubyte") for k in kinds] for name in ("train", "t10k")]
+        parts = [[of_folder(f"{name}-{k}-ubyte") for k in kinds] for name in ("train", "t10k")]
     else:
         with np.load(path) as archive:
             parts = [[archive[f"{x}_{part}"] for x in "xy"] for part in ("train", "test")]
     training, test = ((X.reshape(len(X), -1) / 255.0, y.astype(int)) for X, y in parts)
     return training, test
-
-
-def _idx(folder: Path, pattern: str) -> Any:
-    # A header of two zeros, the type (8: bytes), the number of axes, and their lengths as integers.
-    import numpy as np
-
-    found = sorted(folder.glob(f"{pattern}*"))
-    if not found:
-        raise FileNotFoundError(f"there is no {pattern.replace('?', '-')} in {folder}")
-    content = found[0].read_bytes()
-    content = gzip.decompress(content) if found[0].suffix == ".gz" else content
-    shape = np.frombuffer(content, ">i4", count=content[3], offset=4)
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
 
 
 # ---- 4. Files
@@ -220,9 +192,9 @@ def read_csv(
 ) -> tuple[list[list[float]], list[Any], list[str]]:
     r"""Points, class indices and class names from a file with one row x1,x2,...,label per point.
 
-    The first row may be a header, in which no x is a number; blank lines are skipped. If all labels
-    are numbers, classes are in numerical order (1, 1.0 and 01 are the same class), otherwise in
-    alphabetical order. A row that does not fit is named in a ValueError.
+    The first row may be a header, in which no x is a number. If all labels are numbers, classes are
+    in numerical order (1, 1.0 and 01 are the same class), otherwise in alphabetical order. A row
+    that does not fit is named in a ValueError.
 
     With `target`, the labels are in the column of that name. If all of them are numbers, they are
     returned as they are, for regression or as class indices, with [] as the names.
@@ -236,8 +208,8 @@ def read_csv(
     """
     with open(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file)
-        rows = [(reader.line_num, row) for row in reader if "".join(row).strip()]
-    columns = [name.strip() for name in rows[0][1]] if rows else []
+        rows = [(reader.line_num, [*map(str.strip, row)]) for row in reader if "".join(row).strip()]
+    columns = rows[0][1] if rows else []
     if target is not None and target not in columns:
         raise ValueError(f"{path}: expected a column {target!r} in the header, got {columns}")
     place = len(columns) - 1 if target is None else columns.index(target)
@@ -249,19 +221,19 @@ def read_csv(
     X, labels = [], []
     for line, row in rows:
         x = [_number(row[i]) for i in features] if len(row) == len(columns) else []
-        if not x or not all(map(math.isfinite, x)) or not row[place].strip():
+        if not x or not all(map(math.isfinite, x)) or not row[place]:
             found = f"expected {','.join(columns)}, got {','.join(row)!r}"
             raise ValueError(f"{path}, line {line}: {found}; only {columns[place]} may be text")
         X.append(x)
-        labels.append(row[place].strip())
+        labels.append(row[place])
     numbers = [_number(label) for label in labels]
     keys: list[Any] = numbers if all(map(math.isfinite, numbers)) else labels
-    classes = sorted(set(keys))
-    if target is not None and classes and keys is numbers:
+    if target is not None and labels and keys is numbers:
         return X, [int(t) for t in keys] if all(t.is_integer() for t in keys) else keys, []
+    classes = sorted(set(keys))
     if len(classes) < 2:
         raise ValueError(f"{path}: expected at least two classes, got {classes}")
-    names = [key if isinstance(key, str) else repr(key).removesuffix(".0") for key in classes]
+    names = [str(key).removesuffix(".0" if keys is numbers else "") for key in classes]
     return X, [classes.index(key) for key in keys], names
 
 

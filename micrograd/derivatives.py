@@ -12,15 +12,15 @@ The adjoint of a node is d output / d node, and its tangent is d node / d input:
 
 If the data are Values themselves, so are the derivatives, and these can be differentiated again.
 
-    >>> x, y = Value(2.0, label="x"), Value(3.0, label="y")
-    >>> f = 3 * x**2 + x * y + 5 * y**2
-    >>> jacobian(f, [x, y], mode="forward") == jacobian(f, [x, y], mode="reverse") == [[15.0, 32.0]]
-    True
+    >>> gradient(lambda x, y: 3 * x**2 + x * y + 5 * y**2, [2.0, 3.0])
+    [15.0, 32.0]
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,6 +34,8 @@ from micrograd.core.numbers import Number, as_number
 from micrograd.core.pause import is_paused
 from micrograd.core.shapes import flat, shape_of
 from micrograd.engine import Value, topological_order
+
+Derivatives = defaultdict[Value, Number]  # 0 where nothing else is known
 
 # ---- 1. From closures to local derivatives
 
@@ -62,22 +64,13 @@ def replayed(
     upstream: Number,
     run: Callable[[], object],
     grad_of: Callable[[Any], str] = lambda operand: "grad",
-    *,
     ledger: type[Ledger] = Ledger,
-    strict: bool = False,
 ) -> list[tuple[Any, Number]]:
     """What a `_backward` adds to the gradients of the operands: pairs of operand and contribution.
 
-    The pairs are in the order in which they are added. All gradients stay unchanged.
-
-    Args:
-        node: of this engine or of another one.
-        operands: what it was computed from.
-        upstream: the gradient of the node.
-        run: runs its `_backward`.
-        grad_of: the name of the attribute with the gradient; '' if there is none.
-        ledger: stands for the gradients of the operands.
-        strict: whether it is an error that a gradient is set with =.
+    The pairs are in the order in which they are added. All gradients stay unchanged, and a gradient
+    that is set with = is read as if it were added. The node may be of another engine: `run` runs
+    its `_backward`, and `grad_of` tells the name of the attribute with the gradient, '' for none.
     """
     names = [(v, name) for v in (node, *operands) if (name := grad_of(v))]
     before = [(v, name, getattr(v, name)) for v, name in names]
@@ -88,45 +81,34 @@ def replayed(
         setattr(node, names[0][1], upstream)
         run()
         written = {id(v): (v, getattr(v, name)) for v, name in names[1:]}
-        replaced = [pair for pair in written.values() if not isinstance(pair[1], Ledger)]
-        if strict and replaced:
-            raise ValueError("its _backward sets the grad of an operand with =: use +=")
-        return notes + replaced
+        return notes + [pair for pair in written.values() if not isinstance(pair[1], Ledger)]
     finally:
         for v, name, grad in reversed(before):
             setattr(v, name, grad)
 
 
-def local_derivatives(node: Value, *, strict: bool = False) -> tuple[Number, ...]:
+def local_derivatives(node: Value) -> tuple[Number, ...]:
     """The derivatives of a node with respect to its operands: one for each edge, in operand order.
-
-    They are read off the node's closure, and all gradients stay unchanged. A closure that sets a
-    gradient with = is read as if it used +=; with `strict`, that is an error.
 
     >>> x = Value(3.0)
     >>> local_derivatives(x * x), local_derivatives(x - 2 * x)
     ((3.0, 3.0), (1, -1))
     """
-    upstream = node.data * 0 + 1 if isinstance(node.data, Fraction) else 1
-    return contributions(node, upstream, strict=strict)
+    return contributions(node, node.data * 0 + 1 if isinstance(node.data, Fraction) else 1)
 
 
-def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tuple[Number, ...]:
+def contributions(node: Value, upstream: Number) -> tuple[Number, ...]:
     """What a node adds to the gradients of its operands: local derivative * upstream, per edge.
 
     If an operand occurs twice and the closure adds both contributions at once, the first edge gets
     their sum, and the other gets 0.
-
-    >>> x = Value(3.0)
-    >>> contributions(x * x, 10.0)
-    (30.0, 30.0)
     """
 
     def run() -> None:
         node._chain_rule(upstream, *node._prev)
 
     try:
-        notes = replayed(node, node._prev, upstream, run, ledger=_Reflected, strict=strict)
+        notes = replayed(node, node._prev, upstream, run, ledger=_Reflected)
     except (ArithmeticError, ValueError) as error:
         raise explained(error, node._op, node._prev, "derivatives") from error
     share = {}
@@ -136,18 +118,8 @@ def contributions(node: Value, upstream: Number, *, strict: bool = False) -> tup
     return tuple(next(share[v]) for v in node._prev)
 
 
-def is_own_operation(node: Value) -> bool:
-    """Whether a user defined this operation; its name does not tell how to compute it again."""
-    rule = node._chain_rule
-    return isinstance(rule, Own) or (rule is of_leaf and bool(node._prev))
-
-
-def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Any]:
-    """The contribution of each edge from an operand: one each, or their sum and zeros.
-
-    >>> list(shares((1.0, 2.0), edges=2)), list(shares((6.0,), edges=2))
-    ([1.0, 2.0], [6.0, 0])
-    """
+def shares(entries: tuple[Number, ...], edges: int) -> Iterator[Number]:
+    """The contribution of each edge from an operand: one each, or their sum and zeros."""
     return iter(entries if len(entries) == edges else (sum(entries), *[0] * (edges - 1)))
 
 
@@ -157,22 +129,21 @@ class _Tape:
     def __init__(self, *outputs: Value) -> None:
         self.nodes = [(v, local_derivatives(v)) for v in topological_order(*outputs)]
 
-    def tangents(self, seeds: Mapping[Value, Number]) -> dict[Value, Number]:
+    def tangents(self, seeds: Mapping[Value, Number]) -> Derivatives:
         """Forward mode: the tangents of all nodes that depend on those with a given tangent."""
-        tangent = dict(seeds)
+        tangent: Derivatives = defaultdict(int, seeds)
         for node, local in self.nodes:
             for d, operand in zip(local, node._prev, strict=True):
-                if operand in tangent:
-                    tangent[node] = tangent.get(node, 0) + d * tangent[operand]
+                if operand in tangent and node not in seeds:
+                    tangent[node] += d * tangent[operand]
         return tangent
 
-    def adjoints(self, seeds: Mapping[Value, Number]) -> dict[Value, Number]:
+    def adjoints(self, seeds: Mapping[Value, Number]) -> Derivatives:
         """Reverse mode: the adjoints of all nodes that those with a given adjoint depend on."""
-        adjoint = dict(seeds)
+        adjoint: Derivatives = defaultdict(int, seeds)
         for node, local in reversed(self.nodes):
-            if node in adjoint:
-                for d, operand in zip(local, node._prev, strict=True):
-                    adjoint[operand] = adjoint.get(operand, 0) + d * adjoint[node]
+            for d, operand in zip(local, node._prev, strict=True) if node in adjoint else ():
+                adjoint[operand] += d * adjoint[node]
         return adjoint
 
 
@@ -188,65 +159,47 @@ def jvp(
 
         d output  =  sum over leaves of   d output / d leaf * tangent(leaf)
 
-    It takes one walk from the leaves to the outputs, regardless of the number of outputs.
+    It takes one walk, however many outputs there are. `xs` maps each node that changes to its
+    tangent, its rate of change. For a function, `xs` has a number for each argument, and `tangents`
+    its rate of change.
 
-    Args:
-        output: a Value or a sequence of Values; or a function that returns one of these.
-        xs: a dict that maps each leaf that changes to its tangent, its rate of change; for a
-            function, a number for each argument.
-        tangents: for a function, the rate of change of each argument.
-
-    >>> x, y = Value(2.0), Value(3.0)
-    >>> jvp(x * y, {x: 1.0}), jvp([x * y, x - y], {x: 1.0, y: 1.0})
-    (3.0, [5.0, 0.0])
     >>> jvp(lambda x, y: [x * y, x - y], [2.0, 3.0], [1.0, 1.0])
     [5.0, 0.0]
     """
     if callable(output):
-        leaves = _leaves(xs)
+        leaves = [Value(x) for x in xs]
         rates = dict(zip(leaves, flat(tangents), strict=True))
         output = output(*leaves)
     else:
         rates = dict(xs)
-    if computed := [node for node in rates if node._prev]:
-        fix = "pass the tangents of the leaves that it was computed from"
-        raise ValueError(f"jvp expects tangents of leaves only, got some for {computed}: {fix}")
-    outputs = _outputs(output)
+    outputs = [_output(v) for v in flat(output)]
     tangent = _Tape(*outputs).tangents(rates)
-    found = [_plain(tangent.get(v, 0)) for v in outputs]
+    found = [_plain(tangent[v]) for v in outputs]
     return found if shape_of(output) else found[0]
 
 
-class Gradients(dict[Value, Number]):
-    """Maps each leaf that an output depends on to its gradient, and any other Value to 0."""
-
-    def __missing__(self, value: Value) -> Number:
-        return 0
-
-
-def vjp(output: Any, upstream: Any = 1) -> Gradients:
+def vjp(output: Any, upstream: Any = 1) -> Derivatives:
     """Reverse mode, a vector-Jacobian product: the gradients of the leaves.
 
         gradient(leaf)  =  sum over outputs of   upstream(output) * d output / d leaf
 
-    It takes one walk from the outputs to the leaves, regardless of the number of leaves. The result
-    maps every leaf of the graph, except constants, to its gradient; no grad is changed. `output` is
-    a Value, or Values in a list or an array, and `upstream` has the same shape.
+    It takes one walk, however many leaves there are. The result maps every leaf, except constants,
+    to its gradient, and any other Value to 0; no grad is changed. `output` is a Value, or Values in
+    a list or an array, and `upstream` has the same shape.
 
     >>> x, y = Value(2.0), Value(3.0)
     >>> gradient_of = vjp([x * y, x - y], [1.0, 10.0])
     >>> gradient_of[x], gradient_of[y]
     (13.0, -8.0)
     """
-    expected, got = shape_of(output), shape_of(upstream)
-    if got != expected:
-        raise ValueError(f"vjp expects upstream gradients of shape {expected}, got {got}")
+    if shape_of(output) != shape_of(upstream):
+        raise ValueError(f"vjp expects upstream gradients of shape {shape_of(output)}")
     outputs = flat(output)
-    seeds: dict[Value, Number] = {}
+    seeds: Derivatives = defaultdict(int)
     for v, seed in zip(outputs, flat(upstream), strict=True):
-        seeds[v] = seeds.get(v, 0) + seed
-    adjoint = _Tape(*outputs).adjoints(seeds)
-    return Gradients((v, d) for v, d in adjoint.items() if v.is_leaf and v.requires_grad)
+        seeds[v] += seed
+    adjoint = _Tape(*outputs).adjoints(seeds).items()
+    return defaultdict(int, ((v, d) for v, d in adjoint if v.is_leaf and v.requires_grad))
 
 
 def jacobian(
@@ -256,63 +209,48 @@ def jacobian(
 ) -> list[list[Number]]:
     """The derivatives of all outputs (rows) with respect to all inputs (columns).
 
-    Args:
-        outputs: Values; a single Value gives one row. Or a function that returns them.
-        inputs: any nodes of the same graph; for a function, a number for each argument.
-        mode: 'reverse' walks the graph once for each output, 'forward' once for each input.
+    `outputs` are Values, or a function that returns them; `inputs` are any nodes of the same graph,
+    or the numbers at which the function is called. The mode 'reverse' walks the graph once for each
+    output, 'forward' once for each input.
 
-    >>> x, y = Value(2.0), Value(3.0)
-    >>> jacobian([x * y, x + y], [x, y])
-    [[3.0, 2.0], [1.0, 1.0]]
     >>> jacobian(lambda x, y: [x * y, x + y], [2.0, 3.0])
     [[3.0, 2.0], [1.0, 1.0]]
     """
     if callable(outputs):
-        inputs = _leaves(inputs)
+        inputs = [Value(x) for x in inputs]
         outputs = outputs(*inputs)
-    inputs, outputs = flat(inputs), _outputs(outputs)
-    for v in inputs:
-        if not isinstance(v, Value):
-            fix = "pass Values, or a function as in jacobian(f, xs)"
-            raise TypeError(f"jacobian expects nodes of the graph as inputs, got {v!r}: {fix}")
+    inputs, outputs = flat(inputs), [_output(v) for v in flat(outputs)]
+    if not all(isinstance(v, Value) for v in inputs):
+        raise TypeError("jacobian expects nodes of the graph as inputs, or a function and numbers")
     tape = _Tape(*outputs)
     if mode == "reverse":
         adjoints = [tape.adjoints({output: 1}) for output in outputs]
-        return [[_plain(adjoint.get(v, 0)) for v in inputs] for adjoint in adjoints]
+        return [[_plain(adjoint[v]) for v in inputs] for adjoint in adjoints]
     if mode == "forward":
         columns = [tape.tangents({v: 1}) for v in inputs]
-        return [[_plain(column.get(output, 0)) for column in columns] for output in outputs]
+        return [[_plain(column[v]) for column in columns] for v in outputs]
     raise ValueError(f"jacobian expects mode 'reverse' or 'forward', got {mode!r}")
 
 
 class PassCounts(NamedTuple):
-    """The multiplications of a full Jacobian in each mode; `print` shows a table."""
+    """The cost of a full Jacobian in each mode; `print` shows a table."""
 
-    inputs: int
-    outputs: int
-    forward: int
-    reverse: int
+    inputs: int  # walks in forward mode
+    outputs: int  # walks in reverse mode
+    edges: int  # multiplications in each walk
 
     def __str__(self) -> str:
-        rows = [("forward", self.inputs, self.forward), ("reverse", self.outputs, self.reverse)]
-        lines = [f"{name:8}{walks:>6}{products:>17}" for name, walks, products in rows]
-        return "\n".join([f"{'mode':8}{'walks':>6}{'multiplications':>17}", *lines])
+        lines = [f"{'mode':8}{'walks':>6}{'multiplications':>17}"]
+        for mode, walks in ("forward", self.inputs), ("reverse", self.outputs):
+            lines.append(f"{mode:8}{walks:>6}{walks * self.edges:>17}")
+        return "\n".join(lines)
 
 
 def count_passes(outputs: Value | Sequence[Value], inputs: Sequence[Value]) -> PassCounts:
-    """The cost of the Jacobian of all outputs with respect to all inputs, in each mode.
-
-    With n inputs and one output, as in training, reverse mode is n times cheaper.
-
-    >>> x, y = Value(2.0), Value(3.0)
-    >>> print(count_passes(x * y + y, [x, y]))
-    mode     walks  multiplications
-    forward      2                8
-    reverse      1                4
-    """
-    roots = flat(outputs)
-    edges = sum(not v.is_constant for node in topological_order(*roots) for v in node._prev)
-    return PassCounts(len(inputs), len(roots), len(inputs) * edges, len(roots) * edges)
+    """The cost of the Jacobian of all outputs with respect to all inputs, in each mode."""
+    order = topological_order(*flat(outputs))
+    edges = sum(not v.is_constant for node in order for v in node._prev)
+    return PassCounts(len(inputs), len(flat(outputs)), edges)
 
 
 # ---- 3. Derivatives of functions at plain numbers
@@ -322,28 +260,19 @@ def derivative(f: Callable[[Value], Any], x: Number, order: int = 1) -> Number:
     """The n-th derivative of a function of one Value at the number x.
 
     x is wrapped in n nested Values. Each backward pass removes one level: it computes with the
-    Values inside, so its result is a graph that can be differentiated again.
-
-    f may use other Values as constants; for higher derivatives, pass `order` instead of calling
-    `derivative` inside f. If x is a fraction, the result is exact where the operations in f are.
+    Values inside, so its result is a graph that can be differentiated again. If x is a fraction,
+    the result is exact where the operations in f are.
 
     >>> derivative(lambda x: x**3, 2.0), derivative(lambda x: x**3, 2.0, order=2)
     (12.0, 12.0)
     """
-    if order < 0:
-        raise ValueError(f"derivative expects order >= 0, got {order}")
-    if order == 0:
-        return _plain(_output(f(Value(x))).data)
-    lower = f if order == 1 else lambda v: derivative(f, v, order - 1)
-    return gradient(lower, [x])[0]
+    if order < 1:
+        raise ValueError(f"derivative expects order >= 1, got {order}")
+    return gradient(f if order == 1 else lambda v: derivative(f, v, order - 1), [x])[0]
 
 
 def gradient(f: Callable[..., Any], xs: Iterable[Number]) -> list[Number]:
-    """The derivatives of f(*xs) with respect to each argument.
-
-    >>> gradient(lambda x, y: 3 * x**2 + x * y + 5 * y**2, [2.0, 3.0])
-    [15.0, 32.0]
-    """
+    """The derivatives of f(*xs) with respect to each argument."""
     return jacobian(lambda *leaves: [_output(f(*leaves))], xs)[0]
 
 
@@ -356,21 +285,10 @@ def hessian(f: Callable[..., Any], xs: Iterable[Number]) -> list[list[Number]]:
     return jacobian(lambda *leaves: gradient(f, leaves), xs)
 
 
-def _leaves(xs: Any) -> list[Value]:
-    if not isinstance(xs, Iterable):
-        raise TypeError(f"expected a list of numbers, one for each argument of f, got {xs!r}")
-    return [Value(x) for x in xs]
-
-
-def _outputs(y: Any) -> list[Value]:
-    return [_output(v) for v in flat(y)]
-
-
 def _output(y: Any) -> Value:
     # What a function returned, as a Value; a plain number becomes one that depends on nothing.
     if is_paused():
-        reason = "derivatives need a graph, and no_grad() records none"
-        raise ValueError(f"{reason}: call this function outside the no_grad() block")
+        raise ValueError("no_grad() records no graph: call this outside the no_grad() block")
     if as_number(y) is NotImplemented:
         raise TypeError(f"expected f to return a Value or a number, got {type(y).__name__}")
     return y if isinstance(y, Value) else Value(y)
@@ -396,9 +314,8 @@ def check_gradients(
 
     6e-6 is the cube root of the precision of a float: with it, truncation and rounding errors
     balance if f varies over distances of about `scale`. The scales 1, |x| and their geometric mean
-    are tried, from the largest down; a wrong closure agrees at none. Then a GradientError names the
-    argument, both numbers and the first operation of the graph whose local derivatives are wrong.
-    `tolerance` is the largest allowed difference, in units of max(1, |df/dx|).
+    are tried; a wrong closure agrees at none. Then a GradientError names the first operation whose
+    local derivatives are wrong. `tolerance` is in units of max(1, |df/dx|).
 
     >>> check_gradients(lambda x, y: x * y + x.sin(), [0.0, 2.0])
     [3.0, 0.0]
@@ -407,23 +324,28 @@ def check_gradients(
     y = f(*leaves)
     if not isinstance(y, Value):
         raise TypeError(f"check_gradients expects f to return a Value, got {type(y).__name__}")
-    nodes = topological_order(y)
-    [found] = jacobian(y, leaves)
-    for i, by_closures in enumerate(found):
-        attempts = [(-3, math.nan, "f is not defined on both sides of this point")]
-        for scale in sorted({1.0, abs(xs[i]), abs(xs[i]) ** 0.5} - {0.0}, reverse=True):
-            try:
-                expected, slopes = _slopes(f, xs, i, 6e-6 * scale)
-            except (ArithmeticError, ValueError):  # f is not defined this far from the point
-                continue
-            if _agree(by_closures, expected, tolerance):
-                break
-            position, reason = _first_wrong(nodes, slopes, tolerance)
-            attempts.append((position, expected, reason))
+    nodes, [found] = topological_order(y), jacobian(y, leaves)
+
+    def numbers(i: int, x: float) -> list[float]:  # of all nodes, with x as argument i
+        return [v.item() for v in topological_order(f(*map(Value, [*xs[:i], x, *xs[i + 1 :]])))]
+
+    for i, (x, by_closures) in enumerate(zip(xs, found, strict=True)):
+        attempts = []
+        for scale in sorted({1.0, abs(x), abs(x) ** 0.5} - {0.0}, reverse=True):
+            h = 6e-6 * scale
+            with suppress(ArithmeticError, ValueError):  # f may not be defined this far from x
+                above, below = numbers(i, x + h), numbers(i, x - h)
+                expected = (above[-1] - below[-1]) / (2 * h)
+                if _agree(by_closures, expected, tolerance):
+                    break
+                same = len(above) == len(below) == len(nodes)
+                slopes = [(a - b) / (2 * h) for a, b in zip(above, below, strict=False)]
+                attempts.append((*_first_wrong(nodes, slopes if same else [], tolerance), expected))
         else:
             # At an unsuitable scale even correct operations look wrong, so trust the scale at which
             # the first wrong operation comes latest.
-            _, expected, reason = max(attempts)
+            undefined = -3, "f is not defined on both sides of this point", math.nan
+            _, reason, expected = max(attempts, default=undefined)
             name = getattr(f, "__name__", repr(f))
             raise GradientError(
                 f"d {name}{tuple(xs)} / d argument {i} is {by_closures:.8g} according to the "
@@ -432,27 +354,14 @@ def check_gradients(
     return found
 
 
-def _slopes(
-    f: Callable[..., Value], xs: Sequence[float], i: int, h: float
-) -> tuple[float, list[float]]:
-    # The slope of f and of each node of its graph; of no node if the graph changes shape.
-    above, below = (
-        [v.item() for v in topological_order(f(*map(Value, [*xs[:i], x, *xs[i + 1 :]])))]
-        for x in (xs[i] + h, xs[i] - h)
-    )
-    slopes = [(a - b) / (2 * h) for a, b in zip(above, below, strict=False)]
-    return (above[-1] - below[-1]) / (2 * h), slopes if len(above) == len(below) else []
-
-
 def _agree(found: float, expected: float, tolerance: float) -> bool:
     return abs(found - expected) <= tolerance * max(1.0, abs(expected))
 
 
 def _first_wrong(nodes: list[Value], slopes: list[float], tolerance: float) -> tuple[int, str]:
-    # The position of the first node whose closure has wrong local derivatives, and a message; a
-    # negative position if there is no such node.
-    if len(nodes) != len(slopes):
-        return -1, "the graph changes shape near this point: use where() instead of if"
+    # The position of the first node with wrong local derivatives, or a negative one; a message.
+    if len(slopes) != len(nodes):
+        return -2, "the graph changes shape near this point: use where() instead of if"
     slope = dict(zip(nodes, slopes, strict=True))
     for position, v in enumerate(nodes):
         local = local_derivatives(v)
@@ -465,7 +374,7 @@ def _first_wrong(nodes: list[Value], slopes: list[float], tolerance: float) -> t
                 f"({derivatives}) of its _backward give the slope {by_closure:.8g}, but "
                 f"differences give {slope[v]:.8g} (at a kink, such as relu at 0, neither is wrong)"
             )
-    return -2, "every operation is right: rounding dominates, or f is not differentiable here"
+    return -1, "every operation is right: rounding dominates, or f is not differentiable here"
 
 
 # ---- 5. Running operations again
@@ -474,10 +383,9 @@ def _first_wrong(nodes: list[Value], slopes: list[float], tolerance: float) -> t
 def recompute(root: Value) -> Value:
     """Runs the forward pass of a graph again, after the data of leaves has changed; returns root.
 
-    Each node gets new data and a new closure, because closures hold intermediate results. Gradients
-    do not change. The graph keeps its shape: decisions that were made while it was built (by `if`,
-    `max`, `where` or an index) are not made again, and copies made by `detach()` keep their number.
-    If something fails, nothing has been changed.
+    Each node gets new data and a new closure, because closures hold intermediate results. The graph
+    keeps its shape: decisions that were made while it was built (by `if`, `max`, `where` or an
+    index) are not made again, and copies made by `detach()` keep their number.
 
     >>> a = Value(2.0)
     >>> square = a * a
@@ -487,16 +395,12 @@ def recompute(root: Value) -> Value:
     """
     order = topological_order(root)
     if is_paused() or any(node._chain_rule is unrecorded for node in order):
-        raise RuntimeError(
-            "recompute needs closures, and no_grad() keeps none: build all of the graph, and call "
-            "recompute, outside no_grad(); use detach() for a number that is to stay as it is"
-        )
+        fix = "build the graph, and call recompute, outside no_grad(); use detach() for constants"
+        raise RuntimeError(f"recompute needs closures, and no_grad() keeps none: {fix}")
     nodes = [node for node in order if node._prev]
     if own := [node._op for node in nodes if is_own_operation(node)]:
-        raise TypeError(
-            f"recompute cannot run the operation {own[0]!r} again, since it is not one of Value's: "
-            "rebuild the graph in each step"
-        )
+        reason = f"recompute cannot run {own[0]!r} again, which is not an operation of Value"
+        raise TypeError(f"{reason}: rebuild the graph in each step")
     fresh: dict[Value, Value] = {}
     for node in order:
         fresh[node] = again(node._op, [fresh[v] for v in node._prev]) if node._prev else node
@@ -505,11 +409,17 @@ def recompute(root: Value) -> Value:
     return root
 
 
+def is_own_operation(node: Value) -> bool:
+    """Whether a user defined this operation; its name does not tell how to compute it again."""
+    rule = node._chain_rule
+    return isinstance(rule, Own) or (rule is of_leaf and bool(node._prev))
+
+
 def again(op: str, operands: Sequence[Value]) -> Value:
     """The result of the operation with this name, as in `_op`.
 
-    >>> again("**2", [Value(3.0)]), again("+", [Value(3.0), Value(1.0)])
-    (Value(data=9.0, grad=0), Value(data=4.0, grad=0))
+    >>> again("**2", [Value(3.0)])
+    Value(data=9.0, grad=0)
     """
     if op in operations:
         return operations[op](*operands)  # type: ignore[no-any-return]
@@ -547,20 +457,15 @@ class PathSum:
             lines.append(f"  {' -> '.join(path)}:  {chain} = {_number(math.prod(factors))}")
         return "\n".join(lines)
 
-    @property
-    def latex(self) -> str:
-        """The sum as LaTeX, without dollar signs."""
+    def _repr_latex_(self) -> str:
         head, total = _partial(self.output, self.leaf), _number(self.total)
         if self.count > len(self.paths):
-            return rf"{head} = {total} \quad ({self.count}\ \text{{paths}})"
+            return rf"${head} = {total} \quad ({self.count}\ \text{{paths}})$"
         symbols, numbers = [], []  # as in the chain rule, the factor next to the output comes first
         for path, factors in zip(self.paths, self.factors, strict=True):
             symbols.append(" ".join(_partial(b, a) for a, b in [*pairwise(path)][::-1]) or "1")
             numbers.append(r" \cdot ".join(f"({_number(d)})" for d in factors[::-1]) or "1")
-        return f"{head} = {' + '.join(symbols) or 0} = {' + '.join(numbers) or 0} = {total}"
-
-    def _repr_latex_(self) -> str:
-        return f"${self.latex}$"
+        return f"${head} = {' + '.join(symbols) or 0} = {' + '.join(numbers) or 0} = {total}$"
 
 
 def sum_over_paths(
@@ -572,8 +477,7 @@ def sum_over_paths(
 
     The number of paths can double with every node, so backpropagation does not work this way. If
     there are more than `limit` paths, they are only counted. `names` maps names to Values, as
-    `locals()` does: the first name of a Value counts, but a label takes precedence. Nodes without a
-    name are called v0, v1, ... in topological order.
+    `locals()` does. Nodes without a name are called v0, v1, ... in topological order.
 
     >>> a = Value(3.0, label="a")
     >>> b = -a; b.label = "b"
@@ -584,47 +488,29 @@ def sum_over_paths(
       a -> c:  -3 = -3
     """
     tape = _Tape(output)
-    name = _names(tape, leaf, names or {})
+    # IPython calls the last results _, __, ...
+    known = (k for k, v in (names or {}).items() if isinstance(v, Value) and k[0] != "_")
+    named = {names[k]: k for k in reversed(list(known))} if names else {}
+    numbered = {leaf: "leaf"} | {v: f"v{i}" for i, (v, _) in enumerate(tape.nodes)}
+    name = {v: v.label or named.get(v, number) for v, number in numbered.items()}
     counts: dict[Value, int] = {}  # the number of paths from the leaf to each node
     for v, _ in tape.nodes:
         counts[v] = 1 if v is leaf else sum(counts[u] for u in v._prev)
-    found = list(_paths(tape, output, leaf, counts)) if counts[output] <= limit else []
-    paths = tuple(tuple(name[v] for v in path) for path, _ in found)
-    factors = tuple(along for _, along in found)
-    total = tape.adjoints({output: 1}).get(leaf, 0)
+    found: dict[Value, list[Any]] = {}  # each of these paths, with the local derivatives along it
+    for v, local in tape.nodes if counts[output] <= limit else ():
+        found[v] = [((leaf,), ())] * (v is leaf) or [
+            ((*path, v), (*factors, d))
+            for u, d in zip(v._prev, local, strict=True)
+            for path, factors in found[u]
+        ]
+    paths = tuple(tuple(name[v] for v in path) for path, _ in found.get(output, ()))
+    factors = tuple(factors for _, factors in found.get(output, ()))
+    total = tape.adjoints({output: 1})[leaf]
     return PathSum(name[output], name[leaf], counts[output], total, paths, factors)
 
 
-def _names(tape: _Tape, leaf: Value, names: Mapping[str, Any]) -> dict[Value, str]:
-    # IPython calls the last results _, __, ...
-    variables = [name for name, v in names.items() if isinstance(v, Value) and name[0] != "_"]
-    named = {names[name]: name for name in reversed(variables)}
-    numbered = {v: f"v{i}" for i, (v, _) in enumerate(tape.nodes)}
-    return {v: v.label or named.get(v, numbered.get(v, "leaf")) for v in (leaf, *numbered)}
-
-
-def _paths(
-    tape: _Tape, output: Value, leaf: Value, counts: Mapping[Value, int]
-) -> Iterator[tuple[tuple[Value, ...], tuple[Number, ...]]]:
-    # Each path from leaf to output, with the local derivatives along it; the walk starts at output.
-    local = dict(tape.nodes)
-    unfinished: list[Any] = [((output,), ())]
-    while unfinished:
-        path, factors = unfinished.pop()
-        v = path[0]
-        if v is leaf:
-            yield path, factors
-            continue
-        for u, d in reversed(list(zip(v._prev, local[v], strict=True))):
-            if counts[u]:
-                unfinished.append(((u, *path), (d, *factors)))
-
-
-def _partial(numerator: str, denominator: str) -> str:
-    above, below = (
-        "".join("\\" + c if c in "_{}#$%&" else c for c in name)
-        for name in (numerator, denominator)
-    )
+def _partial(*names: str) -> str:
+    above, below = (re.sub(r"([_{}#$%&])", r"\\\1", name) for name in names)
     return rf"\frac{{\partial \mathrm{{{above}}}}}{{\partial \mathrm{{{below}}}}}"
 
 

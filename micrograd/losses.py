@@ -1,15 +1,12 @@
 """Loss functions: one number that measures how wrong an output is.
 
 Each function takes one example and returns its loss, or takes a batch and returns the mean over the
-examples. The number of axes distinguishes the two.
+examples. The number of axes distinguishes the two. Shape (n, 1), which a layer of one neuron
+returns, may be paired with shape (n,). Any other difference in shape is an error, because NumPy
+might pair every prediction with every target.
 
-    >>> squared_error(Value(2.0), 1.0).item()
-    1.0
     >>> squared_error([Value(2.0), Value(-1.0)], [1.0, -1.0]).item()
     0.5
-
-Shape (n, 1), which a layer of one neuron returns, may be paired with shape (n,). Any other
-difference in shape is an error, because NumPy might pair every prediction with every target.
 
 The cross-entropies take logits, which are scores of any size, not probabilities: for large scores,
 log(sigmoid(z)) and log(softmax(z)) would take the logarithm of 0. They use the identity
@@ -17,10 +14,7 @@ log(sigmoid(z)) and log(softmax(z)) would take the logarithm of 0. They use the 
     log(sum_k e^z_k)  =  m + log(sum_k e^(z_k - m)),        true for every number m,
 
 with the largest score as m, so that no exponential overflows and one of them is 1. As the result
-does not depend on m, m is a constant (detached): derivatives of all orders stay exact, even if two
-scores tie for the largest.
-
-Letters: z logit, t target, m shift.
+does not depend on m, m is detached: derivatives stay exact, even if two scores are the largest.
 """
 
 from __future__ import annotations
@@ -40,10 +34,7 @@ __all__ = ["binary_cross_entropy", "cross_entropy", "hinge", "squared_error"]
 def squared_error(prediction: Any, target: Any) -> Value:
     """The squared difference, for regression.
 
-        loss = (p - t)^2        d loss / d p = 2 (p - t)
-
-    >>> squared_error(Value(3.0), 1.0).item()
-    4.0
+    loss = (p - t)^2        d loss / d p = 2 (p - t)
     """
     return _mean([(p - t) ** 2 for p, t in _pairs("squared_error", prediction, target)])
 
@@ -92,9 +83,8 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
 
         loss = log(sum_k e^z_k) - z_label        d loss / d z_k = p_k - [k = label]
 
-    Args:
-        logits: one per class, any real numbers (stable at +-1000); for a batch, shape (n, k).
-        label: index of the true class, 0 <= label < k for k classes; for a batch, shape (n,).
+    The logits are one per class, or for a batch an array of shape (n, k); the label is the index of
+    the true class, 0 <= label < k, or for a batch an array of shape (n,). Stable at +-1000.
 
     >>> round(cross_entropy([Value(1.0), Value(1.0)], 0).item(), 4)
     0.6931
@@ -108,13 +98,11 @@ def cross_entropy(logits: Sequence[Any], label: Any) -> Value:
         try:
             losses.append(total.log() - take(shifted, k))
         except (IndexError, TypeError) as error:
-            fix = "give the model an output for each class, or use binary_cross_entropy"
-            if len(zs) > 1:
-                fix = fix_of(k, "pass the index of the true class", classes=len(zs))
-            raise type(error)(
-                f"cross_entropy expects the label of one of {len(zs)} classes, an int from 0 to "
-                f"{len(zs) - 1}, got {k!r}: {fix}"
-            ) from None
+            fix = fix_of(k, "pass the index of the true class", classes=len(zs))
+            if len(zs) == 1:
+                fix = "give the model an output for each class, or use binary_cross_entropy"
+            expected = f"the label of one of {len(zs)} classes, an int from 0 to {len(zs) - 1}"
+            raise type(error)(f"cross_entropy expects {expected}, got {k!r}: {fix}") from None
     return _mean(losses)
 
 
@@ -122,9 +110,8 @@ def _pairs(loss: str, predictions: Any, targets: Any) -> Iterable[tuple[Value, A
     # The prediction and the target of one example, or of each example of a batch.
     shape, expected = shape_of(predictions), shape_of(targets)
     if shape not in (expected, (*expected, 1)) and expected != (*shape, 1):
-        raise ValueError(
-            f"{loss} expects predictions and targets of the same shape, got {shape} and {expected}"
-        )
+        what = "predictions and targets of the same shape"
+        raise ValueError(f"{loss} expects {what}, got {shape} and {expected}")
     return zip(_values(flat(predictions)), flat(targets), strict=True)
 
 
@@ -132,18 +119,14 @@ def _rows(logits: Any, labels: Any) -> Iterable[tuple[Iterable[Any], Any]]:
     # The logits and the label of one example, or of each example of a batch.
     logits = plain(logits)
     if not isinstance(logits, Iterable):
-        raise TypeError(
-            f"cross_entropy expects a list of logits, one for each class, got {logits!r}: "
-            "use binary_cross_entropy, or a last layer of at least two neurons"
-        )
+        fix = "use binary_cross_entropy, or a last layer of at least two neurons"
+        raise TypeError(f"cross_entropy expects a list of logits, got {logits!r}: {fix}")
     shape, expected = shape_of(logits), shape_of(labels)
     if len(shape) <= 1 and not expected:
         return [(logits, labels)]
     if len(shape) != 2 or expected != shape[:1]:
-        raise ValueError(
-            "cross_entropy expects logits of shape (n, k) and labels of shape (n,), got "
-            f"{shape} and {expected}: {fix_of(labels, 'pass a label for each row')}"
-        )
+        got = f"got {shape} and {expected}: {fix_of(labels, 'pass a label for each row')}"
+        raise ValueError(f"cross_entropy expects logits (n, k) and labels (n,), {got}")
     return zip(logits, flat(labels), strict=True)
 
 
@@ -152,9 +135,8 @@ def _values(xs: Iterable[Any]) -> list[Value]:
 
 
 def _mean(losses: list[Value]) -> Value:
-    total: Any = sum(losses)  # begins with losses[0]: adding 0 creates no node
-    mean: Value = total / len(losses) if len(losses) > 1 else total
-    return mean
+    total = reduce(Value.__add__, losses)
+    return total / len(losses) if len(losses) > 1 else total
 
 
 def _is_known(target: Any) -> bool:  # a traced number has no value yet, so it cannot be checked

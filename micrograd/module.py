@@ -20,8 +20,8 @@ _edits = itertools.count(1)
 class Module:
     """The base class of models; a subclass sets attributes and defines `forward` or `__call__`.
 
-    The parameters of a model are the Values among its attributes and the parameters of the Modules
-    among them. Both may also be in lists, tuples, dicts and NumPy arrays.
+    The parameters of a model are the Values among its attributes, and those of the Modules among
+    them. Both may also be in lists, tuples, dicts and NumPy arrays.
 
     >>> class Line(Module):
     ...     def __init__(self):
@@ -53,9 +53,7 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} defines neither forward nor __call__")
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
-        """A pair (name, module) for every module, `('', self)` first.
-
-        The name is what one would write after `model.` to get the module.
+        """A pair (name, module) for every module, `('', self)` first; the name is as in code.
 
         >>> from micrograd.nn import Layer
         >>> [name for name, _ in Layer(1, 2).named_modules()]
@@ -72,11 +70,10 @@ class Module:
                 waiting += reversed(list(below))
 
     def named_parameters(self) -> Iterator[tuple[str, Value]]:
-        """A pair (name, parameter) for every parameter.
+        """A pair (name, parameter) for every parameter; the name is what follows `model.` in code.
 
-        The name is what one would write after `model.` to get it. A module's own parameters come
-        before those of the modules inside it, as in PyTorch. Results of operations do not count, so
-        a model may keep its last output.
+        A module's own parameters come before those of the modules inside it, as in PyTorch. Results
+        of operations do not count, so a model may keep its last output.
 
         >>> from micrograd.nn import Layer
         >>> [name for name, p in Layer(1, 2).named_parameters()]
@@ -109,16 +106,12 @@ class Module:
         layers[1]  Layer of 1 neuron            4
         total                                  13
         """
-        parts = [
-            (name, module._kind(), f"{len(module.parameters()):,}")
-            for name, module in _found(Module, vars(self), "", attributes=True)
-        ]
-        total = "total", "", f"{len(self.parameters()):,}"
-        rows = [("part", "kind", "parameters"), *parts, total]
-        name_width, kind_width = (max(len(row[i]) for row in rows) for i in range(2))
-        return "\n".join(
-            f"{name:{name_width}}  {kind:{kind_width}}  {n:>10}" for name, kind, n in rows
-        )
+        rows = [("part", "kind", "parameters")]
+        for name, module in _found(Module, vars(self), "", attributes=True):
+            rows.append((name, module._kind(), f"{len(module.parameters()):,}"))
+        rows.append(("total", "", f"{len(self.parameters()):,}"))
+        names, kinds = (max(len(row[i]) for row in rows) for i in range(2))
+        return "\n".join(f"{name:{names}}  {kind:{kinds}}  {n:>10}" for name, kind, n in rows)
 
     def _kind(self) -> str:
         return repr(self) if type(self).__repr__ is not object.__repr__ else type(self).__name__
@@ -128,25 +121,14 @@ class Module:
         return {name: p.data for name, p in self.named_parameters()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Sets the data of all parameters from a `state_dict()`; on an error, none is changed.
-
-        Entries may also be Values, as in `dict(model.named_parameters())`: their data is copied.
-
-        >>> from micrograd.nn import Neuron
-        >>> a, b = Neuron(2), Neuron(2)
-        >>> b.load_state_dict(a.state_dict())
-        >>> a.state_dict() == b.state_dict()
-        True
-        """
+        """Sets the data of all parameters from a `state_dict()`; on an error, none is changed."""
         parameters = dict(self.named_parameters())
         if state.keys() != parameters.keys():
             missing = [name for name in parameters if name not in state][:3]
             unknown = [name for name in state if name not in parameters][:3]
-            raise ValueError(
-                f"this {type(self).__name__} expects what its state_dict() returns, a dict of "
-                f"{len(parameters)} numbers, got {len(state)}: missing {missing}, unknown "
-                f"{unknown!r:.60}; build the model with the sizes that it had when it was saved"
-            )
+            expected = f"{type(self).__name__} expects a state_dict of {len(parameters)} numbers"
+            got = f"got {len(state)}: missing {missing}, unknown {unknown!r:.60}"
+            raise ValueError(f"{expected}, {got}; build it with the sizes that it had when saved")
         data = {name: Value(innermost(number)).data for name, number in state.items()}
         for name, p in parameters.items():
             p.data = data[name]
@@ -155,8 +137,8 @@ class Module:
 class PerExample(Module):
     """A Module whose `forward` takes one example, a list of Values.
 
-    It is called with one example (numbers or Values; a single one needs no list), or with a batch
-    of shape (n, number of inputs), for which the results are stacked to an array.
+    It is called with one example (a single number needs no list), or with a batch of shape
+    (n, number of inputs), for which the results are stacked to an array.
     """
 
     n_out: Any = None  # set where one output is a Value instead of a list of one
@@ -164,13 +146,11 @@ class PerExample(Module):
     def __call__(self, x: Any, *more: Any) -> Any:
         """The outputs of `forward`, for one example or for each row of a batch."""
         if more:
-            got = f"got {1 + len(more)} arguments"
-            raise TypeError(f"expected one list of inputs, {got}: write model([x1, x2])")
-        shape = shape_of(x)
-        if len(shape) > 2:
-            expected = "expected the inputs of one example, or a batch of shape (n, n_in)"
-            raise ValueError(f"{expected}, got {len(shape)} axes")
-        if len(shape) == 2:
+            raise TypeError("expected one list of inputs: write model([x1, x2])")
+        axes = len(shape_of(x))
+        if axes > 2:
+            raise ValueError(f"expected one example or a batch (n, n_in), got {axes} axes")
+        if axes == 2:
             rows = [self(row) for row in inputs_of(x)]
             return array_of(rows, len(rows), *([self.n_out] if self.n_out else shape_of(rows[0])))
         # Each number is converted once, so that all neurons share one Value for it.
@@ -203,8 +183,7 @@ def array_of(values: Iterable[Any], *shape: int) -> Any:
 
 def _note(out: Any, module: Module, x: list[Value]) -> None:
     # Notes on each result which module made it from which inputs; drawings group nodes by this. In
-    # an MLP the layers have done so already. The results of a call share one tuple, because
-    # Python's garbage collector visits every tuple.
+    # an MLP the layers have done so already. The results of a call share one tuple.
     results = out if isinstance(out, list) else [out]
     first = results[0] if results else None
     # under no_grad() a result must not keep its inputs alive
@@ -214,10 +193,8 @@ def _note(out: Any, module: Module, x: list[Value]) -> None:
             result._made_by = note
 
 
-def _found(
-    kind: Any, thing: Any, name: str, attributes: bool = False, around: tuple[Any, ...] = ()
-) -> Iterator[tuple[str, Any]]:
-    # `around` holds the enclosing objects: following a reference back to one would loop forever.
+def _found(kind: Any, thing: Any, name: str, attributes: bool = False) -> Iterator[tuple[str, Any]]:
+    # What is of this kind among the attributes, or in a list, dict or array, with its name.
     if str(getattr(thing, "dtype", "")) == "object":  # a NumPy array of Values
         thing = thing.tolist()
     if isinstance(thing, dict):
@@ -226,10 +203,8 @@ def _found(
         entries = {f"{name}[{i}]": entry for i, entry in enumerate(thing)}
     else:
         return
-    if any(thing is outer for outer in around):
-        return
     for place, entry in entries.items():
         if isinstance(entry, kind):
             yield place, entry
         elif not isinstance(entry, Module):  # named_modules() visits Modules
-            yield from _found(kind, entry, place, around=(*around, thing))
+            yield from _found(kind, entry, place)

@@ -2,9 +2,8 @@
 
 A neuron with weights w, bias b and inputs x computes activation(w1 x1 + ... + wn xn + b). A layer
 is a list of neurons with the same inputs, and a multi-layer perceptron (MLP) is a sequence of
-layers. Names, signatures, reprs and the order of random numbers match Karpathy's micrograd, so
-programs written for it print the same numbers here. `module.py` has what they share: their
-parameters, and `PerExample`, which makes the inputs Values and calls `forward` for each example.
+layers. Names, signatures, reprs and the order of random numbers match Karpathy's micrograd.
+`module.py` has what they share: their parameters, and `PerExample`, which makes the inputs Values.
 
     >>> MLP(2, [3, 1])([1.0, 2.0]).backward()
 """
@@ -135,17 +134,13 @@ class _ArrayModule(PerExample):
 
 
 class Linear(_ArrayModule):
-    """The affine map y = W x + b, initialised as in PyTorch; its output is an array of Values.
+    """The affine map y = W x + b; its output is an array of Values.
 
-    Attributes:
-        weight: an array of Values of shape (n_out, n_in), drawn uniformly from [-c, c] with
-            c = 1 / sqrt(n_in).
-        bias: an array of n_out Values, drawn from the same interval; None with `bias=False`.
+    As in PyTorch, `weight`, an array of Values of shape (n_out, n_in), and `bias`, an array of
+    n_out Values or None, are drawn uniformly from [-c, c] with c = 1 / sqrt(n_in).
 
-    >>> layer = Linear(2, 1)
-    >>> layer.load_state_dict({"weight[0][0]": 3.0, "weight[0][1]": -1.0, "bias[0]": 0.5})
-    >>> layer([1.0, 2.0]).data
-    array([1.5])
+    >>> Linear(2, 3)([1.0, 2.0]).shape
+    (3,)
     """
 
     def __init__(self, n_in: int, n_out: int, bias: bool = True) -> None:
@@ -159,13 +154,11 @@ class Linear(_ArrayModule):
         """The n_out outputs for n_in inputs."""
         n_out, n_in = self.weight.shape
         if len(x) != n_in:
-            raise ValueError(f"Linear expects {n_in} inputs, got {len(x)}: build it as Linear"
-                             f"({len(x)}, {n_out}), or pass {n_in} inputs")  # fmt: skip
+            fix = f"build it as Linear({len(x)}, {n_out}), or pass {n_in}"
+            raise ValueError(f"Linear expects {n_in} inputs, got {len(x)}: {fix}")
         starts = [0] * n_out if self.bias is None else self.bias.tolist()
-        return [
-            sum((w * xi for w, xi in zip(row, x, strict=True)), start)
-            for row, start in zip(self.weight.tolist(), starts, strict=True)
-        ]
+        rows = zip(self.weight.tolist(), starts, strict=True)
+        return [sum((w * xi for w, xi in zip(row, x, strict=True)), b) for row, b in rows]
 
     def __repr__(self) -> str:
         n_out, n_in = self.weight.shape
@@ -216,10 +209,9 @@ class Sequential(_ArrayModule):
     """
 
     def __init__(self, *modules: Callable[[Any], Any]) -> None:
-        for module in modules:
-            if not callable(module):
-                raise TypeError(f"Sequential expects modules, got {module!r:.60}: "
-                                "for a list of layers, write Sequential(*layers)")  # fmt: skip
+        if not all(map(callable, modules)):
+            fix = "for a list of layers, write Sequential(*layers)"
+            raise TypeError(f"Sequential expects modules, got {modules!r:.60}: {fix}")
         self.modules = list(modules)
 
     def forward(self, x: Any) -> Any:
@@ -232,12 +224,8 @@ class Sequential(_ArrayModule):
         return f"Sequential({', '.join(map(repr, self.modules))})"
 
 
-def neurons_of(module: Any) -> list[tuple[str, list[Value], Value | None, str]]:
-    """What a drawing shows of each neuron: path in the module, weights, bias, activation.
-
-    >>> [(path, activation) for path, _, _, activation in neurons_of(Layer(2, 2))]
-    [('.neurons[0]', 'relu'), ('.neurons[1]', 'relu')]
-    """
+def neurons_of(module: object) -> list[tuple[str, list[Value], Value | None, str]]:
+    """What a drawing shows of each neuron: path in the module, weights, bias, activation."""
     if isinstance(module, Neuron):
         return [("", module.w, module.b, module.activation)]
     if isinstance(module, Layer):
@@ -249,12 +237,8 @@ def neurons_of(module: Any) -> list[tuple[str, list[Value], Value | None, str]]:
     return []
 
 
-def layers_of(model: Any) -> list[Any]:
-    """The layers of a model in the order in which they run, also those in MLPs and Sequentials.
-
-    >>> layers_of(Sequential(MLP(2, [1]), Sequential(Activation("tanh"), Linear(1, 3))))
-    [Layer of [LinearNeuron(2)], Activation('tanh'), Linear(1, 3)]
-    """
+def layers_of(model: object) -> list[Any]:
+    """The layers of a model in the order in which they run, also those in MLPs and Sequentials."""
     if isinstance(model, (MLP, Sequential)):
         parts = model.layers if isinstance(model, MLP) else model.modules
         return [layer for part in parts for layer in layers_of(part)]
@@ -264,70 +248,48 @@ def layers_of(model: Any) -> list[Any]:
 # ---- accuracy and confusion matrix
 
 
-def predicted_class(scores: Any, threshold: float = 0.0) -> int:
-    """The index of the largest score; for a single score, 1 if it is above the threshold, else 0.
-
-    >>> predicted_class([0.1, 2.0, -1.0]), predicted_class(Value(0.3)), predicted_class(-0.3)
-    (1, 1, 0)
-    """
-    several = inputs_of(scores)
-    if not all(score <= score for score in several):  # False for NaN
-        raise ValueError(
-            "expected scores that are numbers, got NaN: training may have diverged; try a lower "
-            f"learning rate. If X has NaN, {without_nan('X', 2)}"
-        )
-    if len(several) == 1:
-        return int(several[0] > threshold)
-    return max(range(len(several)), key=lambda k: several[k])
-
-
 def accuracy(scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0) -> float:
-    """The fraction of examples whose predicted class equals the label.
-
-    Args:
-        scores: for each example, one score per class, or a single score.
-        labels: class indices; with single scores, -1 counts as class 0.
-        threshold: a single score above it means class 1; use 0.5 for probabilities.
+    """The fraction of examples whose predicted class equals the label; see `confusion`.
 
     >>> accuracy([Value(2.0), Value(-1.0), Value(0.5)], [1, -1, -1])
     0.6666666666666666
     """
-    pairs = _pairs(scores, labels, threshold)
-    return sum(predicted == label for predicted, label in pairs) / len(pairs)
+    counts = confusion(scores, labels, threshold=threshold)
+    return sum(row[k] for k, row in enumerate(counts)) / sum(map(sum, counts))
 
 
-def confusion(scores: Iterable[Any], labels: Iterable[int], classes: int = 2) -> list[list[int]]:
+def confusion(
+    scores: Iterable[Any], labels: Iterable[int], classes: int = 2, threshold: float = 0.0
+) -> list[list[int]]:
     """A table of counts: row i, column j counts the examples of class i predicted as class j.
 
-    `scores` and `labels` are as in `accuracy`; there are at least `classes` rows and columns.
+    Args:
+        scores: for each example, one score per class, of which the largest wins; or a single score.
+        labels: class indices; with single scores, -1 counts as class 0.
+        classes: the table has at least as many rows and columns.
+        threshold: a single score above it means class 1; use 0.5 for probabilities.
 
     >>> confusion([Value(2.0), Value(-1.0), Value(0.5)], [1, 0, 0])
     [[1, 1], [0, 1]]
     """
-    pairs = _pairs(scores, labels)
-    size = max(classes, 1 + max(map(max, pairs)))
-    counts = [[0] * size for _ in range(size)]
-    for predicted, label in pairs:
-        counts[label][predicted] += 1
-    return counts
-
-
-def _pairs(
-    scores: Iterable[Any], labels: Iterable[int], threshold: float = 0.0
-) -> list[tuple[int, int]]:
-    # The predicted class and the class of each example.
-    if isinstance(scores, Module):
-        raise TypeError(f"expected scores, got a {type(scores).__name__}: pass model(X)")
     scores, labels = list(plain(scores)), list(plain(labels))
     if len(scores) != len(labels) or not labels:
         got = f"got {len(labels)} labels for {len(scores)} scores"
         raise ValueError(f"expected one label for each score, and at least one, {got}")
     pairs = []
-    for several, label in zip(scores, map(plain, labels), strict=True):
-        n = len(inputs_of(several))
+    for several, label in zip(map(inputs_of, scores), map(plain, labels), strict=True):
+        n = len(several)
         if shape_of(label) or label not in (range(n) if n > 1 else (0, 1, -1)):
-            classes = f"0 to {n - 1} for {n} scores" if n > 1 else "0 and 1, or -1 and 1"
+            classes_of_n = f"0 to {n - 1} for {n} scores" if n > 1 else "0 and 1, or -1 and 1"
             fix = fix_of(label, "pass class indices", classes=max(n, 2))
-            raise ValueError(f"expected the labels {classes}, got {label!r}: {fix}")
-        pairs.append((predicted_class(several, threshold), max(0, int(label))))
-    return pairs
+            raise ValueError(f"expected the labels {classes_of_n}, got {label!r}: {fix}")
+        if not all(score <= score for score in several):  # False for NaN
+            fix = f"try a lower learning rate. If X has NaN, {without_nan('X', 2)}"
+            raise ValueError(f"expected scores, got NaN: training may have diverged; {fix}")
+        largest = max(range(n), key=several.__getitem__)
+        pairs.append((max(0, int(label)), largest if n > 1 else int(several[0] > threshold)))
+    size = max(classes, 1 + max(map(max, pairs)))
+    counts = [[0] * size for _ in range(size)]
+    for label, predicted in pairs:
+        counts[label][predicted] += 1
+    return counts

@@ -1,16 +1,14 @@
 """Optimizers, which update parameters from their gradients, and learning-rate schedules.
 
     >>> class Parameter:
-    ...     data, grad = 3.0, 0.0
+    ...     data, grad = 3.0, 6.0
     >>> p = Parameter()
     >>> optimizer, schedule = SGD([p]), linear(0.25, 0.0, steps=2)
-    >>> for step in range(3):
-    ...     optimizer.zero_grad()
-    ...     p.grad = 2 * p.data  # normally done by loss.backward(); here loss = p^2
-    ...     optimizer.lr = schedule(step)  # 0.25, then 0.125, then 0
+    >>> for step in range(2):  # normally after zero_grad() and loss.backward()
+    ...     optimizer.lr = schedule(step)  # 0.25, then 0.125
     ...     optimizer.step()
     >>> p.data
-    1.125
+    0.75
 
 Nothing here depends on Value: a parameter is any object with `data` and `grad`. These may also be
 arrays: the update rules are plain arithmetic, so they update all parameters of a compiled function
@@ -26,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from numbers import Real
 from threading import RLock
-from typing import Any
+from typing import Any, ClassVar
 
 from micrograd.core.numbers import as_number
 
@@ -34,8 +32,7 @@ __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "cosine", "lin
 
 Schedule = Callable[[float], float]
 
-# Held while parameters move to other storage, while a row is updated, and while a function is
-# recorded. Otherwise a thread could update a row that another thread has just copied elsewhere.
+# Held while parameters move to other storage, a row is updated, or a function is recorded.
 one_at_a_time = RLock()
 
 
@@ -45,8 +42,7 @@ class Optimizer:
     `self._state(name)[i]` is a number kept for parameter i from step to step, at first 0.0.
 
     Attributes:
-        parameters: a tuple of all parameters: pass `model.parameters()`, or
-            `model.named_parameters()` to see their names in error messages.
+        parameters: pass `model.parameters()`, or `model.named_parameters()` for error messages.
         lr: learning rate; may be changed between steps.
         weight_decay: how strongly parameters are pulled towards 0.
         steps: number of steps taken.
@@ -58,10 +54,14 @@ class Optimizer:
     ...         p.data -= self.lr * v[i]
     """
 
+    # What each setting must be below; all are at least 0.
+    _settings: ClassVar = {"lr": math.inf, "weight_decay": math.inf}
+
     def __init__(self, parameters: Iterable[Any], lr: float, weight_decay: float = 0) -> None:
         rules = type(self)._update, type(self)._decayed
         are_ours = all(rule.__module__ == __name__ for rule in rules)
         self._parameters = Parameters(parameters, type(self).__name__, at_once=are_ours)
+        self.parameters: tuple[Any, ...] = self._parameters.all
         self.lr = lr
         self.weight_decay = weight_decay
         self.steps = 0
@@ -70,14 +70,9 @@ class Optimizer:
 
     def _checked(self) -> tuple[Any, ...]:
         # The settings, which may be changed between steps; each step checks them. The first is lr.
-        self.lr = _in_range("lr", self.lr)
-        self.weight_decay = _in_range("weight_decay", self.weight_decay)
-        return self.lr, self.weight_decay
-
-    @property
-    def parameters(self) -> tuple[Any, ...]:
-        """All parameters."""
-        return self._parameters.all
+        for name, below in self._settings.items():
+            setattr(self, name, _in_range(name, getattr(self, name), below))
+        return tuple(getattr(self, name) for name in self._settings)
 
     def step(self) -> None:
         """Updates every parameter once, or none if a gradient or a setting is invalid."""
@@ -94,7 +89,7 @@ class Optimizer:
         """Resets all gradients to 0; otherwise the next backward pass would add to them."""
         with one_at_a_time:
             self._parameters.find_row()
-            for p in self.parameters if self._parameters.row is None else [self._parameters.row]:
+            for _, p in self._parameters.entries():
                 p.grad = 0
 
     def _numbers(self, step: int) -> tuple[float, ...]:
@@ -104,11 +99,8 @@ class Optimizer:
     def _has_other_parameters(self) -> ValueError:
         # For a loss that uses none of the parameters, as after a notebook's cell built a new model.
         name = type(self).__name__
-        return ValueError(
-            f"expected an optimizer of parameters that the loss uses, got {name} with none of "
-            "them, so training would change nothing: build it again, as in "
-            f"{name}(model.parameters())"
-        )
+        expected = f"expected an optimizer of parameters that the loss uses, got {name} with others"
+        return ValueError(f"{expected}: build it again, as in {name}(model.parameters())")
 
     def _state(self, name: str) -> Any:
         return self._parameters.state(name)
@@ -137,14 +129,9 @@ class SGD(Optimizer):
 
     Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in
     deep learning", 2013, in PyTorch's form, where lr multiplies the velocity.
-
-    >>> from micrograd import Value
-    >>> p = Value(1.0)
-    >>> p.grad = 0.5
-    >>> SGD([p], lr=0.1).step()
-    >>> p.data
-    0.95
     """
+
+    _settings: ClassVar = {**Optimizer._settings, "momentum": math.inf}
 
     def __init__(
         self,
@@ -160,10 +147,9 @@ class SGD(Optimizer):
         super().__init__(parameters, lr, weight_decay)
 
     def _checked(self) -> tuple[Any, ...]:
-        self.momentum = _in_range("momentum", self.momentum)
         if self.nesterov and self.momentum == 0:
             raise ValueError("nesterov needs momentum > 0, got momentum=0")
-        return *super()._checked(), self.momentum, self.nesterov
+        return *super()._checked(), self.nesterov
 
     def _update(self, i: Any, p: Any, g: Any) -> None:
         [lr] = self._now
@@ -182,8 +168,7 @@ class Adam(Optimizer):
         s = beta2 s + (1 - beta2) g^2
         p = p - lr (m / (1 - beta1^t)) / (sqrt(s / (1 - beta2^t)) + eps)
 
-    m and s start at 0 and so are too small at first; dividing by 1 - beta^t corrects this. In the
-    first step the corrected m and sqrt(s) are g and |g|, so every parameter moves by lr.
+    m and s start at 0 and so are too small at first; dividing by 1 - beta^t corrects this.
 
     Args:
         betas: fractions of m and s that are kept in each step, both in [0, 1).
@@ -191,6 +176,8 @@ class Adam(Optimizer):
 
     Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
     """
+
+    _settings: ClassVar = {**Optimizer._settings, "betas": 1, "eps": math.inf}
 
     def __init__(
         self,
@@ -203,12 +190,6 @@ class Adam(Optimizer):
         self.betas = betas
         self.eps = eps
         super().__init__(parameters, lr, weight_decay)
-
-    def _checked(self) -> tuple[Any, ...]:
-        beta1, beta2 = self.betas
-        self.betas = _in_range("betas[0]", beta1, 1), _in_range("betas[1]", beta2, 1)
-        self.eps = _in_range("eps", self.eps)
-        return *super()._checked(), self.betas, self.eps
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         beta1, beta2 = self.betas
@@ -260,9 +241,8 @@ def clip_grad_norm(parameters: Iterable[Any], max_norm: float) -> float:
     found = Parameters(parameters, "clip_grad_norm")
     found.check_gradients()
     norm = math.hypot(*(p.grad for p in found.all))
-    if norm > max_norm:
-        for p in found.all:
-            p.grad *= max_norm / norm
+    for p in found.all if norm > max_norm else ():
+        p.grad *= max_norm / norm
     return norm
 
 
@@ -274,7 +254,7 @@ def linear(start: float, end: float, steps: int) -> Schedule:
     >>> linear(1.0, 0.5, steps=10)(5)
     0.75
     """
-    return _schedule(lambda progress: progress, start, end, steps)
+    return lambda step: start + (end - start) * (step / steps) if step < steps else end
 
 
 def cosine(start: float, end: float, steps: int) -> Schedule:
@@ -284,26 +264,15 @@ def cosine(start: float, end: float, steps: int) -> Schedule:
 
     Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017,
     equation 5, without the restarts.
-
-    >>> [round(cosine(1.0, 0.0, steps=4)(step), 4) for step in range(5)]
-    [1.0, 0.8536, 0.5, 0.1464, 0.0]
     """
-    return _schedule(lambda progress: (1 - math.cos(math.pi * progress)) / 2, start, end, steps)
-
-
-def _schedule(shape: Callable[[float], float], start: float, end: float, steps: int) -> Schedule:
-    start, end = _in_range("start", start), _in_range("end", end)
-    if steps < 1:
-        raise ValueError(f"a schedule needs at least one step, got steps={steps}")
-
-    def lr(step: float) -> float:
-        return start + (end - start) * shape(step / steps) if step < steps else end
-
-    return lr
+    half = (end - start) / 2
+    return lambda t: start + half * (1 - math.cos(math.pi * (t / steps))) if t < steps else end
 
 
 def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
     # The number; one of NumPy's becomes Python's, or it would make the parameters NumPy's, too.
+    if isinstance(given, (tuple, list)):
+        return tuple(_in_range(f"{name}[{i}]", one, below) for i, one in enumerate(given))
     number = given if type(given) in (int, float) else as_number(given, like=0)
     if number is NotImplemented:
         raise TypeError(f"{name} expects a number in [0, {below}), got {given!r}: use float()")
@@ -312,7 +281,7 @@ def _in_range(name: str, given: Any, below: float = math.inf) -> Any:
     return number
 
 
-def check_optimizer(user: str, optimizer: Any) -> None:
+def check_optimizer(user: str, optimizer: object) -> None:
     """Raises an error unless it has the methods of an optimizer."""
     if not hasattr(optimizer, "zero_grad"):
         expected = "an optimizer such as SGD(model.parameters(), lr=0.1)"
@@ -322,11 +291,8 @@ def check_optimizer(user: str, optimizer: Any) -> None:
 def check_loss(mean: float) -> None:
     """Raises a ValueError if the loss is NaN; eager operations raise an error themselves."""
     if math.isnan(mean):
-        raise ValueError(
-            "the loss is NaN, so no parameter was changed: some operation got a number that it is "
-            "not defined for, such as the log of a negative one; the original function, called "
-            "with one example, says which"
-        )
+        fix = "call the original function with one example, which says what is not defined"
+        raise ValueError(f"the loss is NaN, so no parameter was changed: {fix}")
 
 
 # ---- parameters one by one, or together as one row
@@ -336,34 +302,25 @@ class Parameters:
     """The parameters of an optimizer, and the numbers that the optimizer keeps for each of them.
 
     The parameters of a compiled function share storage: their numbers are in one array. Such a
-    parameter has a method `row_of`, which returns the row of these parameters: an object that has
-    `data` and `grad` like a single parameter, except that both are arrays. So an update rule that
-    also works on arrays (`at_once`) works for one parameter or for all of them.
-
-    Attributes:
-        all, names: the parameters, and a name for each of them, for error messages.
-        row: the row of all parameters; None if they do not share storage, or without `at_once`.
+    parameter has a method `row_of`, which returns an object whose `data` and `grad` are the arrays
+    of all of them, the `row`. An update rule that works on arrays (`at_once`) updates it like one.
     """
 
     def __init__(self, given: Any, user: str, at_once: bool = False) -> None:
         found: dict[int, tuple[str, Any]] = {}  # the key is the id
+        fix = "pass model.parameters()"
         for name, p in _pairs(given if isinstance(given, Iterable) else [given]):
             label = name or getattr(p, "label", "")
             shown = f"parameter {len(found)}" + (f" ({label!r})" if label else "")
             if not (hasattr(p, "data") and hasattr(p, "grad")):
-                raise TypeError(
-                    f"{user} expects parameters with data and grad, got {p!r:.60} as {shown}: "
-                    "pass model.parameters()"
-                )
-            if id(p) in found:
-                raise ValueError(
-                    f"{user} expects each parameter once, got {shown} also as {found[id(p)][0]}: "
-                    "remove one of them, so that it is not updated twice in a step"
-                )
+                got = f"got {p!r:.60} as {shown}: {fix}"
+                raise TypeError(f"{user} expects parameters with data and grad, {got}")
+            if id(p) in found:  # it would be updated twice in a step
+                got = f"got {shown} also as {found[id(p)][0]}: remove one of them"
+                raise ValueError(f"{user} expects each parameter once, {got}")
             found[id(p)] = shown, p
         if not found:
-            expected = "at least one parameter, got none: pass model.parameters()"
-            raise ValueError(f"{user} expects {expected}")
+            raise ValueError(f"{user} expects at least one parameter, got none: {fix}")
         self.names, self.all = zip(*found.values(), strict=True)
         self.row: Any = None
         self._at_once = at_once
@@ -373,12 +330,9 @@ class Parameters:
         """Sets `row`, and makes its numbers contiguous in the storage."""
         if not self._at_once or (self.row is not None and self.row.is_current):
             return
-        row_of = next((p.row_of for p in self.all if hasattr(p, "row_of")), None)
-        row = row_of(self.all) if row_of else None
-        if row is not self.row:
-            lists = self._lists()
-            self.row = row
-            self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
+        row_of = next((p.row_of for p in self.all if hasattr(p, "row_of")), lambda parameters: None)
+        lists, self.row = self._lists(), row_of(self.all)
+        self._states = {name: self._arranged(numbers) for name, numbers in lists.items()}
 
     def entries(self) -> Iterable[tuple[Any, Any]]:
         """Pairs (index into `state(name)`, parameter), or a single pair (all indices, row)."""
@@ -404,11 +358,9 @@ class Parameters:
             return  # otherwise check each: perhaps only the sum of squares overflowed
         for name, p in zip(self.names, self.all, strict=True):  # float first, as it is quicker
             if not isinstance(p.grad, (float, Real)) or not math.isfinite(p.grad):
-                raise ValueError(
-                    f"the gradient of {name} is {p.grad!r:.40}, so no parameter was changed: reset "
-                    "gradients to 0, leave out examples with NaN, or try a lower learning rate or "
-                    "clip_grad_norm"
-                )
+                fix = "reset gradients, leave out examples with NaN, or try a lower learning rate"
+                got = f"{p.grad!r:.40}, so no parameter was changed"
+                raise ValueError(f"the gradient of {name} is {got}: {fix}")
 
     def __getstate__(self) -> dict[str, Any]:
         # A copied parameter does not share the storage of the original.
@@ -431,8 +383,7 @@ def _pairs(given: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     # Pairs (name or '', parameter); an array of Values is replaced by its elements.
     for entry in given:
         name, p = entry if isinstance(entry, tuple) and len(entry) == 2 else ("", entry)
-        if str(getattr(p, "dtype", "")) != "object":
+        if str(getattr(p, "dtype", "")) == "object":
+            yield from ((name and f"{name}[{i}]", v) for i, v in enumerate(p.ravel().tolist()))
+        else:
             yield name, p
-            continue
-        for i, element in enumerate(p.ravel().tolist()):
-            yield f"{name}[{i}]" if name else "", element

@@ -4,7 +4,6 @@ import math
 import random
 import statistics
 import struct
-import sys
 
 import numpy as np
 import pytest
@@ -325,9 +324,3 @@ def test_digits_are_those_of_scikit_learn():
     X, y = datasets.digits()
     assert X.shape == (1797, 64)
     assert (X.min(), X.max(), set(y.tolist())) == (0.0, 1.0, set(range(10)))
-
-
-def test_digits_without_scikit_learn(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(ImportError, match="pip install scikit-learn"):
-        datasets.digits()

@@ -509,7 +509,7 @@ def test_exact_fractions_need_exact_operations():
     assert (2 * third + 1) ** 2 / 5 > 0
     for operation in (Value.exp, Value.log, Value.tanh, Value.sqrt, Value.sigmoid, Value.sin):
         with pytest.raises(
-            TypeError, match=r"not defined for Fraction\(1, 3\).*convert this one with float"
+            TypeError, match=r"not defined for Fraction\(1, 3\).*convert it with float"
         ):
             operation(third)
     for power in (lambda: third**0.5, lambda: 2**third):

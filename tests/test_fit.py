@@ -203,7 +203,7 @@ def test_an_optimizer_of_another_model_is_refused(executor, kind, size):
     fit(loss, X, Y, optimizer, steps=2)
     model, loss = model_and_loss(executor)  # as when a cell of a notebook runs again
     numbers = [p.data for p in (*other.parameters(), *model.parameters())]
-    message = rf"of parameters that the loss uses, got {kind.__name__} with none .*: build it again"
+    message = rf"of parameters that the loss uses, got {kind.__name__} with others: build it again"
     for steps in (1, 100):
         with pytest.raises(ValueError, match=message):
             fit(loss, X, Y, optimizer, steps=steps, batch_size=size)

@@ -28,7 +28,6 @@ from micrograd.nn import (
     Tanh,
     accuracy,
     confusion,
-    predicted_class,
 )
 
 MOONS = (
@@ -285,7 +284,6 @@ def test_accuracy_and_confusion():
     scores = [[1.0, 2.0, 0.0], [Value(3.0), Value(0.0), Value(0.0)], [0.0, 0.0, 1.0]]
     assert accuracy(scores, [1, 0, 1]) == 2 / 3
     assert confusion(scores, [1, 0, 1], classes=3) == [[1, 0, 0], [0, 1, 1], [0, 0, 0]]
-    assert [predicted_class(s) for s in ([0.5], [-0.5], Value(0.0))] == [1, 0, 0]
     assert accuracy(np.array([[0.1, 0.9], [0.9, 0.1]]), np.array([1, 1])) == 0.5
     assert confusion(scores, [1, 0, 2]) == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     for wrong in ([1, 0], []):
@@ -296,10 +294,10 @@ def test_accuracy_and_confusion():
 @pytest.mark.parametrize("score", [math.nan, Value(math.nan), [math.nan], [0.0, Value(math.nan)],
                                    np.array([math.nan, 1.0]), [1.0, 2.0, math.nan]])  # fmt: skip
 def test_a_score_of_nan_is_refused(score):
-    for ask in (predicted_class, lambda s: accuracy([s], [0]), lambda s: confusion([s], [0])):
+    for ask in (lambda s: accuracy([s], [0]), lambda s: confusion([s], [0])):
         with pytest.raises(ValueError, match="got NaN: training may have diverged"):
             ask(score)
-    assert predicted_class([-math.inf, math.inf]) == 1
+    assert accuracy([[-math.inf, math.inf]], [1]) == 1
 
 
 @pytest.mark.parametrize(
@@ -345,7 +343,7 @@ def test_sizes_and_inputs_without_a_list():
         with pytest.raises(TypeError, match=f"MLP expects a list of sizes, {right}"):
             wrong()
     for module in (Neuron(3), Layer(3, 2), MLP(3, [2, 1]), Linear(3, 1)):
-        with pytest.raises(TypeError, match=r"one list of inputs, got 3 arguments: write model"):
+        with pytest.raises(TypeError, match=r"one list of inputs: write model"):
             module(1.0, Value(2.0), 3.0)
 
 
@@ -395,7 +393,7 @@ def test_a_deep_recurrent_network_goes_away_without_recursion():
     ("make", "message"),
     [
         (lambda: Sequential([Linear(2, 3)]), "Sequential expects modules, got .* for a list of"),
-        (lambda: Sequential(Linear(2, 3), 3), "Sequential expects modules, got 3"),
+        (lambda: Sequential(Linear(2, 3), 3), "Sequential expects modules, got .*3"),
     ],
 )
 def test_what_is_not_a_module_is_named(make, message):
@@ -441,7 +439,7 @@ def test_a_neuron_and_an_activation_take_batches():
 def test_batches_that_are_none():
     model = MLP(2, [1])
     assert model(np.ones((0, 2))).shape == (0, 1)
-    with pytest.raises(ValueError, match=r"a batch of shape \(n, n_in\), got 3 axes"):
+    with pytest.raises(ValueError, match=r"a batch \(n, n_in\), got 3 axes"):
         model(np.ones((1, 2, 2)))
     with pytest.raises(ValueError, match="Neuron expects 2 inputs, got 3"):
         model(np.ones((4, 3)))

@@ -119,7 +119,6 @@ def test_the_facade_names_everything_it_promises_and_no_module():
     ("module", "names"),
     [
         ("datasets", "blobs circles moons spirals"),
-        ("draw.graph", "levels topological_orders"),
         ("losses", "binary_cross_entropy cross_entropy hinge squared_error"),
         ("optim", "clip_grad_norm"),
         ("plot", "animate decision_boundary learning_curves loss_curve"),
@@ -138,7 +137,7 @@ def test_a_name_that_is_elsewhere_is_told_with_its_module(module, names):
 def test_a_name_of_another_package_is_told_with_the_name_here():
     for name, instead in {
         **dict.fromkeys(("tensor", "Tensor", "Vector", "Matrix"), "values"),
-        **{"Scalar": "Value", "grad": "gradient", "DataLoader": "datasets.batches"},
+        **{"grad": "gradient", "DataLoader": "datasets.batches"},
     }.items():
         assert callable(operator.attrgetter(instead)(micrograd))
         with pytest.raises(AttributeError, match=rf"'{name}': use (micrograd\.)?{instead}\("):

@@ -173,7 +173,7 @@ def test_what_cannot_be_computed_again_is_refused():
     x = Value(2.0)
     own = Value(4.0, (x,), "double")
     own._backward = lambda: None
-    with pytest.raises(TypeError, match="cannot run the operation 'double' again"):
+    with pytest.raises(TypeError, match="cannot run 'double' again"):
         recompute(own + 1.0)
     root = x * x
     with no_grad(), pytest.raises(RuntimeError, match="no_grad"):
@@ -199,7 +199,7 @@ def test_recompute_refuses_a_graph_with_a_part_that_has_no_closures():
         square = a * a
     out = square + a
     a.data = 5.0
-    with pytest.raises(RuntimeError, match="all of the graph"):
+    with pytest.raises(RuntimeError, match="build the graph"):
         recompute(out)
     assert out.data == 6.0
     fixed = (a * a).detach() + a  # a number that is meant to stay as it is

@@ -10,7 +10,6 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
@@ -20,20 +19,17 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     try:
         Path(part).write_bytes(data)
         os.replace(part, target)
-    except BaseException as error:
+    except OSError as error:
+        reason = f"nothing was written ({error.strerror or error})"
+        raise OSError(error.errno, reason, os.fspath(path)) from None
+    finally:
         with suppress(OSError):
             Path(part).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            reason = f"nothing was written ({error.strerror or error})"
-            raise OSError(error.errno, reason, os.fspath(path)) from None
-        raise
 
 
 def ending_of(path: str | os.PathLike[str], known: Sequence[str]) -> str:
     """The ending of a file name, without the dot and in lower case; it must be one of those known.
 
-    >>> ending_of("neuron.SVG", ["svg", "png"])
-    'svg'
     >>> ending_of("neuron.sgv", ["svg", "png"])
     Traceback (most recent call last):
     ValueError: neuron.sgv: expected one of the endings .svg .png
@@ -45,11 +41,8 @@ def ending_of(path: str | os.PathLike[str], known: Sequence[str]) -> str:
     return ending
 
 
-def show(thing: Any, path: str, save: Callable[[Path], object]) -> None:
-    """Displays a drawing, page or plot in a notebook; elsewhere, opens it in the browser.
-
-    The browser reads a temporary file with the name `path`, which `save` writes.
-    """
+def show(thing: object, path: str, save: Callable[[Path], object]) -> None:
+    """Displays a drawing, page or plot in a notebook; elsewhere, saves it and opens the browser."""
     notebook = sys.modules.get("IPython")
     if notebook and hasattr(notebook.get_ipython(), "kernel"):
         notebook.display.display(thing)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Sequence
+from itertools import count
 
 
 def distinct(names: Sequence[str], numbered: str, taken: Collection[str] = ()) -> list[str]:
@@ -12,16 +13,12 @@ def distinct(names: Sequence[str], numbered: str, taken: Collection[str] = ()) -
     >>> distinct(["x", "x", "x (2)", "x"], numbered="{} ({})")
     ['x', 'x (3)', 'x (2)', 'x (4)']
     """
-    reserved = {*taken, *names}  # a numbered name must not equal one that the user chose
-    used = set(taken)
-    count: Counter[str] = Counter()
-    found = []
+    given, used, found = {*taken, *names}, set(taken), []
+    numbers: dict[str, count[int]] = defaultdict(lambda: count(2))
     for name in names:
-        count[name] += 1
         unique = name
-        while unique in used or (unique != name and unique in reserved):
-            count[name] += unique != name
-            unique = numbered.format(name, max(2, count[name]))
+        while unique in used or (unique != name and unique in given):
+            unique = numbered.format(name, next(numbers[name]))
         used.add(unique)
         found.append(unique)
     return found

@@ -33,18 +33,17 @@ _known_kinds: set[type] = set()  # types of results that are known to be numbers
 def operation(
     op: str, fix: str = ""
 ) -> Callable[[Callable[Concatenate[N, ...], Output]], Callable[Concatenate[N, ...], N]]:
-    """A decorator that turns a function of nodes into an operation, as in `@operation("+")`.
+    """A decorator that turns a function of nodes into an operation; `fix` is for error messages.
 
     The function returns its `Output`. `_backward` receives the upstream gradient and the operands,
     so it does not need the result. Since nodes do not point to their results, there are no
     reference cycles: the whole graph is freed when the last reference to the loss is dropped.
-    `fix` is for error messages.
     """
 
     def decorator(compute: Callable[..., Output]) -> Any:
         arity = compute.__code__.co_argcount
-        # Computed once on 1.0, only to see whether its `_backward` captures anything. If not, it is
-        # the same for all results, and sharing it saves 150 bytes a node. (Defaults capture, too.)
+        # Computed once on 1.0, to see whether its `_backward` captures anything. If not, it is
+        # shared by all results, which saves 150 bytes a node. (Defaults capture, too.)
         _, first = compute(*[SimpleNamespace(data=1.0)] * arity)
         shared = None if first.__closure__ or first.__defaults__ else first
 
@@ -92,8 +91,7 @@ def _checked(node: N, compute: Callable[..., Output]) -> N:
         if error := next(filter(None, map(misuse, suspects)), None):
             raise error
         if node.data is NotImplemented:
-            got = f"{type(data).__name__} {data!r:.40}"
-            raise TypeError(f"{node._op} gave {got}: expected a number")
+            raise TypeError(f"{node._op} gave {type(data).__name__} {data!r:.40}: not a number")
         if node.data is not data and any(as_number(a.data) is not a.data for a in operands):
             for a in operands:  # a NumPy number or an int was assigned: convert it
                 a.data = as_number(a.data)
@@ -168,8 +166,7 @@ def _comparison(of_numbers: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
 class Node:
     """What a Value can do, apart from calculus."""
 
-    # Slots keep nodes small and fast. A label and a user's own attributes are in __dict__, which is
-    # created when needed.
+    # Slots keep nodes small and fast; the label and a user's own attributes are in __dict__.
     __slots__ = ("__dict__", "__weakref__", "_chain_rule", "_op", "_prev", "data", "grad")
     label: str = ""
     data: Number
@@ -185,9 +182,8 @@ class Node:
     def check_arguments(self, data: Any, operands: Any) -> None:
         """Raises a TypeError if what the constructor got is not a number, or are not Values."""
         if self.data is NotImplemented:
-            fix = "use float(), or values(...) for an array of Values"
-            got = f"{type(data).__name__} {data!r:.40}"
-            raise TypeError(f"a Value holds one real number, got {got}: {fix}")
+            got = f"{type(data).__name__} {data!r:.40}: use float(), or values(...) for an array"
+            raise TypeError(f"a Value holds one real number, got {got}")
         if not all(isinstance(operand, Node) for operand in self._prev):
             fix = f"use label={operands!r}" if isinstance(operands, str) else "use Value(x)"
             raise TypeError(f"a Value expects Values as its operands, got {operands!r:.40}: {fix}")
@@ -201,10 +197,7 @@ class Node:
 
     @property
     def _backward(self) -> Callable[[], None]:
-        """One step of the chain rule: a function that adds a contribution to each operand's grad.
-
-        Assign a function of your own to define an operation.
-        """
+        """One step of the chain rule; assign a function of your own to define an operation."""
         rule = self._chain_rule
         if isinstance(rule, Own):
             return rule.function
@@ -255,8 +248,8 @@ class Node:
         return self
 
     def __float__(self) -> NoReturn:
-        reason = "float(), int() and math functions would detach the result from the graph"
-        raise TypeError(f"{reason}: use .item() for the number, or .exp() instead of math.exp")
+        fix = "use .item() for the number, or .exp() instead of math.exp"
+        raise TypeError(f"float(), int() and math functions would leave the graph: {fix}")
 
     __int__ = __float__
 
@@ -268,8 +261,8 @@ class Node:
 
     def __getstate__(self) -> object:
         if self._prev:
-            reason = f"the result of {self._op!r} is part of its graph and cannot be copied"
-            raise TypeError(f"{reason}: copy its .detach(), or the leaves it was computed from")
+            fix = "copy its .detach(), or the leaves it was computed from"
+            raise TypeError(f"the result of {self._op!r} is part of its graph, not copied: {fix}")
         return object.__getstate__(self)
 
 

@@ -20,8 +20,8 @@ Number = Any  # a float, or anything that supports the same arithmetic
 def as_number(x: Any, like: Number = 0.0) -> Number:
     """The real number x, of the same kind as `like`; NotImplemented for text, arrays and the rest.
 
-    Python's and NumPy's numbers become floats; but unless `like` is a float, an integer becomes a
-    fraction beside a fraction, and else an int. Other kinds of number stay as they are.
+    Python's and NumPy's numbers become floats; but an integer becomes a fraction beside a fraction,
+    and an int beside an int. Other kinds of number stay as they are.
 
     >>> from fractions import Fraction
     >>> as_number(True), as_number(2, like=Fraction(1, 2)), as_number(2, like=0), as_number("2")
@@ -42,9 +42,6 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """`a` if the condition holds, else `b`; operations use this function instead of `if`.
 
     A bool picks one of them; any other condition, such as a traced one, must have `.where(a, b)`.
-
-    >>> where(2.0 < 3.0, "smaller", "not smaller")
-    'smaller'
     """
     if hasattr(condition, "where"):
         return condition.where(a, b)
@@ -59,10 +56,10 @@ def _function(name: str, of_float: Callable[[float], float]) -> Callable[[Number
             return getattr(x, name)()
         if isinstance(as_number(x), float):  # a NumPy number that was assigned to .data
             return of_float(float(x))
-        raise TypeError(
-            f"{name} is not defined for {x!r}: numbers other than floats support only + - * /, "
-            "integer powers, abs, relu, maximum and minimum; convert this one with float()"
+        only = (
+            "it has + - * /, integer powers, abs, relu, maximum, minimum; convert it with float()"
         )
+        raise TypeError(f"{name} is not defined for {x!r}: {only}")
 
     return function
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
+IN_PARTS = 0x20 | 0x80 | 0x200  # flags of code: generator, coroutine, asynchronous generator
 
 open_blocks: list[None] = []  # one for each open block of all threads; if empty, nothing is paused
 paused: ContextVar[int] = ContextVar("number of blocks around the calling code", default=0)
@@ -16,7 +16,7 @@ is_paused = paused.get
 
 
 class no_grad(ContextDecorator):  # noqa: N801  # as in PyTorch
-    """A block in which operations are not recorded, for evaluation; also a decorator, `@no_grad()`.
+    """A block in which operations are not recorded; `@no_grad()` decorates an ordinary function.
 
     Each thread and each asyncio task has blocks of its own; a task that is started inside a block
     should also end there. Inside, `p -= 0.1 * p.grad` changes the number of a parameter in place.
@@ -38,8 +38,8 @@ class no_grad(ContextDecorator):  # noqa: N801  # as in PyTorch
 
     def __call__(self, function: F) -> F:
         """The function, made to run in such a block; not one that runs in several parts."""
-        in_parts = inspect.isgeneratorfunction, inspect.isasyncgenfunction
-        if any(kind(function) for kind in (*in_parts, inspect.iscoroutinefunction)):
+        code = getattr(function, "__code__", None)  # a partial has none
+        if code and code.co_flags & IN_PARTS:
             raise TypeError(
                 f"@no_grad() expects an ordinary function, got {function.__name__}, a generator or "
                 "async function: write `with no_grad():` inside it, where nothing yields or waits"

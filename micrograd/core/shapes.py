@@ -1,7 +1,5 @@
 """Shapes of numbers, nested lists and arrays, which distinguish one example from a batch.
 
-Data of other libraries enters through `plain`, and messages about data end with `fix_of`.
-
 Only the number of axes counts, never the size: a list of two numbers is always one example, never
 two examples of one number each.
 """
@@ -16,8 +14,8 @@ from typing import Any
 def plain(x: Any) -> Any:
     """A table or an array of another library (pandas, PyTorch), or an np.matrix, as an ndarray.
 
-    Such objects may iterate over column names, index by label, or keep two axes in every row.
-    Anything else is returned as it is, also NumPy's arrays; an array without axes is its element.
+    Such objects may iterate over column names, index by label, or keep two axes in every row. An
+    array without axes is its element; anything else is returned as it is.
     """
     kind = type(x)
     if not hasattr(kind, "__array__") or getattr(kind, "__array_ufunc__", True) is None:
@@ -49,11 +47,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 
 def flat(x: Any) -> list[Any]:
-    """All elements of a nested list or an array, row by row.
-
-    >>> flat([[1, 2], [3, 4]])
-    [1, 2, 3, 4]
-    """
+    """All elements of a nested list or an array, row by row."""
     x = plain(x)
     if hasattr(x, "tolist"):
         x = x.tolist()
@@ -66,9 +60,6 @@ def fix_of(label: Any, otherwise: str, classes: float = math.inf) -> str:
     """The end of a message about a label: the line that mends the data, or the fix for a number.
 
     `classes` is the number of classes; labels that count from 1 exceed it by one.
-
-    >>> fix_of("cat", "pass class indices")
-    'write names = sorted(set(y)); y = [names.index(label) for label in y]'
     """
     if isinstance(label, str):
         return "write names = sorted(set(y)); y = [names.index(label) for label in y]"
@@ -82,20 +73,12 @@ def fix_of(label: Any, otherwise: str, classes: float = math.inf) -> str:
 
 
 def without_nan(name: str, axes: int = 1) -> str:
-    """The line that leaves out the examples with NaN in X or y, for messages.
-
-    >>> without_nan("y")
-    'leave these examples out: keep = np.isfinite(y); X, y = X[keep], y[keep]'
-    """
+    """The line that leaves out the examples with NaN in X or y, for messages."""
     kept = f"np.isfinite({name})" + ".all(axis=1)" * (axes > 1)
     return f"leave these examples out: keep = {kept}; X, y = X[keep], y[keep]"
 
 
 def check_no_nan(name: str, x: Any) -> None:
     """Raises a ValueError if a number in x is NaN: the loss and its gradients would be NaN, too."""
-    if getattr(getattr(x, "dtype", None), "kind", "O") == "O":
-        has_nan = any(isinstance(number, float) and number != number for number in flat(x))
-    else:
-        has_nan = (x != x).any()
-    if has_nan:
+    if (x != x).any() if hasattr(x, "any") else any(number != number for number in flat(x)):
         raise ValueError(f"{name} has NaN: {without_nan(name, len(shape_of(x)))}")

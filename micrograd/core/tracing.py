@@ -2,8 +2,7 @@
 
 The engine never tests what kind of number it computes with. So the leaves can hold traced numbers,
 which have no value and only record. Running the operations of `engine.py` then records the forward
-pass, and running their closures records the backward pass. The result is one flat list of
-instructions (a Wengert list) for both, and no derivative rule is written twice.
+pass, and running their closures the backward pass, as one list of instructions (a Wengert list).
 
     >>> from micrograd.engine import Value
     >>> recording = Recording()
@@ -32,21 +31,15 @@ from micrograd.core.pause import paused
 
 
 class Instruction(NamedTuple):
-    """One step of a program: a primitive operation on the results of earlier steps.
+    """One step of a program: a primitive operation on the results of earlier steps."""
 
-    Attributes:
-        op: 'input', 'constant', or an operation: '+', '<', 'neg', 'exp', 'where', ...
-        operands: the places (indices in the list) of the instructions that compute the operands.
-        number: the value of a constant, or of an input at the time of recording.
-    """
-
-    op: str
-    operands: tuple[int, ...] = ()
-    number: Any = None
+    op: str  # 'input', 'constant', or an operation: '+', '<', 'neg', 'exp', 'where', ...
+    operands: tuple[int, ...] = ()  # the places in the list of the instructions that compute them
+    number: Any = None  # of a constant, or of an input at the time of recording
 
 
 class Recording:
-    """A growing list of instructions."""
+    """A growing list of `instructions`."""
 
     def __init__(self) -> None:
         self._steps: list[Instruction] = []
@@ -128,8 +121,8 @@ _CHOICE = (
 )
 _JUMPS = "its derivative is 0 except at jumps; compute it first and pass the result as an argument"
 _BOTH = (
-    "choose twice instead: for where(a & b, x, y) write where(a, where(b, x, y), y), and for "
-    "where(a | b, x, y) write where(a, x, where(b, x, y))"
+    "choose twice: for where(a & b, x, y), write where(a, where(b, x, y), y), and for "
+    "where(a | b, x, y), write where(a, x, where(b, x, y))"
 )
 _FUNCTION = "it would make a constant; use methods of Value, such as .exp() instead of math.exp"
 
@@ -137,8 +130,7 @@ _FUNCTION = "it would make a constant; use methods of Value, such as .exp() inst
 class Traced:
     """A number or a condition without a value: it records how it is computed.
 
-    >>> recording = Recording()
-    >>> x = recording.input(3.0)
+    >>> x = Recording().input(3.0)
     >>> (x < 4).where(x, 4), x.take([1.0, 2.0])
     (Traced(where of 2, 0, 3), Traced(take of 0, 5, 6))
     """
@@ -185,11 +177,7 @@ class Traced:
 
     def take(self, table: Sequence[Any]) -> Any:
         """`table[self]`; a Value if the table contains Values, a row if it contains rows."""
-        if not len(table):
-            raise IndexError("take expects a table with at least one entry, got an empty one")
         if all(hasattr(entry, "__len__") for entry in table):
-            if len(lengths := set(map(len, table))) > 1:
-                raise ValueError(f"take expects rows of equal length, got {sorted(lengths)}")
             return [self.take(column) for column in zip(*table, strict=True)]
         if not any(isinstance(entry, Node) for entry in table):
             return self.recording.record("take", self, *table)
@@ -209,8 +197,7 @@ class Traced:
     __float__, __int__ = _refuses("float()", _FUNCTION), _refuses("int()", _FUNCTION)
     __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refuses("%", _JUMPS)
     __floordiv__ = __rfloordiv__ = _refuses("//", _JUMPS)
-    __and__ = __rand__ = _refuses("&", _BOTH)
-    __or__ = __ror__ = _refuses("|", _BOTH)
+    __and__ = __rand__ = __or__ = __ror__ = _refuses("& and |", _BOTH)
     __round__ = __trunc__ = __floor__ = __ceil__ = _refuses("rounding", _JUMPS)
     __index__ = _refuses("use as an index", "use take(table, index)")
     __hash__ = object.__hash__
@@ -227,13 +214,7 @@ numbers.Number.register(Traced)  # so that the data of a Value may be traced
 
 @contextmanager
 def resumed() -> Iterator[None]:
-    """A block in which operations are recorded, even inside `no_grad()`.
-
-    >>> from micrograd.engine import Value, no_grad
-    >>> with no_grad(), resumed():
-    ...     (-Value(2.0))._op
-    'neg'
-    """
+    """A block in which operations are recorded, even inside `no_grad()`."""
     before = paused.get()
     paused.set(0)
     try:
@@ -243,7 +224,7 @@ def resumed() -> Iterator[None]:
 
 
 def take(table: Any, index: Any) -> Any:
-    """`table[index]` for 0 <= index < len(table); a traced index must have `.take(table)`.
+    """`table[index]` for 0 <= index < len(table), also for a traced index.
 
     Raises IndexError if the index is out of range (negative ones do not count from the end), and
     TypeError if it is not an integer.

@@ -1,10 +1,9 @@
 """A page that steps through a graph, forward and backward.
 
-`explain(loss)` displays a page in a notebook or saves it as a single file. It shows the formula and
-the graph, and steps through the forward pass node by node and through the backward pass closure by
-closure. On the page you can change the leaves, nudge them, predict numbers, try out the classic
-mistakes, and take steps of gradient descent. The page computes with the rules that `pieces.py`
-records from the closures; text, styles and scripts are in the files beside this one.
+`explain(loss)` shows the formula and the graph, and steps through the forward pass node by node and
+through the backward pass closure by closure. On the page you can change the leaves, nudge them,
+predict numbers, try out the classic mistakes, and take steps of gradient descent. It computes with
+the rules that `pieces.py` records from the closures.
 
     >>> x, w = Value(2.0, label="x"), Value(-3.0, label="w")
     >>> explain((x * w).tanh(), title="A product and its tanh")
@@ -17,7 +16,7 @@ import inspect
 import math
 import os
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -26,16 +25,17 @@ from micrograd.draw.calls import is_called
 from micrograd.draw.foreign import as_ours
 from micrograd.draw.formulas import sign
 from micrograd.draw.graph import graph
+from micrograd.draw.hierarchy import LEVELS, LOWERED, Hierarchy
+from micrograd.draw.parts import Part
 from micrograd.draw.records import Graph
 from micrograd.engine import Value
-from micrograd.pages.boxes import boxes_of
 from micrograd.pages.page import Page
 from micrograd.pages.pieces import recorded_rules
 from micrograd.pages.texts import texts_of
 
 LARGEST = 50_000  # nodes
 LARGE = 100  # nodes: fewer are called by their formulas
-UNFOLDED = 400  # nodes: the most that are drawn at once, if the reader asks for all
+UNFOLDED = 400  # cards: the most that are drawn at once, if the reader asks for all
 KINDS = {"input": "i", "parameter": "p", "constant": "c", "operation": "o", "result": "r"}
 
 
@@ -51,24 +51,19 @@ def explain(
 ) -> Page:
     """A page that steps through the forward pass, the seed and the backward pass of a graph.
 
-    It needs no internet connection, server or installation: you can send the file by email. The
-    page runs the forward pass again from the current leaves, with gradients starting at 0; the
-    graph itself does not change. All leaves can be changed, except those that lead to a
-    user-defined operation, whose forward pass is not recorded. Large graphs open folded into
-    neurons and layers.
+    It needs no internet connection, server or installation. The page runs the forward pass again
+    from the current leaves; the graph itself does not change. All leaves can be changed, except
+    those that lead to a user-defined operation, whose forward pass is not recorded. Large graphs
+    open folded into neurons and layers.
 
-    To embed the saved file in a site of your own, add #embed, which leaves out the title, the tools
-    and the drawer:
-
-        <iframe src="neuron.html#embed" title="A neuron" style="width: 100%; height: 720px">
-        </iframe>
+    A site of your own can embed the saved file: <iframe src="neuron.html#embed"></iframe> leaves
+    out the title, the tools and the drawer.
 
     Args:
         loss: the result to start from. It may be a Value of another engine, if that tells its local
             derivatives (see `micrograd/draw/foreign.py`).
-        names: where to look for names, usually `locals()`; see `micrograd.draw.graph.graph`. A node
-            without a name is called by its formula, such as x₁w₁, if that is short; otherwise by
-            its operation: sum, sum₂, ...
+        names: where to look for names, usually `locals()`. A node without a name is called by its
+            formula, such as x₁w₁, if that is short; otherwise by its operation: sum, sum₂, ...
         title: title of the page and of the browser window.
         level: what is unfolded at first: 'op', 'neuron' or 'layer'; by default as much as fits
             into 25 cards. Or a depth, or the name of a part: of a function, if the program was run
@@ -76,28 +71,21 @@ def explain(
         rankdir: direction of the graph, 'LR' (to the right) or 'TB' (downwards).
         parameters: leaves that are parameters although no module in `names` owns them.
         language: the language of the page, a column of `pages/texts.toml`.
-        texts: a TOML file of your own, whose texts replace those of the page; see
-            `pages/texts.py`.
+        texts: a TOML file of your own, whose texts replace those of the page.
 
     Raises:
         TypeError: the loss is not a Value.
         ValueError: the graph has more than 50,000 nodes or a cycle, or was not recorded because of
-            `no_grad()`; an engine does not tell its local derivatives; the level, the direction or
-            the language is unknown.
-
-    >>> a, b = Value(2.0), Value(3.0)
-    >>> page = explain(a * b, names={"a": a, "b": b})
+            `no_grad()`; an engine does not tell its local derivatives; an argument is unknown.
     """
     if rankdir not in ("LR", "TB"):
         raise ValueError(f"rankdir {rankdir!r} is not 'LR' (to the right) or 'TB' (downwards)")
     loss, names, parameters = as_ours(loss, names, parameters)
     drawn = graph(loss, names=names, parameters=list(parameters))
     n = len(drawn.nodes)
-    most, fix = LARGEST, "explain the loss of fewer examples"
-    if level == "op":
-        most, fix = UNFOLDED, "leave the level out, and unfold on the page what you want to see"
-    if n > most:
-        raise ValueError(f"expected a graph of at most {most:,} nodes, got {n:,}: {fix}")
+    if n > LARGEST:
+        fix = "explain the loss of fewer examples"
+        raise ValueError(f"expected a graph of at most {LARGEST:,} nodes, got {n:,}: {fix}")
     words = texts_of(language, own=texts)
 
     def film(dark: bool) -> bytes:
@@ -105,7 +93,7 @@ def explain(
 
         return backward_film(loss, names, rankdir, dark=dark)
 
-    own, example = _graph_data(loss, drawn, words, level), _example()
+    own, example = _graph_data(loss, drawn, words, level), _example(words)
     code = {**example.pop("code"), **own.pop("code")}
     data = {"graph": own, "example": example, "code": code, "down": rankdir == "TB"}
     about = f"page of {n} node{'s' * (n != 1)}"
@@ -113,10 +101,7 @@ def explain(
 
 
 def _graph_data(
-    loss: Value,
-    drawn: Graph,
-    words: Mapping[str, str] | None = None,
-    level: str | int | None = None,
+    loss: Value, drawn: Graph, words: Mapping[str, str], level: str | int | None = None
 ) -> dict[str, Any]:
     # What the page needs to know about a graph.
     nodes = drawn.nodes
@@ -158,12 +143,78 @@ def _code(order: Iterable[Value]) -> dict[str, str]:
     return found
 
 
-def _example() -> dict[str, Any]:
+def _example(words: Mapping[str, str]) -> dict[str, Any]:
     # A graph on which each mistake makes a difference: a and q are used more than once.
-    a = Value(3.0, label="a")
-    p = a * a
-    q = p + a
-    m = p * q
-    r = m + q
-    named = {"a": a, "p": p, "q": q, "m": m, "r": r}
-    return _graph_data(r, graph(r, names=named))
+    a = Value(3.0)
+    q = (p := a * a) + a
+    r = (m := p * q) + q
+    return _graph_data(r, graph(r, names={"a": a, "p": p, "q": q, "m": m, "r": r}), words)
+
+
+# ---- The boxes in which a large graph is shown; `draw/hierarchy.py` makes them
+
+
+def boxes_of(
+    drawn: Graph, level: str | int | None, words: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], list[int], dict[int, str], list[int]]:
+    """The boxes of a graph, and the innermost box of each node.
+
+    Returns:
+        A list of boxes, each after its parent, with `label`, `kind`, `about` (a short description)
+        and `parent`, the index of the box around it or -1; a long stack also has `members`, which
+        are shown one at a time, and `at`, the first to show. If only the inside of a box may be
+        shown, the last two are what is before it and after it. Then the index of the innermost box
+        of each node, or -1; names for nodes that have none; and the boxes that are open at first.
+    """
+    tree = Hierarchy(drawn)
+    label_of = dict(tree.label_of)
+    for part in reversed(tree.parts):  # an outer box names its outputs last
+        is_layer = part.kind == "call" and part.level and part.has_boxes
+        is_named = part.kind not in ("leaves", "part", "vector") and not is_layer
+        mine = sorted(tree.outputs[part]) if is_named else []
+        for k, i in enumerate(mine, 1):
+            label_of[i] = part.label + (f"[{k}]" if len(mine) > 1 else "")
+    states = {i: name for part in (tree.root, *tree.parts) for i, name in _states(tree, part)}
+    label_of |= states
+    for root in tree.results[:1]:
+        around = [part.kind for part in tree.box_of[root].path()]
+        is_loss = tree.is_called or "call" not in around
+        if tree.parts and drawn.values[1:] and is_loss and root not in states:
+            label_of[root] = "loss"
+
+    def told(text: str) -> str:
+        # "10 examples" or "vector of 3" in the language of the page
+        number, _, thing = text.replace("vector of ", "").partition(" ")
+        key = "box.vector" if text.startswith("vector") else f"box.{thing}"
+        return words[key].format(n=number) if key in words else text
+
+    boxes: list[dict[str, Any]] = []
+    for part in tree.parts:
+        about = " · ".join(map(told, part.about.split(" · ")))
+        parent = part.parent.index if part.parent else -1
+        label = told(part.label) if part.kind == "leaves" else part.label
+        box = {"label": label, "kind": part.kind, "about": about, "parent": parent}
+        if part.is_paged:
+            inside = [inner.index for inner in part.parts]
+            box |= {"members": inside, "at": inside[0]}
+        boxes.append(box)
+    for key in ("box.before", "box.after") if level not in LEVELS else ():
+        boxes.append({"label": words[key], "kind": "outside", "about": "", "parent": -1})
+    opened = tree.opened(level)
+    if level in LEVELS and len(tree.view(opened).nodes) > UNFOLDED:
+        opened = tree.first_view()
+    return boxes, [box.index for box in tree.box_of], label_of, sorted(box.index for box in opened)
+
+
+def _states(tree: Hierarchy, part: Part) -> Iterator[tuple[int, str]]:
+    # What a loop computes from its own last value, by the name of the leaf with which it began: the
+    # first step makes position₁ of position.
+    outputs = [tree.outputs[step] for step in part.parts if step.kind == "step"]
+    for node in outputs[0] if outputs else ():
+        for k, leaf in enumerate(tree.operands[node]):
+            chain = [node]
+            for some in outputs[1:]:
+                chain += [i for i in some if tree.operands[i][k : k + 1] == (chain[-1],)][:1]
+            name = tree.drawn.nodes[leaf].label
+            if name and len(chain) > 1:
+                yield from ((i, name + str(n).translate(LOWERED)) for n, i in enumerate(chain, 1))

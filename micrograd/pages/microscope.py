@@ -14,7 +14,7 @@ page also shows gradients, takes training steps, and invents texts.
     <a page on a model of 9 parameters: .show() opens it, .save('page.html') writes it>
 
 The model is recorded once, forward and backward, as a table of instructions (`compiler/fuse.py`)
-for the longest text; shorter ones are padded with positions of weight 0. The page interprets it.
+for the longest text; shorter ones are padded with positions of weight 0.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ from micrograd.engine import Value, topological_order
 from micrograd.losses import cross_entropy
 from micrograd.optim import Adam, Optimizer
 from micrograd.pages.page import Page
-from micrograd.pages.pieces import as_number
-from micrograd.pages.updates import recorded_update, state_of
+from micrograd.pages.pieces import as_number, recorded_update, state_of
 
 
 def microscope(
@@ -65,16 +64,13 @@ def microscope(
         untrained: the weights before training, to which a reader can go back.
         title: title of the page and of the browser window.
         language: the language of the page, a column of `pages/texts.toml`.
-
-    Raises:
-        TraceError, ValueError: the model branches on a number; an argument is not as described.
     """
-    parameters, ends = model.parameters(), len(tokens) - 1
+    parameters = model.parameters()
     known = {token: i for i, token in enumerate(tokens)}
-    codes = [[known.get(token, ends) for token in text] for text in texts]
-    for text, code in zip(texts, codes, strict=True):
-        if not code or ends in code:
+    for text in texts:
+        if not text or {*text} - {*tokens[:-1]}:
             raise ValueError(f"expected texts of {[*tokens][:-1]}, got {text!r}: add its tokens")
+    codes = [[known[token] for token in text] for text in texts]
     optimizer = optimizer or Adam(parameters, lr=0.01)
     weights = [float(innermost(p.data)) for p in parameters]
     before = weights if untrained is None else untrained

@@ -23,12 +23,16 @@ EXPORT = re.compile(r"^export (?=const|let|class|function|async)", re.MULTILINE)
 # A comment that begins a line, up to the next; or that ends one, if no string can end after it.
 COMMENT = re.compile(r"""^[ ]*(?://.*|/\*[\s\S]*?\*/)\n|[ ]+// [^"'`\n]*$""", re.MULTILINE)
 
-# What a page may do: run its own scripts, apply its own styles, and show pictures that it made
-# itself. It cannot fetch anything, or evaluate text as code.
+# A page may run its own scripts and styles, and show pictures that it made itself; nothing else.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
+
+FIXED = {**tokens.SIZES, **tokens.SPEEDS, "sans": tokens.SANS, "mono": tokens.MONO}
+TOKENS = f""":root {{\n{tokens.css({**tokens.LIGHT, **FIXED})}\n}}
+@media screen and (prefers-color-scheme: dark) {{
+:root:not(.on-paper) {{\n{tokens.css(tokens.DARK)}\n}}\n}}"""
 
 
 def html_page(
@@ -41,44 +45,44 @@ def html_page(
 ) -> str:
     """The page NAME.html with its placeholders {{key}} filled in.
 
-    Every page has the tokens of `draw/tokens.py` that it uses as CSS variables, then
-    shared/base.css and NAME.css; and a script. What a script or a style imports is joined before
-    it, without the lines of import and export, so no two modules of a page may have the same name
-    at the top level. Comments are left out.
+    Every page has the tokens of `draw/tokens.py` as CSS variables, then shared/base.css and
+    NAME.css; and a script. What a script or a style imports is joined before it, so no two modules
+    of a page may have the same name at the top level. Comments are left out.
 
-    A placeholder with a dot, {{tool.try}}, is a text of texts.toml. It may also be in a string of a
-    script, where "{{word.*}}" is the JSON of all texts that begin with `word.`, by the rest of
-    their keys; in HTML, `x` in the text becomes a key of the keyboard. {{head}}, {{scripts}} and
-    {{transport}} are files of HTML in shared/.
-
-    Args:
-        name: name of the page's .html and .css files, without the ending.
-        script: name of the .js file with which the page starts; empty for a page without scripts.
-        folder: where to look for files first, for a page that is not part of the package.
-        language: a column of texts.toml.
-        texts: a file whose texts replace those of texts.toml.
-        contents: the text for each of the other placeholders.
+    A placeholder with a dot, {{tool.try}}, is a text of texts.toml, also in a string of a script,
+    where "{{word.*}}" is the JSON of all texts that begin with `word.`; in HTML, `x` in the text
+    becomes a key of the keyboard. {{head}}, {{scripts}} and {{transport}} are files in shared/.
+    `contents` fills the other placeholders. `script` is the name of the .js file with which the
+    page starts, if any. Files are first looked for in `folder`.
 
     >>> html_page("report", title="A page", body="")[:15]
     '<!doctype html>'
     """
     words = texts_of(language, own=texts)
+
+    def in_script(gap: re.Match[str]) -> str:  # for a place inside "..." or `...`
+        word, star, _ = gap[1].partition("*")
+        some = {key.removeprefix(word): x for key, x in words.items() if key.startswith(word)}
+        text = json.dumps(some, ensure_ascii=False, separators=(",", ":")) if star else words[word]
+        text = json.dumps(text, ensure_ascii=False)[1:-1].replace("<", "\\u003c")
+        return text.replace("`", "\\u0060").replace("${", "\\u0024{")
+
     js = _joined(f"{script}.js", folder) if script else ""
     parts = {
         "policy": POLICY,
         "language": language,
-        "css": f"{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}",
-        "js": re.sub(TEXT, lambda gap: _in_script(_text(words, gap[1])), js),
+        "css": f"{TOKENS}\n{_joined('shared/base.css')}{_joined(f'{name}.css', folder)}",
+        "js": re.sub(TEXT, in_script, js),
         **contents,
     }
-    parts["css"] = f"{_tokens(' '.join(parts.values()))}\n{parts['css']}"
     page = re.sub(SHARED, lambda gap: _file(f"shared/{gap[1]}.html"), _file(f"{name}.html", folder))
 
-    def filled(gap: re.Match[str]) -> str:
-        return _in_html(words[gap[1]]) if "." in gap[1] else parts[gap[1]]
+    def in_html(gap: re.Match[str]) -> str:
+        text = words[gap[1]] if "." in gap[1] else ""
+        return re.sub(r"`(.*?)`", r"<kbd>\1</kbd>", html.escape(text)) or parts[gap[1]]
 
     # A single pass, so that a title such as {{js}} is not itself replaced.
-    return re.sub(r"\{\{([\w.]+)\}\}", filled, page)
+    return re.sub(r"\{\{([\w.]+)\}\}", in_html, page)
 
 
 def _joined(first: str, folder: Path | None = None) -> str:
@@ -96,25 +100,7 @@ def _joined(first: str, folder: Path | None = None) -> str:
     return "\n".join(texts.values()) + "\n"
 
 
-def _text(words: Mapping[str, str], key: str) -> str:
-    if not key.endswith("*"):
-        return words[key]
-    begin = key[:-1]
-    some = {k.removeprefix(begin): x for k, x in words.items() if k.startswith(begin)}
-    return json.dumps(some, ensure_ascii=False, separators=(",", ":"))
-
-
-def _in_html(text: str) -> str:
-    return re.sub(r"`(.*?)`", r"<kbd>\1</kbd>", html.escape(text))
-
-
-def _in_script(text: str) -> str:
-    # For a place inside "..." or `...`.
-    text = json.dumps(text, ensure_ascii=False)[1:-1].replace("<", "\\u003c")
-    return text.replace("`", "\\u0060").replace("${", "\\u0024{")
-
-
-def as_json(data: Any) -> str:
+def as_json(data: object) -> str:
     r"""The data as JSON for a script element, in which no text can end the element.
 
     >>> as_json({"label": "</script>"})
@@ -133,20 +119,6 @@ def _file(name: str, folder: Path | None = None) -> str:
     return re.sub(r"^(?:  )+", lambda gap: "\t" * (len(gap[0]) // 2), text, flags=re.MULTILINE)
 
 
-def _tokens(text: str) -> str:
-    # Those that the text of a page names, or the beginning of their names, as in `class-${k}`.
-    named = set(re.findall(r"""(?:--|["'`])([a-z][\w-]*)""", text))
-
-    def css(some: Mapping[str, str]) -> str:
-        used = {k: x for k, x in some.items() if {k, re.sub(r"\d+$", "", k)} & named}
-        return tokens.css(used)
-
-    fixed = {**tokens.SIZES, **tokens.SPEEDS, "sans": tokens.SANS, "mono": tokens.MONO}
-    light = f":root {{\n{css({**tokens.LIGHT, **fixed})}\n}}"
-    dark = f":root:not(.on-paper) {{\n{css(tokens.DARK)}\n}}"
-    return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}"
-
-
 class Page:
     """An HTML page: a notebook displays it, `.show()` opens it, `.save(path)` writes it.
 
@@ -156,16 +128,10 @@ class Page:
         about: a few words for its repr.
         height: height of its frame in a notebook, in pixels.
         title: title of the page; by default the text NAME.title.
-        language: a column of texts.toml.
-        texts: a file whose texts replace those of texts.toml.
-        layout: name of the .html and .css files.
         film: makes the .gif, on a dark background if called with True.
 
     Attributes:
         html: the page, a self-contained HTML document.
-
-    >>> Page("recorded", {"run": {}}, "an empty run", 700, layout="playground")
-    <an empty run: .show() opens it, .save('page.html') writes it>
     """
 
     def __init__(
@@ -189,10 +155,7 @@ class Page:
         """Writes the page, completely or not at all, and returns its path; any browser opens it.
 
         A page of `explain` or of a recorded run can also be saved as a .gif: a film, on a dark
-        background if `dark` is true. A page follows the reader's settings.
-
-        Raises:
-            ValueError: the path has another ending, or the graph is too large for a film.
+        background if `dark` is true.
         """
         kind = ending_of(path, (*(["gif"] if self._film else []), "html", "htm"))
         page = self.html.encode(errors="replace")
@@ -205,11 +168,9 @@ class Page:
 
     def _repr_html_(self) -> str:
         # In an iframe, which keeps the page's styles apart from those of the notebook.
-        return (
-            f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts allow-downloads" '
-            f'title="{self._title}" style="width: 100%; height: {self._height}px; border: 0">'
-            "</iframe>"
-        )
+        style = f"width: 100%; height: {self._height}px; border: 0"
+        allowed = f'title="{self._title}" style="{style}" sandbox="allow-scripts allow-downloads"'
+        return f'<iframe {allowed} srcdoc="{html.escape(self.html)}"></iframe>'
 
     def __repr__(self) -> str:
         return f"<{self._about}: .show() opens it, .save('page.html') writes it>"

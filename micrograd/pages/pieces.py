@@ -3,7 +3,7 @@
 A page computes forward and backward passes itself, but contains no derivative rule. So each
 operation and its closure run here once, on traced numbers, and the formulas that they compute
 become its rule. `recorded_rules` records the graph of a result; `piece` records the graph that a
-function builds, as one of several that a page joins, such as each neuron of a network and its loss.
+function builds, which a page joins with others, such as each neuron of a network and its loss.
 
     >>> x, w = Value(3.0), Value(2.0)
     >>> recorded_rules(x * w)["rules"]
@@ -14,22 +14,25 @@ function builds, as one of several that a page joins, such as each neuron of a n
 
 A formula is a number, a name, or a list of an operation and its operands. The names are x0, x1, ...
 for the data of the operands, y for the data of the node itself, and g for its gradient. A rule has
-the formula of the forward pass, and for each operand its share: the contribution that is added to
-its gradient.
+the formula of the forward pass, and for each operand its share: what is added to its gradient.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from micrograd.core.node import innermost
+from micrograd.core.numbers import Number
 from micrograd.core.pause import is_paused
 from micrograd.core.shapes import flat
 from micrograd.core.tracing import Recording, Traced, resumed
 from micrograd.derivatives import again, contributions, is_own_operation, local_derivatives
 from micrograd.engine import Value, topological_order
+from micrograd.optim import SGD, Adam, AdamW, Optimizer
 
 Formula = Any  # a float, a name, or a list [op, formula, ...]
 Rule = dict[str, Any]
@@ -44,13 +47,6 @@ def recorded_rules(root: Value) -> dict[str, Any]:
         order, each a list of the index of its rule and the indices of its operands, or [-1] for a
         leaf; and `leaves`, the data of each leaf and of each result of a user-defined operation.
 
-    Raises:
-        ValueError: the graph has a cycle, `root` was computed under `no_grad()`, the call is inside
-            `no_grad()`, or the closure of a user-defined operation uses = instead of +=.
-
-    >>> recorded = recorded_rules(Value(3.0) * Value(2.0))
-    >>> recorded["nodes"], recorded["leaves"]
-    ([[-1], [-1], [0, 0, 1]], {0: 3.0, 1: 2.0})
     """
     if is_paused() or (not root.requires_grad and not root.is_constant):
         raise ValueError("no_grad() does not record a graph: record the rules outside no_grad()")
@@ -68,7 +64,11 @@ def recorded_rules(root: Value) -> dict[str, Any]:
         key: Any = (value._op, *map(operands.index, operands)) if known else i
         if operands and key not in index:
             index[key] = len(rules)
-            rules.append(_rule_of(*key) if known else _constant_rule(value))
+            # How a user-defined operation computes is unknown, so its derivatives are constants.
+            local = () if known else map(innermost, local_derivatives(value))
+            shares = [["*", as_number(d), "g"] for d in local]
+            constants = {"op": str(value._op), "forward": None, "shares": shares}
+            rules.append(_rule_of(*key) if known else constants)
         nodes.append([index.get(key, -1), *operands])
     return {"rules": rules, "nodes": nodes, "leaves": leaves}
 
@@ -79,51 +79,38 @@ def piece(
     """The graph that a function builds from its inputs and parameters.
 
     The function is called with traced numbers, and each instruction that it records is a node. So a
-    page also correctly computes what is missing from the graph of a single example: detached
-    numbers, and choices made by `where`. They receive no gradient, but formulas may use them.
+    page also computes what is missing from the graph of a single example: detached numbers, and
+    choices made by `where`. They receive no gradient, but formulas may use them.
 
-    Args:
-        function: takes Values and returns a Value or a list of them.
-        inputs: the number of Values that it takes.
-        parameters: leaves that the function uses; they are leaves of the piece too.
-
-    Returns:
-        A dict of `rules`, `nodes` and `leaves` as in `recorded_rules`, and of the nodes that are
-        `inputs`, `parameters` and `outputs`.
-
-    Raises:
-        TypeError: the function does not return Values that depend on its inputs or parameters.
-        ValueError: an operation returns the data of its operand, so the two have one place.
-        TraceError: the function branches on an input, as `if x > 0` does.
+    `inputs` is the number of Values that it takes, `parameters` are leaves that it uses. The result
+    is a dict of `rules`, `nodes` and `leaves` as in `recorded_rules`, and of the nodes that are
+    `inputs`, `parameters` and `outputs`.
     """
     recording = Recording()
     given = [Value(recording.input(0.0)) for _ in range(inputs)]
     before = [p.data for p in parameters]
-    with resumed():
-        try:
-            for p in parameters:
-                p.data = recording.input(innermost(p.data))
+    try:
+        for p in parameters:
+            p.data = recording.input(innermost(p.data))
+        with resumed():
             outputs = flat(function(*given))
-            return _recorded_piece(recording, [*given, *parameters], outputs) | {
-                "inputs": list(range(inputs)),
-                "parameters": list(range(inputs, inputs + len(parameters))),
-                "outputs": [output.data.place for output in outputs],
-            }
-        finally:
-            for p, number in zip(parameters, before, strict=True):
-                p.data = number
+            nodes = _recorded_piece(recording, [*given, *parameters], outputs)
+    finally:
+        for p, number in zip(parameters, before, strict=True):
+            p.data = number
+    return nodes | {
+        "inputs": list(range(inputs)),
+        "parameters": list(range(inputs, inputs + len(parameters))),
+        "outputs": [output.data.place for output in outputs],
+    }
 
 
-def as_number(x: Any) -> Any:
-    """The number for JSON, which has no infinities and no NaN: these become strings.
-
-    >>> as_number(2), as_number(float("-inf"))
-    (2.0, '-Infinity')
-    """
-    x = float(x)
-    if math.isnan(x):
-        return "NaN"
-    return x if math.isfinite(x) else f"{'-' * (x < 0)}Infinity"
+def as_number(x: Number) -> float | str:
+    """The number for JSON, which has no infinities and no NaN: these become strings."""
+    number = float(x)
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else f"{'-' * (number < 0)}Infinity"
 
 
 def _recorded_piece(
@@ -131,16 +118,11 @@ def _recorded_piece(
 ) -> dict[str, Any]:
     for output in outputs:
         if not (isinstance(output, Value) and isinstance(output.data, Traced)):
-            raise TypeError(
-                f"expected a function that returns Values computed from its inputs, got "
-                f"{output!r:.40}: compute with the Values that it is given, without .data"
-            )
+            fix = "compute with the Values that it is given, without .data"
+            raise TypeError(f"expected Values computed from the inputs, got {output!r:.40}: {fix}")
     # The Value whose closure is the rule of each node. Detached numbers have none.
     values = [*given, *(v for v in topological_order(*outputs) if v._prev)]
-    values = [value for value in values if isinstance(value.data, Traced)]
-    value_at = {value.data.place: value for value in values}
-    if len(value_at) < len(values):
-        raise ValueError("an operation returns the data of its operand: multiply the data by 1")
+    value_at = {v.data.place: v for v in values if isinstance(v.data, Traced)}
     rules: list[Rule] = []
     nodes, leaves = [], {}
     forward = tuple(recording.instructions)
@@ -195,10 +177,8 @@ def _rule(
         for operand, share in zip(value._prev, contributions(value, upstream), strict=True):
             place = getattr(operand.data, "place", -1)
             if value_at.get(place) is operand:
-                traced = isinstance(share, Traced)
-                given.setdefault(place, []).append(
-                    formula(share.place) if traced else as_number(share)
-                )
+                told = formula(share.place) if isinstance(share, Traced) else as_number(share)
+                given.setdefault(place, []).append(told)
     for place, shares in given.items():
         operands += [place] * (len(shares) - operands.count(place))
     return {
@@ -208,8 +188,95 @@ def _rule(
     }
 
 
-def _constant_rule(value: Value) -> Rule:
-    # How a user-defined operation computes is unknown, so its local derivatives are constants.
-    local = [innermost(derivative) for derivative in local_derivatives(value, strict=True)]
-    shares = [["*", as_number(derivative), "g"] for derivative in local]
-    return {"op": str(value._op), "forward": None, "shares": shares}
+# ---- Optimizers: their update rules, recorded from their code, and their state
+
+
+def recorded_update(optimizer: Optimizer) -> dict[str, Any]:
+    """The rule by which an optimizer updates a parameter, with its momentum, betas and eps.
+
+    Returns:
+        A dict of `memory`, the names of what it keeps for each parameter; `steps`, formulas of
+        numbers and names: w and g for the parameter and its gradient, rate, decay, t for the number
+        of this step from 1, the names in `memory`, and v0, v1, ... for earlier formulas; and
+        `figures`, the results: d, the gradient with the decay; pulled, the parameter with the
+        decay; what it keeps; mean and root, m and the root of s corrected; next, the new parameter.
+
+    >>> recorded_update(SGD([Value(0.0)]))["steps"]  # g + decay w, then w - rate v1
+    [['*', 'decay', 'w'], ['+', 'g', 'v0'], ['*', 'rate', 'v1'], ['-', 'w', 'v2']]
+    """
+    recording = Recording()
+    called: dict[int, Any] = {}  # what the page calls the result of each instruction
+    memory: dict[str, list[Any]] = {}
+
+    def given(name: str) -> Traced:
+        number = _Setting(recording, recording.add("input", ()))
+        called[number.place] = name
+        return number
+
+    def state(name: str) -> list[Any]:
+        return memory.setdefault(name, [given(name)])
+
+    def first(op: str, operand: int) -> int:
+        return next(i for i, s in enumerate(steps) if s.op == op and s.operands[0] == operand)
+
+    p, g = SimpleNamespace(data=given("w")), given("g")
+    tracing: Any = copy.copy(optimizer)
+    tracing.lr, tracing.weight_decay = given("rate"), given("decay")
+    tracing._parameters = SimpleNamespace(state=state)
+    tracing._now = tracing._numbers(given("t"))
+    figures = {"d": tracing._decayed(p, g), "pulled": p.data}
+    tracing._update(0, p, figures["d"])
+    figures |= {"next": p.data} | {name: kept for name, [kept] in memory.items()}
+    places = {name: number.place for name, number in figures.items()}
+    steps = recording.instructions
+    if isinstance(optimizer, Adam):
+        places["mean"] = first("/", places["m"])
+        places["root"] = first("**", first("/", places["s"]))
+    formulas: list[Formula] = []
+    for i, step in enumerate(steps):
+        if step.operands:
+            formulas.append([step.op, *(called[place] for place in step.operands)])
+            called[i] = f"v{len(formulas) - 1}"
+        elif i not in called:
+            called[i] = as_number(step.number)
+    told = {name: called[place] for name, place in places.items()}
+    return {"memory": list(memory), "steps": formulas, "figures": told}
+
+
+def state_of(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
+    """The settings of an optimizer, the steps it has taken, and what it keeps of each parameter.
+
+    >>> state_of(SGD(p := [Value(0.0)], lr=0.1, momentum=0.9), p)
+    {'name': 'Momentum', 'rate': 0.1, 'decay': 0, 'step': 0, 'kept': {'v': [0.0]}}
+    """
+    name = type(optimizer).__name__
+    if type(optimizer) not in (SGD, Adam, AdamW) or getattr(optimizer, "nesterov", False):
+        raise ValueError(f"the page has SGD, Adam and AdamW, without nesterov, got {name}")
+    if set(optimizer.parameters) != set(parameters):
+        fix = f"pass {name}(model.parameters())"
+        raise ValueError(f"optimizer expects the parameters of the model: {fix}")
+    place = {p: i for i, p in enumerate(optimizer.parameters)}
+    memory = {kept: optimizer._state(kept) for kept in recorded_update(optimizer)["memory"]}
+    return {
+        "name": "Momentum" if "v" in memory else name,
+        "rate": optimizer.lr,
+        "decay": optimizer.weight_decay,
+        "step": optimizer.steps,
+        "kept": {of: [float(x[place[p]]) for p in parameters] for of, x in memory.items()},
+    }
+
+
+def call_of(optimizer: Optimizer) -> str:
+    """The call that makes such an optimizer, in both packages; lr and weight_decay are gaps."""
+    kept = {name: getattr(optimizer, name, None) for name in ("momentum", "betas", "eps")}
+    settings = {"lr": "{rate}", **kept, "weight_decay": "{decay}"}
+    given = ", ".join(f"{name}={setting}" for name, setting in settings.items() if setting)
+    return f"{type(optimizer).__name__}(model.parameters(), {given})"
+
+
+class _Setting(Traced):
+    # A setting that the page can change: the rule does not leave out a decay that may be 0.
+    __slots__ = ()
+
+    def __bool__(self) -> bool:  # type: ignore[override]
+        return True

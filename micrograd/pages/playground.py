@@ -1,17 +1,15 @@
 """The page on which a network learns while you watch.
 
 `playground()` makes a page that trains a small network on points in the plane. A reader can look at
-everything, down to one weight and its update, or one neuron and its operations. The page can start
-from a trained model and its data. `plot.animate` makes the same page for a recorded run, with
-playback controls instead of training.
+everything, down to one weight and its update, or one neuron and its operations. `plot.animate`
+makes the same page for a recorded run, with playback controls instead of training.
 
     >>> from micrograd.nn import MLP
     >>> playground(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [0, 1])
     <a page that trains 2-4-1 on 2 points: .show() opens it, .save('page.html') writes it>
 
 The page computes with recorded pieces: a step of a neuron's sum, each activation, each loss, or the
-whole model if it is not an MLP; and with the recorded update rule of each optimizer. It does not
-contain any rule of its own.
+whole model if it is not an MLP; and with the recorded update rule of each optimizer.
 """
 
 from __future__ import annotations
@@ -28,22 +26,16 @@ from micrograd.losses import binary_cross_entropy, cross_entropy, hinge, squared
 from micrograd.nn import ACTIVATIONS, MLP, Layer, Module, Neuron
 from micrograd.optim import SGD, Adam, AdamW, Optimizer
 from micrograd.pages.page import Page
-from micrograd.pages.pieces import piece
+from micrograd.pages.pieces import call_of, piece, recorded_update, state_of
 from micrograd.pages.points import columns, curve, examples
-from micrograd.pages.updates import call_of, recorded_update, state_of
 
 # What the page calls each loss, and how PyTorch computes it from all scores and labels y.
+IN_TORCH = "torch.nn.functional.{}(scores[:, 0], y.double())"
 KNOWN: dict[Callable[..., Value], tuple[str, str]] = {
-    binary_cross_entropy: (
-        "cross-entropy",
-        "torch.nn.functional.binary_cross_entropy_with_logits(scores[:, 0], y.double())",
-    ),
+    binary_cross_entropy: ("cross-entropy", IN_TORCH.format("binary_cross_entropy_with_logits")),
     cross_entropy: ("cross-entropy", "torch.nn.functional.cross_entropy(scores, y)"),
     hinge: ("hinge", "(1 - y * scores[:, 0]).relu().mean()"),
-    squared_error: (
-        "squared error",
-        "torch.nn.functional.mse_loss(scores[:, 0], y.double())",
-    ),
+    squared_error: ("squared error", IN_TORCH.format("mse_loss")),
 }
 
 
@@ -70,20 +62,12 @@ def playground(
             numbers to predict.
         loss: takes what the model returns and the label; by default `binary_cross_entropy` for one
             score, `cross_entropy` for several, `squared_error` for a curve. The page takes its mean
-            over the examples.
+            over the examples. Neither may branch on a number.
         names: names of the classes.
         optimizer: an SGD, Adam or AdamW, whose settings and moments the page starts from.
         title: title of the page and of the browser window.
         language: the language of the page, a column of `pages/texts.toml`.
-        texts: a TOML file of your own, whose texts replace those of the page; see
-            `pages/texts.py`.
-
-    Raises:
-        TypeError, ValueError: an argument is not as described.
-        TraceError: the model or the loss branches on a number, as `if x > 0` does.
-
-    >>> X, y = [[0.0, 1.0], [1.0, 0.0]], [-1, 1]
-    >>> page = playground(MLP(2, [4, 1]), X, y, loss=hinge, optimizer=None)
+        texts: a TOML file of your own, whose texts replace those of the page.
     """
     if not (model is None or callable(model)):
         raise TypeError(f"playground expects a model that can be called, got {model!r:.60}")
@@ -108,14 +92,16 @@ def playground(
     can_curve = outputs == 1 and (is_curve or "sizes" in shown)
     losses = dict.fromkeys([loss, *usual] if loss else usual)  # the given one first
     data = {
-        "pieces": _neuron_pieces(),
+        # a step of a neuron's sum, which begins with its bias; and its activations
+        "pieces": {"weighted": piece(lambda total, w, x: total + w * x, 3)}
+        | {name: piece(f, 1) for name, f in ACTIVATIONS.items()},
         "model": None if model is None else shown,
         "losses": [_loss(f, outputs, signs) for f in losses],
         "inputs": inputs,
-        "curve": _curve(loss if is_curve and loss else squared_error) if can_curve else None,
+        "curve": _loss(loss if is_curve and loss else squared_error, 0) if can_curve else None,
         "names": called,
         "examples": points or None,
-        "optimizer": optimizer and _optimizer(optimizer, parameters),
+        "optimizer": optimizer and state_of(optimizer, parameters),
         **_updates(optimizer),
     }
     sizes = "-".join(map(str, shown.get("sizes", ())))
@@ -124,18 +110,13 @@ def playground(
     return Page("playground", data, about, 860, title, language, texts)
 
 
-# ---- The model
-
-
 def _model(model: Any, parameters: Sequence[Value], inputs: int) -> dict[str, Any]:
     # The model as the page needs it: the sizes of an MLP, else what it computes.
     data: dict[str, Any] = {"weights": [float(innermost(p.data)) for p in parameters]}
     if (sizes := _sizes(model)) is not None:
         if sizes[0] != inputs:
-            raise ValueError(
-                "the page shows points in the plane, or a curve of numbers: for these X it expects "
-                f"a model of {inputs} inputs, got {sizes[0]}: build it with nin={inputs}"
-            )
+            expected = f"for these X, the page expects a model of {inputs} inputs"
+            raise ValueError(f"{expected}, got {sizes[0]}: build it with nin={inputs}")
         if inputs == 1 and sizes[-1] > 1:
             raise ValueError(f"a curve expects a model of 1 output, got {sizes[-1]}")
         activations = [layer.neurons[0].activation for layer in model.layers]
@@ -172,52 +153,25 @@ def _parameters(model: Any, inputs: int) -> list[Value]:
     return [v for v in first if v.is_leaf and not v.is_constant and v in used]
 
 
-def _neuron_pieces() -> dict[str, Any]:
-    # A step of a neuron's sum, which begins with its bias, and its activations.
-    weighted = piece(lambda total, w, x: total + w * x, 3)
-    return {"weighted": weighted, **{name: piece(f, 1) for name, f in ACTIVATIONS.items()}}
-
-
-# ---- The loss
-
-
-def _loss(loss: Callable[..., Value], outputs: int, signs: bool) -> dict[str, Any]:
+def _loss(loss: Callable[..., Value], outputs: int, signs: bool = False) -> dict[str, Any]:
     # With one output, the targets are 0 and 1 for cross-entropies and -1 and 1 for the hinge loss.
-    # For other losses they are like the labels in y, or -1 and 1 if there is no y.
+    # For other losses they are like the labels in y, or -1 and 1 if there is no y. Of a curve, the
+    # number to predict is an input of the piece.
     is_entropy = loss in (binary_cross_entropy, cross_entropy)
     doubled = outputs == 1 and (loss is hinge or (signs and not is_entropy))
-    targets = [-1, 1] if doubled else list(range(max(outputs, 2)))
+    targets = ([-1, 1] if doubled else list(range(max(outputs, 2)))) if outputs else []
 
     def behind(target: int) -> dict[str, Any]:
         return piece(lambda *z: loss(z[0] if outputs == 1 else list(z), target), outputs)
 
     is_squared = loss is squared_error and outputs == 1
-    return {
-        **_called(loss),
-        "targets": targets,
-        "threshold": sum(targets) / 2 if is_squared else 0.0,  # a score above it is class 1
-        "classes": [behind(target) for target in targets],
-    }
-
-
-def _curve(loss: Callable[..., Value]) -> dict[str, Any]:
-    # The number to predict is an input of the piece, and there are no classes to tell apart.
-    return {**_called(loss), "targets": [], "threshold": 0.0, "classes": [piece(loss, 2)]}
-
-
-def _called(loss: Callable[..., Value]) -> dict[str, str]:
     function = getattr(loss, "__name__", "<lambda>")
-    own = "your loss" if function == "<lambda>" else function
-    name, pytorch = KNOWN.get(loss, (own, ""))
-    return {"name": name, "function": function, "pytorch": pytorch}
-
-
-# ---- Optimizer
-
-
-def _optimizer(optimizer: Optimizer, parameters: Sequence[Value]) -> dict[str, Any]:
-    state = state_of(optimizer, parameters)
-    return state | {"name": "Momentum" if "v" in state["kept"] else type(optimizer).__name__}
+    name, pytorch = KNOWN.get(loss, ("your loss" if function == "<lambda>" else function, ""))
+    return {
+        **{"name": name, "function": function, "pytorch": pytorch, "targets": targets},
+        "threshold": sum(targets) / 2 if is_squared else 0.0,  # a score above it is class 1
+        "classes": [behind(target) for target in targets] if outputs else [piece(loss, 2)],
+    }
 
 
 def _updates(given: Optimizer | None) -> dict[str, Any]:

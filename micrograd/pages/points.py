@@ -16,15 +16,8 @@ def examples(
 ) -> tuple[list[list[float]], list[int], list[str]]:
     """Checked points, the index of the class of each, and a name for each class.
 
-    Args:
-        X: n points with two coordinates each; None if there are none.
-        y: n labels: 0 and 1, or -1 and 1, or 0, 1, ..., k - 1.
-        names: names of the classes; by default the labels.
-        which: ending of the names X and y in messages, such as "_validation".
-
-    Raises:
-        ValueError: the shapes or labels are not as described, a coordinate is not finite, or there
-            are more than 8 classes.
+    X has n points with two finite coordinates each; y has n labels: 0 and 1, or -1 and 1, or 0, 1,
+    ..., k - 1 for k <= 8 classes. Messages call them `X{which}` and `y{which}`.
 
     >>> examples([[0, 0], [1, 2]], [-1, 1])
     ([[0.0, 0.0], [1.0, 2.0]], [0, 1], ['-1', '1'])
@@ -35,15 +28,12 @@ def examples(
     if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
         raise ValueError(f"X{which} expects n points, shape (n, 2), got shape {shape}")
     if shape_of(y) != shape[:1]:
-        raise ValueError(
-            f"y{which} expects {shape[0]} labels, one for each point, got shape {shape_of(y)}: "
-            f"{fix_of(y, 'pass as many labels as points')}"
-        )
+        got = f"got shape {shape_of(y)}: {fix_of(y, 'pass as many labels as points')}"
+        raise ValueError(f"y{which} expects {shape[0]} labels, one for each point, {got}")
     points = [[float(c) for c in flat(x)] for x in plain(X)]
     if not all(map(math.isfinite, flat(points))):
-        raise ValueError(
-            f"X{which} expects finite coordinates, got NaN or infinity: {without_nan('X', 2)}"
-        )
+        fix = without_nan("X", 2)
+        raise ValueError(f"X{which} expects finite coordinates, got NaN or infinity: {fix}")
     known = set(labels)
     signs, shown = known <= {-1, 1}, sorted(known, key=str)[:5]
     if names is None:
@@ -59,11 +49,11 @@ def examples(
         raise ValueError(f"{most}, got {len(names)}")
     if not (signs and len(names) == 2) and not known <= set(range(len(names))):
         wrong = min(known - set(range(len(names))), key=str)
-        raise ValueError(
-            f"y{which} expects labels 0 and 1, or -1 and 1, or 0, 1, ..., k - 1 for k classes "
-            f"(at most {MOST_CLASSES}), got {shown}: "
-            f"{fix_of(wrong, 'pass class indices', len(names))}"
+        expected = (
+            f"labels 0 and 1, -1 and 1, or 0, 1, ..., k - 1 for k classes (at most {MOST_CLASSES})"
         )
+        fix = fix_of(wrong, "pass class indices", len(names))
+        raise ValueError(f"y{which} expects {expected}, got {shown}: {fix}")
     return points, [int(k > 0 if signs else k) for k in labels], names
 
 
@@ -74,10 +64,7 @@ def columns(X: Any) -> int:
 
 
 def curve(X: Any, y: Any) -> list[tuple[float, float]]:
-    """Each input with the number to predict for it.
-
-    Raises:
-        ValueError: there is not one number for each input, or one is not finite.
+    """Each input with the number to predict for it; all must be finite.
 
     >>> curve([[0.0], [1.0]], [0.5, 2])
     [(0.0, 0.5), (1.0, 2.0)]

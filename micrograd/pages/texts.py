@@ -7,21 +7,15 @@ A table is a TOML file. Each text has a key, and a line for each language:
     de = "{n}-mal noch einmal abspielen"
 
 {n} is a gap, which a value fills. `texts.toml` beside this file has the texts of the pages in this
-package; another language is one more line for each text, and `language=` chooses it.
-
-A file of your own (`texts=`, in the same format) replaces any of these texts, in any language. For
-what it leaves out, the texts of the package are used, in English if they lack the language:
+package; `language=` chooses a column. A file of your own (`texts=`, in the same format) replaces
+any of these texts, in any language; what it leaves out stays as it is, or English:
 
     explain(loss, texts="unterricht.toml", language="de").save("neuron.html")
-
-    >>> texts_of("en")["button.play"]
-    'Play'
 """
 
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from functools import lru_cache
 from importlib import resources
@@ -30,9 +24,6 @@ from pathlib import Path
 from typing import Any
 
 TABLE = resources.files("micrograd.pages") / "texts.toml"
-GAP = re.compile(r"\{\w+\}")
-
-Rows = dict[str, dict[str, str]]  # by key and language
 
 
 def texts_of(
@@ -40,21 +31,23 @@ def texts_of(
     table: Path | Traversable | None = None,
     own: str | os.PathLike[str] | None = None,
 ) -> dict[str, str]:
-    """All texts of a table in one language, by key.
+    """All texts of a table in one language, by key; by default of `texts.toml`.
 
-    Args:
-        language: a column of the table, such as 'en'.
-        table: the file; by default that of the pages.
-        own: a file whose texts replace those of the table; its other texts are left out.
-
-    Raises:
-        ValueError: a text has no such column, or the own file has none, or one of its texts has a
-            gap that the table's text does not have.
+    Those of the file `own` replace them. A ValueError tells of a text or a file that does not have
+    this language.
     """
     table = table or TABLE
     rows = _columns(table.read_text(encoding="utf-8"))
     if own is not None:
-        rows = _replaced(rows, Path(own), language, only=table is not TABLE)
+        mine = _columns(Path(own).read_text(encoding="utf-8"))
+        languages = sorted({name for columns in mine.values() for name in columns})
+        if language not in languages:
+            found = f"{', '.join(languages) or 'none'}: pass the language of its texts as language="
+            raise ValueError(f"{Path(own).name} expects texts in {language!r}, got {found}")
+        known = rows.keys() | _columns(TABLE.read_text(encoding="utf-8")).keys()
+        if table is not TABLE and (unknown := sorted(mine.keys() - known)):
+            raise ValueError(f"{Path(own).name} has {unknown[0]!r}, which is not used")
+        rows = {key: {language: c["en"], **c, **mine.get(key, {})} for key, c in rows.items()}
     lacking = [key for key, columns in rows.items() if language not in columns]
     if lacking:
         keys = ", ".join(lacking[:3])
@@ -62,32 +55,10 @@ def texts_of(
     return {key: columns[language].strip("\n") for key, columns in rows.items()}
 
 
-def _replaced(rows: Rows, path: Path, language: str, only: bool) -> Rows:
-    # The rows with the texts of one's own; where the language is missing, it gets the English text.
-    own = _columns(path.read_text(encoding="utf-8"))
-    languages = sorted({name for columns in own.values() for name in columns})
-    if language not in languages:
-        found = ", ".join(languages) or "none"
-        fix = "pass the language of its texts as language="
-        raise ValueError(f"{path.name} expects texts in {language!r}, got {found}: {fix}")
-    known = rows.keys() | _columns(TABLE.read_text(encoding="utf-8")).keys()
-    if only and (unknown := sorted(own.keys() - known)):  # one file may serve pages and the course
-        raise ValueError(f"{path.name} has {unknown[0]!r}, which is not used")
-    for key in own.keys() & rows.keys():
-        expected, got = (set(GAP.findall(x)) for x in (rows[key]["en"], own[key].get(language, "")))
-        if wrong := ", ".join(sorted(got - expected)):
-            usual = ", ".join(sorted(expected)) or "no gap"
-            fix = "write gaps as in English"
-            raise ValueError(f"{key} in {path.name} expects {usual}, got {wrong}: {fix}")
-    return {
-        key: {language: columns["en"], **columns, **own.get(key, {})}
-        for key, columns in rows.items()
-    }
-
-
 @lru_cache(maxsize=4)
-def _columns(text: str) -> Rows:
-    rows: Rows = {}
+def _columns(text: str) -> dict[str, dict[str, str]]:
+    # The columns of each text, by its key: those of [button.play] are a table in a table.
+    rows: dict[str, dict[str, str]] = {}
     tables: list[tuple[str, dict[str, Any]]] = [("", tomllib.loads(text))]
     for key, table in tables:  # the tables inside are added at the end
         for part, inner in table.items():

@@ -1,4 +1,4 @@
-// Optimizers: their update rules, as updates.py recorded them.
+// Optimizers: their update rules, as pieces.py recorded them.
 
 import {built, expression} from "../shared/program.js";
 
