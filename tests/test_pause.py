@@ -101,3 +101,18 @@ def test_a_decorated_function_is_paused_and_keeps_its_name():
     assert evaluate(2.0, times=3) == (False, 6.0)
     assert (evaluate.__name__, evaluate.__doc__) == ("evaluate", "Words.")
     assert is_recording()
+
+
+def test_what_runs_in_several_parts_is_refused():
+    def generator():
+        yield
+
+    async def coroutine():
+        pass
+
+    async def generates():
+        yield
+
+    for function in (generator, coroutine, generates):
+        with pytest.raises(TypeError, match=r"write `with no_grad\(\):` inside it"):
+            no_grad()(function)

@@ -94,8 +94,8 @@ LEGEND = "orange is positive, blue is negative; stronger means larger"
 
 
 def css(colours: Mapping[str, str]) -> str:
-    """Declarations of the colours as CSS variables, one for each line."""
-    return "\n".join(f"--{name}: {colour};" for name, colour in colours.items())
+    """Declarations of the colours as CSS variables."""
+    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
 
 def contrast(a: str, b: str) -> float:
