@@ -63,7 +63,7 @@ def test_a_gif_shows_validation_a_title_and_the_true_boundary(tmp_path):
     shift = [0.0]
 
     def run(**options):
-        history = plot.animate(lambda P: P[:, 0] - shift[0], X, Y, resolution=6, **options)
+        history = plot.animate(lambda P: P[:, 0] - shift[0], X, Y, **options)
         history.record(1.0, options.get("X_validation") and 0.5)
         return pictures(saved(history, tmp_path))[0]
 
@@ -82,7 +82,7 @@ def test_a_gif_shows_validation_a_title_and_the_true_boundary(tmp_path):
 
 @pytest.mark.slow
 def test_a_gif_shows_at_most_61_frames_the_first_and_the_last_among_them(tmp_path):
-    history = plot.animate(lambda P: P[:, 0] + shift[0], X, Y, resolution=3)
+    history = plot.animate(lambda P: P[:, 0] + shift[0], X, Y)
     shift = [0.0]
     for step in range(100):
         shift[0] = step / 100
