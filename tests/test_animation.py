@@ -71,7 +71,6 @@ def test_a_gif_shows_validation_a_title_and_the_true_boundary(tmp_path):
     height, width, _ = plain.shape
     assert run(title="The title").shape[0] > height
     checked = run(X_validation=X[:9], y_validation=Y[:9])
-    assert checked.shape[0] > height  # a longer legend
     moved = run(X_validation=X[9:18], y_validation=Y[9:18])
     assert (checked[:, : width // 2] != moved[:, : width // 2]).any()  # hollow points
     dashed = run(true_boundary=[[-9.0, 0.0], [9.0, 0.0]], names=["a", "b"])

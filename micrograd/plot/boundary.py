@@ -125,4 +125,4 @@ def figure_size(plane: Plane) -> tuple[float, float]:
     """Width and height, in inches, of a figure of the plane with its legend."""
     width, height = plane.high - plane.low
     ratio = width / height if plane.equal else 1.0
-    return 3.4 * math.sqrt(ratio) + 0.5, 3.4 / math.sqrt(ratio) + 0.6
+    return 3.4 * math.sqrt(ratio) + 0.5, 3.4 / math.sqrt(ratio) + 0.7
