@@ -31,7 +31,7 @@ def product(local: str, rate: str, share: str, forward: bool = False) -> list[Pi
 
 
 LEGENDS: dict[str, list[Piece]] = {
-    "reverse": product("local derivative", "upstream gradient", "contribution to the operand"),
+    "reverse": product("local derivative", "upstream gradient", "contribution"),
     "forward": product("local derivative", "tangent of the operand", "contribution", forward=True),
     "local": [("local derivatives", "local"), (", beside the arrow of the operand", "faint")],
     "symbols": [("upstream gradient", "gradient"), DOT, ("local derivative", "local")],
