@@ -63,7 +63,7 @@ def test_a_gif_shows_validation_a_title_and_the_true_boundary(tmp_path):
     shift = [0.0]
 
     def run(**options):
-        history = plot.animate(lambda P: P[:, 0] - shift[0], X, Y, resolution=6, **options)
+        history = plot.animate(lambda P: P[:, 0] - shift[0], X, Y, **options)
         history.record(1.0, options.get("X_validation") and 0.5)
         return pictures(saved(history, tmp_path))[0]
 
@@ -71,7 +71,6 @@ def test_a_gif_shows_validation_a_title_and_the_true_boundary(tmp_path):
     height, width, _ = plain.shape
     assert run(title="The title").shape[0] > height
     checked = run(X_validation=X[:9], y_validation=Y[:9])
-    assert checked.shape[0] > height  # a longer legend
     moved = run(X_validation=X[9:18], y_validation=Y[9:18])
     assert (checked[:, : width // 2] != moved[:, : width // 2]).any()  # hollow points
     dashed = run(true_boundary=[[-9.0, 0.0], [9.0, 0.0]], names=["a", "b"])
@@ -82,7 +81,7 @@ def test_a_gif_shows_validation_a_title_and_the_true_boundary(tmp_path):
 
 @pytest.mark.slow
 def test_a_gif_shows_at_most_61_frames_the_first_and_the_last_among_them(tmp_path):
-    history = plot.animate(lambda P: P[:, 0] + shift[0], X, Y, resolution=3)
+    history = plot.animate(lambda P: P[:, 0] + shift[0], X, Y)
     shift = [0.0]
     for step in range(100):
         shift[0] = step / 100

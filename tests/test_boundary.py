@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_rgb, to_rgba
 from plotting import CORNERS, LABELS, POINTS, line, thirds
 
 from micrograd.datasets import blobs
@@ -12,7 +12,7 @@ from micrograd.draw.tokens import LIGHT
 from micrograd.engine import Value
 from micrograd.nn import MLP
 from micrograd.plot import decision_boundary
-from micrograd.plot.figure import marks, shades
+from micrograd.plot.figure import class_shades
 
 
 def colours(ax):
@@ -79,8 +79,8 @@ def deeper():
     ],
 )
 def test_arrays_points_networks_and_scikit_learn_give_the_same_picture(make):
-    expected = decision_boundary(line, POINTS, LABELS, resolution=12)
-    ax = decision_boundary(make(), POINTS, LABELS, resolution=12)
+    expected = decision_boundary(line, POINTS, LABELS)
+    ax = decision_boundary(make(), POINTS, LABELS)
     assert np.allclose(colours(ax), colours(expected), atol=1e-12)
     assert np.allclose(boundary(ax).sum(axis=1), 0.5)
 
@@ -95,7 +95,7 @@ def test_a_model_records_nothing_and_keeps_its_gradients():
 
     linear([1.0, 2.0]).backward()
     before = [p.grad for p in linear.parameters()]
-    decision_boundary(predict, POINTS, LABELS, resolution=5)
+    decision_boundary(predict, POINTS, LABELS)
     assert outputs
     assert all(output._prev == () for output in outputs)
     assert [p.grad for p in linear.parameters()] == before
@@ -112,9 +112,9 @@ def test_a_network_is_called_a_few_times_for_hundreds_of_points(activation):
         return network([x1, x2])
 
     expected = decision_boundary(
-        lambda points: [network(p).data for p in points.tolist()], POINTS, LABELS, resolution=20
+        lambda points: [network(p).data for p in points.tolist()], POINTS, LABELS
     )
-    ax = decision_boundary(predict, POINTS, LABELS, resolution=20)
+    ax = decision_boundary(predict, POINTS, LABELS)
     assert np.allclose(colours(ax), colours(expected))
     assert len(calls) < 10
 
@@ -125,8 +125,8 @@ def test_every_operation_of_a_value_works_in_a_picture():
         z = (a.exp() + 2).log() * b.sin() / (a.cos() + 3) - abs(b) ** 2.5 + 1 / (3 + a * a)
         return z.maximum(-1).minimum(a) + (b * b + 1).sqrt() + 2 ** (a / 4) - b**2
 
-    one_by_one = decision_boundary(lambda p: float(predict(p).data), POINTS, LABELS, resolution=9)
-    ax = decision_boundary(predict, POINTS, LABELS, resolution=9)
+    one_by_one = decision_boundary(lambda p: float(predict(p).data), POINTS, LABELS)
+    ax = decision_boundary(predict, POINTS, LABELS)
     assert np.allclose(colours(ax), colours(one_by_one))
 
 
@@ -176,15 +176,24 @@ def test_predict_that_returns_no_scores_is_refused_with_the_reason(predict, mess
 # ---- what is drawn
 
 
+def grid_of(ax):
+    """The points at the centres of the pixels, and the colours there."""
+    found = colours(ax)
+    left, right, bottom, top = ax.images[0].get_extent()
+    rows, columns, _ = found.shape
+    x1 = left + (np.arange(columns) + 0.5) / columns * (right - left)
+    x2 = bottom + (np.arange(rows) + 0.5) / rows * (top - bottom)
+    return np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2), found.reshape(-1, 4)
+
+
 def test_shading_is_the_sigmoid_of_the_score_between_the_limits():
-    ax = decision_boundary(line, POINTS, LABELS, resolution=7)
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    assert (left, right, bottom, top) == pytest.approx((-1.2, 1.2, -1.2, 1.2))
-    assert ax.images[0].get_extent() == pytest.approx((left, right, bottom, top))
-    centres = -1.2 + 2.4 * (np.arange(28) + 0.5) / 28
-    x1, x2 = np.meshgrid(centres, centres)
-    expected = shades(LIGHT)(1 / (1 + np.exp(0.5 - x1 - x2)))[..., :3]
-    assert np.allclose(colours(ax), expected, atol=0.01)
+    ax = decision_boundary(line, POINTS, LABELS)
+    assert (*ax.get_xlim(), *ax.get_ylim()) == pytest.approx((-1.2, 1.2, -1.2, 1.2))
+    points, found = grid_of(ax)
+    lead = np.tanh(line(points) / 2)[:, None]
+    hues = class_shades(LIGHT)[(line(points) > 0).astype(int)]
+    ground = np.array(to_rgba(LIGHT["panel"]))
+    assert np.allclose(found, ground + abs(lead) * (hues - ground))
 
 
 def test_scores_without_bounds_are_drawn():
@@ -240,7 +249,7 @@ def test_units_are_equal_unless_one_axis_is_much_longer():
 
 @pytest.mark.parametrize("points", [[[2.0, 3.0]], [[2.0, 3.0], [2.0, 5.0]], [[1e9, 0], [1e9, 1]]])
 def test_points_on_top_of_each_other_are_drawn(points):
-    ax = decision_boundary(line, points, [1] * len(points), resolution=4)
+    ax = decision_boundary(line, points, [1] * len(points))
     assert ax.get_xlim()[0] < points[0][0] < ax.get_xlim()[1]
     assert ax.get_ylim()[0] < points[0][1] < ax.get_ylim()[1]
 
@@ -256,7 +265,6 @@ def test_points_on_top_of_each_other_are_drawn(points):
         ({"y": [0, 1, 2, 1]}, r"return n x 3 scores.* got shape \(3,\)"),
         ({"y": [-1, 0, 1, 1]}, r"got \[-1, 0, 1\]"),
         ({"names": ["one"]}, "names of 2 to 8 classes, got 1"),
-        ({"resolution": 1}, "at least 2 points, got 1"),
     ],
 )
 def test_shapes_and_labels_that_cannot_be_are_refused(arguments, message):
@@ -280,19 +288,6 @@ def test_a_true_boundary_is_a_dashed_line():
     assert ax.get_xlim() == pytest.approx((-1.2, 1.2))
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ([1.0, 2.0], r"true_boundary expects the points of a line, .* got shape \(2,\)"),
-        ([[1.0, 2.0, 3.0]], r"got shape \(1, 3\)"),
-        ([[0.0, math.nan]], "true_boundary expects the points of a line, .* without NaN"),
-    ],
-)
-def test_a_true_boundary_that_is_no_line_is_refused(given, message):
-    with pytest.raises(ValueError, match=message):
-        decision_boundary(line, POINTS, LABELS, true_boundary=given)
-
-
 # ---- three classes and more
 
 
@@ -308,23 +303,16 @@ def three_neurons():
 
 @pytest.mark.parametrize("predict", [thirds, three_neurons(), lambda p: thirds(np.array([p]))[0]])
 def test_each_region_has_the_colour_of_the_class_with_the_largest_score(predict):
-    ax = decision_boundary(predict, CORNERS, [0, 1, 2, 2], resolution=20)
-    found = colours(ax)
-    left, right, bottom, top = ax.images[0].get_extent()
-    rows, columns, _ = found.shape
-    x1 = left + (np.arange(columns) + 0.5) / columns * (right - left)
-    x2 = bottom + (np.arange(rows) + 0.5) / rows * (top - bottom)
-    grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
-    scores = thirds(grid)
+    points, found = grid_of(decision_boundary(predict, CORNERS, [0, 1, 2, 2]))
+    scores = thirds(points)
     shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     second, first = np.sort(shares, axis=1)[:, 1:].T
-    hues = np.array([to_rgb(shade) for *_, shade in marks(LIGHT)])[scores.argmax(axis=1)]
-    expected = 1 - (first - second)[:, None] * (1 - hues)
-    assert np.allclose(found.reshape(-1, 3), expected, atol=0.02)
+    hues = class_shades(LIGHT)[scores.argmax(axis=1)]
+    assert np.allclose(found, 1 - (first - second)[:, None] * (1 - hues))
 
 
 def test_lines_run_where_the_two_largest_scores_are_equal():
-    vertices = boundary(decision_boundary(thirds, CORNERS, [0, 1, 2, 2], resolution=20))
+    vertices = boundary(decision_boundary(thirds, CORNERS, [0, 1, 2, 2]))
     scores = np.sort(thirds(vertices), axis=1)
     assert np.abs(scores[:, 2] - scores[:, 1]).max() < 0.2
     leaders = {tuple(np.sort(np.argsort(s)[1:]).tolist()) for s in thirds(vertices)}
@@ -382,6 +370,6 @@ def test_classes_and_scores_that_cannot_be_are_refused(arguments, message):
 
 def test_a_trial_cannot_write_into_the_points():
     # np.hypot(a, b, out): three points look like two operands and a place for the result
-    ax = decision_boundary(lambda p: float(np.hypot(*p)) - 0.5, POINTS, LABELS, resolution=9)
+    ax = decision_boundary(lambda p: float(np.hypot(*p)) - 0.5, POINTS, LABELS)
     x1, x2 = boundary(ax).T
     assert np.allclose(np.hypot(x1, x2), 0.5, atol=0.05)

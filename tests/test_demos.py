@@ -236,9 +236,11 @@ def test_the_animation_of_the_circle_has_every_epoch_and_both_sets():
     run = demo.recorded(history, training, validation)
     frames = run.all_frames()
     assert [frame.step for frame in frames] == [0, 1, 2, 3]
-    assert frames[0].loss is frames[0].validation_loss is None
+    assert frames[0].training["loss"] is frames[0].validation["loss"] is None
     for frame, epoch in zip(frames[1:], history[1:], strict=True):
-        numbers = [frame.loss, frame.validation_loss, frame.accuracy, frame.validation_accuracy]
+        numbers = [
+            x[kind] for kind in ("loss", "accuracy") for x in (frame.training, frame.validation)
+        ]
         assert numbers == pytest.approx(epoch.curves[1])
     assert np.allclose(np.hypot(*run.scene.line.T), demo.RADIUS)
 

@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 
 from micrograd import MLP, Value, draw_dot, explain, topological_order
-from micrograd.draw.film import Film
 from micrograd.draw.tokens import DARK, LIGHT
 
 DEMO = Path(__file__).parents[1] / "demos" / "backward_gif.py"
@@ -58,11 +57,6 @@ def test_drawings_in_the_frame_of_the_last_one_do_not_jump(o, look):
     assert layout(draw_dot(o, done=[o], frame=last, **look)) == layout(last)
 
 
-def test_the_frame_of_another_graph_is_refused(o):
-    with pytest.raises(ValueError, match="frame expects a drawing of the same graph, got one of 1"):
-        draw_dot(o, frame=draw_dot(Value(1.0)))
-
-
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_a_drawing_is_saved_light_or_dark(o, theme, tmp_path):
     path = draw_dot(o).save(tmp_path / "o.png", dark=theme is DARK)
@@ -84,55 +78,16 @@ def test_the_film_of_a_page(o, theme, tmp_path):
     assert f"#{bytes(shown[0][1, 1]).hex()}" == theme["panel"]
 
 
-def test_captions_of_the_film_are_the_chain_rule_in_numbers(o):
-    o.backward()
-    first, seeded, *steps, last = Film(o, None, "LR", dark=False).texts
-    assert "o passes on 0.5 × 1 = 0.5 to n" in steps[0]
-    assert "x1w1 passes on −3 × 0.5 = −1.5 to x1 and 2 × 0.5 = 1 to w1" in steps[-1]
-    assert "starts at o, with a gradient of 1" in seeded
-    assert len({text.count("<BR") for text in (first, seeded, *steps, last)}) == 1
-
-
-@pytest.mark.slow
-def test_a_film_ends_with_all_gradients(o):
-    o.backward()
-    expected = [node.grad for node in topological_order(o)]
-    film = Film(o, None, "LR", dark=False)
-    for node in topological_order(o):
-        node.grad = 0
-    list(film.pictures())
-    assert [node.grad for node in topological_order(o)] == expected
-
-
-def test_tokens_move_from_a_card_back_to_its_operand(o):
-    o.backward()
-    film = Film(o, None, "LR", dark=False)
-    assert sorted(map(len, film.ways.values())) == [0] * 5 + [1] + [2] * 4
-    (way,) = film.ways["v9"]  # from n to o
-    ground = (5, 5, 5)
-    seen = []
-    for share in (1.0, 0.5, 0.0):
-        shown = Image.new("RGB", (820, 400), ground)
-        film._draw_token(shown, way, share)
-        rows, columns = np.nonzero((np.asarray(shown) != ground).any(axis=2))
-        seen.append((columns.mean(), rows.mean()))
-    assert seen[0][0] > seen[1][0] > seen[2][0]
-    assert seen[0] == pytest.approx(way[-1], abs=1)
-    assert seen[2] == pytest.approx(way[0], abs=1)
-
-
-@pytest.mark.slow
-def test_arrows_turn_round_where_a_gradient_has_been_passed_on(o):
-    o.backward()
-    film = Film(o, None, "LR", dark=False)
+def test_a_token_moves_from_a_card_back_to_its_operand_along_a_turned_arrow(tmp_path):
+    x = Value(0.5, label="x")
+    path = explain(x.tanh()).save(tmp_path / "x.gif")
+    _, seeded, *steps, _ = frames(Path(path).read_bytes())
     magenta = [int(LIGHT["gradient"][i : i + 2], 16) for i in (1, 3, 5)]
-
-    def pixels(*done):
-        shown = film.image(film.source(), film.texts[0], done)
-        return np.count_nonzero((shown == magenta).all(axis=2))
-
-    assert pixels(o) > pixels() + 40
-    assert pixels(o, *o._prev) > pixels(o) + 40
+    found = [np.nonzero((abs(shown - magenta) < 20).all(axis=2)) for shown in map(np.int64, steps)]
+    first, middle, last = (found[i][1].mean() for i in (0, 4, 9))
+    assert first > middle > last
+    before = np.count_nonzero((abs(np.int64(seeded) - magenta) < 20).all(axis=2))
+    assert all(len(rows) > before + 40 for rows, _ in found)
 
 
 def test_a_film_of_a_small_graph_has_one_size(tmp_path):

@@ -34,11 +34,11 @@ def test_a_frame_holds_what_belongs_to_the_same_weights():
     for frame, (weights, gradients, loss, accuracy) in zip(frames, seen, strict=False):
         assert frame.weights.tolist() == weights
         assert frame.gradients.tolist() == gradients
-        assert (frame.loss, frame.accuracy) == (loss, pytest.approx(accuracy))
+        assert frame.training == pytest.approx({"loss": loss, "accuracy": accuracy})
         assert np.allclose(frame.scores[:, 0], history.scene.plane.grid @ weights[:2] + weights[2])
     # the weights after the last step, whose loss was not recorded
     assert frames[3].weights.tolist() == [p.data for p in network.parameters()]
-    assert frames[3].loss is None
+    assert frames[3].training["loss"] is None
     assert frames[3].gradients is None
 
 
@@ -50,19 +50,19 @@ def test_no_frame_is_added_where_the_model_has_not_moved():
 
 def test_the_history_of_a_model_that_was_not_trained_has_one_frame():
     (frame,) = plot.animate(lambda P: P[:, 0], X, Y).all_frames()
-    assert (frame.step, frame.loss) == (0, None)
+    assert (frame.step, frame.training["loss"]) == (0, None)
 
 
 @pytest.mark.parametrize("steps", [100, 101, 102, 500])
 def test_of_a_long_run_some_frames_are_kept_with_the_first_and_the_last(steps):
-    history = plot.animate(lambda P: P[:, 0], X, Y, resolution=3)
+    history = plot.animate(lambda P: P[:, 0], X, Y)
     for step in range(steps + 1):
         history.record(step)
     kept = [frame.step for frame in history.all_frames()]
     assert kept[0] == 0
     assert kept[-1] == steps
     assert 50 <= len(kept) <= 102
-    assert [frame.loss for frame in history.all_frames()] == kept
+    assert [frame.training["loss"] for frame in history.all_frames()] == kept
     gaps = np.diff(kept[:-1])
     assert len(set(gaps.tolist())) == 1
 
@@ -76,11 +76,11 @@ def test_ctrl_c_in_the_middle_of_recording_leaves_the_frames_before_it():
             raise KeyboardInterrupt
         return points[:, 0]
 
-    history = plot.animate(model, X, Y, resolution=3)
+    history = plot.animate(model, X, Y)
     history.record(1.0)
     with pytest.raises(KeyboardInterrupt):
         history.record(0.5)
-    assert [(frame.step, frame.loss) for frame in history.all_frames()] == [(0, 1.0)]
+    assert [(frame.step, frame.training["loss"]) for frame in history.all_frames()] == [(0, 1.0)]
 
 
 def test_frames_hold_the_losses_and_accuracies_of_both_sets():
@@ -92,12 +92,8 @@ def test_frames_hold_the_losses_and_accuracies_of_both_sets():
     for step, losses in enumerate([(0.5, 0.6), (0.4, Value(0.3)), (0.3,)]):
         shift[0] = 0.5 * step
         history.record(*losses)
-    frames = history.all_frames()
-    assert [frame.loss for frame in frames] == [0.5, 0.4, 0.3]
-    assert [frame.validation_loss for frame in frames] == [0.6, 0.3, None]
-    assert [frame.accuracy for frame in frames] == [1.0, 1.0, 0.5]
-    assert [frame.validation_accuracy for frame in frames] == pytest.approx([2 / 3, 1, 2 / 3])
     curves = history.curves()
+    assert curves["validation"]["accuracy"] == pytest.approx([2 / 3, 1, 2 / 3])
     assert curves["training"] == {"loss": [0.5, 0.4, 0.3], "accuracy": [1.0, 1.0, 0.5]}
     assert curves["validation"]["loss"] == [0.6, 0.3, None]
     assert (curves["epochs"], curves["unit"]) == ([0, 1, 2], "step")
@@ -108,7 +104,7 @@ def test_frames_hold_the_losses_and_accuracies_of_both_sets():
 
 
 def test_curves_have_only_what_was_recorded():
-    history = plot.animate(lambda P: P[:, 0], X, Y, unit="epoch", resolution=3)
+    history = plot.animate(lambda P: P[:, 0], X, Y, unit="epoch")
     history.record()
     curves = history.curves()
     assert list(curves["training"]) == ["accuracy"]
@@ -129,7 +125,7 @@ def test_a_loss_that_is_not_finite_is_unknown_and_scores_that_are_nan_are_refuse
     history = plot.animate(lambda P: P[:, 0], X, Y)
     for loss in (np.nan, np.inf, Value(2.0), np.float64(3.0)):
         history.record(loss)
-    assert [frame.loss for frame in history.all_frames()] == [None, None, 2.0, 3.0]
+    assert [frame.training["loss"] for frame in history.all_frames()] == [None, None, 2.0, 3.0]
     with pytest.raises(ValueError, match=r"got NaN at .*: if training diverged"):
         plot.animate(lambda P: P[:, 0] * np.nan, X, Y).record()
 
@@ -137,7 +133,6 @@ def test_a_loss_that_is_not_finite_is_unknown_and_scores_that_are_nan_are_refuse
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"resolution": 1}, "resolution expects at least 2"),
         ({"names": ["a"]}, "names of 2 to 8 classes"),
         ({"X": [[1.0, 2.0, 3.0]] * 30}, r"shape \(n, 2\), got shape"),
         ({"X_validation": X}, "y_validation expects 30 labels, one for each point, got shape"),
@@ -147,7 +142,6 @@ def test_a_loss_that_is_not_finite_is_unknown_and_scores_that_are_nan_are_refuse
         ),
         ({"X_validation": X, "y_validation": [1]}, "y_validation expects 30 labels"),
         ({"X_validation": X[:1], "y_validation": [2]}, "y_validation expects labels 0 and 1"),
-        ({"true_boundary": [1.0]}, "true_boundary expects the points of a line"),
     ],
 )
 def test_what_cannot_be_recorded_is_refused_at_once(options, message):

@@ -132,14 +132,11 @@ def test_the_caption_says_nothing_wrong_about_gradients():
     assert "backward()" not in caption(draw_dot(L))
 
 
-def test_two_arrows_between_the_same_cards_are_explained():
+def test_a_number_that_is_used_twice_has_a_chain_rule_for_each_arrow():
     x = Value(3.0)
-    assert "the operation uses that number twice" in caption(draw_dot(x * x))
-    assert "twice" not in caption(draw_dot(x * 2.0))
     y = x * x
     y.backward()
     dot = draw_dot(y, edges="derivatives")
-    assert "twice" not in caption(dot)  # each arrow has a row of its own
     assert " ".join(texts(dot)["v1"]).count(f"3 {TIMES} 1 = 3") == 2
 
 
@@ -256,7 +253,7 @@ def test_parameters_made_by_hand():
     assert kinds() == ["input"] * 4
     assert kinds(parameters=[w, b]).count("parameter") == 3
     assert kinds(parameters=np.array(w, dtype=object)).count("parameter") == 2
-    assert re.search("class v0,v3,v[46] parameter", mermaid(out, parameters=[w, b]))
+    assert mermaid(out, parameters=[w, b]).count("([") == 1  # x, the only input
 
 
 def test_parameters_of_a_module_of_ones_own():
@@ -359,20 +356,19 @@ def sums(dot):
     return re.findall(rf"(\S+) {TIMES} (\S+) = (\S+)", rows)
 
 
-@pytest.mark.parametrize("edges", ["plain", "derivatives"])
-def test_gradients_of_other_data_are_told_and_no_chain_rule_is_made_of_them(edges):
+def test_gradients_of_other_data_are_told_and_no_chain_rule_is_made_of_them():
     names, L = squared_error()
-    assert "do not" not in caption(draw_dot(L, names=names, edges=edges))
+    assert "do not" not in caption(draw_dot(L, names=names, edges="derivatives"))
     SGD([names["w"], names["b"]], lr=0.01).step()
     recompute(L)
-    dot = draw_dot(L, names=names, edges=edges)
+    dot = draw_dot(L, names=names, edges="derivatives")
     assert "backward()" in caption(dot)
     assert "zero_grad()" in caption(dot)
     assert {(upstream, share) for _, upstream, share in sums(dot)} <= {(DOT, DOT)}
     for leaf in names.values():
         leaf.grad = 0
     L.backward()
-    dot = draw_dot(L, names=names, edges=edges)
+    dot = draw_dot(L, names=names, edges="derivatives")
     assert "backward()" not in caption(dot)
     assert DOT not in {x for numbers in sums(dot) for x in numbers}
 

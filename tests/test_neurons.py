@@ -1,26 +1,27 @@
-"""The layers of a network."""
+"""The layers of a network, of which a recorded run shows weights and outputs."""
 
 import pytest
+from plotting import X, Y, data_of
 
+from micrograd import plot
 from micrograd.nn import MLP, Activation, Linear, Sequential
-from micrograd.plot.neurons import LayeredModel
 
 
-def test_layers_are_found_with_their_neurons_and_answers():
+def test_layers_are_found_with_their_neurons_and_weights():
     network = Sequential(
         lambda p: [2 * x for x in p], Linear(2, 3, bias=False), Activation("relu"), MLP(3, [2, 1])
     )
-    stack = LayeredModel(network)
-    assert stack.sizes == [2, 3, 2, 1]
-    assert len(stack.numbers("data")) == 3 * 3 + 2 * 4 + 3
-    answers = [a.data for a in stack.outputs([0.5, -0.25])]
-    hidden = [a.data for a in network.modules[2](network.modules[1]([1.0, -0.5]))]
-    assert answers[:3] == hidden
-    assert answers[5:] == [network([0.5, -0.25]).data]
+    history = plot.animate(network, X, Y)
+    assert data_of(history.page().html)["sizes"] == [2, 3, 2, 1]
+    (frame,) = history.all_frames()
+    assert len(frame.weights) == 3 * 3 + 2 * 4 + 3
+    assert frame.maps.shape[1] == 3 + 2 + 1
+    assert (frame.maps[:, :3] >= 0).all()  # after the activation
 
 
 @pytest.mark.parametrize(
-    "model", [len, Activation("relu"), Sequential(Linear(2, 3), lambda x: x[:2], Linear(2, 1))]
+    "model",
+    [lambda x: x[0], Sequential(Linear(2, 3), lambda x: x[:2], Linear(2, 1))],
 )
 def test_models_without_a_chain_of_layers_have_no_picture_of_them(model):
-    assert LayeredModel(model).sizes == []
+    assert data_of(plot.animate(model, X, Y).page().html)["sizes"] == []

@@ -132,7 +132,7 @@ def test_buttons_keys_and_slider_lead_through_the_steps(history, tmp_path, opene
 
 
 def test_it_plays_by_itself_to_the_end_and_again(tmp_path, opened):
-    history = plot.animate(lambda P: P[:, 0], X, Y, resolution=3)
+    history = plot.animate(lambda P: P[:, 0], X, Y)
     for step in range(20):
         history.record(1 / (step + 1))
     with opened(page_of(history, tmp_path)) as page:  # nobody has to press Play
@@ -143,7 +143,7 @@ def test_it_plays_by_itself_to_the_end_and_again(tmp_path, opened):
 
 
 def test_space_pauses(tmp_path, opened):
-    history = plot.animate(lambda P: P[:, 0], X, Y, resolution=3)
+    history = plot.animate(lambda P: P[:, 0], X, Y)
     for step in range(101):
         history.record(1 / (step + 1))
     with opened(page_of(history, tmp_path)) as page:

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import webbrowser
 from pathlib import Path
 
 import pytest
@@ -97,12 +96,6 @@ def test_many_threads_draw_at_once(way):
     assert len(set(pictures)) == 1
 
 
-@pytest.mark.slow
-def test_the_engine_is_passed_on(way):
-    assert a_to_b(engine="circo").pipe("svg") != a_to_b().pipe("svg")
-    assert a_to_b().pipe("svg", engine="circo") == a_to_b(engine="circo").pipe("svg")
-
-
 def test_text_is_decoded(way):
     graph = a_to_b(format="svg")
     graph.node("größe")
@@ -169,7 +162,7 @@ def test_save_writes_dot_text_under_its_names(tmp_path, name):
 
 def test_a_format_argument_takes_precedence_over_the_ending(tmp_path):
     assert a_to_b().render(tmp_path / "o.png", format="svg") == str(tmp_path / "o.png.svg")
-    assert (tmp_path / "o.png").read_text() == a_to_b().source
+    assert [path.name for path in tmp_path.iterdir()] == ["o.png.svg"]
 
 
 def test_render_writes_the_text_and_the_picture(way, tmp_path):
@@ -185,14 +178,6 @@ def test_render_with_the_usual_options(way, tmp_path):
     assert graph.render(tmp_path / "g", cleanup=True) == str(tmp_path / "g.svg")
     assert graph.render(tmp_path / "h", format="png") == str(tmp_path / "h.png")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["g.svg", "h", "h.png"]
-
-
-def test_view_opens_the_picture(way, tmp_path, monkeypatch):
-    opened = []
-    monkeypatch.setattr(webbrowser, "open", opened.append)
-    a_to_b(format="svg").view(tmp_path / "gout")
-    a_to_b().render(tmp_path / "o.svg", view=True)
-    assert opened == [(tmp_path / name).as_uri() for name in ("gout.svg", "o.svg")]
 
 
 def test_a_failing_drawing_leaves_the_old_file(way, tmp_path, monkeypatch):
@@ -394,16 +379,6 @@ except KeyboardInterrupt:
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (process.stdout, process.stderr) == ("stopped\n", "")
-
-
-@pytest.mark.slow
-def test_a_bitmap_has_a_largest_size(way):
-    chain = "digraph { rankdir=LR " + " -> ".join(map(str, range(400))) + " }"
-    png = picture(chain, "png")
-    width = int.from_bytes(png[16:20], "big")
-    assert 3000 < width <= 40 * 96 + 8
-    assert b'width="' in picture(chain, "svg")
-    assert float(re.search(rb'width="(\d+)pt"', picture(chain, "svg"))[1]) > 20000
 
 
 @pytest.mark.parametrize("rankdir", ["LR", "TB"])

@@ -140,7 +140,7 @@ def test_pictures_and_pages_take_tables(table):
     labels = [0, 1, 0, 1, 1]
     page = playground(X=table(X), y=table(labels))
     assert page.html == playground(X=X, y=labels).html
-    decision_boundary(MLP(2, [1]), table(X), table(labels), resolution=4)
+    decision_boundary(MLP(2, [1]), table(X), table(labels))
 
 
 def test_what_computes_on_its_own_stays_what_it_is():
@@ -226,7 +226,7 @@ def test_a_picture_gives_the_line_that_mends_labels(y, line):
     with pytest.raises(ValueError, match=line):
         decision_boundary(MLP(2, [3]), X, y)
     names = ["1", "2", "3"]
-    decision_boundary(lambda X: np.ones((len(X), 3)), X, CLASSES - 1, names=names, resolution=4)
+    decision_boundary(lambda X: np.ones((len(X), 3)), X, CLASSES - 1, names=names)
 
 
 @pytest.mark.parametrize("wrap", [lambda loss: loss, compiled])

@@ -1,8 +1,9 @@
 """The colours of drawings, plots and pages."""
 
 import pytest
+from colours import contrast
 
-from micrograd.draw.tokens import DARK, DEEPEST, LIGHT, contrast, line
+from micrograd.draw.tokens import DARK, DEEPEST, LIGHT, line
 
 TEXT = ("ink", "faint", "positive", "negative", "gradient", "local", "wrong")
 SOFT = [("ink", "positive-soft"), ("ink", "negative-soft"), ("gradient", "gradient-soft")]

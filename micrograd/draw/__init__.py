@@ -1,7 +1,6 @@
 """Pictures of graphs and networks: `draw_dot`, `mermaid` and `draw_network`."""
 
-from micrograd.draw.dot import draw_dot
-from micrograd.draw.mermaid_text import mermaid
+from micrograd.draw.dot import draw_dot, mermaid
 from micrograd.draw.network import draw_network
 from micrograd.draw.render import Digraph, register
 

@@ -18,15 +18,10 @@ SIGNS = {"+": "+", "-": MINUS, "neg": MINUS, "*": TIMES, "/": "/"}
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
-# ---- numbers
-
-
 def number(x: Any, digits: int = 4) -> str:
     """The text of a number in a drawing: 4 significant digits, but short fractions in full.
 
-    Args:
-        x: a number of any kind; a Value is drawn as its data, any other object as its str.
-        digits: the number of significant digits.
+    A Value is drawn as its data, an object that is not a number as its str.
 
     >>> number(0.1 + 0.2), number(-0.0), number(1234567.0)
     ('0.3', '0', '1.235e6')
@@ -53,15 +48,8 @@ def counted(n: int, thing: str) -> str:
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """The shape of an array as text.
-
-    >>> shape_text((64, 2))
-    '(64 × 2)'
-    """
+    """The shape of an array as text, such as (64 × 2)."""
     return f"({f' {TIMES} '.join(f'{n:,}' for n in shape)})"
-
-
-# ---- operations
 
 
 def sign(op: str) -> str:
@@ -91,19 +79,15 @@ def formula(op: str, operands: Sequence[str]) -> str:
     if op == "**":
         return "^".join(map(_bracketed, operands))
     if op.startswith("**"):
-        exponent: Any = op[2:].removesuffix(".0")
-        if exponent.lstrip("-").isdecimal():
-            return f"{_bracketed(first)}{exponent.translate(RAISED)}"
-        return f"{_bracketed(first)}^{exponent.replace('-', MINUS)}"
+        exponent = op[2:].removesuffix(".0")
+        is_whole = exponent.lstrip("-").isdecimal()
+        raised = exponent.translate(RAISED) if is_whole else f"^{exponent.replace('-', MINUS)}"
+        return _bracketed(first) + raised
     return f"{sign(op)}({', '.join(operands)})"
 
 
 def partial(output: str, variable: str) -> str:
-    """The symbol of a derivative.
-
-    >>> partial("L", "x")
-    '∂L/∂x'
-    """
+    """The symbol of a derivative, such as ∂L/∂x."""
     return "/".join(f"∂({x})" if " " in x else f"∂{x}" for x in (output, variable))
 
 

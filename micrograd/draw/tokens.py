@@ -11,13 +11,8 @@ So a colour means the same thing everywhere:
     yellow          look here: the background of what has just changed
     red             what went wrong, always with a sign or a word beside it
 
-The kind of a node is shown by its shape, not by a colour. Each text colour has a contrast of at
-least 4.5 with its background, and each frame at least 3 (a test computes them).
-
-    >>> contrast(LIGHT["gradient"], LIGHT["panel"]) > 4.5
-    True
-    >>> print(css(LIGHT).splitlines()[0])
-    --page: #f5f5f2;
+The kind of a node is shown by its shape. Each text colour has a contrast of at least 4.5 with its
+background, and each frame at least 3 (a test computes them).
 """
 
 from __future__ import annotations
@@ -72,11 +67,8 @@ MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
 # What drawings add: they are written in the light colours, and `render.py` adds the dark ones.
 COLOURS = {  # frame and background of each kind of card
-    "input": (LIGHT["frame"], LIGHT["panel"]),
-    "parameter": (LIGHT["frame"], LIGHT["panel"]),
-    "constant": (LIGHT["soft"], LIGHT["soft"]),
-    "operation": (LIGHT["frame"], LIGHT["panel"]),
-    "result": (LIGHT["ink"], LIGHT["panel"]),
+    **dict.fromkeys(("input", "parameter", "operation"), (LIGHT["frame"], LIGHT["panel"])),
+    **{"constant": (LIGHT["soft"], LIGHT["soft"]), "result": (LIGHT["ink"], LIGHT["panel"])},
 }
 EDGE, CAPTION = LIGHT["frame"], LIGHT["faint"]  # colours of arrows, and of words beside the cards
 # The fonts after Arial have letters as wide as Arial's, so that text fits its card.
@@ -98,33 +90,13 @@ def css(colours: Mapping[str, str]) -> str:
     return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
 
-def contrast(a: str, b: str) -> float:
-    """The contrast of two colours '#rrggbb': (L1 + 0.05) / (L2 + 0.05), from 1 to 21.
-
-    L1 and L2 are the luminances of the lighter and of the darker one.
-
-    Source: W3C, Web Content Accessibility Guidelines 2.2, "contrast ratio".
-
-    >>> contrast("#000000", "#ffffff")
-    21.0
-    """
-    lighter, darker = sorted((_luminance(a), _luminance(b)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    shares = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    linear = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares)
-    return sum(part * c for part, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
 def largest(xs: Iterable[Any]) -> float:
     """The largest finite absolute value among numbers of any kind.
 
     >>> largest([1.0, -3, None])
     3.0
     """
-    return max((size for size in map(_size, xs) if math.isfinite(size)), default=0.0)
+    return max(filter(math.isfinite, map(_size, xs)), default=0.0)
 
 
 def _size(x: Any) -> float:
@@ -134,14 +106,11 @@ def _size(x: Any) -> float:
         return 0.0
 
 
-def _strength(x: Any, most: float) -> float:
-    # The size of a number relative to the largest, from 0 to 1.
+def _sign_and_strength(x: Any, most: float) -> tuple[str, float]:
+    # The strength is the size relative to the largest number, from 0 to 1.
     size = _size(x)
-    return min(1.0, size / most) if size and most else 0.0
-
-
-def _sign(x: Any) -> str:
-    return "negative" if _size(x) and innermost(x) < 0 else "positive"
+    sign = "negative" if size and innermost(x) < 0 else "positive"
+    return sign, min(1.0, size / most) if size and most else 0.0
 
 
 def line(weight: Any, heaviest: float) -> dict[str, str]:
@@ -152,11 +121,9 @@ def line(weight: Any, heaviest: float) -> dict[str, str]:
     >>> line(-1.0, heaviest=2.0)
     {'color': '#0b62a8d9', 'penwidth': '1.4'}
     """
-    strength = _strength(weight, heaviest)
-    return {
-        "color": f"{LIGHT[_sign(weight)]}{round(255 * (0.7 + 0.3 * strength)):02x}",
-        "penwidth": f"{0.2 + 2.4 * strength:.2g}",
-    }
+    sign, strength = _sign_and_strength(weight, heaviest)
+    opacity = round(255 * (0.7 + 0.3 * strength))
+    return {"color": f"{LIGHT[sign]}{opacity:02x}", "penwidth": f"{0.2 + 2.4 * strength:.2g}"}
 
 
 def shade(x: Any, strongest: float) -> str:
@@ -165,5 +132,5 @@ def shade(x: Any, strongest: float) -> str:
     >>> shade(0.0, strongest=1.0), shade(-0.5, strongest=1.0), shade(1.0, strongest=1.0)
     ('#f8d3a400', '#b9daf260', '#f8d3a4bf')
     """
-    opacity = round(255 * DEEPEST * _strength(x, strongest))
-    return f"{LIGHT[f'{_sign(x)}-soft']}{opacity:02x}"
+    sign, strength = _sign_and_strength(x, strongest)
+    return f"{LIGHT[f'{sign}-soft']}{round(255 * DEEPEST * strength):02x}"

@@ -7,10 +7,9 @@
     >>> save(figure, "moons.png")  # doctest: +SKIP
 
 `decision_boundary` and `loss_curve` take `ax=` and return the Axes, as is usual with Matplotlib.
-Without `ax` they draw on a new figure, the `.figure` of the Axes. Figures have a light background,
-or a dark one with `dark=True`; blue is class 0 or negative, orange is class 1 or positive.
-`figure.show()` displays a figure in a notebook, or opens it in the browser. Nothing else here opens
-a window, and nothing chooses a backend, changes Matplotlib's settings, or leaves a figure open.
+Figures have a light background, or a dark one with `dark=True`. `figure.show()` displays a figure
+in a notebook, or opens it in the browser. Nothing here chooses a backend, changes Matplotlib's
+settings, or leaves a figure open.
 """
 
 from micrograd.plot.boundary import decision_boundary

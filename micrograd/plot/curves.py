@@ -9,51 +9,45 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from micrograd.plot.boundary import decision_boundary, figure_size
-from micrograd.plot.figure import (
-    NotebookFigure,
-    as_label,
-    shades,
-    style_axes,
-    theme_of,
-)
-from micrograd.plot.plane import Array, Scene, floats
+from micrograd.plot.figure import NotebookFigure, as_label, class_shades, style_axes, theme_of
+from micrograd.plot.plane import Scene, floats
 
 STYLES = {  # colour and width; where two curves agree, the thin one lies on the wide one
     "training": ("ink", 1.4),
     "validation": ("frame", 3.2),
 }
+Curves = Mapping[str, Sequence[Any]]
 
 
 def draw_curves(
     ax: Axes,
     kind: str,
-    training: Mapping[str, Sequence[Any]],
-    validation: Mapping[str, Sequence[Any]],
+    training: Curves,
+    validation: Curves,
     epochs: Sequence[float] | None,
     unit: str,
     until: float = math.inf,
-) -> Array:
-    """Draws the curves of training and validation, with the last numbers above them.
+    best: bool = False,
+) -> None:
+    """Draws the curves of training and validation, with the last numbers or the best one above.
 
     `kind` is "loss" or "accuracy"; the other arguments are as in `learning_curves`. The curves end
-    at the epoch `until`, but the axes have space for the later ones. Returns the known points
-    (epoch, number) of the last curve, shape (n, 2).
+    at the epoch `until`, but the axes have space for the later ones.
     """
-    theme, lines, last = theme_of(ax), [], []
-    points: Any = np.zeros((0, 2))
-    for name, given in (("training", training), ("validation", validation)):
+    theme, lines, above = theme_of(ax), [], []
+    for (name, (colour, width)), given in zip(STYLES.items(), (training, validation), strict=True):
         if kind in given:
             at = np.asarray(range(1, len(given[kind]) + 1) if epochs is None else epochs)
             numbers = floats(list(given[kind]), len(at))[:, 0]
-            known, (colour, width) = np.isfinite(numbers), STYLES[name]
-            lines += ax.plot(
-                at[known], numbers[known], color=theme[colour], linewidth=width, label=name,
-                zorder=6 - width, marker="o", markersize=2 + width, markevery=slice(-1, None),
-            )  # fmt: skip
+            finite = np.isfinite(numbers)
+            look: Any = {"color": theme[colour], "linewidth": width, "zorder": 6 - width}
+            look |= {"marker": "o", "markersize": 2 + width, "markevery": slice(-1, None)}
+            lines += ax.plot(at[finite], numbers[finite], label=name, **look)
     ax.set(xlabel=unit, ylabel=kind)
     ax.spines[["top", "right"]].set_visible(False)
     style_axes(ax)
@@ -64,21 +58,22 @@ def draw_curves(
     elif ax.dataLim.y0 >= 0:
         ax.set_ylim(bottom=0)
     ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim())  # before the curves are cut off
+    points: list[Any] = []
+    better, form, precise = (min, ".3g", ".3g") if kind == "loss" else (max, ".0%", ".1%")
     for line in lines:
-        points = line.get_xydata()
-        points = points[points[:, 0] <= until]
-        line.set_data(points.T)
-        form = ".3g" if kind == "loss" else ".0%"
-        last += [f"{line.get_label()} {y:{form}}" for y in points[-1:, 1]]
-    _write_above(ax, ", ".join(last) if last or until < math.inf else f"no {unit}s yet")
+        known = np.asarray(line.get_xydata())
+        points = known[known[:, 0] <= until].tolist()
+        line.set_data(np.reshape(points, (-1, 2)).T)
+        above += [f"{line.get_label()} {y:{form}}" for _, y in points[-1:]]
+    if best and points:
+        x, y = better(points, key=lambda point: point[1])
+        ax.scatter([x], [y], 40, theme["panel"], edgecolors=theme["ink"], zorder=6)
+        above = [f"best {y:{precise}}, {unit} {x:g}"]
+    title = ", ".join(above) if above or until < math.inf else f"no {unit}s yet"
+    ax.set_title(title, loc="right", fontsize="small", color=theme["faint"])
     if len(lines) > 1:
         corner: Any = "upper right" if kind == "loss" else "lower right"
         ax.legend(loc=corner, frameon=False, labelcolor=theme["ink"], fontsize="small")
-    return np.asarray(points)
-
-
-def _write_above(ax: Axes, text: str) -> None:
-    ax.set_title(text, loc="right", fontsize="small", color=theme_of(ax)["faint"])
 
 
 def loss_curve(losses: Sequence[Any], *, ax: Axes | None = None, dark: bool = False) -> Axes:
@@ -89,23 +84,20 @@ def loss_curve(losses: Sequence[Any], *, ax: Axes | None = None, dark: bool = Fa
     >>> loss_curve([0.7, 0.5, 0.4]).get_title(loc="right")
     'training 0.4'
     """
-    ax = ax or NotebookFigure((4.0, 3.0), dark).add_subplot()
+    ax = ax or NotebookFigure(4.0, 3.0, dark).add_subplot()
     draw_curves(ax, "loss", {"loss": losses}, {}, None, "step")
     return ax
 
 
 def learning_curves(
-    training: Mapping[str, Sequence[Any]],
-    validation: Mapping[str, Sequence[Any]] | None = None,
+    training: Curves,
+    validation: Curves | None = None,
     *,
     epochs: Sequence[float] | None = None,
     unit: str = "epoch",
     dark: bool = False,
 ) -> Figure:
-    """Loss and accuracy over the epochs, for training and validation, with the best ones marked.
-
-    The best epoch is the one with the lowest loss or the highest accuracy in validation, or in
-    training if there is no validation.
+    """Loss and accuracy over the epochs, with the best ones in validation (or training) marked.
 
     Args:
         training: a dict with the keys "loss" or "accuracy" or both, each with a list of a number or
@@ -126,20 +118,12 @@ def learning_curves(
     """
     validation = validation or {}
     kinds = sorted({*training, *validation}, reverse=True)
-    if kinds not in (["loss"], ["accuracy"], ["loss", "accuracy"]):
-        got = kinds if hasattr(training, "keys") else repr(training)[:40]
-        expected = 'expected "loss" or "accuracy" or both'
-        raise ValueError(f"{expected}, got {got}")
-    figure = NotebookFigure((4.6 * len(kinds), 3.4), dark)
+    if not kinds or not {*kinds} <= {"loss", "accuracy"}:
+        raise ValueError(f'expected "loss" or "accuracy" or both, got {kinds}')
+    figure = NotebookFigure(4.6 * len(kinds), 3.4, dark)
     panels = figure.subplots(1, len(kinds), squeeze=False)[0]
     for kind, ax in zip(kinds, panels, strict=True):
-        points = draw_curves(ax, kind, training, validation, epochs, unit).tolist()
-        if points:
-            better, form = (min, ".3g") if kind == "loss" else (max, ".1%")
-            epoch, best = better(points, key=lambda point: point[1])
-            theme = theme_of(ax)
-            ax.scatter([epoch], [best], 40, theme["panel"], edgecolors=theme["ink"], zorder=6)
-            _write_above(ax, f"best {best:{form}}, {unit} {epoch:g}")
+        draw_curves(ax, kind, training, validation, epochs, unit, best=True)
     return figure
 
 
@@ -163,13 +147,15 @@ def training_figure(
     """
     scene = Scene(X, y, names)
     width, height = figure_size(scene.plane)
-    figure = NotebookFigure((width + 3.5, height), dark)
+    figure = NotebookFigure(width + 3.5, height, dark)
     left, right = figure.subplots(1, 2, width_ratios=[width + 0.7, 2.6])
     decision_boundary(predict, X, y, names=names, ax=left)
     loss_curve(losses, ax=right)
     if scene.outputs == 1:
         theme = theme_of(left)
-        colours = ScalarMappable(cmap=shades(theme))
+        first, second, *_ = class_shades(theme)
+        shades = LinearSegmentedColormap.from_list("", [first, theme["panel"], second])
+        colours = ScalarMappable(cmap=shades)
         bar = figure.colorbar(colours, ax=left, ticks=[0, 0.5, 1], pad=0.02, aspect=30)
         bar.set_label("confidence in class " + as_label(scene.names[1]), color=theme["ink"])
         bar.outline.set_visible(False)

@@ -1,86 +1,51 @@
-"""What all figures share: colours (those of `draw/tokens.py`), markers, axes, and `save`.
-
-Classes differ in colour and in marker, so colour-blind readers can tell them apart.
-"""
+"""What all figures share: colours (those of `draw/tokens.py`), markers, axes, and `save`."""
 
 from __future__ import annotations
 
 import io
 import os
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib
-import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb, to_rgba
+from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from micrograd.core.files import ending_of, show, write_whole
-from micrograd.draw.tokens import DARK, LIGHT, contrast
+from micrograd.draw.tokens import DARK, LIGHT
 
-MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")  # one for each class
+ENDINGS = ("jpg", "pdf", "png", "svg", "webp")  # of files to which `save` writes
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")  # of classes: colour is not all that differs
 Theme = Mapping[str, str]  # LIGHT or DARK
 
 
-class Mark(NamedTuple):
-    """How the points of a class are drawn, and the shade of its region."""
-
-    fill: str
-    edge: str
-    marker: str
-    shade: str
-
-
-def marks(theme: Theme) -> list[Mark]:
-    """The mark of each class, with a border in ink if the fill is hard to see on its own region.
-
-    >>> [mark.marker for mark in marks(LIGHT)]
-    ['o', '^', 's', 'D', 'v', 'P', 'X', '*']
-    """
-    found = []
-    for k, marker in enumerate(MARKERS):
-        fill = theme[f"class-{k}"]
-        mixed: Any = 0.65 * np.array(to_rgb(theme["panel"])) + 0.35 * np.array(to_rgb(fill))
-        shade = to_hex(mixed)
-        edge = theme["panel" if contrast(fill, shade) >= 3 else "ink"]
-        found.append(Mark(fill, edge, marker, shade))
-    return found
-
-
-def shades(theme: Theme) -> LinearSegmentedColormap:
-    """Colours from negative (class 0) through the background to positive (class 1)."""
-    negative, positive, *_ = (mark.shade for mark in marks(theme))
-    return LinearSegmentedColormap.from_list("shades", [negative, theme["panel"], positive])
+def class_shades(theme: Theme) -> Any:
+    """The shade of the region of each class: its colour, mixed with the background."""
+    fills = to_rgba_array([theme[f"class-{k}"] for k in range(len(MARKERS))])
+    return 0.65 * to_rgba_array(theme["panel"]) + 0.35 * fills
 
 
 def theme_of(ax: Axes) -> Theme:
     """The light or the dark theme, whichever can be read on the background of the figure.
 
-    >>> theme_of(NotebookFigure((4, 3), dark=True).add_subplot()) is DARK
+    >>> theme_of(NotebookFigure(4, 3, dark=True).add_subplot()) is DARK
     True
     """
-    ground = ax.figure.figure.get_facecolor()
-    seen = to_hex(ground) if to_rgba(ground)[3] > 0 else LIGHT["panel"]
-    return max(LIGHT, DARK, key=lambda theme: contrast(theme["ink"], seen))
+    *colour, opacity = to_rgba(ax.figure.figure.get_facecolor())
+    return DARK if sum(colour) < 1.5 and opacity else LIGHT
 
 
 class NotebookFigure(Figure):
     """A figure on a light or dark background that a notebook displays without pyplot.
 
-    Its size, in inches, is rounded to whole pixels, so that the background fills the last one. Its
-    Axes are transparent.
+    Its size, in inches, is rounded to whole pixels, so that the background fills the last one.
     """
 
-    def __init__(self, size: tuple[float, float], dark: bool = False) -> None:
-        whole = (round(size[0], 2), round(size[1], 2))
-        ground = (DARK if dark else LIGHT)["panel"]
+    def __init__(self, width: float, height: float, dark: bool = False) -> None:
+        whole, ground = (round(width, 2), round(height, 2)), (DARK if dark else LIGHT)["panel"]
         super().__init__(whole, facecolor=ground, layout=ConstrainedLayoutEngine(wspace=0.06))
-
-    def add_subplot(self, *arguments: Any, **options: Any) -> Any:
-        """Axes through which the background of the figure is seen."""
-        return super().add_subplot(*arguments, **{"facecolor": "none", **options})
 
     def savefig(self, *arguments: Any, **options: Any) -> None:
         """Writes the figure, after a first pass in which the layout measures the maps."""
@@ -98,8 +63,9 @@ class NotebookFigure(Figure):
 
 
 def style_axes(ax: Axes) -> None:
-    """Gives labels, ticks and frame their colours: text in ink, the rest quieter than the data."""
+    """Gives axes their colours: no background, text in ink, the rest quieter than the data."""
     theme = theme_of(ax)
+    ax.set_facecolor("none")
     for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
         text.set_color(theme["ink"])
     ax.tick_params(which="both", colors=theme["faint"], labelsize="small", length=3)
@@ -121,7 +87,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Writes a figure, completely or not at all, in the format given by the file's ending.
 
     Raises:
-        ValueError: Matplotlib cannot write this format.
+        ValueError: the file has another ending than .png, .svg, .pdf, .jpg and .webp.
         OSError: the file cannot be written.
     """
     kind = check_path(path)
@@ -133,24 +99,20 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     write_whole(path, content.getvalue())
 
 
-def check_path(path: str | os.PathLike[str], endings: Collection[str] | None = None) -> str:
+def check_path(path: str | os.PathLike[str], endings: Collection[str] = ENDINGS) -> str:
     """The ending of a path to which `save` can write; call it before any work is done.
 
-    `endings` are those to accept, without the dot; by default all picture formats that Matplotlib
-    can write.
+    `endings` are those to accept, without the dot.
 
     Raises:
         ValueError: the path does not have one of these endings.
         FileNotFoundError: its folder does not exist.
 
-    >>> check_path("picture.docx")  # doctest: +ELLIPSIS
+    >>> check_path("picture.docx")
     Traceback (most recent call last):
-    ValueError: picture.docx: expected one of the endings .eps ...
+    ValueError: picture.docx: expected one of the endings .jpg .pdf .png .svg .webp
     """
-    # Some formats are left out: pgf needs LaTeX, avif needs a special build of Pillow, and a raw or
-    # rgba file does not contain the size of the picture.
-    kinds = set(Figure().canvas.get_supported_filetypes()) - {"pgf", "avif", "raw", "rgba"}
-    ending = ending_of(path, sorted(endings or kinds))
+    ending = ending_of(path, sorted(endings))
     if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
         raise FileNotFoundError(f"cannot write {os.fspath(path)}: its folder does not exist")
     return ending

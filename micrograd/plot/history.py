@@ -11,18 +11,20 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from micrograd.draw.film import animated_gif
-from micrograd.nn import accuracy
+from micrograd.draw.network import layers_with_outputs
+from micrograd.engine import Value
+from micrograd.nn import accuracy, layers_of, neurons_of
 from micrograd.pages.page import Page
-from micrograd.plot.boundary import draw_boundary, figure_size, make_room_for_legend
+from micrograd.plot.boundary import draw_boundary, figure_size
 from micrograd.plot.curves import draw_curves
 from micrograd.plot.figure import NotebookFigure, theme_of
-from micrograd.plot.neurons import LayeredModel
 from micrograd.plot.plane import Array, Plane, Scene, floats, scores
 
 MOST_FRAMES = 101
@@ -35,14 +37,12 @@ class Frame:
     """One recorded step: everything in it was computed with the same weights."""
 
     step: int  # number of optimizer steps before this frame
-    accuracy: float
-    validation_accuracy: float | None  # None without validation data
+    training: dict[str, float | None]  # accuracy; loss, or None if not given or not finite
+    validation: dict[str, float | None]  # the same; None without validation data
     scores: Array  # on the grid, shape (n, 1) or (n, classes)
     maps: Array | None  # outputs of the neurons, shape (points, neurons)
     weights: Array
     gradients: Array | None  # None if the weights have changed since the last backward pass
-    loss: float | None  # None if it was not given, or is not finite
-    validation_loss: float | None
 
 
 @dataclass(eq=False, repr=False)
@@ -50,10 +50,9 @@ class History:
     """A recorder for a training run, saved as a GIF or as a page with a slider.
 
     `plot.animate` is another name for this class. Call it before the training loop, `record` in
-    each step, and `save` after the loop. Record between `backward` and the update, so that
-    gradients and loss belong to the recorded weights. A notebook displays it as a page. At most 101
-    steps are kept: longer runs keep every 2nd step, then every 4th, and so on, and always the first
-    and the last.
+    each step between `backward` and the update, so that gradients and loss belong to the recorded
+    weights, and `save` after the loop. At most 101 steps are kept: longer runs keep every 2nd step,
+    then every 4th, and so on, and always the first and the last.
 
     >>> from micrograd.nn import MLP
     >>> X, y = [[0.0, 0.0], [1.0, 1.0]], [0, 1]
@@ -72,11 +71,9 @@ class History:
         model: like `predict` in `decision_boundary`. The page also shows its network if it is an
             MLP, or a Sequential that includes all preprocessing of the inputs.
         X, y, names, true_boundary: as in `decision_boundary`.
-        X_validation, y_validation: m more points and labels, for the accuracy in validation.
+        X_validation, y_validation: more points and labels, for the accuracy in validation.
         title: text above the picture.
         unit: what is counted from one record to the next, such as "epoch".
-        resolution: number of points along the longer axis at which to call the model; by default
-            56, or fewer with more than two classes.
     """
 
     model: Callable[[Any], Any]
@@ -86,18 +83,18 @@ class History:
     X_validation: Any = None
     y_validation: Any = None
     names: Sequence[str] | None = None
-    true_boundary: Any = None
+    true_boundary: Any = ()
     title: str = ""
     unit: str = "step"
-    resolution: int | None = None
 
     def __post_init__(self) -> None:
         validation = self.X_validation, self.y_validation
-        self.scene = Scene(
-            self.X, self.y, self.names, self.resolution, self.true_boundary, validation
-        )
-        self._network = LayeredModel(self.model)
-        self._neurons = sum(self._network.sizes[1:])
+        self.scene = Scene(self.X, self.y, self.names, self.true_boundary, validation)
+        self._stages = layers_of(self.model)
+        self._layers = [neurons for stage in self._stages if (neurons := neurons_of(stage))]
+        if not all(len(after[0][1]) == len(before) for before, after in pairwise(self._layers)):
+            self._layers = []  # a step between two layers changes the width
+        self._neurons = sum(map(len, self._layers))
         side = math.isqrt(MAP_BYTES // (MOST_FRAMES * self._neurons)) if self._neurons else 0
         self._map_plane = Plane(self.scene.everywhere, min(16, side)) if side >= 6 else None
         self._every, self._kept = 1, list[Frame]()
@@ -108,7 +105,7 @@ class History:
         Raises:
             ValueError: a score of the model is NaN.
         """
-        frame = self._frame(loss, validation_loss, self._network.numbers("grad"))
+        frame = self._frame(loss, validation_loss, self._numbers("grad"))
         if sum(kept.step % self._every == 0 for kept in self._kept) >= MOST_FRAMES:
             self._every *= 2
         # In a single assignment, because Ctrl-C may come at any time.
@@ -117,72 +114,65 @@ class History:
     def _frame(
         self, loss: Any = None, validation_loss: Any = None, gradients: Array | None = None
     ) -> Frame:
-        scene, maps, at = self.scene, None, len(self.scene.plane.grid)
+        scene, maps = self.scene, None
         losses = floats([loss, validation_loss], 2)[:, 0].tolist()
-        places = np.concatenate([scene.plane.grid, scene.everywhere])
-        found = scores(self.model, places, scene.outputs)
-        on_grid, at_points, at_tested = np.split(found, [at, at + len(scene.points)])
+        places = [scene.plane.grid, scene.points, scene.tested]
+        found = scores(self.model, np.concatenate(places), scene.outputs)
+        on_grid, *at = np.split(found, np.cumsum(list(map(len, places)))[:-1])
         if self._map_plane is not None:
-            maps = scores(self._network.outputs, self._map_plane.grid, self._neurons)
-        return Frame(
-            self._kept[-1].step + 1 if self._kept else 0,
-            accuracy(at_points, scene.labels),
-            accuracy(at_tested, scene.truth) if len(scene.truth) else None,
-            on_grid,
-            maps,
-            self._network.numbers("data"),
-            gradients,
-            *(x if math.isfinite(x) else None for x in losses),
+            maps = scores(self._outputs, self._map_plane.grid, self._neurons)
+        training, validation = (
+            {
+                "loss": x if math.isfinite(x) else None,
+                "accuracy": accuracy(z, k) if len(k) else None,
+            }
+            for x, z, k in zip(losses, at, (scene.labels, scene.truth), strict=True)
         )
+        step, weights = self._kept[-1].step + 1 if self._kept else 0, self._numbers("data")
+        return Frame(step, training, validation, on_grid, maps, weights, gradients)
+
+    def _outputs(self, point: Any) -> list[Value]:
+        # The output of each neuron after its activation, layer by layer.
+        return [x for *_, outputs in layers_with_outputs(self._stages, point) for x in outputs]
+
+    def _numbers(self, attribute: str) -> Array:
+        # `data` or `grad` of all parameters: each neuron's weights, then its bias or 0.
+        neurons = [neuron for layer in self._layers for neuron in layer]
+        parameters = [p for _, weights, bias, _ in neurons for p in (*weights, bias)]
+        return np.array([0.0 if p is None else float(getattr(p, attribute)) for p in parameters])
 
     def all_frames(self) -> list[Frame]:
-        """The kept frames, the latest one, and one of the current model if it has changed since."""
+        """The kept frames, and one of the current model if it has changed since."""
         now, latest = self._frame(), self._kept[-1:]
         is_known = latest and np.array_equal(now.scores, latest[0].scores)
         return self._kept if is_known else [*self._kept, now]
 
     def curves(self) -> dict[str, Any]:
-        """The losses and accuracies of all frames, as arguments for `plot.learning_curves`.
-
-        >>> history = History(lambda X: X[:, 0] - 0.5, [[0.0, 0.0], [1.0, 1.0]], [0, 1])
-        >>> history.record(loss=0.7)
-        >>> history.curves()["training"]
-        {'loss': [0.7], 'accuracy': [1.0]}
-        """
+        """The losses and accuracies of all frames, as arguments for `plot.learning_curves`."""
         frames = self.all_frames()
-
-        def known(**names: str) -> dict[str, list[Any]]:
-            rows = {key: [getattr(frame, name) for frame in frames] for key, name in names.items()}
-            return {key: row for key, row in rows.items() if row != [None] * len(frames)}
-
-        return {
-            "training": known(loss="loss", accuracy="accuracy"),
-            "validation": known(loss="validation_loss", accuracy="validation_accuracy"),
-            "epochs": [frame.step for frame in frames],
-            "unit": self.unit,
-        }
+        curves: dict[str, Any] = {"epochs": [frame.step for frame in frames], "unit": self.unit}
+        for name in ("training", "validation"):
+            numbers = [getattr(frame, name) for frame in frames]
+            rows = {kind: [each[kind] for each in numbers] for kind in ("loss", "accuracy")}
+            curves[name] = {kind: row for kind, row in rows.items() if {*row} != {None}}
+        return curves
 
     def page(self) -> Page:
         """The run as a page with a slider: boundary, curves and network.
 
-        If the weights have changed since the last `record`, an additional frame at the end shows
-        the current model, without loss and gradients.
-
-        >>> History(lambda X: X[:, 0], [[0, 0], [1, 1]], [0, 1]).page()
+        >>> history = History(lambda X: X[:, 0] - 0.5, [[0.0, 0.0], [1.0, 1.0]], [0, 1])
+        >>> history.record(loss=0.7)
+        >>> history.page()
         <a recorded run: .show() opens it, .save('page.html') writes it>
         """
-        run, film = {"run": self._data()}, self._gif
-        return Page(
-            "recorded", run, "a recorded run", 760, self.title, layout="playground", film=film
-        )
+        run, title, film = {"run": self._data()}, self.title, self._gif
+        return Page("recorded", run, "a recorded run", 760, title, layout="playground", film=film)
 
     def save(self, path: str | os.PathLike[str], *, dark: bool = False) -> None:
-        """Writes the run, completely or not at all, as a .gif or as an .html page with a slider.
-
-        `dark` gives a GIF a dark background; a page follows the reader's settings.
+        """Writes the run as a .gif, perhaps on a dark background, or as a page, .html.
 
         Raises:
-            ValueError: the path ends in neither .gif nor .html.
+            ValueError: the path has another ending.
             OSError: the file cannot be written.
         """
         self.page().save(path, dark=dark)
@@ -198,8 +188,8 @@ class History:
         # The run as an animated GIF: 80 ms for each frame, 2 s for the last one.
         frames, curves = self.all_frames(), self.curves()
         width, height = figure_size(self.scene.plane)
-        size = (7.2, 7.2 * height / (width + 3.2) + 0.3 * bool(self.title))
-        figure = NotebookFigure(size, dark)
+        height = 7.2 * height / (width + 3.2) + 0.3 * bool(self.title)
+        figure = NotebookFigure(7.2, height, dark)
         canvas = FigureCanvasAgg(figure)
         panels = figure.subplot_mosaic(
             [["boundary", "loss"], ["boundary", "accuracy"]], width_ratios=[width, 2.7]
@@ -209,15 +199,13 @@ class History:
         pictures: list[Array] = []
         for i in sorted({round(i * (len(frames) - 1) / 60) for i in range(61)}):
             for kind, ax in panels.items():
-                for artist in (*ax.lines, *ax.collections, *ax.images):
-                    artist.remove()
+                ax.clear()
                 if kind == "boundary":
                     draw_boundary(ax, self.scene, frames[i].scores)
                 else:
                     draw_curves(ax, kind, **curves, until=frames[i].step)
                     ax.set_xlabel(f"{self.unit} {frames[i].step}")
             if not pictures:  # compute the layout once; the second pass knows the map's shape
-                make_room_for_legend(panels["boundary"])
                 figure.draw_without_rendering()
                 figure.draw_without_rendering()
                 figure.set_layout_engine("none")
@@ -226,10 +214,13 @@ class History:
         return animated_gif(pictures, [*[80] * (len(pictures) - 1), 2000])
 
     def _data(self) -> dict[str, Any]:
-        frames, scene, plane = self.all_frames(), self.scene, self.scene.plane
-        low, high = plane.low, plane.high
+        frames, scene, plane, curves = (
+            self.all_frames(),
+            self.scene,
+            self.scene.plane,
+            self.curves(),
+        )
         packed, units = zip(*(_as_bytes(frame.scores) for frame in frames), strict=True)
-        curves = self.curves()
         data: dict[str, Any] = {
             "steps": curves.pop("epochs"),
             **curves,
@@ -238,13 +229,13 @@ class History:
             "labels": [*scene.labels.tolist(), *scene.truth.tolist()],
             "trainingPoints": len(scene.points),
             "truth": [scene.line.tolist()] if len(scene.line) else [],
-            "low": low.tolist(),
-            "high": high.tolist(),
-            "ratio": float(np.divide(*(high - low))) if plane.equal else 1.0,
+            "low": plane.low.tolist(),
+            "high": plane.high.tolist(),
+            "ratio": float(np.divide(*(plane.high - plane.low))) if plane.equal else 1.0,
             "grid": plane.shape,
             "scores": _base64(packed, np.int8),
             "units": units,
-            "sizes": self._network.sizes,
+            "sizes": [len(layer[0][1]) for layer in self._layers[:1]] + [*map(len, self._layers)],
         }
         if self._map_plane is not None:
             # The outputs of a neuron are divided by their largest absolute value if it is above 1.

@@ -19,17 +19,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Plane:
-    """The rectangle around some points, and an evenly spaced grid over it.
-
-    Args:
-        X: points, shape (n, 2).
-        resolution: number of grid points along the longer axis, at least 2.
+    """The rectangle around points of shape (n, 2), and a grid over it.
 
     Attributes:
         low, high: lower left and upper right corners of the rectangle, including a margin.
         equal: whether both axes use the same unit of length; False if the points extend more than
             4 times as far along one of them.
-        shape: number of columns and number of rows of the grid.
+        shape: numbers of columns and rows of the grid, of which the larger one is `resolution`.
         grid: the grid points row by row, shape (columns * rows, 2).
 
     >>> plane = Plane([[0.0, 0.0], [2.0, 1.0]], resolution=5)
@@ -38,8 +34,6 @@ class Plane:
     """
 
     def __init__(self, X: Any, resolution: int) -> None:
-        if resolution < 2:
-            raise ValueError(f"resolution expects at least 2 points, got {resolution}")
         low, high = np.min(X, axis=0), np.max(X, axis=0)
         span = high - low
         self.equal = bool(max(span) <= 4 * min(span))
@@ -52,24 +46,9 @@ class Plane:
         axes = map(np.linspace, self.low, self.high, self.shape)
         self.grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
 
-    def refined(self, numbers: Array) -> tuple[Array, Array, Array]:
-        """Numbers at the grid points, interpolated linearly at the pixels of a finer image.
-
-        For numbers of shape (n, k), it returns the coordinates of the pixels' columns and rows, and
-        an array of shape (rows, columns, k).
-        """
-        at, weights = [], []
-        for low, high, n in zip(self.low, self.high, self.shape, strict=True):
-            centres = (np.arange(4 * n) + 0.5) / (4 * n)
-            at.append(low + centres * (high - low))
-            weights.append(np.maximum(0, 1 - abs(centres[:, None] * (n - 1) - np.arange(n))))
-        columns, rows = weights
-        coarse = numbers.reshape(*self.shape[::-1], -1)
-        return *at, np.einsum("ia,jb,abk->ijk", rows, columns, coarse, optimize=True)
-
 
 class Scene:
-    """What stays the same in a picture while a model learns; the arguments of `plot.animate`.
+    """What stays the same in a picture while a model learns.
 
     `points`, shape (n, 2), `labels` and `names` are as in `examples`; `tested` and `truth` are
     points and labels for validation, or none; `line` is the true boundary, shape (m, 2), or none. A
@@ -82,24 +61,18 @@ class Scene:
         X: Any,
         y: Any,
         names: Sequence[str] | None = None,
-        resolution: int | None = None,
-        true_boundary: Any = None,
+        true_boundary: Any = (),
         validation: tuple[Any, Any] = (None, None),
+        resolution: int = 0,
     ) -> None:
         points, labels, self.names = examples(X, y, names)
         tested, truth, _ = examples(*validation, self.names, "_validation")
         self.points, self.tested = np.array(points), np.array(tested).reshape(-1, 2)
         self.labels, self.truth = np.array(labels), np.array(truth, dtype=int)
-        self.line = np.asarray(() if true_boundary is None else true_boundary, dtype=float)
-        if self.line.size and (self.line.shape[1:] != (2,) or not np.isfinite(self.line).all()):
-            raise ValueError(
-                "true_boundary expects the points of a line, shape (m, 2), without NaN or "
-                f"infinity, got shape {self.line.shape}"
-            )
+        self.line = np.asarray(true_boundary, dtype=float).reshape(-1, 2)
         self.outputs = 1 if len(self.names) == 2 else len(self.names)
-        resolution = resolution or round(56 / math.sqrt(self.outputs))
         self.everywhere = np.concatenate([self.points, self.tested])
-        self.plane = Plane(self.everywhere, resolution)
+        self.plane = Plane(self.everywhere, resolution or round(56 / math.sqrt(self.outputs)))
 
 
 class _Coordinates(np.ndarray[Any, np.dtype[Any]]):
@@ -124,14 +97,10 @@ numbers.Number.register(_Coordinates)  # so that the data of a Value may be one
 def scores(predict: Callable[[Any], Any], points: Array, width: int = 1) -> Array:
     """The scores of a model at n points, shape (n, width), computed without a graph.
 
-    A picture needs thousands of scores. So a model that computes with Values is called once, with
-    Values that hold the coordinates of all points, if three points show that this works.
-
-    Args:
-        predict: called with an array of shape (n, 2) or, if that fails, with one point [x1, x2] at
-            a time; returns numbers or Values.
-        points: shape (n, 2).
-        width: number of scores for each point.
+    `predict` is called with an array of shape (n, 2) or, if that fails, with one point [x1, x2] at
+    a time, and returns numbers or Values. A picture needs thousands of scores. So a model that
+    computes with Values is called once, with Values that hold the coordinates of all points, if
+    three points show that this works.
 
     Raises:
         ValueError: `predict` fails both ways, or a score is NaN.
@@ -139,20 +108,21 @@ def scores(predict: Callable[[Any], Any], points: Array, width: int = 1) -> Arra
     >>> scores(lambda point: [point[0], -point[1]], np.array([[1.0, 2.0]]), width=2).tolist()
     [[1.0, -2.0]]
     """
-    few, failures = points[:3], []
+
+    def one_by_one(some: Array) -> Any:
+        return [flat(predict(point)) for point in some.tolist()]
+
+    failures = []
     with no_grad():
-        for way in (_with_array, _point_by_point):
+        for way in (lambda some: predict(some.copy()), one_by_one):
             try:
-                answers = way(predict, few)
-                known = floats(answers, len(few), width)
+                known = floats(way(points[:3]), len(points[:3]), width)
             except Exception as error:
                 failures.append(f"{type(error).__name__}: {error}")
                 continue
-            found = None
-            if way is _point_by_point or answers.dtype == object:
-                found = _with_values(predict, points, known)
+            found = _with_values(predict, points, known)
             if found is None:
-                found = floats(way(predict, points), len(points), width)
+                found = floats(way(points), len(points), width)
             if np.isnan(found).any():
                 x1, x2 = points[np.isnan(found).any(axis=1)][0]
                 raise ValueError(
@@ -167,15 +137,6 @@ def scores(predict: Callable[[Any], Any], points: Array, width: int = 1) -> Arra
     )
 
 
-def _with_array(predict: Callable[[Any], Any], points: Array) -> Array:
-    # A copy: with three points, np.hypot(*points) writes its result into the third.
-    return np.asarray(predict(points.copy()))
-
-
-def _point_by_point(predict: Callable[[Any], Any], points: Array) -> Array:
-    return np.array([flat(predict(point)) for point in points.tolist()])
-
-
 def _with_values(predict: Callable[[Any], Any], points: Array, known: Array) -> Array | None:
     # The scores of all points in one call, or None if it fails or the first ones are not as known.
     try:
@@ -185,7 +146,7 @@ def _with_values(predict: Callable[[Any], Any], points: Array, known: Array) -> 
         columns = [np.broadcast_to(innermost(output), len(points)) for output in several]
         found: Array = np.stack(columns, axis=1).astype(float)
         return found if np.allclose(found[: len(known)], known) else None
-    except Exception:  # calling it point by point shows what is wrong
+    except Exception:  # calling it in another way shows what is wrong
         return None
 
 
