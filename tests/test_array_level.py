@@ -198,3 +198,21 @@ def test_under_no_grad_a_result_keeps_no_operand_alive():
         assert (b[0].data, s.data) == (2.0, 3.0)
     finally:
         gc.enable()
+
+
+def test_the_chain_rule_of_a_matrix_product_in_letters():
+    X, W = values([[1.0, 2.0], [3.0, 4.0], [0.5, -1.0]]), values([[0.5], [-0.25]])
+    y, b = values([[1.0], [0.0], [2.0]]), values([0.5])
+    P = X @ W
+    L = ((P + b - y) ** 2).mean()
+    L.backward()
+    text = draw_dot(L, names=locals(), level="array", edges="symbols").source
+    for piece in ("∂L/∂P", "Wᵀ", "Xᵀ", "(2 × 3)\xa0(3 × 1)", "∑", "⊙"):
+        assert piece in text.replace("&#160;", "\xa0")
+    numbers = draw_dot(L, names=locals(), level="array", edges="derivatives").source
+    found = [f"{x:.4g}".replace("-", "\N{MINUS SIGN}") for x in W.grad.ravel()]
+    assert f"[{'; '.join(found)}]" in numbers.replace("\xa0", " ").replace("&#160;", " ")
+    # what the letters say
+    assert np.allclose(W.grad.astype(float), X.data.T.astype(float) @ P.grad.astype(float))
+    assert np.allclose(X.grad.astype(float), P.grad.astype(float) @ W.data.T.astype(float))
+    assert np.allclose(b.grad.astype(float), P.grad.astype(float).sum())

@@ -13,13 +13,15 @@ from typing import Any
 
 from micrograd.core.node import innermost
 from micrograd.derivatives import jvp, local_derivatives
-from micrograd.draw.formulas import TIMES, UNKNOWN, number, partial
-from micrograd.draw.records import Graph
+from micrograd.draw.formulas import TIMES, UNKNOWN, number, partial, shape_text
+from micrograd.draw.records import Box, Graph
 from micrograd.engine import Value
 
 Piece = tuple[str, str]  # a text, and 'local', 'gradient', 'share', 'ink', 'rate' or 'faint'
 Rules = dict[str, list[list[Piece]]]  # keyed by node: a row for each operand, [] if it has no rule
 # Browsers may drop an ordinary space at the end of a piece.
+FITS = 3  # rows and columns of a matrix that is shown in numbers
+EQUALS: Piece = ("\xa0=\xa0", "faint")
 DOT: Piece = ("\xa0\N{MIDDLE DOT}\xa0", "faint")
 
 
@@ -27,7 +29,7 @@ def product(local: str, rate: str, share: str, forward: bool = False) -> list[Pi
     """Local derivative × rate = share; the rate is a gradient or, in forward mode, a tangent."""
     colour, bold = ("ink", "rate") if forward else ("gradient", "share")
     times: Piece = (f"\xa0{TIMES}\xa0", "faint")
-    return [(local, "local"), times, (rate, colour), ("\xa0=\xa0", "faint"), (share, bold)]
+    return [(local, "local"), times, (rate, colour), EQUALS, (share, bold)]
 
 
 LEGENDS: dict[str, list[Piece]] = {
@@ -59,7 +61,8 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     """The numbers of the chain rule, or only the local derivatives if there are no gradients yet.
 
     The second factor is the gradient of the node (upstream) or, in forward mode, the tangent of the
-    operand. Constants have no rule, nor have boxes of many numbers.
+    operand. Constants have no rule, nor have boxes of many numbers, but for products of small
+    matrices.
 
     After a complete backward pass, the contributions to a number add up to its gradient. If they do
     not, its data have changed or the gradients are those of a larger graph: then there are dots
@@ -87,7 +90,7 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
     received: dict[str, list[Any]] = {}
     for name, node in box_of.items():
         for i, operand in enumerate(node.operands):
-            share = local[name][i] * node.grad if name in local else math.nan
+            share = (local[name][i] or 0) * node.grad if name in local else math.nan
             received.setdefault(operand, []).append(innermost(share))
     dotted = {x for x in received if complete and x not in drawn.results and x in value_of}
     dotted = {x for x in dotted if not _add_up(received[x], innermost(box_of[x].grad))}
@@ -98,6 +101,8 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         along = operand if forward else node
         if box_of[operand].kind == "constant" or along not in value_of:
             return []
+        if d is None:
+            return [("together with the row above", "faint")]
         if d != d:
             return [("no derivative known", "faint")]
         if not (forward or drawn.has_gradients):
@@ -110,7 +115,39 @@ def rules_with_numbers(drawn: Graph, forward: bool, complete: bool) -> tuple[Rul
         name: [row(*pair, name) for pair in zip(each, box_of[name].operands, strict=True)]
         for name, each in local.items()
     }
+    for node in drawn.nodes:
+        if node.op == "@" and drawn.has_gradients and not (forward or dotted):
+            factors = [box_of[operand] for operand in node.operands]
+            rules[node.name] = [_in_matrices(node, factors, i) for i in range(len(factors))]
     return rules, bool(dotted)
+
+
+def _in_matrices(node: Box, factors: Sequence[Box], i: int) -> list[Piece]:
+    # The chain rule of P = X @ W in numbers: the upstream gradient times W transposed, or X
+    # transposed times the upstream gradient.
+    if factors[i].kind == "constant" or len(factors) < 2 or len(factors[1 - i].shape) > 2:
+        return []
+    upstream = (_matrix(node.grad, node), "gradient")
+    turned = (_matrix(factors[1 - i].data, factors[1 - i]).T, "local")
+    (left, first), (right, second) = (upstream, turned) if i == 0 else (turned, upstream)
+    if max(left.shape + right.shape) > FITS:
+        return []
+    times = [(_matrix_text(left), first), DOT, (_matrix_text(right), second)]
+    return [*times, EQUALS, (_matrix_text(left @ right), "share")]
+
+
+def _matrix(entries: Any, box: Box) -> Any:
+    # An array of plain numbers with two axes; a vector is a column.
+    import numpy as np  # a graph of arrays has loaded it
+
+    numbers = entries if isinstance(entries, tuple) else (entries,)
+    rows = box.shape[0] if box.shape else 1
+    return np.array([innermost(x) for x in numbers], dtype=object).reshape(rows, -1)
+
+
+def _matrix_text(matrix: Any) -> str:
+    rows = "; ".join(" ".join(map(number, row)) for row in matrix.tolist())
+    return f"[{rows}]".replace(" ", "\xa0")
 
 
 def _add_up(shares: Sequence[Any], grad: Any) -> bool:
@@ -122,7 +159,10 @@ def _add_up(shares: Sequence[Any], grad: Any) -> bool:
 
 
 def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
-    """The chain rule in letters: upstream gradient · local derivative.
+    r"""The chain rule in letters: upstream gradient · local derivative.
+
+    For arrays, ⊙ multiplies entry by entry, Σ adds up what was broadcast, and the two rows of a
+    matrix product P = X @ W are ∂L/∂P · Wᵀ and Xᵀ · ∂L/∂P, with the shapes of the factors.
 
     Raises:
         ValueError: there are several results, so it would be unclear what ∂L stands for.
@@ -132,22 +172,44 @@ def rules_with_symbols(drawn: Graph, name_of: Mapping[str, str]) -> Rules:
     >>> rules = rules_with_symbols(graph(y * 2.0), {"v0": "x", "v1": "y", "v3": "L"})
     >>> " ".join(text.strip() for text, _ in rules["v1"][0])
     '∂L/∂y · ∂y/∂x'
+    >>> from micrograd.arrays import values
+    >>> from micrograd.draw.graph import at_level
+    >>> X, W = values([[1.0, 2.0], [0.0, 1.0]]), values([[3.0], [4.0]])
+    >>> drawn = at_level(graph((X @ W).sum(), names={"X": X, "W": W}), "array")
+    >>> names = {box.name: name for box, name in zip(drawn.nodes, "XWPL", strict=True)}
+    >>> for row in rules_with_symbols(drawn, names)["a2"]:
+    ...     print("".join(text for text, _ in row).replace("\xa0", " "))
+    ∂L/∂P · Wᵀ   (2 × 1) (1 × 2)
+    Xᵀ · ∂L/∂P   (2 × 2) (2 × 1)
     """
     results = [name_of[node.name] for node in drawn.nodes if node.kind == "result"]
     if len(results) > 1:
         raise ValueError(f"edges='symbols' expects one result, got {len(results)}: draw their sum")
-    constants = {node.name for node in drawn.nodes if node.kind == "constant"}
+    box_of = {node.name: node for node in drawn.nodes}
 
-    def row(name: str, operand: str) -> list[Piece]:
-        if operand in constants:
+    def row(node: Box, i: int) -> list[Piece]:
+        operand = box_of[node.operands[i]]
+        if operand.kind == "constant":
             return []
-        local = (partial(name_of[name], name_of[operand]), "local")
-        if name_of[name] == results[0]:  # its gradient is 1
+        upstream = (partial(results[0], name_of[node.name]), "gradient")
+        local = (partial(name_of[node.name], name_of[operand.name]), "local")
+        if name_of[node.name] == results[0]:  # its gradient is 1
             return [local]
-        return [(partial(results[0], name_of[name]), "gradient"), DOT, local]
+        if node.level != "array":
+            return [upstream, DOT, local]
+        if node.op == "@":
+            other = box_of[node.operands[1 - i]]
+            turned = (f"{name_of[other.name]}\N{MODIFIER LETTER CAPITAL T}", "local")
+            pairs = [(upstream, node.shape), (turned, other.shape[::-1])]
+            (left, rows), (right, columns) = pairs if i == 0 else pairs[::-1]
+            shapes = f"\xa0\xa0\xa0{shape_text(rows)}\xa0{shape_text(columns)}"
+            return [left, DOT, right, (shapes, "faint")]
+        was_broadcast = operand.shape != node.shape
+        added: list[Piece] = [("\N{N-ARY SUMMATION}\xa0", "faint")] if was_broadcast else []
+        return [*added, upstream, ("\xa0\N{CIRCLED DOT OPERATOR}\xa0", "faint"), local]
 
     with_rules = [node for node in drawn.nodes if node.has_ports]
-    return {node.name: [row(node.name, each) for each in node.operands] for node in with_rules}
+    return {node.name: [row(node, i) for i in range(len(node.operands))] for node in with_rules}
 
 
 def _known_derivatives(value: Value) -> Sequence[Any]:
@@ -159,9 +221,9 @@ def _known_derivatives(value: Value) -> Sequence[Any]:
 
 
 def _through(inside: Sequence[Value], operands: Sequence[Value | None]) -> list[Any]:
-    # d output / d operand for each operand of a neuron, by reverse mode; 0 where it is repeated.
+    # d output / d operand for each operand of a neuron, by reverse mode; None where it is repeated.
     adjoint: dict[Value | None, Any] = {inside[-1]: 1}
     for value in reversed(inside):
         for d, operand in zip(local_derivatives(value), value._prev, strict=True):
             adjoint[operand] = adjoint.get(operand, 0) + d * adjoint[value]
-    return [adjoint.pop(operand, 0) for operand in operands]
+    return [adjoint.pop(operand, None) for operand in operands]
