@@ -287,11 +287,11 @@ class Hierarchy:
         for start, end in pairwise(ends):
             some = members[start:end]
             first, last = (m.label if isinstance(m, Part) else "" for m in (some[0], some[-1]))
-            label = f"{first} to {last.rpartition(' ')[2]}" if first != last else first
+            label = f"{first}\N{EN DASH}{last.rpartition(' ')[2]}" if first != last else first
             ops = Counter(self.drawn.nodes[m].op for m in some if not isinstance(m, Part))
             about = ", ".join(f"{n:,} {sign(op)}" for op, n in ops.most_common(3) if op)
             kind = "leaves" if self._is_leaf(some[0]) else "part"
-            cut.append(Part(label or f"{start + 1} to {end}", kind, some, about=about))
+            cut.append(Part(label or f"{start + 1}\N{EN DASH}{end}", kind, some, about=about))
         return cut
 
     # ---- 5. Views
