@@ -23,6 +23,7 @@ import runpy
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -180,9 +181,7 @@ def grade(options: argparse.Namespace) -> int:
         raise ValueError("grade expects a file, such as my_engine.py: micrograd start writes one")
     from micrograd.grade.points import POINTS, read_points
 
-    names = {"data": options.data, "grad": options.grad, "backward": options.backward}
-    told = {name: other for name, other in names.items() if other}
-    settings = {"seconds": options.seconds, "class_name": options.name, "names": told}
+    settings = {"seconds": options.seconds, "class_name": options.name}
     table = read_points(Path(options.points)) if options.points else POINTS
     is_class = options.csv or options.html or options.format in ("canvas", "moodle")
     if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
@@ -195,15 +194,14 @@ def _grade_one(
     options: argparse.Namespace, table: Mapping[str, float], settings: dict[str, Any]
 ) -> int:
     from micrograd.grade import grade_file, gradebooks
-    from micrograd.grade.report import Result
 
     path = Path(options.files[0])
     report = grade_file(path, **settings)
     if options.format == "json":
-        print(report.json())
+        print(report.json(table))
     elif options.format:
-        results = [Result(path.stem, str(path), report)]
-        print(gradebooks.written(options.format, results, table, options.hints, ""))
+        reports = [replace(report, student=path.stem)]
+        print(gradebooks.written(options.format, reports, table, options.hints, ""))
     else:
         print(report.text(options.hints))
         if options.points:
@@ -239,7 +237,7 @@ def _grade_class(
             ))  # fmt: skip
         elif results:
             print("\n".join([gradebooks.summary(results, table), *filter(None, written)]))
-    return int(max(result.report.exit_code for result in results))
+    return int(max(report.exit_code for report in results))
 
 
 def start(options: argparse.Namespace) -> int:
@@ -286,7 +284,7 @@ def why(options: argparse.Namespace) -> int:
         kind = class_in(file_at(Path(options.file), options.name), options.name)
     except NoClassError as error:
         raise ValueError(f"{options.file}: {error.args[1]}") from None
-    print(answer(options.question, kind))
+    print(answer(kind, options.question)[1])
     print(why(kind, options.question).save(options.out))
     return 0
 
@@ -406,8 +404,6 @@ def _takes_files(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("files", nargs="*", metavar="file", help=what)
     add("--name", default="Value", help="name of the class (default: Value)")
-    for name in ("data", "grad", "backward"):
-        add(f"--{name}", metavar="NAME", help=f"name that the class uses for .{name}")
     formats = ("json", "gradescope", "classroom50", "canvas", "moodle")
     add("--format", choices=formats, help="print the results in this format")
     add("--json", dest="format", action="store_const", const="json", help="--format json")

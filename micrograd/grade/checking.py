@@ -7,29 +7,33 @@ wrong, its slope is the expected gradient.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from functools import cache
 
 from micrograd.grade.check import Check
 from micrograd.grade.diagnosis import mistake_behind_error, mistake_behind_gradients
 from micrograd.grade.graded_class import (
     BrokenRule,
     GradedClass,
-    Observed,
+    Numbers,
     RaisedError,
     leaves_of,
     near,
     root_of,
 )
-from micrograd.grade.programs import CORE, REFLECTED, Row, expected_of, methods_in, plan
-from micrograd.grade.tasks import first_left, is_to_do, task_of
-
-FREES_GRAPH = (
-    "a = Value(3.0); b = a * a; n = len(b._prev); f = b._backward; b.backward(); "
-    "freed = len(getattr(b, '_prev', ())) < n or b._backward != f"
+from micrograd.grade.programs import (
+    CORE,
+    CORE_BESIDE_NUMBERS,
+    OTHERS_BESIDE_NUMBERS,
+    REFLECTED,
+    Row,
+    expected_of,
+    methods_in,
+    plan,
 )
+
 MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponents only
 
 # ---- 1. The checks
@@ -46,47 +50,24 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
     >>> next(checks_of(OURS)).name
     'Value: number and gradient of a new one'
     """
-    adds_up, is_reported = True, False
     for row in plan() if rows is None else rows:
-        check = Check(row.operation, row.aspect, row.programs[0])
-        lacks_backward = graded.lacks_backward and ".backward()" in check.program
-        task = task_of(row.operation, row.aspect) if graded.is_started else 0
-        lacking = replace(check, status="to do" if task else "not there yet")
-        if graded.is_started and is_to_do(row, graded):
-            check = lacking
-        elif lacks_backward and is_reported:  # one failure, not one for each gradient
-            check = replace(check, status="not run")
-        elif lacks_backward:
-            is_reported, expected = True, f"a method {graded.names['backward']}()"
-            check = replace(check, status="failed", mistake="needed", expected=expected,
-                            found="no such method",
-                            spelled=graded.spelled(check.program))  # fmt: skip
-        elif row.mistake == "depth" and sys.platform == "emscripten":
-            found = "not checked: a deep chain would overflow the stack of the browser"
-            check = replace(
-                check, status="noted", mistake="depth", expected="no error", found=found
-            )
-        elif not _is_there(row, graded):
-            check = lacking
+        task = graded.is_started and task_of(row.operation, row.aspect)
+        lacking = row.check("to do" if task else "not there yet")
+        if (graded.is_started and is_to_do(row, graded)) or not _is_there(row, graded):
+            yield lacking
         else:
             check = _checked(row, graded)
-            if task and check.status == "failed" and first_left(graded) < task:
-                check = lacking
-            if check.mistake == "operands" and row.operation == "graph" and not adds_up:
-                check = replace(check, mistake="accumulate")  # a + a can fail for several reasons
-            adds_up = adds_up and check.mistake != "accumulate"
-        yield check
+            is_later = task and check.status == "failed" and first_left(graded) < task
+            yield lacking if is_later else check
 
 
 def _checked(row: Row, graded: GradedClass) -> Check:
     """The outcome of the first program of a row that does not pass, else a passed check."""
     judged = (_judgement(row, program, graded) for program in row.programs)
-    check = next((one for one in judged if not one.passed), None)
-    if check is None:
-        return Check(row.operation, row.aspect, row.programs[0])
+    check = next((one for one in judged if not one.passed), row.check())
     if check.status == "failed" and row.expression:
-        check = replace(check, composed=_is_composed(row.expression, graded))
-    return replace(check, spelled=graded.spelled(check.program))
+        return replace(check, composed=_is_composed(row.expression, graded))
+    return check
 
 
 def _is_composed(expression: str, graded: GradedClass) -> bool:
@@ -109,29 +90,25 @@ def _is_there(row: Row, graded: GradedClass) -> bool:
     error = graded.error_in(row.programs[0] if is_of_numpy else row.expression)
     if not error:
         return True  # whatever is wrong, the check itself will find it
-    kinds = {*error["kinds"]}
-    if {"NotImplementedError", "ModuleNotFoundError"} & kinds or _is_refusal(error, row):
+    # An error about the number, as for the log of -1: the class may raise it wrongly.
+    of_number = {"ValueError", "ArithmeticError", "RecursionError"} & error.kinds
+    if error.on_purpose and (not of_number or "**" in row.operation):
         return False
-    if row.operation in MAY_REFUSE and "ValueError" in kinds:
+    if {"NotImplementedError", "ModuleNotFoundError"} & error.kinds:
         return False
-    if not {"TypeError", "AttributeError"} & kinds:
+    if row.operation in MAY_REFUSE and "ValueError" in error.kinds:
+        return False
+    if not {"TypeError", "AttributeError"} & error.kinds:
         return True
-    needed = methods_in(row.operation) | {REFLECTED.get(row.operation, "__init__")}
-    if is_of_numpy or row.operation in MAY_REFUSE or needed - {*dir(graded.kind)}:
+    if is_of_numpy or row.operation in MAY_REFUSE:
+        return False
+    if (methods_in(row.operation) | {REFLECTED.get(row.operation, "__init__")}) - {
+        *dir(graded.kind)
+    }:
         return False
     # If + or * accepts a plain number, the other operations should as well.
     beside = (f"a = Value(1.5); b = a {sign} {x}" for sign in "+*" for x in ("2.0", "2"))
-    is_beside = row.mistake in ("wrap", "reflected")
-    return not is_beside or not all(map(graded.error_in, beside))
-
-
-def _is_refusal(error: Mapping[str, Any], row: Row) -> bool:
-    """Whether the class refuses the operation with its own `raise` or `assert`.
-
-    An error about the number, as for the log of -1, does not count: the class may raise it wrongly.
-    """
-    of_number = {"ValueError", "ArithmeticError", "RecursionError"} & {*error["kinds"]}
-    return error["on_purpose"] and (not of_number or "**" in row.operation)
+    return row.mistake not in ("wrap", "reflected") or not all(map(graded.error_in, beside))
 
 
 # ---- 3. One program
@@ -144,74 +121,113 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
         return Check(row.operation, row.aspect, program)
     except BrokenRule as broken:
         mistake, expected, found = broken.args
-        if row.mistake in ("construct", "numpy") and mistake != "untouched":
+        if isinstance(broken, RaisedError):
+            mistake, place = mistake_behind_error(broken, row, graded), broken.place
+        elif row.mistake in ("construct", "numpy") and mistake != "untouched":
             mistake = row.mistake
-    except RaisedError as raised:
-        (error,) = raised.args
-        mistake, expected = mistake_behind_error(error, row, graded), "no error"
-        found, place = error["text"], error["place"]
-    once = program.partition(".backward()")[0] + ".backward()"
-    is_again = program.count(f"{root_of(program)}.backward()") == 2
-    works_once = is_again and _judgement(row, once, graded).passed
-    if works_once and (place or graded.tried(False, FREES_GRAPH)):
-        mistake = "twice"  # as in PyTorch, a graph may be used only once
-    is_limit = (works_once and mistake == "twice") or (mistake, expected) == ("depth", "no error")
+    is_limit = (mistake, expected) == ("depth", "no error")
+    if row.mistake == "twice" and (place or mistake == "twice"):  # as in PyTorch, used only once
+        once = program.removesuffix(f"; {root_of(program)}.backward()")
+        is_limit = _judgement(replace(row, mistake=""), once, graded).passed
+        mistake = "twice" if is_limit else mistake
     status = "noted" if is_limit else "failed"
     return Check(row.operation, row.aspect, program, status, mistake, expected, found, place)
 
 
 def _compare(row: Row, program: str, graded: GradedClass) -> None:
     """Raises BrokenRule if a program gives different numbers with the class and with our Value."""
-    forward = graded.observed(program, backward=False)
-    if row.aspect == "value" or not row.expression:
-        _compare_results(row, program, graded, forward)
-    after = graded.observed(program) if ".backward()" in program else forward
+    forward, ours = graded.observed(program, backward=False), expected_of(program)
+    root = root_of(program)
+    is_right = near(forward.data[root], ours.data[root])
+    if not is_right and (row.aspect == "value" or not row.expression):
+        y = ours.data[root]
+        turned = {"2.0 - a": -y, "2.0 / a": y and 1 / y}.get(row.operation, y)
+        mistake = "swapped" if near(forward.data[root], turned) else "value"
+        if root in leaves_of(program):  # no operation computed it
+            mistake = "construct"
+        raise BrokenRule(mistake, *(_told("data", [root], x.data) for x in (ours, forward)))
+    if row.aspect == "value":
+        return
+    after = graded.observed(program)
     for name, x in forward.data.items():
         if str(after.data[name]) != str(x):  # as text, because it may be NaN
-            expected, found = (graded.text("data", [name], y.data) for y in (forward, after))
-            raise BrokenRule("untouched", expected, found)
+            raise BrokenRule(
+                "untouched", *(_told("data", [name], y.data) for y in (forward, after))
+            )
     if row.mistake == "paths":
         few, many = (graded.calls(doublings) for doublings in (3, 12))
         if many > 20 * few:
             found = f"{few} function calls for 4 nodes, {many} for 13 nodes"
             raise BrokenRule("paths", "work proportional to the number of nodes", found)
-    if row.aspect != "value":
-        _compare_gradients(row, program, graded, forward, after)
+    right, beside = ours.grad, ""
+    has_slopes = program.count("backward()") == 1 and row.mistake not in ("paths", "depth")
+    if has_slopes and not is_right:  # which another check reports
+        right = graded.slopes(program)
+    if wrong := [v for v in leaves_of(program) if not near(after.grad[v], right[v])]:
+        if has_slopes:
+            slopes = graded.slopes(program)
+            numbers = ", ".join(f"{slopes[v]:.6g}" for v in wrong)
+            beside = f" (slope of its own forward pass: {numbers})"
+        mistake = mistake_behind_gradients(row, program, graded, after.grad, right)
+        expected, found = (_told("grad", wrong, x) for x in (right, after.grad))
+        raise BrokenRule(mistake, expected + beside, found)
 
 
-def _is_right(program: str, forward: Observed) -> bool:
-    root = root_of(program)
-    return near(forward.data[root], expected_of(program).data[root])
+def _told(attribute: str, names: list[str], values: Numbers) -> str:
+    """Numbers as the report shows them, for example 'a.grad = 2'."""
+    return ", ".join(f"{name}.{attribute} = {values[name]:.6g}" for name in names)
 
 
-def _compare_results(row: Row, program: str, graded: GradedClass, forward: Observed) -> None:
-    if _is_right(program, forward):
-        return
-    root, ours = root_of(program), expected_of(program)
-    y = ours.data[root]
-    turned = {"2.0 - a": -y, "2.0 / a": y and 1 / y}.get(row.operation, y)
-    mistake = "swapped" if near(forward.data[root], turned) else "value"
-    if root in leaves_of(program):  # no operation computed it
-        mistake = "construct"
-    expected, found = (graded.text("data", [root], x.data) for x in (ours, forward))
-    raise BrokenRule(mistake, expected, found)
+# ---- 4. The tasks of `micrograd start`: later ones are not mistakes
+
+# As in skeleton.txt; the last task has these operations.
+TASKS = ("a new Value", "a + b", "a * b", "backward()", "the gradients of + and *", "a.tanh()",
+         "plain numbers beside a Value", "more operations")  # fmt: skip
+LAST_TASK = {"-a", "a - b", "a ** 2", "a ** 3", "a ** -1", "a ** 0.5", "a / b",
+             *OTHERS_BESIDE_NUMBERS}  # fmt: skip
+SIGNS = {"__add__": "+", "__mul__": "*"}
 
 
-def _compare_gradients(
-    row: Row, program: str, graded: GradedClass, forward: Observed, after: Observed
-) -> None:
-    right, slopes = expected_of(program).grad, None
-    is_simple = program.count("backward()") == 1 and row.mistake not in ("paths", "depth")
-    # A wrong forward pass is reported by another check; here its own slope is the right gradient.
-    if is_simple and not _is_right(program, forward):
-        right = slopes = graded.slopes(program)
-    wrong = [v for v in leaves_of(program) if not near(after.grad[v], right[v])]
-    if not wrong:
-        return
-    expected = graded.text("grad", wrong, right)
-    if is_simple:
-        slopes = slopes or graded.slopes(program)
-        beside = ", ".join(f"{slopes[v]:.6g}" for v in wrong)
-        expected += f" (slope of its own forward pass: {beside})"
-    mistake = mistake_behind_gradients(row, program, graded, after.grad, right, forward.data)
-    raise BrokenRule(mistake, expected, graded.text("grad", wrong, after.grad))
+def task_of(operation: str, aspect: str) -> int:
+    """The number of the task that a check belongs to, 0 if it belongs to none.
+
+    >>> TASKS[task_of("a * b", "value") - 1]
+    'a * b'
+    """
+    if operation in CORE and aspect == "value":
+        return 2 + [*CORE].index(operation)
+    first = {"number and gradient of a new one": 1, "of a single node": 4}
+    if aspect in first:
+        return first[aspect]
+    if operation in (*CORE, "Value", "graph", "backward"):
+        return 5
+    beside = 7 if operation in CORE_BESIDE_NUMBERS else 8 if operation in LAST_TASK else 0
+    return 6 if operation == "a.tanh()" else beside
+
+
+def is_to_do(row: Row, graded: GradedClass) -> bool:
+    """Whether a check needs a task that is not begun."""
+    program = row.programs[0]
+    error = graded.error_in(program, backward=True)
+    if error and "NotImplementedError" in error.kinds:
+        # An operand in the place of its data calls __rmul__, too, but that is a mistake.
+        return row.mistake == "reflected" or not re.match("in __r(add|mul)__", error.place)
+    has_gradients = ".backward()" in program and root_of(program) not in leaves_of(program)
+    methods = methods_in(program) & SIGNS.keys() if has_gradients else ()
+    return any(_has_no_closure(method, graded) for method in methods)
+
+
+def _has_no_closure(method: str, graded: GradedClass) -> bool:
+    """Whether the result of an operation has the _backward of a new Value, which does nothing."""
+    made = f"a = Value(3.0); b = a {SIGNS[method]} a"
+    code = "getattr({}._backward, '__code__', 0)".format
+    own = getattr(getattr(graded.kind, method, None), "__code__", None)
+    is_begun = own is not None and "_backward" in (*own.co_varnames, *own.co_cellvars)
+    return not is_begun and graded.tried(False, f"{made}; same = {code('a')} is {code('b')}")
+
+
+@cache
+def first_left(graded: GradedClass) -> int:
+    """The first task that is not begun: a failure in a later one does not count."""
+    tasks = ((task_of(x.operation, x.aspect), x) for x in plan())
+    return min((task for task, x in tasks if task and is_to_do(x, graded)), default=len(TASKS) + 1)

@@ -1,44 +1,53 @@
-"""Finds the broken rule, a key of RULES, from a wrong gradient or an error."""
+"""Finds causes: the broken rule, a key of RULES, and the failed checks that it explains."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
-from typing import Any
 
-from micrograd.grade.graded_class import GradedClass, Numbers, leaves_of, near, operands, root_of
-from micrograd.grade.programs import CORE, UPSTREAM, Row, expected_of
-from micrograd.grade.rules import ROWS
+from micrograd.grade.check import ROWS, Check
+from micrograd.grade.graded_class import (
+    GradedClass,
+    Numbers,
+    RaisedError,
+    leaves_of,
+    near,
+    operands,
+    root_of,
+)
+from micrograd.grade.programs import CORE, EXPRESSIONS, UPSTREAM, Row, expected_of, methods_in
+
+# ---- 1. Wrong gradients
 
 
 def mistake_behind_gradients(
-    row: Row, program: str, graded: GradedClass, found: Numbers, right: Numbers, data: Numbers
+    row: Row, program: str, graded: GradedClass, found: Numbers, right: Numbers
 ) -> str:
     """The rule that explains wrong gradients.
 
     >>> from micrograd.grade.programs import OURS, plan
     >>> row = next(row for row in plan() if row.aspect == "chain rule")
     >>> wrong, right = {"a": 1.0, "b": 1.0}, {"a": -4.0, "b": -4.0}
-    >>> mistake_behind_gradients(row, row.programs[0], OURS, wrong, right, {})
+    >>> mistake_behind_gradients(row, row.programs[0], OURS, wrong, right)
     'chain'
     """
     if _closure_is_on_operand(graded):
         return "own"
-    if not row.expression:
-        return _mistake_in_graph(row, graded, found, right)
+    if row.mistake == "operands":  # a + a or a * a
+        is_overwritten = _overwrites("a + b" if "+" in program else "a * b", graded)
+        return "accumulate" if is_overwritten else "operands"
+    if not row.expression:  # if too much arrives in the order's graphs, whose data is all positive
+        return "once" if row.mistake == "order" and found["a"] > right["a"] else row.mistake
     if _calls_of_closure(program, graded) > 1:
         return "once"
-    if set(found.values()) == {1.0} and _all_are_seeds(graded):
+    doubled = graded.gradients("a = Value(3.0); b = a + a; c = b + b; c.backward()")
+    if {*found.values()} == {*doubled.values()} == {1.0}:  # backward() sets all of them
         return "seed"
-    if row.aspect == "adding up" and row.operation not in program:  # as in a - a
-        return "accumulate" if _overwrites(row.operation, graded) else "operands"
     if row.aspect == "adding up":
-        # If a _backward writes `=`, it overwrites what the product in out * a contributes to a.
-        # That contribution is the value of out.
-        *_, out, _ = data.values()
-        again = program.removesuffix(".backward()").split(" * ")[-1][0]
-        return "accumulate" if near(found[again], right[again] - out) else "derivative"
+        if _overwrites(row.operation, graded):
+            return "accumulate"
+        return "derivative" if row.operation in program else "operands"  # as in a - a
     if row.aspect == "gradient" and _reads_gradients(program, graded, found):
         return "reads"
     if row.aspect == "inner operand":
@@ -51,32 +60,26 @@ def mistake_behind_gradients(
     if row.aspect == "chain rule":
         is_local = all(near(found[x], right[x] / UPSTREAM) for x in inputs)
         return "chain" if is_local else "derivative"
-    # A class that keeps operands in a set takes one for the other now and then.
-    is_turned = len(inputs) == 2 and all(near(found[x], right[y]) for x, y in permutations(inputs))
-    return "operands" if is_turned and _is_right_once(row, program, graded) else "derivative"
-
-
-def _mistake_in_graph(row: Row, graded: GradedClass, found: Numbers, right: Numbers) -> str:
-    if row.mistake == "operands" and _overwrites("a + b", graded):
-        return "accumulate"
-    if row.mistake == "order" and found["a"] > right["a"]:  # all data there is positive
-        return "once"
-    return row.mistake
+    if len(inputs) < 2 or not all(near(found[x], right[y]) for x, y in permutations(inputs)):
+        return "derivative"
+    # A class that keeps operands in a set takes one for the other now and then: is b * a right?
+    turned = row.operation.translate(str.maketrans("ab", "ba"))
+    more = f"{program}; a.grad = 0.0; b.grad = 0.0; d = {turned}; d.backward()"
+    found, right = graded.gradients(more), expected_of(more).grad
+    return "operands" if any(near(found.get(x, 0.0), right[x]) for x in "ab") else "derivative"
 
 
 def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
     """The rule that explains why no gradient reaches the operands."""
     if row.operation not in CORE:
         return "closure"
-    result = graded.run("a = Value(3.0); b = Value(2.0); c = a + b", backward=False)["c"]
+    result = graded.tried(None, "a = Value(3.0); b = Value(2.0); c = a + b")
     if hasattr(result, "_prev") and not operands(result):
         return "children"
     if row.aspect != "gradient":  # in some operation, an operand may be reached
         programs = (program for *_, program in ROWS["children"]["shown_by"])
         return "children" if any(graded.gradients(x).get("a") for x in programs) else "walk"
-    steps, _, last = program.rpartition("; ")
-    root = last.removesuffix(".backward()")
-    by_hand = graded.gradients(f"{steps}; {root}.grad = 1.0; {root}._backward()")
+    by_hand = _after(program, graded, {root_of(program): 1.0}, f"{root_of(program)}._backward()")
     if not any(by_hand.get(x) for x in leaves_of(program)):
         return "closure"
     return "seed" if _calls_of_closure(program, graded) else "walk"
@@ -90,12 +93,28 @@ def _closure_is_on_operand(graded: GradedClass) -> bool:
     return any(graded.tried(False, changed.format(made)) for made in ("a + b", "a * b"))
 
 
+def _after(
+    program: str, graded: GradedClass, before: Mapping[str, float], last: str = ""
+) -> Numbers:
+    """The gradients after a program if those in `before` are set right before its last step."""
+    steps, _, backward = program.rpartition("; ")
+    given = "".join(f"{name}.grad = {x}; " for name, x in before.items())
+    return graded.gradients(f"{steps}; {given}{last or backward}")
+
+
 def _overwrites(operation: str, graded: GradedClass) -> bool:
-    """Whether an operation writes = instead of += to the gradient of its left operand."""
-    steps = f"a = Value(3.0); b = Value(2.0); c = {operation}"
-    alone = graded.gradients(f"{steps}; c.backward()")
-    after = graded.gradients(f"{steps}; a.grad = 5.0; c.backward()")
-    return bool(alone) and near(after["a"], alone["a"])
+    """Whether an operation writes = instead of += to the gradient of an operand."""
+    program = f"a = Value(3.0); b = Value(2.0); c = {operation}; c.backward()"
+    alone, after = graded.gradients(program), _after(program, graded, {"a": 5.0, "b": 5.0})
+    return bool(alone) and any(near(after[x], alone[x]) for x in "ab" if x in after)
+
+
+def _reads_gradients(program: str, graded: GradedClass, found: Numbers) -> bool:
+    """Whether the contributions of an operation depend on the grad of its operands."""
+    before = {leaf: 0.5 + i for i, leaf in enumerate(leaves_of(program))}
+    after = _after(program, graded, before)
+    kept = (x for x in before if x in after and not near(after[x], found[x]))
+    return any(not near(after[x] - before[x], found[x]) for x in kept)
 
 
 def _calls_of_closure(program: str, graded: GradedClass) -> int:
@@ -107,42 +126,17 @@ def _calls_of_closure(program: str, graded: GradedClass) -> int:
     return count
 
 
-def _all_are_seeds(graded: GradedClass) -> bool:
-    """Whether backward() sets every gradient to 1, not only the root's."""
-    grad = graded.gradients("a = Value(3.0); b = a + a; c = b + b; c.backward()")
-    return set(grad.values()) == {1.0}
+# ---- 2. Errors
 
 
-def _reads_gradients(program: str, graded: GradedClass, found: Numbers) -> bool:
-    """Whether the contributions of an operation depend on the grad of its operands."""
-    before = {leaf: 0.5 + i for i, leaf in enumerate(leaves_of(program))}
-    given = "".join(f"{leaf}.grad = {x}; " for leaf, x in before.items())
-    steps, _, last = program.rpartition("; ")
-    after = graded.gradients(f"{steps}; {given}{last}")
-    return any(
-        not near(after[x], found[x]) and not near(after[x] - before[x], found[x])
-        for x in before
-        if x in after
-    )
-
-
-def _is_right_once(row: Row, program: str, graded: GradedClass) -> bool:
-    """Whether the derivatives of b * a are right, where those of a * b are not."""
-    turned = re.sub(r"\b[ab]\b", lambda name: {"a": "b", "b": "a"}[name[0]], row.operation)
-    more = f"{program}; a.grad = 0.0; b.grad = 0.0; d = {turned}; d.backward()"
-    found, right = graded.gradients(more), expected_of(more).grad
-    return not found or any(near(found[x], right[x]) for x in "ab")
-
-
-def mistake_behind_error(error: Mapping[str, Any], row: Row, graded: GradedClass) -> str:
+def mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> str:
     """The rule that explains an error.
 
     >>> from micrograd.grade.programs import OURS, plan
-    >>> error = {"text": "TypeError: unhashable type: 'Value'", "kinds": ["TypeError"]}
-    >>> mistake_behind_error(error, next(plan()), OURS)
+    >>> mistake_behind_error(RaisedError(TypeError("unhashable type")), next(plan()), OURS)
     'identity'
     """
-    text, name, kinds = error["text"], graded.title, error["kinds"]
+    text, name, kinds = error.text, graded.title, error.kinds
     number_on_the_left = text.endswith(f"and '{name}'") and text.count(name) == 1
     value_on_the_left = row.expression and row.operation[:1].isalpha()
     signs = [
@@ -150,13 +144,62 @@ def mistake_behind_error(error: Mapping[str, Any], row: Row, graded: GradedClass
         (f"'{name}' object is not iterable" in text and row.expression, "children"),
         ("unsupported operand" in text and number_on_the_left and value_on_the_left, "recursion"),
         ("RecursionError" in kinds, "depth" if row.mistake == "depth" else "recursion"),
+        (text.endswith("has no attribute 'backward'"), "needed"),
         ("MemoryError" in kinds, "memory"),
         ("SystemExit" in kinds, "crash"),
         ("unhashable" in text, "identity"),
         ("'NoneType' object is not callable" in text, "closure" if row.expression else "nothing"),
-        ("NotImplementedError" in kinds and "in __r" in error["place"], "recursion"),
+        ("NotImplementedError" in kinds and "in __r" in error.place, "recursion"),
         (re.search(r"'(int|float)' object has no attribute 'data'", text), "wrap"),
         (row.mistake in ("construct", "numpy", "twice", "wrap", "reflected"), row.mistake),
         ("unsupported operand" in text and number_on_the_left, "reflected"),
     ]
     return next((mistake for sign, mistake in signs if sign), "runs")
+
+
+# ---- 3. Failures with the same cause
+
+
+def grouped(checks: Iterable[Check]) -> tuple[tuple[Check, ...], ...]:
+    """The failed checks, grouped by probable cause; the clearest of each group comes first."""
+    groups: list[list[Check]] = []
+    for check in checks:
+        if check.status == "failed":
+            group = next((group for group in groups if _has_same_cause(check, group)), [])
+            if not group:
+                groups.append(group)
+            group.append(check)
+    return tuple(map(tuple, groups))
+
+
+def affects(check: Check, what: str) -> bool:
+    """Whether a failure makes others fail, as rules.toml says, for example 'gradients'."""
+    return what in ROWS[check.mistake].get("affects", ())
+
+
+def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
+    first = group[0]
+    if affects(first, "everything") or (later.place and later.place == first.place):
+        return True
+    if later.expected == "no error" and _error(later) in map(_error, group):
+        return True
+    if later.mistake == first.mistake and later.mistake not in ("value", "derivative", "runs"):
+        return True
+    if later.operation in EXPRESSIONS and later.operation in {check.operation for check in group}:
+        return True
+    if first.mistake == "result" and methods_in(first.program) & methods_in(later.program):
+        return True
+    if affects(later, "numbers"):
+        return False
+    if first.operation in EXPRESSIONS and (
+        affects(first, "operation") or first.aspect == "inner operand"
+    ):
+        return later.composed or bool(methods_in(first.operation) & methods_in(later.program))
+    if affects(first, "reuse"):
+        return later.composed or later.aspect not in ("value", "gradient", "chain rule")
+    return affects(first, "gradients") and later.aspect != "value"
+
+
+def _error(check: Check) -> str:
+    operator, *_ = check.found.partition("'")  # the operands differ from check to check
+    return operator if "unsupported operand" in operator else check.found

@@ -14,7 +14,7 @@ import os
 import re
 import symtable
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -35,8 +35,6 @@ class NoClassError(Exception):
 def class_in(path: Path, name: str) -> type:
     r"""The class of this name that a file or a notebook defines or imports.
 
-    In a notebook, cells with an error are passed over, as long as one defines the class.
-
     Raises:
         NoClassError: it does neither, or the class is ours.
         Exception: whatever the file itself raises.
@@ -48,21 +46,15 @@ def class_in(path: Path, name: str) -> type:
     ...     class_in(file, "Value").unit
     1
     """
-    errors: list[Exception] = []
     if path.suffix == ".ipynb":
-        statements = _cells(path, name, errors)
+        statements = [*_cells(path, name)]
     else:
         statements = [(str(path), x) for x in ast.parse(path.read_bytes(), str(path)).body]
     module, own = vars(_module(path)), None
     for file, node in needed_for(name, statements):
-        try:
-            # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
-            flags = __future__.annotations.compiler_flag
-            exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), module)
-        except Exception as error:
-            if path.suffix != ".ipynb":
-                raise
-            errors.append(error)
+        # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
+        flags = __future__.annotations.compiler_flag
+        exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), module)
         found = module.get(name)
         own = found if isinstance(found, type) and not is_ours(found) else own
     if own:  # ours may be imported to compare with; the methods look up their class by its name
@@ -71,11 +63,19 @@ def class_in(path: Path, name: str) -> type:
     if is_ours(module.get(name)):
         what = f"{name} is this package's own engine: there is nothing to grade"
         raise NoClassError("ours", what)
-    if errors:
-        raise errors[0]
     classes = dict.fromkeys(node.name for _, node in statements if isinstance(node, ast.ClassDef))
     there = ", ".join(classes) or "none"
     raise NoClassError("name" if classes else "load", f"no such class; classes there: {there}")
+
+
+def _module(path: Path) -> ModuleType:
+    """A new module for a file, which finds other files in its folder and in the folder above."""
+    sys.path[:0] = [str(path.parent), str(path.parent.parent)]
+    package = sys.modules["graded"] = ModuleType("graded")  # for `from .helpers import x`
+    package.__path__ = [str(path.parent)]
+    module = sys.modules[f"graded.{path.stem}"] = ModuleType(f"graded.{path.stem}")
+    module.__package__, module.__file__ = "graded", str(path)
+    return module
 
 
 # ---- 1. Files
@@ -83,7 +83,7 @@ def class_in(path: Path, name: str) -> type:
 
 def code_in(folder: Path) -> list[Path]:
     """The Python files and notebooks in a folder, at any depth."""
-    found = (x for x in folder.rglob("*") if x.suffix in ENDINGS and x.is_file())
+    found = (x for x in folder.rglob("*") if x.suffix in ENDINGS and os.path.isfile(x))
     return sorted(x for x in found if all(map(is_seen, x.relative_to(folder).parts)))
 
 
@@ -93,8 +93,11 @@ def is_seen(name: str) -> bool:
 
 
 def has_class(file: Path, class_name: str) -> bool:
-    """Whether the text of a file defines a class; the file may have a syntax error."""
-    text = file.read_text(encoding="utf-8", errors="replace")
+    """Whether the text of a file defines a class, or cannot be read: its report says why."""
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
     start = "^" if file.suffix == ".py" else r'("|\\n)'  # a line in JSON
     return bool(re.search(rf"{start}[ \t]*class {re.escape(class_name)}\b", text, re.MULTILINE))
 
@@ -105,11 +108,10 @@ def file_at(path: Path, class_name: str) -> Path:
     Raises:
         FileNotFoundError: there is no such file.
     """
-    file = Path(os.path.realpath(path))
-    if file.is_file():
+    file, what = Path(os.path.realpath(path)), f"there is no file {path}"
+    if os.path.isfile(file):
         return file
-    what = f"there is no file {path}"
-    if file.is_dir():
+    if os.path.isdir(file):
         there = [x for x in code_in(file) if has_class(x, class_name)]
         if len(there) == 1:
             return there[0]
@@ -121,40 +123,32 @@ def file_at(path: Path, class_name: str) -> Path:
 # ---- 2. Statements
 
 
-def _cells(path: Path, name: str, errors: list[Exception]) -> list[Statement]:
-    """The statements of a notebook; syntax errors are kept in case the class is not found.
+def _cells(path: Path, name: str) -> Iterator[Statement]:
+    """The statements of a notebook; cells with a syntax error are left out.
 
-    A cell that should define the class but has an error removes earlier definitions, so that no
-    outdated one is graded.
+    Raises:
+        SyntaxError: it is in the last cell that should define the class.
     """
-    statements: list[Statement] = []
+    broken = None
     for i, cell in enumerate(json.loads(path.read_text(encoding="utf-8-sig"))["cells"], 1):
         if cell["cell_type"] != "code":
             continue
-        source = _without_magics("".join(cell["source"]))
+        # IPython's commands become `pass`, and the code of other languages nothing.
+        source = re.sub(
+            r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", "".join(cell["source"])
+        )
+        source = re.sub(r"^([ \t]*)([%!?].*|[\w.]+\?+[ \t]*)$", r"\1pass", source, flags=re.M)
         place = f"cell {i} of {path.name}"
         linecache.cache[place] = (len(source), None, source.splitlines(), place)  # for tracebacks
+        is_of_class = re.search(rf"^class {re.escape(name)}\b", source, re.M)
         try:
-            statements += [(place, node) for node in ast.parse(source, place).body]
+            nodes = ast.parse(source, place).body
+            broken = None if is_of_class else broken
+            yield from ((place, node) for node in nodes)
         except SyntaxError as error:
-            if re.search(rf"^class {re.escape(name)}\b", source, re.M):
-                errors.insert(0, error)
-                statements = [x for x in statements if getattr(x[1], "name", "") != name]
-            else:
-                errors.append(error)
-    return statements
-
-
-def _without_magics(source: str) -> str:
-    r"""The Python code of a cell; IPython's commands become `pass`, which keeps the line numbers.
-
-    >>> _without_magics("%matplotlib inline\nif True:\n    !ls\nx = 1")
-    'pass\nif True:\n    pass\nx = 1'
-    """
-    first = source.lstrip().partition("\n")[0]
-    if first.startswith("%%") and not re.match(r"%%(time|timeit|capture|prun)\b", first):
-        return ""
-    return re.sub(r"^([ \t]*)([%!?].*|[\w.]+\?+[ \t]*)$", r"\1pass", source, flags=re.M)
+            broken = error if is_of_class else broken
+    if broken:
+        raise broken
 
 
 def needed_for(name: str, statements: Sequence[Statement]) -> list[Statement]:
@@ -165,15 +159,15 @@ def needed_for(name: str, statements: Sequence[Statement]) -> list[Statement]:
     >>> [ast.unparse(node) for _, node in needed]
     ['tape = []', 'Value = [tape]']
     """
-    names, kept, count = {name}, set[int](), -1
+    names, kept, count = {name, "*"}, dict[int, Statement](), -1
     while len(kept) > count:
         count = len(kept)
-        for i, (_, node) in enumerate(statements):
-            bound, used = _names(node)
-            if i not in kept and ("*" in bound or bound & names):
-                kept.add(i)
+        for i, statement in enumerate(statements):
+            bound, used = _names(statement[1])
+            if bound & names:
+                kept[i] = statement
                 names |= used
-    return [statement for i, statement in enumerate(statements) if i in kept]
+    return [kept[i] for i in sorted(kept)]
 
 
 @cache
@@ -182,15 +176,16 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
 
     It changes a name whose attribute it sets, as in Value.tanh = tanh.
     """
-    bound, used = set[str](), set[str]()
-    is_setting = isinstance(node, ast.Expr) and ast.unparse(node).startswith(SETTINGS)
-    if is_setting or (isinstance(node, ast.ImportFrom) and node.names[0].name == "*"):
+    bound, used, code = set[str](), set[str](), ast.unparse(node)
+    if code.startswith(SETTINGS) or (
+        isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+    ):
         bound.add("*")
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
             bound.add(ast.unparse(part.value))
     with suppress(SyntaxError):  # notebooks allow `await` at the top level
-        tables = [symtable.symtable(ast.unparse(node), "", "exec")]
+        tables = [symtable.symtable(code, "", "exec")]
         for table in tables:
             tables += table.get_children()
             for x in table.get_symbols():
@@ -199,16 +194,3 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
                 if x.is_referenced() and (x.is_global() or table.get_type() != "function"):
                     used.add(x.get_name())
     return bound, used
-
-
-# ---- 3. Modules
-
-
-def _module(path: Path) -> ModuleType:
-    """A new module for a file, which finds other files in its folder and in the folder above."""
-    sys.path[:0] = [str(path.parent), str(path.parent.parent)]
-    package = sys.modules["graded"] = ModuleType("graded")  # for `from .helpers import x`
-    package.__path__ = [str(path.parent)]
-    module = sys.modules[f"graded.{path.stem}"] = ModuleType(f"graded.{path.stem}")
-    module.__package__, module.__file__ = "graded", str(path)
-    return module

@@ -14,15 +14,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from micrograd.grade.check import Check
 from micrograd.grade.checking import checks_of
-from micrograd.grade.graded_class import GradedClass, failure, printable
+from micrograd.grade.graded_class import GradedClass, RaisedError, printable
 from micrograd.grade.loading import NoClassError, class_in, file_at
 from micrograd.grade.programs import plan
 from micrograd.grade.report import Report
@@ -32,19 +32,16 @@ FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop 
 # The child runs the same package as this process, wherever it is; the graded file does not see it.
 CHILD = (
     "import sys; sys.path.insert(0, sys.argv[1]); from micrograd.grade.process import main; "
-    "del sys.path[0]; main(sys.argv[2])"
+    "del sys.path[0]; main(*sys.argv[2:])"
 )
-RUNNING = set[subprocess.Popen[bytes]]()  # all processes that now grade a file
+PACKAGES = Path(__file__).resolve().parents[2]
 
 
 # ---- 1. Here: the process and what it has found
 
 
 def grade_file(
-    path: str | os.PathLike[str],
-    seconds: float = 10.0,
-    class_name: str = "Value",
-    names: Mapping[str, str] | None = None,
+    path: str | os.PathLike[str], seconds: float = 10.0, class_name: str = "Value"
 ) -> Report:
     r"""The report on a class in a file or a notebook, which runs in a separate process.
 
@@ -57,128 +54,98 @@ def grade_file(
         path: a .py file, a notebook (.ipynb), or a folder with one file that defines the class.
         seconds: time limit for the whole run.
         class_name: the name of the class in the file.
-        names: the class's names for 'data', 'grad' and 'backward', if they cannot be guessed.
 
     Raises:
         FileNotFoundError: there is no such file, or not exactly one in the folder.
         ValueError: seconds is not above 0.
-        RuntimeError: Python runs in a browser, which cannot start a process.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "my_engine.py")
     ...     _ = file.write_text("class Value:\n    while True: pass")
-    ...     print(grade_file(file, seconds=1.5).mistakes[0][0].rule)
+    ...     print(grade_file(file, seconds=0.5).mistakes[0][0].rule)
     Every program must end.
     """
     if not seconds > 0:
         raise ValueError(f"grade expects seconds above 0, got {seconds}")
-    if sys.platform == "emscripten":
-        raise RuntimeError(
-            "grade_file expects to start a process, got a browser, which has none: import the "
-            f"class from the file, and call grade({class_name})"
-        )
     file = file_at(Path(path), class_name)
-    settings = json.dumps([str(file), class_name, dict(names or {}), math.ceil(seconds) + 1])
-    packages = Path(__file__).resolve().parents[2]
-    began, is_late = time.monotonic(), False
+    began, found = time.monotonic(), ""
     with tempfile.TemporaryFile() as results:
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-c", CHILD, str(packages), settings],
-            stdin=subprocess.DEVNULL, stdout=results, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            # Numerical libraries start a thread for each core, and each reserves memory.
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
-        RUNNING.add(child)
         try:
-            child.wait(seconds)
+            code = subprocess.run(
+                [sys.executable, "-P", "-c", CHILD, PACKAGES, file, class_name,
+                 str(math.ceil(seconds) + 1)],
+                stdin=subprocess.DEVNULL, stdout=results, stderr=subprocess.DEVNULL,
+                timeout=seconds, check=False,
+                # Numerical libraries start a thread for each core, and each reserves memory.
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            ).returncode  # fmt: skip
+            found = f"the process ended itself with exit code {code}"
+            if code < 0:
+                found = f"the process was ended by {signal.Signals(-code).name}"
         except subprocess.TimeoutExpired:
-            is_late = True
-        finally:
-            end(child)
+            found = f"not finished after {seconds:g} seconds"
         results.seek(0)
         lines = results.readlines()
-    remark = json.loads(lines[0]) if lines else ""
-    checks = [Check(**json.loads(line)) for line in lines[1:] if line.endswith(b"\n")]
-    planned = [Check(row.operation, row.aspect, row.programs[0]) for row in plan()]
-    loading = Check("file", "loads", printable(f"from {file.stem} import {class_name}"))
-    rest = [loading, *planned][len(checks) :]
+    checks = [Check(**json.loads(line)) for line in lines if line.endswith(b"\n")]
+    planned = [_loading(class_name), *(row.check("not run") for row in plan())]
+    rest = planned[len(checks) :]
     if rest and (not checks or checks[0].passed):
-        mistake, what = _ending(child.returncode, seconds if is_late else 0)
-        failed = replace(rest.pop(0), status="failed", mistake=mistake, found=what)
-        checks.append(replace(failed, expected="a program that ends normally"))
-    checks += (replace(check, status="not run") for check in rest)
-    return Report(printable(os.fspath(path)), tuple(checks), remark, time.monotonic() - began)
+        mistake, expected = (
+            "time" if "seconds" in found else "crash",
+            "a program that ends normally",
+        )
+        failed = replace(rest.pop(0), status="failed", mistake=mistake, expected=expected)
+        checks.append(replace(failed, found=found))
+    return Report(printable(os.fspath(path)), (*checks, *rest), time.monotonic() - began)
 
 
-def end(child: subprocess.Popen[bytes]) -> None:
-    """Kills a process and (not on Windows) everything it started."""
-    with suppress(OSError):
-        if sys.platform == "win32":
-            child.kill()
-        else:
-            os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-    RUNNING.discard(child)
-
-
-def _ending(code: int, seconds: float) -> tuple[str, str]:
-    """The key of RULES for the way in which the process ended, and what happened."""
-    if seconds:
-        return "time", f"not finished after {seconds:g} seconds"
-    if code >= 0:
-        return "crash", f"the process ended itself with exit code {code}"
-    return "crash", f"the process was ended by signal {-code} ({signal.strsignal(-code)})"
+def _loading(class_name: str) -> Check:
+    """The first check of a file: that there is a class."""
+    return Check("file", "loads", printable(f"from my_engine import {class_name}"))
 
 
 # ---- 2. In the process
 
 
-def main(settings: str) -> None:
+def main(file: str, class_name: str, seconds: str) -> None:
     """Grades a file, and writes what it finds to stdout; the file's own output is discarded."""
     results = os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     process = os.getpid()
-    for found in _found(*json.loads(settings)):
-        if os.getpid() != process:  # the file forked: one of the two reports
-            break
-        results.write(json.dumps(found).encode() + b"\n")
-    os._exit(0)  # at once, even if the file started threads
-
-
-def _found(file: str, class_name: str, names: Mapping[str, str], seconds: int) -> Iterator[Any]:
-    """A remark on the names of the class, the check that it loads, and all others."""
-    _limit(seconds)
-    sys.argv[:] = [file]
-    path = Path(file)
-    loading = Check("file", "loads", printable(f"from {path.stem} import {class_name}"))
-    failed = replace(loading, status="failed", expected=printable(f"a class {class_name}"))
-    try:
-        graded = GradedClass(class_in(path, class_name), names)
-    except NoClassError as error:
-        mistake, what = error.args
-        yield from ("", asdict(replace(failed, mistake=mistake, found=printable(what))))
-    except BaseException as error:
-        kinds = {ImportError: "module", MemoryError: "memory", SyntaxError: "syntax"}
-        mistake = next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
-        told = failure(error)
-        place = told["place"] * (mistake != "syntax")  # whose text already names the line
-        yield from ("", asdict(replace(failed, mistake=mistake, found=told["text"], place=place)))
-    else:
-        yield from (graded.remark(is_file=True), asdict(loading))
-        yield from map(asdict, checks_of(graded))
-
-
-def _limit(seconds: int) -> None:
-    """Sets limits; a loop then ends even if the process that grades is gone."""
     with suppress(ImportError):  # Windows has no such module
         import resource as r
 
+        # A loop then ends even if the process that grades is gone.
         limits = {r.RLIMIT_AS: MEGABYTES * 2**20, r.RLIMIT_FSIZE: FILE_MEGABYTES * 2**20,
-                  r.RLIMIT_CPU: seconds, r.RLIMIT_CORE: 0}  # fmt: skip
+                  r.RLIMIT_CPU: int(seconds), r.RLIMIT_CORE: 0}  # fmt: skip
         for kind, limit in limits.items():
             with suppress(ValueError, OSError):  # macOS refuses one of memory
                 r.setrlimit(kind, (limit, r.getrlimit(kind)[1]))
+    sys.argv[:] = [file]
+    for found in _found(Path(file), class_name):
+        if os.getpid() != process:  # the file forked: one of the two reports
+            break
+        results.write(json.dumps(asdict(found)).encode() + b"\n")
+    os._exit(0)  # at once, even if the file started threads
+
+
+def _found(file: Path, class_name: str) -> Iterator[Check]:
+    """The check that there is a class, and all others."""
+    loading = _loading(class_name)
+    try:
+        graded = GradedClass(class_in(file, class_name))
+    except BaseException as error:
+        kinds = {ImportError: "module", MemoryError: "memory", SyntaxError: "syntax"}
+        mistake = next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
+        raised = RaisedError(error)
+        found, place = raised.text, raised.place * (mistake != "syntax")  # its text names the line
+        if isinstance(error, NoClassError):
+            mistake, found, place = *error.args, ""
+        expected, found = printable(f"a class {class_name}"), printable(found)
+        yield replace(loading, status="failed", mistake=mistake, place=place,
+                      expected=expected, found=found)  # fmt: skip
+    else:
+        yield from chain([loading], checks_of(graded))
