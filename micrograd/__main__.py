@@ -277,13 +277,14 @@ def why(options: argparse.Namespace) -> int:
     page steps through the graph. Its title has the wrong gradients: yours, or if yours are right,
     those of an engine with the usual mistake. The file runs in this process.
     """
-    from micrograd.grade.loading import NoClassError, class_in, file_at
+    from micrograd.grade.graded_class import BrokenRule
+    from micrograd.grade.process import class_in, file_at
     from micrograd.grade.why import answer, why
 
     try:
         kind = class_in(file_at(Path(options.file), options.name), options.name)
-    except NoClassError as error:
-        raise ValueError(f"{options.file}: {error.args[1]}") from None
+    except BrokenRule as error:
+        raise ValueError(f"{options.file}: {error.args[2]}") from None
     print(answer(kind, options.question)[1])
     print(why(kind, options.question).save(options.out))
     return 0

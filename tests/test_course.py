@@ -21,7 +21,7 @@ from demo_scripts import DEMOS, load
 from sampling import thinned
 from wrong_engines import MISTAKES, RIGHT, class_of
 
-from micrograd.grade.check import RULES
+from micrograd.grade.programs import RULES
 from micrograd.grade.student_page import drawing
 
 PARTS = DEMOS / "course"

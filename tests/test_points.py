@@ -5,9 +5,8 @@ from right_engines import FIRST_HALF
 from wrong_engines import MISTAKES, RIGHT, begun, class_of, edited
 
 from micrograd.grade import grade, grade_file
-from micrograd.grade.check import Check
 from micrograd.grade.points import POINTS, default_points, earned, meaning, read_points
-from micrograd.grade.programs import plan
+from micrograd.grade.programs import Check, plan
 
 
 @pytest.fixture

@@ -33,10 +33,10 @@ it says, how to fix it, its points, and the programs that show it.
 `micrograd grade --help` says how a whole class of students is graded.
 """
 
-from micrograd.grade.check import RULES, Check
 from micrograd.grade.checking import checks_of
 from micrograd.grade.graded_class import GradedClass, is_ours, shown
 from micrograd.grade.process import grade_file
+from micrograd.grade.programs import RULES, Check
 from micrograd.grade.report import Report
 
 __all__ = ["RULES", "Check", "Report", "grade", "grade_file"]

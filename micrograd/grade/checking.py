@@ -8,12 +8,11 @@ wrong, its slope is the expected gradient.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import permutations
 
-from micrograd.grade.check import Check
-from micrograd.grade.diagnosis import mistake_behind_error, mistake_behind_gradients
 from micrograd.grade.graded_class import (
     BrokenRule,
     GradedClass,
@@ -21,17 +20,21 @@ from micrograd.grade.graded_class import (
     RaisedError,
     leaves_of,
     near,
+    operands,
     root_of,
 )
 from micrograd.grade.programs import (
     CORE,
-    CORE_BESIDE_NUMBERS,
-    OTHERS_BESIDE_NUMBERS,
+    EXPRESSIONS,
     REFLECTED,
+    ROWS,
+    UPSTREAM,
+    Check,
     Row,
     expected_of,
     methods_in,
     plan,
+    task_of,
 )
 
 MAY_REFUSE = {"a ** b", "2.0 ** a"}  # the lecture's __pow__ takes plain exponents only
@@ -123,13 +126,9 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
         mistake, expected, found = broken.args
         if isinstance(broken, RaisedError):
             mistake, place = mistake_behind_error(broken, row, graded), broken.place
-        elif row.mistake in ("construct", "numpy") and mistake != "untouched":
+        elif row.mistake in ("construct", "numpy", "twice") and mistake != "untouched":
             mistake = row.mistake
-    is_limit = (mistake, expected) == ("depth", "no error")
-    if row.mistake == "twice" and (place or mistake == "twice"):  # as in PyTorch, used only once
-        once = program.removesuffix(f"; {root_of(program)}.backward()")
-        is_limit = _judgement(replace(row, mistake=""), once, graded).passed
-        mistake = "twice" if is_limit else mistake
+    is_limit = mistake == "twice" or (mistake, expected) == ("depth", "no error")
     status = "noted" if is_limit else "failed"
     return Check(row.operation, row.aspect, program, status, mistake, expected, found, place)
 
@@ -143,8 +142,6 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
         y = ours.data[root]
         turned = {"2.0 - a": -y, "2.0 / a": y and 1 / y}.get(row.operation, y)
         mistake = "swapped" if near(forward.data[root], turned) else "value"
-        if root in leaves_of(program):  # no operation computed it
-            mistake = "construct"
         raise BrokenRule(mistake, *(_told("data", [root], x.data) for x in (ours, forward)))
     if row.aspect == "value":
         return
@@ -178,31 +175,196 @@ def _told(attribute: str, names: list[str], values: Numbers) -> str:
     return ", ".join(f"{name}.{attribute} = {values[name]:.6g}" for name in names)
 
 
-# ---- 4. The tasks of `micrograd start`: later ones are not mistakes
-
-# As in skeleton.txt; the last task has these operations.
-TASKS = ("a new Value", "a + b", "a * b", "backward()", "the gradients of + and *", "a.tanh()",
-         "plain numbers beside a Value", "more operations")  # fmt: skip
-LAST_TASK = {"-a", "a - b", "a ** 2", "a ** 3", "a ** -1", "a ** 0.5", "a / b",
-             *OTHERS_BESIDE_NUMBERS}  # fmt: skip
-SIGNS = {"__add__": "+", "__mul__": "*"}
+# ---- 4. Causes of wrong gradients
 
 
-def task_of(operation: str, aspect: str) -> int:
-    """The number of the task that a check belongs to, 0 if it belongs to none.
+def mistake_behind_gradients(
+    row: Row, program: str, graded: GradedClass, found: Numbers, right: Numbers
+) -> str:
+    """The rule that explains wrong gradients.
 
-    >>> TASKS[task_of("a * b", "value") - 1]
-    'a * b'
+    >>> from micrograd.grade.programs import OURS
+    >>> row = next(row for row in plan() if row.aspect == "chain rule")
+    >>> wrong, right = {"a": 1.0, "b": 1.0}, {"a": -4.0, "b": -4.0}
+    >>> mistake_behind_gradients(row, row.programs[0], OURS, wrong, right)
+    'chain'
     """
-    if operation in CORE and aspect == "value":
-        return 2 + [*CORE].index(operation)
-    first = {"number and gradient of a new one": 1, "of a single node": 4}
-    if aspect in first:
-        return first[aspect]
-    if operation in (*CORE, "Value", "graph", "backward"):
-        return 5
-    beside = 7 if operation in CORE_BESIDE_NUMBERS else 8 if operation in LAST_TASK else 0
-    return 6 if operation == "a.tanh()" else beside
+    if _closure_is_on_operand(graded):
+        return "own"
+    if row.mistake == "operands":  # a + a or a * a
+        is_overwritten = _overwrites("a + b" if "+" in program else "a * b", graded)
+        return "accumulate" if is_overwritten else "operands"
+    if not row.expression:  # if too much arrives in the order's graphs, whose data is all positive
+        return "once" if row.mistake == "order" and found["a"] > right["a"] else row.mistake
+    if _calls_of_closure(program, graded) > 1:
+        return "once"
+    doubled = graded.gradients("a = Value(3.0); b = a + a; c = b + b; c.backward()")
+    if {*found.values()} == {*doubled.values()} == {1.0}:  # backward() sets all of them
+        return "seed"
+    if row.aspect == "adding up":
+        if _overwrites(row.operation, graded):
+            return "accumulate"
+        return "derivative" if row.operation in program else "operands"  # as in a - a
+    if row.aspect == "gradient" and _reads_gradients(program, graded, found):
+        return "reads"
+    if row.aspect == "inner operand":
+        is_lost = any(found[x] == 0 != right[x] for x in leaves_of(program))
+        return "children" if is_lost else "derivative"
+    inputs = [x for x in leaves_of(program) if x != "w"]
+    # If the first program passed, its gradients did reach the operands.
+    if program == row.programs[0] and all(found[x] == 0 for x in inputs):
+        return _mistake_behind_zeros(row, program, graded)
+    if row.aspect == "chain rule":
+        is_local = all(near(found[x], right[x] / UPSTREAM) for x in inputs)
+        return "chain" if is_local else "derivative"
+    if len(inputs) < 2 or not all(near(found[x], right[y]) for x, y in permutations(inputs)):
+        return "derivative"
+    # A class that keeps operands in a set takes one for the other now and then: is b * a right?
+    turned = row.operation.translate(str.maketrans("ab", "ba"))
+    more = f"{program}; a.grad = 0.0; b.grad = 0.0; d = {turned}; d.backward()"
+    found, right = graded.gradients(more), expected_of(more).grad
+    return "operands" if any(near(found.get(x, 0.0), right[x]) for x in "ab") else "derivative"
+
+
+def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
+    """The rule that explains why no gradient reaches the operands."""
+    if row.operation not in CORE:
+        return "closure"
+    result = graded.tried(None, "a = Value(3.0); b = Value(2.0); c = a + b")
+    if hasattr(result, "_prev") and not operands(result):
+        return "children"
+    if row.aspect != "gradient":  # in some operation, an operand may be reached
+        programs = (program for *_, program in ROWS["children"]["shown_by"])
+        return "children" if any(graded.gradients(x).get("a") for x in programs) else "walk"
+    by_hand = _after(program, graded, {root_of(program): 1.0}, f"{root_of(program)}._backward()")
+    if not any(by_hand.get(x) for x in leaves_of(program)):
+        return "closure"
+    return "seed" if _calls_of_closure(program, graded) else "walk"
+
+
+def _closure_is_on_operand(graded: GradedClass) -> bool:
+    """Whether an operation changes the _backward of its operand, as in self._backward = ..."""
+    # A property or a method may be another object each time: then nothing can be said.
+    steps = "a = Value(3.0); b = Value(2.0); f = a._backward; is_kept = f == a._backward"
+    changed = f"{steps}; c = {{}}; changed = is_kept and a._backward != f"
+    return any(graded.tried(False, changed.format(made)) for made in ("a + b", "a * b"))
+
+
+def _after(
+    program: str, graded: GradedClass, before: Mapping[str, float], last: str = ""
+) -> Numbers:
+    """The gradients after a program if those in `before` are set right before its last step."""
+    steps, _, backward = program.rpartition("; ")
+    given = "".join(f"{name}.grad = {x}; " for name, x in before.items())
+    return graded.gradients(f"{steps}; {given}{last or backward}")
+
+
+def _overwrites(operation: str, graded: GradedClass) -> bool:
+    """Whether an operation writes = instead of += to the gradient of an operand."""
+    program = f"a = Value(3.0); b = Value(2.0); c = {operation}; c.backward()"
+    alone, after = graded.gradients(program), _after(program, graded, {"a": 5.0, "b": 5.0})
+    return bool(alone) and any(near(after[x], alone[x]) for x in "ab" if x in after)
+
+
+def _reads_gradients(program: str, graded: GradedClass, found: Numbers) -> bool:
+    """Whether the contributions of an operation depend on the grad of its operands."""
+    before = {leaf: 0.5 + i for i, leaf in enumerate(leaves_of(program))}
+    after = _after(program, graded, before)
+    kept = (x for x in before if x in after and not near(after[x], found[x]))
+    return any(not near(after[x] - before[x], found[x]) for x in kept)
+
+
+def _calls_of_closure(program: str, graded: GradedClass) -> int:
+    """How often backward() calls the _backward of the root, 0 if there is none."""
+    steps, _, last = program.rpartition("; ")
+    closure = f"{root_of(program)}._backward"
+    counting = f"n = []; f = {closure}; {closure} = lambda n=n, f=f: (n.append(1), f())"
+    count: int = graded.tried(0, f"{steps}; {counting}; {last}; count = len(n)")
+    return count
+
+
+# ---- 5. Causes of errors
+
+
+def mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> str:
+    """The rule that explains an error.
+
+    >>> from micrograd.grade.programs import OURS
+    >>> mistake_behind_error(RaisedError(TypeError("unhashable type")), next(plan()), OURS)
+    'identity'
+    """
+    text, name, kinds = error.text, graded.title, error.kinds
+    number_on_the_left = text.endswith(f"and '{name}'") and text.count(name) == 1
+    value_on_the_left = row.expression and row.operation[:1].isalpha()
+    signs = [
+        (f"'<' not supported between instances of '{name}' and '{name}'" in text, "operands"),
+        (f"'{name}' object is not iterable" in text and row.expression, "children"),
+        ("unsupported operand" in text and number_on_the_left and value_on_the_left, "recursion"),
+        ("RecursionError" in kinds, "depth" if row.mistake == "depth" else "recursion"),
+        (text.endswith("has no attribute 'backward'"), "needed"),
+        ("MemoryError" in kinds, "memory"),
+        ("SystemExit" in kinds, "crash"),
+        ("unhashable" in text, "identity"),
+        ("'NoneType' object is not callable" in text, "closure" if row.expression else "nothing"),
+        ("NotImplementedError" in kinds and "in __r" in error.place, "recursion"),
+        (re.search(r"'(int|float)' object has no attribute 'data'", text), "wrap"),
+        (row.mistake in ("construct", "numpy", "twice", "wrap", "reflected"), row.mistake),
+        ("unsupported operand" in text and number_on_the_left, "reflected"),
+    ]
+    return next((mistake for sign, mistake in signs if sign), "runs")
+
+
+# ---- 6. Failures with the same cause
+
+
+def grouped(checks: Iterable[Check]) -> tuple[tuple[Check, ...], ...]:
+    """The failed checks, grouped by probable cause; the clearest of each group comes first."""
+    groups: list[list[Check]] = []
+    for check in checks:
+        if check.status == "failed":
+            group = next((group for group in groups if _has_same_cause(check, group)), [])
+            if not group:
+                groups.append(group)
+            group.append(check)
+    return tuple(map(tuple, groups))
+
+
+def affects(check: Check, what: str) -> bool:
+    """Whether a failure makes others fail, as rules.toml says, for example 'gradients'."""
+    return what in ROWS[check.mistake].get("affects", ())
+
+
+def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
+    first = group[0]
+    if affects(first, "everything") or (later.place and later.place == first.place):
+        return True
+    if later.expected == "no error" and _error(later) in map(_error, group):
+        return True
+    if later.mistake == first.mistake and later.mistake not in ("value", "derivative", "runs"):
+        return True
+    if later.operation in EXPRESSIONS and later.operation in {check.operation for check in group}:
+        return True
+    if first.mistake == "result" and methods_in(first.program) & methods_in(later.program):
+        return True
+    if affects(later, "numbers"):
+        return False
+    if first.operation in EXPRESSIONS and (
+        affects(first, "operation") or first.aspect == "inner operand"
+    ):
+        return later.composed or bool(methods_in(first.operation) & methods_in(later.program))
+    if affects(first, "reuse"):
+        return later.composed or later.aspect not in ("value", "gradient", "chain rule")
+    return affects(first, "gradients") and later.aspect != "value"
+
+
+def _error(check: Check) -> str:
+    operator, *_ = check.found.partition("'")  # the operands differ from check to check
+    return operator if "unsupported operand" in operator else check.found
+
+
+# ---- 7. The tasks of `micrograd start`: later ones are not mistakes
+
+SIGNS = {"__add__": "+", "__mul__": "*"}
 
 
 def is_to_do(row: Row, graded: GradedClass) -> bool:
@@ -230,4 +392,4 @@ def _has_no_closure(method: str, graded: GradedClass) -> bool:
 def first_left(graded: GradedClass) -> int:
     """The first task that is not begun: a failure in a later one does not count."""
     tasks = ((task_of(x.operation, x.aspect), x) for x in plan())
-    return min((task for task, x in tasks if task and is_to_do(x, graded)), default=len(TASKS) + 1)
+    return min((task for task, x in tasks if task and is_to_do(x, graded)), default=100)

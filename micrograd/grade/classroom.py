@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from micrograd.core.files import write_whole
-from micrograd.grade.check import ROWS, Check
 from micrograd.grade.gradebooks import csv_text
 from micrograd.grade.graded_class import printable
-from micrograd.grade.loading import ENDINGS, code_in, has_class, is_seen
-from micrograd.grade.process import grade_file
+from micrograd.grade.process import ENDINGS, files_of, grade_file, is_seen
+from micrograd.grade.programs import ROWS, Check
 from micrograd.grade.report import Report
 from micrograd.grade.student_page import class_page, student_page
 
@@ -47,9 +46,7 @@ def submissions(paths: Sequence[str], class_name: str = "Value") -> dict[Path, s
         given = sorted(x for x in seen if x.suffix in ENDINGS or os.path.isdir(x)) or given
     files: dict[Path, str] = {}
     for path, student in zip(given, _names(given), strict=True):
-        inside = code_in(path) if os.path.isdir(path) else []
-        found = [file for file in inside if has_class(file, class_name)]
-        own = found or (inside if len(inside) == 1 else [path])
+        own = files_of(path, class_name) or [path]
         for file in own:
             part = f"/{file.relative_to(path).as_posix()}" * (len(own) > 1)
             files[file] = printable(student + part)

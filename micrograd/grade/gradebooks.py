@@ -20,6 +20,7 @@ from micrograd.grade.points import charged, csv_of, earned, meaning, shown
 from micrograd.grade.report import Report
 
 Points = Mapping[str, float]
+Reports = Sequence[Report]
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 CLASSROOM50 = {  # what its runner tells, by the names in result.json
     "classroom": "CLASSROOM", "assignment": "ASSIGNMENT", "assignment_type": "ASSIGNMENT_TYPE",
@@ -30,7 +31,7 @@ CLASSROOM50 = {  # what its runner tells, by the names in result.json
 
 def written(
     form: str,
-    reports: Sequence[Report],
+    reports: Reports,
     table: Points,
     hints: int = 3,
     assignment: str = "micrograd",
@@ -62,34 +63,27 @@ def written(
 # ---- 1. Tables: a row for each student, keyed by column
 
 
-def csv_text(reports: Sequence[Report], table: Points) -> str:
+def csv_text(reports: Reports, table: Points) -> str:
     """The reports as CSV: a row for each student, with the first mistake and the points.
 
     >>> print(csv_text([Report("a.py", (), student="=1+1")], {"value": 20}).splitlines()[1])
     '=1+1,0,20,no mistake,,0,0.0,,,,a.py,0
     """
-    return csv_of(_row(x, table) for x in reports)
+    rows, most = [], shown(sum(table.values()))
+    for x in reports:
+        row = {
+            "student": x.student, "points": shown(x.points(table)), "of": most,
+            "verdict": x.outcome, "rule": x.first.mistake, "mistakes": f"{len(x.mistakes)}",
+            "seconds": f"{x.seconds:.1f}", "program": x.first.program,
+            "expected": x.first.expected, "found": x.first.found_at, "file": x.name,
+        }  # fmt: skip
+        for rule, points in earned(x.checks, table).items():
+            row[f"{rule} (of {shown(table[rule])})"] = shown(points)
+        rows.append(row)
+    return csv_of(rows)
 
 
-def _row(x: Report, table: Points) -> dict[str, str]:
-    row = {
-        "student": x.student,
-        "points": shown(x.points(table)),
-        "of": shown(sum(table.values())),
-        "verdict": x.outcome,
-        "rule": x.first.mistake,
-        "mistakes": f"{len(x.mistakes)}",
-        "seconds": f"{x.seconds:.1f}",
-        "program": x.first.program,
-        "expected": x.first.expected,
-        "found": x.first.found_at,
-        "file": x.name,
-    }
-    by_rule = earned(x.checks, table).items()
-    return row | {f"{rule} (of {shown(table[rule])})": shown(points) for rule, points in by_rule}
-
-
-def _canvas(reports: Sequence[Report], table: Points, assignment: str) -> list[dict[str, str]]:
+def _canvas(reports: Reports, table: Points, assignment: str) -> list[dict[str, str]]:
     empty = dict.fromkeys(CANVAS, "")
     rows = [empty | {"Student": "    Points Possible", assignment: shown(sum(table.values()))}]
     for x in reports:
@@ -99,7 +93,7 @@ def _canvas(reports: Sequence[Report], table: Points, assignment: str) -> list[d
     return rows
 
 
-def _moodle(reports: Sequence[Report], table: Points, assignment: str) -> list[dict[str, str]]:
+def _moodle(reports: Reports, table: Points, assignment: str) -> list[dict[str, str]]:
     columns = [*next((x.row for x in reports if x.row), {"ID number": ""})]
     rows = []
     for x in reports:
@@ -110,7 +104,7 @@ def _moodle(reports: Sequence[Report], table: Points, assignment: str) -> list[d
     return rows
 
 
-def summary(reports: Sequence[Report], table: Points) -> str:
+def summary(reports: Reports, table: Points) -> str:
     """The reports as a table for a terminal."""
     rows = [("student", "points", "verdict", "rule")]
     for x in reports:
@@ -129,9 +123,8 @@ def _gradescope(report: Report, table: Points, hints: int) -> dict[str, Any]:
     for mistake in report.mistakes if hints else ():
         told.setdefault(charged(mistake), []).append(mistake[0].told(hints))
     return {
-        "score": round(sum(found.values()), 2),
+        "score": round(sum(found.values()), 2), "output": report.text(hints),
         "execution_time": round(report.seconds, 1),
-        "output": report.text(hints),
         "tests": [
             {"name": meaning(rule), "score": round(found[rule], 2), "max_score": most,
              "output": "\n\n".join(told[rule])}
@@ -146,17 +139,13 @@ def _classroom50(report: Report, table: Points, hints: int) -> dict[str, Any]:
     if lacking := [name for name in CLASSROOM50.values() if not known.get(name)]:
         what = f"{lacking[0]} in its environment, as in its runner"
         raise ValueError(f"--format classroom50 expects {what}")
-    found = earned(report.checks, table)
-    tests: list[dict[str, Any]] = [  # whole points, as its schema wants
-        {"test-name": meaning(rule), "passed": found[rule] == most, "score": round(found[rule]),
-         "max-score": round(most)}
-        for rule, most in table.items()
-    ]  # fmt: skip
+    found, tests = earned(report.checks, table), list[dict[str, Any]]()
+    for rule, most in table.items():  # whole points, as its schema wants
+        tests.append({"test-name": meaning(rule), "passed": found[rule] == most,
+                      "score": round(found[rule]), "max-score": round(most)})  # fmt: skip
     return {
-        "schema": "classroom50/result/v1",
+        "schema": "classroom50/result/v1", "tests": tests,
         **{name: known[variable] for name, variable in CLASSROOM50.items()},
         "datetime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "score": sum(test["score"] for test in tests),
-        "max-score": sum(test["max-score"] for test in tests),
-        "tests": tests,
-    }
+        "score": sum(x["score"] for x in tests), "max-score": sum(x["max-score"] for x in tests),
+    }  # fmt: skip

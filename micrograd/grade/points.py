@@ -17,9 +17,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from micrograd.grade.check import ROWS, Check
-from micrograd.grade.diagnosis import affects, grouped
-from micrograd.grade.programs import EXPRESSIONS, plan
+from micrograd.grade.checking import affects, grouped
+from micrograd.grade.programs import EXPRESSIONS, ROWS, Check, plan
 
 POINTS = {name: row["points"] for name, row in ROWS.items() if "points" in row}  # 100 in all
 # The rule that a check of an expression shows if it passes; a row of the plan may name another.

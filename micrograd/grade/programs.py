@@ -1,6 +1,7 @@
-"""The programs that run with the graded class and with ours, and the plan of all checks.
+"""The rules that are checked, the programs that show them, and the plan of all checks.
 
-A program is text in a small subset of Python, so what runs is exactly what the report shows.
+`rules.toml` beside this file has what each rule says, and the fix. A program is text in a small
+subset of Python, so what runs is exactly what the report shows.
 
 >>> OURS.run("a = Value(3.0); b = a * a; b.backward()")["a"].grad
 6.0
@@ -8,22 +9,130 @@ A program is text in a small subset of Python, so what runs is exactly what the 
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import resources
 from typing import Any
 
 from micrograd.core.node import operations
 from micrograd.engine import Value
-from micrograd.grade.check import ROWS, Check
 from micrograd.grade.graded_class import GradedClass, Observed
+from micrograd.pages.texts import texts_of
+
+TABLE = resources.files("micrograd.grade") / "rules.toml"
+ROWS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["rule"]
+
+
+def rules(language: str) -> dict[str, tuple[str, str]]:
+    """The rule and the fix for each kind of mistake, in a language: a column of rules.toml."""
+    texts = texts_of(language, TABLE)
+    return {x: (texts[f"rule.{x}.what"], texts[f"rule.{x}.how"]) for x in ROWS}
+
+
+RULES = rules("en")
+
+
+STATUSES = ("passed", "failed", "noted", "not there yet", "to do", "not run")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check and its outcome.
+
+    Attributes:
+        operation: what was checked, for example 'a * b', 'graph' or 'backward'.
+        aspect: which property of it, for example 'value', 'gradient', 'chain rule', 'adding up'.
+        program: the smallest program that shows the outcome, in Python.
+        status: 'passed', 'failed', 'noted' (a limit, not a mistake), 'not there yet' (the class
+            lacks the operation), 'to do' (the same in a file made by `micrograd start`, whose tasks
+            name it) or 'not run' (the process ended before this check, or there is no backward()).
+        mistake: a key of RULES, '' if the check passed.
+        expected, found: both in words and numbers, '' if the check passed.
+        place: the method and line in which an error was raised.
+        composed: whether the class computes this operation from several other operations.
+
+    >>> check = Check("a.exp()", "value", "a = Value(0.0); b = a.exp()", "failed", "value")
+    >>> check.name, check.passed
+    ('a.exp(): value', False)
+    >>> check.rule, check.fix
+    ('a.exp() computes a wrong number.', 'use the formula: The exponential e = e^a;  d/da = e')
+    >>> check.rule in check.message
+    True
+    """
+
+    operation: str
+    aspect: str
+    program: str
+    status: str = "passed"
+    mistake: str = ""
+    expected: str = ""
+    found: str = ""
+    place: str = ""
+    composed: bool = False
+
+    @property
+    def name(self) -> str:
+        """The operation and the aspect, unique among the checks."""
+        return f"{self.operation}: {self.aspect}"
+
+    @property
+    def passed(self) -> bool:
+        """True if all numbers are right."""
+        return self.status == "passed"
+
+    @property
+    def rule(self) -> str:
+        """The broken rule in one sentence, '' if there is none."""
+        return self.stated("en")[0]
+
+    @property
+    def fix(self) -> str:
+        """What to change, '' if nothing has to change."""
+        return self.stated("en")[1]
+
+    def stated(self, language: str) -> tuple[str, str]:
+        """The rule and the fix in a language, a column of rules.toml; '' and '' if there are none.
+
+        >>> Check("backward", "once", "", "failed", "chain").stated("en")[1]
+        'in _backward, multiply by out.grad'
+        """
+        rule, fix = rules(language)[self.mistake] if self.mistake else ("", "")
+        if "{formula}" in fix:  # from the source of our own operation: -OO removes docstrings
+            op = "*" if "*" in self.program else "+"  # of a graph
+            if re.search(r"\b[ab]\b", self.operation):
+                op = eval(self.operation, {"a": Value(1.5), "b": Value(2.0)})._op
+            _, book, *_ = inspect.getsource(operations["**" if "**" in op else op]).split('"""')
+            fix = fix.replace("{formula}", book.split("\n")[0].rstrip("."))
+        return rule.replace("{operation}", self.operation), fix
+
+    @property
+    def message(self) -> str:
+        """The rule, the program, what was expected and found, and the fix."""
+        return self.told(3)
+
+    def told(self, hints: int) -> str:
+        """As much of the message as wanted: the rule (1), the numbers (2), and the fix (3)."""
+        numbers = (
+            f"\n    {self.program}\n    expected  {self.expected}\n    found     {self.found_at}"
+        )
+        return self.rule + numbers * (hints >= 2) + f"\nFix: {self.fix}." * (hints >= 3)
+
+    @property
+    def found_at(self) -> str:
+        """What was found, and the place where an error was raised."""
+        return self.found + (f" ({self.place})" if self.place else "")
+
+
+# ---- 1. Tables: operations with the numbers to try
 
 OURS = GradedClass(Value)
 ASPECTS = ("value", "gradient", "chain rule", "adding up", "inner operand")
 UPSTREAM = -4.0  # the upstream gradient in the checks of the chain rule
-
-# ---- 1. Tables: operations with the numbers to try
 
 ONE, POSITIVE, TWO = ((1.5,), (-0.75,)), ((0.5,), (3.0,)), ((2.0, -3.5), (7, 2))
 KINK = (*ONE, (0.25,))  # a test such as > 1 instead of > 0 shows between 0 and 1 only
@@ -133,3 +242,29 @@ def methods_in(program: str) -> set[str]:
         found += v._prev
     ops = {"**" if "**" in v._op else v._op for v in found} - {""}
     return {"__pow__" if op == "**" else operations[op].__name__ for op in ops}
+
+
+# ---- 4. The tasks of `micrograd start`
+
+# As in skeleton.txt; the last task has these operations.
+TASKS = ("a new Value", "a + b", "a * b", "backward()", "the gradients of + and *", "a.tanh()",
+         "plain numbers beside a Value", "more operations")  # fmt: skip
+LAST_TASK = {"-a", "a - b", "a ** 2", "a ** 3", "a ** -1", "a ** 0.5", "a / b",
+             *OTHERS_BESIDE_NUMBERS}  # fmt: skip
+
+
+def task_of(operation: str, aspect: str) -> int:
+    """The number of the task that a check belongs to, 0 if it belongs to none.
+
+    >>> TASKS[task_of("a * b", "value") - 1]
+    'a * b'
+    """
+    if operation in CORE and aspect == "value":
+        return 2 + [*CORE].index(operation)
+    first = {"number and gradient of a new one": 1, "of a single node": 4}
+    if aspect in first:
+        return first[aspect]
+    if operation in (*CORE, "Value", "graph", "backward"):
+        return 5
+    beside = 7 if operation in CORE_BESIDE_NUMBERS else 8 if operation in LAST_TASK else 0
+    return 6 if operation == "a.tanh()" else beside

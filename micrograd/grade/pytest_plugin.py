@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from micrograd.grade.check import Check
 from micrograd.grade.process import grade_file
+from micrograd.grade.programs import Check
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from micrograd.grade.check import STATUSES, Check
-from micrograd.grade.checking import TASKS, task_of
-from micrograd.grade.diagnosis import grouped
+from micrograd.grade.checking import grouped
 from micrograd.grade.points import POINTS, earned
+from micrograd.grade.programs import STATUSES, TASKS, Check, task_of
 
 WIDTH = 80  # columns of a report
 EXPLAINED = 2  # mistakes: the first one must stay visible on a screen of 24 lines
@@ -83,8 +82,8 @@ class Report:
 
     @property
     def notes(self) -> tuple[Check, ...]:
-        """Checks that show a limit, not a mistake, which the original micrograd shares."""
-        return self._with("noted")
+        """Limits that the original micrograd shares, if there is no mistake."""
+        return () if self.mistakes else self._with("noted")
 
     @property
     def progress(self) -> str:
@@ -110,15 +109,12 @@ class Report:
         0.0
         """
         names = ("student", "name", "seconds", "passed", "exit_code", "progress")
+        checks = [{"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks]
         return {name: getattr(self, name) for name in names} | {
-            "points": self.points(table),
-            "of": float(sum(table.values())),
-            "points_by_rule": earned(self.checks, table),
+            "points": self.points(table), "of": float(sum(table.values())),
+            "points_by_rule": earned(self.checks, table), "checks": checks,
             "mistakes": [[check.name for check in group] for group in self.mistakes],
-            "checks": [
-                {"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks
-            ],
-        }
+        }  # fmt: skip
 
     def json(self, table: Mapping[str, float] = POINTS) -> str:
         """The record of `to_dict` as JSON text."""
@@ -149,8 +145,8 @@ class Report:
                 parts[-1] += f"\n   {same}"
         if left := [first.name for first, *_ in self.mistakes[EXPLAINED:]]:
             parts.append(f"More after these are fixed ({len(left)}): {', '.join(left)}")
-        notes = (f"Note (not a failure): {note.told(hints)}" for note in self.notes)
-        parts += (note.replace("\n", "\n   ") for note in notes if not self.mistakes)
+        for note in self.notes:
+            parts.append(f"Note (not a failure): {note.told(hints)}".replace("\n", "\n   "))
         return "\n\n".join(map(_wrapped, [*parts, self.verdict]))
 
     __str__ = __repr__ = text

@@ -17,9 +17,8 @@ from contextlib import suppress
 from html import escape
 from typing import Any
 
-from micrograd.grade.check import Check
 from micrograd.grade.points import earned, meaning, shown
-from micrograd.grade.programs import OURS
+from micrograd.grade.programs import OURS, Check
 from micrograd.grade.report import Report
 from micrograd.pages.page import html_page
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from micrograd.core.files import write_whole
-from micrograd.grade.check import RULES
+from micrograd.grade.programs import RULES
 
 _TABLE = tomllib.loads(
     (resources.files("micrograd.grade") / "wrong_engines.toml").read_text(encoding="utf-8")
