@@ -20,12 +20,10 @@ and the fix. `grade_file("my_engine.py")` does the same in a separate process.
         found     a.grad = 0
     Fix: write self.grad = 1.0 in backward(), once, before the loop that calls each _backward().
 
-There is no list of right answers here: our own Value gives the expected numbers, and next to them
-the report shows the slope of the class's own forward pass. Basic rules are checked first. A single
-mistake makes many checks fail, so failures with the same probable cause are reported as one. An
-operation that the class lacks is "not there yet", which is not a failure. A limit that the original
-micrograd shares (a second backward, a very deep graph) is only noted. In-place operators like `+=`
-are not checked: without `__iadd__`, Python computes `a += b` as `a = a + b`.
+Our own Value gives the expected numbers, and next to them the report shows the slope of the class's
+own forward pass. Basic rules are checked first. Failures with the same probable cause are reported
+as one. An operation that the class lacks is "not there yet", which is not a failure. A limit that
+the original micrograd shares (a second backward, a very deep graph) is only noted.
 
 To add a rule, write a table for it in `rules.toml`, after those that are checked before it: what
 it says, how to fix it, its points, and the programs that show it.

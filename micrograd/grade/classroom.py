@@ -87,18 +87,13 @@ def _row_of(student: str, roster: Iterable[dict[str, str]]) -> dict[str, str]:
 
 def graded(files: Iterable[Path], settings: Mapping[str, Any]) -> Iterator[tuple[Path, Report]]:
     """Each file with its report, as they are finished; two are graded at a time."""
-
-    def report(file: Path) -> Report:
-        try:
-            return grade_file(file, **settings)
-        except OSError as error:
-            return _not_loaded(file, str(error))
-
     pool = ThreadPoolExecutor(AT_ONCE)
-    waiting = {pool.submit(report, file): file for file in files}
+    waiting = {pool.submit(grade_file, file, **settings): file for file in files}
     try:
         for future in as_completed(waiting):
-            yield waiting[future], future.result()
+            file, error = waiting[future], future.exception()
+            is_lost = isinstance(error, OSError)
+            yield file, _not_loaded(file, str(error)) if is_lost else future.result()
     finally:  # after Ctrl-C, which ends the processes, too
         pool.shutdown(cancel_futures=True)
 

@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import linecache
 import numbers
 import re
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from operator import attrgetter
@@ -76,6 +77,7 @@ class GradedClass:
 
     Attributes:
         kind: the class itself.
+        made: makes an instance from a number.
         title: its name.
         is_started: whether `micrograd start` made its file, which has tasks.
 
@@ -88,8 +90,11 @@ class GradedClass:
 
     def __init__(self, kind: type) -> None:
         self.kind, self.title = kind, printable(str(kind.__name__))
+        self.made: Callable[[Any], Any] = kind
         with suppress(Exception):
-            one = kind(2.5)
+            if "requires_grad" in inspect.signature(kind).parameters:
+                self.made = partial(kind, requires_grad=True)  # as PyTorch keeps gradients
+            one = self.made(2.5)
             for name, others in ALIASES.items():
                 own = next((x for x in others if hasattr(one, x)), "")
                 if own and not hasattr(one, name):
@@ -100,14 +105,9 @@ class GradedClass:
         self.is_started = any(line.startswith("    # Task ") for line in lines)
 
     def run(self, program: str, backward: bool = True) -> dict[str, Any]:
-        """The instances in a program, keyed by name; `backward=False` runs only the forward pass.
-
-        >>> program = "a = Value(3.0); b = a + a; b.backward()"
-        >>> GradedClass(Value).run(program, backward=False)["a"].grad
-        0
-        """
+        """The instances in a program, by name; `backward=False` runs only the forward pass."""
         steps = [x for x in program.split("; ") if backward or not re.match(r"\w+\.", x)]
-        names: dict[str, Any] = {"Value": self.kind}
+        names: dict[str, Any] = {"Value": self.made}
         if "np." in program:
             names["np"] = importlib.import_module("numpy")
         made: dict[str, Any] = {}
@@ -164,7 +164,7 @@ class GradedClass:
     def calls(self, doublings: int) -> int:
         """The number of function calls in backward() on a graph with 2^doublings paths."""
         events: list[str] = []
-        root = self.kind(1.0)
+        root = self.made(1.0)
         for _ in range(doublings):
             root = root + root
         sys.setprofile(lambda frame, event, argument: events.append(event))

@@ -46,6 +46,7 @@ CHILD = (
     "import sys; sys.path.insert(0, sys.argv[1]); from micrograd.grade.process import main; "
     "del sys.path[0]; main(*sys.argv[2:])"
 )
+LOADING = Check("file", "loads", "import my_engine")  # the first check of a file
 PACKAGES = Path(__file__).resolve().parents[2]
 
 
@@ -100,18 +101,13 @@ def grade_file(
         results.seek(0)
         lines = results.readlines()
     checks = [Check(**json.loads(line)) for line in lines if line.endswith(b"\n")]
-    planned = [_loading(class_name), *(row.check("not run") for row in plan())]
+    planned = [LOADING, *(row.check("not run") for row in plan())]
     rest = planned[len(checks) :]
     if rest and (not checks or checks[0].passed):
         mistake = "time" if "seconds" in found else "crash"
         checks.append(replace(rest.pop(0), status="failed", mistake=mistake, found=found,
                               expected="a program that ends normally"))  # fmt: skip
     return Report(printable(os.fspath(path)), (*checks, *rest), time.monotonic() - began)
-
-
-def _loading(class_name: str) -> Check:
-    """The first check of a file: that there is a class."""
-    return Check("file", "loads", printable(f"from my_engine import {class_name}"))
 
 
 # ---- 2. In the process
@@ -143,7 +139,6 @@ def main(file: str, class_name: str, seconds: str) -> None:
 
 def _found(file: Path, class_name: str) -> Iterator[Check]:
     """The check that there is a class, and all others."""
-    loading = _loading(class_name)
     try:
         graded = GradedClass(class_in(file, class_name))
     except BaseException as error:
@@ -154,28 +149,21 @@ def _found(file: Path, class_name: str) -> Iterator[Check]:
         if isinstance(error, BrokenRule):
             mistake, _, found, place = *error.args, ""
         expected, found = printable(f"a class {class_name}"), printable(found)
-        yield replace(loading, status="failed", mistake=mistake, place=place,
+        yield replace(LOADING, status="failed", mistake=mistake, place=place,
                       expected=expected, found=found)  # fmt: skip
     else:
-        yield from chain([loading], checks_of(graded))
+        yield from chain([LOADING], checks_of(graded))
 
 
 # ---- 3. The class in a file
 
 
 def class_in(path: Path, name: str) -> type:
-    r"""The class of this name that a file or a notebook defines or imports.
+    """The class of this name that a file or a notebook defines or imports.
 
     Raises:
         BrokenRule: it does neither, or the class is ours.
         Exception: whatever the file itself raises.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "mine.py")
-    ...     _ = file.write_text("class Value:\n    unit = 1\n\nwhile True:\n    pass\n")
-    ...     class_in(file, "Value").unit
-    1
     """
     if path.suffix == ".ipynb":
         statements = [*_cells(path, name)]

@@ -82,17 +82,18 @@ class Report:
 
     @property
     def notes(self) -> tuple[Check, ...]:
-        """Limits that the original micrograd shares, if there is no mistake."""
-        return () if self.mistakes else self._with("noted")
+        """A check for each limit that the original micrograd shares, if there is no mistake."""
+        by_limit = {check.mistake: check for check in self._with("noted")}
+        return () if self.mistakes else tuple(by_limit.values())
 
     @property
     def progress(self) -> str:
         """Which tasks of `micrograd start` are done, and the next one; '' if none is left."""
-        tasks = {task_of(x.operation, x.aspect) for x in self._with("to do")}
+        tasks = {task_of(x) for x in self._with("to do")}
         if not tasks:
             return ""
         begun = (x for x in self.checks if x.status not in ("passed", "noted"))
-        done = min(task_of(x.operation, x.aspect) or len(TASKS) for x in begun) - 1
+        done = min(task_of(x) or len(TASKS) for x in begun) - 1
         tasks_done = ("no task", "task 1")[done] if done < 2 else f"tasks 1 to {done}"
         then = "the first mistake, then " * bool(self.mistakes)
         return f"{tasks_done} done; next: {then}task {min(tasks)}, {TASKS[min(tasks) - 1]}"
