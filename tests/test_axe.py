@@ -11,7 +11,7 @@ from micrograd import Value, draw_dot, explain, microscope, playground, plot
 from micrograd.datasets import moons
 from micrograd.grade import grade
 from micrograd.grade.points import POINTS
-from micrograd.grade.student_page import class_page, student_page
+from micrograd.grade.report import class_page, student_page
 from micrograd.nn import MLP
 
 

@@ -22,7 +22,7 @@ from sampling import thinned
 from wrong_engines import MISTAKES, RIGHT, class_of
 
 from micrograd.grade.programs import RULES
-from micrograd.grade.student_page import drawing
+from micrograd.grade.report import drawing
 
 PARTS = DEMOS / "course"
 ANSWERS, edited = load("course/answers").ANSWERS, load("course/answers").edited

@@ -21,7 +21,7 @@ from micrograd.grade.checking import checks_of
 from micrograd.grade.gradebooks import csv_text
 from micrograd.grade.points import POINTS
 from micrograd.grade.programs import OURS, REFLECTED, methods_in, plan
-from micrograd.grade.student_page import class_page, student_page
+from micrograd.grade.report import class_page, student_page
 
 SECONDS = 60.0  # enough for any machine: nothing here needs as much
 
@@ -93,18 +93,21 @@ def test_the_lectures_value_needs_no_reflected_difference_and_quotient():
 
 @pytest.mark.parametrize(
     "edits",
-    [
-        [("(out.data > 0)", "(self.data >= 0)")],  # a convention
-        [("self.grad = 1.0", "self.grad = 1")],
-        [("tuple(_children)", "set(_children)")],  # the closures know their operands
-        [("tuple(_children)", "list(_children)")],
-        [("self._prev", "self.parents"), ("node._prev", "node.parents")],
-        [("node not in visited", "all(node is not other for other in order)")],
-        [("math.tanh(self.data)", "1 - 2 / (math.exp(2 * self.data) + 1)")],
-        [("raise NotImplementedError", "raise TypeError")],
-        [("    def exp(self):\n", "    def exp(self):\n        raise NotImplementedError\n")],
-        [("self.data = data", "self.data = float(data)")],
-    ],
+    thinned(
+        [
+            [("(out.data > 0)", "(self.data >= 0)")],  # a convention
+            [("self.grad = 1.0", "self.grad = 1")],
+            [("tuple(_children)", "set(_children)")],  # the closures know their operands
+            [("tuple(_children)", "list(_children)")],
+            [("self._prev", "self.parents"), ("node._prev", "node.parents")],
+            [("node not in visited", "all(node is not other for other in order)")],
+            [("math.tanh(self.data)", "1 - 2 / (math.exp(2 * self.data) + 1)")],
+            [("raise NotImplementedError", "raise TypeError")],
+            [("    def exp(self):\n", "    def exp(self):\n        raise NotImplementedError\n")],
+            [("self.data = data", "self.data = float(data)")],
+        ],
+        5,
+    ),
     ids=str,
 )
 def test_a_matter_of_taste_does_not_fail(edits):
@@ -288,7 +291,7 @@ def test_the_text_begins_with_a_count_and_a_table_and_ends_with_the_verdict():
 @pytest.mark.slow
 def test_a_notebook_shows_the_smallest_graph():
     shown = report_on(mistake("no visited set"))._repr_html_()
-    assert "a = Value(3.0); b = a * a; c = b + b; c.backward()" in shown
+    assert "b = a * a\nc = b + b\nc.backward()" in shown
     assert shown.count("<svg") == 1
     assert "<svg" not in Report("Value", tuple(checks_of(OURS)))._repr_html_()
     raising = edited(("math.tanh(self.data)", "math.tanh('<b>')"))
@@ -384,7 +387,7 @@ def test_a_mistake_comes_before_the_next_task(tmp_path):
 # ---- files
 
 
-@pytest.mark.parametrize("what", thinned(sorted(FILES, key=lambda x: FILES[x][1]), 8))
+@pytest.mark.parametrize("what", thinned(sorted(FILES, key=lambda x: FILES[x][1]), 15))
 def test_a_file_that_does_not_end_or_does_not_load_is_reported(what, tmp_path):
     source, rule, name = FILES[what]
     report = grade_file(write(tmp_path, source), seconds=2.0 if rule == "time" else SECONDS)
@@ -413,6 +416,7 @@ def test_a_right_file_gives_the_same_report_as_its_class(tmp_path):
     assert report.passed
 
 
+@pytest.mark.slow
 def test_what_was_checked_before_a_crash_is_kept(tmp_path):
     report = grade_file(write(tmp_path, FILES["a crash in tanh"][0]), SECONDS)
     statuses = [check.status for check in report.checks]

@@ -9,7 +9,7 @@ from wrong_engines import MISTAKES, RIGHT, class_of
 
 from micrograd.grade import Check, Report, grade
 from micrograd.grade.points import POINTS
-from micrograd.grade.student_page import class_page, student_page
+from micrograd.grade.report import class_page, student_page
 
 
 def result(name=None, student="Ada", **options):

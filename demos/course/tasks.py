@@ -27,8 +27,7 @@ from micrograd.grade.graded_class import (
     shown,
 )
 from micrograd.grade.programs import CORE, EXPRESSIONS, OURS, REFLECTED, methods_in, plan
-from micrograd.grade.report import Report
-from micrograd.grade.student_page import drawing
+from micrograd.grade.report import Report, drawing
 
 CHAPTERS = ("slope", "value", "byhand", "order", "backward", "neuron", "network", "boundary")
 TRAINED = {}  # in the last chapter: the rate, and the losses of all steps

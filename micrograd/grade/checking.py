@@ -146,6 +146,8 @@ def _compare(row: Row, program: str, graded: GradedClass) -> None:
         y = ours.data[root]
         turned = {"2.0 - a": -y, "2.0 / a": y and 1 / y}.get(row.operation, y)
         mistake = "swapped" if near(forward.data[root], turned) else "value"
+        if root in leaves_of(program):  # no operation computed it
+            mistake = "construct"
         raise BrokenRule(mistake, *(_told("data", [root], x.data) for x in (ours, forward)))
     if row.aspect == "value":
         return

@@ -24,8 +24,7 @@ from micrograd.grade.gradebooks import csv_text
 from micrograd.grade.graded_class import printable
 from micrograd.grade.process import ENDINGS, files_of, grade_file, is_seen
 from micrograd.grade.programs import ROWS, Check
-from micrograd.grade.report import Report
-from micrograd.grade.student_page import class_page, student_page
+from micrograd.grade.report import Report, class_page, student_page
 
 AT_ONCE = 2  # processes
 LONGEST_NAME = 50  # characters of a page's file name
