@@ -22,6 +22,7 @@ import runpy
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from operator import add, mul, sub, truediv
 from pathlib import Path
 from typing import Any
@@ -175,11 +176,8 @@ def grade(options: argparse.Namespace) -> int:
         raise ValueError("grade expects a file, such as my_engine.py: micrograd start writes one")
     from micrograd.grade import grade_file, gradebooks
     from micrograd.grade.points import POINTS, read_points
-    from micrograd.grade.report import Result
 
-    asked = ((name, getattr(options, name)) for name in ("data", "grad", "backward"))
-    told = {name: other for name, other in asked if other}
-    settings = {"seconds": options.seconds, "class_name": options.name, "names": told}
+    settings = {"seconds": options.seconds, "class_name": options.name}
     table = read_points(Path(options.points)) if options.points else POINTS
     if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, a pipe may lack letters of a name
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -189,10 +187,10 @@ def grade(options: argparse.Namespace) -> int:
     path = Path(options.files[0])
     report = grade_file(path, **settings)
     if options.format == "json":
-        print(report.json())
+        print(report.json(table))
     elif options.format:
-        results = [Result(path.stem, str(path), report)]
-        print(gradebooks.written(options.format, results, table, options.hints, ""))
+        reports = [replace(report, student=path.stem)]
+        print(gradebooks.written(options.format, reports, table, options.hints, ""))
     else:
         print(report.text(options.hints))
         if options.points:
@@ -227,7 +225,7 @@ def _grade_class(
             print(gradebooks.written(options.format, *told))
         elif results:
             print("\n".join([gradebooks.summary(results, table), *filter(None, written)]))
-    return int(max(result.report.exit_code for result in results))
+    return int(max(report.exit_code for report in results))
 
 
 def start(options: argparse.Namespace) -> int:
@@ -266,14 +264,15 @@ def why(options: argparse.Namespace) -> int:
     page steps through the graph. Its title has the wrong gradients: yours, or if yours are right,
     those of an engine with the usual mistake.
     """
-    from micrograd.grade.loading import NoClassError, class_in, file_at
+    from micrograd.grade.graded_class import BrokenRule
+    from micrograd.grade.process import class_in, file_at
     from micrograd.grade.why import answer, why
 
     try:
         kind = class_in(file_at(Path(options.file), options.name), options.name)
-    except NoClassError as error:
-        raise ValueError(f"{options.file}: {error.args[1]}") from None
-    print(answer(options.question, kind))
+    except BrokenRule as error:
+        raise ValueError(f"{options.file}: {error.args[2]}") from None
+    print(answer(kind, options.question)[1])
     print(why(kind, options.question).save(options.out))
     return 0
 
@@ -374,8 +373,6 @@ def _parser() -> argparse.ArgumentParser:
     what = "a Python file, a notebook (.ipynb), or a folder with one such file; or several of them"
     option("files", nargs="*", metavar="file", help=what)
     option("--name", default="Value", help="name of the class (default: Value)")
-    for name in ("data", "grad", "backward"):
-        option(f"--{name}", metavar="NAME", help=f"name that the class uses for .{name}")
     formats = ("json", "gradescope", "classroom50", "canvas", "moodle")
     option("--format", choices=formats, help="print the results in this format")
     option("--json", dest="format", action="store_const", const="json", help="--format json")

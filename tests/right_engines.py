@@ -67,7 +67,6 @@ ENGINES = {
     "as in the lecture": (RIGHT, ()),
     **{what: (edited(*edits), ()) for what, edits in FREEING.items()},
     "requires_grad=True is needed": (ON_DEMAND, ()),
-    "require_grad=True is needed": (ON_DEMAND.replace("requires_grad", "require_grad"), ()),
     "training at the top level": (RIGHT + NOISE, ()),
     "training before the class": ("steps = 10\nwhile True:\n    steps += 1\n" + RIGHT, ()),
     "the first half of the lecture": (

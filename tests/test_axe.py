@@ -1,6 +1,7 @@
 """axe-core finds no violation of WCAG 2.2 AA on pages, in light and dark colours."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from browser import violations
@@ -9,9 +10,8 @@ from test_microscope import TEXTS, Bigram
 from micrograd import Value, draw_dot, explain, microscope, playground, plot
 from micrograd.datasets import moons
 from micrograd.grade import grade
-from micrograd.grade.classroom import Result
 from micrograd.grade.points import POINTS
-from micrograd.grade.student_page import class_page, student_page
+from micrograd.grade.report import class_page, student_page
 from micrograd.nn import MLP
 
 
@@ -41,7 +41,7 @@ class Wrong:
 
 
 def result_of_a_student():
-    return Result("student", "engine.py", grade(Wrong), "student.html")
+    return replace(grade(Wrong), student="student", page="student.html")
 
 
 def student():

@@ -21,9 +21,8 @@ from demo_scripts import DEMOS, load
 from sampling import thinned
 from wrong_engines import MISTAKES, RIGHT, class_of
 
-from micrograd.grade import grade_file
+from micrograd.grade.programs import RULES
 from micrograd.grade.report import drawing
-from micrograd.grade.rules import RULES
 
 PARTS = DEMOS / "course"
 ANSWERS, edited = load("course/answers").ANSWERS, load("course/answers").edited
@@ -239,12 +238,6 @@ def test_too_large_a_rate_is_named(tasks):
         tasks.TRAINED.update(rate=9.0, losses=losses)
         assert tasks.first_finding("boundary", names, print).rule == rule
     tasks.TRAINED.clear()
-
-
-def test_grade_file_says_that_a_browser_has_no_processes(monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.platform", "emscripten")
-    with pytest.raises(RuntimeError, match=r"got a browser, .*: import the class .*grade\(Value\)"):
-        grade_file(tmp_path)
 
 
 def test_a_mistake_is_drawn_beside_the_right_numbers():

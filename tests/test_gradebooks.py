@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from wrong_engines import MISTAKES, RIGHT, class_of, edited
@@ -13,7 +14,6 @@ from micrograd.__main__ import main
 from micrograd.grade import grade
 from micrograd.grade.gradebooks import CANVAS, written
 from micrograd.grade.points import POINTS
-from micrograd.grade.report import Result
 from micrograd.grade.why import answer
 
 # github.com/foundation50/classroom50, schemas/result-v1.schema.json of August 2026: what is
@@ -37,8 +37,8 @@ RUNNER = {"CLASSROOM": "cs", "ASSIGNMENT": "engine", "OWNER": "ada", "COMMIT_URL
 def results():
     wrong = edited((".grad +=", ".grad ="))
     return [
-        Result("ada", "ada.py", grade(class_of(RIGHT)), row={"Email address": "ada@uni.example"}),
-        Result("ben", "ben.py", grade(class_of(wrong))),
+        replace(grade(class_of(RIGHT)), student="ada", row={"Email address": "ada@uni.example"}),
+        replace(grade(class_of(wrong)), student="ben"),
     ]
 
 
@@ -112,11 +112,11 @@ def test_the_command_line_prints_a_format(tmp_path, capsys):
     ],
 )
 def test_the_smallest_graph_on_which_the_class_goes_wrong_is_found(name, question, program):
-    found = answer(question, class_of(next(x for x in MISTAKES if x.name == name).source))
-    assert found.is_theirs
+    kind = class_of(next(x for x in MISTAKES if x.name == name).source)
+    found, told = answer(kind, question)
     root = program.rpartition("; ")[2][0]
-    assert found.program == f"a = Value(3.0); {program}; {root}.backward()"
-    assert "your engine gives a.grad = " in str(found)
+    assert found == f"a = Value(3.0); {program}; {root}.backward()"
+    assert "your engine gives a.grad = " in told
 
 
 def test_a_right_class_sees_what_the_usual_mistake_does(tmp_path, capsys):

@@ -11,7 +11,7 @@ from plotting import X, Y, trained
 
 from micrograd import MLP, Value, explain, playground
 from micrograd.grade import RULES, Check
-from micrograd.grade.rules import TABLE as RULES_TABLE
+from micrograd.grade.programs import TABLE as RULES_TABLE
 from micrograd.pages import texts as texts_module
 from micrograd.pages.page import Page, html_page
 from micrograd.pages.texts import TABLE, texts_of
@@ -203,7 +203,7 @@ def test_no_two_modules_of_a_page_have_a_name_in_common(make):
 def test_a_rule_and_its_fix_in_another_language(tmp_path, monkeypatch):
     table = tmp_path / "texts.toml"
     table.write_text(with_second_column(RULES_TABLE), encoding="utf-8")
-    monkeypatch.setattr("micrograd.grade.rules.TABLE", table)
+    monkeypatch.setattr("micrograd.grade.programs.TABLE", table)
     for mistake, (rule, fix) in RULES.items():
         check = Check("a * b", "value", "c = Value(1.0) * Value(2.0)", "failed", mistake)
         said = check.stated("xx")

@@ -7,7 +7,15 @@ import re
 
 from micrograd.__main__ import main
 from micrograd.grade.wrong_engines import MISTAKES as MISTAKES
-from micrograd.grade.wrong_engines import RIGHT, edited
+from micrograd.grade.wrong_engines import RIGHT, Mistake
+
+
+def edited(*edits):
+    """The right text after all edits, each made wherever its old text occurs."""
+    for i, (old, _) in enumerate(edits):
+        assert old in Mistake("", "", edits[:i]).source
+    return Mistake("", "", edits).source
+
 
 WRAP = "other = other if isinstance(other, Value) else Value(other)"
 BACKWARD = RIGHT[RIGHT.index("    def backward") :]

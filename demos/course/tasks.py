@@ -195,7 +195,7 @@ def ask_class(chapter, questions):
         if not check.passed:
             lacking = REFLECTED.get(check.operation) or min(methods_in(check.operation))
             questions.ask(check.program, f"Value.{lacking}")
-            raise questions.wrong("needed-here", found=graded.error_in(check.program)["text"])
+            raise questions.wrong("needed-here", found=graded.error_in(check.program).text)
     questions.done = []
 
 
@@ -224,7 +224,7 @@ def _finding_of(check, graded):
     is_leaf = check.mistake == "nothing" or "no attribute '_backward'" in check.found
     return Finding(
         "nothing" if is_leaf else check.mistake,
-        check.spelled or check.program,
+        check.program,
         place=check.place,
         method=f"Value.{method}" if (method := _method(check, graded, is_leaf)) else "",
         what=check.stated(language())[0],

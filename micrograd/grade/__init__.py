@@ -15,72 +15,32 @@ and the fix. `grade_file("my_engine.py")` does the same in a separate process.
     ...         pass
     >>> print(grade(MyValue).mistakes[0][0].message)
     The gradient of the node on which backward() is called is 1.
-        a = MyValue(3.0); a.backward()
+        a = Value(3.0); a.backward()
         expected  a.grad = 1 (slope of its own forward pass: 1)
         found     a.grad = 0
     Fix: write self.grad = 1.0 in backward(), once, before the loop that calls each _backward().
 
-There is no list of right answers here: our own Value gives the expected numbers, and next to them
-the report shows the slope of the class's own forward pass. Basic rules are checked first. A single
-mistake makes many checks fail, so failures with the same probable cause are reported as one. An
-operation that the class lacks is "not there yet", which is not a failure. A limit that the original
-micrograd shares (a second backward, a very deep graph) is only noted. In-place operators like `+=`
-are not checked: without `__iadd__`, Python computes `a += b` as `a = a + b`.
+Our own Value gives the expected numbers, and next to them the report shows the slope of the class's
+own forward pass. Basic rules are checked first. Failures with the same probable cause are reported
+as one. An operation that the class lacks is "not there yet", which is not a failure. A limit that
+the original micrograd shares (a second backward, a very deep graph) is only noted.
 
-To add a rule, write a table for it in `rules.toml` (what it says, how to fix it, its points, and
-the program that shows it, under `shown_by`), and its name into `plan()` in `programs.py`.
+To add a rule, write a table for it in `rules.toml`, after those that are checked before it: what
+it says, how to fix it, its points, and the programs that show it.
 
 `micrograd grade --help` says how a whole class of students is graded.
-
-In pytest, `pytest --micrograd my_engine.py` makes each check a test, skipped for a note or a
-missing operation. On GitHub, a workflow that runs it at each push:
-
-    name: grade
-    on: push
-    jobs:
-      grade:
-        runs-on: ubuntu-latest
-        steps:
-          - uses: actions/checkout@v4
-          - run: pip install pytest PACKAGE
-          - run: pytest --micrograd my_engine.py
-
-PACKAGE is this package, at the address from which you installed it.
-
-For otter, a test file tests/q1.py that looks at the class Value in the notebook:
-
-    from otter.test_files import test_case
-    OK_FORMAT = False
-    name, points = "q1", 10
-
-    @test_case()
-    def test_value(env):
-        from micrograd.grade import grade
-        report = grade(env["Value"])
-        assert report.passed, report.text(hints=2)
-
-For nbgrader, an "autograded tests" cell of 100 points. If its last line is a number, nbgrader takes
-that as the points, so a class with a mistake gets a part of them:
-
-    from micrograd.grade import grade
-    report = grade(Value)
-    print(report.text(hints=2))
-    report.points()
 """
 
-from collections.abc import Mapping
-
-from micrograd.grade.check import Check
 from micrograd.grade.checking import checks_of
 from micrograd.grade.graded_class import GradedClass, is_ours, shown
 from micrograd.grade.process import grade_file
+from micrograd.grade.programs import RULES, Check
 from micrograd.grade.report import Report
-from micrograd.grade.rules import RULES
 
 __all__ = ["RULES", "Check", "Report", "grade", "grade_file"]
 
 
-def grade(kind: type, name: str | None = None, names: Mapping[str, str] | None = None) -> Report:
+def grade(kind: type, name: str | None = None) -> Report:
     """The report on a class like Value in the micrograd lecture.
 
     The class needs Value(number), `.data`, `.grad`, `+`, `*` and `.backward()`; other operations
@@ -90,7 +50,6 @@ def grade(kind: type, name: str | None = None, names: Mapping[str, str] | None =
     Args:
         kind: the class itself.
         name: its name in the report.
-        names: its names for 'data', 'grad' and 'backward', if they cannot be guessed.
 
     Raises:
         TypeError: kind is not a class.
@@ -102,5 +61,5 @@ def grade(kind: type, name: str | None = None, names: Mapping[str, str] | None =
     if is_ours(kind):
         ours = f"grade expects your own class, got {kind.__name__}"
         raise ValueError(f"{ours}, which is this package's own engine: there is nothing to grade")
-    graded = GradedClass(kind, names)
-    return Report(name or kind.__name__, tuple(checks_of(graded)), graded.remark())
+    graded = GradedClass(kind)
+    return Report(name or kind.__name__, tuple(checks_of(graded)))

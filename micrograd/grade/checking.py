@@ -7,24 +7,35 @@ wrong, its slope is the expected gradient.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from itertools import permutations
 
-from micrograd.grade.check import Check
-from micrograd.grade.diagnosis import mistake_behind_error, mistake_behind_gradients
 from micrograd.grade.graded_class import (
     BrokenRule,
     GradedClass,
-    Observed,
+    Numbers,
     RaisedError,
     leaves_of,
     near,
+    operands,
     root_of,
 )
-from micrograd.grade.programs import CORE, REFLECTED, Row, expected_of, methods_in, plan
-from micrograd.grade.tasks import first_left, is_to_do, task_of
+from micrograd.grade.programs import (
+    CORE,
+    EXPRESSIONS,
+    REFLECTED,
+    ROWS,
+    UPSTREAM,
+    Check,
+    Row,
+    expected_of,
+    methods_in,
+    plan,
+    task_of,
+)
 
 FREES_GRAPH = (
     "a = Value(3.0); b = a * a; n = len(b._prev); f = b._backward; b.backward(); "
@@ -46,47 +57,24 @@ def checks_of(graded: GradedClass, rows: Iterable[Row] | None = None) -> Iterato
     >>> next(checks_of(OURS)).name
     'Value: number and gradient of a new one'
     """
-    adds_up, is_reported = True, False
     for row in plan() if rows is None else rows:
-        check = Check(row.operation, row.aspect, row.programs[0])
-        lacks_backward = graded.lacks_backward and ".backward()" in check.program
-        task = task_of(row.operation, row.aspect) if graded.is_started else 0
-        lacking = replace(check, status="to do" if task else "not there yet")
-        if graded.is_started and is_to_do(row, graded):
-            check = lacking
-        elif lacks_backward and is_reported:  # one failure, not one for each gradient
-            check = replace(check, status="not run")
-        elif lacks_backward:
-            is_reported, expected = True, f"a method {graded.names['backward']}()"
-            check = replace(check, status="failed", mistake="needed", expected=expected,
-                            found="no such method",
-                            spelled=graded.spelled(check.program))  # fmt: skip
-        elif row.mistake == "depth" and sys.platform == "emscripten":
-            found = "not checked: a deep chain would overflow the stack of the browser"
-            check = replace(
-                check, status="noted", mistake="depth", expected="no error", found=found
-            )
-        elif not _is_there(row, graded):
-            check = lacking
+        task = graded.is_started and task_of(row)
+        lacking = row.check("to do" if task else "not there yet")
+        if (graded.is_started and is_to_do(row, graded)) or not _is_there(row, graded):
+            yield lacking
         else:
             check = _checked(row, graded)
-            if task and check.status == "failed" and first_left(graded) < task:
-                check = lacking
-            if check.mistake == "operands" and row.operation == "graph" and not adds_up:
-                check = replace(check, mistake="accumulate")  # a + a can fail for several reasons
-            adds_up = adds_up and check.mistake != "accumulate"
-        yield check
+            is_later = task and check.status == "failed" and first_left(graded) < task
+            yield lacking if is_later else check
 
 
 def _checked(row: Row, graded: GradedClass) -> Check:
     """The outcome of the first program of a row that does not pass, else a passed check."""
     judged = (_judgement(row, program, graded) for program in row.programs)
-    check = next((one for one in judged if not one.passed), None)
-    if check is None:
-        return Check(row.operation, row.aspect, row.programs[0])
+    check = next((one for one in judged if not one.passed), row.check())
     if check.status == "failed" and row.expression:
-        check = replace(check, composed=_is_composed(row.expression, graded))
-    return replace(check, spelled=graded.spelled(check.program))
+        return replace(check, composed=_is_composed(row.expression, graded))
+    return check
 
 
 def _is_composed(expression: str, graded: GradedClass) -> bool:
@@ -109,29 +97,23 @@ def _is_there(row: Row, graded: GradedClass) -> bool:
     error = graded.error_in(row.programs[0] if is_of_numpy else row.expression)
     if not error:
         return True  # whatever is wrong, the check itself will find it
-    kinds = {*error["kinds"]}
-    if {"NotImplementedError", "ModuleNotFoundError"} & kinds or _is_refusal(error, row):
+    # An error about the number, as for the log of -1: the class may raise it wrongly.
+    of_number = {"ValueError", "ArithmeticError", "RecursionError"} & error.kinds
+    if error.on_purpose and (not of_number or "**" in row.operation):
         return False
-    if row.operation in MAY_REFUSE and "ValueError" in kinds:
+    if {"NotImplementedError", "ModuleNotFoundError"} & error.kinds:
         return False
-    if not {"TypeError", "AttributeError"} & kinds:
-        return True
-    needed = methods_in(row.operation) | {REFLECTED.get(row.operation, "__init__")}
-    if is_of_numpy or row.operation in MAY_REFUSE or needed - {*dir(graded.kind)}:
+    is_type = bool({"TypeError", "AttributeError"} & error.kinds)
+    if row.operation in MAY_REFUSE:
+        return not is_type and "ValueError" not in error.kinds
+    if is_of_numpy or not is_type:
+        return not is_type
+    own = REFLECTED.get(row.operation, "__init__")
+    if not all(hasattr(graded.kind, method) for method in (own, *methods_in(row.operation))):
         return False
     # If + or * accepts a plain number, the other operations should as well.
     beside = (f"a = Value(1.5); b = a {sign} {x}" for sign in "+*" for x in ("2.0", "2"))
-    is_beside = row.mistake in ("wrap", "reflected")
-    return not is_beside or not all(map(graded.error_in, beside))
-
-
-def _is_refusal(error: Mapping[str, Any], row: Row) -> bool:
-    """Whether the class refuses the operation with its own `raise` or `assert`.
-
-    An error about the number, as for the log of -1, does not count: the class may raise it wrongly.
-    """
-    of_number = {"ValueError", "ArithmeticError", "RecursionError"} & {*error["kinds"]}
-    return error["on_purpose"] and (not of_number or "**" in row.operation)
+    return row.mistake not in ("wrap", "reflected") or not all(map(graded.error_in, beside))
 
 
 # ---- 3. One program
@@ -144,74 +126,271 @@ def _judgement(row: Row, program: str, graded: GradedClass) -> Check:
         return Check(row.operation, row.aspect, program)
     except BrokenRule as broken:
         mistake, expected, found = broken.args
-        if row.mistake in ("construct", "numpy") and mistake != "untouched":
+        if isinstance(broken, RaisedError):
+            mistake, place = mistake_behind_error(broken, row, graded), broken.place
+        elif row.mistake in ("construct", "numpy", "twice") and mistake != "untouched":
             mistake = row.mistake
-    except RaisedError as raised:
-        (error,) = raised.args
-        mistake, expected = mistake_behind_error(error, row, graded), "no error"
-        found, place = error["text"], error["place"]
-    once = program.partition(".backward()")[0] + ".backward()"
-    is_again = program.count(f"{root_of(program)}.backward()") == 2
-    works_once = is_again and _judgement(row, once, graded).passed
-    if works_once and (place or graded.tried(False, FREES_GRAPH)):
+    if row.mistake == "again" and (place or graded.tried(False, FREES_GRAPH)):
         mistake = "twice"  # as in PyTorch, a graph may be used only once
-    is_limit = (works_once and mistake == "twice") or (mistake, expected) == ("depth", "no error")
+    is_limit = mistake == "twice" or (mistake, expected) == ("depth", "no error")
     status = "noted" if is_limit else "failed"
     return Check(row.operation, row.aspect, program, status, mistake, expected, found, place)
 
 
 def _compare(row: Row, program: str, graded: GradedClass) -> None:
     """Raises BrokenRule if a program gives different numbers with the class and with our Value."""
-    forward = graded.observed(program, backward=False)
-    if row.aspect == "value" or not row.expression:
-        _compare_results(row, program, graded, forward)
-    after = graded.observed(program) if ".backward()" in program else forward
+    forward, ours = graded.observed(program, backward=False), expected_of(program)
+    root = root_of(program)
+    is_right = near(forward.data[root], ours.data[root])
+    if not is_right and (row.aspect == "value" or not row.expression):
+        y = ours.data[root]
+        turned = {"2.0 - a": -y, "2.0 / a": y and 1 / y}.get(row.operation, y)
+        mistake = "swapped" if near(forward.data[root], turned) else "value"
+        if root in leaves_of(program):  # no operation computed it
+            mistake = "construct"
+        raise BrokenRule(mistake, *(_told("data", [root], x.data) for x in (ours, forward)))
+    if row.aspect == "value":
+        return
+    after = graded.observed(program)
     for name, x in forward.data.items():
         if str(after.data[name]) != str(x):  # as text, because it may be NaN
-            expected, found = (graded.text("data", [name], y.data) for y in (forward, after))
-            raise BrokenRule("untouched", expected, found)
+            raise BrokenRule(
+                "untouched", *(_told("data", [name], y.data) for y in (forward, after))
+            )
     if row.mistake == "paths":
         few, many = (graded.calls(doublings) for doublings in (3, 12))
         if many > 20 * few:
             found = f"{few} function calls for 4 nodes, {many} for 13 nodes"
             raise BrokenRule("paths", "work proportional to the number of nodes", found)
-    if row.aspect != "value":
-        _compare_gradients(row, program, graded, forward, after)
+    right, beside = ours.grad, ""
+    has_slopes = program.count("backward()") == 1 and row.mistake not in ("paths", "depth")
+    if has_slopes and not is_right:  # which another check reports
+        right = graded.slopes(program)
+    if wrong := [v for v in leaves_of(program) if not near(after.grad[v], right[v])]:
+        if has_slopes:
+            slopes = graded.slopes(program)
+            numbers = ", ".join(f"{slopes[v]:.6g}" for v in wrong)
+            beside = f" (slope of its own forward pass: {numbers})"
+        mistake = mistake_behind_gradients(row, program, graded, after.grad, right)
+        expected, found = (_told("grad", wrong, x) for x in (right, after.grad))
+        raise BrokenRule(mistake, expected + beside, found)
 
 
-def _is_right(program: str, forward: Observed) -> bool:
-    root = root_of(program)
-    return near(forward.data[root], expected_of(program).data[root])
+def _told(attribute: str, names: list[str], values: Numbers) -> str:
+    """Numbers as the report shows them, for example 'a.grad = 2'."""
+    return ", ".join(f"{name}.{attribute} = {values[name]:.6g}" for name in names)
 
 
-def _compare_results(row: Row, program: str, graded: GradedClass, forward: Observed) -> None:
-    if _is_right(program, forward):
-        return
-    root, ours = root_of(program), expected_of(program)
-    y = ours.data[root]
-    turned = {"2.0 - a": -y, "2.0 / a": y and 1 / y}.get(row.operation, y)
-    mistake = "swapped" if near(forward.data[root], turned) else "value"
-    if root in leaves_of(program):  # no operation computed it
-        mistake = "construct"
-    expected, found = (graded.text("data", [root], x.data) for x in (ours, forward))
-    raise BrokenRule(mistake, expected, found)
+# ---- 4. Causes of wrong gradients
 
 
-def _compare_gradients(
-    row: Row, program: str, graded: GradedClass, forward: Observed, after: Observed
-) -> None:
-    right, slopes = expected_of(program).grad, None
-    is_simple = program.count("backward()") == 1 and row.mistake not in ("paths", "depth")
-    # A wrong forward pass is reported by another check; here its own slope is the right gradient.
-    if is_simple and not _is_right(program, forward):
-        right = slopes = graded.slopes(program)
-    wrong = [v for v in leaves_of(program) if not near(after.grad[v], right[v])]
-    if not wrong:
-        return
-    expected = graded.text("grad", wrong, right)
-    if is_simple:
-        slopes = slopes or graded.slopes(program)
-        beside = ", ".join(f"{slopes[v]:.6g}" for v in wrong)
-        expected += f" (slope of its own forward pass: {beside})"
-    mistake = mistake_behind_gradients(row, program, graded, after.grad, right, forward.data)
-    raise BrokenRule(mistake, expected, graded.text("grad", wrong, after.grad))
+def mistake_behind_gradients(
+    row: Row, program: str, graded: GradedClass, found: Numbers, right: Numbers
+) -> str:
+    """The rule that explains wrong gradients.
+
+    >>> from micrograd.grade.programs import OURS
+    >>> row = next(row for row in plan() if row.aspect == "chain rule")
+    >>> wrong, right = {"a": 1.0, "b": 1.0}, {"a": -4.0, "b": -4.0}
+    >>> mistake_behind_gradients(row, row.programs[0], OURS, wrong, right)
+    'chain'
+    """
+    if _closure_is_on_operand(graded):
+        return "own"
+    if row.mistake == "operands":  # a + a or a * a
+        is_overwritten = _overwrites("a + b" if "+" in program else "a * b", graded)
+        return "accumulate" if is_overwritten else "operands"
+    if not row.expression:  # if too much arrives in the order's graphs, whose data is all positive
+        return "once" if row.mistake == "order" and found["a"] > right["a"] else row.mistake
+    if _calls_of_closure(program, graded) > 1:
+        return "once"
+    doubled = graded.gradients("a = Value(3.0); b = a + a; c = b + b; c.backward()")
+    if {*found.values()} == {*doubled.values()} == {1.0}:  # backward() sets all of them
+        return "seed"
+    if row.aspect == "adding up":
+        if _overwrites(row.operation, graded):
+            return "accumulate"
+        return "derivative" if row.operation in program else "operands"  # as in a - a
+    if row.aspect == "gradient" and _reads_gradients(program, graded, found):
+        return "reads"
+    if row.aspect == "inner operand":
+        is_lost = any(found[x] == 0 != right[x] for x in leaves_of(program))
+        return "children" if is_lost else "derivative"
+    inputs = [x for x in leaves_of(program) if x != "w"]
+    # If the first program passed, its gradients did reach the operands.
+    if program == row.programs[0] and all(found[x] == 0 for x in inputs):
+        return _mistake_behind_zeros(row, program, graded)
+    if row.aspect == "chain rule":
+        is_local = all(near(found[x], right[x] / UPSTREAM) for x in inputs)
+        return "chain" if is_local else "derivative"
+    if len(inputs) < 2 or not all(near(found[x], right[y]) for x, y in permutations(inputs)):
+        return "derivative"
+    # A class that keeps operands in a set takes one for the other now and then: is b * a right?
+    turned = row.operation.translate(str.maketrans("ab", "ba"))
+    more = f"{program}; a.grad = 0.0; b.grad = 0.0; d = {turned}; d.backward()"
+    found, right = graded.gradients(more), expected_of(more).grad
+    return "operands" if any(near(found.get(x, 0.0), right[x]) for x in "ab") else "derivative"
+
+
+def _mistake_behind_zeros(row: Row, program: str, graded: GradedClass) -> str:
+    """The rule that explains why no gradient reaches the operands."""
+    if row.operation not in CORE:
+        return "closure"
+    result = graded.tried(None, "a = Value(3.0); b = Value(2.0); c = a + b")
+    if hasattr(result, "_prev") and not operands(result):
+        return "children"
+    if row.aspect != "gradient":  # in some operation, an operand may be reached
+        programs = (program for *_, program in ROWS["children"]["shown_by"])
+        return "children" if any(graded.gradients(x).get("a") for x in programs) else "walk"
+    by_hand = _after(program, graded, {root_of(program): 1.0}, f"{root_of(program)}._backward()")
+    if not any(by_hand.get(x) for x in leaves_of(program)):
+        return "closure"
+    return "seed" if _calls_of_closure(program, graded) else "walk"
+
+
+def _closure_is_on_operand(graded: GradedClass) -> bool:
+    """Whether an operation changes the _backward of its operand, as in self._backward = ..."""
+    # A property or a method may be another object each time: then nothing can be said.
+    steps = "a = Value(3.0); b = Value(2.0); f = a._backward; is_kept = f == a._backward"
+    changed = f"{steps}; c = {{}}; changed = is_kept and a._backward != f"
+    return any(graded.tried(False, changed.format(made)) for made in ("a + b", "a * b"))
+
+
+def _after(
+    program: str, graded: GradedClass, before: Mapping[str, float], last: str = ""
+) -> Numbers:
+    """The gradients after a program if those in `before` are set right before its last step."""
+    steps, _, backward = program.rpartition("; ")
+    given = "".join(f"{name}.grad = {x}; " for name, x in before.items())
+    return graded.gradients(f"{steps}; {given}{last or backward}")
+
+
+def _overwrites(operation: str, graded: GradedClass) -> bool:
+    """Whether an operation writes = instead of += to the gradient of an operand."""
+    program = f"a = Value(3.0); b = Value(2.0); c = {operation}; c.backward()"
+    alone, after = graded.gradients(program), _after(program, graded, {"a": 5.0, "b": 5.0})
+    return bool(alone) and any(near(after[x], alone[x]) for x in "ab" if x in after)
+
+
+def _reads_gradients(program: str, graded: GradedClass, found: Numbers) -> bool:
+    """Whether the contributions of an operation depend on the grad of its operands."""
+    before = {leaf: 0.5 + i for i, leaf in enumerate(leaves_of(program))}
+    after = _after(program, graded, before)
+    kept = (x for x in before if x in after and not near(after[x], found[x]))
+    return any(not near(after[x] - before[x], found[x]) for x in kept)
+
+
+def _calls_of_closure(program: str, graded: GradedClass) -> int:
+    """How often backward() calls the _backward of the root, 0 if there is none."""
+    steps, _, last = program.rpartition("; ")
+    closure = f"{root_of(program)}._backward"
+    counting = f"n = []; f = {closure}; {closure} = lambda n=n, f=f: (n.append(1), f())"
+    count: int = graded.tried(0, f"{steps}; {counting}; {last}; count = len(n)")
+    return count
+
+
+# ---- 5. Causes of errors
+
+
+def mistake_behind_error(error: RaisedError, row: Row, graded: GradedClass) -> str:
+    """The rule that explains an error."""
+    text, name, kinds = error.text, graded.title, error.kinds
+    number_on_the_left = text.endswith(f"and '{name}'") and text.count(name) == 1
+    value_on_the_left = row.expression and row.operation[:1].isalpha()
+    signs = [
+        (f"'<' not supported between instances of '{name}' and '{name}'" in text, "operands"),
+        (f"'{name}' object is not iterable" in text and row.expression, "children"),
+        ("unsupported operand" in text and number_on_the_left and value_on_the_left, "recursion"),
+        ("RecursionError" in kinds, "depth" if row.mistake == "depth" else "recursion"),
+        (text.endswith("has no attribute 'backward'"), "needed"),
+        ("MemoryError" in kinds, "memory"),
+        ("SystemExit" in kinds, "crash"),
+        ("unhashable" in text, "identity"),
+        ("'NoneType' object is not callable" in text, "closure" if row.expression else "nothing"),
+        ("NotImplementedError" in kinds and "in __r" in error.place, "recursion"),
+        (re.search(r"'(int|float)' object has no attribute 'data'", text), "wrap"),
+        (row.mistake in ("construct", "numpy", "twice", "wrap", "reflected"), row.mistake),
+        ("unsupported operand" in text and number_on_the_left, "reflected"),
+    ]
+    return next((mistake for sign, mistake in signs if sign), "runs")
+
+
+# ---- 6. Failures with the same cause
+
+
+def grouped(checks: Iterable[Check]) -> tuple[tuple[Check, ...], ...]:
+    """The failed checks, grouped by probable cause; the clearest of each group comes first."""
+    groups: list[list[Check]] = []
+    for check in checks:
+        if check.status == "failed":
+            group = next((group for group in groups if _has_same_cause(check, group)), [])
+            if not group:
+                groups.append(group)
+            group.append(check)
+    return tuple(map(tuple, groups))
+
+
+def affects(check: Check, what: str) -> bool:
+    """Whether a failure makes others fail, as rules.toml says, for example 'gradients'."""
+    return what in ROWS[check.mistake].get("affects", ())
+
+
+def _has_same_cause(later: Check, group: Sequence[Check]) -> bool:
+    first = group[0]
+    if affects(first, "everything") or (later.place and later.place == first.place):
+        return True
+    if later.expected == "no error" and _error(later) in map(_error, group):
+        return True
+    if later.mistake == first.mistake and later.mistake not in ("value", "derivative", "runs"):
+        return True
+    if later.operation in EXPRESSIONS and later.operation in {check.operation for check in group}:
+        return True
+    if first.mistake == "result" and methods_in(first.program) & methods_in(later.program):
+        return True
+    if affects(later, "numbers"):
+        return False
+    if first.operation in EXPRESSIONS and (
+        affects(first, "operation") or first.aspect == "inner operand"
+    ):
+        return later.composed or bool(methods_in(first.operation) & methods_in(later.program))
+    if affects(first, "reuse"):
+        return later.composed or later.aspect not in ("value", "gradient", "chain rule")
+    return affects(first, "gradients") and later.aspect != "value"
+
+
+def _error(check: Check) -> str:
+    operator, *_ = check.found.partition("'")  # the operands differ from check to check
+    return operator if "unsupported operand" in operator else check.found
+
+
+# ---- 7. The tasks of `micrograd start`: later ones are not mistakes
+
+SIGNS = {"__add__": "+", "__mul__": "*"}
+
+
+def is_to_do(row: Row, graded: GradedClass) -> bool:
+    """Whether a check needs a task that is not begun."""
+    program = row.programs[0]
+    error = graded.error_in(program, backward=True)
+    if error and "NotImplementedError" in error.kinds:
+        # An operand in the place of its data calls __rmul__, too, but that is a mistake.
+        return row.mistake == "reflected" or not re.match("in __r(add|mul)__", error.place)
+    has_gradients = ".backward()" in program and root_of(program) not in leaves_of(program)
+    methods = methods_in(program) & SIGNS.keys() if has_gradients else ()
+    return any(_has_no_closure(method, graded) for method in methods)
+
+
+def _has_no_closure(method: str, graded: GradedClass) -> bool:
+    """Whether the result of an operation has the _backward of a new Value, which does nothing."""
+    made = f"a = Value(3.0); b = a {SIGNS[method]} a"
+    code = "getattr({}._backward, '__code__', 0)".format
+    own = getattr(getattr(graded.kind, method, None), "__code__", None)
+    is_begun = own is not None and "_backward" in (*own.co_varnames, *own.co_cellvars)
+    return not is_begun and graded.tried(False, f"{made}; same = {code('a')} is {code('b')}")
+
+
+@cache
+def first_left(graded: GradedClass) -> int:
+    """The first task that is not begun: a failure in a later one does not count."""
+    tasks = ((task_of(x), x) for x in plan())
+    return min((task for task, x in tasks if task and is_to_do(x, graded)), default=100)

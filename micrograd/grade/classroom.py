@@ -12,24 +12,19 @@ import hashlib
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from micrograd.core.files import write_whole
-from micrograd.grade.check import Check
 from micrograd.grade.gradebooks import csv_text
 from micrograd.grade.graded_class import printable
-from micrograd.grade.loading import ENDINGS, code_in, has_class, is_seen
-from micrograd.grade.process import RUNNING, end, grade_file
-from micrograd.grade.report import Report, Result
-from micrograd.grade.rules import ROWS
-from micrograd.grade.student_page import class_page, student_page
+from micrograd.grade.process import ENDINGS, files_of, grade_file, is_seen
+from micrograd.grade.programs import ROWS, Check
+from micrograd.grade.report import Report, class_page, student_page
 
 AT_ONCE = 2  # processes
 LONGEST_NAME = 50  # characters of a page's file name
@@ -47,12 +42,10 @@ def submissions(paths: Sequence[str], class_name: str = "Value") -> dict[Path, s
     given = [*{os.path.abspath(path): Path(path) for path in paths}.values()]
     if len(given) == 1 and given[0].is_dir():
         seen = (x for x in given[0].iterdir() if is_seen(x.name))
-        given = sorted(x for x in seen if x.suffix in ENDINGS or x.is_dir()) or given
+        given = sorted(x for x in seen if x.suffix in ENDINGS or os.path.isdir(x)) or given
     files: dict[Path, str] = {}
     for path, student in zip(given, _names(given), strict=True):
-        inside = code_in(path) if os.path.isdir(path) else []
-        found = [file for file in inside if has_class(file, class_name)]
-        own = found or (inside if len(inside) == 1 else [path])
+        own = files_of(path, class_name) or [path]
         for file in own:
             part = f"/{file.relative_to(path).as_posix()}" * (len(own) > 1)
             files[file] = printable(student + part)
@@ -64,9 +57,8 @@ def _names(paths: Sequence[Path]) -> list[str]:
     parts = [Path(os.path.abspath(path)).parts for path in paths]
     while len(parts) > 1 and len({x[-1] for x in parts}) == 1:
         parts = [x[:-1] for x in parts]
-    bare = [re.sub(r"\.(py|ipynb)$", "", x[-1]) for x in parts]
-    whole, long = [x[-1] for x in parts], ["/".join(x[-2:]) for x in parts]
-    return next((names for names in (bare, whole) if len({*names}) == len(names)), long)
+    names = [re.sub(r"\.(py|ipynb)$", "", x[-1]) for x in parts]
+    return names if len({*names}) == len(names) else ["/".join(x[-2:]) for x in parts]
 
 
 def read_roster(path: Path) -> list[dict[str, str]]:
@@ -82,33 +74,27 @@ def read_roster(path: Path) -> list[dict[str, str]]:
     return [row for row in rows if "points possible" not in " ".join(row.values()).lower()]
 
 
+def _row_of(student: str, roster: Iterable[dict[str, str]]) -> dict[str, str]:
+    """The row with a cell that is the name of the student's folder, or an address beginning so."""
+    name = student.partition("/")[0].casefold()
+    cells = ((row, {x.casefold() for x in row.values()}) for row in roster)
+    return next((row for row, all_ in cells if name in {x.split("@")[0] for x in all_} | all_), {})
+
+
 # ---- 2. Grading
 
 
 def graded(files: Iterable[Path], settings: Mapping[str, Any]) -> Iterator[tuple[Path, Report]]:
-    """Each file with its report, as they are finished; two are graded at a time.
-
-    When the iterator is closed, as by Ctrl-C, the processes that still run are ended.
-    """
+    """Each file with its report, as they are finished; two are graded at a time."""
     pool = ThreadPoolExecutor(AT_ONCE)
     waiting = {pool.submit(grade_file, file, **settings): file for file in files}
     try:
         for future in as_completed(waiting):
-            file = waiting[future]
-            try:
-                yield file, future.result()
-            except OSError as error:
-                yield file, _not_loaded(file, str(error))
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in [*RUNNING]:
-            end(child)
-
-
-def _not_loaded(file: Path, reason: str) -> Report:
-    expected, found = "a file with the class", printable(reason)
-    loading = Check("file", "loads", "", "failed", "load", expected, found)
-    return Report(printable(str(file)), (loading,))
+            file, error = waiting[future], future.exception()
+            is_lost = isinstance(error, OSError)
+            yield file, _not_loaded(file, str(error)) if is_lost else future.result()
+    finally:  # after Ctrl-C, which ends the processes, too
+        pool.shutdown(cancel_futures=True)
 
 
 def grade_class(
@@ -117,125 +103,100 @@ def grade_class(
     csv_path: str | None = None,
     folder: str | None = None,
     hints: int = 3,
-    roster: Iterable[dict[str, str]] = (),
+    roster: Sequence[dict[str, str]] = (),
     anonymous: bool = False,
     keep: str | None = None,
     **settings: Any,
-) -> Iterator[list[Result]]:
-    """All results so far, after each file; they are also written as a CSV file and as pages.
+) -> Iterator[list[Report]]:
+    """All reports so far, after each file; they are also written as a CSV file and as pages.
 
     Both are written before the first file is graded, too, so a mistake in a path costs no time.
-    Later on, a spreadsheet may lock the CSV file, or a folder may be deleted: all is written a last
-    time at the end.
 
     Args:
         files: the files, each with its student.
         table: the points, as from `read_points`.
         csv_path: where to write the CSV file, if anywhere.
-        folder: the folder for the pages, if they are wanted; it is created.
+        folder: where to write the pages, if anywhere.
         hints: how much a page gives away, 0 to 3.
-        roster: all students, as from `read_roster`; those without a file get a result, too.
+        roster: all students, as from `read_roster`; those without a file get a report, too.
         anonymous: whether numbers replace the names of students and files.
         keep: a file with the reports of earlier runs: only changed files are graded again.
         settings: for `grade_file`.
     """
-    people, names = [*roster], dict(files)
-    rows = {file: _row_of(student, people) for file, student in files.items()}
-    absent = [row for row in people if row not in rows.values() and not anonymous]
+    names, found = dict(files), dict[Path, Report]()
     if anonymous:
         by_content = sorted(files, key=_content)  # so that the order of the numbers tells nothing
         names = {file: f"student {i:02}" for i, file in enumerate(by_content, 1)}
-    missing = [next(filter(None, row.values()), "?") for row in absent]
-    pages = iter(page_names([*names.values(), *missing]))
-    page_of = {file: next(pages) for file in names}
-    without = [
-        Result(name, "", _not_loaded(Path(name), "nothing was handed in"), next(pages), row)
-        for name, row in zip(missing, absent, strict=True)
-    ]
-    found: dict[Path, Result] = {}
+    rows = {file: _row_of(student, roster) for file, student in files.items()}
+    keys = {file: _key(file, settings) for file in files} if keep else {}
+    kept = json.loads(Path(keep).read_text()) if keep and os.path.exists(keep) else {}
+    old = {}
+    for file in (file for file, key in keys.items() if key in kept):
+        record = kept[keys[file]]
+        checks = tuple(Check(**check) for check in record["checks"])
+        old[file] = Report(record["name"], checks, record["seconds"])
+    for row in roster if not anonymous else ():
+        if row not in rows.values():
+            absent = Path(next(filter(None, row.values()), "?"))
+            rows[absent], names[absent] = row, str(absent)
+            old[absent] = _not_loaded(absent, "nothing was handed in")
+    places = {file: i for i, file in enumerate(names, 1)}
 
-    def so_far() -> list[Result]:
-        return [*(found[x] for x in files if x in found), *without]
-
-    def write(new: Iterable[Result]) -> None:
+    def so_far() -> list[Report]:
+        reports = [found[file] for file in rows if file in found]
         if folder is not None:
             Path(folder).mkdir(parents=True, exist_ok=True)
-            for x in new:
-                write_whole(Path(folder, x.page), student_page(x, table, hints).encode())
-            write_whole(Path(folder, "index.html"), class_page(so_far(), table).encode())
+            write_whole(Path(folder, "index.html"), class_page(reports, table).encode())
         if csv_path is not None:
-            write_whole(csv_path, csv_text(so_far(), table).encode("utf-8-sig"))
+            write_whole(csv_path, csv_text(reports, table).encode("utf-8-sig"))
+        return reports
 
-    write(without)
-    kept = {}
-    if keep and os.path.exists(keep):
-        kept = json.loads(Path(keep).read_text(encoding="utf-8"))
-    keys = {file: _key(file, settings) for file in files} if keep else {}
-    again = {file: kept[key] for file, key in keys.items() if key in kept}
-    old = ((file, _report_in(record)) for file, record in again.items())
-    for file, report in chain(old, graded((x for x in files if x not in again), settings)):
+    so_far()
+    for file, report in chain(old.items(), graded((x for x in files if x not in old), settings)):
         # A file that took too long may be quicker another time.
-        if keep and file not in again and all(x.mistake != "time" for x in report.checks):
+        if keep and file in keys and all(x.mistake != "time" for x in report.checks):
             kept[keys[file]] = asdict(report)
             write_whole(keep, json.dumps(kept).encode())
-        if anonymous:
-            report = _without_name(report, file, names[file])
-        path = "" if anonymous else printable(str(file))
-        found[file] = Result(names[file], path, report, page_of[file], rows[file])
-        with suppress(OSError):
-            write([found[file]])
+        plain = re.sub(r"\W+", "-", names[file])[:LONGEST_NAME]
+        page = f"{places[file]:02}-{plain}.html"
+        report = replace(report, student=names[file], page=page, row=rows[file])
+        found[file] = _without_name(report, file) if anonymous else report
+        if folder is not None:
+            write_whole(Path(folder, page), student_page(found[file], table, hints).encode())
         yield so_far()
-    write(so_far())
-    yield so_far()
 
 
-def _row_of(student: str, roster: Iterable[dict[str, str]]) -> dict[str, str]:
-    """The row with a cell that is the name of the student's folder, or an address beginning so."""
-    name = student.partition("/")[0].casefold()
-    cells = ((row, {x.casefold() for x in row.values()}) for row in roster)
-    return next((row for row, all_ in cells if name in {x.split("@")[0] for x in all_} | all_), {})
+def _not_loaded(file: Path, reason: str) -> Report:
+    expected, found = "a file with the class", printable(reason)
+    loading = Check("file", "loads", "", "failed", "load", expected, found)
+    return Report(printable(str(file)), (loading,))
 
 
-def page_names(names: Iterable[str]) -> list[str]:
-    """A file name for the page of each student, no two alike.
-
-    >>> page_names(["Ada", "ada", "b/../x y", "index", "="])
-    ['Ada.html', 'ada-2.html', 'b-x-y.html', 'index-2.html', 'student.html']
-    """
-    taken, made = Counter({"index": 1}), []
-    for name in names:
-        plain = re.sub(r"\W+", "-", name).strip("-")[:LONGEST_NAME] or "student"
-        taken[plain.casefold()] += 1
-        number = taken[plain.casefold()]
-        made.append(f"{plain}-{number}.html" if number > 1 else f"{plain}.html")
-    return made
-
-
-def _without_name(report: Report, file: Path, name: str) -> Report:
-    """The report with another name; texts of errors have that of the file."""
+def _without_name(report: Report, file: Path) -> Report:
+    """The report without the name of the file, which texts of errors have, too."""
     checks = (
-        replace(x, **{k: getattr(x, k).replace(file.name, "the file") for k in ("found", "place")},
-                program=x.program.replace(file.stem, "the_file"))
-        for x in report.checks
+        replace(x, **{text: getattr(x, text).replace(file.name, "the file") for text in
+                      ("found", "place")}) for x in report.checks
     )  # fmt: skip
-    return replace(report, name=name, checks=tuple(checks))
+    return replace(report, name="", checks=tuple(checks))
 
 
 # ---- 3. Reports that are kept: a JSON object, keyed by what the files contained
 
 
-def _report_in(record: Mapping[str, Any]) -> Report:
-    checks = tuple(Check(**check) for check in record["checks"])
-    return Report(record["name"], checks, record["remark"], record["seconds"])
-
-
 def _key(file: Path, settings: Mapping[str, Any]) -> str:
     """What a report depends on: rules, settings, the file, files beside it that it names."""
     text = _content(file).decode(errors="replace")
-    beside = (x for x in sorted(file.parent.glob("*.py")) if re.search(rf"\b{x.stem}\b", text))
+    beside = (
+        x for x in sorted(file.parent.glob("*.py")) if re.search(rf"\b{re.escape(x.stem)}\b", text)
+    )
     state = ROWS, settings, str(file), [*map(_content, (file, *beside))]
     return hashlib.sha256(repr(state).encode()).hexdigest()
 
 
 def _content(file: Path) -> bytes:
-    return file.read_bytes() if file.is_file() else b""
+    """The content of a file, nothing if it cannot be read."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""

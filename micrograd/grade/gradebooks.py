@@ -12,29 +12,35 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from micrograd.grade.check import Check
-from micrograd.grade.points import charged, csv_of, earned, meaning
-from micrograd.grade.report import Result
+from micrograd.grade.points import charged, csv_of, earned, meaning, shown
+from micrograd.grade.report import Report
 
+Points = Mapping[str, float]
+Reports = Sequence[Report]
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+CLASSROOM50 = {  # what its runner tells, by the names in result.json
+    "classroom": "CLASSROOM", "assignment": "ASSIGNMENT", "assignment_type": "ASSIGNMENT_TYPE",
+    "owner": "OWNER", "submission": "SUBMISSION_TAG", "commit": "COMMIT_URL",
+    "release": "RELEASE_URL", "review": "REVIEW_URL",
+}  # fmt: skip
 
 
 def written(
     form: str,
-    results: Sequence[Result],
-    table: Mapping[str, float],
+    reports: Reports,
+    table: Points,
     hints: int = 3,
     assignment: str = "micrograd",
 ) -> str:
-    """The results in a format.
+    """The reports on students in a format.
 
     Args:
         form: 'json', 'gradescope', 'classroom50', 'canvas' or 'moodle'.
-        results: the results.
+        reports: the reports.
         table: the points, as from `read_points`.
         hints: how much texts for students give away, 0 to 3.
         assignment: the title of the column in a gradebook.
@@ -44,158 +50,102 @@ def written(
             its environment is missing.
     """
     if form in ("canvas", "moodle"):
-        return csv_of({"canvas": _canvas, "moodle": _moodle}[form](results, table, assignment))
+        rows = (_canvas if form == "canvas" else _moodle)(reports, table, assignment)
+        return csv_of(rows)
     if form == "json":
-        return json.dumps({"students": records(results, table)}, indent=2)
-    if len(results) > 1:
-        raise ValueError(f"--format {form} expects one file, got {len(results)}: it is a student's")
-    one = {"gradescope": _gradescope, "classroom50": _classroom50}[form]
-    return json.dumps(one(results[0], table, hints), indent=2)
+        return json.dumps({"students": [x.to_dict(table) for x in reports]}, indent=2)
+    if len(reports) > 1:
+        raise ValueError(f"--format {form} expects one file, got {len(reports)}: it is a student's")
+    record = _gradescope if form == "gradescope" else _classroom50
+    return json.dumps(record(reports[0], table, hints), indent=2)
 
 
 # ---- 1. Tables: a row for each student, keyed by column
 
 
-def csv_text(results: Iterable[Result], table: Mapping[str, float]) -> str:
-    """The results as CSV: a row for each student, with the first mistake and the points.
+def csv_text(reports: Reports, table: Points) -> str:
+    """The reports as CSV: a row for each student, with the first mistake and the points.
 
-    >>> from micrograd.grade.report import Report
-    >>> print(csv_text([Result("=1+1", "a.py", Report("a.py", ()))], {"value": 20}).splitlines()[1])
+    >>> print(csv_text([Report("a.py", (), student="=1+1")], {"value": 20}).splitlines()[1])
     '=1+1,0,20,no mistake,,0,0.0,,,,a.py,0
     """
-    return csv_of(_row(x, table) for x in results)
+    rows, most = [], shown(sum(table.values()))
+    for x in reports:
+        row = {
+            "student": x.student, "points": shown(x.points(table)), "of": most,
+            "verdict": x.outcome, "rule": x.first.mistake, "mistakes": f"{len(x.mistakes)}",
+            "seconds": f"{x.seconds:.1f}", "program": x.first.program,
+            "expected": x.first.expected, "found": x.first.found_at, "file": x.name,
+        }  # fmt: skip
+        for rule, points in earned(x.checks, table).items():
+            row[f"{rule} (of {shown(table[rule])})"] = shown(points)
+        rows.append(row)
+    return csv_of(rows)
 
 
-def _row(x: Result, table: Mapping[str, float]) -> dict[str, str]:
-    mistakes = x.report.mistakes
-    first = mistakes[0][0] if mistakes else Check("", "", "")
-    return {
-        "student": x.student,
-        "points": shown(x.report.points(table)),
-        "of": shown(sum(table.values())),
-        "verdict": x.verdict,
-        "rule": x.rule,
-        "mistakes": f"{len(mistakes)}",
-        "seconds": f"{x.report.seconds:.1f}",
-        "program": first.spelled or first.program,
-        "expected": first.expected,
-        "found": first.found_at,
-        "file": x.file,
-    } | {
-        f"{rule} (of {shown(table[rule])})": shown(points)
-        for rule, points in earned(x.report.checks, table).items()
-    }
-
-
-def _canvas(
-    results: Iterable[Result], table: Mapping[str, float], assignment: str
-) -> list[dict[str, str]]:
-    most = {"Student": "    Points Possible", assignment: shown(sum(table.values()))}
-    rows = [dict.fromkeys(CANVAS, "") | most]
-    for x in results:
+def _canvas(reports: Reports, table: Points, assignment: str) -> list[dict[str, str]]:
+    empty = dict.fromkeys(CANVAS, "")
+    rows = [empty | {"Student": "    Points Possible", assignment: shown(sum(table.values()))}]
+    for x in reports:
         row = x.row or {"Student": x.student, "SIS Login ID": x.student}
-        points = {assignment: shown(x.report.points(table))}
-        rows.append({name: row.get(name, "") for name in CANVAS} | points)
+        known = {name: row[name] for name in CANVAS if name in row}
+        rows.append(empty | known | {assignment: shown(x.points(table))})
     return rows
 
 
-def _moodle(
-    results: Sequence[Result], table: Mapping[str, float], assignment: str
-) -> list[dict[str, str]]:
-    columns = [*next((x.row for x in results if x.row), {"ID number": ""})]
-    return [
-        {
-            **(x.row or {**dict.fromkeys(columns, ""), columns[0]: x.student}),
-            f"{assignment} (Real)": shown(x.report.points(table)),
-            f"{assignment} (Feedback)": " ".join([*x.rules, x.reason]).strip()
-            or "No mistake found.",
-        }
-        for x in results
-    ]
+def _moodle(reports: Reports, table: Points, assignment: str) -> list[dict[str, str]]:
+    columns = [*next((x.row for x in reports if x.row), {"ID number": ""})]
+    rows = []
+    for x in reports:
+        row = x.row or {**dict.fromkeys(columns, ""), columns[0]: x.student}
+        feedback = " ".join([*x.rules, x.reason]).strip() or "No mistake found."
+        found = {"Real": shown(x.points(table)), "Feedback": feedback}
+        rows.append({**row, **{f"{assignment} ({name})": text for name, text in found.items()}})
+    return rows
 
 
-def summary(results: Iterable[Result], table: Mapping[str, float]) -> str:
-    """The results as a table for a terminal."""
+def summary(reports: Reports, table: Points) -> str:
+    """The reports as a table for a terminal."""
     rows = [("student", "points", "verdict", "rule")]
-    for x in results:
-        rule = ": ".join(filter(None, [x.rule, x.reason]))
-        rows.append((x.student, shown(x.report.points(table)), x.verdict, rule))
+    for x in reports:
+        rule = ": ".join(filter(None, [x.first.mistake, x.reason]))
+        rows.append((x.student, shown(x.points(table)), x.outcome, rule))
     width = max(len(row[0]) for row in rows)
     return "\n".join(f"{a:{width}}  {b:>6}  {c:10}  {d}".rstrip() for a, b, c, d in rows)
-
-
-def shown(points: float) -> str:
-    """Points as text, with at most one decimal.
-
-    >>> shown(100.0), shown(87.25)
-    ('100', '87.2')
-    """
-    return f"{points:.1f}".removesuffix(".0")
 
 
 # ---- 2. Records
 
 
-def records(results: Iterable[Result], table: Mapping[str, float]) -> list[dict[str, Any]]:
-    """The results as plain dicts, lists, strings and numbers, the fixes included."""
-    return [
-        {
-            "student": x.student,
-            "points": x.report.points(table),
-            "of": float(sum(table.values())),
-            "points_by_rule": earned(x.report.checks, table),
-            "seconds": x.report.seconds,
-            **x.report.to_dict(),
-        }
-        for x in results
-    ]
-
-
-def _gradescope(result: Result, table: Mapping[str, float], hints: int) -> dict[str, Any]:
-    report, found = result.report, earned(result.report.checks, table)
-    told: dict[str, str] = {}
+def _gradescope(report: Report, table: Points, hints: int) -> dict[str, Any]:
+    found = earned(report.checks, table)
+    told: dict[str, list[str]] = {rule: [] for rule in table}
     for mistake in report.mistakes if hints else ():
-        rule = charged(mistake)
-        told[rule] = f"{told.get(rule, '')}\n\n{mistake[0].told(hints)}"
+        told.setdefault(charged(mistake), []).append(mistake[0].told(hints))
     return {
-        "score": round(sum(found.values()), 2),
+        "score": round(sum(found.values()), 2), "output": report.text(hints),
         "execution_time": round(report.seconds, 1),
-        "output": report.text(hints),
         "tests": [
             {"name": meaning(rule), "score": round(found[rule], 2), "max_score": most,
-             "output": told.get(rule, "").strip()}
+             "output": "\n\n".join(told[rule])}
             for rule, most in table.items()
         ],
     }  # fmt: skip
 
 
-def _classroom50(result: Result, table: Mapping[str, float], hints: int) -> dict[str, Any]:
-    def given(name: str, default: str = "") -> str:
-        if value := os.environ.get(name, default):
-            return value
-        raise ValueError(
-            f"--format classroom50 expects {name} in its environment, as in its runner"
-        )
-
-    found = earned(result.report.checks, table)
-    tests: list[dict[str, Any]] = [  # whole points, as its schema wants
-        {"test-name": meaning(rule), "passed": found[rule] == most, "score": round(found[rule]),
-         "max-score": round(most)}
-        for rule, most in table.items()
-    ]  # fmt: skip
-    commit = given("COMMIT_URL")
+def _classroom50(report: Report, table: Points, hints: int) -> dict[str, Any]:
+    known = {"ASSIGNMENT_TYPE": "individual", "OWNER": os.environ.get("USERNAME"),
+             "REVIEW_URL": os.environ.get("COMMIT_URL"), **os.environ}  # fmt: skip
+    if lacking := [name for name in CLASSROOM50.values() if not known.get(name)]:
+        what = f"{lacking[0]} in its environment, as in its runner"
+        raise ValueError(f"--format classroom50 expects {what}")
+    found, tests = earned(report.checks, table), list[dict[str, Any]]()
+    for rule, most in table.items():  # whole points, as its schema wants
+        tests.append({"test-name": meaning(rule), "passed": found[rule] == most,
+                      "score": round(found[rule]), "max-score": round(most)})  # fmt: skip
     return {
-        "schema": "classroom50/result/v1",
-        "classroom": given("CLASSROOM"),
-        "assignment": given("ASSIGNMENT"),
-        "assignment_type": given("ASSIGNMENT_TYPE", "individual"),
-        "owner": given("OWNER", os.environ.get("USERNAME", "")),
-        "submission": given("SUBMISSION_TAG"),
-        "commit": commit,
-        "release": given("RELEASE_URL"),
-        "review": given("REVIEW_URL", commit),
+        "schema": "classroom50/result/v1", "tests": tests,
+        **{name: known[variable] for name, variable in CLASSROOM50.items()},
         "datetime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "score": sum(test["score"] for test in tests),
-        "max-score": sum(test["max-score"] for test in tests),
-        "tests": tests,
-    }
+        "score": sum(x["score"] for x in tests), "max-score": sum(x["max-score"] for x in tests),
+    }  # fmt: skip

@@ -1,6 +1,5 @@
-"""The class that is graded: its names, and what it does when a program runs.
+"""The class that is graded: what it does when a program runs.
 
->>> from micrograd.engine import Value
 >>> GradedClass(Value).observed("a = Value(3.0); b = a * a; b.backward()").grad
 {'a': 6.0, 'b': 1.0}
 """
@@ -14,18 +13,19 @@ import numbers
 import re
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from micrograd.engine import Value
 
-ALIASES = {  # the lecture's name first, then others that learners use
-    "data": ("data", "value", "val", "v", "x", "_data", "_value", "number", "scalar"),
-    "grad": ("grad", "gradient", "g", "_grad", "_gradient", "derivative", "adjoint", "dv"),
-    "backward": ("backward", "backprop", "backpropagate", "back_propagate", "back_prop", "back",
+ALIASES = {  # names that learners use instead of the lecture's
+    "data": ("value", "val", "v", "x", "_data", "_value", "number", "scalar"),
+    "grad": ("gradient", "g", "_grad", "_gradient", "derivative", "adjoint", "dv"),
+    "backward": ("backprop", "backpropagate", "back_propagate", "back_prop", "back",
                  "backpropagation", "backward_pass", "run_backward", "compute_gradients"),
 }  # fmt: skip
 LONGEST = 300  # characters of any text
@@ -47,97 +47,71 @@ class BrokenRule(Exception):  # noqa: N818 - not an error here, but a finding
     """A broken rule; its arguments are mistake, expected and found."""
 
 
-class RaisedError(Exception):
-    """An error that the class raised; its argument is what `failure` says of it."""
+class RaisedError(BrokenRule):
+    """An error that the class raised.
+
+    Attributes:
+        kinds: the names of its class and the classes above it.
+        text: the error in words.
+        place: the method and line in the code of the class, '' if it was raised elsewhere.
+        on_purpose: whether a `raise` or `assert` there caused it.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        self.kinds = {kind.__name__ for kind in type(error).__mro__}
+        text = " ".join(f"{type(error).__name__}: {shown(error, LONGEST)}".split())
+        self.text, self.place, line = printable(text.removesuffix(":")), "", ""
+        frames = [(x.f_code, line) for x, line in traceback.walk_tb(error.__traceback__)]
+        outside = [x for x in frames if not x[0].co_filename.startswith((HERE, "<frozen"))]
+        if outside:
+            code, number = outside[-1]
+            place = f"in {code.co_name}, line {number} of {Path(code.co_filename).name}"
+            self.place = printable(place)
+            line = linecache.getline(code.co_filename, number) * (outside[-1] is frames[-1])
+        self.on_purpose = re.search(r"(^|: )(raise|assert)\b", line.strip()) is not None
+        super().__init__("runs", "no error", self.text)
 
 
 class GradedClass:
-    """The class that is graded.
+    """The class that is graded; it gets the lecture's names if it has others.
 
     Attributes:
         kind: the class itself.
+        made: makes an instance from a number.
         title: its name.
-        arguments: what it needs besides the number, for example {'requires_grad': True}.
-        names: its names for 'data', 'grad' and 'backward'.
-        lacks_backward: whether it has no method of this name.
         is_started: whether `micrograd start` made its file, which has tasks.
-
-    Args:
-        kind: the class.
-        told: its names for 'data', 'grad' and 'backward'; names not given are guessed.
 
     >>> class Scalar:
     ...     def __init__(self, value):
     ...         self.value, self.grad = value, 0.0
-    >>> GradedClass(Scalar).names
-    {'data': 'value', 'grad': 'grad', 'backward': 'backward'}
+    >>> GradedClass(Scalar).run("a = Value(2.0)")["a"].data
+    2.0
     """
 
-    def __init__(self, kind: type, told: Mapping[str, str] | None = None) -> None:
+    def __init__(self, kind: type) -> None:
         self.kind, self.title = kind, printable(str(kind.__name__))
-        self.arguments = _needed_arguments(kind)
-        one: Any = None
+        self.made: Callable[[Any], Any] = kind
         with suppress(Exception):
+            if "requires_grad" in inspect.signature(kind).parameters:
+                self.made = partial(kind, requires_grad=True)  # as PyTorch keeps gradients
             one = self.made(2.5)
-        self.names = {name: (told or {}).get(name) or _guessed(name, one) for name in ALIASES}
-        self.lacks_backward = one is not None and not hasattr(one, self.names["backward"])
+            for name, others in ALIASES.items():
+                own = next((x for x in others if hasattr(one, x)), "")
+                if own and not hasattr(one, name):
+                    change = partial(lambda own, v, x: setattr(v, own, x), own)
+                    setattr(kind, name, property(attrgetter(own), change))
         code = getattr(kind.__init__, "__code__", None)  # type: ignore[misc]
         lines = linecache.getlines(code.co_filename) if code else []
         self.is_started = any(line.startswith("    # Task ") for line in lines)
 
-    def made(self, number: Any) -> Any:
-        """A new instance."""
-        return self.kind(number, **self.arguments)
-
-    def remark(self, is_file: bool = False) -> str:
-        """A sentence about the names that differ from the lecture's, '' if none do."""
-        names = self.names.items()
-        used = [f".{found} is used as .{name}" for name, found in names if found != name]
-        if used:
-            change = "--data, --grad and --backward" if is_file else "names="
-            used[-1] += f" (to change that, use {change})"
-        if self.arguments:
-            used.append(f"every Value is created with {self._listed().removeprefix(', ')}")
-        return f"Here {' and '.join(used)}." if used else ""
-
-    def spelled(self, program: str) -> str:
-        """A program with the names that the class uses, '' if they are the lecture's.
-
-        >>> GradedClass(type("Scalar", (), {})).spelled("a = Value(3.0); b = a + a")
-        'a = Scalar(3.0); b = a + a'
-        """
-        number = r"\bValue\(((?:[^()]|\([^()]*\))*)\)"
-        text = re.sub(number, rf"{self.title}(\g<1>{self._listed()})", program)
-        for name in ("grad", "backward"):
-            text = re.sub(rf"\.{name}\b", f".{self.names[name]}", text)
-        return text if text != program else ""
-
-    def _listed(self) -> str:
-        return "".join(f", {name}={x}" for name, x in self.arguments.items())
-
-    def text(self, attribute: str, names: list[str], values: Numbers) -> str:
-        """Numbers as the report shows them, for example 'a.grad = 2'."""
-        attribute = self.names[attribute]
-        return ", ".join(f"{name}.{attribute} = {values[name]:.6g}" for name in names)
-
-    # ---- Running programs
-
     def run(self, program: str, backward: bool = True) -> dict[str, Any]:
-        """The instances in a program, keyed by name; `backward=False` runs only the forward pass.
-
-        >>> from micrograd.engine import Value
-        >>> program = "a = Value(3.0); b = a + a; b.backward()"
-        >>> GradedClass(Value).run(program, backward=False)["a"].grad
-        0
-        """
+        """The instances in a program, by name; `backward=False` runs only the forward pass."""
         steps = [x for x in program.split("; ") if backward or not re.match(r"\w+\.", x)]
-        word = r"\.(data|grad|backward)\b"
-        text = re.sub(word, lambda found: f".{self.names[found[1]]}", "; ".join(steps))
         names: dict[str, Any] = {"Value": self.made}
         if "np." in program:
             names["np"] = importlib.import_module("numpy")
         made: dict[str, Any] = {}
-        exec(compile(text, __file__, "exec"), names, made)  # ours: never the place of a mistake
+        exec(compile("; ".join(steps), __file__, "exec"), names, made)  # never a mistake's place
         return made
 
     def observed(self, program: str, backward: bool = True) -> Observed:
@@ -150,36 +124,34 @@ class GradedClass:
         try:
             made = self.run(program, backward)
         except (Exception, SystemExit) as error:
-            raise RaisedError(failure(error)) from None
-        data: dict[str, float] = {}
-        grad: dict[str, float] = {}
+            raise RaisedError(error) from None
+        tables: dict[str, dict[str, float]] = {"data": {}, "grad": {}}
         for name, v in made.items():
-            for word, by_name in (("data", data), ("grad", grad)):
-                attribute = self.names[word]
-                x: Any = getattr(v, attribute, self)
+            for word, table in tables.items():
+                x: Any = getattr(v, word, self)
                 if x is self:
-                    what = f"{name} is a {type(v).__name__}, {shown(v, 40)}, without .{attribute}"
+                    what = f"{name} is a {type(v).__name__}, {shown(v, 40)}, without .{word}"
                     raise BrokenRule("result", f"{name} is a {self.title}", what)
-                if not _is_number(x):
-                    what = f"{name}.{attribute} is a {type(x).__name__}, {shown(x, 60)}"
-                    raise BrokenRule("number", f"{name}.{attribute} is a number", what)
-                by_name[name] = float(x)
+                # np.zeros_like(2.0) is an array without dimensions: it counts as a number.
+                if not isinstance(x, numbers.Real) and getattr(x, "ndim", None) != 0:
+                    what = f"{name}.{word} is a {type(x).__name__}, {shown(x, 60)}"
+                    raise BrokenRule("number", f"{name}.{word} is a number", what)
+                table[name] = float(x)
             if name in leaves_of(program) and (count := operands(v)):
                 raise BrokenRule("fresh", f"{name}._prev is empty", f"{name}._prev holds {count}")
-        return Observed(data, grad)
+        return Observed(**tables)
 
-    def error_in(self, program: str, backward: bool = False) -> Any:
-        """What `failure` says of the error that a program raises, or None."""
-        with suppress(BrokenRule):
-            try:
-                self.observed(program, backward)
-            except RaisedError as error:
-                return error.args[0]
+    def error_in(self, program: str, backward: bool = False) -> RaisedError | None:
+        """The error that a program raises, or None."""
+        try:
+            self.observed(program, backward)
+        except BrokenRule as found:
+            return found if isinstance(found, RaisedError) else None
         return None
 
     def gradients(self, program: str) -> Numbers:
         """Gradients after a program, empty if it raises an error."""
-        with suppress(RaisedError, BrokenRule):
+        with suppress(BrokenRule):
             return self.observed(program).grad
         return {}
 
@@ -197,18 +169,13 @@ class GradedClass:
             root = root + root
         sys.setprofile(lambda frame, event, argument: events.append(event))
         try:
-            getattr(root, self.names["backward"])()
+            root.backward()
         finally:
             sys.setprofile(None)
         return events.count("call") + events.count("c_call")
 
     def slopes(self, program: str) -> Numbers:
-        """Central differences of the root of a program with respect to each leaf.
-
-        >>> from micrograd.engine import Value
-        >>> round(GradedClass(Value).slopes("a = Value(3.0); b = a * a; b.backward()")["a"], 6)
-        6.0
-        """
+        """Central differences of the root of a program with respect to each leaf."""
 
         def data(leaf: str, shift: float) -> float:
             moved = program.replace(f"{leaf} = Value(", f"{leaf} = Value({shift} + ")
@@ -233,46 +200,20 @@ def root_of(program: str) -> str:
     >>> root_of("a = Value(3.0); b = a + a; b.backward(); a.grad = 0.0; b.backward()")
     'b'
     """
-    last = program.split("; ")[-1]
-    return last.partition(" ")[0].partition(".")[0]
+    return re.split(r"[ .]", program.split("; ")[-1])[0]
 
 
 def near(found: float, expected: float, tolerance: float = TOLERANCE) -> bool:
-    """Whether two numbers agree; the tolerance is relative if the expected one is above 1.
-
-    >>> near(1e6 + 0.5, 1e6), near(1.5, 1.0)
-    (True, False)
-    """
+    """Whether two numbers agree; the tolerance is relative if the expected one is above 1."""
     return abs(found - expected) <= tolerance * max(1.0, abs(expected))
 
 
-# ---- Facts about classes, objects and errors
+# ---- Facts about classes and objects
 
 
 def is_ours(kind: Any) -> bool:
     """Whether something is the class of this package, or one that inherits from it."""
     return isinstance(kind, type) and issubclass(kind, Value)
-
-
-def _needed_arguments(kind: Any) -> dict[str, Any]:
-    # A class that follows PyTorch keeps gradients only on request.
-    with suppress(TypeError, ValueError):
-        for name, parameter in inspect.signature(kind).parameters.items():
-            if re.match("requires?_?grad", name.lower()) and parameter.default is not True:
-                return {name: True}
-    return {}
-
-
-def _guessed(name: str, one: Any) -> str:
-    """The only attribute of an instance that may be meant, if it has none with the usual name."""
-    test = {"data": lambda x: _is_number(x) and x == 2.5, "grad": _is_number}.get(name, callable)
-    there = [x for x in ALIASES[name] if test(getattr(one, x, None))]
-    return there[0] if len(there) == 1 and not hasattr(one, name) else name
-
-
-def _is_number(x: Any) -> bool:
-    # np.zeros_like(2.0) is an array without dimensions: it counts as a number.
-    return isinstance(x, numbers.Real) or getattr(x, "ndim", None) == 0
 
 
 def operands(v: Any) -> int:
@@ -293,34 +234,8 @@ def printable(text: str) -> str:
 
 
 def shown(x: Any, most: int) -> str:
-    """The text of an object, cut to `most` characters.
-
-    >>> shown([1, 2, 3], 4)
-    '[1, '
-    """
+    """The text of an object, cut to `most` characters."""
     try:
         return printable(re.sub(r" at 0x[0-9a-fA-F]+>", ">", str(x))[:most])
     except Exception:  # from a broken __repr__
         return "an object that cannot be printed"
-
-
-def failure(error: BaseException) -> dict[str, Any]:
-    """The text of an error, its place in the code of the class, and whether a `raise` caused it.
-
-    >>> failure(ValueError("no number"))["text"]
-    'ValueError: no number'
-    """
-    frames = [(x.f_code, line) for x, line in traceback.walk_tb(error.__traceback__)]
-    outside = [x for x in frames if not x[0].co_filename.startswith((HERE, "<frozen"))]
-    place, line = "", ""
-    if outside:
-        code, number = outside[-1]
-        place = f"in {code.co_name}, line {number} of {Path(code.co_filename).name}"
-        line = linecache.getline(code.co_filename, number) * (outside[-1] is frames[-1])
-    text = " ".join(f"{type(error).__name__}: {shown(error, LONGEST)}".split())
-    return {
-        "kinds": [kind.__name__ for kind in type(error).__mro__],
-        "text": printable(text.removesuffix(":")),
-        "place": printable(place),
-        "on_purpose": re.search(r"(^|: )(raise|assert)\b", line.strip()) is not None,
-    }

@@ -5,11 +5,8 @@ The table is a CSV file with the columns `rule` and `points`, which a teacher ca
 fails because of it costs nothing. A rule about single operations loses in proportion to the
 operations that break it, any other rule all its points. A mistake against a rule without points
 costs the rule of the check that shows it, or the one that rules.toml names. After a mistake because
-of which nothing works, only what still works earns points.
-
-An operation that the class lacks costs nothing, except in a file made by `micrograd start`, whose
-tasks name it, or if a row of the table names it, such as `a.tanh()`. A note costs nothing. A rule
-that no check could show earns nothing.
+of which nothing works, only what still works earns points. `micrograd grade --help` says what a
+missing operation costs.
 """
 
 from __future__ import annotations
@@ -18,26 +15,19 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
-from micrograd.grade.check import Check, affects, grouped
-from micrograd.grade.programs import EXPRESSIONS, plan
-from micrograd.grade.rules import ROWS
+from micrograd.grade.checking import affects, grouped
+from micrograd.grade.programs import EXPRESSIONS, ROWS, Check, plan
 
 POINTS = {name: row["points"] for name, row in ROWS.items() if "points" in row}  # 100 in all
 # The rule that a check of an expression shows if it passes; a row of the plan may name another.
 SHOWN = {"value": "value", "gradient": "derivative", "chain rule": "chain",
          "adding up": "accumulate", "inner operand": "children"}  # fmt: skip
 OF_OPERATIONS = {*SHOWN.values(), "wrap", "reflected"}  # these lose points in proportion
+RULE_OF = {f"{x.operation}: {x.aspect}": x.mistake or SHOWN[x.aspect] for x in plan()}
 MEANING = """meaning (one mistake costs its own rule once; an operation that is missing costs \
 points in a file made by micrograd start, or if a row such as a.tanh() names it)"""
-
-
-@cache
-def _rules() -> dict[str, str]:
-    """The rule that each check shows."""
-    return {f"{x.operation}: {x.aspect}": x.mistake or SHOWN[x.aspect] for x in plan()}
 
 
 def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict[str, float]:
@@ -49,34 +39,33 @@ def earned(checks: Iterable[Check], table: Mapping[str, float] = POINTS) -> dict
     """
     checks = list(checks)
     mistakes = grouped(checks)
-    whole = [group for group in mistakes if affects(group[0], "everything")]
+    whole = [x for x in mistakes if affects(x[0], "everything") or x[0].mistake == "needed"]
 
     def share(name: str) -> float:
         if name in EXPRESSIONS:
-            asked = [check for check in checks if check.operation == name]
-            lacking = [check for check in asked if check.status == "not there yet"]
+            asked = [x for x in checks if x.operation == name]
             groups = [group for group in mistakes if group[0].operation == name]
         else:
-            asked, lacking = [x for x in checks if _rules().get(x.name) == name], []
-            asked = [x for x in asked if x.status != "not there yet"]
+            shown = (x for x in checks if RULE_OF.get(x.name) == name)
+            asked = [x for x in shown if x.status != "not there yet"]
             groups = [group for group in mistakes if charged(group) == name]
             if groups and name not in OF_OPERATIONS:
                 return 0.0
         if not asked:
             return float(bool(checks) and not whole)
-        unshown = sum(x.status in ("to do", "not run") for x in asked)
-        lost = len({check for group in groups + whole for check in group} & {*asked})
-        return 1 - (len(lacking) + unshown + lost) / len(asked)
+        lost = {x for group in groups + whole for x in group}
+        lost |= {x for x in asked if x.status in ("not there yet", "to do", "not run")}
+        return 1 - len(lost & {*asked}) / len(asked)
 
     return {name: most * share(name) for name, most in table.items()}
 
 
 def charged(mistake: Sequence[Check]) -> str:
     """The rule with points that a mistake costs, which a check that fails because of it shows."""
-    first, failed = mistake[0], {_rules().get(check.name, "") for check in mistake}
-    [rule] = ROWS[first.mistake].get("costs", [first.mistake]) if first.mistake else [""]
+    first, failed = mistake[0], {RULE_OF.get(check.name, "") for check in mistake}
+    [rule] = ROWS[first.mistake].get("costs", [first.mistake])
     is_shown = rule in failed or rule not in OF_OPERATIONS
-    return rule if rule in POINTS and is_shown else _rules().get(first.name, "")
+    return rule if rule in POINTS and is_shown else RULE_OF.get(first.name, "")
 
 
 def read_points(path: Path) -> dict[str, float]:
@@ -89,21 +78,18 @@ def read_points(path: Path) -> dict[str, float]:
         ValueError: a row names no rule, or its points are not a number of at least 0.
     """
     text = path.read_text(encoding="utf-8-sig", errors="replace")
-    separator = ";" if ";" in text.partition("\n")[0].partition("(")[0] else ","
-    try:
-        rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if any(row)]
-    except csv.Error as error:
-        raise ValueError(f"{path}: {error}") from None
-    if not rows or [word.strip().lower() for word in rows[0][:2]] != ["rule", "points"]:
+    separator = ";" if re.match(r"\s*rule\s*;", text, re.I) else ","
+    head, *rows = csv.reader(text.splitlines() or [""], delimiter=separator)
+    if [word.strip().lower() for word in head[:2]] != ["rule", "points"]:
         start = "micrograd start points.csv writes an example"
         raise ValueError(f"{path} must begin with the columns rule and points: {start}")
     table: dict[str, float] = {}
-    rules = dict.fromkeys(_rules().values())
-    for name, number, *_ in ([row[0].strip(), *row[1:], ""] for row in rows[1:]):
-        if name not in {*rules, *EXPRESSIONS}:
-            fix = f"use one of {', '.join(rules)}, or an operation such as a.tanh()"
+    for name, number, *_ in ([x.strip() for x in [*row, ""]] for row in rows if any(row)):
+        if name not in {*RULE_OF.values(), *EXPRESSIONS}:
+            known = ", ".join(dict.fromkeys(RULE_OF.values()))
+            fix = f"use one of {known}, or an operation such as a.tanh()"
             raise ValueError(f"{path}: {name!r} is not a rule: {fix}")
-        if not re.fullmatch(r"\d+([.,]\d*)?", number.strip()):
+        if not re.fullmatch(r"\d+([.,]\d*)?", number):
             what = f"the points of {name} must be a number of at least 0, got {number!r}"
             raise ValueError(f"{path}: {what}")
         table[name] = float(number.replace(",", "."))
@@ -112,8 +98,7 @@ def read_points(path: Path) -> dict[str, float]:
 
 def default_points() -> str:
     """The default table as CSV text, with the meaning of each rule."""
-    rows = ({"rule": x, "points": f"{most}", MEANING: meaning(x)} for x, most in POINTS.items())
-    return csv_of(rows)
+    return csv_of({"rule": x, "points": f"{n}", MEANING: meaning(x)} for x, n in POINTS.items())
 
 
 def csv_of(rows: Iterable[Mapping[str, str]]) -> str:
@@ -123,19 +108,21 @@ def csv_of(rows: Iterable[Mapping[str, str]]) -> str:
     "student,points\n'=1+1,5\n"
     """
     rows, text = list(rows), io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     for row in [[*rows[0]] if rows else [], *([*row.values()] for row in rows)]:
-        writer.writerow(f"'{x}" if re.match(r"\s*[=+@-]", x) else x for x in row)
+        cells = (f"'{x}" if re.match(r"\s*[=+@-]", x) else x for x in row)
+        csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()
 
 
 def meaning(name: str) -> str:
-    """A rule, or an operation, in one sentence.
+    """A rule, or an operation, in one sentence."""
+    return (
+        f"{name} works."
+        if name in EXPRESSIONS
+        else str(ROWS[name].get("all", ROWS[name]["what"])["en"])
+    )
 
-    >>> meaning("value"), meaning("a.tanh()")
-    ('Each operation computes the right number.', 'a.tanh() works.')
-    """
-    if name in EXPRESSIONS:
-        return f"{name} works."
-    texts: str = ROWS[name].get("all", ROWS[name]["what"])["en"]
-    return texts
+
+def shown(points: float) -> str:
+    """Points as text, with at most one decimal."""
+    return f"{points:.1f}".removesuffix(".0")

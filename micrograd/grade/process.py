@@ -2,49 +2,59 @@
 
 The process loads the class, runs the checks, and writes each of them to a temporary file as soon as
 it is done. What was found before a crash or the deadline is kept.
+
+A learner's file often trains a network at its top level. So a top-level statement runs only if it
+defines something that the class needs, directly or indirectly.
 """
 
 from __future__ import annotations
+import __future__
 
+import ast
 import json
+import linecache
 import math
 import os
+import re
 import signal
 import subprocess
+import symtable
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
-from micrograd.grade.check import Check
 from micrograd.grade.checking import checks_of
-from micrograd.grade.graded_class import GradedClass, failure, printable
-from micrograd.grade.loading import NoClassError, class_in, file_at
-from micrograd.grade.programs import plan
+from micrograd.grade.graded_class import BrokenRule, GradedClass, RaisedError, is_ours, printable
+from micrograd.grade.programs import Check, plan
 from micrograd.grade.report import Report
 
+Statement = tuple[str, ast.stmt]  # the name of its file or cell, and the statement
+SETTINGS = ("sys.setrecursionlimit(", "sys.path.")  # calls that the class may need
+ENDINGS = (".py", ".ipynb")
+HIDDEN = {"__pycache__", "node_modules", "site-packages"}
 MEGABYTES = 2048  # limit on the memory of the process
 FILE_MEGABYTES = 256  # limit for each file it writes: a log in an endless loop would fill the disk
 # The child runs the same package as this process, wherever it is; the graded file does not see it.
 CHILD = (
     "import sys; sys.path.insert(0, sys.argv[1]); from micrograd.grade.process import main; "
-    "del sys.path[0]; main(sys.argv[2])"
+    "del sys.path[0]; main(*sys.argv[2:])"
 )
-RUNNING = set[subprocess.Popen[bytes]]()  # all processes that now grade a file
+LOADING = Check("file", "loads", "import my_engine")  # the first check of a file
+PACKAGES = Path(__file__).resolve().parents[2]
 
 
 # ---- 1. Here: the process and what it has found
 
 
 def grade_file(
-    path: str | os.PathLike[str],
-    seconds: float = 10.0,
-    class_name: str = "Value",
-    names: Mapping[str, str] | None = None,
+    path: str | os.PathLike[str], seconds: float = 10.0, class_name: str = "Value"
 ) -> Report:
     r"""The report on a class in a file or a notebook, which runs in a separate process.
 
@@ -57,128 +67,249 @@ def grade_file(
         path: a .py file, a notebook (.ipynb), or a folder with one file that defines the class.
         seconds: time limit for the whole run.
         class_name: the name of the class in the file.
-        names: the class's names for 'data', 'grad' and 'backward', if they cannot be guessed.
 
     Raises:
         FileNotFoundError: there is no such file, or not exactly one in the folder.
         ValueError: seconds is not above 0.
-        RuntimeError: Python runs in a browser, which cannot start a process.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "my_engine.py")
     ...     _ = file.write_text("class Value:\n    while True: pass")
-    ...     print(grade_file(file, seconds=1.5).mistakes[0][0].rule)
+    ...     print(grade_file(file, seconds=0.5).mistakes[0][0].rule)
     Every program must end.
     """
     if not seconds > 0:
         raise ValueError(f"grade expects seconds above 0, got {seconds}")
-    if sys.platform == "emscripten":
-        raise RuntimeError(
-            "grade_file expects to start a process, got a browser, which has none: import the "
-            f"class from the file, and call grade({class_name})"
-        )
     file = file_at(Path(path), class_name)
-    settings = json.dumps([str(file), class_name, dict(names or {}), math.ceil(seconds) + 1])
-    packages = Path(__file__).resolve().parents[2]
-    began, is_late = time.monotonic(), False
+    began, found = time.monotonic(), ""
     with tempfile.TemporaryFile() as results:
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-c", CHILD, str(packages), settings],
-            stdin=subprocess.DEVNULL, stdout=results, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            # Numerical libraries start a thread for each core, and each reserves memory.
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
-        RUNNING.add(child)
         try:
-            child.wait(seconds)
+            code = subprocess.run(
+                [sys.executable, "-P", "-c", CHILD, PACKAGES, file, class_name,
+                 str(math.ceil(seconds) + 1)],
+                stdin=subprocess.DEVNULL, stdout=results, stderr=subprocess.DEVNULL,
+                timeout=seconds, check=False,
+                # Numerical libraries start a thread for each core, and each reserves memory.
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            ).returncode  # fmt: skip
+            found = f"the process ended itself with exit code {code}"
+            if code < 0:
+                found = f"the process was ended by {signal.Signals(-code).name}"
         except subprocess.TimeoutExpired:
-            is_late = True
-        finally:
-            end(child)
+            found = f"not finished after {seconds:g} seconds"
         results.seek(0)
         lines = results.readlines()
-    remark = json.loads(lines[0]) if lines else ""
-    checks = [Check(**json.loads(line)) for line in lines[1:] if line.endswith(b"\n")]
-    planned = [Check(row.operation, row.aspect, row.programs[0]) for row in plan()]
-    loading = Check("file", "loads", printable(f"from {file.stem} import {class_name}"))
-    rest = [loading, *planned][len(checks) :]
+    checks = [Check(**json.loads(line)) for line in lines if line.endswith(b"\n")]
+    planned = [LOADING, *(row.check("not run") for row in plan())]
+    rest = planned[len(checks) :]
     if rest and (not checks or checks[0].passed):
-        mistake, what = _ending(child.returncode, seconds if is_late else 0)
-        failed = replace(rest.pop(0), status="failed", mistake=mistake, found=what)
-        checks.append(replace(failed, expected="a program that ends normally"))
-    checks += (replace(check, status="not run") for check in rest)
-    return Report(printable(os.fspath(path)), tuple(checks), remark, time.monotonic() - began)
-
-
-def end(child: subprocess.Popen[bytes]) -> None:
-    """Kills a process and (not on Windows) everything it started."""
-    with suppress(OSError):
-        if sys.platform == "win32":
-            child.kill()
-        else:
-            os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-    RUNNING.discard(child)
-
-
-def _ending(code: int, seconds: float) -> tuple[str, str]:
-    """The key of RULES for the way in which the process ended, and what happened."""
-    if seconds:
-        return "time", f"not finished after {seconds:g} seconds"
-    if code >= 0:
-        return "crash", f"the process ended itself with exit code {code}"
-    return "crash", f"the process was ended by signal {-code} ({signal.strsignal(-code)})"
+        mistake = "time" if "seconds" in found else "crash"
+        checks.append(replace(rest.pop(0), status="failed", mistake=mistake, found=found,
+                              expected="a program that ends normally"))  # fmt: skip
+    return Report(printable(os.fspath(path)), (*checks, *rest), time.monotonic() - began)
 
 
 # ---- 2. In the process
 
 
-def main(settings: str) -> None:
+def main(file: str, class_name: str, seconds: str) -> None:
     """Grades a file, and writes what it finds to stdout; the file's own output is discarded."""
     results = os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     process = os.getpid()
-    for found in _found(*json.loads(settings)):
-        if os.getpid() != process:  # the file forked: one of the two reports
-            break
-        results.write(json.dumps(found).encode() + b"\n")
-    os._exit(0)  # at once, even if the file started threads
-
-
-def _found(file: str, class_name: str, names: Mapping[str, str], seconds: int) -> Iterator[Any]:
-    """A remark on the names of the class, the check that it loads, and all others."""
-    _limit(seconds)
-    sys.argv[:] = [file]
-    path = Path(file)
-    loading = Check("file", "loads", printable(f"from {path.stem} import {class_name}"))
-    failed = replace(loading, status="failed", expected=printable(f"a class {class_name}"))
-    try:
-        graded = GradedClass(class_in(path, class_name), names)
-    except NoClassError as error:
-        mistake, what = error.args
-        yield from ("", asdict(replace(failed, mistake=mistake, found=printable(what))))
-    except BaseException as error:
-        kinds = {ImportError: "module", MemoryError: "memory", SyntaxError: "syntax"}
-        mistake = next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
-        told = failure(error)
-        place = told["place"] * (mistake != "syntax")  # whose text already names the line
-        yield from ("", asdict(replace(failed, mistake=mistake, found=told["text"], place=place)))
-    else:
-        yield from (graded.remark(is_file=True), asdict(loading))
-        yield from map(asdict, checks_of(graded))
-
-
-def _limit(seconds: int) -> None:
-    """Sets limits; a loop then ends even if the process that grades is gone."""
     with suppress(ImportError):  # Windows has no such module
         import resource as r
 
+        # A loop then ends even if the process that grades is gone.
         limits = {r.RLIMIT_AS: MEGABYTES * 2**20, r.RLIMIT_FSIZE: FILE_MEGABYTES * 2**20,
-                  r.RLIMIT_CPU: seconds, r.RLIMIT_CORE: 0}  # fmt: skip
+                  r.RLIMIT_CPU: int(seconds), r.RLIMIT_CORE: 0}  # fmt: skip
         for kind, limit in limits.items():
             with suppress(ValueError, OSError):  # macOS refuses one of memory
                 r.setrlimit(kind, (limit, r.getrlimit(kind)[1]))
+    sys.argv[:] = [file]
+    for found in _found(Path(file), class_name):
+        if os.getpid() != process:  # the file forked: one of the two reports
+            break
+        results.write(json.dumps(asdict(found)).encode() + b"\n")
+    os._exit(0)  # at once, even if the file started threads
+
+
+def _found(file: Path, class_name: str) -> Iterator[Check]:
+    """The check that there is a class, and all others."""
+    try:
+        graded = GradedClass(class_in(file, class_name))
+    except BaseException as error:
+        kinds = {ImportError: "module", MemoryError: "memory", SyntaxError: "syntax"}
+        mistake = next((kinds[kind] for kind in kinds if isinstance(error, kind)), "load")
+        raised = RaisedError(error)
+        found, place = raised.text, raised.place * (mistake != "syntax")  # its text names the line
+        if isinstance(error, BrokenRule):
+            mistake, _, found, place = *error.args, ""
+        expected, found = printable(f"a class {class_name}"), printable(found)
+        yield replace(LOADING, status="failed", mistake=mistake, place=place,
+                      expected=expected, found=found)  # fmt: skip
+    else:
+        yield from chain([LOADING], checks_of(graded))
+
+
+# ---- 3. The class in a file
+
+
+def class_in(path: Path, name: str) -> type:
+    """The class of this name that a file or a notebook defines or imports.
+
+    Raises:
+        BrokenRule: it does neither, or the class is ours.
+        Exception: whatever the file itself raises.
+    """
+    if path.suffix == ".ipynb":
+        statements = [*_cells(path, name)]
+    else:
+        statements = [(str(path), x) for x in ast.parse(path.read_bytes(), str(path)).body]
+    module, own = vars(_module(path)), None
+    for file, node in needed_for(name, statements):
+        # Annotations may name the class inside it; Python 3.14 evaluates them later, too.
+        flags = __future__.annotations.compiler_flag
+        exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), module)
+        found = module.get(name)
+        own = found if isinstance(found, type) and not is_ours(found) else own
+    if own:  # ours may be imported to compare with; the methods look up their class by its name
+        module[name] = own
+        return own
+    if is_ours(module.get(name)):
+        what = f"{name} is this package's own engine: there is nothing to grade"
+        raise BrokenRule("ours", f"a class {name}", what)
+    classes = dict.fromkeys(node.name for _, node in statements if isinstance(node, ast.ClassDef))
+    what = f"no such class; classes there: {', '.join(classes) or 'none'}"
+    raise BrokenRule("name" if classes else "load", f"a class {name}", what)
+
+
+def _module(path: Path) -> ModuleType:
+    """A new module for a file, which finds other files in its folder and in the folder above."""
+    sys.path[:0] = [str(path.parent), str(path.parent.parent)]
+    package = sys.modules["graded"] = ModuleType("graded")  # for `from .helpers import x`
+    package.__path__ = [str(path.parent)]
+    module = sys.modules[f"graded.{path.stem}"] = ModuleType(f"graded.{path.stem}")
+    module.__package__, module.__file__ = "graded", str(path)
+    return module
+
+
+# ---- 4. Files
+
+
+def files_of(path: Path, class_name: str) -> list[Path]:
+    """A file itself; of a folder, the files in it, at any depth, that define the class."""
+    if not os.path.isdir(path):
+        return [path]
+    found = (x for x in path.rglob("*") if x.suffix in ENDINGS and os.path.isfile(x))
+    seen = (x for x in found if all(map(is_seen, x.relative_to(path).parts)))
+    return sorted(x for x in seen if _has_class(x, class_name))
+
+
+def is_seen(name: str) -> bool:
+    """Whether a file or folder of this name is looked at."""
+    return not (name.startswith(".") or name in HIDDEN)
+
+
+def _has_class(file: Path, class_name: str) -> bool:
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True  # its report says why it cannot be read
+    start = "^" if file.suffix == ".py" else r'("|\\n)'  # a line in JSON
+    return bool(re.search(rf"{start}[ \t]*class {re.escape(class_name)}\b", text, re.MULTILINE))
+
+
+def file_at(path: Path, class_name: str) -> Path:
+    """The file at a path, or the only file in a folder that defines the class.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    found = [Path(os.path.realpath(x)) for x in files_of(path, class_name)]
+    if len(found) == 1 and os.path.isfile(found[0]):
+        return found[0]
+    what = f"there is no file {path}"
+    if os.path.isdir(path):
+        what = f"{path} is a folder in which {len(found)} files define a class {class_name}"
+        what += " (a whole class is graded with --csv FILE or --html FOLDER)"
+    raise FileNotFoundError(f"{printable(what)}: grade expects a Python file or a notebook")
+
+
+# ---- 5. Statements
+
+
+def _cells(path: Path, name: str) -> Iterator[Statement]:
+    """The statements of a notebook; cells with a syntax error are left out.
+
+    Raises:
+        SyntaxError: it is in the last cell that should define the class.
+    """
+    broken = None
+    for i, cell in enumerate(json.loads(path.read_text(encoding="utf-8-sig"))["cells"], 1):
+        if cell["cell_type"] != "code":
+            continue
+        # IPython's commands become `pass`, and the code of other languages nothing.
+        source = re.sub(
+            r"\A\s*%%(?!(time|timeit|capture|prun)\b)(?s:.*)", "", "".join(cell["source"])
+        )
+        source = re.sub(r"^([ \t]*)([%!?].*|[\w.]+\?+[ \t]*)$", r"\1pass", source, flags=re.M)
+        place = f"cell {i} of {path.name}"
+        linecache.cache[place] = (len(source), None, source.splitlines(), place)  # for tracebacks
+        is_of_class = re.search(rf"^class {re.escape(name)}\b", source, re.M)
+        try:
+            nodes = ast.parse(source, place).body
+            broken = None if is_of_class else broken
+            yield from ((place, node) for node in nodes)
+        except SyntaxError as error:
+            broken = error if is_of_class else broken
+    if broken:
+        raise broken
+
+
+def needed_for(name: str, statements: Sequence[Statement]) -> list[Statement]:
+    r"""The statements that define a name and everything it needs, in order.
+
+    >>> text = "import math; x = input(); tape = []; Value = [tape]; x.y = 1"
+    >>> needed = needed_for("Value", [("", node) for node in ast.parse(text).body])
+    >>> [ast.unparse(node) for _, node in needed]
+    ['tape = []', 'Value = [tape]']
+    """
+    names, kept, count = {name, "*"}, dict[int, Statement](), -1
+    while len(kept) > count:
+        count = len(kept)
+        for i, statement in enumerate(statements):
+            bound, used = _names(statement[1])
+            if bound & names:
+                kept[i] = statement
+                names |= used
+    return [kept[i] for i in sorted(kept)]
+
+
+@cache
+def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
+    """The names that a statement binds or changes, '*' if it may be any; the global names it uses.
+
+    It changes a name whose attribute it sets, as in Value.tanh = tanh.
+    """
+    bound, used, code = set[str](), set[str](), ast.unparse(node)
+    if code.startswith(SETTINGS) or (
+        isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+    ):
+        bound.add("*")
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+            bound.add(ast.unparse(part.value))
+    with suppress(SyntaxError):  # notebooks allow `await` at the top level
+        tables = [symtable.symtable(code, "", "exec")]
+        for table in tables:
+            tables += table.get_children()
+            for x in table.get_symbols():
+                if table is tables[0] and (x.is_assigned() or x.is_imported() or x.is_namespace()):
+                    bound.add(x.get_name())
+                if x.is_referenced() and (x.is_global() or table.get_type() != "function"):
+                    used.add(x.get_name())
+    return bound, used

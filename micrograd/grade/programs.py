@@ -1,6 +1,7 @@
-"""The programs that run with the graded class and with ours, and the plan of all checks.
+"""The rules that are checked, the programs that show them, and the plan of all checks.
 
-A program is text in a small subset of Python, so what runs is exactly what the report shows.
+`rules.toml` beside this file has what each rule says, and the fix. A program is text in a small
+subset of Python, so what runs is exactly what the report shows.
 
 >>> OURS.run("a = Value(3.0); b = a * a; b.backward()")["a"].grad
 6.0
@@ -8,21 +9,129 @@ A program is text in a small subset of Python, so what runs is exactly what the 
 
 from __future__ import annotations
 
-import ast
+import re
+import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
+from importlib import resources
 from typing import Any
 
+from micrograd.core.node import operations
 from micrograd.engine import Value
 from micrograd.grade.graded_class import GradedClass, Observed
-from micrograd.grade.rules import ROWS
+from micrograd.pages.texts import texts_of
+
+TABLE = resources.files("micrograd.grade") / "rules.toml"
+ROWS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["rule"]
+
+
+def rules(language: str) -> dict[str, tuple[str, str]]:
+    """The rule and the fix for each kind of mistake, in a language: a column of rules.toml."""
+    texts = texts_of(language, TABLE)
+    return {x: (texts[f"rule.{x}.what"], texts[f"rule.{x}.how"]) for x in ROWS}
+
+
+RULES = rules("en")
+
+
+STATUSES = ("passed", "failed", "noted", "not there yet", "to do", "not run")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check and its outcome.
+
+    Attributes:
+        operation: what was checked, for example 'a * b', 'graph' or 'backward'.
+        aspect: which property of it, for example 'value', 'gradient', 'chain rule', 'adding up'.
+        program: the smallest program that shows the outcome, in Python.
+        status: 'passed', 'failed', 'noted' (a limit, not a mistake), 'not there yet' (the class
+            lacks the operation), 'to do' (the same in a file made by `micrograd start`, whose tasks
+            name it) or 'not run' (the process ended before this check, or there is no backward()).
+        mistake: a key of RULES, '' if the check passed.
+        expected, found: both in words and numbers, '' if the check passed.
+        place: the method and line in which an error was raised.
+        composed: whether the class computes this operation from several other operations.
+
+    >>> check = Check("a.exp()", "value", "a = Value(0.0); b = a.exp()", "failed", "value")
+    >>> check.name, check.passed
+    ('a.exp(): value', False)
+    >>> check.rule, check.fix
+    ('a.exp() computes a wrong number.', 'use the formula: The exponential e = e^a;  d/da = e')
+    >>> check.rule in check.message
+    True
+    """
+
+    operation: str
+    aspect: str
+    program: str
+    status: str = "passed"
+    mistake: str = ""
+    expected: str = ""
+    found: str = ""
+    place: str = ""
+    composed: bool = False
+
+    @property
+    def name(self) -> str:
+        """The operation and the aspect, unique among the checks."""
+        return f"{self.operation}: {self.aspect}"
+
+    @property
+    def passed(self) -> bool:
+        """True if all numbers are right."""
+        return self.status == "passed"
+
+    @property
+    def rule(self) -> str:
+        """The broken rule in one sentence, '' if there is none."""
+        return self.stated("en")[0]
+
+    @property
+    def fix(self) -> str:
+        """What to change, '' if nothing has to change."""
+        return self.stated("en")[1]
+
+    def stated(self, language: str) -> tuple[str, str]:
+        """The rule and the fix in a language, a column of rules.toml; '' and '' if there are none.
+
+        >>> Check("backward", "once", "", "failed", "chain").stated("en")[1]
+        'in _backward, multiply by out.grad'
+        """
+        rule, fix = rules(language)[self.mistake] if self.mistake else ("", "")
+        if "{formula}" in fix:  # from our own operation
+            op = "*" if "*" in self.program else "+"  # of a graph
+            if re.search(r"\b[ab]\b", self.operation):
+                op = eval(self.operation, {"a": Value(1.5), "b": Value(2.0)})._op
+            book = operations["**" if "**" in op else op].__doc__ or ""
+            fix = fix.replace("{formula}", book.split("\n")[0].rstrip("."))
+        return rule.replace("{operation}", self.operation), fix
+
+    @property
+    def message(self) -> str:
+        """The rule, the program, what was expected and found, and the fix."""
+        return self.told(3)
+
+    def told(self, hints: int) -> str:
+        """As much of the message as wanted: the rule (1), the numbers (2), and the fix (3)."""
+        numbers = (
+            f"\n    {self.program}\n    expected  {self.expected}\n    found     {self.found_at}"
+        )
+        return self.rule + numbers * (hints >= 2) + f"\nFix: {self.fix}." * (hints >= 3)
+
+    @property
+    def found_at(self) -> str:
+        """What was found, and the place where an error was raised."""
+        return self.found + (f" ({self.place})" if self.place else "")
+
+
+# ---- 1. Tables: operations with the numbers to try
 
 OURS = GradedClass(Value)
 ASPECTS = ("value", "gradient", "chain rule", "adding up", "inner operand")
 UPSTREAM = -4.0  # the upstream gradient in the checks of the chain rule
-
-# ---- 1. Tables: operations with the numbers to try
 
 ONE, POSITIVE, TWO = ((1.5,), (-0.75,)), ((0.5,), (3.0,)), ((2.0, -3.5), (7, 2))
 KINK = (*ONE, (0.25,))  # a test such as > 1 instead of > 0 shows between 0 and 1 only
@@ -33,18 +142,13 @@ OTHERS = {
     "a.log()": POSITIVE, "a.sqrt()": POSITIVE, "a.sin()": ONE, "a.cos()": ONE, "abs(a)": KINK,
     "a.maximum(b)": TWO, "a.minimum(b)": TWO, "a ** b": ((2.0, -3.0), (0.5, 1.5)), "2.0 ** a": ONE,
 }  # fmt: skip
-CORE_BESIDE_NUMBERS = {"a + 2.0": "wrap", "a * 2.0": "wrap", "2.0 + a": "reflected",
-                       "2.0 * a": "reflected", "sum([a, b])": "reflected"}  # fmt: skip
-OTHERS_BESIDE_NUMBERS = {"a - 2.0": "wrap", "a / 2.0": "wrap", "2.0 - a": "reflected",
-                         "2.0 / a": "reflected"}  # fmt: skip
+CORE_BESIDE_NUMBERS = {"a + 2.0": ONE, "a * 2.0": ONE, "2.0 + a": ONE, "2.0 * a": ONE,
+                       "sum([a, b])": TWO}  # fmt: skip
+OTHERS_BESIDE_NUMBERS = dict.fromkeys(("a - 2.0", "a / 2.0", "2.0 - a", "2.0 / a"), ONE)
 # One node on both sides; rules.toml has a + a and a * a, and maximum and minimum a convention.
 WITH_ITSELF = {"a - b": "a - a", "a / b": "a / a", "a ** b": "a ** a"}
 REFLECTED = {"2.0 + a": "__radd__", "sum([a, b])": "__radd__", "2.0 * a": "__rmul__",
              "2.0 - a": "__rsub__", "2.0 / a": "__rtruediv__"}  # fmt: skip
-METHODS: dict[type, str] = {
-    ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__", ast.Div: "__truediv__",
-    ast.Pow: "__pow__", ast.USub: "__neg__",
-}  # fmt: skip
 EXPRESSIONS = {*CORE, *OTHERS, *CORE_BESIDE_NUMBERS, *OTHERS_BESIDE_NUMBERS}
 
 
@@ -61,45 +165,39 @@ class Row:
     programs: tuple[str, ...]
     expression: str = ""  # a program with only the operation
 
+    def check(self, status: str = "passed", **found: Any) -> Check:
+        """The check and its outcome."""
+        return Check(self.operation, self.aspect, self.programs[0], status, **found)
+
 
 def plan() -> Iterator[Row]:
     """All checks in order: each comes after the checks it depends on.
 
-    >>> len(list(plan()))
-    177
+    Rules are checked in the order of rules.toml, the operations at the rules that they show first.
     """
-    yield from _shown_by("construct", "seed", "fresh")
-    yield from _expressions(CORE, "value", "gradient")  # both come first: all the rest needs them
-    yield from _expressions(CORE, "chain rule", "adding up")
-    yield from _shown_by("children", "operands", "once", "order", "identity")
-    yield from _beside_numbers(CORE_BESIDE_NUMBERS)
-    yield from _expressions(OTHERS, *ASPECTS)
-    yield from _beside_numbers(OTHERS_BESIDE_NUMBERS)
-    yield from _shown_by("numpy", "again", "twice", "paths", "depth")
-
-
-def _shown_by(*rules: str) -> Iterator[Row]:
-    for rule in rules:
-        for operation, aspect, program in ROWS[rule]["shown_by"]:
-            yield Row(operation, aspect, rule, (program,))
+    operations = {
+        "value": _expressions(CORE, "value", "gradient"),  # all the rest needs them
+        "chain": _expressions(CORE, "chain rule", "adding up"),
+        "wrap": _expressions(CORE_BESIDE_NUMBERS | OTHERS | OTHERS_BESIDE_NUMBERS, *ASPECTS),
+    }
+    for rule, row in ROWS.items():
+        yield from operations.get(rule, ())
+        if rule != "depth" or sys.platform != "emscripten":  # the stack of a browser is small
+            for operation, aspect, program in row.get("shown_by", ()):
+                yield Row(operation, aspect, rule, (program,))
 
 
 def _expressions(table: Mapping[str, Any], *aspects: str) -> Iterator[Row]:
     for expression, points in table.items():
         alone = _program(expression, "value", points[0])
+        mistake = "reflected" if expression in REFLECTED else "wrap" * expression.endswith(" 2.0")
         for aspect in aspects:
             again = "ab"[: len(points[0])] if aspect == "adding up" else "a"
             programs = tuple(_program(expression, aspect, x, y) for x in points for y in again)
             if aspect == "adding up" and expression in WITH_ITSELF:
                 twice = f"a = Value(2.0); b = {WITH_ITSELF[expression]}; b.backward()"
                 programs = (*programs, twice)
-            yield Row(expression, aspect, "", programs, alone)
-
-
-def _beside_numbers(table: Mapping[str, str]) -> Iterator[Row]:
-    points = {expression: TWO if "b" in expression else ONE for expression in table}
-    for row in _expressions(points, *ASPECTS):
-        yield replace(row, mistake=table[row.operation])
+            yield Row(expression, aspect, mistake, programs, alone)
 
 
 def _program(expression: str, aspect: str, point: Sequence[float], again: str = "a") -> str:
@@ -132,20 +230,37 @@ def expected_of(program: str) -> Observed:
 
 @cache
 def methods_in(program: str) -> set[str]:
-    """The methods of the class that a program uses, except backward().
+    """The methods of our Value that a program, or an expression of a and b, uses.
 
     >>> sorted(methods_in("a = Value(-3.0); b = sum([a, -a]); c = b.exp(); c.backward()"))
     ['__add__', '__neg__', 'exp']
     """
-    found = {"sum": "__add__", "abs": "__abs__"}
-    methods = set()
-    for node in ast.walk(ast.parse(program)):
-        if isinstance(node, ast.BinOp) or (
-            isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant)
-        ):
-            methods.add(METHODS[type(node.op)])
-        elif isinstance(node, ast.Attribute) and hasattr(Value, node.attr):
-            methods.add(node.attr)
-        elif isinstance(node, ast.Name):
-            methods.add(found.get(node.id, "backward"))
-    return methods - {"backward"}
+    whole = program if "=" in program else f"a = Value(1.5); b = Value(2.0); c = {program}"
+    nodes = {v: None for v in OURS.run(whole, backward=False).values() if isinstance(v, Value)}
+    for v in (found := [*nodes]):
+        found += v._prev
+    ops = {"**" if "**" in v._op else v._op for v in found} - {""}
+    return {"__pow__" if op == "**" else operations[op].__name__ for op in ops}
+
+
+# ---- 4. The tasks of `micrograd start`
+
+# As in skeleton.txt; the last task has these operations.
+TASKS = ("a new Value", "a + b", "a * b", "backward()", "the gradients of + and *", "a.tanh()",
+         "plain numbers beside a Value", "more operations")  # fmt: skip
+LAST_TASK = {*[*OTHERS][:7], *OTHERS_BESIDE_NUMBERS}
+
+
+def task_of(x: Check | Row) -> int:
+    """The number of the task that a check belongs to, 0 if it belongs to none.
+
+    >>> TASKS[task_of(Check("a * b", "value", "c = a * b")) - 1]
+    'a * b'
+    """
+    if x.operation in CORE and x.aspect == "value":
+        return 2 + [*CORE].index(x.operation)
+    first = {"number and gradient of a new one": 1, "of a single node": 4}
+    if x.aspect in first:
+        return first[x.aspect]
+    groups = {5: (*CORE, "Value", "graph", "backward"), 6: ("a.tanh()",), 7: CORE_BESIDE_NUMBERS}
+    return next((i for i, group in [*groups.items(), (8, LAST_TASK)] if x.operation in group), 0)

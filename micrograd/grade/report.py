@@ -1,24 +1,32 @@
-"""The report on a class, as text, HTML and JSON."""
+"""The report on a class, as text, JSON and HTML; the overview of a class of students.
+
+For each mistake, a page shows the smallest program that fails: as text, with what was expected and
+found, and as a drawing with the wrong numbers in red. `hints` limits how much it gives away:
+
+    0  the verdict and the points
+    1  what is wrong: the rules that are broken, and the points for each rule
+    2  where: the program, expected and found, the drawing
+    3  how to fix it, behind a line to click
+"""
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from html import escape
+from typing import Any
 
-from micrograd.grade.check import STATUSES, Check, grouped
-from micrograd.grade.graded_class import ALIASES
-from micrograd.grade.points import POINTS, earned
-from micrograd.grade.programs import EXPRESSIONS, OURS
-from micrograd.grade.tasks import TASKS, task_of
+from micrograd.grade.checking import grouped
+from micrograd.grade.points import POINTS, earned, meaning, shown
+from micrograd.grade.programs import OURS, STATUSES, TASKS, Check, task_of
+from micrograd.pages.page import html_page
 
-MARKS = {"passed": "ok", "failed": "FAILED"}
 WIDTH = 80  # columns of a report
 EXPLAINED = 2  # mistakes: the first one must stay visible on a screen of 24 lines
 
@@ -30,8 +38,10 @@ class Report:
     Attributes:
         name: the name of the class or the file.
         checks: all checks in order.
-        remark: which names of the class differ from the lecture's, if any.
         seconds: how long it took in a process of its own.
+        student: in a class of students, a name that is unique there.
+        page: the file name of the student's page.
+        row: the student's row in the list of students, by column.
 
     >>> report = Report("mine", (Check("a + b", "value", "c = a + b"),))
     >>> report.passed, report.notes, report.verdict
@@ -40,8 +50,10 @@ class Report:
 
     name: str
     checks: tuple[Check, ...]
-    remark: str = ""
     seconds: float = 0.0
+    student: str = ""
+    page: str = ""
+    row: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -49,14 +61,10 @@ class Report:
         return not any(check.status in ("failed", "to do", "not run") for check in self.checks)
 
     @property
-    def graded(self) -> bool:
-        """False if there was nothing to grade: the file defines no class, or uses ours."""
-        return all(check.passed for check in self.checks[:1] if check.name == "file: loads")
-
-    @property
     def exit_code(self) -> int:
         """0 without mistakes, 1 if a rule is broken or a task is left, 2 if it cannot be graded."""
-        return 2 if not self.graded else int(not self.passed)
+        loads = all(check.passed for check in self.checks[:1] if check.name == "file: loads")
+        return int(not self.passed) if loads else 2
 
     @property
     def mistakes(self) -> tuple[tuple[Check, ...], ...]:
@@ -64,54 +72,67 @@ class Report:
         return grouped(self.checks)
 
     @property
-    def progress(self) -> str:
-        """Which tasks of `micrograd start` are done, and the next one; '' if none is left."""
-        tasks = {task_of(x.operation, x.aspect) for x in self._with("to do")}
-        if not tasks:
-            return ""
-        begun = (x for x in self.checks if x.status not in ("passed", "noted"))
-        first = min(task_of(x.operation, x.aspect) or len(TASKS) for x in begun)
-        some = ("no task", "task 1", "tasks 1 and 2")
-        done = some[first - 1] if first <= len(some) else f"tasks 1 to {first - 1}"
-        then = "the first mistake, then " * bool(self.mistakes)
-        return f"{done} done; next: {then}task {min(tasks)}, {TASKS[min(tasks) - 1]}"
+    def first(self) -> Check:
+        """The check that shows the first mistake; without mistakes, an empty one."""
+        return next((first for first, *_ in self.mistakes), Check("", "", ""))
+
+    @property
+    def rules(self) -> list[str]:
+        """The broken rules in words, each once."""
+        return [*dict.fromkeys(first.rule for first, *_ in self.mistakes)]
+
+    @property
+    def outcome(self) -> str:
+        """The exit code in words."""
+        if self.progress and not self.mistakes:
+            return "unfinished"
+        return ("no mistake", "mistakes", "not graded")[self.exit_code]
+
+    @property
+    def reason(self) -> str:
+        """Why there was nothing to grade, or which task is next; '' otherwise."""
+        return self.progress if self.exit_code < 2 else self.first.found_at
 
     @property
     def notes(self) -> tuple[Check, ...]:
-        """Checks that show a limit, not a mistake, which the original micrograd shares."""
-        return self._with("noted")
+        """A check for each limit that the original micrograd shares, if there is no mistake."""
+        by_limit = {check.mistake: check for check in self._with("noted")}
+        return () if self.mistakes else tuple(by_limit.values())
 
     @property
-    def kinds_of_notes(self) -> tuple[Check, ...]:
-        """The first note of each kind."""
-        return tuple({note.mistake: note for note in self.notes[::-1]}.values())[::-1]
+    def progress(self) -> str:
+        """Which tasks of `micrograd start` are done, and the next one; '' if none is left."""
+        tasks = {task_of(x) for x in self._with("to do")}
+        if not tasks:
+            return ""
+        begun = (x for x in self.checks if x.status not in ("passed", "noted"))
+        done = min(task_of(x) or len(TASKS) for x in begun) - 1
+        tasks_done = ("no task", "task 1")[done] if done < 2 else f"tasks 1 to {done}"
+        then = "the first mistake, then " * bool(self.mistakes)
+        return f"{tasks_done} done; next: {then}task {min(tasks)}, {TASKS[min(tasks) - 1]}"
 
     def _with(self, status: str) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, table: Mapping[str, float] = POINTS) -> dict[str, Any]:
         """The report as plain dicts, lists, strings, numbers and bools, for other programs.
 
         `mistakes` holds the names of the failed checks, grouped by probable cause.
 
-        >>> sorted(Report("mine", ()).to_dict())
-        ['checks', 'exit_code', 'mistakes', 'name', 'passed', 'progress', 'remark']
+        >>> Report("mine", ()).to_dict({"value": 20})["points"]
+        0.0
         """
-        return {
-            "name": self.name,
-            "remark": self.remark,
-            "passed": self.passed,
-            "exit_code": self.exit_code,
-            "progress": self.progress,
+        names = ("student", "name", "seconds", "passed", "exit_code", "progress")
+        checks = [{"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks]
+        return {name: getattr(self, name) for name in names} | {
+            "points": self.points(table), "of": float(sum(table.values())),
+            "points_by_rule": earned(self.checks, table), "checks": checks,
             "mistakes": [[check.name for check in group] for group in self.mistakes],
-            "checks": [
-                {"name": x.name, "rule": x.rule, "fix": x.fix} | asdict(x) for x in self.checks
-            ],
-        }
+        }  # fmt: skip
 
-    def json(self) -> str:
+    def json(self, table: Mapping[str, float] = POINTS) -> str:
         """The record of `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=2)
+        return json.dumps(self.to_dict(table), indent=2)
 
     def points(self, table: Mapping[str, float] = POINTS) -> float:
         """The points that the checks earn; 100 by default if all pass. See `points.py`."""
@@ -125,13 +146,22 @@ class Report:
         """
         if hints == 0:
             return self.verdict
-        count = len(self.mistakes)
-        left = [first.name for first, *_ in self.mistakes[EXPLAINED:]]
-        more = f"More after these are fixed ({len(left)}): {', '.join(left)}" * bool(left)
-        texts = [text for text, _ in self._texts(hints)][: min(count, EXPLAINED) or None]
-        table = self._table() * (hints >= 2 and self.graded and not self.progress)
-        parts = [self._headline(), table, self.remark, *texts, more, self.verdict]
-        return "\n\n".join(_wrapped(part) for part in parts if part)
+        count = Counter(check.status for check in self.checks)
+        known = (f"{count[status]} {status}" for status in STATUSES if count[status])
+        parts = [f"{self.name}: {', '.join(known)}"]
+        if hints >= 2 and self.exit_code < 2 and not self.progress:
+            parts.append(self._table())
+        for i, (first, *others) in enumerate(self.mistakes[:EXPLAINED], 1):
+            parts.append(f"{i}. {first.told(hints)}".replace("\n", "\n   "))
+            if others and hints >= 2:
+                names = ", ".join(check.name for check in others[:4]) + ", ..." * (len(others) > 4)
+                same = f"Also failed, probably for the same reason ({len(others)}): {names}"
+                parts[-1] += f"\n   {same}"
+        if left := [first.name for first, *_ in self.mistakes[EXPLAINED:]]:
+            parts.append(f"More after these are fixed ({len(left)}): {', '.join(left)}")
+        for note in self.notes:
+            parts.append(f"Note (not a failure): {note.told(hints)}".replace("\n", "\n   "))
+        return "\n\n".join(map(_wrapped, [*parts, self.verdict]))
 
     __str__ = __repr__ = text
 
@@ -139,7 +169,7 @@ class Report:
     def verdict(self) -> str:
         """The last line of the report, a summary."""
         count = Counter(check.status for check in self.checks)
-        if not self.graded:
+        if self.exit_code == 2:
             return "Verdict: could not be graded."
         if self.passed:
             return f"Verdict: no mistake found ({_counted(count['passed'], 'check')} passed)."
@@ -150,87 +180,16 @@ class Report:
         ended = f", {count['not run']} not run" * bool(count["not run"])
         return f"Verdict: {mistakes}, {_counted(failed, 'check')} failed{ended}{left}."
 
-    def _headline(self) -> str:
-        count = Counter(check.status for check in self.checks)
-        known = (f"{count[status]} {status}" for status in STATUSES if count[status])
-        return f"{self.name}: {', '.join(known)}"
-
-    def _texts(self, hints: int = 3) -> list[tuple[str, Check]]:
-        """The text about each mistake, then each kind of note, with the check that shows it."""
-        texts = []
-        for i, (first, *others) in enumerate(self.mistakes, 1):
-            text = f"{i}. {first.told(hints)}"
-            if others and hints >= 2:
-                names = ", ".join(check.name for check in others[:4]) + ", ..." * (len(others) > 4)
-                text += f"\nAlso failed, probably for the same reason ({len(others)}): {names}"
-            texts.append((text, first))
-        for note in self.kinds_of_notes:
-            texts.append((f"Note (not a failure): {note.told(hints)}", note))
-        return [(text.replace("\n", "\n   "), check) for text, check in texts]
-
     def _table(self) -> str:
-        """A row for each operation with a failure or a note, then lists of all others."""
-        lines, lists = [], dict[str, list[str]]()
-        for operation in dict.fromkeys(check.operation for check in self.checks):
-            checks = [check for check in self.checks if check.operation == operation]
-            # Graphs have many checks, with long names: only what failed is shown.
-            shown = [x for x in checks if operation in EXPRESSIONS or not x.passed]
-            if {"failed", "noted"} & {x.status for x in checks}:
-                row = (f"{x.aspect} {MARKS.get(x.status, x.status)}" for x in shown)
-                lines.append(f"{operation:14}{'  '.join(row)}")
-            else:
-                lists.setdefault(checks[-1].status, []).append(operation)
-        named = (f"{MARKS.get(status, status)}: {', '.join(x)}" for status, x in lists.items())
-        return "\n".join([*lines, *named])
+        """The operations, listed by their worst outcome."""
+        worst = {x.operation: "passed" for x in self.checks}
+        for status in STATUSES[:0:-1]:
+            worst |= {x.operation: status for x in self._with(status)}
+        lists = ((status, [x for x in worst if worst[x] == status]) for status in STATUSES[::-1])
+        return "\n".join(f"{status}: {', '.join(found)}" for status, found in lists if found)
 
     def _repr_html_(self) -> str:
-        texts = ((html.escape(text), svg_of(check)) for text, check in self._texts())
-        shown = "".join(f"<pre>{text}</pre>{svg}" for text, svg in texts)
-        return (
-            f"<p><b>{html.escape(self._headline())}</b></p>{html.escape(self.remark)}{shown}"
-            f"<details><summary>all checks</summary><pre>{html.escape(self._table())}</pre>"
-            f"</details><p>{html.escape(self.verdict)}</p>"
-        )
-
-
-class Result(NamedTuple):
-    """One student's report in a class.
-
-    Attributes:
-        student: a name that is unique in the class.
-        file: the file as it was given.
-        report: the report on it.
-        page: the file name of the student's page.
-        row: the student's row in the list of students, by column.
-    """
-
-    student: str
-    file: str
-    report: Report
-    page: str = ""
-    row: Mapping[str, str] = {}
-
-    @property
-    def verdict(self) -> str:
-        """The exit code in words."""
-        if self.report.progress and not self.report.mistakes:
-            return "unfinished"
-        return ("no mistake", "mistakes", "not graded")[self.report.exit_code]
-
-    @property
-    def rules(self) -> list[str]:
-        """The broken rules in words, each once."""
-        return [*dict.fromkeys(first.rule for first, *_ in self.report.mistakes)]
-
-    @property
-    def rule(self) -> str:
-        """The key of the rule that the first mistake breaks, '' without mistakes."""
-        return next((group[0].mistake for group in self.report.mistakes), "")
-
-    @property
-    def reason(self) -> str:
-        """Why there was nothing to grade, or which task is next; '' otherwise."""
-        return self.report.progress if self.report.graded else self.report.mistakes[0][0].found_at
+        return "".join(sections(self, POINTS))
 
 
 def _counted(count: int, what: str) -> str:
@@ -239,28 +198,99 @@ def _counted(count: int, what: str) -> str:
 
 def _wrapped(text: str) -> str:
     """The text in lines of at most WIDTH columns; continued lines are indented further."""
-    lines = (
-        textwrap.wrap(line, WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
-        for line in text.split("\n")
-    )
-    return "\n".join("\n".join(line) for line in lines)
+    wrap = textwrap.TextWrapper(WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
+    return "\n".join(map(wrap.fill, text.split("\n")))
 
 
-# ---- 2. Drawings
+# ---- Pages
+
+
+def student_page(report: Report, table: Mapping[str, float], hints: int) -> str:
+    """The page for one student."""
+    return _page(report.student, sections(report, table, hints))
+
+
+def sections(report: Report, table: Mapping[str, float], hints: int = 3) -> Iterator[str]:
+    """The report in parts, each HTML."""
+    verdict = report.verdict.removeprefix("Verdict: ").capitalize()
+    points = f"{shown(report.points(table))} of {shown(sum(table.values()))} points"
+    yield f'<p class="points">{points}</p><p>{escape(verdict)}</p>'
+    if hints >= 1:
+        for i, (first, *_) in enumerate(report.mistakes, 1):
+            yield _mistake(f"{i}. {first.rule}", first, hints)
+        for note in report.notes:
+            yield _mistake(f"Note, which costs nothing: {note.rule}", note, hints)
+        found = earned(report.checks, table)
+        rows = [(escape(meaning(x)), f"{shown(found[x])} / {shown(table[x])}") for x in table]
+        yield f"<h2>Points</h2>{_table(('rule', 'points'), rows)}"
+
+
+def _mistake(title: str, check: Check, hints: int) -> str:
+    parts = [f"<h2>{escape(title)}</h2>"]
+    if hints >= 2:
+        program = check.program.replace("; ", "\n")
+        parts.append(
+            f"<pre>{escape(program)}</pre>"
+            f"<dl><dt>expected</dt><dd>{escape(check.expected)}</dd>"
+            f'<dt>found</dt><dd class="wrong">{escape(check.found_at)}</dd></dl>'
+        )
+        with suppress(ImportError):  # without Graphviz, the rest of the page is still of use
+            parts.append(svg_of(check))
+    if hints >= 3:
+        fix = escape(check.fix[:1].upper() + check.fix[1:])
+        parts.append(f"<details><summary>How to fix it</summary><p>{fix}.</p></details>")
+    return "\n".join(parts)
+
+
+def class_page(reports: Sequence[Report], table: Mapping[str, float]) -> str:
+    """The overview of a class, with links to the pages of the students."""
+    rows, made_by, total = [], dict[str, list[str]](), 0.0
+    for x in reports:
+        link = f'<a href="{escape(x.page)}">{escape(x.student)}</a>'
+        for rule in x.rules:
+            made_by.setdefault(rule, []).append(link)
+        points = x.points(table)
+        total += points
+        rules = escape(" ".join([*x.rules[:2], x.reason]))
+        verdict = f'<span class="verdict">{x.outcome}</span>'
+        rows.append((link, shown(points), verdict, rules, f"{x.seconds:.1f}"))
+    mean = f"{shown(total / max(1, len(reports)))} of {shown(sum(table.values()))} points"
+    often = sorted(made_by.items(), key=lambda row: -len(row[1]))
+    cells = [(escape(rule), ", ".join(names), f"{len(names)}") for rule, names in often]
+    return _page("Class", [
+        f'<p class="points">{mean} on average</p><p>Graded: {len(reports)}.</p>',
+        _table(("student", "points", "verdict", "first rules broken", "seconds"), rows),
+        f"<h2>Mistakes</h2>{_table(('rule', 'students', 'times'), cells)}",
+    ])  # fmt: skip
+
+
+def _page(title: str, sections: Iterable[str]) -> str:
+    body = "\n".join(f"<section>{section}</section>" for section in sections)
+    return html_page("report", title=escape(title), body=body)
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    top = "".join(f"<th>{cell}</th>" for cell in head)
+    body = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>\n{body}\n</tbody></table>"
+    return f'<div class="scroll">{table}</div>'
+
+
+# ---- Drawings
 
 
 def svg_of(check: Check) -> str:
-    """The drawing of a failed check as SVG, '' if there is nothing to draw."""
+    """The drawing of a failed check as a figure in HTML, '' if there is nothing to draw."""
     found: dict[str, dict[str, str]] = {}
-    for name, attribute, number in re.findall(r"\b(\w+)\.(\w+) = (-?[\w.+-]+)", check.found):
-        word = "data" if attribute in ALIASES["data"] else "grad"
-        found.setdefault(name, {})[word] = number
+    for name, attribute, number in re.findall(r"\b(\w+)\.(data|grad) = (-?[\w.+-]+)", check.found):
+        found.setdefault(name, {})[attribute] = number
     picture = None if check.aspect == "deep chain" else drawing(check.program, found)
     if picture is None:
         return ""
     picture.graph_attr["label"] = ""  # no caption: the report is beside it
     svg = picture.pipe(encoding="utf-8")
-    return re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :])  # a page may have several
+    svg = re.sub(r' id="[^"]*"', "", svg[svg.index("<svg") :])  # a page may have several
+    return f'<figure role="img" aria-label="The graph of this program">{svg}</figure>'
 
 
 def drawing(program: str, found: Mapping[str, Mapping[str, Any]]) -> Any:

@@ -8,18 +8,16 @@ tried from the smallest on, until the class computes a wrong gradient. If it is 
 them, an engine with the usual mistake shows what would go wrong.
 
     >>> from micrograd.grade.wrong_engines import MISTAKES
-    >>> print(answer("add", MISTAKES[0].kind()))
-    a = Value(3.0); b = a + a; b.backward(): your engine gives a.grad = 1, not 2
+    >>> answer(MISTAKES[0].kind(), "add")[1]
+    'a = Value(3.0); b = a + a; b.backward(): your engine gives a.grad = 1, not 2'
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import product
-from typing import NamedTuple
 
-from micrograd.grade.graded_class import GradedClass, Numbers, near
+from micrograd.grade.graded_class import GradedClass, near
 from micrograd.grade.programs import OURS, expected_of
 from micrograd.grade.wrong_engines import MISTAKES
 from micrograd.pages.explain import explain
@@ -27,30 +25,6 @@ from micrograd.pages.page import Page
 
 QUESTIONS = {"order": "preorder", "add": "= instead of +="}  # with the usual mistake for each
 LONGEST = 4  # operations
-
-
-class Answer(NamedTuple):
-    """The smallest graph on which a gradient goes wrong.
-
-    Attributes:
-        program: the program that builds it.
-        found: the gradients by name, as they went wrong.
-        is_theirs: whether the class itself went wrong; else it is an engine with the usual mistake.
-    """
-
-    program: str
-    found: Numbers
-    is_theirs: bool
-
-    def __str__(self) -> str:
-        usual = "yours is right; with the usual mistake, an engine"
-        numbers = (
-            f"{x}.grad = {self.found.get(x, 0.0):g}, not {right:g}"
-            for x, right in expected_of(self.program).grad.items()
-            if x not in self.found or not near(self.found[x], right)
-        )
-        who = "your engine" if self.is_theirs else usual
-        return f"{self.program}: {who} gives {', '.join(numbers)}"
 
 
 def why(kind: type, question: str = "order") -> Page:
@@ -63,27 +37,33 @@ def why(kind: type, question: str = "order") -> Page:
     Raises:
         ValueError: there is no such question.
     """
-    found = answer(question, kind)
-    made = OURS.run(found.program, backward=False)
-    return explain([*made.values()][-1], names=made, title=str(found))
+    program, title = answer(kind, question)
+    made = OURS.run(program, backward=False)
+    return explain([*made.values()][-1], names=made, title=title)
 
 
-def answer(question: str, kind: type) -> Answer:
-    """The smallest graph on which the class is wrong, else one that shows the usual mistake."""
+def answer(kind: type, question: str) -> tuple[str, str]:
+    """The smallest program on which the class, or one with the usual mistake, is wrong; and how."""
     if question not in QUESTIONS:
         known = " or ".join(map(repr, QUESTIONS))
         raise ValueError(f"why expects the question {known}, got {question!r}")
-    theirs, shown = GradedClass(kind), _shown(question)
-    tried = (Answer(x.program, theirs.gradients(x.program), True) for x in shown)
-    return next((x for x in tried if not _is_right(x)), shown[0])
-
-
-@cache
-def _shown(question: str) -> list[Answer]:
-    """The answers about an engine with the usual mistake."""
     usual = GradedClass(next(x for x in MISTAKES if x.name == QUESTIONS[question]).kind())
-    made = (Answer(program, usual.gradients(program), False) for program in _programs())
-    return [x for x in made if not _is_right(x)]
+    engines = {"your engine": GradedClass(kind),
+               "yours is right; with the usual mistake, an engine": usual}  # fmt: skip
+    shown = [program for program in _programs() if _wrong(program, usual)]
+    tried = ((x, who, _wrong(x, engines[who])) for who, x in product(engines, shown))
+    program, who, wrong = next(x for x in tried if x[2])
+    return program, f"{program}: {who} gives {', '.join(wrong)}"
+
+
+def _wrong(program: str, graded: GradedClass) -> list[str]:
+    """The wrong gradients after a program, in words."""
+    found = graded.gradients(program)
+    return [
+        f"{x}.grad = {found.get(x, 0.0):g}, not {right:g}"
+        for x, right in expected_of(program).grad.items()
+        if x not in found or not near(found[x], right)
+    ]
 
 
 def _programs() -> Iterator[str]:
@@ -94,8 +74,3 @@ def _programs() -> Iterator[str]:
             if {x for pair in pairs for x in pair} >= {*names[:length]}:
                 lines = (f"{names[i + 1]} = {a} {sign} {b}" for i, (a, b) in enumerate(pairs))
                 yield f"a = Value(3.0); {'; '.join(lines)}; {names[length]}.backward()"
-
-
-def _is_right(x: Answer) -> bool:
-    right = expected_of(x.program).grad
-    return x.found.keys() == right.keys() and all(near(x.found[v], right[v]) for v in right)

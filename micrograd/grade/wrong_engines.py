@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from micrograd.core.files import write_whole
-from micrograd.grade.rules import RULES
+from micrograd.grade.programs import RULES
 
 _TABLE = tomllib.loads(
     (resources.files("micrograd.grade") / "wrong_engines.toml").read_text(encoding="utf-8")
 )
 RIGHT: str = _TABLE["right"]  # the text of a class like the lecture's
+SIGNS = {"+=": " plus equals ", "=": " equals ", "+": " plus ", "*": " times "}  # in names of files
 
 
 class Mistake(NamedTuple):
@@ -43,8 +43,11 @@ class Mistake(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The text of the wrong class."""
-        return edited(*self.edits)
+        """The text of the wrong class: each edit is made wherever its old text occurs."""
+        text = RIGHT
+        for old, new in self.edits:
+            text = text.replace(old, new)
+        return text
 
     def kind(self) -> type:
         """The wrong class itself."""
@@ -52,20 +55,6 @@ class Mistake(NamedTuple):
         exec(compile(self.source, "wrong.py", "exec", dont_inherit=True), names)
         kind: type = names["Value"]
         return kind
-
-
-def edited(*edits: Iterable[str]) -> str:
-    """The right text after all edits, each made wherever its old text occurs.
-
-    >>> edited(("class Value", "class Scalar")).count("class Scalar")
-    1
-    """
-    text = RIGHT
-    for old, new in edits:
-        if old not in text:
-            raise ValueError(f"the right engine expects to contain {old!r}: edit what is in it")
-        text = text.replace(old, new)
-    return text
 
 
 MISTAKES = [Mistake(**row) for row in _TABLE["mistake"]]
@@ -81,11 +70,10 @@ def write_wrong_engines(folder: Path, comments: bool = True) -> list[Path]:
     """
     texts = {"right": RIGHT}
     for i, mistake in enumerate(MISTAKES, 1):
-        words = mistake.name.replace("+=", " plus equals ").replace("=", " equals ")
-        words = words.replace("+", " plus ").replace("*", " times ")
-        name = "_".join(re.findall(r"\w+", words)) if comments else f"engine_{i:02}"
+        words = re.sub(r"\+=|[=+*]", lambda sign: SIGNS[sign[0]], mistake.name)
         rule = RULES[mistake.rule][0].replace("{operation}", "an operation")
-        head = f"# Wrong: {mistake.name}.\n# {rule}\n\n" if comments else ""
+        head = f"# Wrong: {mistake.name}.\n# {rule}\n\n" * comments
+        name = "_".join(re.findall(r"\w+", words)) if comments else f"engine_{i:02}"
         texts[name] = head + mistake.source
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
