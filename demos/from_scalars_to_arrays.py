@@ -627,7 +627,7 @@ ax.set(xscale="log", xlim=(1, 1e6), xlabel="objects that Python handles in a ste
 figure.tight_layout()
 
 # %% [markdown] tags=["answer"]
-# 132,637 nodes and 21 groups.
+# 132,637 nodes and 23 groups.
 
 # %% [markdown]
 # The first reason is the overhead of Python. In each step the engine creates every node, visits it

@@ -85,7 +85,7 @@ def test_the_three_lines_of_a_teacher_run(elsewhere):
     made = {path.relative_to(elsewhere).as_posix() for path in elsewhere.rglob("*.*")}
     assert made == {
         *("my_engine.py", "points.csv", "results.csv", "homework/ada.py"),
-        *("report/index.html", "report/ada.html"),
+        *("report/index.html", "report/01-ada.html"),
     }
 
 
