@@ -255,11 +255,33 @@ class Hierarchy:
     def _cut(self, part: Part) -> None:
         leaves = [m for m in part.members if self._is_leaf(m)]  # they come first
         others = part.members[len(leaves) :]
+        if len(leaves) > ALONE and others:
+            leaves = self._together(leaves, others)
         if part.kind == "vector" and not any(isinstance(m, Part) for m in others):
             others = self._sums(part.label, others)
         if len(leaves) + len(others) > MOST and not part.is_paged:
             leaves, others = self._divided(leaves, MOST - PARTS), self._divided(others, PARTS)
         part.members = [*leaves, *others]
+
+    def _together(self, leaves: list[Any], others: list[Any]) -> list[Any]:
+        # Parameters that are used in the same boxes are one card, such as all weights of a layer.
+        owner = {i: k for k, other in enumerate(others) for i in inside(other)}
+        used_in: dict[int, set[int]] = defaultdict(set)
+        for i, k in owner.items():
+            for o in self.operands[i]:
+                used_in[o].add(k)
+        groups: dict[Any, list[Any]] = defaultdict(list)
+        for leaf in leaves:
+            nodes = inside(leaf)
+            users = frozenset[int]().union(*(used_in[i] for i in nodes))
+            is_one_of_many = self.drawn.nodes[nodes[0]].kind == "parameter"
+            groups[users if is_one_of_many else leaf].append(leaf)
+        found = []
+        for some in groups.values():
+            n = sum(len(inside(leaf)) for leaf in some)
+            part = Part("parameters", "leaves", some, about=f"{n:,} in {len(some)}")
+            found += some if len(some) <= ALONE else [part]
+        return found
 
     def _is_leaf(self, member: Any) -> bool:
         return member.kind == "leaves" if isinstance(member, Part) else not self.operands[member]

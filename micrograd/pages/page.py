@@ -115,8 +115,7 @@ def _file(name: str, folder: Path | None = None) -> str:
     text = next(place for place in places if place.is_file()).read_text(encoding="utf-8")
     if not name.endswith(".html"):
         text = COMMENT.sub("", text)
-    # Tabs for the indentation: a page is a tenth smaller, and its source can still be read.
-    return re.sub(r"^(?:  )+", lambda gap: "\t" * (len(gap[0]) // 2), text, flags=re.MULTILINE)
+    return re.sub(r"^ +", "", text, flags=re.MULTILINE)  # a page is an eighth smaller
 
 
 class Page:

@@ -12,7 +12,7 @@
 
 import {make} from "./elements.js";
 import {curve, freePlace, hull, layered, overlap} from "./layout.js";
-import {number, round} from "./numbers.js";
+import {number, round, short} from "./numbers.js";
 import {LEAST, MARGIN, PHONE, Pane} from "./pane.js";
 import {filled} from "./texts.js";
 
@@ -30,6 +30,7 @@ const NARROW = [
 const STRIP = 24;
 const ROW = 18;
 const LABEL = 33; // room for "data" and "grad"
+const SCALE = 50; // room for the largest value of a strip
 const DIGIT = 8.3;
 export const TURNS = {ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10}; // keys of a knob
 
@@ -84,7 +85,7 @@ function bars(all, room) {
     const height = Number.isFinite(x) ? (x / largest) * 7 : 0;
     return `M${round(room - (values.length - k) * width)} 1v${-round(height + (height < 0 ? -1 : 1))}h${width * 0.8}V1z`;
   };
-  return values.map(bar).join("");
+  return `M0 .5h${room}v1h-${room}z${values.map(bar).join("")}`; // on a line at 0
 }
 
 export class Stage extends Pane {
@@ -141,10 +142,13 @@ export class Stage extends Pane {
     const [left, top] = [x - width / 2, y - height / 2];
     const leaf = isLeaf(about);
     const free = leaf && !fixed;
-    const group = make("g", {class: `card ${kind}${free ? " free" : ""}`, transform: `translate(${left} ${top})`});
+    const group = make("g", {
+      class: `card ${kind}${free ? " free" : ""}${about.isLeaf ? " leaves" : ""}`,
+      transform: `translate(${left} ${top})`,
+    });
     group.addEventListener("focus", () => group.matches(":focus-visible") && this.lookAt([item.name]));
     const box = {left, top, right: left + width, bottom: top + height};
-    const card = {item, kind, group, width, height, box, bars: {}};
+    const card = {item, kind, group, width, height, box, bars: {}, scale: {}};
     const add = (tag, attributes, ...contents) => {
       group.append(make(tag, attributes, ...contents));
       return group.lastChild;
@@ -196,8 +200,14 @@ export class Stage extends Pane {
       const label = text("word", inner, (line += ROW), key === "back" ? "{{card.back}}" : key);
       if (key === "data") card.word = label;
       card[key] = text(`value ${key}`, width - 7, line, "", "end");
-      if (kind === "box")
-        card.bars[key] = add("path", {class: `bars ${key}`, transform: `translate(${inner + LABEL} ${line - 5})`});
+      if (kind !== "box") continue;
+      // a wide card has a strip and its scale; a narrow one the strip of its data, and the scale of its gradients
+      const isWide = width > 140;
+      const left = inner + LABEL + (isWide ? SCALE : 0);
+      if (isWide || key !== "data")
+        card.scale[key] = text(`word ${key}`, isWide ? left - 4 : width - 7, line, "", "end");
+      if (isWide || key === "data")
+        card.bars[key] = add("path", {class: `bars ${key}`, transform: `translate(${left} ${line - 5})`});
     }
     if (kind === "box" && rows) {
       card.values = add("rect", {class: "values", y: 34 + 16 * about.about.length, width, height: rows * ROW});
@@ -298,12 +308,16 @@ export class Stage extends Pane {
         if (!element) return;
         const value = state[key] ?? "·";
         const text = typeof value === "string" ? value : "";
-        card.bars[key]?.setAttribute("d", text ? "" : bars(value, card.width - 17 - LABEL));
+        const isStrip = Array.isArray(value);
+        const scale = card.scale[key];
+        const room = card.width - 17 - LABEL - (scale ? SCALE : 0);
+        card.bars[key]?.setAttribute("d", isStrip ? bars(value, room) : "");
+        if (scale) scale.textContent = isStrip ? `±${short(largestOf(value))}` : "";
         if (element.textContent !== text) element.textContent = text;
         // a long number is set closer, never cut off
         const left = {constant: 0, operation: STRIP + 4, result: STRIP + 4}[card.kind] ?? 10;
-        const room = card.width - left - (card.kind === "constant" ? 8 : LABEL + 7);
-        if (text.length * DIGIT > room + 4) element.setAttribute("textLength", room);
+        const free = card.width - left - (card.kind === "constant" ? 8 : LABEL + 7);
+        if (text.length * DIGIT > free + 4) element.setAttribute("textLength", free);
         else element.removeAttribute("textLength");
         element.classList.toggle("fresh", Boolean(fresh));
       };

@@ -16,6 +16,7 @@ export const inFormula = x => (x < 0 ? `(${number(x)})` : number(x));
 // A move, with its sign.
 export const signed = x => (Number.isNaN(x) ? "·" : x > 0 ? `+${number(x)}` : number(x));
 // So many digits of a number, without an exponent where it is usual.
+export const short = x => withMinus(x >= 1e-3 && x < 1e4 ? String(+x.toPrecision(2)) : x ? x.toExponential(0) : "0");
 export const rough = (x, digits) => withMinus(String(+x.toPrecision(digits)));
 export const counted = n => n.toLocaleString("en");
 

@@ -161,12 +161,17 @@ export function listBoxes() {
 }
 const isProgram = ({kind}) => kind !== "outside" && kind !== "leaves";
 
-// Opens the next box whose name begins as the text that was typed.
+// Opens the next box with this name, or else one whose name begins with it.
 export function find() {
   const {boxes, levels, view} = page.model;
   const text = $("find").value.trim().toLowerCase();
-  const isAlike = j => isProgram(boxes[j]) && boxes[j].label.toLowerCase().startsWith(text);
-  const alike = [...boxes.keys()].filter(j => text && isAlike(j));
+  const named = like =>
+    [...boxes.keys()].filter(j => text && boxes[j].kind !== "outside" && like(boxes[j].label.toLowerCase()));
+  const exact = named(label => label === text);
+  const some = exact.length ? exact : named(label => label.startsWith(text));
+  const around = some.map(j => (boxes[j].kind === "leaves" ? boxes[j].parent : j));
+  const alike = [...new Set(around)].reverse(); // the last token of a text has most before it
+  $("find").setAttribute("aria-invalid", String(!alike.length));
   if (!alike.length) return;
   showBoxes(levels.complete(levels.around(alike[(alike.indexOf(view.focus) + 1) % alike.length])));
 }

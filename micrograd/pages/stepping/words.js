@@ -41,6 +41,7 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
     const dot = label.length > 8 ? label.lastIndexOf(".") : 0; // a long name goes on in the next line
     if (dot > 0) lines.unshift(label.slice(dot));
     const isAround = boxes[item.box].kind === "outside";
+    const isLeaf = boxes[item.box].kind === "leaves";
     const rows = isAround ? 0 : computed({graph}, item).length ? 3 : 2;
     if (item.outputs.includes(graph.root)) lines.push(`= ${name(graph.root)}`);
     return {
@@ -50,6 +51,7 @@ export function describe({graph, kinds, boxes, name, paths, fixed}, item) {
       about: lines.filter(Boolean),
       rows,
       isAround,
+      isLeaf,
     };
   }
   const i = item.node;
