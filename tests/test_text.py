@@ -32,26 +32,6 @@ def line():
     return compiled(loss, [1.0, 2.0], [1.0, -1.0])
 
 
-def test_the_source_of_a_loss_is_its_mean_and_the_gradients():
-    assert (
-        line().scalar_source
-        == """\
-from numpy import maximum, mean, where
-
-
-def program(parameters, inputs):
-    [w, b] = parameters
-    [x, y] = inputs
-    v1 = 1.0 - y * (w * x + b)
-    v2 = y * -where(v1 > 0.0, 1.0, 0.0)
-    loss = mean(maximum(v1, 0.0)) + 0.1 * (w * w)
-    b_grad = mean(v2)
-    w_grad = 2.0 * (w * 0.1) + mean(x * v2)
-    return loss, [w_grad, b_grad]
-"""
-    )
-
-
 def test_the_source_of_a_list_is_the_results_alone():
     w1, w2, b = (Value(0.5, label=label) for label in ("w1", "w2", "b"))
 
@@ -67,8 +47,12 @@ from numpy import maximum
 def program(parameters, inputs):
     [w1, w2, b] = parameters
     [x_0, x_1] = inputs
-    neuron = maximum(w1 * x_0 + w2 * x_1 + b, 0.0)
-    return [neuron]
+    v1 = w1 * x_0
+    v2 = w2 * x_1
+    v3 = v1 + v2
+    v4 = v3 + b
+    v5 = maximum(v4, 0.0)
+    return [v5]
 """
     )
 
@@ -138,7 +122,7 @@ def test_labels_become_names_as_far_as_python_allows():
     known = dict(zip(labels, names, strict=True))
     assert len(set(names)) == len(labels)
     assert itemgetter("größe", "layers[0].w", "")(known) == ("größe", "layers_0_w", "p10")
-    assert not {"x", "mean", "exp", "inputs", "parameters", "inf", "take", "class"} & set(names)
+    assert not {"x", "mean", "exp", "inputs", "parameters", "inf", "class"} & set(names)
     for p, name in zip(parameters, names, strict=True):
         p.label = name
     x = np.array([0.5, -1.5])
@@ -149,7 +133,7 @@ def test_labels_become_names_as_far_as_python_allows():
 def test_arguments_and_parameters_have_the_names_of_the_user():
     rate = Value(0.5, label="rate")
     decay = compiled(lambda time: (-rate * time).exp(), [1.0])
-    for shown in ("[rate] = parameters", "[time] = inputs", "rate_grad"):
+    for shown in ("[rate] = parameters", "[time] = inputs"):
         assert shown in decay.scalar_source
 
 

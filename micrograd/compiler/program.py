@@ -197,10 +197,11 @@ class Program:
         schedule, n = self.schedule_for(not self.is_list), len(self.parameters)
         return matrix_source(schedule, [*self.names], n, name, is_mean=not self.is_list)
 
-    def scalar_source(self, name: str = "result", with_gradients: bool = True) -> str:
-        """The program as Python text, number by number; its result is called `name`."""
-        results = self._wanted[with_gradients]
-        first, gradients = (results[:1], results[1:-1]) if with_gradients else (results, None)
+    def scalar_source(self) -> str:
+        """The program as Python text, number by number."""
+        results, gradients = self._wanted[not self.is_list], None
+        if not self.is_list:
+            results, gradients = results[:1], results[1:-1]
         labels = {i: p.label for i, p in zip(self._places, self.parameters, strict=True)}
         inputs = list(itertools.chain(*self.names.values()))
-        return scalar_source(self.instructions, inputs, labels, first, gradients, name)
+        return scalar_source(self.instructions, inputs, labels, results, gradients)

@@ -2,48 +2,51 @@
 
 The scalar text is written from the instructions, before they are fused, so it checks all later
 passes. A variable holds one number, or a row with a number for each example; NumPy computes with
-both in the same way. A short expression that is used once is written where it is used.
+both in the same way.
 
     >>> from micrograd import Value
     >>> from micrograd.compiler.program import Program
-    >>> w, v, b = (Value(1.0, label=name) for name in "wvb")
-    >>> program = Program(lambda x: (w * x[0] + v * x[1] + b).tanh(), [(2,)], "numpy")
+    >>> w, b = Value(1.0, label="w"), Value(1.0, label="b")
+    >>> program = Program(lambda x: (w * x + b).tanh(), [()], "numpy")
     >>> print(program.scalar_source(), end="")
     from numpy import mean, tanh
     <BLANKLINE>
     <BLANKLINE>
     def program(parameters, inputs):
-        [w, v, b] = parameters
-        [x_0, x_1] = inputs
-        v1 = tanh(w * x_0 + v * x_1 + b)
-        v2 = v1 * v1
-        v3 = 1.0 - v2
-        result = mean(v1)
-        b_grad = 1.0 - mean(v2)
-        v_grad = mean(x_1 * v3)
-        w_grad = mean(x_0 * v3)
-        return result, [w_grad, v_grad, b_grad]
+        [w, b] = parameters
+        [x] = inputs
+        v1 = w * x
+        v2 = v1 + b
+        v3 = tanh(v2)
+        v4 = v3 * v3
+        v5 = 1.0 - v4
+        v6 = x * v5
+        v7 = mean(v3)
+        v8 = mean(v4)
+        v9 = 1.0 - v8
+        v10 = mean(v6)
+        return v7, [v10, v9]
 
 The text of matrices has a line for each group of the schedule. What is computed in every lane is a
 matrix with a row for each result and a column for each example; what is computed once is a number
 or a vector. It reads like the program that one would write by hand, forward and backward:
 
     >>> print(program.source(), end="")
-    from numpy import concatenate, ones, reshape, tanh, vstack
+    from numpy import array, ones, reshape, tanh, vstack
     <BLANKLINE>
     <BLANKLINE>
     def f(parameters, x):
         n = len(x)
         x = reshape(x, (n, -1)).T
         one = ones((1, n))
-        v1 = parameters.reshape(1, 3) @ vstack([x, one])
+        v1 = parameters.reshape(1, 2) @ vstack([x, one])
         v2 = tanh(v1)
         v3 = v2 * v2
         v4 = 1.0 - v3
-        v5 = (v4 @ x.T / n).ravel()
+        v5 = (v4 @ x.T / n).item()
         v6 = vstack([v2, v3]).mean(1)
         v7 = 1.0 - v6[1]
-        return v6[0], concatenate([v5, [v7]])
+        return v6[0], array([v5, v7])
 """
 
 from __future__ import annotations
@@ -59,84 +62,40 @@ from typing import Any
 import numpy as np
 
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
-from micrograd.compiler.simplify import Instructions, uses
+from micrograd.compiler.simplify import Instructions, needed
 from micrograd.core.naming import distinct
 
-Expression = tuple[str, int]  # a text and its rank: how tightly its outermost operation binds
-
-COMPARISON, SUM, PRODUCT, NEGATIVE, POWER, ATOM = range(6)
-RANKS = {
-    **dict.fromkeys(("<", "<=", ">", ">=", "=="), COMPARISON), **dict.fromkeys("+-", SUM),
-    **dict.fromkeys("*/", PRODUCT), "neg": NEGATIVE, "**": POWER,
-}  # fmt: skip
+INFIX = ("+", "-", "*", "/", "**", "<", "<=", ">", ">=")
 WIDTH = 100  # characters in a line
-SHORT = 50  # expressions of up to this many characters may be written inside others
 SPACE = "\N{NO-BREAK SPACE}"  # where a line must not be wrapped
 NUMPY = {
     *("arange", "array", "concatenate", "cos", "einsum", "exp", "inf", "log", "maximum", "mean"),
-    *("minimum", "nan", "ones", "reshape", "sin", "sqrt", "take_along_axis", "tanh", "vstack"),
-    *("where", "zeros"),
+    *("minimum", "nan", "ones", "reshape", "select", "sin", "sqrt", "take_along_axis", "tanh"),
+    *("vstack", "where", "zeros"),
 }
-OURS = {"sigmoid", "take"}  # functions of this file
-TAKEN = {*NUMPY, *OURS, "abs", "inputs", "n", "one", "parameters", "program", "zero"}
+TAKEN = {*NUMPY, "abs", "inputs", "n", "one", "parameters", "program", "range", "zero"}
 REDUCTIONS = {"sum": "sum", "largest": "max", "smallest": "min"}
 FEW = 4  # more parameters than these, if they are used together, get a name
 
 
-def sigmoid(x: Any) -> Any:
-    """The logistic function 1 / (1 + exp(-x)), without overflow.
+def expression(op: str, xs: Sequence[str]) -> str:
+    """The text of an operation on operands that need no brackets: names, calls, and numbers.
 
-    >>> sigmoid(np.array([0.0, -1000.0]))
-    array([0.5, 0. ])
+    >>> expression("where <", ["a", "b", "1.0", "c"]), expression("**", ["-2.0", "x"])
+    ('where(a < b, 1.0, c)', '(-2.0) ** x')
     """
-    e = np.exp(-np.abs(x))
-    return np.where(x < 0, e, 1.0)[()] / (1.0 + e)
-
-
-def take(table: Sequence[Any], index: Any) -> Any:
-    """`table[index]` in each example.
-
-    >>> take([np.array([5.0, 6.0]), 7.0], np.array([0.0, 1.0]))
-    array([5., 7.])
-    """
-    *rows, places = np.broadcast_arrays(*table, index)
-    return np.take_along_axis(np.stack(rows), places.astype(int)[None], 0)[0]
-
-
-# ---- Expressions, names and lines
-
-
-def simple(text: str) -> Expression:
-    """The expression for a variable, a call or a number."""
-    return text, NEGATIVE if text.startswith("-") else ATOM
-
-
-def operation(op: str, operands: Sequence[Expression]) -> Expression:
-    """The expression for an operation on these operands, with the brackets that it needs.
-
-    The right operand gets brackets if it binds as tightly as the operation itself: a + (b + c)
-    is rounded differently from a + b + c.
-
-    >>> operation("-", [("a", ATOM), ("b - c", SUM)]), operation("relu", [("a + b", SUM)])
-    (('a - (b - c)', 1), ('maximum(a + b, 0.0)', 5))
-    """
-    if op == "copy":
-        return operands[0]
+    x, *others = xs
+    if op in INFIX:
+        return f"({x}) {op} {xs[1]}" if x.startswith("-") else f"{x} {op} {xs[1]}"
+    if op == "is":
+        return f"{x} == {xs[1]}"
     if op.startswith("where "):  # a choice with its comparison
-        x, y, *sides = operands
-        return operation("where", [operation(op.removeprefix("where "), [x, y]), *sides])
-    op = "==" if op == "is" else op
-    rank = RANKS.get(op, ATOM)
-    if op not in RANKS:
-        texts = [text for text, _ in operands]
-        if op == "relu":
-            op, texts = "maximum", [*texts, "0.0"]
-        elif op == "take":
-            texts = [f"[{', '.join(texts[1:])}]", texts[0]]
-        return f"{op}({', '.join(texts)})", ATOM
-    least = {"neg": [ATOM], "**": [ATOM, NEGATIVE]}.get(op, [rank, rank + 1])
-    texts = [x if own >= low else f"({x})" for (x, own), low in zip(operands, least, strict=True)]
-    return f"-{texts[0]}" if op == "neg" else f"{texts[0]} {op} {texts[1]}", rank
+        return f"where({expression(op.removeprefix('where '), xs[:2])}, {', '.join(xs[2:])})"
+    if op == "take":
+        return f"select([{x} == i for i in range({len(others)})], [{', '.join(others)}])"
+    unary = {"copy": x, "neg": f"-{x}", "relu": f"maximum({x}, 0.0)"}
+    unary["sigmoid"] = f"exp(minimum({x}, 0.0)) / (1.0 + exp(-abs({x})))"  # does not overflow
+    return unary.get(op) or f"{op}({', '.join(xs)})"
 
 
 def identifiers(labels: Sequence[str], taken: Collection[str] = TAKEN) -> list[str]:
@@ -167,21 +126,13 @@ def assignment(name: str, text: str) -> str:
 
 
 def definition(name: str, arguments: Sequence[str], lines: Sequence[str]) -> str:
-    """The text of a function with these lines, after the imports that it needs."""
-    words = set(re.findall(r"(?<!\.)\b\w+", "\n".join(lines)))
-    imports = [
-        f"from {module} import {', '.join(sorted(words & known))}"
-        for module, known in ((__name__, OURS), ("numpy", NUMPY))
-        if words & known
-    ]
-    head = [*imports, "", ""] if imports else []
+    """The text of a function with these lines, after the import that it needs."""
+    words = NUMPY.intersection(re.findall(r"(?<!\.)\b\w+", "\n".join(lines)))
+    head = [f"from numpy import {', '.join(sorted(words))}", "", ""] if words else []
     layout: Any = {"initial_indent": " " * 4, "subsequent_indent": " " * 8}
     layout |= {"break_long_words": False, "break_on_hyphens": False}
     filled = [textwrap.fill(line, WIDTH, **layout).replace(SPACE, " ") for line in lines]
     return "\n".join([*head, f"def {name}({', '.join(arguments)}):", *filled, ""])
-
-
-# ---- Number by number
 
 
 def scalar_source(
@@ -190,9 +141,8 @@ def scalar_source(
     parameters: Mapping[int, str],
     results: Sequence[int],
     gradients: Sequence[int] | None = None,
-    name: str = "result",
 ) -> str:
-    """The text of a function of the parameters and of the inputs, number by number.
+    """The text of a function of the parameters and of the inputs, with a line for each number.
 
     The function returns a list of the results. If `gradients` are given, it returns the mean of the
     result and a list of its gradients.
@@ -203,43 +153,23 @@ def scalar_source(
         parameters: maps the place of each parameter to its label, or to ''.
         results: the places of the results; with gradients, the place of one mean result.
         gradients: the places of the mean gradients, one for each parameter.
-        name: a name for the result; ignored if it is not an identifier.
     """
-    labels = [label or f"p{i}" for i, label in enumerate(parameters.values())]
-    names = identifiers([*inputs, *labels])
-    n = len(inputs)
-    known = dict(zip([*range(n), *parameters], map(simple, names), strict=True))
-    name = name if name.isidentifier() else "result"
-    wanted = [name] if len(results) == 1 else [f"{name}_{i}" for i in range(len(results))]
-    wanted += [] if gradients is None else [f"{p}_grad" for p in names[n:]]
-    wanted = identifiers(wanted, {*TAKEN, *names})
-    name_of = dict(zip([*results, *(gradients or ())], wanted, strict=True))
+    names = identifiers([*inputs, *(x or f"p{i}" for i, x in enumerate(parameters.values()))])
+    n, variables = len(inputs), numbered("v", names)
+    known = dict(zip([*range(n), *parameters], names, strict=True))
     lines = [assignment(f"[{', '.join(names[n:])}]", "parameters")] if parameters else []
     lines += [assignment(f"[{', '.join(names[:n])}]", "inputs")] if inputs else []
-    variables = numbered("v", {*names, *wanted})
-    for place, count in enumerate(uses(steps.operands, [*results, *(gradients or ())])):
-        if not count or place in known:
-            continue
-        op, operands = steps.ops[place], steps.operands[place]
-        if operands:
-            found = operation(op, [known[i] for i in operands])
-        else:
-            found = simple(repr(float(steps.numbers[place])))
-        is_short = not operands or (count == 1 and len(found[0]) <= SHORT)
-        if not is_short or place in name_of:
-            variable = name_of.get(place) or next(variables)
-            lines.append(assignment(variable, found[0]))
-            found = simple(variable)
-        known[place] = found
-    returned = f"[{', '.join(known[i][0] for i in results)}]"
+    for place in needed(steps, [*results, *(gradients or ())]):
+        op, operands, number = steps[place]
+        if op == "constant":
+            known[place] = repr(float(number))
+        elif place not in known:
+            known[place] = next(variables)
+            lines.append(assignment(known[place], expression(op, [known[i] for i in operands])))
+    returned = f"[{', '.join(known[i] for i in results)}]"
     if gradients is not None:
-        listed = ", ".join(known[i][0] for i in gradients)
-        returned = f"{known[results[0]][0]},{SPACE}[{listed}]"
-    lines.append(f"return{SPACE}{returned}")
-    return definition("program", ["parameters", "inputs"], lines)
-
-
-# ---- Matrices
+        returned = f"{known[results[0]]},{SPACE}[{', '.join(known[i] for i in gradients)}]"
+    return definition("program", ["parameters", "inputs"], [*lines, f"return{SPACE}{returned}"])
 
 
 def matrix_source(
@@ -379,8 +309,7 @@ class _Writer:
 
     def elementwise(self, group: Group) -> str:
         in_lanes, slots = group.result
-        operands = [simple(self.operand(block, in_lanes)) for block in group.operands]
-        text, _ = operation(group.op, operands)
+        text = expression(group.op, [self.operand(block, in_lanes) for block in group.operands])
         if in_lanes and not any(block.lanes for block in group.operands):
             text = f"({text}) * one"
         if len(slots) > 1 and all(np.ptp(block.slots) == 0 for block in group.operands):
