@@ -267,13 +267,13 @@ def test_a_compiled_function_inside_another_one():
 def test_the_executor_is_chosen_or_given():
     w = Value(2.0)
     default = compile(lambda x: w * x)
-    assert (default.executor, bool(default.reason)) in (("llvm", False), ("numpy", True))
+    assert default.executor in ("llvm", "numpy")
 
     @compile(executor="numpy")
     def loss(x):
         return w * x
 
-    assert (loss.executor, loss.reason, loss([1.0, 2.0]).data) == ("numpy", "", 3.0)
+    assert (loss.executor, loss([1.0, 2.0]).data) == ("numpy", 3.0)
     with pytest.raises(ValueError, match=r"executor 'fortran' is not one of .*numpy"):
         compile(lambda x: x, executor="fortran")
 

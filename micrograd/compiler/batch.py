@@ -21,6 +21,7 @@ class Batch:
         n: the number of examples.
         data: the mean of the result over the examples; a list of means if the function returns a
             list.
+        lanes: the result for each example: shape (n,), or (n, k) if the function returns k results.
 
     >>> from micrograd import Value, compile
     >>> w = Value(2.0)
@@ -39,20 +40,11 @@ class Batch:
         self,
         n: int,
         data: Any,
-        lanes: Array | Callable[[], Array],
+        lanes: Array,
         gradients_of: Callable[[int], tuple[Row, Array]],
     ) -> None:
-        self.n = n
-        self.data = data
-        self._lanes = lanes
+        self.n, self.data, self.lanes = n, data, lanes
         self._gradients_of = gradients_of  # takes the index of a result: 0 if there is only one
-
-    @property
-    def lanes(self) -> Array:
-        """The result for each example: shape (n,), or (n, k) if the function returns k results."""
-        if callable(self._lanes):
-            self._lanes = self._lanes()
-        return self._lanes
 
     @np.errstate(all="ignore")
     def backward(self, gradient: float = 1.0) -> None:

@@ -39,7 +39,7 @@ from micrograd.compiler.guard import Guard
 from micrograd.compiler.parameters import Row, is_recording
 from micrograd.compiler.profile import Profile, profile
 from micrograd.compiler.program import DTYPES, Program, Shapes
-from micrograd.compiler.record import ATTEMPTS, Shape
+from micrograd.compiler.record import Shape
 from micrograd.compiler.run_llvm import why_not
 from micrograd.compiler.schedule import Group
 from micrograd.compiler.simplify import Instructions
@@ -223,13 +223,8 @@ class Compiled:
     def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         if program.is_list or not program.has_gradients or (open_blocks and is_paused()):
             return self._without_gradients(program, arrays, n)
-        parameters = program.row.data
-        mean, gradients, lanes = program.with_gradients(parameters, arrays, n)
-        found: Any = lanes
-        if lanes is None:  # only the mean was computed: lanes are computed on demand
-            given = parameters.copy(), [a.copy() for a in arrays], n
-            found = lambda: program.results(*given)[0]  # noqa: E731
-        return Batch(n, mean, found, lambda _: (program.row, gradients))
+        mean, gradients, lanes = program.with_gradients(program.row.data, arrays, n)
+        return Batch(n, mean, lanes, lambda _: (program.row, gradients))
 
     def _by_position(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         bound = inspect.signature(self.function).bind(*arguments, **named)
@@ -308,18 +303,10 @@ class Compiled:
             return forward.by_result[output]
 
     def _recorded(self, shapes: Shapes, output: int, known: Sequence[Value]) -> Program:
-        numbers = Guard(self.function).numbers
         try:
-            for _ in range(ATTEMPTS):
-                program = Program(self.function, shapes, self.executor, output, known)
-                self._cache.guard = Guard(self.function)
-                if self._cache.guard.numbers == numbers:
-                    return program
-                numbers = self._cache.guard.numbers
-            raise ValueError(
-                "on every call the function changes a number that it reads: change it outside, "
-                "and pass it as an argument"
-            )
+            program = Program(self.function, shapes, self.executor, output, known)
+            self._cache.guard = Guard(self.function)
+            return program
         except Exception as error:
             given = ", ".join(map(_described, shapes))
             error.add_note(
@@ -328,26 +315,18 @@ class Compiled:
             )
             raise
 
-    def _chosen(self) -> tuple[str, str]:
-        # The executor is chosen when it is first needed, because the choice may import llvmlite.
-        if self._cache.executor is None:
-            reason = why_not() if self._asked_for in ("", "llvm") else ""
-            if self._asked_for in DTYPES and find_spec("jax") is None:
-                reason = "JAX is not installed: pip install jax"
-            if reason and self._asked_for:
-                raise ValueError(reason)
-            self._cache.executor = self._asked_for or ("numpy" if reason else "llvm"), reason
-        return self._cache.executor
-
     @property
     def executor(self) -> str:
         """The executor of the programs: 'llvm', 'numpy', 'jax' or 'jax-float32'."""
-        return self._chosen()[0]
-
-    @property
-    def reason(self) -> str:
-        """Why 'llvm' was not chosen; empty if it was, or if another executor was requested."""
-        return self._chosen()[1]
+        asked = self._asked_for
+        if not self._cache.executor:  # not chosen earlier, because this may import llvmlite
+            reason = why_not() if asked in ("", "llvm") else ""
+            if asked in DTYPES and find_spec("jax") is None:
+                reason = "JAX is not installed: pip install jax"
+            if reason and asked:
+                raise ValueError(reason)
+            self._cache.executor = asked or ("numpy" if reason else "llvm")
+        return self._cache.executor
 
     def jax(self, *shapes: Shape) -> Callable[..., Any]:
         """The program as a pure function for JAX: (parameters, *arguments) -> (mean, gradients).
@@ -466,7 +445,7 @@ class _Cache:
         guard: notices when the programs are out of date; None until something is compiled.
         programs: maps the shapes of the arguments to a program.
         calls: maps the shapes and types of a call's arrays to (program, number of examples).
-        executor: its name, and why it is not 'llvm'; None until it is chosen.
+        executor: its name; empty until it is chosen.
         times: the times of the latest compilations, in seconds.
     """
 
@@ -475,7 +454,7 @@ class _Cache:
         self.clear()
 
     def clear(self) -> None:
-        self.executor: tuple[str, str] | None = None
+        self.executor = ""
         self.guard: Guard | None = None
         self.programs: dict[Shapes, Program] = {}
         self.calls: dict[Any, tuple[Program, int]] = {}
@@ -511,9 +490,10 @@ def compile(*function: Any, executor: str = "") -> Any:
     filled later, attributes added to a Value later, functions and classes of installed packages,
     and entries written into `vars(module)` directly.
 
-    `clear()` forces a new recording. It is also needed if a number is replaced by an equal one (0.0
-    by -0.0, or 1 by 1.0 or True). Pass large arrays as arguments: a global array is compared in
-    each call.
+    The function runs only while it is recorded: what it changes outside, such as a counter of its
+    calls, it changes only then. `clear()` forces a new recording. It is also needed if a number is
+    replaced by an equal one (0.0 by -0.0, or 1 by 1.0 or True). Pass large arrays as arguments: a
+    global array is compared in each call.
 
     Args:
         function: takes numbers, or lists of numbers, and returns a Value or a list of Values. It

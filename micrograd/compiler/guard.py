@@ -14,14 +14,12 @@ reads now with what it read then; if something differs, the function is recorded
     False
 
 One walk finds what to compare, by reading code without running it: bytecode contains the names of
-the globals and attributes that it loads. The walk starts from one function: its globals, its
+the globals and attributes that it loads. The walk starts from the function: its globals, its
 closure and its defaults. From there it follows items of containers, elements of arrays, and
-attributes whose names are loaded by any function found so far. Each new function is searched in the
-same way, until nothing new turns up.
+attributes whose names are loaded by any function found so far, until nothing new turns up.
 
-The comparison must be fast, because it runs before every call. Most of it is a single == between
-two lists of dicts and lists, which Python evaluates in C. nn.Module counts assignments to
-attributes; while the count stays the same, modules need not be compared.
+The comparison runs before every call, so most of it is done by a few == of lists, in C. nn.Module
+counts assignments to attributes; while the count stays the same, modules need not be compared.
 
 Of 27 changes such as a user makes, the next call gives the right result after 25; environment
 variables and files are not noticed. torch.compile notices 25, too; jax.jit and equinox's filter_jit
@@ -36,7 +34,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Sequence
-from operator import attrgetter, call, is_, itemgetter
+from operator import attrgetter, call, itemgetter
 from types import (
     CodeType,
     FunctionType,
@@ -89,11 +87,14 @@ CREATION = {"__new__", "__init__", "__post_init__"}
 # Methods of nn.Module that go through all attributes.
 GO_THROUGH_ALL = {"parameters", "named_parameters", "named_modules", "state_dict", "zero_grad"}
 
-STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-THIS_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+NOT_EDITED = tuple(  # folders: the standard library, this package
+    os.path.dirname(os.path.abspath(file)) + os.sep
+    for file in (os.__file__, sys.modules["micrograd"].__file__ or "")
+)
 RESULT = object()  # replaces results of operations in comparisons: each run creates new ones
 CODE, DEFAULTS = attrgetter("__code__"), attrgetter("__defaults__", "__kwdefaults__")
 CONTENTS = attrgetter("cell_contents", "cell_contents")  # a tuple, as other reads return
+Read = tuple[Callable[[Any], Any], Any]  # a function and its argument
 
 
 class Guard:
@@ -106,99 +107,38 @@ class Guard:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         walk = _Walk(function)
-        self.values = walk.values
-        self.reads_optimizer = any(part.before for part in walk.of_optimizers)
-        self._parts, self._modules, self._edits = walk.parts, walk.of_modules, Module.edits
-        self._functions, self._codes = walk.functions, [*map(CODE, walk.functions)]
-        self._reads = [read for read, _ in walk.reads]
-        self._things = [thing for _, thing in walk.reads]
-        found = [read(thing) for read, thing in walk.reads]
-        self._expected = [x if _equality_tells(x) else _Identical(x) for x in found]
-        self._collect()
-
-    def _collect(self) -> None:
-        # Comparing two lists checks many parts at once; others, with an array, say, go one by one.
-        self._alone = [part for part in self._parts if part.copy is None]
-        together = [part for part in self._parts if part.copy is not None]
-        self._holders = [part.holder for part in together]
-        self._copies = [part.copy for part in together]
-
-    @property
-    def numbers(self) -> list[Any]:
-        """The plain numbers that the function reads from variables and attributes."""
-        found = [x.things if isinstance(x, _Identical) else x for x in self._expected]
-        found = [things for things in found if isinstance(things, tuple)]
-        parts = (*self._parts, *self._modules)
-        found += [part.before for part in parts if part.names is not None]
-        return [x for things in found for x in things if isinstance(x, (int, float, complex))]
+        self.values, self.reads_optimizer = walk.values, walk.reads_optimizer
+        self._containers = walk.containers
+        self._copies = [container.copy() for container in walk.containers]
+        self._reads, self._of_modules = _Results(walk.reads), _Results(walk.of_modules)
+        self._edits = Module.edits
 
     def holds(self) -> bool:
         """Whether everything that the function reads is unchanged."""
         try:
-            if [*map(CODE, self._functions)] != self._codes:
-                return False
-            if [*map(call, self._reads, self._things)] != self._expected:
+            if self._containers != self._copies or not self._reads.hold():
                 return False
             if self._edits != Module.edits:
                 edits = Module.edits
-                if not all(map(_Part.holds, self._modules)):
+                if not self._of_modules.hold():
                     return False
                 self._edits = edits
-            if self._holders != self._copies:  # something changed that may not count
-                if not all(map(_Part.holds, self._parts)):
-                    return False
-                self._collect()
-                return True
-            return all(map(_Part.holds, self._alone))
+            return True
         except Exception:  # a name has been deleted, or a number has become an array
             return False
 
 
-class _Part:
-    """A container, or the attributes of an object or a class.
+class _Results:
+    # The results of reads, which must not change.
 
-    Attributes:
-        holder: the container, or the dict of the attributes.
-        names: the names of the attributes that count; None for the items of a container.
-        before: the items, or the attributes that count, each after its name.
-        copy: a copy of the holder, if == with the copy detects every change; else None.
-    """
+    def __init__(self, reads: Sequence[Read]) -> None:
+        self.functions = [function for function, _ in reads]
+        self.things = [thing for _, thing in reads]
+        found = [function(thing) for function, thing in reads]
+        self.expected = [x if _equality_tells(x) else _Identical(x) for x in found]
 
-    def __init__(self, holder: Any, names: Container[str] | None = None) -> None:
-        self.holder, self.names = holder, names
-        self.remember()
-
-    def remember(self) -> None:
-        self.before = self.items()
-        self.copy = self.holder.copy() if _equality_tells(self.holder) else None
-        every = _elements_of(self.holder)  # must not keep a graph alive
-        self._every = [] if any(isinstance(x, Value) and x._prev for x in every) else every
-
-    def items(self) -> tuple[Any, ...]:
-        found: Iterable[Any] = _elements_of(self.holder)
-        if self.names is not None:
-            loaded = [name for name in self.holder if name in self.names]
-            found = [*loaded, *(self.holder[name] for name in loaded)]
-        return tuple([RESULT if isinstance(x, Value) and x._prev else x for x in found])
-
-    def holds(self) -> bool:
-        """Whether what counts is unchanged; other attributes may have changed."""
-        now = _elements_of(self.holder)
-        if len(now) == len(self._every) and all(map(is_, now, self._every)):  # the usual case
-            return True
-        if not _are_same(self.items(), self.before):
-            return False
-        self.remember()
-        return True
-
-
-class _InClass:
-    # Contains the names in a class that count, given those that code loads.
-    def __init__(self, names: set[str], creates: bool) -> None:
-        self.names, self.left_out = names, SHOWING if creates else SHOWING | CREATION
-
-    def __contains__(self, name: Any) -> bool:
-        return name in self.names or (name.startswith("__") and name not in self.left_out)
+    def hold(self) -> bool:
+        return [*map(call, self.functions, self.things)] == self.expected
 
 
 class _Walk:
@@ -206,19 +146,18 @@ class _Walk:
 
     Attributes:
         values: Values that are leaves.
-        parts: the containers and objects that may change.
-        of_modules, of_optimizers: the parts that are attributes of these.
-        functions: the functions, whose code must not change.
-        reads: pairs of a function and its argument; the results must not change.
+        containers: what may get other items, and == tells.
+        reads, of_modules: functions and their arguments, whose results must not change. Those of
+            modules need not be compared unless an attribute of some module is set.
+        reads_optimizer: whether an attribute of an optimizer is among the reads.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.values: list[Value] = []
-        self.parts: list[_Part] = []
-        self.of_modules: list[_Part] = []
-        self.of_optimizers: list[_Part] = []
-        self.functions: list[FunctionType] = []
-        self.reads: list[tuple[Callable[[Any], Any], Any]] = []
+        self.containers: list[Any] = []
+        self.reads: list[Read] = []
+        self.of_modules: list[Read] = []
+        self.reads_optimizer = False
         self._names: set[str] = set()  # attribute names that code loads
         self._namespaces: dict[int, tuple[Any, set[str]]] = {}  # of functions; the names they load
         self._python_modules: list[ModuleType] = []
@@ -268,8 +207,7 @@ class _Walk:
         self._waiting += [cell.cell_contents for cell in cells]
         if _is_installed(function.__code__.co_filename):  # perhaps a decorator: it calls user code
             return
-        self.functions.append(function)
-        self.reads += [(CONTENTS, cell) for cell in cells]
+        self.reads += [(CODE, function), *((CONTENTS, cell) for cell in cells)]
         self._objects += [function] if vars(function) else []
         if any(defaults := DEFAULTS(function)):
             self.reads.append((DEFAULTS, function))
@@ -280,7 +218,8 @@ class _Walk:
     def _visit_object(self, thing: Any) -> None:
         if isinstance(thing, CONTAINERS):
             self._waiting += _elements_of(thing)
-            self.parts += [] if isinstance(thing, (tuple, frozenset)) else [_Part(thing)]
+            if not isinstance(thing, (tuple, frozenset)):
+                self._watch(thing, self.reads)
         self._waiting += [getattr(thing, part, None) for part in PARTS.get(type(thing), ())]
         self._waiting.append(_namespace_of(thing).get("__wrapped__"))  # of a compiled function
         if not isinstance(thing, MethodType):  # a new object on each access
@@ -301,9 +240,17 @@ class _Walk:
             self._waiting += [namespace[name] for name in namespace if name in names]
             self._waiting += [getattr(thing, name) for name in self._slots(thing)]
         for kind, creates in self._classes.items():
+            left_out = SHOWING if creates else SHOWING | CREATION
             for base in _bases_of(kind):
-                names = _InClass(self._names, creates)
-                self._waiting += [vars(base)[name] for name in vars(base) if name in names]
+                for name, thing in vars(base).items():
+                    if name in self._names or (name.startswith("__") and name not in left_out):
+                        self._waiting.append(thing)
+
+    def _watch(self, container: Any, reads: list[Read]) -> None:
+        if _equality_tells(container) and reads is self.reads:
+            self.containers.append(container)
+        else:
+            reads.append((_items, container))
 
     def _names_in(self, thing: Any) -> Container[str]:
         is_whole = isinstance(thing, Module) and not GO_THROUGH_ALL.isdisjoint(self._names)
@@ -318,24 +265,31 @@ class _Walk:
     def _remember(self) -> None:
         # All names are known now, so what counts can be compared later.
         for namespace, names in self._namespaces.values():
-            if present := [name for name in names if name in namespace]:
-                self.reads.append((itemgetter(*present, present[0]), namespace))  # a tuple
-            if absent := names.difference(present):  # usually built-in functions
-                self.reads.append((namespace.keys().isdisjoint, absent))
+            self._watch_names(namespace, names, self.reads)
         for thing in self._objects:
             if slots := self._slots(thing):
                 self.reads.append((attrgetter(*slots, slots[0]), thing))
             if (namespace := _namespace_of(thing)) is NO_ATTRIBUTES:
                 continue
-            part = _Part(namespace, self._names_in(thing))
             setter: Any = type(thing).__setattr__
-            is_counted = setter is Module.__setattr__
-            (self.of_modules if is_counted else self.parts).append(part)
-            if isinstance(thing, Optimizer):
-                self.of_optimizers.append(part)
-        for kind, creates in self._classes.items():
-            loaded = _InClass(self._names, creates)
-            self.parts += [_Part(vars(b), loaded) for b in _bases_of(kind) if not _is_library(b)]
+            reads = self.of_modules if setter is Module.__setattr__ else self.reads
+            if (names := self._names_in(thing)) is namespace:
+                self._watch(namespace, reads)
+            else:
+                are_read = self._watch_names(namespace, names, reads)
+                self.reads_optimizer |= are_read and isinstance(thing, Optimizer)
+        for base in {base for kind in self._classes for base in _bases_of(kind)}:
+            if not _is_library(base):
+                self._watch(vars(base), self.reads)
+
+    def _watch_names(self, namespace: Any, names: Any, reads: list[Read]) -> bool:
+        # Returns whether some of the names are there; the others must not appear.
+        present = [n for n in namespace if n in names]
+        if counted := [n for n in present if not _is_result(namespace[n])]:
+            reads.append((itemgetter(*counted, counted[0]), namespace))  # a tuple
+        if absent := names.difference(present):  # usually built-in functions
+            reads.append((namespace.keys().isdisjoint, absent))
+        return bool(present)
 
 
 class _Identical:
@@ -345,15 +299,9 @@ class _Identical:
         self.things = things
 
     def __eq__(self, others: Any) -> bool:
-        return _are_same(self.things, others)
+        return len(self.things) == len(others) and all(map(_is_same, self.things, others))
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
-    if len(some) != len(others):
-        return False
-    return all(map(is_, some, others)) or all(map(_is_same, some, others))
 
 
 def _is_same(a: Any, b: Any) -> bool:
@@ -369,7 +317,16 @@ def _equality_tells(thing: Any) -> bool:
     kinds: Any = set(map(type, items))
     if any(kind.__eq__ not in (object.__eq__, tuple.__eq__) for kind in kinds - EQUAL_IF_PARTS_ARE):
         return False
-    return not any(isinstance(x, Value) and x._prev for x in items)
+    return not any(map(_is_result, items))
+
+
+def _is_result(x: Any) -> bool:
+    return isinstance(x, Value) and bool(x._prev)
+
+
+def _items(container: Any) -> tuple[Any, ...]:
+    # Results of operations do not count: each run creates new ones.
+    return tuple([RESULT if _is_result(x) else x for x in _elements_of(container)])
 
 
 @functools.lru_cache(maxsize=1000)
@@ -435,8 +392,7 @@ def _content(array: Any) -> tuple[Any, ...]:
 
 def _is_installed(file: str | None) -> bool:
     # Whether users do not edit this file: it belongs to Python, to this package, or to a library.
-    known = (STANDARD_LIBRARY, THIS_PACKAGE)
-    return not file or file.startswith(known) or "-packages" + os.sep in file
+    return not file or file.startswith(NOT_EDITED) or "-packages" + os.sep in file
 
 
 def _is_library(kind: type) -> bool:

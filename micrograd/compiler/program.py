@@ -146,12 +146,13 @@ class Program:
 
     def with_gradients(
         self, parameters: Array, arguments: Sequence[Array], n: int
-    ) -> tuple[float, Array, Array | None]:
-        """The mean, its gradients, and the result for each example if it is computed, else None."""
+    ) -> tuple[float, Array, Array]:
+        """The mean, its gradients, and the result for each example."""
         executor = self._executors.get(True) or self.executor_for(with_gradients=True)
         found, rows = executor(parameters, arguments, n)
         gradients = found[1 : 1 + len(self.parameters)]
-        return found.item(0), gradients, rows[0] if len(rows) else None
+        mean = found.item(0)  # a result that is uniform is its own mean
+        return mean, gradients, rows[0] if len(rows) else np.full(n, mean)
 
     @_collector_at_rest()
     def executor_for(self, with_gradients: bool) -> Any:
