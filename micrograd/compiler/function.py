@@ -205,7 +205,7 @@ class Compiled:
         if known is not None:  # arrays like those of an earlier call need no checks
             return known[0], arguments, known[1]
         try:
-            arrays = [_as_array(i, a) for i, a in enumerate(arguments)]
+            arrays = [as_array(i, a) for i, a in enumerate(arguments)]
         except (TypeError, ValueError):
             if any(map(_has_values, arguments)):
                 return None
@@ -528,7 +528,7 @@ def _has_values(x: Any) -> bool:
     return isinstance(x, (Value, Traced))
 
 
-def _as_array(i: int, x: Any) -> Array:
+def as_array(i: int, x: Any) -> Array:
     if np.ma.is_masked(x):
         raise TypeError(f"argument {i} has masked numbers: leave out those examples")
     try:
