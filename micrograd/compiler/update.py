@@ -280,7 +280,7 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     Raises:
         ValueError: the optimizer has none of the parameters of the program.
     """
-    if isinstance(optimizer, Optimizer) and program.ids.isdisjoint(map(id, optimizer.parameters)):
+    if isinstance(optimizer, Optimizer) and {*program.parameters}.isdisjoint(optimizer.parameters):
         raise optimizer._has_other_parameters()
     is_ours = type(optimizer) in (SGD, Adam, AdamW)
     # Users may replace a method of the object or of its class, say to clip gradients.
