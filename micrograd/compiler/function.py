@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 EXECUTORS = ("llvm", "numpy", *DTYPES)
 SYNONYMS = {"numba": "llvm"}  # of earlier versions
 MOST = 100  # programs of a function that are kept
+NOTHING = Guard(len)  # of a function that reads nothing, before something is compiled
 OFTEN, SOON = 20, 60.0  # warn after OFTEN compilations in less than SOON seconds
 
 __all__ = ["Batch", "Compiled", "compile"]
@@ -132,13 +133,9 @@ class Compiled:
     def step(self, optimizer: Any, *arguments: Any) -> float:
         """One training step: updates the parameters, and returns the mean before the update.
 
-            optimizer.zero_grad()
-            batch = loss(X, y)
-            batch.backward()
-            optimizer.step()
-
-        does the same in four calls; here the executor gets a single one, if the optimizer is one of
-        this package's. Gradients are those of this step.
+        It does the same as `optimizer.zero_grad()`, a call, `backward()` and `optimizer.step()`, in
+        one call of the executor if the optimizer is one of this package's. Gradients are those of
+        this step.
 
         >>> from micrograd.optim import SGD
         >>> w = Value(3.0)
@@ -150,14 +147,14 @@ class Compiled:
         """
         check_optimizer("step", optimizer)
         means: list[float] = []
-        if not self.in_one_call(optimizer, arguments, 1, None, (), means):
-            optimizer.zero_grad()
-            batch = self(*arguments)
-            batch.backward()
-            check_loss(batch.data)
-            optimizer.step()
-            means.append(batch.data)
-        return means[0]
+        if self.in_one_call(optimizer, arguments, 1, None, (), means):
+            return means[0]
+        optimizer.zero_grad()
+        batch = self(*arguments)
+        batch.backward()
+        check_loss(batch.data)
+        optimizer.step()
+        return float(batch.data)
 
     def in_one_call(
         self,
@@ -172,12 +169,12 @@ class Compiled:
         prepared = self._prepared(arguments)
         if prepared is None or (open_blocks and is_paused()):
             return False
-        if count > 1 and self._cache.guard and self._cache.guard.reads_optimizer:
+        if count > 1 and self._cache.guard.reads_optimizer:
             return False  # each step changes what the next one reads
         program, arrays, n = prepared
         with one_at_a_time:  # no parameter moves to another storage meanwhile
             training = program.training
-            if training is None or not training.is_for(optimizer):
+            if not (training and training.is_for(optimizer)):
                 training = program.training = training_of(program, optimizer)
             size = n if order is None else order.shape[1]
             if training is None or size > training.largest:
@@ -217,7 +214,7 @@ class Compiled:
         return program, arrays, n
 
     def _discard_what_is_out_of_date(self) -> None:
-        if self._cache.guard is not None and not self._cache.guard.holds():
+        if not self._cache.guard.holds():
             self._cache.clear()
 
     def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
@@ -259,16 +256,15 @@ class Compiled:
 
     def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes, compiled on first use."""
-        programs = self._cache.programs
         with one_at_a_time:
+            programs = self._cache.programs
             if shapes not in programs:
                 if len(programs) == MOST:
                     self._cache.clear()
+                    programs = self._cache.programs
                 known = self._latest.parameters if programs else ()
-                program = self._recorded(shapes, 0, known)
-                self._cache.programs[shapes] = program
+                programs[shapes] = self._recorded(shapes, 0, known)
                 self._warn_if_often()
-                return program
             return programs[shapes]
 
     def _warn_if_often(self) -> None:
@@ -289,18 +285,15 @@ class Compiled:
         # Each result after the first has its own program, compiled when backward() needs it.
         cache = self._cache
         with one_at_a_time:
-            is_latest = cache.programs.get(forward.shapes) is forward
-            if not (is_latest and cache.guard and cache.guard.holds()):
+            if cache.programs.get(forward.shapes) is not forward or not cache.guard.holds():
                 raise RuntimeError(
                     "something that the function reads has changed since this batch was computed: "
                     "call the function again"
                 )
-            if not output:
-                return forward
-            if output not in forward.by_result:
+            if output and output not in forward.by_result:
                 found = self._recorded(forward.shapes, output, forward.parameters)
                 forward.by_result[output] = found
-            return forward.by_result[output]
+            return forward.by_result[output] if output else forward
 
     def _recorded(self, shapes: Shapes, output: int, known: Sequence[Value]) -> Program:
         try:
@@ -338,10 +331,8 @@ class Compiled:
             weights = jnp.array([p.data for p in gradients_of.parameters])
             mean, gradients = jax.jit(gradients_of)(weights, X, y)
 
-        It computes in the dtype of the parameters. JAX makes arrays of float64 only after
-        `jax.config.update("jax_enable_x64", True)`, or inside `with jax.enable_x64(True):`. An
-        invalid index gives NaN. Everything except the parameters and arguments is fixed: after a
-        change of the model, call this method again.
+        It computes in the dtype of the parameters, and an invalid index gives NaN. Everything
+        except the parameters and arguments is fixed: after a change of the model, call this again.
 
         Args:
             shapes: the shape of each argument, for one example: () for a number, (d,) for a list.
@@ -442,7 +433,7 @@ class _Cache:
     """The compiled programs of a function, kept for later calls.
 
     Attributes:
-        guard: notices when the programs are out of date; None until something is compiled.
+        guard: notices when the programs are out of date.
         programs: maps the shapes of the arguments to a program.
         calls: maps the shapes and types of a call's arrays to (program, number of examples).
         executor: its name; empty until it is chosen.
@@ -455,7 +446,7 @@ class _Cache:
 
     def clear(self) -> None:
         self.executor = ""
-        self.guard: Guard | None = None
+        self.guard = NOTHING
         self.programs: dict[Shapes, Program] = {}
         self.calls: dict[Any, tuple[Program, int]] = {}
 

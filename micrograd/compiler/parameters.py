@@ -1,12 +1,11 @@
 """Parameters that share storage, while `p.data` and `p.grad` work as before.
 
-A compiled step reads all parameters from one array, and an optimizer updates them there. Users read
-and set `p.data` one by one, at any time. Copying the numbers back and forth at each step would take
-longer than the step itself. So the numbers of the parameters are moved into the arrays of a
-`Storage`, and `data` and `grad` read and write these arrays. The Value itself stays the same
-object, in the model, in the optimizer and in every graph. Only its class changes, so that it looks
-up its numbers in the arrays; while a function is recorded, the recording thread sees traced numbers
-in their place.
+A compiled step reads all parameters from one array, and an optimizer updates them there, while
+users read and set `p.data` one by one, at any time. Copying the numbers at each step would take
+longer than the step itself. So they are moved into the arrays of a `Storage`. The Value itself
+stays the same object, in the model, in the optimizer and in every graph. Only its class changes, so
+that `data` and `grad` read and write the arrays; while a function is recorded, the recording thread
+sees traced numbers in their place.
 
     >>> a, b = Value(1.0, label="a"), Value(2.0)
     >>> row = shared_row([a, b])
@@ -63,17 +62,13 @@ class Storage:
         self.is_outdated = False
         self._values = [weakref.ref(p) for p in values]
         with one_at_a_time:
-            for p in values:  # errors come before any change
-                _as_float(p, p.data)
-                _as_float(p, p.grad, "grad")
-                _redirected(class_of(p))
-            for p in values:
-                if (old := _storage_of(p)) is not None:
+            kinds = [_redirected(class_of(p)) for p in values]  # errors come before any change
+            self.data: Array = np.array([_as_float(p, p.data) for p in values], float)
+            self.grad: Array = np.array([_as_float(p, p.grad, "grad") for p in values], float)
+            for index, (p, kind) in enumerate(zip(values, kinds, strict=True)):
+                if old := _storage_of(p):
                     old.is_outdated = True
-                p.__class__ = _redirected(class_of(p))
-            self.data: Array = np.array([p.data for p in values], float)
-            self.grad: Array = np.array([p.grad for p in values], float)
-            for index, p in enumerate(values):
+                p.__class__ = kind
                 data_slot.__set__(p, _Place((self, index)))
 
     def alive(self) -> list[Value]:
@@ -194,11 +189,10 @@ def shared_row(parameters: Sequence[Value]) -> Row:
     >>> second.data, first.is_current, second.is_current
     (array([2., 3.]), False, True)
     """
-    storages = dict.fromkeys(s for p in parameters if (s := _storage_of(p)) is not None)
-    outside = [p for p in parameters if _storage_of(p) is None]
-    if len(storages) != 1 or outside or any(storage.is_outdated for storage in storages):
-        together = [p for storage in storages for p in storage.alive()] + outside
-        Storage([*dict.fromkeys(together)])
+    found = dict.fromkeys(map(_storage_of, parameters))
+    if len(found) > 1 or None in found or any(storage.is_outdated for storage in found):
+        kept = [p for storage in found if storage for p in storage.alive()]
+        Storage([*dict.fromkeys([*kept, *parameters])])
     storage = _storage_of(parameters[0]) if parameters else Storage([])
     return Row(storage, [data_slot.__get__(p)[1] for p in parameters])
 
