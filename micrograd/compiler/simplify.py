@@ -4,7 +4,6 @@ The closures of `backward()` do work that a program can skip: 0 + x where a grad
 where the seed is passed on, or the same product in two closures. `tracing.py` records all of it,
 because its recordings are for reading. The recording in this file simplifies each new instruction:
 
-    constants           2 * 3 is computed immediately
     neutral elements    x + 0, x - 0, 1 * x, x / 1, x ** 1 are x, and 0 - x is -x
     equal terms         x + x is 2 * x
     powers              x ** 2 is x * x, x ** 0 is 1, x ** -1 is 1 / x, x ** 0.5 is sqrt(x),
@@ -28,22 +27,13 @@ its parameters are means over lanes, which `averaged` adds to the recording.
 
 from __future__ import annotations
 
-import operator
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from micrograd.core import numbers
 from micrograd.core.numbers import Number
 from micrograd.core.tracing import Instruction, Recording, Traced
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {  # these compute operations on constants
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "**": numbers.power, "neg": operator.neg, "abs": abs, "<": operator.lt, "<=": operator.le,
-    ">": operator.gt, ">=": operator.ge, "is": operator.eq,
-}  # fmt: skip
-NAMED = ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "relu", "maximum", "minimum")
-FUNCTIONS.update({name: getattr(numbers, name) for name in (*NAMED, "where")})
 CONDITIONS = ("<", "<=", ">", ">=", "is")
 RULES: dict[tuple[str, int, float], Callable[[Any], Any]] = {
     # The key is an operation, the position of its constant operand, and that constant. The function
@@ -69,9 +59,8 @@ SHOWN = 500  # the repr shows this many instructions at each end of a list
 class Instructions(Sequence[Instruction]):
     """A list of instructions, stored in columns.
 
-    While a graph grows, Python's garbage collector repeatedly visits every object that holds other
-    objects. A hundred thousand `Instruction` objects would keep it busy, but it soon stops
-    tracking tuples of integers.
+    Lists of strings and of tuples of integers cost Python's garbage collector less than a hundred
+    thousand `Instruction` objects.
 
     Attributes:
         ops: the operation of each instruction.
@@ -206,11 +195,6 @@ class Simplified(Recording):
 
     def _simpler(self, op: str, operands: tuple[int, ...]) -> int | None:
         numbers = [self._numbers.get(place) for place in operands]
-        if None not in numbers and op in FUNCTIONS:
-            try:
-                return self._constant(FUNCTIONS[op](*numbers))
-            except (ArithmeticError, ValueError):
-                return None  # the executor decides whether this gives inf or NaN
         # A condition is only allowed as the first operand of where; elsewhere it becomes 1 or 0.
         start = 1 if op == "where" else 0
         numeric = (*operands[:start], *map(self._number, operands[start:]))
