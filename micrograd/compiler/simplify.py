@@ -106,13 +106,12 @@ class Instructions(Sequence[Instruction]):
         return Instruction(self.ops[place], self.operands[place], self.numbers.get(place))
 
     def __repr__(self) -> str:
-        hidden = range(SHOWN, len(self) - SHOWN)
         lines = [
             " ".join(map(str, (f"{i} ", op, *([x] if op == "constant" else operands))))
             for i, (op, operands, x) in enumerate(self)
-            if i not in hidden
         ]
-        lines[SHOWN:SHOWN] = [f"... {len(hidden)} more ..."] if hidden else []
+        if (hidden := len(lines) - 2 * SHOWN) > 0:
+            lines[SHOWN:-SHOWN] = [f"... {hidden} more ..."]
         return "\n".join(lines)
 
 
@@ -133,7 +132,6 @@ class Simplified(Recording):
         super().__init__()
         self._recorded = Instructions()
         self._places: dict[str, dict[Any, int]] = defaultdict(dict)  # keys: op, then operands
-        self._numbers: dict[int, Number] = {}  # the constant at each place
         # Apart from x + x and `where`, only operations on one of these places can be simplified.
         self._notable: set[int] = set()  # constants, conditions
 
@@ -186,27 +184,27 @@ class Simplified(Recording):
         key = repr(float(number))  # 0.0 and -0.0 have different keys, and all NaNs share one
         place = known.get(key)
         if place is None:
-            if isinstance(number, (int, float)):
-                number = +number  # turns a bool or a member of an enum into a plain number
-            place = known[key] = self._recorded.add("constant", (), number)
-            self._numbers[place] = number
+            place = known[key] = self._recorded.add("constant", (), float(number))
             self._notable.add(place)
         return place
 
+    def _constant_at(self, place: int) -> Any:
+        steps = self._recorded
+        return steps.numbers[place] if steps.ops[place] == "constant" else None
+
     def _simpler(self, op: str, operands: tuple[int, ...]) -> int | None:
-        numbers = [self._numbers.get(place) for place in operands]
         # A condition is only allowed as the first operand of where; elsewhere it becomes 1 or 0.
         start = 1 if op == "where" else 0
         numeric = (*operands[:start], *map(self._number, operands[start:]))
         if numeric != operands:
             return self.add(op, numeric)
-        for i, number in enumerate(numbers):
+        for i, number in enumerate(map(self._constant_at, operands)):
             if number is not None and (op, i, number) in RULES:
                 return self.place(RULES[op, i, number](Traced(self, operands[1 - i])))
         return self._choice(*operands) if op == "where" else None
 
     def _choice(self, condition: int, a: int, b: int) -> int | None:
-        number = self._numbers.get(condition)
+        number = self._constant_at(condition)
         if number is None and self._recorded.ops[condition] not in CONDITIONS:  # all but 0 are true
             is_zero = self.add("is", (condition, self._constant(0)))
             return self.add("where", (is_zero, b, a))
