@@ -470,11 +470,9 @@ class _Writer:
             for r, rows in self.tiles(n_rights, high):
                 for x, columns in self.tiles(n_lefts, min(wide, -(-n_lefts // width) * width)):
                     starts = [min(j, columns - width) for j in range(0, columns, width)]
-                    n = rows * len(starts)
-                    parts = max(1, min(8 // n, terms // along // 2))  # do not wait for each other
-                    sums = [self.text.number(0.0, "double", vector)] * (n * parts)
+                    sums = [self.text.number(0.0, "double", vector)] * (rows * len(starts))
                     for _ in self.blocks(sums) if is_mean else [None]:
-                        for k, size, part in self.terms(terms, along, sums, parts):
+                        for k, size in self.terms(terms, along, sums):
                             xs = [
                                 self.read(left.lanes, a.at(i, x + j, k), max(width, size))
                                 for j in starts
@@ -482,30 +480,23 @@ class _Writer:
                             ys = [
                                 self.read(right.lanes, b.at(i, r + j, k), size) for j in range(rows)
                             ]
-                            for s, (q, p) in enumerate(itertools.product(ys, xs), part * n):
+                            for s, (q, p) in enumerate(itertools.product(ys, xs)):
                                 sums[s] = sums[s] + (p * q).first(vector)
-                    sums = [_computed("sum", sums[s::n]) for s in range(n)]
                     for j in range(rows):
                         row, begins = sums[j * len(starts) : (j + 1) * len(starts)], starts
                         if adds:
-                            row, begins = [self.text.sums(row) * share], [0]
+                            row, begins = [self.text.joined([x.sum() for x in row]) * share], [0]
                         at = (i * n_rights + (r + j)) * n_lefts + x + result.slots.item(0)
                         for start, total in zip(begins, row, strict=True):
                             self.write(result.lanes, at + start, total)
 
-    def terms(
-        self, length: int, along: int, sums: list[Any], parts: int
-    ) -> Iterator[tuple[Any, int, int]]:
-        """Loops over the terms of sums: where each vector begins, its width, and which part."""
-        step, whole = parts * along, length // along * along
-        end, turns = length // step * step, max(1, 32 // len(sums))
-        for k in self.text.range(end, step=step, carried=sums, unroll=turns):
-            for part in range(parts):
-                yield k + part * along, along, part
-        for k in range(end, whole, along):
-            yield k, along, 0
+    def terms(self, length: int, along: int, sums: list[Any]) -> Iterator[tuple[Any, int]]:
+        """Loops over the terms of sums: where each vector begins, and its width."""
+        whole, turns = length // along * along, max(1, 32 // len(sums))
+        for k in self.text.range(whole, step=along, carried=sums, unroll=turns):
+            yield k, along
         for k in range(whole, length):  # what does not fill a vector
-            yield k, 1, 0
+            yield k, 1
 
     def share(self) -> Any:
         """One divided by the number of examples."""

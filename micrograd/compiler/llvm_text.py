@@ -156,14 +156,14 @@ class Num:
         line = f"insertelement {kind} zeroinitializer, {self.type} {self.name}, i64 0"
         return self.text.new(self.kind, width, line)
 
-    def chosen(self, other: Num, positions: Sequence[int]) -> Num:
-        """The vector of the numbers at these positions of both vectors, one after the other."""
-        if len(positions) == 1:
-            return self.entry(positions[0])
-        mask = ", ".join(f"i32 {i}" for i in positions)
-        line = f"shufflevector {self.type} {self.name}, {other.type} {other.name}, "
-        line += f"<{len(positions)} x i32> <{mask}>"
-        return self.text.new(self.kind, len(positions), line)
+    def sum(self) -> Num:
+        """The sum of the numbers of a vector."""
+        if self.width == 1:
+            return self
+        name = f"@llvm.vector.reduce.fadd.v{self.width}f64"
+        self.text.declared.add(f"declare double {name}(double, {self.type})")
+        line = f"call reassoc double {name}(double -0.0, {self.type} {self.name})"
+        return self.text.new("double", 1, line)
 
     def array(self, kind: str, length: Any) -> Array:
         """The array that begins at this address."""
@@ -373,17 +373,6 @@ class Text:
     def minimum(self, a: Any, b: Any) -> Any:
         """The smaller one of two whole numbers."""
         return (a < b).where(a, b) if isinstance(a, Num) else (b > a).where(a, b)
-
-    def sums(self, vectors: Sequence[Num]) -> Num:
-        """The vector of the sums of a few vectors: neighbouring numbers are added repeatedly."""
-        part, n = list(vectors), 1 << (len(vectors) - 1).bit_length()
-        part += part[-1:] * (n - len(part))
-        while len(part) > 1 or part[0].width > n:
-            pairs = [*zip(part[::2], part[1::2], strict=False)] or [(part[0], part[0])]
-            end = part[0].width * min(2, len(part))
-            even, odd = range(0, end, 2), range(1, end, 2)
-            part = [x.chosen(y, even) + x.chosen(y, odd) for x, y in pairs]
-        return part[0].chosen(part[0], range(len(vectors)))
 
 
 def _type(kind: str, width: int) -> str:
