@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,16 +81,6 @@ class Batch:
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)
-
-    def _refused(self, _: Any) -> NoReturn:
-        raise TypeError(
-            "a batch holds results and is not a node of a graph: do the arithmetic inside the "
-            "compiled function, or compute with batch.data"
-        )
-
-    __array_ufunc__ = None  # arithmetic with arrays is refused, too
-    __add__ = __radd__ = __sub__ = __rsub__ = _refused
-    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = _refused
 
     def __repr__(self) -> str:
         return f"Batch(data={self.data}, n={self.n})"

@@ -25,7 +25,7 @@ import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from importlib.util import find_spec
 from operator import is_
@@ -119,7 +119,14 @@ class Compiled:
             IndexError: an index is outside its table, or not a whole number.
         """
         if named:
-            arguments = self._by_position(arguments, named)
+            bound = inspect.signature(self.function).bind(*arguments, **named)
+            bound.apply_defaults()  # of those before the last one given
+            if bound.kwargs:
+                raise TypeError(
+                    f"{self.__name__} takes {', '.join(bound.kwargs)} by keyword alone, but arrays "
+                    "go by position: remove the `*` among its parameters"
+                )
+            arguments = bound.args
         prepared = self._prepared(arguments)
         if prepared is None:
             return self.function(*arguments)
@@ -223,16 +230,6 @@ class Compiled:
         mean, gradients, lanes = program.with_gradients(program.row.data, arrays, n)
         return Batch(n, mean, lanes, lambda _: (program.row, gradients))
 
-    def _by_position(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        bound = inspect.signature(self.function).bind(*arguments, **named)
-        bound.apply_defaults()  # of those before the last one given
-        if bound.kwargs:
-            raise TypeError(
-                f"{self.__name__} takes {', '.join(bound.kwargs)} by keyword alone, but arrays go "
-                "by position: remove the `*` among its parameters"
-            )
-        return bound.args
-
     def _without_gradients(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
         parameters = program.row.data.copy()
         lanes = program.results(parameters, arrays, n)
@@ -268,10 +265,10 @@ class Compiled:
             return programs[shapes]
 
     def _warn_if_often(self) -> None:
-        # Each of these calls waits for the compiler.
         times = self._cache.times
         times.append(time.monotonic())
         if len(times) == OFTEN and times[-1] - times[0] < SOON:
+            times.clear()
             warnings.warn(
                 f"{self.__name__} has been compiled {OFTEN} times within a minute: pass what keeps "
                 "changing as an argument, or make it the data of a Value; pad examples of many "
@@ -279,7 +276,6 @@ class Compiled:
                 RuntimeWarning,
                 stacklevel=5,  # in the line that calls the function
             )
-            times.clear()
 
     def _gradient_program(self, forward: Program, output: int) -> Program:
         # Each result after the first has its own program, compiled when backward() needs it.
@@ -412,14 +408,11 @@ class Compiled:
     def __get__(self, owner: Any, kind: Any = None) -> Compiled:
         if owner is None:
             return self
-        # A method is compiled separately for each object; its cache lives as long as the object.
-        # Not a WeakKeyDictionary, in which equal objects would share a cache.
-        address = id(owner)
-        if address not in self._caches:
-            weakref.finalize(owner, self._caches.pop, address, None)
-            self._caches[address] = _Cache()
         method = Compiled(self.function.__get__(owner, kind), self._asked_for)
-        method._cache = self._caches[address]
+        # Its cache lives as long as the object. In a WeakKeyDictionary, equal objects share one.
+        if id(owner) not in self._caches:
+            weakref.finalize(owner, self._caches.pop, id(owner), None)
+        method._cache = self._caches.setdefault(id(owner), method._cache)
         return method
 
     def __reduce__(self) -> Any:

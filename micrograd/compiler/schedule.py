@@ -162,16 +162,12 @@ def scheduled(
         results: places of results; the schedule's `results` are in the same order.
     """
     layout = _Layout(fused, instructions, inputs, parameters, results)
-    phases: list[list[Group]] = []
-    ends = []
+    phases, ends = [], []
     for levels in _levels(fused):
         phases.append([group for places in levels for group in layout.grouped(places)])
         ends.append(layout.size[False])
-    before, lanes, after = phases
     return Schedule(
-        before,
-        lanes,
-        after,
+        *phases,
         sizes=(layout.size[False], layout.size[True]),
         inputs=layout.inputs,
         zero=layout.fixed[ZERO, True],
@@ -197,14 +193,13 @@ def _levels(fused: Fused) -> list[list[list[int]]]:
     parts: list[tuple[int, int]] = []  # pairs of a part and its whole
     for place, unit in reversed(units.items()):
         last = level[place]
-        for places in unit.operands:
-            for source in places:
-                latest = last - 1
-                if source >= fused.n_instructions:
-                    parts.append((source, place))
-                    latest = last
-                if level[source] > latest:
-                    level[source] = latest
+        for source in chain.from_iterable(unit.operands):
+            latest = last - 1
+            if source >= fused.n_instructions:
+                parts.append((source, place))
+                latest = last
+            if level[source] > latest:
+                level[source] = latest
     turn = [0] * len(level)  # inside a level, a part comes before its whole
     for part, whole in reversed(parts):
         if level[part] == level[whole]:
@@ -240,7 +235,7 @@ def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
 
 
 class _Layout:
-    """Assigns slots to places and forms groups of units."""
+    """Assigns slots to places and forms groups of units; `scheduled` describes the arguments."""
 
     def __init__(
         self,
@@ -254,11 +249,10 @@ class _Layout:
         self.slot: dict[int, int] = {}
         self.size = {False: 0, True: 0}
         self.ones: set[int] = set()
-        self.take_slots(parameters, False)
         self.inputs: list[range] = []
+        self.take_slots(parameters, False)
         for argument in inputs:
-            first = self.size[True]
-            self.inputs.append(range(first, first + len(argument)))
+            self.inputs.append(range(self.size[True], self.size[True] + len(argument)))
             self.take_slots(argument, True)
         known = {*results}.union(*chain.from_iterable(u.operands for u in self.units.values()))
         constants = [i for i in self.numbers if i in known and instructions.ops[i] == "constant"]
@@ -319,7 +313,9 @@ class _Layout:
             operands = operands[:2]
         lengths = list(map(len, operands))
         if op in LONG:
-            lengths = [_magnitude(lengths[0])]
+            # Lists of 2 to 7 operands, of 8 to 31, and so on, share a group: this saves groups, and
+            # padding cannot make a list four times as long.
+            lengths = [lengths[0].bit_length() // 2]
         return op, size, *lengths, *map(self.in_lanes, operands)
 
     def order(self, place: int) -> tuple[Any, ...]:
@@ -383,9 +379,9 @@ class _Layout:
             self.block(lefts, (count, n_lefts), ZERO),
             self.block(right[::n_lefts], (count, n_rights), ONE),
         )
-        lanes = self.lanes[members[0]]
-        slots = self.take_slots(members, lanes).reshape(count, n_rights, n_lefts)
-        return Group(self.units[members[0]].op, Block(lanes, slots), blocks)
+        slots = self.take_slots(members, self.lanes[members[0]])
+        block = Block(self.lanes[members[0]], slots.reshape(count, n_rights, n_lefts))
+        return Group(self.units[members[0]].op, block, blocks)
 
     def scatter(self, members: list[int]) -> Group:
         """A group for G tables of length N: gradients (G, N), indices and contributions (G, J)."""
@@ -399,13 +395,6 @@ class _Layout:
         result = Block(lanes, self.take_slots(places, lanes).reshape(len(keys), unit.length))
         blocks = [self.block(lists, (len(keys),)) for lists in zip(*keys, strict=True)]
         return Group(unit.op, result, tuple(blocks))
-
-
-def _magnitude(length: int) -> int:
-    # Lists of 2 to 7 operands have one magnitude, lists of 8 to 31 the next, and so on. Lists of
-    # the same magnitude share a group: this saves groups, and padding cannot make a list four times
-    # as long.
-    return length.bit_length() // 2
 
 
 def grids(pairs: Mapping[tuple[Places, Places], int]) -> list[Grid]:
