@@ -7,17 +7,15 @@ function with its arguments bound, and a run calls the steps in order.
 
     dot, left uniform     matrix product: weights times the inputs in all lanes (examples)
     mean                  matrix product: upstream gradients times inputs, summed along the lanes
-    where >               b + c (a - b) on the bits as integers, with c = 1 where x > y, else 0
     take, scatter         the position of each number in memory is computed from the index
     other operations      the NumPy function of that name
 
 Groups are small, so a step spends most of its time on the overhead of its call. This module thus
 uses the calls with the least overhead: methods (`a.dot(b, out)` takes half the time of
-`np.matmul(a, b, out)`, and `a.take` a third of the time of `np.take`), no keyword arguments, and a
-0-dimensional array for a single number.
+`np.matmul(a, b, out)`), no keyword arguments, and a 0-dimensional array for a single number.
 
-A batch that does not fit into the processor's cache is split into tiles. The lanes of each tile are
-computed, and their means are added up. Groups that depend on the means run once, at the end.
+A batch that does not fit into the processor's cache is split into tiles, whose means are added up.
+Groups that depend on the means run once, at the end.
 
 Arithmetic follows the IEEE standard: the log of a negative number is NaN, and 1 / 0 is infinite.
 """
@@ -42,15 +40,14 @@ KEPT = 8  # number of runs to keep, each for a different number of lanes
 
 
 def sigmoid(x: Array, out: Array) -> None:
-    """Writes 1 / (1 + exp(-x)) for each number to `out`, without overflow.
-
-    >>> out = np.empty(2)
-    >>> sigmoid(np.array([-1000.0, 0.0]), out)
-    >>> out
-    array([0. , 0.5])
-    """
+    """Writes 1 / (1 + exp(-x)) for each number to `out`, without overflow."""
     e = np.exp(-np.abs(x))
     np.divide(np.where(x < 0, e, 1.0), 1.0 + e, out=out)
+
+
+def choose(compare: Any, x: Array, y: Array, a: Array, b: Array, out: Array) -> None:
+    """Writes a where the comparison of x and y is true, else b."""
+    out[...] = np.where(compare(x, y), a, b)
 
 
 CHOICES = {
@@ -68,10 +65,6 @@ REDUCTIONS = {"sum": np.add, "largest": np.maximum, "smallest": np.minimum}
 
 class NumPyRun:
     """A schedule bound to its memories, for a fixed number of lanes.
-
-    Args:
-        schedule: the schedule.
-        n: the number of lanes, one for each example.
 
     Attributes:
         uniform: the uniform numbers; those of the parameters come first.
@@ -103,10 +96,9 @@ class NumPyRun:
             self.uniform[slot] = number
         self.parameters = self.uniform[: schedule.constants[0][0]]
         is_lane, slots = schedule.results.T.astype(np.intp)
-        self.uniform_results: Step = partial(
-            self.uniform.take, slots[is_lane == 0], 0, None, "clip"
-        )
-        self.lane_results: Step = partial(rows.take, slots[is_lane == 1], 0, None, "clip")
+        take, rest = self.uniform.take, (0, None, "clip")
+        self.uniform_results: Step = partial(take, slots[is_lane == 0], *rest)
+        self.lane_results: Step = partial(rows.take, slots[is_lane == 1], *rest)
         self._inputs = [rows[places.start : places.stop].T for places in schedule.inputs]
         self._checks: list[Step] = []  # of arguments that are indices
         self.gathered: dict[Any, Array] = {}
@@ -192,24 +184,16 @@ class NumPyRun:
         self._step(function.reduce, numbers, 1, None, out)
 
     def _where(self, group: Group) -> None:
-        """Computes b + c (a - b) on the bits, as integers: with floats, 0 times infinity is NaN.
-
-        An overflow in the difference does no harm: integers wrap around, and adding b wraps back.
-        """
-        out = self._view(group.result).view(np.int64)
+        compare, out = CHOICES[group.op], self._view(group.result)
         x, y, a, b = (self._operand(block, out.ndim) for block in group.operands)
-        a, b, (in_lanes, slots) = a.view(np.int64), b.view(np.int64), group.operands[3]
-        c = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.int64)
-        self._step(CHOICES[group.op], x, y, c)
-        # Unlike -0.0, these have no bit set.
+        in_lanes, slots = group.operands[3]
         zeros = {slot for slot, number in self.schedule.constants if str(number) == "0.0"}
-        if not in_lanes and zeros >= set(slots.flat):
-            self._step(np.multiply, c, a, out)
-        else:
-            difference = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.int64)
-            self._step(np.subtract, a, b, difference)
-            self._step(np.multiply, c, difference, out)
-            self._step(np.add, b, out, out)
+        if in_lanes or not zeros.issuperset(slots.flat):
+            self._step(choose, compare, x, y, a, b, out)
+        else:  # c a or 0, faster: on the bits, because with floats 0 times infinity is NaN
+            c = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.int64)
+            self._step(compare, x, y, c)
+            self._step(np.multiply, c, a.view(np.int64), out.view(np.int64))
 
     def _dot(self, group: Group) -> None:
         a, b, out = map(self._view, (*group.operands, group.result))
@@ -283,14 +267,10 @@ class NumPyRun:
 class NumPyExecutor:
     """An executor that runs a schedule on batches of any size.
 
-    Args:
-        schedule: the schedule to run.
-
     >>> from micrograd import Value
     >>> from micrograd.compiler.program import Program
     >>> w = Value(2.0)
-    >>> schedule = Program(lambda x: w * x, [()], "numpy").schedule
-    >>> executor = NumPyExecutor(schedule)
+    >>> executor = NumPyExecutor(Program(lambda x: w * x, [()], "numpy").schedule)
     >>> executor(np.array([2.0]), [np.array([1.0, 3.0, 5.0])], 3)
     (array([6., 3.]), array([[ 2.,  6., 10.]]))
     """
@@ -312,15 +292,13 @@ class NumPyExecutor:
                 array without axes is the same for all examples.
             n: the number of examples.
         """
-        means = slice(*self.schedule.means)
-        total: Any = 0.0
+        means, total, rows = slice(*self.schedule.means), 0.0, []
         runs: dict[int, NumPyRun] = {}
-        rows = []
         for start in range(0, n, self.tile):
             size = min(self.tile, n - start)
             run = runs[size] = runs.get(size) or self.taken(size)
-            of_tile = slice(start, start + size)
-            run.load(arguments if size == n else [a[of_tile] if a.ndim else a for a in arguments])
+            part = slice(start, start + size)
+            run.load(arguments if size == n else [a[part] if a.ndim else a for a in arguments])
             run.parameters[...] = parameters
             for step in run.until_means:
                 step()
@@ -347,14 +325,8 @@ class NumPyLoop:
     """Training steps: the groups of an update, whose numbers are copied in and out in each step.
 
     Parameters and states get their new numbers only once all of these are known, so a step that is
-    interrupted or refused changes none of them.
-
-    Args:
-        update: an `Update`, see `update.py`.
-        memory: the arrays that the steps work on, a `Memory` of the same file.
-
-    Attributes:
-        largest: the largest number of examples.
+    interrupted or refused changes none of them. The update and the memory are those of `update.py`;
+    `largest` is the largest number of examples.
     """
 
     def __init__(self, update: Any, memory: Any) -> None:
