@@ -17,6 +17,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -30,7 +31,8 @@ from micrograd.compiler.schedule import Schedule, Slots
 
 Array = npt.NDArray[Any]
 
-LINE = 64  # bytes in a cache line
+LINE = 8  # numbers in a cache line
+NO_ORDER = np.zeros(1, np.int64)
 FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
 
 
@@ -68,9 +70,9 @@ class Job:
     def __init__(self, schedule: Schedule, plan: Plan, binary: Binary, blocks: int) -> None:
         layout = binary.layout
         self.blocks, self.width = blocks, layout.width
-        memory = np.zeros(layout.lanes + blocks * layout.block + LINE // 8)
-        start = -_address(memory) % LINE // 8
-        memory = memory[start : len(memory) - LINE // 8 + start]
+        memory = np.zeros(layout.lanes + blocks * layout.block + LINE)
+        start = -_address(memory) // 8 % LINE
+        memory = memory[start : len(memory) - LINE + start]
         for slot, number in schedule.constants:
             memory[slot] = number
         memory[layout.lanes :].reshape(blocks, -1, layout.width)[:, schedule.ones] = 1.0
@@ -81,9 +83,8 @@ class Job:
         self._arguments = [*zip(plan.arguments, map(len, schedule.inputs), strict=True)]
         self._known: dict[int, Any] = {}
         self._given: list[Any] = [(lambda: None, None)] * len(plan.arguments)
-        self.point(AT["memory"], memory)
-        self.point(AT["tables"], binary.tables)
-        self.point(AT["order"], np.zeros(1, np.int64))
+        for name, array in (("memory", memory), ("tables", binary.tables), ("order", NO_ORDER)):
+            self.point(AT[name], array)
 
     def point(self, at: int, array: Array) -> None:
         """Sets the address and the length of an array, which the job keeps."""
@@ -136,14 +137,12 @@ class _Runner:
             text, tables, layout = llvm_code.text_of(self.schedule, self.plan, n == 1)
             binary = self._binaries[n == 1] = Binary(Code(text), tables, layout, [])
         blocks = min(binary.layout.tile, -(-n // binary.layout.width))
-        try:
-            job: Job | None = binary.free.pop()
-        except IndexError:
-            job = None
-        if job is None or job.blocks < blocks:
-            job = Job(self.schedule, self.plan, binary, blocks)
-            for at, array in self.outside.items():
-                job.point(at, array)
+        with suppress(IndexError):  # of an empty list: other threads take jobs, too
+            if (job := binary.free.pop()).blocks >= blocks:
+                return job
+        job = Job(self.schedule, self.plan, binary, blocks)
+        for at, array in self.outside.items():
+            job.point(at, array)
         return job
 
     def put(self, job: Job, n: int) -> None:
