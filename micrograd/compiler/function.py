@@ -84,9 +84,6 @@ class Compiled:
     [* of 1 in lanes, * of 1 in lanes, * of 1 in lanes, 2 means of 1 product]
     >>> square.picture().source.count("->")  # from w and x, and from group to group
     7
-    >>> square.clear()
-    >>> square.programs
-    {}
     """
 
     def __init__(self, function: Callable[..., Any], executor: str = "") -> None:
@@ -154,14 +151,14 @@ class Compiled:
         """
         check_optimizer("step", optimizer)
         means: list[float] = []
-        if self.in_one_call(optimizer, arguments, 1, None, (), means):
-            return means[0]
-        optimizer.zero_grad()
-        batch = self(*arguments)
-        batch.backward()
-        check_loss(batch.data)
-        optimizer.step()
-        return float(batch.data)
+        if not self.in_one_call(optimizer, arguments, 1, None, (), means):
+            optimizer.zero_grad()
+            batch = self(*arguments)
+            batch.backward()
+            check_loss(batch.data)
+            optimizer.step()
+            means.append(batch.data)
+        return means[0]
 
     def in_one_call(
         self,
@@ -225,12 +222,9 @@ class Compiled:
             self._cache.clear()
 
     def _computed(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
-        if program.is_list or not program.has_gradients or (open_blocks and is_paused()):
-            return self._without_gradients(program, arrays, n)
-        mean, gradients, lanes = program.with_gradients(program.row.data, arrays, n)
-        return Batch(n, mean, lanes, lambda _: (program.row, gradients))
-
-    def _without_gradients(self, program: Program, arrays: Sequence[Array], n: int) -> Batch:
+        if not (program.is_list or not program.has_gradients or (open_blocks and is_paused())):
+            mean, gradients, lanes = program.with_gradients(program.row.data, arrays, n)
+            return Batch(n, mean, lanes, lambda _: (program.row, gradients))
         parameters = program.row.data.copy()
         lanes = program.results(parameters, arrays, n)
         with np.errstate(all="ignore"):
@@ -247,9 +241,8 @@ class Compiled:
             _, gradients, _ = backward.with_gradients(parameters, kept, n)
             return backward.row, gradients
 
-        if program.is_list:
-            return Batch(n, means, lanes.T, gradients_of)
-        return Batch(n, means[0], lanes[0], gradients_of)
+        single = means[0], lanes[0]
+        return Batch(n, *((means, lanes.T) if program.is_list else single), gradients_of)
 
     def program(self, shapes: Shapes) -> Program:
         """The program for examples of these shapes, compiled on first use."""

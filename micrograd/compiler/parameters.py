@@ -285,7 +285,13 @@ def _get(p: Any, kind: str) -> Number:
 def _set(p: Any, kind: str, number: Any) -> None:
     recording = _recording
     if recording is not None and recording.thread == get_ident() and p in recording.grad:
-        (recording if kind == "data" else recording.grad)[p] = number
+        if kind == "data" and number is not recording[p]:
+            raise ValueError(
+                "the function changes the data of a Value: compile the loss alone, and keep "
+                "assignments to p.data and the optimizer's step() outside"
+            )
+        if kind == "grad":
+            recording.grad[p] = number
         return
     known = number if isinstance(number, (float, int)) else as_number(number)
     found = data_slot.__get__(p)

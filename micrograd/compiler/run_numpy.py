@@ -292,7 +292,8 @@ class NumPyExecutor:
                 array without axes is the same for all examples.
             n: the number of examples.
         """
-        means, total, rows = slice(*self.schedule.means), 0.0, []
+        means, rows = slice(*self.schedule.means), []
+        total: Any = 0.0
         runs: dict[int, NumPyRun] = {}
         for start in range(0, n, self.tile):
             size = min(self.tile, n - start)

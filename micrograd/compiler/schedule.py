@@ -162,12 +162,16 @@ def scheduled(
         results: places of results; the schedule's `results` are in the same order.
     """
     layout = _Layout(fused, instructions, inputs, parameters, results)
-    phases, ends = [], []
+    phases: list[list[Group]] = []
+    ends = []
     for levels in _levels(fused):
         phases.append([group for places in levels for group in layout.grouped(places)])
         ends.append(layout.size[False])
+    before, lanes, after = phases
     return Schedule(
-        *phases,
+        before,
+        lanes,
+        after,
         sizes=(layout.size[False], layout.size[True]),
         inputs=layout.inputs,
         zero=layout.fixed[ZERO, True],

@@ -29,6 +29,7 @@ the optimizer keeps: both can be mixed in any order.
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Sequence
 from importlib import import_module
 from operator import attrgetter
@@ -55,20 +56,17 @@ LOOPS = {"numpy": "NumPyLoop", "llvm": "LlvmLoop", "jax": "JaxLoop"}  # in run_*
 class Update(NamedTuple):
     """A schedule that ends with an optimizer's update of its parameters.
 
-    Each operation of the update rule is a group over all parameters of the optimizer, also over
-    those that the program does not use, whose gradients are 0. Extra numbers come from outside in
-    each step: those that all parameters share, then the data of parameters that the program does
-    not use, then the states.
+    Each operation of the rule is a group over all parameters of the optimizer, also over those that
+    the program does not use, whose gradients are 0. Extra numbers come from outside in each step:
+    those that all parameters share, then the data of parameters that the program does not use, then
+    the states.
 
     Attributes:
         schedule: the groups of the program, and then those of the rule.
-        mean: the slot of the mean.
-        square: the slot of the sum of the squares of the gradients.
-        numbers: the slots of the numbers that all parameters share, which come first of all extra
-            ones.
+        mean, square: the slots of the mean, and of the sum of the squares of the gradients.
+        numbers: the slots of the numbers that all parameters share, the first extra ones.
         constants: the last of these numbers, which never change.
-        kept: the slots of the data, and of each state.
-        new: the slots of their new numbers, in the same order.
+        kept, new: the slots of the data and of each state, and of their new numbers.
         gradient: the slots of the gradients.
         states: the names of the states.
     """
@@ -87,12 +85,19 @@ class Update(NamedTuple):
 def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     """The schedule of a program, with the update of an optimizer, with its current settings.
 
-    Args:
-        schedule: the groups of the program; its first results are the mean and the gradients.
-        optimizer: the optimizer.
-        places: for each parameter of the program, its index among those of the optimizer.
+    For each parameter of the program, `places` has its index among those of the optimizer.
     """
-    recording, p, shared, states = _rule(optimizer)
+    # The rule for one parameter, recorded: it gets the parameter, the numbers that all parameters
+    # share, and its states.
+    recording = Simplified()
+    shared = [recording.parameter() for _ in optimizer._numbers(1)]
+    p, states = _Traced(recording), defaultdict[str, Any](lambda: _Traced(recording))
+    tracing = copy.copy(optimizer)
+    tracing._now = tuple(shared)
+    tracing._parameters = SimpleNamespace(  # type: ignore[assignment]
+        entries=lambda: [(0, p)], state=lambda name: states[name].numbers
+    )
+    tracing._update_all()
     steps, n = recording.instructions, len(optimizer.parameters)
     data, *new = [recording.place(x) for x in (p.data, *(s.numbers[0] for s in states.values()))]
     size = schedule.sizes[False]
@@ -142,25 +147,6 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     )  # fmt: skip
 
 
-def _rule(optimizer: Optimizer) -> tuple[Simplified, Any, list[Any], dict[str, Any]]:
-    # The rule by which the optimizer updates one parameter, recorded with its current settings: the
-    # recording, the parameter, the numbers that all parameters share, and the states by name.
-    recording = Simplified()
-    shared = [recording.parameter() for _ in optimizer._numbers(1)]
-    p, states = _Traced(recording), dict[str, Any]()
-
-    def state(name: str) -> Any:
-        if name not in states:
-            states[name] = _Traced(recording)
-        return states[name].numbers
-
-    tracing = copy.copy(optimizer)
-    tracing._now = tuple(shared)
-    tracing._parameters = SimpleNamespace(entries=lambda: [(0, p)], state=state)  # type: ignore
-    tracing._update_all()
-    return recording, p, shared, states
-
-
 class _Traced:
     # A parameter, or a state, of which the rule gets traced numbers.
 
@@ -176,8 +162,7 @@ class Memory(NamedTuple):
     Attributes:
         numbers: those that all parameters share, with a row for each step.
         kept: the data of the parameters, and their states, which change.
-        gradient: the gradients of the last step.
-        losses: the mean of each step.
+        gradient, losses: the gradients of the last step, and the mean of each step.
         done: one number, of the complete steps.
     """
 
