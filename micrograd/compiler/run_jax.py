@@ -5,10 +5,9 @@ for the processor or accelerator at hand. Nothing is overwritten: each group add
 numbers computed so far. The first axis of every array runs over the lanes; uniform numbers have a
 single lane, so they broadcast.
 
-Lanes do not depend on each other, so they are what is distributed. All devices have the same
-parameters, and each computes its share of the examples, tile by tile. Only the sums for the means
-travel between devices. Gradients are recorded instructions like all others: this file contains no
-derivative rule and never asks JAX to differentiate.
+All devices have the same parameters, and each computes its share of the examples, tile by tile.
+Only the sums for the means travel between devices. This file contains no derivative rule and never
+asks JAX to differentiate: gradients are recorded instructions like all others.
 
     >>> from micrograd import Value
     >>> from micrograd.compiler.program import Program
@@ -48,12 +47,7 @@ KEPT = 8  # number of compiled functions to keep, each for a different number of
 WRONG_INDEX = "take got an index that is out of range or not a whole number"
 
 
-def _choice(compare: Callable[..., Array]) -> Callable[..., Array]:
-    return lambda x, y, a, b: jnp.where(compare(x, y), a, b)
-
-
 FUNCTIONS: dict[str, Callable[..., Array]] = {
-    **{op: _choice(getattr(jnp, f.__name__)) for op, f in run_numpy.CHOICES.items()},
     **{op: getattr(jnp, f.__name__, f) for op, f in run_numpy.FUNCTIONS.items()},
     "relu": lambda x: jnp.maximum(x, 0),
     "sigmoid": lambda x: jnp.where(x < 0, jnp.exp(-abs(x)), 1) / (1 + jnp.exp(-abs(x))),
@@ -149,42 +143,38 @@ class JaxRun:
             return numbers
         return jnp.where(self._mask.reshape(-1, *[1] * (numbers.ndim - 1)), numbers, 0)
 
-    # ---- groups
-
     def _add(self, group: Group) -> None:
-        special = {
-            "dot": self._dot, "mean": self._mean, "take": self._take,
-            "scatter": self._scatter, "scatter mean": self._scatter,
-        }  # fmt: skip
-        if group.op in special:
-            found = special[group.op](group)
+        (lanes, slots), op, blocks = group.result, group.op, group.operands
+        if op in FUNCTIONS:
+            found = FUNCTIONS[op](*map(self._at, blocks))
+        elif op in run_numpy.CHOICES:
+            x, y, a, b = map(self._at, blocks)
+            found = jnp.where(getattr(jnp, run_numpy.CHOICES[op].__name__)(x, y), a, b)
+        elif op == "mean":
+            found = jnp.einsum("n...lk,n...rk->...rl", *map(self._counted, blocks))
+        elif op == "dot":
+            left, right = map(self._at, blocks)
+            if blocks[0].lanes:
+                found = (left[:, :, None] * right[:, :, :, None]).sum(-1)
+            else:  # weights times inputs
+                found = jnp.einsum("...lk,n...rk->n...rl", left[0], right)
+        elif op == "take":
+            index, table = map(self._at, blocks)
+            is_valid = (index >= 0) & (index < table.shape[-1]) & (index == jnp.floor(index))
+            self._wrong[lanes] += (~is_valid).sum(dtype=self.dtype)
+            place = jnp.where(is_valid, index, 0).astype(int)[..., None]
+            taken = jnp.take_along_axis(table, place, -1)[..., 0]
+            found = jnp.where(is_valid, taken, jnp.nan)
         else:
-            found = FUNCTIONS[group.op](*map(self._at, group.operands))
-        lanes, slots = group.result
-        if group.op in MEANS:  # only sums: other lanes contribute to the means, too
+            found = self._scattered(group)
+        if op in MEANS:  # only sums: other lanes contribute to the means, too
             self._sums.append(found.ravel())
         else:
             shape = (self._n if lanes else 1, *slots.shape)
             rows = jnp.broadcast_to(found, shape).reshape(shape[0], -1)
             self._store(lanes, int(slots.flat[0]), rows)
 
-    def _dot(self, group: Group) -> Array:
-        left, right = map(self._at, group.operands)
-        if group.operands[0].lanes:
-            return (left[:, :, None] * right[:, :, :, None]).sum(-1)
-        return jnp.einsum("...lk,n...rk->n...rl", left[0], right)  # weights times inputs
-
-    def _mean(self, group: Group) -> Array:
-        return jnp.einsum("n...lk,n...rk->...rl", *map(self._counted, group.operands))
-
-    def _take(self, group: Group) -> Array:
-        index, table = map(self._at, group.operands)
-        is_valid = (index >= 0) & (index < table.shape[-1]) & (index == jnp.floor(index))
-        self._wrong[group.result.lanes] += (~is_valid).sum(dtype=self.dtype)
-        place = jnp.where(is_valid, index, 0).astype(int)[..., None]
-        return jnp.where(is_valid, jnp.take_along_axis(table, place, -1)[..., 0], jnp.nan)
-
-    def _scatter(self, group: Group) -> Array:
+    def _scattered(self, group: Group) -> Array:
         index, contributions = group.operands
         is_mean = group.op in MEANS  # then all lanes share one table
         n = self._n if is_mean or group.result.lanes else 1
@@ -250,24 +240,19 @@ def pure(schedule: Schedule, shapes: Sequence[tuple[int, ...]]) -> Callable[...,
     def function(parameters: Array, *arguments: Array) -> tuple[Array, Array]:
         parameters, *arrays = map(jnp.asarray, (parameters, *arguments))
         found = [parameters.shape, *(a.shape for a in arrays)]
-        expected = [(n_parameters,), *(("n", *shape) for shape in shapes)]
-        if found[0] != expected[0] or [shape[1:] for shape in found[1:]] != list(shapes):
+        if found[0] != (n_parameters,) or [shape[1:] for shape in found[1:]] != list(shapes):
+            expected = [(n_parameters,), *(("n", *shape) for shape in shapes)]
             raise ValueError(f"expected arrays of shapes {expected}, got {found}")
         n = max([len(a) for a in arrays if a.ndim], default=1)
         run = JaxRun(schedule, parameters.astype(jnp.result_type(float, parameters)))
-        sums, _ = run.lanes(arrays, n)
-        uniform = run.after(sums, n)
+        uniform = run.after(run.lanes(arrays, n)[0], n)
         return uniform[0], uniform[1 : 1 + n_parameters]
 
     return function
 
 
 class JaxExecutor:
-    """An executor that runs a schedule on all devices that JAX finds.
-
-    Args:
-        schedule: the schedule.
-        dtype: 'float64' or 'float32'.
+    """An executor that runs a schedule on all devices that JAX finds, in 'float64' or 'float32'.
 
     Attributes:
         compiled: maps a number of examples to the compiled function, the shardings of its

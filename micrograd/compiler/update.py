@@ -186,8 +186,7 @@ class Training:
     def __init__(self, program: Program, optimizer: Optimizer, row: Row, places: Array) -> None:
         self.optimizer, self.row = optimizer, row
         self._update = update = updating(program.schedule, optimizer, places)
-        self._settings = optimizer._checked()  # the first is lr, which may change
-        self._methods = METHODS(optimizer)
+        self._depends_on = _kept(optimizer)
         self._n_shared = len(optimizer._numbers(1))
         numbers = np.zeros((MOST, len(update.numbers)))
         numbers[:, self._n_shared :] = update.constants
@@ -200,11 +199,8 @@ class Training:
 
     def is_for(self, optimizer: Any) -> bool:
         """Whether it still trains with this optimizer, whose settings may have changed."""
-        if optimizer is not self.optimizer or optimizer._parameters.row is not self.row:
-            return False
-        settings = optimizer._checked()
-        is_known: bool = settings is self._settings or settings[1:] == self._settings[1:]
-        return is_known and self.row.is_current and METHODS(optimizer) == self._methods
+        is_same = optimizer is self.optimizer and self.row.is_current
+        return is_same and _kept(optimizer) == self._depends_on
 
     def __call__(
         self,
@@ -215,15 +211,10 @@ class Training:
         lrs: Sequence[float],
         means: list[float],
     ) -> None:
-        """Does steps; adds the mean of the loss in each of them to `means`.
+        """Does `count` steps with n examples each; adds the mean of the loss in each to `means`.
 
-        Args:
-            arrays: the arguments.
-            n: number of examples in a step.
-            count: number of steps.
-            order: the indices of the examples for each step, of shape (count, n); None for all.
-            lrs: the learning rate of each step; empty for that of the optimizer.
-            means: a list.
+        If `order`, of shape (count, n), is not None, it has the indices of the examples of each
+        step; `lrs` has the learning rate of each step, or is empty.
 
         Raises:
             ValueError: the loss is NaN, a gradient is not finite, or the sum of their squares
@@ -255,6 +246,11 @@ class Training:
             )
 
 
+def _kept(optimizer: Any) -> tuple[Any, ...]:
+    # What must stay the same: the row, the settings, of which lr is the first, and the methods.
+    return optimizer._parameters.row, optimizer._checked()[1:], METHODS(optimizer)
+
+
 def training_of(program: Program, optimizer: Any) -> Training | None:
     """The training steps of a program with an optimizer; None if they take several calls.
 
@@ -267,14 +263,12 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     """
     if isinstance(optimizer, Optimizer) and {*program.parameters}.isdisjoint(optimizer.parameters):
         raise optimizer._has_other_parameters()
-    is_ours = type(optimizer) in (SGD, Adam, AdamW)
     # Users may replace a method of the object or of its class, say to clip gradients.
-    is_ours = is_ours and all(
+    is_ours = type(optimizer) in (SGD, Adam, AdamW) and all(
         getattr(method, "__globals__", None) is vars(optim) for method in METHODS(optimizer)
     )
-    if program.executor not in LOOPS or not is_ours:
-        return None
-    if program.is_list or not program.has_gradients:
+    has_loop = program.executor in LOOPS and program.has_gradients and not program.is_list
+    if not (is_ours and has_loop):
         return None
     parameters = optimizer._parameters
     for _ in range(3):  # finding one row may move the parameters of the other
