@@ -33,7 +33,7 @@ import functools
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter, call, itemgetter
 from types import (
     CodeType,
@@ -159,7 +159,8 @@ class _Walk:
         self.of_modules: list[Read] = []
         self.reads_optimizer = False
         self._names: set[str] = set()  # attribute names that code loads
-        self._namespaces: dict[int, tuple[Any, set[str]]] = {}  # of functions; the names they load
+        # Namespaces of functions and objects by id, the names that code loads, and the object.
+        self._namespaces: dict[int, tuple[Any, set[str], Any]] = {}
         self._python_modules: list[ModuleType] = []
         self._objects: list[Any] = []
         self._classes: dict[type, bool] = {}  # whether code may create objects of the class
@@ -177,7 +178,12 @@ class _Walk:
             return
         self._seen[id(thing)] = thing
         if isinstance(thing, Value):
-            self._visit_value(thing)
+            if (kind := class_of(thing)) is not Value:
+                self._classes.setdefault(kind, False)
+            if not thing._prev:
+                self.values.append(thing)
+                if vars(thing).keys() - {"label"}:  # users may add attributes to Values
+                    self._objects.append(thing)
         elif isinstance(thing, FunctionType):
             self._visit_function(thing)
         elif isinstance(thing, ModuleType):
@@ -189,15 +195,16 @@ class _Walk:
             self._waiting += thing.ravel().tolist() if thing.dtype.hasobject else []
             self._objects.append(thing)
         else:
-            self._visit_object(thing)
-
-    def _visit_value(self, value: Value) -> None:
-        if (kind := class_of(value)) is not Value:
-            self._classes.setdefault(kind, False)
-        if not value._prev:
-            self.values.append(value)
-            if vars(value).keys() - {"label"}:  # users may add attributes to Values
-                self._objects.append(value)
+            if isinstance(thing, CONTAINERS):
+                self._waiting += _elements_of(thing)
+                if not isinstance(thing, (tuple, frozenset)):
+                    self._watch(thing, self.reads)
+            self._waiting += [getattr(thing, part, None) for part in PARTS.get(type(thing), ())]
+            self._waiting.append(_namespace_of(thing).get("__wrapped__"))  # of a compiled function
+            if not isinstance(thing, MethodType):  # a new object on each access
+                self._objects.append(thing)
+                if type(thing).__module__ != "micrograd.compiler.function":
+                    self._classes.setdefault(type(thing), False)
 
     def _visit_function(self, function: FunctionType) -> None:
         loaded = _loaded(function.__code__)
@@ -215,20 +222,8 @@ class _Walk:
         self._waiting += [sys.modules.get(name) for name in loaded["modules"]]
         self._read(function.__globals__, loaded["globals"])
 
-    def _visit_object(self, thing: Any) -> None:
-        if isinstance(thing, CONTAINERS):
-            self._waiting += _elements_of(thing)
-            if not isinstance(thing, (tuple, frozenset)):
-                self._watch(thing, self.reads)
-        self._waiting += [getattr(thing, part, None) for part in PARTS.get(type(thing), ())]
-        self._waiting.append(_namespace_of(thing).get("__wrapped__"))  # of a compiled function
-        if not isinstance(thing, MethodType):  # a new object on each access
-            self._objects.append(thing)
-            if type(thing).__module__ != "micrograd.compiler.function":
-                self._classes.setdefault(type(thing), False)
-
-    def _read(self, namespace: Any, names: Iterable[str]) -> None:
-        _, known = self._namespaces.setdefault(id(namespace), (namespace, set()))
+    def _read(self, namespace: Any, names: Iterable[str], owner: Any = None) -> None:
+        _, known, _ = self._namespaces.setdefault(id(namespace), (namespace, set(), owner))
         self._waiting += [namespace[n] for n in names if n not in known and n in namespace]
         known.update(names)
 
@@ -236,8 +231,8 @@ class _Walk:
         for module in self._python_modules:
             self._read(vars(module), self._names)
         for thing in self._objects:
-            namespace, names = _namespace_of(thing), self._names_in(thing)
-            self._waiting += [namespace[name] for name in namespace if name in names]
+            namespace = _namespace_of(thing)
+            self._read(namespace, namespace if self._is_whole(thing) else self._names, thing)
             self._waiting += [getattr(thing, name) for name in self._slots(thing)]
         for kind, creates in self._classes.items():
             left_out = SHOWING if creates else SHOWING | CREATION
@@ -252,9 +247,8 @@ class _Walk:
         else:
             reads.append((_items, container))
 
-    def _names_in(self, thing: Any) -> Container[str]:
-        is_whole = isinstance(thing, Module) and not GO_THROUGH_ALL.isdisjoint(self._names)
-        return vars(thing) if is_whole else self._names
+    def _is_whole(self, thing: Any) -> bool:
+        return isinstance(thing, Module) and not GO_THROUGH_ALL.isdisjoint(self._names)
 
     def _slots(self, thing: Any) -> list[str]:
         if isinstance(thing, (Value, FunctionType)):
@@ -264,32 +258,24 @@ class _Walk:
 
     def _remember(self) -> None:
         # All names are known now, so what counts can be compared later.
-        for namespace, names in self._namespaces.values():
-            self._watch_names(namespace, names, self.reads)
+        for namespace, names, owner in self._namespaces.values():
+            setter: Any = type(owner).__setattr__
+            reads = self.of_modules if setter is Module.__setattr__ else self.reads
+            if self._is_whole(owner):
+                self._watch(namespace, reads)
+                continue
+            present = [name for name in namespace if name in names]
+            if counted := [name for name in present if not _is_result(namespace[name])]:
+                reads.append((itemgetter(*counted, counted[0]), namespace))  # a tuple
+            if absent := names.difference(present):  # usually built-in functions
+                reads.append((namespace.keys().isdisjoint, absent))
+            self.reads_optimizer |= bool(present) and isinstance(owner, Optimizer)
         for thing in self._objects:
             if slots := self._slots(thing):
                 self.reads.append((attrgetter(*slots, slots[0]), thing))
-            if (namespace := _namespace_of(thing)) is NO_ATTRIBUTES:
-                continue
-            setter: Any = type(thing).__setattr__
-            reads = self.of_modules if setter is Module.__setattr__ else self.reads
-            if (names := self._names_in(thing)) is namespace:
-                self._watch(namespace, reads)
-            else:
-                are_read = self._watch_names(namespace, names, reads)
-                self.reads_optimizer |= are_read and isinstance(thing, Optimizer)
         for base in {base for kind in self._classes for base in _bases_of(kind)}:
             if not _is_library(base):
                 self._watch(vars(base), self.reads)
-
-    def _watch_names(self, namespace: Any, names: Any, reads: list[Read]) -> bool:
-        # Returns whether some of the names are there; the others must not appear.
-        present = [n for n in namespace if n in names]
-        if counted := [n for n in present if not _is_result(namespace[n])]:
-            reads.append((itemgetter(*counted, counted[0]), namespace))  # a tuple
-        if absent := names.difference(present):  # usually built-in functions
-            reads.append((namespace.keys().isdisjoint, absent))
-        return bool(present)
 
 
 class _Identical:
@@ -299,13 +285,12 @@ class _Identical:
         self.things = things
 
     def __eq__(self, others: Any) -> bool:
-        return len(self.things) == len(others) and all(map(_is_same, self.things, others))
+        return len(self.things) == len(others) and all(
+            a is b or (type(a) is type(b) and type(a) in PLAIN and a == b)
+            for a, b in zip(self.things, others, strict=True)
+        )
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and type(a) in PLAIN and bool(a == b))
 
 
 def _equality_tells(thing: Any) -> bool:
