@@ -178,14 +178,7 @@ def matrix_source(
     """The text of a function of all parameters, as an array, and of the arguments of a batch.
 
     It returns the mean of the result and an array of its gradients, or if not `is_mean`, a list of
-    all results for each example.
-
-    Args:
-        schedule: the groups of the program.
-        arguments: their names.
-        n_parameters: the number of parameters; they have the first uniform slots.
-        name: a name for the function; `f` if it is not an identifier, as of a lambda.
-        is_mean: whether the schedule's results are the mean, its gradients, and the one result.
+    all results for each example. A lambda gets the name `f`.
     """
     name, *arguments = identifiers([name if name.isidentifier() else "f", *arguments])
     writer = _Writer(schedule, arguments, n_parameters)
@@ -234,8 +227,6 @@ class _Writer:
         for i, slot in enumerate(block.slots.ravel().tolist()):
             self.holder[block.lanes, slot] = name, i
 
-    # ---- Operands
-
     def number(self, lanes: bool, slot: int) -> str:
         """The text of one number, or of its row in the lanes."""
         name, i = self.holder[lanes, slot]
@@ -249,11 +240,16 @@ class _Writer:
             places, lambda place: place[0] not in self.numbers and place[0]
         ):
             found, indices = zip(*group, strict=True)
+            first, last = indices[0], indices[-1]
+            step = indices[1] - first if len(indices) > 1 else 1
             if not name:  # numbers
                 pieces.append(f"[{', '.join(found)}]")
+            elif indices == (*range(self.size[name]),):
+                pieces.append(name)
+            elif step > 0 and indices == (*range(first, last + 1, step),):
+                pieces.append(f"{name}[{first}:{last + 1}" + f":{step}" * (step > 1) + "]")
             else:
-                is_part = indices != (*range(self.size[name]),)
-                pieces.append(name + f"[{_selected(indices)}]" * is_part)
+                pieces.append(f"{name}[{[*indices]}]")
         if len(pieces) == 1:
             return f"array({pieces[0]})" if pieces[0].startswith("[") else pieces[0]
         joined = f"[{', '.join(pieces)}]"
@@ -286,37 +282,47 @@ class _Writer:
         self.lines.append(assignment(name, text))
         return name
 
-    # ---- Groups
-
     def write(self, group: Group) -> None:
         """Adds the line that computes the group."""
-        op, result = group.op, group.result
-        if op in ("dot", "mean"):
-            text = self.product(group)
-        elif op in REDUCTIONS:
-            text = self.reduced(group)
-        elif op == "take":
-            text = self.taken(group)
-        elif op in ("scatter", "scatter mean"):
-            text = self.scattered(group)
-        else:
-            text = self.elementwise(group)
-        name = next(self.names)
-        self.lines.append(assignment(name, text))
+        result, name = group.result, next(self.names)
+        self.lines.append(assignment(name, self.text_of(group)))
         self.hold(name, result)
         if not result.lanes and result.slots.size == 1:
             self.numbers.add(name)
 
-    def elementwise(self, group: Group) -> str:
-        in_lanes, slots = group.result
-        text = expression(group.op, [self.operand(block, in_lanes) for block in group.operands])
-        if in_lanes and not any(block.lanes for block in group.operands):
+    def text_of(self, group: Group) -> str:
+        """The text that computes the group."""
+        op, (in_lanes, slots), blocks = group
+        text_once = f"({{}}).{'item' if slots.size == 1 else 'ravel'}()"  # what runs once
+        if op in ("dot", "mean"):
+            return self.product(group, text_once)
+        if op in REDUCTIONS:
+            [numbers], name = blocks, REDUCTIONS[op]
+            if len(numbers.slots) > 1:
+                return f"{self.shaped(numbers, 2)}.{name}(1)"
+            return f"{self.flat(*numbers)}.{name}({'0, keepdims=True' * numbers.lanes})"
+        if op == "take":
+            index, table = blocks
+            rows = self.shaped(table, 2) + "[..., None]" * (not table.lanes)
+            where = self.shaped(index, 1) + "[..., None]" * (not index.lanes)
+            text = f"take_along_axis({rows}, {where}.astype(int)[:, None], 1)[:, 0]"
+            return text if in_lanes else text_once.format(text)
+        if op in ("scatter", "scatter mean"):
+            where, what = (self.shaped(b, 2) + "[..., None]" * (not b.lanes) for b in blocks)
+            hits = f"{where}[:, None] == arange({slots.shape[1]})[:, None, None]"
+            text = f"where({hits}, {what}[:, None], 0.0).sum(2)"
+            if in_lanes:
+                return f"{text}.reshape(-1, n)"
+            return text_once.format(text + ".mean(2)" * (op == "scatter mean"))
+        text = expression(op, [self.operand(block, in_lanes) for block in blocks])
+        if in_lanes and not any(block.lanes for block in blocks):
             text = f"({text}) * one"
-        if len(slots) > 1 and all(np.ptp(block.slots) == 0 for block in group.operands):
+        if len(slots) > 1 and all(np.ptp(block.slots) == 0 for block in blocks):
             text = f"({text}).repeat({len(slots)}, 0)"  # the same number several times
         return text
 
-    def product(self, group: Group) -> str:
+    def product(self, group: Group, text_once: str) -> str:
+        """The text of a matrix product, or of several ones."""
         left, right = group.operands
         several, n_rights, n_lefts = group.result.slots.shape
         share = " / n" * (group.op == "mean")
@@ -330,50 +336,9 @@ class _Writer:
         if several == left.slots.shape[2] == 1 and share and left.lanes and right.lanes:
             if a == "one":
                 return f"{b}.mean({'1' * (n_rights > 1)})"
-            return _once(f"{b} @ {a}.T / n", group)
-        indices = f"{_axes('blk', left)}, {_axes('brk', right)} -> {_axes('brl', group.result)}"
+            return text_once.format(f"{b} @ {a}.T / n")
+        axes = zip(("blk", "brk", "brl"), (left, right, group.result), strict=True)
+        of_left, of_right, of_result = (letters + "n" * block.lanes for letters, block in axes)
+        indices = f"{of_left}, {of_right} -> {of_result}"
         text = f'einsum("{indices}", {self.shaped(left, 3)}, {self.shaped(right, 3)}){share}'
-        return f"{text}.reshape(-1, n)" if group.result.lanes else _once(text, group)
-
-    def reduced(self, group: Group) -> str:
-        (numbers,), name = group.operands, REDUCTIONS[group.op]
-        if len(numbers.slots) > 1:
-            return f"{self.shaped(numbers, 2)}.{name}(1)"
-        return f"{self.flat(*numbers)}.{name}({'0, keepdims=True' * numbers.lanes})"
-
-    def taken(self, group: Group) -> str:
-        index, table = group.operands
-        rows = self.shaped(table, 2) + "[..., None]" * (not table.lanes)
-        where = self.shaped(index, 1) + "[..., None]" * (not index.lanes)
-        text = f"take_along_axis({rows}, {where}.astype(int)[:, None], 1)[:, 0]"
-        return text if group.result.lanes else _once(text, group)
-
-    def scattered(self, group: Group) -> str:
-        index, numbers = group.operands
-        length = group.result.slots.shape[1]
-        where, what = (
-            self.shaped(block, 2) + "[..., None]" * (not block.lanes) for block in (index, numbers)
-        )
-        hits = f"{where}[:, None] == arange({length})[:, None, None]"
-        text = f"where({hits}, {what}[:, None], 0.0).sum(2)"
-        if group.result.lanes:
-            return f"{text}.reshape(-1, n)"
-        return _once(text + ".mean(2)" * (group.op == "scatter mean"), group)
-
-
-def _axes(letters: str, block: Block) -> str:
-    return letters + "n" * block.lanes
-
-
-def _once(text: str, group: Group) -> str:
-    # The text of what is computed once: a number or a vector.
-    return f"({text}).{'item' if group.result.slots.size == 1 else 'ravel'}()"
-
-
-def _selected(indices: tuple[int, ...]) -> str:
-    # The text of an index: a slice or a list.
-    first, last = indices[0], indices[-1]
-    step = indices[1] - first if len(indices) > 1 else 1
-    if step > 0 and indices == (*range(first, last + 1, step),):
-        return f"{first}:{last + 1}" + f":{step}" * (step > 1)
-    return repr([*indices])
+        return f"{text}.reshape(-1, n)" if group.result.lanes else text_once.format(text)
