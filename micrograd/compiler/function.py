@@ -211,7 +211,13 @@ class Compiled:
             if any(map(_has_values, arguments)):
                 return None
             raise
-        n = _number_of_examples(arrays)
+        lengths = {len(a) for a in arrays if a.ndim} or {1}
+        if len(lengths) > 1 or lengths == {0}:
+            found = " and ".join(str(len(a)) for a in arrays if a.ndim)
+            raise ValueError(
+                f"expected arrays with a row for each example, of the same length, got {found} rows"
+            )
+        [n] = lengths
         program = self.program(tuple(a.shape[1:] for a in arrays))
         if all(map(is_, arrays, arguments)):
             cache.calls[kinds] = program, n
@@ -524,18 +530,6 @@ def as_array(i: int, x: Any) -> Array:
     # JAX has no long doubles, and numbers in the byte order of this machine alone.
     dtype = np.dtype(float) if array.dtype.char == "g" else array.dtype.newbyteorder("=")
     return array.astype(dtype, copy=False)
-
-
-def _number_of_examples(arrays: Sequence[Array]) -> int:
-    lengths = [len(a) for a in arrays if a.ndim]
-    if len(set(lengths)) > 1:
-        raise ValueError(
-            "expected arrays with a row for each example, got "
-            f"{' and '.join(map(str, lengths))} rows: give them the same length"
-        )
-    if lengths and not lengths[0]:
-        raise ValueError("expected at least one example, got none")
-    return lengths[0] if lengths else 1
 
 
 def _described(shape: Shape) -> str:

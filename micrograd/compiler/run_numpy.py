@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from micrograd.compiler.fuse import SCATTERS
 from micrograd.compiler.schedule import Block, Group, Schedule, Slots
 from micrograd.core.shapes import fix_of
 
@@ -154,39 +155,50 @@ class NumPyRun:
 
     def _added(self, groups: Sequence[Group]) -> list[Step]:
         """The steps of these groups."""
-        special = {
-            "dot": self._dot, "mean": self._mean, "take": self._take, "scatter": self._scatter,
-            "scatter mean": self._scatter, **dict.fromkeys(REDUCTIONS, self._reduce),
-            **dict.fromkeys(CHOICES, self._where),
-        }  # fmt: skip
         first = len(self.steps_of)
         for group in groups:
             self.steps_of.append((group, []))
-            special.get(group.op, self._elementwise)(group)
+            self._add(group)
         return [step for _, steps in self.steps_of[first:] for step in steps]
 
-    def _elementwise(self, group: Group) -> None:
-        out = self._view(group.result)
-        operands = [self._operand(block, out.ndim) for block in group.operands]
-        if group.op == "relu":  # this is twice as fast as with a single 0
-            operands.append(np.zeros(out.shape))
-        function = FUNCTIONS[group.op]
-        if function in (np.maximum, np.minimum):  # NumPy deprecates a positional `out` for these
-            self._step(function, *operands, out=out)
+    def _add(self, group: Group) -> None:
+        op, blocks, out = group.op, group.operands, self._view(group.result)
+        if op in REDUCTIONS:
+            numbers = self._view(blocks[0])
+            if numbers.strides[1] < 0:  # NumPy before 2.2 finds a wrong maximum backwards
+                numbers = numbers[:, ::-1]
+            self._step(REDUCTIONS[op].reduce, numbers, 1, None, out)
+        elif op == "mean":
+            left, right = map(self._along_lanes, blocks)
+            self._product(right, left.swapaxes(-1, -2), out)
+        elif op == "dot":
+            a, b = map(self._view, blocks)
+            if out.ndim == 3:  # a single lane, or uniform numbers: no axis of lanes
+                self._product(b, a.swapaxes(-1, -2), out)
+            elif a.ndim < b.ndim:  # weights times inputs, whose columns are lanes
+                self._product(a[..., None, :, :], b, out)
+            else:  # a product of matrices in each lane
+                self._step(np.einsum, "...lkn,...rkn->...rln", a, b, out=out)
+        elif op == "take":
+            memory = self.memory[blocks[1].lanes].reshape(-1)
+            self._step(memory.take, self._positions(group, blocks[1], out.shape), None, out, "clip")
+        elif op in SCATTERS:
+            self._scatter(group)
+        elif op in CHOICES:
+            self._where(group, out)
         else:
-            self._step(function, *operands, out)
+            operands = [self._operand(block, out.ndim) for block in blocks]
+            if op == "relu":  # this is twice as fast as with a single 0
+                operands.append(np.zeros(out.shape))
+            function = FUNCTIONS[op]
+            if function in (np.maximum, np.minimum):  # NumPy deprecates a positional `out` here
+                self._step(function, *operands, out=out)
+            else:
+                self._step(function, *operands, out)
 
-    def _reduce(self, group: Group) -> None:
-        function = REDUCTIONS[group.op]
-        numbers, out = self._view(group.operands[0]), self._view(group.result)
-        if numbers.strides[1] < 0:  # NumPy before 2.2 finds a wrong maximum backwards
-            numbers = numbers[:, ::-1]
-        self._step(function.reduce, numbers, 1, None, out)
-
-    def _where(self, group: Group) -> None:
-        compare, out = CHOICES[group.op], self._view(group.result)
+    def _where(self, group: Group, out: Array) -> None:
         x, y, a, b = (self._operand(block, out.ndim) for block in group.operands)
-        in_lanes, slots = group.operands[3]
+        compare, (in_lanes, slots) = CHOICES[group.op], group.operands[3]
         zeros = {slot for slot, number in self.schedule.constants if str(number) == "0.0"}
         if in_lanes or not zeros.issuperset(slots.flat):
             self._step(choose, compare, x, y, a, b, out)
@@ -194,15 +206,6 @@ class NumPyRun:
             c = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.int64)
             self._step(compare, x, y, c)
             self._step(np.multiply, c, a.view(np.int64), out.view(np.int64))
-
-    def _dot(self, group: Group) -> None:
-        a, b, out = map(self._view, (*group.operands, group.result))
-        if out.ndim == 3:  # a single lane, or uniform numbers: no axis of lanes
-            self._product(b, a.swapaxes(-1, -2), out)
-        elif a.ndim < b.ndim:  # weights times inputs, whose columns are lanes
-            self._product(a[..., None, :, :], b, out)
-        else:  # a product of matrices in each lane
-            self._step(np.einsum, "...lkn,...rkn->...rln", a, b, out=out)
 
     def _product(self, a: Array, b: Array, out: Array) -> None:
         """Adds the step for a product of two matrices, or of two stacks of matrices."""
@@ -213,11 +216,6 @@ class NumPyRun:
         else:
             self._step(np.matmul, a, b, out)
 
-    def _mean(self, group: Group) -> None:
-        left, right = group.operands
-        out = self._view(group.result)
-        self._product(self._along_lanes(right), self._along_lanes(left).swapaxes(-1, -2), out)
-
     def _along_lanes(self, block: Block) -> Array:
         """A matrix with a row for each list: the numbers of the list in all lanes."""
         numbers = self._view(block)
@@ -227,11 +225,6 @@ class NumPyRun:
         if not np.may_share_memory(whole, numbers):  # no view, but a copy
             self._step(np.copyto, whole.reshape(numbers.shape), numbers)
         return whole
-
-    def _take(self, group: Group) -> None:
-        table, out = group.operands[1], self._view(group.result)
-        positions = self._positions(group, table, out.shape)
-        self._step(self.memory[table.lanes].reshape(-1).take, positions, None, out, "clip")
 
     def _scatter(self, group: Group) -> None:
         index, contributions = group.operands

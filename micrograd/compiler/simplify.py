@@ -188,28 +188,24 @@ class Simplified(Recording):
             self._notable.add(place)
         return place
 
-    def _constant_at(self, place: int) -> Any:
-        steps = self._recorded
-        return steps.numbers[place] if steps.ops[place] == "constant" else None
-
     def _simpler(self, op: str, operands: tuple[int, ...]) -> int | None:
         # A condition is only allowed as the first operand of where; elsewhere it becomes 1 or 0.
         start = 1 if op == "where" else 0
         numeric = (*operands[:start], *map(self._number, operands[start:]))
         if numeric != operands:
             return self.add(op, numeric)
-        for i, number in enumerate(map(self._constant_at, operands)):
+        ops, known = self._recorded.ops, self._recorded.numbers
+        numbers = [known[i] if ops[i] == "constant" else None for i in operands]
+        if op == "where":
+            (condition, a, b), (number, *_) = operands, numbers
+            if number is None and ops[condition] not in CONDITIONS:  # all but 0 are true
+                is_zero = self.add("is", (condition, self._constant(0)))
+                return self.add("where", (is_zero, b, a))
+            if a == b or number is not None:
+                return b if a == b or not number else a
+        for i, number in enumerate(numbers):
             if number is not None and (op, i, number) in RULES:
                 return self.place(RULES[op, i, number](Traced(self, operands[1 - i])))
-        return self._choice(*operands) if op == "where" else None
-
-    def _choice(self, condition: int, a: int, b: int) -> int | None:
-        number = self._constant_at(condition)
-        if number is None and self._recorded.ops[condition] not in CONDITIONS:  # all but 0 are true
-            is_zero = self.add("is", (condition, self._constant(0)))
-            return self.add("where", (is_zero, b, a))
-        if a == b or number is not None:
-            return b if a == b or not number else a
         return None
 
     def _number(self, place: int) -> int:
