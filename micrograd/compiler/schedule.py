@@ -107,19 +107,14 @@ class Schedule(NamedTuple):
         means: start and end (exclusive) of the adjacent uniform slots that hold the means.
         results: for each result, whether it is in lanes, and its slot; shape (n, 2).
 
-    >>> from micrograd.compiler.fuse import fused
-    >>> from micrograd.compiler.simplify import Simplified
-    >>> recording = Simplified()
-    >>> w, x = recording.parameter(), recording.input(0.0)
-    >>> y = (w.exp() * x).tanh()
-    >>> units = fused(recording.instructions, [y.place])
-    >>> schedule = scheduled(units, recording.instructions, [[1]], [0], [y.place])
+    >>> from micrograd.compiler.program import Program
+    >>> from micrograd.engine import Value
+    >>> w = Value(1.0)
+    >>> schedule = Program(lambda x: [(w.exp() * x).tanh()], [()], "numpy").schedule_for(False)
     >>> schedule.before, schedule.lanes, schedule.after
     ([exp of 1], [* of 1 in lanes, tanh of 1 in lanes], [])
     >>> schedule.ones  # the rows are x, 1, 0, 1, exp(w) x, 1, y, 1
     [1, 3, 5, 7]
-    >>> schedule.groups[-1].result.slots, schedule.results
-    (array([6], dtype=int32), array([[1, 6]], dtype=int32))
     """
 
     before: list[Group]
@@ -220,15 +215,8 @@ def _levels(fused: Fused) -> list[list[list[int]]]:
 def order_of_use(fused: Fused, parameters: Sequence[int]) -> list[int]:
     """The indices of the parameters in the order in which the units use them, dots first.
 
-    In this order the rows of a weight matrix follow each other in memory.
-
-    >>> from micrograd.compiler.fuse import fused
-    >>> from micrograd.compiler.simplify import Simplified
-    >>> recording = Simplified()
-    >>> b, w, x = recording.parameter(), recording.parameter(), recording.input(0.0)
-    >>> units = fused(recording.instructions, [(b + w * x).place])
-    >>> order_of_use(units, [0, 1])  # the bias comes after its weight
-    [1, 0]
+    In this order the rows of a weight matrix follow each other in memory: a bias comes after its
+    weights.
     """
     used: dict[str, list[Places]] = {"dot": []}
     for unit in fused.units.values():
