@@ -5,16 +5,15 @@ register has, and a slot of a block is one vector:
 
     memory      uniform numbers, then blocks of lanes, each with a vector for every slot
 
-So the code of a group is the same for any number of examples: it runs block by block, and means are
-summed over all blocks at the end. The lanes that fill the last block are copies of the last
-example, and are set to 0 before the sums. With a single example, slots are numbers, and vectors run
-over neighbouring slots, as they do in all uniform groups.
+So the code is the same for any number of examples: it runs block by block, and means are summed
+over all blocks at the end. The lanes that fill the last block are copies of the last example, and
+are set to 0 before the sums. With a single example, slots are numbers, and vectors run over
+neighbouring slots, as they do in all uniform groups.
 
 A group becomes a loop nest. The place of an operand is a formula of the loop counters where its
 slots form a regular pattern, and is read from a table elsewhere. Groups of elementwise operations
 on the same slots share one loop, so that numbers between them stay in registers. Thousands of
-groups with few results would take long to compile: they become rows of one table, each with an
-operation, the place of its result and its operands.
+groups with few results would take long to compile: they become rows of one table.
 
 The text holds only numbers, and names that are made here.
 
@@ -80,11 +79,8 @@ WRONG_INDEX, NOT_FINITE, WRONG_PLACE = 1, 2, 3  # how a run may end; 0 if all is
 class Plan:
     """What a run copies from and to other memory, and where its job says so.
 
-    Args:
-        schedule: the schedule.
-        inputs: slots that are set before the first step, an array for each given array.
-        outputs: slots that are returned after the last step.
-        update: the update of the parameters after each step, see `update.py`; None without one.
+    For each given array, `inputs` has the slots that are set before the first step; `outputs` has
+    those that are returned after the last one. `update` is that of `update.py`; None without one.
     """
 
     def __init__(
@@ -131,7 +127,6 @@ class _Writer:
 
     Attributes:
         memory: for uniform numbers (False) and lanes (True), the array in the current function.
-        tables: the array of all tables in the current function.
         is_vector: whether numbers are vectors of lanes; else vectors run over neighbouring slots.
         at: where the current block begins in the lanes.
     """
@@ -236,9 +231,7 @@ class _Writer:
         # Examples stay in the lanes, except in those of the last block that are set to 0 below.
         is_new = done.compared("==", 0) | job.read(HAS_ORDER).compared("==", 1)
         is_new = is_new | (blocks > layout.tile) | (surplus > 0)
-        results = (
-            [] if update else [i for in_lanes, i in self.schedule.results.tolist() if in_lanes]
-        )
+        results = [slot for in_lanes, slot in self.schedule.results.tolist() if in_lanes]
         for first in text.range(blocks, step=layout.tile):
             some = text.minimum(blocks - first, layout.tile)
             for i in text.range(some):
@@ -247,7 +240,7 @@ class _Writer:
                 with text.when(is_new):
                     text.call("load", *here, i + first)
                 self.call_parts("lanes", here)
-                for k, slot in enumerate(results):
+                for k, slot in enumerate([] if update else results):
                     at = (i + first) * width + job.read(PADDED) * k
                     self.array(AT["rows"]).write(at, block.read(slot * width, width))
             last = (some - 1) * layout.block  # the last block, and how many examples it has
@@ -393,16 +386,25 @@ class _Writer:
 
     def add(self, run: list[Group]) -> None:
         """Writes the code of groups that `runs` put together."""
-        group, special = run[0], {
-            **dict.fromkeys(PRODUCTS, self.products), **dict.fromkeys(SCATTERS, self.scatter),
-            **dict.fromkeys(REDUCTIONS, self.reduction), "take": self.take,
-        }  # fmt: skip
+        group = run[0]
         if self.in_rows(group):
             self.rows(run)
         elif _is_elementwise(group):
             self.elementwise(run)
-        else:
-            special[group.op](group)
+        elif group.op in PRODUCTS:
+            self.products(group)
+        elif group.op in SCATTERS:
+            self.scatter(group)
+        elif group.op == "take":
+            self.take(group)
+        else:  # the sum of long lists, or their largest or smallest number
+            [block], combine = group.operands, FUNCTIONS[REDUCTIONS[group.op]]
+            places, (n, length) = _Places(self, block.slots), block.slots.shape
+            for i in self.text.range(n):
+                total = [self.read(block.lanes, places.at(i, 0))]
+                for k in self.text.range(length, start=1, carried=total):
+                    total[0] = combine(total[0], self.read(block.lanes, places.at(i, k)))
+                self.write(group.result.lanes, i + group.result.slots.item(0), total[0])
 
     def elementwise(self, run: list[Group]) -> None:
         """Groups whose results depend, at each index, on operands at the same index."""
@@ -431,16 +433,6 @@ class _Writer:
                         known[_key(group.result)] = found = _computed(group.op, xs)
                         first = group.result.slots.item(0)
                         self.write(group.result.lanes, j + out + first, found)
-
-    def reduction(self, group: Group) -> None:
-        """The sum of long lists, or their largest or smallest number."""
-        [block], combine = group.operands, FUNCTIONS[REDUCTIONS[group.op]]
-        places, (n, length) = _Places(self, block.slots), block.slots.shape
-        for i in self.text.range(n):
-            total = [self.read(block.lanes, places.at(i, 0))]
-            for k in self.text.range(length, start=1, carried=total):
-                total[0] = combine(total[0], self.read(block.lanes, places.at(i, k)))
-            self.write(group.result.lanes, i + group.result.slots.item(0), total[0])
 
     # ---- products
 

@@ -125,10 +125,6 @@ class Num:
         line = f"{op} {self.type} {self.name} to {_type(kind, self.width)}"
         return self.text.new(kind, self.width, line)
 
-    def bits(self) -> Num:
-        """Its bits as a whole number."""
-        return self.cast("bitcast", "i64")
-
     def splat(self, width: int) -> Num:
         """The vector that repeats it."""
         if width == self.width:
@@ -258,10 +254,8 @@ class Text:
     def function(self, name: str, **arguments: str) -> list[Any]:
         """Begins a function; the previous one is complete.
 
-        Args:
-            name: its name.
-            arguments: names and kinds of its arguments: 'number' for a whole number, or the kind of
-                the numbers in an array, which does not overlap with the other arrays.
+        The kind of an argument is 'number' for a whole number, or that of the numbers in an array,
+        which does not overlap with the other arrays.
         """
         self._end()
         types = ["i64" if kind == "number" else "ptr noalias" for kind in arguments.values()]
@@ -303,14 +297,10 @@ class Text:
         self, stop: Any, start: Any = 0, step: int = 1, unroll: int = 1,
         carried: list[Any] | None = None,
     ) -> Iterator[Any]:  # fmt: skip
-        """A loop with at least one turn, in the text, or in Python if it has few turns.
+        """A loop with at least one turn; with at most `unroll` turns, each is written separately.
 
-        Args:
-            stop: the end; it is not reached if `step` does not divide the range.
-            start: the first index.
-            step: how much the index grows.
-            unroll: with at most this many turns, each turn is written separately.
-            carried: numbers that the body replaces in each turn; afterwards, those of the last one.
+        The end is not reached if `step` does not divide the range. The body replaces the numbers in
+        `carried` in each turn; afterwards, they are those of the last one.
         """
         if isinstance(stop, int) and isinstance(start, int) and stop - start <= unroll * step:
             yield from range(start, stop, step)
@@ -392,7 +382,9 @@ LOG_SERIES = [2 / n for n in range(3, 24, 2)]
 
 def _power_of_two(exponent: Num) -> Any:
     """2 ** exponent, for a whole exponent from -1022 to 1023."""
-    return (((exponent + ROUNDER).bits() << 52) + (1023 << 52)).cast("bitcast", "double")
+    return (((exponent + ROUNDER).cast("bitcast", "i64") << 52) + (1023 << 52)).cast(
+        "bitcast", "double"
+    )
 
 
 def _split_exp(x: Num) -> tuple[Any, Any]:
@@ -428,7 +420,7 @@ def sigmoid(x: Num) -> Any:
 def log(x: Num) -> Any:
     """The natural logarithm: x = 2^k m with m near 1, log m = 2 artanh s, s = (m - 1) / (m + 1)."""
     denormal = x < 2.2250738585072014e-308
-    bits = denormal.where(x * 2.0**54, x).bits()
+    bits = denormal.where(x * 2.0**54, x).cast("bitcast", "i64")
     whole = (bits - ROOT_HALF) >> 52
     m = (bits - (whole << 52)).cast("bitcast", "double")
     k = whole.cast("sitofp", "double") - denormal.where(54.0, 0.0)
@@ -458,13 +450,9 @@ def smaller(x: Num, y: Num) -> Any:
 
 
 class Machine(NamedTuple):
-    """What the text is compiled for.
+    """What the text is compiled for: a processor, with LLVM's names of it and its features.
 
-    Attributes:
-        width: how many doubles a vector register holds.
-        tile: how many vectors of sums are in registers at once.
-        name: LLVM's name of the processor.
-        features: what it can do, in LLVM's words.
+    A vector register holds `width` doubles; `tile` vectors of sums are in registers at once.
     """
 
     width: int
