@@ -296,7 +296,9 @@ class Compiled:
             self._cache.guard = Guard(self.function)
             return program
         except Exception as error:
-            given = ", ".join(map(_described, shapes))
+            given = ", ".join(
+                " x ".join(map(str, s)) + " numbers" if s else "one number" for s in shapes
+            )
             error.add_note(
                 f"(while compiling {self.__name__} for examples of {given}; the first axis of "
                 "an argument runs over the examples: [[1.0, 2.0]] is one example of two numbers)"
@@ -530,9 +532,3 @@ def as_array(i: int, x: Any) -> Array:
     # JAX has no long doubles, and numbers in the byte order of this machine alone.
     dtype = np.dtype(float) if array.dtype.char == "g" else array.dtype.newbyteorder("=")
     return array.astype(dtype, copy=False)
-
-
-def _described(shape: Shape) -> str:
-    if shape == (1,):
-        return "a list of 1 number (.ravel() makes it one number)"
-    return " x ".join(map(str, shape)) + " numbers" if shape else "one number"

@@ -92,8 +92,8 @@ class Job:
             self.numbers[at : at + 2] = [_address(array), array.size]
             self._known[at] = array
 
-    def run(self, n: int, arguments: Sequence[Array], steps: int = 1) -> int:
-        """Runs the code, and returns its status."""
+    def run(self, n: int, arguments: Sequence[Array], steps: int = 1) -> bool:
+        """Runs the code; returns whether the square of the gradients stays finite."""
         numbers = self.numbers
         numbers[STATUS : llvm_code.HAS_ORDER] = [0, 0, steps, n]
         copies = []  # are kept until the code has run
@@ -102,7 +102,11 @@ class Job:
             if reference() is not array or layout != (array.strides, array.dtype):
                 copies.append(self._give(i, array))
         self._code.run(self._address)
-        return numbers[STATUS]
+        if numbers[STATUS] == llvm_code.WRONG_INDEX:
+            raise IndexError("take got an index that is out of range or not a whole number")
+        if numbers[STATUS] == llvm_code.WRONG_PLACE:
+            raise RuntimeError("the compiled program used a place outside of its memory")
+        return not numbers[STATUS]
 
     def _give(self, i: int, array: Array) -> Array:
         (at, width), source = self._arguments[i], array
@@ -171,9 +175,7 @@ class LlvmExecutor(_Runner):
             job.rows, job.numbers[llvm_code.PADDED] = np.empty((self._n_rows, padded)), padded
             job.point(AT["rows"], job.rows)
         job.point(plan.given[0], np.ascontiguousarray(parameters))
-        status = job.run(n, arguments)
-        if status:
-            raise _error(status)
+        job.run(n, arguments)
         found = job.uniform.copy(), job.rows[:, :n].copy()
         self.put(job, n)
         return found
@@ -183,11 +185,11 @@ class LlvmLoop(_Runner):
     """Training steps, all of them inside the machine code; `NumPyLoop` describes the arguments."""
 
     def __init__(self, update: Any, memory: Any) -> None:
-        self.done = memory.done
+        numbers, kept, gradient, losses, self.done = memory
         plan = Plan(update.schedule, update.kept, [*update.kept, update.gradient], update)
-        arrays = [*memory.kept, *memory.kept, memory.gradient]
-        outside = {AT["numbers"]: memory.numbers, AT["losses"]: memory.losses}
-        outside.update(zip(plan.given + plan.returned, arrays, strict=True))
+        outside = {AT["numbers"]: numbers, AT["losses"]: losses}
+        places = plan.given + plan.returned
+        outside.update(zip(places, [*kept, *kept, gradient], strict=True))
         super().__init__(update.schedule, plan, outside)
 
     def __call__(self, arrays: Sequence[Array], n: int, count: int, order: Array | None) -> bool:
@@ -197,22 +199,14 @@ class LlvmLoop(_Runner):
         if order is not None:
             job.point(AT["order"], np.ascontiguousarray(order, np.int64))
         try:
-            status = job.run(n, arrays, count)
+            is_finite = job.run(n, arrays, count)
         finally:
             self.done[0] = job.numbers[llvm_code.DONE]
         self.put(job, n)
-        if status in (0, llvm_code.NOT_FINITE):
-            return not status
-        raise _error(status)
+        return is_finite
 
 
 def _address(array: Any) -> int:
     # The address of the first number of an array, which must not be freed while it is in use.
     found: int = array.__array_interface__["data"][0]
     return found
-
-
-def _error(status: int) -> Exception:
-    if status == llvm_code.WRONG_INDEX:
-        return IndexError("take got an index that is out of range or not a whole number")
-    return RuntimeError("the compiled program used a place outside of its memory")

@@ -156,45 +156,31 @@ class _Traced:
         self.grad = recording.input(0.0)
 
 
-class Memory(NamedTuple):
-    """The arrays that all steps of a training work on.
-
-    Attributes:
-        numbers: those that all parameters share, with a row for each step.
-        kept: the data of the parameters, and their states, which change.
-        gradient, losses: the gradients of the last step, and the mean of each step.
-        done: one number, of the complete steps.
-    """
-
-    numbers: Array
-    kept: list[Array]
-    gradient: Array
-    losses: Array
-    done: Array
-
-
 class Training:
     """Steps of a program with an optimizer.
 
-    The caller holds `one_at_a_time`, so that no parameter moves to another storage meanwhile.
+    The caller holds `one_at_a_time`, so that no parameter moves to another storage meanwhile. All
+    steps work on the same arrays: the numbers that all parameters share, with a row for each step;
+    the data of the parameters and their states; the gradients of the last step; the mean of each
+    step; and one number, of the complete steps.
 
     Attributes:
         largest: the largest number of examples in a batch.
-        row: the row of the optimizer's parameters.
     """
 
     def __init__(self, program: Program, optimizer: Optimizer, row: Row, places: Array) -> None:
-        self.optimizer, self.row = optimizer, row
-        self._update = update = updating(program.schedule, optimizer, places)
-        self._depends_on = _kept(optimizer)
+        self.optimizer, self.row, self._depends_on = optimizer, row, _kept(optimizer)
+        update = updating(program.schedule, optimizer, places)
         self._n_shared = len(optimizer._numbers(1))
-        numbers = np.zeros((MOST, len(update.numbers)))
-        numbers[:, self._n_shared :] = update.constants
-        kept = [row.data, *map(optimizer._state, update.states)]
-        self._memory = Memory(numbers, kept, row.grad, np.zeros(MOST), np.zeros(1, np.int64))
+        self._numbers = np.zeros((MOST, len(update.numbers)))
+        self._numbers[:, self._n_shared :] = update.constants
+        self._losses, self._done = np.zeros(MOST), np.zeros(1, np.int64)
         self._now: list[tuple[float, ...]] = []
-        module = import_module(f"micrograd.compiler.run_{program.executor}")
-        self._loop = getattr(module, LOOPS[program.executor])(update, self._memory)
+        kept = [row.data, *map(optimizer._state, update.states)]
+        loop = getattr(
+            import_module(f"micrograd.compiler.run_{program.executor}"), LOOPS[program.executor]
+        )
+        self._loop = loop(update, (self._numbers, kept, row.grad, self._losses, self._done))
         self.largest = self._loop.largest
 
     def is_for(self, optimizer: Any) -> bool:
@@ -221,25 +207,25 @@ class Training:
                 overflows. The parameters are those of the last full step.
             IndexError: `take` got an invalid index. The same holds.
         """
-        optimizer, memory, first = self.optimizer, self._memory, self.optimizer.steps + 1
+        optimizer, first = self.optimizer, self.optimizer.steps + 1
         now = [optimizer._numbers(step) for step in range(first, first + count)]
         if lrs:
             now = [(lr, *others) for lr, (_, *others) in zip(lrs, now, strict=True)]
         if now != self._now:  # an assignment takes longer than the comparison
-            memory.numbers[:count, : self._n_shared] = self._now = now
-        memory.done[0] = 0
+            self._numbers[:count, : self._n_shared] = self._now = now
+        self._done[0] = 0
         try:
             is_finite = self._loop(arrays, n, count, order)
         finally:  # after Ctrl-C or an invalid index, earlier steps count
-            done = memory.done.item()
-            means += memory.losses[:done].tolist()
+            done = self._done.item()
+            means += self._losses[:done].tolist()
             optimizer.steps += done
             if lrs:
                 optimizer.lr = lrs[min(done, count - 1)]
         if not is_finite:
             with optimizer._parameters.quietly():
                 optimizer._parameters.check_gradients()
-            check_loss(memory.losses[done])
+            check_loss(self._losses[done])
             raise ValueError(
                 "the squares of the gradients add up to more than 1.8e308, so no parameter was "
                 "changed: scale the loss, or try a lower learning rate"
