@@ -44,12 +44,10 @@ grad_slot: Any = Node.grad
 
 
 class Storage:
-    """The arrays that hold the numbers of some parameters.
+    """The arrays `data` and `grad` that hold the numbers of some parameters.
 
-    Attributes:
-        data, grad: arrays with a number for each parameter.
-        is_outdated: whether one of the parameters has left: to another storage, or because a number
-            was assigned that is not a float.
+    It is outdated once a parameter has left: to another storage, or because a number was assigned
+    that is not a float.
 
     >>> a, b = Value(1.0), Value(2.0)
     >>> storage = Storage([a, b])
@@ -81,14 +79,7 @@ class _Place(tuple[Storage, int]):
 
 
 class Redirected:
-    """A base class of parameters whose numbers are in storage, or that are being recorded.
-
-    >>> a, b = Value(1.0), Value(2.0)
-    >>> _ = shared_row([a, b])
-    >>> row = a.row_of([b, a])  # what an optimizer asks for
-    >>> row.data, row.ranks
-    (array([1., 2.]), [1, 0])
-    """
+    """A base class of parameters whose numbers are in storage, or that are being recorded."""
 
     __slots__ = ()
     data = property(lambda p: _get(p, "data"), lambda p, x: _set(p, "data", x))
@@ -162,13 +153,7 @@ class Row:
 
 
 def class_of(thing: Any) -> Any:
-    """The class of an object; for a parameter in storage or in a recording, its original class.
-
-    >>> a = Value(1.0)
-    >>> _ = shared_row([a])
-    >>> type(a) is Value, class_of(a) is Value
-    (False, True)
-    """
+    """The class of an object; for a parameter in storage or in a recording, its original class."""
     kind = type(thing)
     return _original(kind) if issubclass(kind, Redirected) else kind
 
@@ -203,9 +188,9 @@ def recorded_as(
 ) -> Iterator[Mapping[Value, Number]]:
     """A block in which this thread sees numbers from `make` as the `data` of the Values.
 
-    Each number is made when `data` is first read; the mapping holds the numbers made so far.
-    Gradients start at 0. After the block, data and gradients are the same as before. All other
-    threads read and write the real numbers throughout.
+    Each number is made when `data` is first read, so the inputs of a recording are in order of use;
+    the mapping holds those made so far. Gradients start at 0. After the block, data and gradients
+    are the same as before. All other threads read and write the real numbers throughout.
 
     >>> a = Value(1.0)
     >>> with recorded_as([a], make=lambda: 5.0) as numbers:
@@ -232,10 +217,7 @@ def recorded_as(
 
 
 class _Recording(dict[Value, Number]):
-    """The data of parameters, as the recording thread sees them; `grad` holds the gradients.
-
-    A number is made when it is first read, so the inputs of the recording are in order of use.
-    """
+    """The data of parameters, as the recording thread sees them; `grad` holds the gradients."""
 
     def __init__(self, make: Callable[[], Number], values: Collection[Value]) -> None:
         self.thread, self.make = get_ident(), make

@@ -52,12 +52,8 @@ DTYPES = {"jax": "float64", "jax-float32": "float32"}  # of the executors that r
 class Program:
     """A function compiled for examples of one shape; its arguments are arrays of examples.
 
-    Args:
-        function: takes numbers, or lists of numbers, and returns a Value or a list of Values.
-        shapes: the shape of each argument, for one example.
-        executor: 'llvm', 'numpy', or a key of DTYPES.
-        output: the index of the result to differentiate.
-        known: the parameters of an earlier program of this function; they keep their order.
+    `output` is the index of the result to differentiate; `known` are the parameters of an earlier
+    program of this function, which keep their order.
 
     Attributes:
         names: maps the name of each argument to the names of its numbers.

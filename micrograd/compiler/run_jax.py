@@ -165,25 +165,21 @@ class JaxRun:
             place = jnp.where(is_valid, index, 0).astype(int)[..., None]
             taken = jnp.take_along_axis(table, place, -1)[..., 0]
             found = jnp.where(is_valid, taken, jnp.nan)
-        else:
-            found = self._scattered(group)
+        else:  # a scatter; for a mean, all lanes share one table
+            index, contributions = blocks
+            n = self._n if op in MEANS or lanes else 1
+            shape, is_mean = (n, *index.slots.shape), op in MEANS
+            lane, row, _ = np.ogrid[tuple(map(slice, shape))]
+            place = jnp.broadcast_to(self._at(index), shape).astype(int)
+            numbers = (self._counted if is_mean else self._at)(contributions)
+            zeros = jnp.zeros((n, *slots.shape)[is_mean:], self.dtype)
+            found = zeros.at[(lane, row, place)[is_mean:]].add(numbers)
         if op in MEANS:  # only sums: other lanes contribute to the means, too
             self._sums.append(found.ravel())
         else:
             shape = (self._n if lanes else 1, *slots.shape)
             rows = jnp.broadcast_to(found, shape).reshape(shape[0], -1)
             self._store(lanes, int(slots.flat[0]), rows)
-
-    def _scattered(self, group: Group) -> Array:
-        index, contributions = group.operands
-        is_mean = group.op in MEANS  # then all lanes share one table
-        n = self._n if is_mean or group.result.lanes else 1
-        shape = (n, *index.slots.shape)
-        lane, table, _ = np.ogrid[tuple(map(slice, shape))]
-        place = jnp.broadcast_to(self._at(index), shape).astype(int)
-        numbers = (self._counted if is_mean else self._at)(contributions)
-        zeros = jnp.zeros((n, *group.result.slots.shape)[is_mean:], self.dtype)
-        return zeros.at[(lane, table, place)[is_mean:]].add(numbers)
 
 
 def filled(a: Array, n: int) -> Array:

@@ -13,9 +13,9 @@ because its recordings are for reading. The recording in this file simplifies ea
 
 It never turns x * 0 into 0, because the eager result is NaN if x is infinite or NaN.
 
-A lane is one example of the batch. Instructions that depend only on parameters and constants are
-uniform: they run once. All others run in every lane. The result of a program and the gradients of
-its parameters are means over lanes, which `averaged` adds to the recording.
+Instructions that depend only on parameters and constants are uniform: they run once. All others run
+in every lane. The result of a program and the gradients of its parameters are means over lanes,
+which `averaged` adds to the recording.
 
     >>> from micrograd.engine import Value
     >>> recording = Simplified()
@@ -122,10 +122,6 @@ class Simplified(Recording):
     >>> x = recording.input(3.0)
     >>> 0 + x * 1, x + 2, 2 + x
     (Traced(input of 3.0), Traced(+ of 0, 2), Traced(+ of 0, 2))
-    >>> recording.record("**", x, 2)
-    Traced(* of 0, 0)
-    >>> [step.op for step in recording.instructions]
-    ['input', 'constant', 'constant', '+', '*']
     """
 
     def __init__(self) -> None:

@@ -241,11 +241,8 @@ def training_of(program: Program, optimizer: Any) -> Training | None:
     """The training steps of a program with an optimizer; None if they take several calls.
 
     This is so if the executor has no loop, if the optimizer or one of its methods is a user's own,
-    and if it does not have all parameters of the program: nothing resets the gradients of the
-    others, so they add up from step to step.
-
-    Raises:
-        ValueError: the optimizer has none of the parameters of the program.
+    and if it does not have all parameters of the program, because nothing resets the gradients of
+    the others. It raises a ValueError if the optimizer has none of the parameters.
     """
     if isinstance(optimizer, Optimizer) and {*program.parameters}.isdisjoint(optimizer.parameters):
         raise optimizer._has_other_parameters()
