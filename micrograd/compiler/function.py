@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
 EXECUTORS = ("llvm", "numpy", *DTYPES)
 SYNONYMS = {"numba": "llvm"}  # of earlier versions
-MOST = 100  # programs of a function that are kept
 NOTHING = Guard(len)  # of a function that reads nothing, before something is compiled
 OFTEN, SOON = 20, 60.0  # warn after OFTEN compilations in less than SOON seconds
 
@@ -255,9 +254,6 @@ class Compiled:
         with one_at_a_time:
             programs = self._cache.programs
             if shapes not in programs:
-                if len(programs) == MOST:
-                    self._cache.clear()
-                    programs = self._cache.programs
                 known = self._latest.parameters if programs else ()
                 programs[shapes] = self._recorded(shapes, 0, known)
                 self._warn_if_often()
@@ -324,18 +320,12 @@ class Compiled:
         It works inside `jit`, `vmap` and `shard_map`, and with the optimizers of other libraries.
         Its attribute `parameters` lists the Values in the order of the array of parameters:
 
-            gradients_of = loss.jax((2,), ())  # an example consists of two numbers and a number
+            gradients_of = loss.jax((2,), ())  # the shapes of the arguments, for one example
             weights = jnp.array([p.data for p in gradients_of.parameters])
             mean, gradients = jax.jit(gradients_of)(weights, X, y)
 
         It computes in the dtype of the parameters, and an invalid index gives NaN. Everything
         except the parameters and arguments is fixed: after a change of the model, call this again.
-
-        Args:
-            shapes: the shape of each argument, for one example: () for a number, (d,) for a list.
-
-        Raises:
-            TypeError: the function returns a list, or its result inside no_grad().
         """
         self._discard_what_is_out_of_date()
         program = self.program(shapes)
@@ -430,7 +420,6 @@ class _Cache:
         guard: notices when the programs are out of date.
         programs: maps the shapes of the arguments to a program.
         calls: maps the shapes and types of a call's arrays to (program, number of examples).
-        executor: its name; empty until it is chosen.
         times: the times of the latest compilations, in seconds.
     """
 

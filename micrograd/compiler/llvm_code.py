@@ -98,11 +98,9 @@ class Plan:
 class Layout(NamedTuple):
     """Where the numbers of a schedule are in memory.
 
-    Attributes:
-        width: lanes in a block; 1 if there is a single example.
-        lanes: where the first block begins; totals of the means are before it.
-        block: the size of a block.
-        tile: the largest number of blocks in memory.
+    A block has `width` lanes: 1 if there is a single example. The first block begins at `lanes`;
+    totals of the means are before it. `block` is the size of a block, and `tile` the largest number
+    of blocks in memory.
     """
 
     width: int
@@ -336,10 +334,9 @@ class _Writer:
     def pieces(self, length: int, width: int) -> Iterator[tuple[Any, int]]:
         """Loops over neighbouring numbers: where each vector begins; the last two may overlap."""
         width = min(width, 1 << (length.bit_length() - 1))
-        whole = length // width * width
-        for j in self.text.range(whole, step=width, unroll=2):
+        for j in self.text.range(length // width * width, step=width, unroll=2):
             yield j, width
-        if whole < length:
+        if length % width:
             yield length - width, width
 
     def tiles(self, total: int, most: int) -> Iterator[tuple[Any, int]]:

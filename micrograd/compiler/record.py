@@ -43,9 +43,8 @@ class Recorded(NamedTuple):
         recording: the instructions, which begin with the inputs for the arguments.
         arguments: maps the name of each argument to the names of its numbers.
         parameters: the Values that affect the results and existed before the call.
-        places: the place of each parameter: its index in the recording.
-        results: the places of the Values that the function returns.
-        gradients: the places of the gradients of one result, one gradient for each parameter.
+        places, results: the indices of parameters and of returned Values in the recording.
+        gradients: those of the gradients of one result, one for each parameter.
         is_list: whether the function returns a list.
         have_graphs: for each result, whether it is a Value that was computed outside no_grad().
     """

@@ -105,11 +105,11 @@ def identifiers(labels: Sequence[str], taken: Collection[str] = TAKEN) -> list[s
     ['w', 'layers_0_b', 'w_2', 'exp_2', 'v_2nd']
     """
     names = []
-    for i, label in enumerate(labels):
+    for label in labels:
         label = unicodedata.normalize("NFKC", label)  # as Python does with identifiers
         name = re.sub(r"\W+", "_", label).strip("_")
         if not name.isidentifier() or keyword.iskeyword(name):
-            name = f"v_{name}" if f"v_{name}".isidentifier() else f"v{i}"
+            name = f"v_{name}"
         names.append(name)
     return distinct(names, "{}_{}", taken)
 

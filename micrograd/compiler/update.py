@@ -91,7 +91,7 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     # share, and its states.
     recording = Simplified()
     shared = [recording.parameter() for _ in optimizer._numbers(1)]
-    p, states = _Traced(recording), defaultdict[str, Any](lambda: _Traced(recording))
+    p, states = _traced(recording), defaultdict[str, Any](lambda: _traced(recording))
     tracing = copy.copy(optimizer)
     tracing._now = tuple(shared)
     tracing._parameters = SimpleNamespace(  # type: ignore[assignment]
@@ -147,13 +147,10 @@ def updating(schedule: Schedule, optimizer: Optimizer, places: Array) -> Update:
     )  # fmt: skip
 
 
-class _Traced:
+def _traced(recording: Simplified) -> Any:
     # A parameter, or a state, of which the rule gets traced numbers.
-
-    def __init__(self, recording: Simplified) -> None:
-        self.first = self.data = recording.input(0.0)
-        self.numbers = [self.data]
-        self.grad = recording.input(0.0)
+    number, grad = recording.input(0.0), recording.input(0.0)
+    return SimpleNamespace(first=number, data=number, numbers=[number], grad=grad)
 
 
 class Training:
